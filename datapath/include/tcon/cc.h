@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The interface between TCon and a congestion control (CC) module.
+ *
+ * It follows the kernel's struct tcp_congestion_ops where it can: whoever has
+ * written a module for Linux should find each callback where expected.  The
+ * differences: everything is counted in bytes (a hypervisor sees 64 KiB
+ * super-packets), the flow is a &struct tcon_cc in place of a socket, and
+ * parameters belong to a rule, not to the module.
+ *
+ * Every callback runs with the flow's lock held and bottom halves disabled: it
+ * may not sleep, and must not look at anything but its arguments.
+ */
+#ifndef _TCON_CC_H
+#define _TCON_CC_H
+
+#include <linux/types.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <uapi/linux/tcon.h>
+
+#define TCON_CC_PRIV_BYTES	256
+#define TCON_CWND_MAX_BYTES	(1U << 30)	/* 65535 << 14, rounded up */
+#define TCON_SSTHRESH_INFINITE	0x7fffffffU
+#define TCON_INIT_CWND_SEGS	10U		/* RFC 6928 */
+#define TCON_MIN_CWND_SEGS	2U
+#define TCON_RTT_NONE_US	(~0U)
+
+struct tcon_cc;
+
+/**
+ * enum tcon_ca_state - what the tracker believes about the path
+ * @TCON_CA_OPEN: nothing is missing
+ * @TCON_CA_RECOVERY: something was judged lost by SACK, RACK or duplicate
+ *	ACKs; entered at most once per round trip, as the kernel's TCP_CA_Recovery
+ * @TCON_CA_LOSS: a retransmission time-out
+ */
+enum tcon_ca_state {
+	TCON_CA_OPEN,
+	TCON_CA_RECOVERY,
+	TCON_CA_LOSS,
+};
+
+/**
+ * enum tcon_ca_event - as the kernel's enum tcp_ca_event
+ * @TCON_CA_EVENT_TX_START: first data after everything had been acknowledged
+ * @TCON_CA_EVENT_ECE: an ACK with ECE (RFC 3168), once per ACK
+ */
+enum tcon_ca_event {
+	TCON_CA_EVENT_TX_START,
+	TCON_CA_EVENT_ECE,
+};
+
+/**
+ * struct tcon_rate_sample - what one ACK told, after the tracker took it in
+ * @now_us: time of the ACK, microseconds, monotonic
+ * @prior_delivered: tcon_cc.delivered_bytes when the sampled packet was sent
+ * @prior_delivered_ce: delivered_ce_bytes then
+ * @prior_lost: tcon_cc.lost_bytes then
+ * @delivered_bytes: delivered over @interval_us; -1 when there is no sample
+ * @delivered_ce_bytes: of those, with ECN CE
+ * @interval_us: the longer of send and ACK interval; -1 when there is no sample
+ * @snd_interval_us: over which the sampled flight was sent
+ * @rcv_interval_us: over which it was acknowledged
+ * @rtt_us: of the newest packet that this ACK covers, unambiguous (Karn);
+ *	-1 when there is none
+ * @acked_bytes: cumulatively acknowledged by this ACK
+ * @acked_sacked_bytes: newly delivered by this ACK, in sequence or by SACK
+ * @losses_bytes: newly judged lost at this ACK
+ * @prior_inflight_bytes: in flight before this ACK
+ * @tx_in_flight_bytes: in flight when the sampled packet had been sent, with it
+ * @lost_bytes: judged lost since the sampled packet was sent
+ * @is_app_limited: the sampled packet was sent while the guest offered less
+ *	than TCon would have let pass
+ * @is_cwnd_limited: since the previous round TCon's cwnd was what bound
+ * @is_ece: the ACK carries ECE
+ * @is_ack_delayed: the ACK covers less than two segments
+ *
+ * Rates follow draft-cheng-iccrg-delivery-rate-estimation (the kernel's
+ * tcp_rate.c); the additional fields are those that BBRv3
+ * (draft-ietf-ccwg-bbr), DCTCP (RFC 8257) and Vegas read.
+ */
+struct tcon_rate_sample {
+	u64 now_us;
+	u64 prior_delivered;
+	u64 prior_delivered_ce;
+	u64 prior_lost;
+	s64 delivered_bytes;
+	s64 delivered_ce_bytes;
+	s64 interval_us;
+	u32 snd_interval_us;
+	u32 rcv_interval_us;
+	s64 rtt_us;
+	u32 acked_bytes;
+	u32 acked_sacked_bytes;
+	u32 losses_bytes;
+	u32 prior_inflight_bytes;
+	u32 tx_in_flight_bytes;
+	u32 lost_bytes;
+	bool is_app_limited;
+	bool is_cwnd_limited;
+	bool is_ece;
+	bool is_ack_delayed;
+};
+
+/**
+ * struct tcon_cc_param - one parameter of a CC
+ * @name: as users write it
+ * @type: enum tcon_param_type, which says how a value is written
+ * @def: default
+ * @min: smallest value allowed
+ * @max: largest value allowed
+ * @unit: e.g. "packets"; "" for a plain number
+ * @help: one line for users
+ */
+struct tcon_cc_param {
+	const char *name;
+	enum tcon_param_type type;
+	s64 def;
+	s64 min;
+	s64 max;
+	const char *unit;
+	const char *help;
+};
+
+/**
+ * struct tcon_cc_ops - a CC module
+ * @name: unique; letters, digits, '_' and '-'
+ * @category: "loss", "delay", "model", "hybrid" or "ECN"
+ * @source: RFC or paper
+ * @owner: THIS_MODULE
+ * @paced: sets @pacing_rate_bps of its flows and needs the pacer
+ * @priv_bytes: size of the private area, at most %TCON_CC_PRIV_BYTES
+ * @params: parameters, in the order of tcon_cc.params
+ * @n_params: their number, at most %TCON_MAX_PARAMS
+ * @init: start on @cc.  Required.  The tracker's fields are filled; a live
+ *	switch leaves cwnd_bytes at the present inflight and ssthresh_bytes as
+ *	the previous CC had it, a new flow starts with %TCON_INIT_CWND_SEGS and
+ *	%TCON_SSTHRESH_INFINITE.  The private area is zero.
+ * @release: the last call for @cc.  Optional.
+ * @cong_control: after each ACK that delivered something or judged something
+ *	lost: set cwnd_bytes, and pacing_rate_bps if paced.  Required.
+ * @set_state: before cc.ca_state becomes @state.  On %TCON_CA_RECOVERY and
+ *	%TCON_CA_LOSS this is where a loss-based CC reduces.  Required.
+ * @cwnd_event: see &enum tcon_ca_event.  Optional.
+ * @undo_cwnd: the last reduction was spurious.  Required.
+ * @get_info: one line of own state for users, without newline; returns its
+ *	length like scnprintf().  Optional.
+ * @list: of the registry
+ *
+ * After each callback TCon clamps nothing: a cwnd below %TCON_MIN_CWND_SEGS
+ * segments or above %TCON_CWND_MAX_BYTES makes the watchdog return the flow to
+ * pass-through.
+ */
+struct tcon_cc_ops {
+	char name[TCON_CC_NAME_MAX];
+	const char *category;
+	const char *source;
+	struct module *owner;
+	bool paced;
+	u16 priv_bytes;
+	const struct tcon_cc_param *params;
+	unsigned int n_params;
+
+	void (*init)(struct tcon_cc *cc, u64 now_us);
+	void (*release)(struct tcon_cc *cc);
+	void (*cong_control)(struct tcon_cc *cc,
+			     const struct tcon_rate_sample *rs);
+	void (*set_state)(struct tcon_cc *cc, enum tcon_ca_state state,
+			  u64 now_us);
+	void (*cwnd_event)(struct tcon_cc *cc, enum tcon_ca_event event,
+			   u64 now_us);
+	void (*undo_cwnd)(struct tcon_cc *cc);
+	int (*get_info)(const struct tcon_cc *cc, char *buf, int size);
+
+	struct list_head list;
+};
+
+/**
+ * struct tcon_cc - what a CC sees of a flow, and where it leaves its decision
+ * @ops: the module
+ * @params: values of the rule, in the order of ops->params
+ * @cwnd_bytes: decision: how much may be in flight
+ * @ssthresh_bytes: decision: where slow start ends
+ * @pacing_rate_bps: decision: bits/s of IP payload; 0: not paced
+ * @mss_bytes: payload of a full segment
+ * @inflight_bytes: now in flight, after the ACK that is being handled
+ * @srtt_us: smoothed RTT (RFC 6298); 0 before the first sample
+ * @min_rtt_us: minimum of the connection's last 10 s; %TCON_RTT_NONE_US before
+ *	the first sample
+ * @delivered_bytes: total delivered
+ * @delivered_ce_bytes: of those, ACKed with ECN CE feedback
+ * @lost_bytes: total judged lost
+ * @app_limited_until: value of @delivered_bytes at which the present app-limited
+ *	phase ends; 0: not limited
+ * @last_rate_bps: the latest delivery-rate sample, for a live switch
+ * @una: first unacknowledged sequence number
+ * @nxt: next sequence number to leave TCon
+ * @ca_state: see &enum tcon_ca_state
+ * @priv: the module's own
+ */
+struct tcon_cc {
+	const struct tcon_cc_ops *ops;
+	const s64 *params;
+	u32 cwnd_bytes;
+	u32 ssthresh_bytes;
+	u64 pacing_rate_bps;
+
+	u32 mss_bytes;
+	u32 inflight_bytes;
+	u32 srtt_us;
+	u32 min_rtt_us;
+	u64 delivered_bytes;
+	u64 delivered_ce_bytes;
+	u64 lost_bytes;
+	u64 app_limited_until;
+	u64 last_rate_bps;
+	u32 una;
+	u32 nxt;
+	enum tcon_ca_state ca_state;
+
+	u64 priv[TCON_CC_PRIV_BYTES / sizeof(u64)];
+};
+
+/**
+ * tcon_cc_priv() - private area of a CC
+ * @cc: the flow
+ *
+ * Return: the area, 8-byte aligned.
+ */
+static inline void *tcon_cc_priv(const struct tcon_cc *cc)
+{
+	return (void *)cc->priv;
+}
+
+int tcon_cc_register(struct tcon_cc_ops *ops);
+void tcon_cc_unregister(struct tcon_cc_ops *ops);
+
+#endif /* _TCON_CC_H */

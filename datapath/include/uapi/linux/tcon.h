@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * TCon: generic netlink interface between ovs-vswitchd (or any other program
+ * with CAP_NET_ADMIN) and tcon.ko.
+ *
+ * Every request acts on the network namespace of its socket.  Sets are
+ * idempotent: a request that is sent twice leaves what one would have left.
+ * A request that is refused changes nothing.
+ */
+#ifndef _UAPI_LINUX_TCON_H
+#define _UAPI_LINUX_TCON_H
+
+#include <linux/types.h>
+
+#define TCON_GENL_NAME		"tcon"
+#define TCON_GENL_VERSION	1
+
+#define TCON_CC_NAME_MAX	16	/* with the NUL */
+#define TCON_CC_OBSERVE		"none"	/* the rule that only observes */
+#define TCON_PARAM_NAME_MAX	24
+#define TCON_BRIDGE_NAME_MAX	64
+#define TCON_MAX_PARAMS		16	/* of one CC */
+#define TCON_MAX_RULES		4096	/* in one namespace */
+#define TCON_DEFAULT_PRIORITY	32768	/* as in OpenFlow */
+
+/**
+ * enum tcon_cmd - commands of the family
+ * @TCON_CMD_GET_INFO: totals and limits of the namespace (do)
+ * @TCON_CMD_SET_PORT: tell the kernel a port's bridge, OpenFlow number and role
+ * @TCON_CMD_GET_PORT: ports (dump)
+ * @TCON_CMD_SET_RULE: add a rule, or replace the one with the same bridge,
+ *	match and priority
+ * @TCON_CMD_DEL_RULE: remove the rule with this bridge, match and priority
+ *	(-ENOENT where there is none), or with %NLM_F_BULK-like absence of
+ *	%TCON_A_RULE_MATCH every rule of the bridge
+ * @TCON_CMD_GET_RULE: rules, in the order in which they are tried (dump)
+ * @TCON_CMD_GET_CC: registered CC modules with their parameters (dump)
+ * @TCON_CMD_GET_FLOW: half-flows, with an optional %TCON_A_BRIDGE and
+ *	%TCON_A_RULE_MATCH that select (dump)
+ *
+ * SET and DEL need CAP_NET_ADMIN over the namespace.
+ */
+enum tcon_cmd {
+	TCON_CMD_UNSPEC,
+	TCON_CMD_GET_INFO,
+	TCON_CMD_SET_PORT,
+	TCON_CMD_GET_PORT,
+	TCON_CMD_SET_RULE,
+	TCON_CMD_DEL_RULE,
+	TCON_CMD_GET_RULE,
+	TCON_CMD_GET_CC,
+	TCON_CMD_GET_FLOW,
+	__TCON_CMD_MAX,
+};
+#define TCON_CMD_MAX (__TCON_CMD_MAX - 1)
+
+/* Top-level attributes; a comment gives the type and where it stands. */
+enum tcon_attr {
+	TCON_A_UNSPEC,
+	TCON_A_PAD,
+	TCON_A_BRIDGE,		/* string: PORT, RULE, and FLOW's filter */
+	TCON_A_PORT,		/* nested TCON_PORT_A_* */
+	TCON_A_RULE,		/* nested TCON_RULE_A_* */
+	TCON_A_RULE_MATCH,	/* nested TCON_MATCH_A_*; empty nest: all */
+	TCON_A_CC,		/* nested TCON_CC_A_* */
+	TCON_A_FLOW,		/* nested TCON_FLOW_A_* */
+	TCON_A_INFO,		/* nested TCON_INFO_A_* */
+	__TCON_A_MAX,
+};
+#define TCON_A_MAX (__TCON_A_MAX - 1)
+
+/* TCON_A_RULE_MATCH.  A prefix length without its address is refused, an
+ * address without prefix length means the full length.
+ */
+enum tcon_match_attr {
+	TCON_MATCH_A_UNSPEC,
+	TCON_MATCH_A_IFNAME,	/* string: guest port by device name */
+	TCON_MATCH_A_OFPORT,	/* u32: guest port by OpenFlow number */
+	TCON_MATCH_A_FAMILY,	/* u8: AF_INET or AF_INET6 */
+	TCON_MATCH_A_SRC,	/* 4 or 16 bytes: the guest's address */
+	TCON_MATCH_A_SRC_PLEN,	/* u8 */
+	TCON_MATCH_A_DST,	/* 4 or 16 bytes: the peer's address */
+	TCON_MATCH_A_DST_PLEN,	/* u8 */
+	TCON_MATCH_A_SPORT,	/* u16, host order */
+	TCON_MATCH_A_DPORT,	/* u16, host order */
+	TCON_MATCH_A_VLAN,	/* u16: VLAN id, 0 .. 4095 */
+	__TCON_MATCH_A_MAX,
+};
+#define TCON_MATCH_A_MAX (__TCON_MATCH_A_MAX - 1)
+
+/* TCON_A_RULE, beside the top-level TCON_A_BRIDGE and TCON_A_RULE_MATCH. */
+enum tcon_rule_attr {
+	TCON_RULE_A_UNSPEC,
+	TCON_RULE_A_PAD,
+	TCON_RULE_A_PRIORITY,	/* u32, 0 .. 65535; default 32768 */
+	TCON_RULE_A_CC,		/* string: a CC's name or "none" */
+	TCON_RULE_A_PARAM,	/* nested TCON_PARAM_A_*, may repeat */
+	TCON_RULE_A_FLOWS,	/* u32, dump only: flows that obey it now */
+	__TCON_RULE_A_MAX,
+};
+#define TCON_RULE_A_MAX (__TCON_RULE_A_MAX - 1)
+
+/* How a parameter's s64 value is to be read and written. */
+enum tcon_param_type {
+	TCON_PARAM_UINT,	/* the number itself */
+	TCON_PARAM_BOOL,	/* 0 or 1 */
+	TCON_PARAM_MILLI,	/* thousandths: 700 is 0.7 */
+};
+
+/* A parameter: of a CC (all), of a rule (NAME and VALUE). */
+enum tcon_param_attr {
+	TCON_PARAM_A_UNSPEC,
+	TCON_PARAM_A_PAD,
+	TCON_PARAM_A_NAME,	/* string */
+	TCON_PARAM_A_VALUE,	/* s64; in TCON_A_CC: the default */
+	TCON_PARAM_A_TYPE,	/* u8, enum tcon_param_type */
+	TCON_PARAM_A_MIN,	/* s64 */
+	TCON_PARAM_A_MAX_VALUE,	/* s64 */
+	TCON_PARAM_A_UNIT,	/* string, may be empty */
+	TCON_PARAM_A_HELP,	/* string: one line */
+	__TCON_PARAM_A_MAX,
+};
+#define TCON_PARAM_A_MAX (__TCON_PARAM_A_MAX - 1)
+
+/* TCON_A_CC */
+enum tcon_cc_attr {
+	TCON_CC_A_UNSPEC,
+	TCON_CC_A_NAME,		/* string */
+	TCON_CC_A_CATEGORY,	/* string: loss, delay, model, ECN, ... */
+	TCON_CC_A_SOURCE,	/* string: RFC or paper */
+	TCON_CC_A_PACED,	/* flag: uses the pacer */
+	TCON_CC_A_PARAM,	/* nested TCON_PARAM_A_*, repeats */
+	TCON_CC_A_FLOWS,	/* u32: flows that run it now */
+	__TCON_CC_A_MAX,
+};
+#define TCON_CC_A_MAX (__TCON_CC_A_MAX - 1)
+
+enum tcon_role {
+	TCON_ROLE_AUTO,		/* SET_PORT only: let the kernel judge */
+	TCON_ROLE_GUEST,
+	TCON_ROLE_UPLINK,
+	TCON_ROLE_NEVER,	/* internal, tunnel and patch ports */
+};
+
+/* Why a port has its role. */
+enum tcon_role_why {
+	TCON_WHY_CONFIGURED,	/* other_config:tcon-role */
+	TCON_WHY_PHYSICAL,	/* a device with hardware behind it */
+	TCON_WHY_VIRTUAL,	/* no hardware behind it */
+	TCON_WHY_INTERNAL,
+	TCON_WHY_TUNNEL,
+};
+
+/* TCON_A_PORT, beside TCON_A_BRIDGE (absent until vswitchd has told it). */
+enum tcon_port_attr {
+	TCON_PORT_A_UNSPEC,
+	TCON_PORT_A_PAD,
+	TCON_PORT_A_IFINDEX,	/* u32: names the port in SET_PORT */
+	TCON_PORT_A_IFNAME,	/* string, dump only */
+	TCON_PORT_A_OFPORT,	/* u32 */
+	TCON_PORT_A_ROLE,	/* u8, enum tcon_role */
+	TCON_PORT_A_WHY,	/* u8, enum tcon_role_why, dump only */
+	TCON_PORT_A_FLOWS,	/* u32, dump only */
+	TCON_PORT_A_HELD_BYTES,	/* u64, dump only: truesize in the pacer */
+	__TCON_PORT_A_MAX,
+};
+#define TCON_PORT_A_MAX (__TCON_PORT_A_MAX - 1)
+
+/* What is really done to a half-flow. */
+enum tcon_state {
+	TCON_STATE_OBSERVED,	/* nothing is written or held */
+	TCON_STATE_ENFORCED,	/* window written, pacer may hold */
+	__TCON_STATE_MAX,
+};
+#define TCON_STATE_NAMES { "observed", "window-enforced" }
+
+/* Why a half-flow is in a lower state than its rule asks for, or is not
+ * tracked at all.  Names are what users see; the order is ABI.
+ */
+#define TCON_REASONS(X)							\
+	X(NONE,		"none",		"nothing lowers the flow")	\
+	X(NO_RULE,	"no-rule",	"no rule selects the flow")	\
+	X(RULE_NONE,	"rule-none",	"a rule says none")		\
+	X(HANDSHAKE,	"handshake",	"the handshake is not complete") \
+	X(MID_STREAM,	"mid-stream",	"first seen without its handshake: window scale unknown") \
+	X(SCALE,	"ambiguous-scale", "SYN retransmissions disagree about the window scale") \
+	X(MD5_AO,	"md5-ao",	"TCP-MD5 or TCP-AO signs the header") \
+	X(MPTCP,	"mptcp",	"the window belongs to an MPTCP connection") \
+	X(NO_MEMORY,	"no-memory",	"memory could not be had")	\
+	X(WATCHDOG,	"watchdog",	"the CC gave a cwnd out of bounds") \
+	X(CLOSED,	"closed",	"the connection has ended")	\
+	X(CC_GONE,	"cc-gone",	"the CC module was removed")
+
+enum tcon_reason {
+#define TCON_X(id, name, text) TCON_REASON_##id,
+	TCON_REASONS(TCON_X)
+#undef TCON_X
+	__TCON_REASON_MAX,
+};
+
+/* Counters of the namespace, in the order of TCON_INFO_A_COUNTERS. */
+#define TCON_COUNTERS(X)						\
+	X(FLOWS_NEW,	"flows-new",	"half-flows created")		\
+	X(FLOWS_IDLE,	"flows-idle",	"half-flows collected when idle") \
+	X(FLOWS_CLOSED,	"flows-closed",	"half-flows collected after FIN or RST") \
+	X(FLOWS_RESET,	"flows-reused",	"half-flows started anew by a SYN") \
+	X(TABLE_FULL,	"table-full",	"packets of flows that found no room in the table") \
+	X(EMBRYO_EVICT,	"embryo-evicted", "half-open flows evicted by newer ones") \
+	X(NO_MEMORY,	"no-memory",	"allocations that failed")	\
+	X(NOT_TCP,	"not-tcp",	"packets passed: not TCP over IP") \
+	X(FRAGMENT,	"fragment",	"packets passed: IP fragments")	\
+	X(MALFORMED,	"malformed",	"packets passed: headers that contradict themselves") \
+	X(JUMBOGRAM,	"jumbogram",	"packets passed: IPv6 jumbograms") \
+	X(EXT_HEADER,	"ext-header",	"packets passed: IPv6 extension headers beyond the parser") \
+	X(ENCAP_DEPTH,	"vlan-depth",	"packets passed: more VLAN tags than the parser reads") \
+	X(DATA_OUT,	"data-out",	"packets with data from guests")	\
+	X(ACK_IN,	"ack-in",	"ACKs to guests that were processed")	\
+	X(WINDOW_WRITTEN, "window-written", "ACKs whose window was lowered") \
+	X(WINDOW_KEPT,	"window-kept",	"ACKs whose window was lower than ours already") \
+	X(WRITE_FAILED,	"write-failed",	"ACKs that could not be made writable") \
+	X(UPDATE_SENT,	"update-sent",	"window updates injected towards guests") \
+	X(UPDATE_FAILED, "update-failed", "window updates for which there was no memory") \
+	X(HELD,		"held",		"packets held by the pacer")	\
+	X(RELEASED,	"released",	"packets released by the pacer")	\
+	X(HOLD_OVERFLOW, "hold-overflow", "packets passed early: a hold bound was reached") \
+	X(HOLD_PURGED,	"hold-purged",	"held packets freed with their port") \
+	X(HOLD_FLUSHED,	"hold-flushed",	"held packets passed early: the flow fell to observed") \
+	X(REPEAT_ABSORBED, "repeat-absorbed", "repeats of data that the pacer still held") \
+	X(GSO_SPLIT,	"gso-split",	"super-packets split for pacing") \
+	X(GSO_SPLIT_FAILED, "gso-split-failed", "super-packets that could not be split") \
+	X(SENDQ_COARSE,	"sendq-coarse",	"transmissions recorded together with their predecessor") \
+	X(SACK_OVERFLOW, "sack-overflow", "SACK ranges beyond the scoreboard") \
+	X(BAD_ACK,	"bad-ack",	"ACKs outside what was sent")	\
+	X(SPURIOUS_UNDO, "spurious-undo", "recoveries undone by DSACK or timestamps") \
+	X(STALL_RELEASE, "stall-release", "holds ended because no ACK came for an RTO") \
+	X(RULE_MOVED,	"rule-moved",	"half-flows moved to another rule while running")
+
+enum tcon_counter {
+#define TCON_X(id, name, text) TCON_COUNTER_##id,
+	TCON_COUNTERS(TCON_X)
+#undef TCON_X
+	__TCON_COUNTER_MAX,
+};
+
+/* TCON_A_INFO */
+enum tcon_info_attr {
+	TCON_INFO_A_UNSPEC,
+	TCON_INFO_A_PAD,
+	TCON_INFO_A_VERSION,	/* string: of the module */
+	TCON_INFO_A_FLOWS,	/* u32: half-flows now */
+	TCON_INFO_A_FLOWS_MAX,	/* u32: the cap */
+	TCON_INFO_A_EMBRYOS,	/* u32: half-open ones among them */
+	TCON_INFO_A_EMBRYOS_MAX,/* u32 */
+	TCON_INFO_A_HELD_BYTES,	/* u64: truesize in the pacer */
+	TCON_INFO_A_COUNTERS,	/* array of u64, index enum tcon_counter */
+	TCON_INFO_A_REASONS,	/* array of u64: flows in each reason now,
+				 * index enum tcon_reason
+				 */
+	__TCON_INFO_A_MAX,
+};
+#define TCON_INFO_A_MAX (__TCON_INFO_A_MAX - 1)
+
+/* TCON_A_FLOW.  Byte counts are of payload; sequence numbers are the wire's. */
+enum tcon_flow_attr {
+	TCON_FLOW_A_UNSPEC,
+	TCON_FLOW_A_PAD,
+	TCON_FLOW_A_IFINDEX,	/* u32: the guest's port */
+	TCON_FLOW_A_IFNAME,	/* string */
+	TCON_FLOW_A_BRIDGE,	/* string, absent if not told */
+	TCON_FLOW_A_FAMILY,	/* u8 */
+	TCON_FLOW_A_SRC,	/* 4 or 16 bytes: the guest */
+	TCON_FLOW_A_DST,	/* 4 or 16 bytes: its peer */
+	TCON_FLOW_A_SPORT,	/* u16, host order */
+	TCON_FLOW_A_DPORT,	/* u16, host order */
+	TCON_FLOW_A_VLAN,	/* u16; absent when untagged */
+	TCON_FLOW_A_STATE,	/* u8, enum tcon_state */
+	TCON_FLOW_A_REASON,	/* u8, enum tcon_reason: why not higher */
+	TCON_FLOW_A_CC,		/* string: what runs; "none" when observed */
+	TCON_FLOW_A_UNA,	/* u32 */
+	TCON_FLOW_A_NXT,	/* u32: highest that left TCon */
+	TCON_FLOW_A_NXT_GUEST,	/* u32: highest that the guest sent */
+	TCON_FLOW_A_EDGE,	/* u32: highest right edge given */
+	TCON_FLOW_A_CWND_BYTES,	/* u32; 0 when observed */
+	TCON_FLOW_A_SSTHRESH_BYTES, /* u32 */
+	TCON_FLOW_A_PACING_BPS,	/* u64, bits/s; 0: not paced */
+	TCON_FLOW_A_RWND_BYTES,	/* u32: window last given to the guest */
+	TCON_FLOW_A_PEER_RWND_BYTES, /* u32: window the peer last offered */
+	TCON_FLOW_A_INFLIGHT_BYTES, /* u32 */
+	TCON_FLOW_A_HELD_BYTES,	/* u32: payload in the pacer */
+	TCON_FLOW_A_SRTT_US,	/* u32; 0: no sample yet */
+	TCON_FLOW_A_RTTVAR_US,	/* u32 */
+	TCON_FLOW_A_MIN_RTT_US,	/* u32; ~0: no sample yet */
+	TCON_FLOW_A_MSS_BYTES,	/* u32: payload per segment */
+	TCON_FLOW_A_RATE_BPS,	/* u64: last delivery-rate sample, bits/s */
+	TCON_FLOW_A_RATE_APP_LIMITED, /* flag: that sample was app-limited */
+	TCON_FLOW_A_SENT_BYTES,	/* u64: with the guest's repeats */
+	TCON_FLOW_A_REPEATED_BYTES, /* u64: the guest's repeats */
+	TCON_FLOW_A_ACKED_BYTES,/* u64: cumulatively */
+	TCON_FLOW_A_DELIVERED_BYTES, /* u64: acked or SACKed */
+	TCON_FLOW_A_LOST_BYTES,	/* u64: judged lost */
+	TCON_FLOW_A_CE_ACKS,	/* u64: ACKs with ECE */
+	TCON_FLOW_A_AGE_MS,	/* u64: since it was first seen */
+	TCON_FLOW_A_IDLE_MS,	/* u64: since its last packet */
+	TCON_FLOW_A_PRIORITY,	/* u32: of its rule; absent without one */
+	TCON_FLOW_A_CC_INFO,	/* string: the CC's own state, one line */
+	__TCON_FLOW_A_MAX,
+};
+#define TCON_FLOW_A_MAX (__TCON_FLOW_A_MAX - 1)
+
+#endif /* _UAPI_LINUX_TCON_H */
