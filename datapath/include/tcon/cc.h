@@ -182,12 +182,12 @@ struct tcon_cc_ops {
  * @params: values of the rule, in the order of ops->params
  * @cwnd_bytes: decision: how much may be in flight
  * @ssthresh_bytes: decision: where slow start ends
- * @pacing_rate_bps: decision: bits/s of IP payload; 0: not paced
+ * @pacing_rate_bps: decision: bits/s of TCP payload; 0: not paced
  * @mss_bytes: payload of a full segment
  * @inflight_bytes: now in flight, after the ACK that is being handled
  * @srtt_us: smoothed RTT (RFC 6298); 0 before the first sample
- * @min_rtt_us: minimum of the connection's last 10 s; %TCON_RTT_NONE_US before
- *	the first sample
+ * @min_rtt_us: minimum of the connection's last 150 to 300 s;
+ *	%TCON_RTT_NONE_US before the first sample
  * @delivered_bytes: total delivered
  * @delivered_ce_bytes: of those, ACKed with ECN CE feedback
  * @lost_bytes: total judged lost

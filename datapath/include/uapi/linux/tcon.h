@@ -31,8 +31,8 @@
  * @TCON_CMD_SET_RULE: add a rule, or replace the one with the same bridge,
  *	match and priority
  * @TCON_CMD_DEL_RULE: remove the rule with this bridge, match and priority
- *	(-ENOENT where there is none), or with %NLM_F_BULK-like absence of
- *	%TCON_A_RULE_MATCH every rule of the bridge
+ *	(-ENOENT where there is none); without %TCON_A_RULE_MATCH, every rule of
+ *	the bridge
  * @TCON_CMD_GET_RULE: rules, in the order in which they are tried (dump)
  * @TCON_CMD_GET_CC: registered CC modules with their parameters (dump)
  * @TCON_CMD_GET_FLOW: half-flows, with an optional %TCON_A_BRIDGE and
@@ -182,7 +182,7 @@ enum tcon_state {
 	X(NO_RULE,	"no-rule",	"no rule selects the flow")	\
 	X(RULE_NONE,	"rule-none",	"a rule says none")		\
 	X(HANDSHAKE,	"handshake",	"the handshake is not complete") \
-	X(MID_STREAM,	"mid-stream",	"first seen without its handshake: window scale unknown") \
+	X(MID_STREAM,	"mid-stream",	"its handshake or some of its packets passed unseen") \
 	X(SCALE,	"ambiguous-scale", "SYN retransmissions disagree about the window scale") \
 	X(MD5_AO,	"md5-ao",	"TCP-MD5 or TCP-AO signs the header") \
 	X(MPTCP,	"mptcp",	"the window belongs to an MPTCP connection") \

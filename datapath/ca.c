@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The congestion-avoidance state of a half-flow, and the calls into its CC.
+ *
+ *	       loss judged		     time-out seen
+ *	OPEN --------------> RECOVERY ------------------------> LOSS
+ *	  ^			|	 OPEN ------------------> |
+ *	  |  una reaches nxt of |				  |
+ *	  +--- the entry -------+---------------------------------+
+ *	  |  or: nothing was lost after all (undo)
+ *
+ * A CC hears of a loss when RECOVERY or LOSS begins, so at most once per round
+ * trip (RFC 5681, RFC 6675).
+ *
+ * Nothing here needs a kernel.  Callers hold the flow's lock.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "ca.h"
+#include "seq.h"
+
+static void set_state(struct tcon_track *t, enum tcon_ca_state state,
+		      u64 now_us)
+{
+	t->cc.ops->set_state(&t->cc, state, now_us);
+	t->cc.ca_state = state;
+}
+
+/**
+ * tcon_ca_start() - let a CC decide for a half-flow
+ * @t: the tracker, without a CC
+ * @ops: the CC
+ * @params: its parameters, which must outlive tcon_ca_stop()
+ * @now_us: the time
+ *
+ * A flow that runs already hands on what is in flight; without a loss so far it
+ * may still be in slow start.
+ */
+void tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
+		   const s64 *params, u64 now_us)
+{
+	struct tcon_cc *cc = &t->cc;
+	u32 initial = TCON_INIT_CWND_SEGS * cc->mss_bytes;
+
+	cc->cwnd_bytes = clamp(cc->inflight_bytes, initial,
+			       TCON_CWND_MAX_BYTES);
+	if (!cc->ssthresh_bytes)
+		cc->ssthresh_bytes = cc->lost_bytes ? cc->cwnd_bytes :
+						      TCON_SSTHRESH_INFINITE;
+	cc->pacing_rate_bps = 0;
+	cc->ca_state = TCON_CA_OPEN;
+	cc->ops = ops;
+	cc->params = params;
+	t->unproven_bytes = 0;
+	memset(cc->priv, 0, sizeof(cc->priv));
+	ops->init(cc, now_us);
+}
+
+/**
+ * tcon_ca_stop() - take the CC away
+ * @t: the tracker; without a CC nothing happens
+ */
+void tcon_ca_stop(struct tcon_track *t)
+{
+	struct tcon_cc *cc = &t->cc;
+
+	if (!cc->ops)
+		return;
+	if (cc->ops->release)
+		cc->ops->release(cc);
+	cc->ops = NULL;
+	cc->params = NULL;
+	cc->cwnd_bytes = 0;
+	cc->pacing_rate_bps = 0;
+}
+
+/**
+ * tcon_ca_ack() - tell the CC what an ACK did
+ * @t: the tracker, with a CC
+ * @ack: from tcon_track_ack(), valid
+ */
+void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
+{
+	struct tcon_cc *cc = &t->cc;
+	u64 now_us = ack->rs.now_us;
+
+	if (ack->rs.is_ece && cc->ops->cwnd_event)
+		cc->ops->cwnd_event(cc, TCON_CA_EVENT_ECE, now_us);
+	if (cc->ca_state != TCON_CA_OPEN) {
+		if (ack->spurious) {
+			cc->ops->undo_cwnd(cc);
+			set_state(t, TCON_CA_OPEN, now_us);
+		} else if (!seq_before(cc->una, t->recovery_point)) {
+			set_state(t, TCON_CA_OPEN, now_us);
+			t->unproven_bytes = 0;
+		}
+	}
+	if (ack->rs.losses_bytes && cc->ca_state == TCON_CA_OPEN) {
+		t->recovery_point = cc->nxt;
+		set_state(t, TCON_CA_RECOVERY, now_us);
+	}
+	if (ack->delivered_any)
+		cc->ops->cong_control(cc, &ack->rs);
+}
+
+/**
+ * tcon_ca_timeout() - the guest's retransmission timer went off
+ * @t: the tracker, with a CC
+ * @now_us: the time
+ */
+void tcon_ca_timeout(struct tcon_track *t, u64 now_us)
+{
+	t->recovery_point = t->cc.nxt;
+	if (t->cc.ca_state != TCON_CA_LOSS)
+		set_state(t, TCON_CA_LOSS, now_us);
+}
+
+/**
+ * tcon_ca_tx_start() - data leaves after everything was acknowledged
+ * @t: the tracker, with a CC
+ * @now_us: the time
+ */
+void tcon_ca_tx_start(struct tcon_track *t, u64 now_us)
+{
+	if (t->cc.ops->cwnd_event)
+		t->cc.ops->cwnd_event(&t->cc, TCON_CA_EVENT_TX_START, now_us);
+}
+
+/**
+ * tcon_ca_sane() - did the CC give a cwnd that can be meant?
+ * @cc: the flow
+ *
+ * Return: false where the watchdog should let the flow go.
+ */
+bool tcon_ca_sane(const struct tcon_cc *cc)
+{
+	return cc->cwnd_bytes >= TCON_MIN_CWND_SEGS * cc->mss_bytes &&
+	       cc->cwnd_bytes <= TCON_CWND_MAX_BYTES;
+}

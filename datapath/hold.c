@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Holding and releasing a guest's packets.
+ *
+ * A packet passes at once where nothing waits before it, cwnd has room and the
+ * pacing clock agrees.  Otherwise it waits, in order: also a repeat, since a
+ * repeat that overtakes would carry a newer TSval, and PAWS (RFC 7323, 5) would
+ * then discard what it overtook.  A repeat of something that still waits is not
+ * needed, and absorbed.
+ *
+ * Memory that waits is bounded per flow, port and host; what goes beyond is
+ * passed early, oldest first.  A flow whose ACKs stay away for an RTO is not
+ * held back: its peer may be waiting for what is held.
+ */
+#include <linux/math64.h>
+#include <linux/moduleparam.h>
+#include <linux/skbuff.h>
+
+#include "ack.h"
+#include "ca.h"
+#include "compat.h"
+#include "flow.h"
+#include "hold.h"
+#include "pacer.h"
+#include "seq.h"
+
+/* Packets that the clock would let go within this leave together. */
+#define QUANTUM_NS		(125 * NSEC_PER_USEC)
+/* A super-packet that would occupy the path for longer is split. */
+#define SPLIT_NS		(4 * NSEC_PER_MSEC)
+/* What a paced guest may have waiting: enough until its next answer. */
+#define ALLOWANCE_NS		(4 * NSEC_PER_MSEC)
+#define ALLOWANCE_SEGS		4
+#define RUN_MAX_PACKETS		64
+
+static unsigned int hold_flow_bytes = 8 << 20;
+module_param(hold_flow_bytes, uint, 0644);
+MODULE_PARM_DESC(hold_flow_bytes, "most memory held for one half-flow");
+
+static unsigned int hold_port_bytes = 64 << 20;
+module_param(hold_port_bytes, uint, 0644);
+MODULE_PARM_DESC(hold_port_bytes, "most memory held for one port");
+
+static unsigned int hold_host_bytes = 512 << 20;
+module_param(hold_host_bytes, uint, 0644);
+MODULE_PARM_DESC(hold_host_bytes, "most memory held for a namespace");
+
+/* What a held packet carries, in skb->cb. */
+struct hold_cb {
+	u32 seq;
+	u32 end_seq;
+	u32 payload_bytes;
+	u32 truesize;
+	u16 payload_offset;
+};
+
+static struct hold_cb *hold_cb(const struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct hold_cb) > sizeof_field(struct sk_buff, cb));
+	return (struct hold_cb *)skb->cb;
+}
+
+static u64 wire_ns(const struct tcon_cc *cc, u32 bytes)
+{
+	return div64_u64((u64)bytes * 8 * NSEC_PER_SEC, cc->pacing_rate_bps);
+}
+
+/**
+ * tcon_hold_allowance() - how much a paced guest may have waiting
+ * @flow: its lock is held, paced
+ *
+ * A guest sends in super-packets and waits until one fits into its window, so
+ * two of those must fit, or the pacer would run dry between ACKs.
+ *
+ * Return: payload bytes.
+ */
+u32 tcon_hold_allowance(const struct tcon_flow *flow)
+{
+	const struct tcon_cc *cc = &flow->track.cc;
+	u64 bytes = mul_u64_u64_div_u64(cc->pacing_rate_bps, ALLOWANCE_NS,
+					8ULL * NSEC_PER_SEC);
+
+	bytes = max_t(u64, bytes, 2 * flow->burst_bytes);
+	bytes = max_t(u64, bytes, ALLOWANCE_SEGS * cc->mss_bytes);
+	return min_t(u64, bytes, hold_flow_bytes / 2);
+}
+
+static bool over_bounds(const struct tcon_flow *flow)
+{
+	return flow->held_truesize > hold_flow_bytes ||
+	       atomic_long_read(&flow->port->held_bytes) > hold_port_bytes ||
+	       atomic_long_read(&flow->port->tnet->held_bytes) >
+	       hold_host_bytes;
+}
+
+static void charge(struct tcon_flow *flow, int truesize)
+{
+	flow->held_truesize += truesize;
+	atomic_long_add(truesize, &flow->port->held_bytes);
+	atomic_long_add(truesize, &flow->port->tnet->held_bytes);
+}
+
+static void enqueue(struct tcon_flow *flow, struct sk_buff *skb)
+{
+	hold_cb(skb)->truesize = skb->truesize;
+	charge(flow, skb->truesize);
+	flow->held_bytes += hold_cb(skb)->payload_bytes;
+	__skb_queue_tail(&flow->held, skb);
+}
+
+static struct sk_buff *dequeue(struct tcon_flow *flow)
+{
+	struct sk_buff *skb = __skb_dequeue(&flow->held);
+
+	charge(flow, -(int)hold_cb(skb)->truesize);
+	flow->held_bytes -= hold_cb(skb)->payload_bytes;
+	return skb;
+}
+
+/* No ACK for an RTO: what is in flight is gone, or waits for what is held. */
+static bool is_stalled(struct tcon_flow *flow, u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+
+	if (now_us - t->progress_us < tcon_track_rto_us(t))
+		return false;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
+	tcon_track_mark_all_lost(t);
+	return true;
+}
+
+/*
+ * When may a segment leave?  0: now.  Repeats ask the clock, but not cwnd: what
+ * they repeat is counted as lost already, or as in flight.
+ */
+static u64 gate(struct tcon_flow *flow, const struct hold_cb *cb, u64 now_ns)
+{
+	struct tcon_track *t = &flow->track;
+	struct tcon_cc *cc = &t->cc;
+	u64 now_us = tcon_us(now_ns);
+
+	if (flow->drain || !tcon_flow_enforced(flow))
+		return 0;
+	if (over_bounds(flow)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_OVERFLOW);
+		return 0;
+	}
+	if (!seq_before(cb->seq, cc->nxt) && cc->inflight_bytes &&
+	    cc->inflight_bytes + cb->payload_bytes >
+	    cc->cwnd_bytes + cc->mss_bytes && !is_stalled(flow, now_us))
+		return (t->progress_us + tcon_track_rto_us(t)) * NSEC_PER_USEC;
+	if (cc->pacing_rate_bps && flow->release_ns > now_ns + QUANTUM_NS)
+		return flow->release_ns - QUANTUM_NS;
+	return 0;
+}
+
+/* The clock moves on by what @bytes occupy; being late earns half of it back. */
+static void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
+{
+	u64 len_ns, late_ns = 0;
+
+	if (!flow->track.cc.pacing_rate_bps)
+		return;
+	len_ns = wire_ns(&flow->track.cc, bytes);
+	if (flow->release_ns < now_ns) {
+		if (flow->release_ns)
+			late_ns = now_ns - flow->release_ns;
+		flow->release_ns = now_ns;
+		len_ns -= min(len_ns / 2, late_ns);
+	}
+	flow->release_ns += len_ns;
+}
+
+/* A segment leaves: the tracker and the CC take note. */
+static void leaves(struct tcon_flow *flow, const struct hold_cb *cb, u64 now_ns)
+{
+	struct tcon_track *t = &flow->track;
+	u64 now_us = tcon_us(now_ns);
+	bool idle = t->cc.una == t->cc.nxt, coarse;
+	enum tcon_sent what;
+
+	what = tcon_track_sent(t, cb->seq, cb->end_seq, cb->payload_bytes,
+			       now_us, &coarse);
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_DATA_OUT);
+	if (coarse)
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
+	if (!tcon_flow_enforced(flow))
+		return;
+	if (what == TCON_SENT_TIMEOUT)
+		tcon_ca_timeout(t, now_us);
+	else if (idle && what == TCON_SENT_NEW)
+		tcon_ca_tx_start(t, now_us);
+	advance_clock(flow, cb->payload_bytes, now_ns);
+	tcon_flow_check_cc(flow, now_us);
+}
+
+/* Is a super-packet too coarse for cwnd, which a smaller one would fit, or for
+ * the clock?
+ */
+static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
+{
+	const struct tcon_cc *cc = &flow->track.cc;
+	u32 bytes = hold_cb(skb)->payload_bytes;
+
+	if (!skb_is_gso(skb) || !tcon_flow_enforced(flow) || flow->drain ||
+	    bytes <= 2 * cc->mss_bytes)
+		return false;
+	if (bytes > cc->cwnd_bytes / 4 && cc->inflight_bytes &&
+	    bytes + cc->inflight_bytes > cc->cwnd_bytes + cc->mss_bytes)
+		return true;
+	return cc->pacing_rate_bps && wire_ns(cc, bytes) > SPLIT_NS;
+}
+
+static void set_segment_cb(struct sk_buff *seg, const struct hold_cb *whole,
+			   u32 seq, bool last)
+{
+	struct hold_cb *cb = hold_cb(seg);
+
+	cb->payload_offset = whole->payload_offset;
+	cb->payload_bytes = seg->len - whole->payload_offset;
+	cb->seq = seq;
+	cb->end_seq = last ? whole->end_seq : seq + cb->payload_bytes;
+}
+
+/*
+ * Replace the super-packet at the head by its segments.  False where that
+ * cannot be done: it then stays whole.
+ */
+static bool split_head(struct tcon_flow *flow)
+{
+	struct sk_buff *skb = skb_peek(&flow->held), *segs, *seg, *next;
+	struct hold_cb whole = *hold_cb(skb);
+	struct sk_buff_head rest;
+	u32 seq = whole.seq;
+
+	segs = __skb_gso_segment(skb, NETIF_F_SG, false);
+	if (IS_ERR_OR_NULL(segs)) {
+		*hold_cb(skb) = whole;	/* segmentation used skb->cb */
+		tcon_count(tcon_flow_stats(flow),
+			   TCON_COUNTER_GSO_SPLIT_FAILED);
+		return false;
+	}
+	*hold_cb(skb) = whole;
+	consume_skb(dequeue(flow));
+	__skb_queue_head_init(&rest);
+	skb_queue_splice_init(&flow->held, &rest);
+	skb_list_walk_safe(segs, seg, next) {
+		skb_mark_not_on_list(seg);
+		set_segment_cb(seg, &whole, seq, !next);
+		seq += hold_cb(seg)->payload_bytes;
+		enqueue(flow, seg);
+	}
+	skb_queue_splice_tail(&rest, &flow->held);
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_GSO_SPLIT);
+	return true;
+}
+
+/**
+ * tcon_hold_admit() - a guest's segment with data, FIN or RST has entered
+ * @flow: its lock is held
+ * @skb: the segment
+ * @pkt: the same, parsed
+ * @now_ns: the time
+ *
+ * Context: bottom halves disabled, RCU read lock held; in the ingress hook.
+ * Return: true if it may go on; false if it is held or absorbed.
+ */
+bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
+		     const struct tcon_packet *pkt, u64 now_ns)
+{
+	struct tcon_track *t = &flow->track;
+	bool waiting = !skb_queue_empty(&flow->held) || flow->injecting;
+	struct hold_cb cb = {
+		.seq = pkt->seq,
+		.end_seq = pkt->end_seq,
+		.payload_bytes = pkt->payload_bytes,
+		.payload_offset = pkt->payload_offset,
+	};
+	u64 when;
+
+	if (waiting && pkt->payload_bytes &&
+	    !seq_before(pkt->seq, t->cc.nxt) &&
+	    !seq_after(pkt->end_seq, t->nxt_guest)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_ABSORBED);
+		consume_skb(skb);
+		return false;
+	}
+	t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
+	flow->burst_bytes = max(pkt->payload_bytes,
+				flow->burst_bytes - flow->burst_bytes / 8);
+	*hold_cb(skb) = cb;
+	when = gate(flow, &cb, now_ns);
+	if (!waiting && !when && !must_split(flow, skb)) {
+		if (cb.end_seq != cb.seq)
+			leaves(flow, &cb, now_ns);
+		return true;
+	}
+	skb_orphan(skb);
+	enqueue(flow, skb);
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
+	if (!waiting || over_bounds(flow))
+		tcon_pacer_at(flow, when ? : now_ns);
+	return false;
+}
+
+/* Moves what may leave now to @out; says when to look again, 0: never. */
+static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
+{
+	struct sk_buff *skb;
+	u64 when;
+
+	while ((skb = skb_peek(&flow->held))) {
+		if (out->qlen == RUN_MAX_PACKETS)
+			return now_ns;
+		if (must_split(flow, skb) && split_head(flow))
+			continue;
+		when = gate(flow, hold_cb(skb), now_ns);
+		if (when)
+			return when;
+		skb = dequeue(flow);
+		if (hold_cb(skb)->end_seq != hold_cb(skb)->seq)
+			leaves(flow, hold_cb(skb), now_ns);
+		tcon_count(tcon_flow_stats(flow),
+			   tcon_flow_enforced(flow) ? TCON_COUNTER_RELEASED :
+						      TCON_COUNTER_HOLD_FLUSHED);
+		__skb_queue_tail(out, skb);
+	}
+	flow->drain = false;
+	return 0;
+}
+
+static void inject(struct tcon_flow *flow, struct sk_buff_head *out)
+{
+	struct tcon_port *port = flow->port;
+	struct sk_buff *skb;
+
+	while ((skb = __skb_dequeue(out))) {
+		if (READ_ONCE(port->dead))
+			kfree_skb(skb);
+		else
+			ovs_tcon_inject(port->vport, skb);
+	}
+}
+
+/**
+ * tcon_hold_release() - inject what may leave now
+ * @flow: out of the pacer's queue; its lock is not held
+ *
+ * While packets are injected the lock is free, and what enters meanwhile waits,
+ * so that nothing overtakes.
+ *
+ * Context: softirq, RCU read lock held, outside every hook.
+ */
+void tcon_hold_release(struct tcon_flow *flow)
+{
+	struct sk_buff *update = NULL;
+	struct sk_buff_head out;
+	u64 now_ns, when;
+
+	__skb_queue_head_init(&out);
+	spin_lock(&flow->lock);
+	if (flow->dead || flow->injecting)
+		goto unlock;
+	now_ns = tcon_now_ns();
+	tcon_flow_refresh(flow, tcon_us(now_ns));
+	when = collect(flow, &out, now_ns);
+	update = tcon_ack_update(flow, tcon_us(now_ns));
+	if (skb_queue_empty(&out)) {
+		if (when)
+			tcon_pacer_at(flow, when);
+		goto unlock;
+	}
+	flow->injecting = true;
+	spin_unlock(&flow->lock);
+
+	inject(flow, &out);
+
+	spin_lock(&flow->lock);
+	flow->injecting = false;
+	if (!flow->dead && !skb_queue_empty(&flow->held))
+		tcon_pacer_at(flow, when ? : now_ns);
+unlock:
+	spin_unlock(&flow->lock);
+	if (update)
+		tcon_ack_send(flow, update);
+}
+
+/**
+ * tcon_hold_purge() - free everything that is held
+ * @flow: its lock is held
+ */
+void tcon_hold_purge(struct tcon_flow *flow)
+{
+	while (!skb_queue_empty(&flow->held)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_PURGED);
+		kfree_skb(dequeue(flow));
+	}
+}

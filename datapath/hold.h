@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Packets of a guest that wait in TCon, and when each may leave.
+ */
+#ifndef _TCON_HOLD_H
+#define _TCON_HOLD_H
+
+#include <linux/types.h>
+
+struct sk_buff;
+struct tcon_flow;
+struct tcon_packet;
+
+bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
+		     const struct tcon_packet *pkt, u64 now_ns);
+void tcon_hold_release(struct tcon_flow *flow);
+void tcon_hold_purge(struct tcon_flow *flow);
+u32 tcon_hold_allowance(const struct tcon_flow *flow);
+
+#endif /* _TCON_HOLD_H */

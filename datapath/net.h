@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What TCon keeps for a network namespace.
+ */
+#ifndef _TCON_NET_H
+#define _TCON_NET_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+
+#include "stats.h"
+
+struct net;
+
+/**
+ * struct tcon_net - state of a namespace
+ * @lock: serialises changes of @ports and @rules
+ * @ports: of datapaths in this namespace; RCU
+ * @rules: in the order in which they are tried; RCU
+ * @n_rules: their number
+ * @generation: changes whenever flows may have to look for their rule again
+ * @flows: half-flows now
+ * @n_embryos: half-open ones among them
+ * @embryo_lock: protects @embryos; innermost
+ * @embryos: half-open flows, oldest first
+ * @held_bytes: truesize in the pacer
+ * @stats: counters
+ */
+struct tcon_net {
+	struct mutex lock;	/* @ports, @rules */
+	struct list_head ports;
+	struct list_head rules;
+	unsigned int n_rules;
+	u32 generation;
+	atomic_t flows;
+	atomic_t n_embryos;
+	spinlock_t embryo_lock;	/* innermost */
+	struct list_head embryos;
+	atomic_long_t held_bytes;
+	struct tcon_stats __percpu *stats;
+};
+
+struct tcon_net *tcon_net(struct net *net);
+int tcon_net_register(void);
+void tcon_net_unregister(void);
+
+/* Flows look for their rule again with their next packet. */
+static inline void tcon_net_changed(struct tcon_net *tnet)
+{
+	WRITE_ONCE(tnet->generation, tnet->generation + 1);
+}
+
+#endif /* _TCON_NET_H */

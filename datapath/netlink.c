@@ -1,0 +1,904 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The generic netlink family: see uapi/linux/tcon.h for what it says.
+ *
+ * Policies are strict, a request is checked completely before anything changes,
+ * and sets may come twice.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <net/genetlink.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+
+#include "flow.h"
+#include "netlink.h"
+#include "policy.h"
+#include "port.h"
+#include "registry.h"
+
+#define PORT_MAX	65535
+#define PRIORITY_MAX	65535
+
+static struct genl_family tcon_family;
+
+static const struct nla_policy match_policy[TCON_MATCH_A_MAX + 1] = {
+	[TCON_MATCH_A_IFNAME] = { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
+	[TCON_MATCH_A_OFPORT] = { .type = NLA_U32 },
+	[TCON_MATCH_A_FAMILY] = { .type = NLA_U8 },
+	[TCON_MATCH_A_SRC] = NLA_POLICY_RANGE(NLA_BINARY, 4, 16),
+	[TCON_MATCH_A_SRC_PLEN] = NLA_POLICY_MAX(NLA_U8, 128),
+	[TCON_MATCH_A_DST] = NLA_POLICY_RANGE(NLA_BINARY, 4, 16),
+	[TCON_MATCH_A_DST_PLEN] = NLA_POLICY_MAX(NLA_U8, 128),
+	[TCON_MATCH_A_SPORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[TCON_MATCH_A_DPORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[TCON_MATCH_A_VLAN] = NLA_POLICY_MAX(NLA_U16, 4095),
+};
+
+static const struct nla_policy param_policy[TCON_PARAM_A_MAX + 1] = {
+	[TCON_PARAM_A_NAME] = { .type = NLA_NUL_STRING,
+				.len = TCON_PARAM_NAME_MAX - 1 },
+	[TCON_PARAM_A_VALUE] = { .type = NLA_S64 },
+};
+
+static const struct nla_policy rule_policy[TCON_RULE_A_MAX + 1] = {
+	[TCON_RULE_A_PRIORITY] = NLA_POLICY_MAX(NLA_U32, PRIORITY_MAX),
+	[TCON_RULE_A_CC] = { .type = NLA_NUL_STRING,
+			     .len = TCON_CC_NAME_MAX - 1 },
+	[TCON_RULE_A_PARAM] = NLA_POLICY_NESTED(param_policy),
+};
+
+static const struct nla_policy port_policy[TCON_PORT_A_MAX + 1] = {
+	[TCON_PORT_A_IFINDEX] = NLA_POLICY_MIN(NLA_S32, 1),
+	[TCON_PORT_A_OFPORT] = { .type = NLA_U32 },
+	[TCON_PORT_A_ROLE] = NLA_POLICY_MAX(NLA_U8, TCON_ROLE_UPLINK),
+};
+
+static const struct nla_policy tcon_policy[TCON_A_MAX + 1] = {
+	[TCON_A_BRIDGE] = { .type = NLA_NUL_STRING,
+			    .len = TCON_BRIDGE_NAME_MAX - 1 },
+	[TCON_A_PORT] = NLA_POLICY_NESTED(port_policy),
+	[TCON_A_RULE] = NLA_POLICY_NESTED(rule_policy),
+	[TCON_A_RULE_MATCH] = NLA_POLICY_NESTED(match_policy),
+};
+
+static int refuse(struct netlink_ext_ack *extack, int err, const char *why)
+{
+	if (extack)
+		extack->_msg = why;
+	return err;
+}
+
+static int check_version(const struct nlmsghdr *nlh,
+			 struct netlink_ext_ack *extack)
+{
+	const struct genlmsghdr *hdr = nlmsg_data(nlh);
+
+	if (hdr->version == TCON_GENL_VERSION)
+		return 0;
+	return refuse(extack, -EPROTONOSUPPORT,
+		      "this tcon.ko speaks another version of the protocol");
+}
+
+static int pre_doit(const struct genl_ops *ops, struct sk_buff *skb,
+		    struct genl_info *info)
+{
+	return check_version(info->nlhdr, info->extack);
+}
+
+static int dump_start(struct netlink_callback *cb)
+{
+	return check_version(cb->nlh, cb->extack);
+}
+
+/* An address with its prefix length. */
+static int get_prefix(const struct nlattr *addr, const struct nlattr *plen,
+		      struct tcon_match *m, union tcon_addr *out, u8 *bits,
+		      struct netlink_ext_ack *extack)
+{
+	u8 family, max;
+
+	if (!addr)
+		return plen ? refuse(extack, -EINVAL,
+				     "prefix length without address") : 0;
+	if (nla_len(addr) != 4 && nla_len(addr) != 16)
+		return refuse(extack, -EINVAL, "address has a wrong length");
+	family = nla_len(addr) == 4 ? AF_INET : AF_INET6;
+	if (m->family && m->family != family)
+		return refuse(extack, -EINVAL,
+			      "addresses and family do not agree");
+	m->family = family;
+	max = nla_len(addr) * 8;
+	*bits = plen ? nla_get_u8(plen) : max;
+	if (*bits > max)
+		return refuse(extack, -EINVAL, "prefix length is too large");
+	memcpy(out, nla_data(addr), nla_len(addr));
+	return 0;
+}
+
+/* So that equal prefixes are equal matches. */
+static void clear_host_bits(union tcon_addr *addr, unsigned int bits)
+{
+	unsigned int i;
+
+	for (i = bits; i < 128; i++)
+		addr->ip6[i / 8] &= ~(0x80 >> i % 8);
+}
+
+static int get_match(const struct nlattr *nest, struct tcon_match *m,
+		     struct netlink_ext_ack *extack)
+{
+	struct nlattr *a[TCON_MATCH_A_MAX + 1];
+	int err;
+
+	memset(m, 0, sizeof(*m));
+	m->ofport = TCON_OFPORT_ANY;
+	m->vlan = TCON_VLAN_ANY;
+	err = nla_parse_nested(a, TCON_MATCH_A_MAX, nest, match_policy, extack);
+	if (err)
+		return err;
+	if (a[TCON_MATCH_A_FAMILY])
+		m->family = nla_get_u8(a[TCON_MATCH_A_FAMILY]);
+	if (m->family && m->family != AF_INET && m->family != AF_INET6)
+		return refuse(extack, -EAFNOSUPPORT, "unknown address family");
+	err = get_prefix(a[TCON_MATCH_A_SRC], a[TCON_MATCH_A_SRC_PLEN], m,
+			 &m->src, &m->src_plen, extack);
+	if (!err)
+		err = get_prefix(a[TCON_MATCH_A_DST], a[TCON_MATCH_A_DST_PLEN],
+				 m, &m->dst, &m->dst_plen, extack);
+	if (err)
+		return err;
+	clear_host_bits(&m->src, m->src_plen);
+	clear_host_bits(&m->dst, m->dst_plen);
+	if (a[TCON_MATCH_A_IFNAME])
+		nla_strscpy(m->ifname, a[TCON_MATCH_A_IFNAME], IFNAMSIZ);
+	if (a[TCON_MATCH_A_OFPORT])
+		m->ofport = nla_get_u32(a[TCON_MATCH_A_OFPORT]);
+	if (a[TCON_MATCH_A_SPORT])
+		m->sport = htons(nla_get_u16(a[TCON_MATCH_A_SPORT]));
+	if (a[TCON_MATCH_A_DPORT])
+		m->dport = htons(nla_get_u16(a[TCON_MATCH_A_DPORT]));
+	if (a[TCON_MATCH_A_VLAN])
+		m->vlan = nla_get_u16(a[TCON_MATCH_A_VLAN]);
+	return 0;
+}
+
+static int get_param(const struct nlattr *nest, const struct tcon_cc_ops *ops,
+		     s64 *params, struct netlink_ext_ack *extack)
+{
+	struct nlattr *a[TCON_PARAM_A_MAX + 1];
+	int err, i;
+	s64 value;
+
+	err = nla_parse_nested(a, TCON_PARAM_A_MAX, nest, param_policy, extack);
+	if (err)
+		return err;
+	if (!a[TCON_PARAM_A_NAME] || !a[TCON_PARAM_A_VALUE])
+		return refuse(extack, -EINVAL, "parameter without name or value");
+	i = tcon_cc_param_index(ops, nla_data(a[TCON_PARAM_A_NAME]));
+	if (i < 0)
+		return refuse(extack, -EINVAL, "the CC has no such parameter");
+	value = nla_get_s64(a[TCON_PARAM_A_VALUE]);
+	if (value < ops->params[i].min || value > ops->params[i].max)
+		return refuse(extack, -ERANGE, "parameter value is out of range");
+	params[i] = value;
+	return 0;
+}
+
+/* The decision of a rule.  tcon_cc_lock held. */
+static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
+			struct netlink_ext_ack *extack)
+{
+	struct nlattr *a[TCON_RULE_A_MAX + 1], *param;
+	const struct tcon_cc_ops *ops;
+	int err, rem;
+
+	err = nla_parse_nested(a, TCON_RULE_A_MAX, nest, rule_policy, extack);
+	if (err)
+		return err;
+	if (!a[TCON_RULE_A_CC])
+		return refuse(extack, -EINVAL, "rule without a CC");
+	nla_strscpy(rule->cc_name, a[TCON_RULE_A_CC], sizeof(rule->cc_name));
+	rule->priority = a[TCON_RULE_A_PRIORITY] ?
+			 nla_get_u32(a[TCON_RULE_A_PRIORITY]) :
+			 TCON_DEFAULT_PRIORITY;
+	if (tcon_rule_observes(rule))
+		return a[TCON_RULE_A_PARAM] ?
+		       refuse(extack, -EINVAL, "none takes no parameters") : 0;
+	ops = tcon_cc_find(rule->cc_name);
+	if (!ops)
+		return refuse(extack, -ENOPKG, "no such CC is loaded");
+	RCU_INIT_POINTER(rule->ops, ops);
+	tcon_cc_defaults(ops, rule->params);
+	nla_for_each_nested(param, nest, rem) {
+		if (nla_type(param) != TCON_RULE_A_PARAM)
+			continue;
+		err = get_param(param, ops, rule->params, extack);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int get_bridge(struct genl_info *info, char *bridge)
+{
+	const struct nlattr *a = info->attrs[TCON_A_BRIDGE];
+
+	if (!a || !*(const char *)nla_data(a))
+		return refuse(info->extack, -EINVAL, "a bridge must be named");
+	nla_strscpy(bridge, a, TCON_BRIDGE_NAME_MAX);
+	return 0;
+}
+
+static int read_rule(struct genl_info *info, struct tcon_rule *rule)
+{
+	int err;
+
+	refcount_set(&rule->refs, 1);
+	err = get_bridge(info, rule->bridge);
+	if (err)
+		return err;
+	if (!info->attrs[TCON_A_RULE] || !info->attrs[TCON_A_RULE_MATCH])
+		return refuse(info->extack, -EINVAL,
+			      "a rule needs a match and a decision");
+	err = get_match(info->attrs[TCON_A_RULE_MATCH], &rule->match,
+			info->extack);
+	if (err)
+		return err;
+	return get_decision(info->attrs[TCON_A_RULE], rule, info->extack);
+}
+
+/* Loads the module of the CC that a request names, if it is not there. */
+static void autoload(struct genl_info *info)
+{
+	struct nlattr *a[TCON_RULE_A_MAX + 1];
+
+	if (info->attrs[TCON_A_RULE] &&
+	    !nla_parse_nested(a, TCON_RULE_A_MAX, info->attrs[TCON_A_RULE],
+			      rule_policy, NULL) && a[TCON_RULE_A_CC])
+		tcon_cc_autoload(nla_data(a[TCON_RULE_A_CC]));
+}
+
+static int set_rule(struct sk_buff *skb, struct genl_info *info)
+{
+	struct tcon_net *tnet = tcon_net(genl_info_net(info));
+	struct tcon_rule *rule;
+	int err;
+
+	autoload(info);
+	rule = kzalloc(sizeof(*rule), GFP_KERNEL);
+	if (!rule)
+		return -ENOMEM;
+	mutex_lock(&tcon_cc_lock);
+	err = read_rule(info, rule);
+	if (!err) {
+		mutex_lock(&tnet->lock);
+		err = tcon_policy_set(tnet, rule);
+		mutex_unlock(&tnet->lock);
+		if (err)
+			refuse(info->extack, err, "too many rules");
+	}
+	if (err)
+		kfree(rule);
+	else
+		tcon_flow_reclassify_all();
+	mutex_unlock(&tcon_cc_lock);
+	return err;
+}
+
+static int del_rule(struct sk_buff *skb, struct genl_info *info)
+{
+	struct tcon_net *tnet = tcon_net(genl_info_net(info));
+	const struct nlattr *match = info->attrs[TCON_A_RULE_MATCH];
+	char bridge[TCON_BRIDGE_NAME_MAX];
+	struct nlattr *a[TCON_RULE_A_MAX + 1] = {};
+	u32 priority = TCON_DEFAULT_PRIORITY;
+	struct tcon_match m;
+	int err;
+
+	err = get_bridge(info, bridge);
+	if (!err && match)
+		err = get_match(match, &m, info->extack);
+	if (!err && info->attrs[TCON_A_RULE])
+		err = nla_parse_nested(a, TCON_RULE_A_MAX,
+				       info->attrs[TCON_A_RULE], rule_policy,
+				       info->extack);
+	if (err)
+		return err;
+	if (a[TCON_RULE_A_PRIORITY])
+		priority = nla_get_u32(a[TCON_RULE_A_PRIORITY]);
+	mutex_lock(&tnet->lock);
+	if (match)
+		err = tcon_policy_del(tnet, bridge, &m, priority);
+	else
+		tcon_policy_del_bridge(tnet, bridge);
+	mutex_unlock(&tnet->lock);
+	if (err)
+		return refuse(info->extack, err, "there is no such rule");
+	tcon_flow_reclassify_all();
+	return 0;
+}
+
+static int set_port(struct sk_buff *skb, struct genl_info *info)
+{
+	struct tcon_net *tnet = tcon_net(genl_info_net(info));
+	struct nlattr *a[TCON_PORT_A_MAX + 1];
+	char bridge[TCON_BRIDGE_NAME_MAX];
+	struct tcon_port *port;
+	int err;
+
+	err = get_bridge(info, bridge);
+	if (err)
+		return err;
+	if (!info->attrs[TCON_A_PORT])
+		return refuse(info->extack, -EINVAL, "a port must be named");
+	err = nla_parse_nested(a, TCON_PORT_A_MAX, info->attrs[TCON_A_PORT],
+			       port_policy, info->extack);
+	if (err)
+		return err;
+	if (!a[TCON_PORT_A_IFINDEX] || !a[TCON_PORT_A_OFPORT] ||
+	    !a[TCON_PORT_A_ROLE])
+		return refuse(info->extack, -EINVAL,
+			      "a port needs ifindex, number and role");
+	mutex_lock(&tnet->lock);
+	port = tcon_port_find(tnet, nla_get_s32(a[TCON_PORT_A_IFINDEX]));
+	if (port)
+		err = tcon_port_configure(port, bridge,
+					  nla_get_u32(a[TCON_PORT_A_OFPORT]),
+					  nla_get_u8(a[TCON_PORT_A_ROLE]));
+	mutex_unlock(&tnet->lock);
+	if (!port)
+		return refuse(info->extack, -ENODEV,
+			      "no kernel datapath has a port with this ifindex");
+	if (!err)
+		tcon_flow_reclassify_all();
+	return err;
+}
+
+/* Message @cmd with one nest @type; the nest is for the caller to end. */
+static void *open_message(struct sk_buff *skb, struct netlink_callback *cb,
+			  u8 cmd, int type, struct nlattr **nest)
+{
+	void *hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid,
+				cb->nlh->nlmsg_seq, &tcon_family, NLM_F_MULTI,
+				cmd);
+
+	if (!hdr)
+		return NULL;
+	*nest = nla_nest_start(skb, type);
+	if (*nest)
+		return hdr;
+	genlmsg_cancel(skb, hdr);
+	return NULL;
+}
+
+static int close_message(struct sk_buff *skb, void *hdr, struct nlattr *nest,
+			 int err)
+{
+	if (err) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	genlmsg_end(skb, hdr);
+	return 0;
+}
+
+static int put_u64(struct sk_buff *skb, int type, u64 value, int pad)
+{
+	return nla_put_u64_64bit(skb, type, value, pad);
+}
+
+static int fill_port(struct sk_buff *skb, struct netlink_callback *cb,
+		     const struct tcon_port *port)
+{
+	const struct tcon_port_conf *conf;
+	struct nlattr *nest;
+	void *hdr;
+	int err;
+
+	hdr = open_message(skb, cb, TCON_CMD_GET_PORT, TCON_A_PORT, &nest);
+	if (!hdr)
+		return -EMSGSIZE;
+	conf = rcu_dereference_protected(port->conf,
+					 lockdep_is_held(&port->tnet->lock));
+	err = nla_put_u32(skb, TCON_PORT_A_IFINDEX, port->dev->ifindex) ||
+	      nla_put_string(skb, TCON_PORT_A_IFNAME, port->dev->name) ||
+	      nla_put_u8(skb, TCON_PORT_A_ROLE, port->role) ||
+	      nla_put_u8(skb, TCON_PORT_A_WHY, port->why) ||
+	      nla_put_u32(skb, TCON_PORT_A_FLOWS, atomic_read(&port->flows)) ||
+	      put_u64(skb, TCON_PORT_A_HELD_BYTES,
+		      atomic_long_read(&port->held_bytes), TCON_PORT_A_PAD);
+	if (!err && conf)
+		err = nla_put_u32(skb, TCON_PORT_A_OFPORT, conf->ofport);
+	if (!err) {
+		nla_nest_end(skb, nest);
+		if (conf)
+			err = nla_put_string(skb, TCON_A_BRIDGE, conf->bridge);
+	}
+	return close_message(skb, hdr, nest, err);
+}
+
+static int dump_ports(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct tcon_net *tnet = tcon_net(sock_net(skb->sk));
+	struct tcon_port *port;
+	long i = 0;
+
+	mutex_lock(&tnet->lock);
+	list_for_each_entry(port, &tnet->ports, node) {
+		if (i >= cb->args[0] && fill_port(skb, cb, port))
+			break;
+		i++;
+	}
+	mutex_unlock(&tnet->lock);
+	cb->args[0] = i;
+	return skb->len;
+}
+
+static int put_prefix(struct sk_buff *skb, const union tcon_addr *addr,
+		      u8 family, u8 plen, int attr, int plen_attr)
+{
+	if (!plen)
+		return 0;
+	return nla_put(skb, attr, family == AF_INET ? 4 : 16, addr) ||
+	       nla_put_u8(skb, plen_attr, plen);
+}
+
+static int put_match(struct sk_buff *skb, const struct tcon_match *m)
+{
+	struct nlattr *nest = nla_nest_start(skb, TCON_A_RULE_MATCH);
+
+	if (!nest ||
+	    (m->ifname[0] &&
+	     nla_put_string(skb, TCON_MATCH_A_IFNAME, m->ifname)) ||
+	    (m->ofport != TCON_OFPORT_ANY &&
+	     nla_put_u32(skb, TCON_MATCH_A_OFPORT, m->ofport)) ||
+	    (m->family && nla_put_u8(skb, TCON_MATCH_A_FAMILY, m->family)) ||
+	    put_prefix(skb, &m->src, m->family, m->src_plen, TCON_MATCH_A_SRC,
+		       TCON_MATCH_A_SRC_PLEN) ||
+	    put_prefix(skb, &m->dst, m->family, m->dst_plen, TCON_MATCH_A_DST,
+		       TCON_MATCH_A_DST_PLEN) ||
+	    (m->sport &&
+	     nla_put_u16(skb, TCON_MATCH_A_SPORT, ntohs(m->sport))) ||
+	    (m->dport &&
+	     nla_put_u16(skb, TCON_MATCH_A_DPORT, ntohs(m->dport))) ||
+	    (m->vlan != TCON_VLAN_ANY &&
+	     nla_put_u16(skb, TCON_MATCH_A_VLAN, m->vlan)))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+/* Parameters that differ from the CC's defaults; none while the CC is gone. */
+static int put_rule_params(struct sk_buff *skb, const struct tcon_rule *rule)
+{
+	const struct tcon_cc_ops *ops = rcu_access_pointer(rule->ops);
+	struct nlattr *nest;
+	unsigned int i;
+
+	for (i = 0; ops && i < ops->n_params; i++) {
+		if (rule->params[i] == ops->params[i].def)
+			continue;
+		nest = nla_nest_start(skb, TCON_RULE_A_PARAM);
+		if (!nest ||
+		    nla_put_string(skb, TCON_PARAM_A_NAME,
+				   ops->params[i].name) ||
+		    nla_put_s64(skb, TCON_PARAM_A_VALUE, rule->params[i],
+				TCON_PARAM_A_PAD))
+			return -EMSGSIZE;
+		nla_nest_end(skb, nest);
+	}
+	return 0;
+}
+
+static int fill_rule(struct sk_buff *skb, struct netlink_callback *cb,
+		     const struct tcon_rule *rule)
+{
+	struct nlattr *nest;
+	void *hdr;
+	int err;
+
+	hdr = open_message(skb, cb, TCON_CMD_GET_RULE, TCON_A_RULE, &nest);
+	if (!hdr)
+		return -EMSGSIZE;
+	err = nla_put_u32(skb, TCON_RULE_A_PRIORITY, rule->priority) ||
+	      nla_put_string(skb, TCON_RULE_A_CC, rule->cc_name) ||
+	      nla_put_u32(skb, TCON_RULE_A_FLOWS, atomic_read(&rule->flows)) ||
+	      put_rule_params(skb, rule);
+	if (!err) {
+		nla_nest_end(skb, nest);
+		err = nla_put_string(skb, TCON_A_BRIDGE, rule->bridge) ||
+		      put_match(skb, &rule->match);
+	}
+	return close_message(skb, hdr, nest, err);
+}
+
+static int dump_rules(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct tcon_net *tnet = tcon_net(sock_net(skb->sk));
+	struct tcon_rule *rule;
+	long i = 0;
+
+	mutex_lock(&tcon_cc_lock);	/* the names of parameters */
+	mutex_lock(&tnet->lock);
+	list_for_each_entry(rule, &tnet->rules, node) {
+		if (i >= cb->args[0] && fill_rule(skb, cb, rule))
+			break;
+		i++;
+	}
+	mutex_unlock(&tnet->lock);
+	mutex_unlock(&tcon_cc_lock);
+	cb->args[0] = i;
+	return skb->len;
+}
+
+static int put_cc_param(struct sk_buff *skb, const struct tcon_cc_param *p)
+{
+	struct nlattr *nest = nla_nest_start(skb, TCON_CC_A_PARAM);
+
+	if (!nest || nla_put_string(skb, TCON_PARAM_A_NAME, p->name) ||
+	    nla_put_s64(skb, TCON_PARAM_A_VALUE, p->def, TCON_PARAM_A_PAD) ||
+	    nla_put_u8(skb, TCON_PARAM_A_TYPE, p->type) ||
+	    nla_put_s64(skb, TCON_PARAM_A_MIN, p->min, TCON_PARAM_A_PAD) ||
+	    nla_put_s64(skb, TCON_PARAM_A_MAX_VALUE, p->max,
+			TCON_PARAM_A_PAD) ||
+	    nla_put_string(skb, TCON_PARAM_A_UNIT, p->unit) ||
+	    nla_put_string(skb, TCON_PARAM_A_HELP, p->help))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static u32 flows_of_cc(struct tcon_net *tnet, const struct tcon_cc_ops *ops)
+{
+	struct tcon_rule *rule;
+	u32 n = 0;
+
+	mutex_lock(&tnet->lock);
+	list_for_each_entry(rule, &tnet->rules, node)
+		if (rcu_access_pointer(rule->ops) == ops)
+			n += atomic_read(&rule->flows);
+	mutex_unlock(&tnet->lock);
+	return n;
+}
+
+static int fill_cc(struct sk_buff *skb, struct netlink_callback *cb,
+		   const struct tcon_cc_ops *ops)
+{
+	struct tcon_net *tnet = tcon_net(sock_net(skb->sk));
+	struct nlattr *nest;
+	unsigned int i;
+	void *hdr;
+	int err;
+
+	hdr = open_message(skb, cb, TCON_CMD_GET_CC, TCON_A_CC, &nest);
+	if (!hdr)
+		return -EMSGSIZE;
+	err = nla_put_string(skb, TCON_CC_A_NAME, ops->name) ||
+	      nla_put_string(skb, TCON_CC_A_CATEGORY, ops->category) ||
+	      nla_put_string(skb, TCON_CC_A_SOURCE, ops->source) ||
+	      (ops->paced && nla_put_flag(skb, TCON_CC_A_PACED)) ||
+	      nla_put_u32(skb, TCON_CC_A_FLOWS, flows_of_cc(tnet, ops));
+	for (i = 0; !err && i < ops->n_params; i++)
+		err = put_cc_param(skb, &ops->params[i]);
+	return close_message(skb, hdr, nest, err);
+}
+
+static int dump_ccs(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	const struct tcon_cc_ops *ops;
+	long i = 0;
+
+	mutex_lock(&tcon_cc_lock);
+	list_for_each_entry(ops, &tcon_cc_list, list) {
+		if (i >= cb->args[0] && fill_cc(skb, cb, ops))
+			break;
+		i++;
+	}
+	mutex_unlock(&tcon_cc_lock);
+	cb->args[0] = i;
+	return skb->len;
+}
+
+static int put_flow_key(struct sk_buff *skb, const struct tcon_flow *flow)
+{
+	const struct tcon_port_conf *conf = rcu_dereference(flow->port->conf);
+	const struct tcon_key *key = &flow->key;
+	int addr_bytes = key->family == AF_INET ? 4 : 16;
+
+	return nla_put_u32(skb, TCON_FLOW_A_IFINDEX,
+			   flow->port->dev->ifindex) ||
+	       nla_put_string(skb, TCON_FLOW_A_IFNAME, flow->port->dev->name) ||
+	       (conf && nla_put_string(skb, TCON_FLOW_A_BRIDGE,
+				       conf->bridge)) ||
+	       nla_put_u8(skb, TCON_FLOW_A_FAMILY, key->family) ||
+	       nla_put(skb, TCON_FLOW_A_SRC, addr_bytes, &key->guest) ||
+	       nla_put(skb, TCON_FLOW_A_DST, addr_bytes, &key->peer) ||
+	       nla_put_u16(skb, TCON_FLOW_A_SPORT, ntohs(key->gport)) ||
+	       nla_put_u16(skb, TCON_FLOW_A_DPORT, ntohs(key->pport)) ||
+	       (key->vlans[0] &&
+		nla_put_u16(skb, TCON_FLOW_A_VLAN, key->vlans[0] - 1));
+}
+
+static int put_flow_track(struct sk_buff *skb, const struct tcon_track *t)
+{
+	const struct tcon_cc *cc = &t->cc;
+
+	return nla_put_u32(skb, TCON_FLOW_A_UNA, cc->una) ||
+	       nla_put_u32(skb, TCON_FLOW_A_NXT, cc->nxt) ||
+	       nla_put_u32(skb, TCON_FLOW_A_NXT_GUEST, t->nxt_guest) ||
+	       nla_put_u32(skb, TCON_FLOW_A_INFLIGHT_BYTES,
+			   cc->inflight_bytes) ||
+	       nla_put_u32(skb, TCON_FLOW_A_SRTT_US, cc->srtt_us) ||
+	       nla_put_u32(skb, TCON_FLOW_A_RTTVAR_US,
+			   tcon_track_rttvar_us(t)) ||
+	       nla_put_u32(skb, TCON_FLOW_A_MIN_RTT_US, cc->min_rtt_us) ||
+	       nla_put_u32(skb, TCON_FLOW_A_MSS_BYTES, cc->mss_bytes) ||
+	       put_u64(skb, TCON_FLOW_A_RATE_BPS, cc->last_rate_bps,
+		       TCON_FLOW_A_PAD) ||
+	       (cc->app_limited_until &&
+		nla_put_flag(skb, TCON_FLOW_A_RATE_APP_LIMITED)) ||
+	       put_u64(skb, TCON_FLOW_A_SENT_BYTES, t->sent_bytes,
+		       TCON_FLOW_A_PAD) ||
+	       put_u64(skb, TCON_FLOW_A_REPEATED_BYTES, t->repeated_bytes,
+		       TCON_FLOW_A_PAD) ||
+	       put_u64(skb, TCON_FLOW_A_ACKED_BYTES, t->acked_bytes,
+		       TCON_FLOW_A_PAD) ||
+	       put_u64(skb, TCON_FLOW_A_DELIVERED_BYTES, cc->delivered_bytes,
+		       TCON_FLOW_A_PAD) ||
+	       put_u64(skb, TCON_FLOW_A_LOST_BYTES, cc->lost_bytes,
+		       TCON_FLOW_A_PAD) ||
+	       put_u64(skb, TCON_FLOW_A_CE_ACKS, t->ece_acks, TCON_FLOW_A_PAD);
+}
+
+static int put_flow_cc(struct sk_buff *skb, const struct tcon_flow *flow)
+{
+	const struct tcon_cc *cc = &flow->track.cc;
+	char info[160];
+
+	if (nla_put_string(skb, TCON_FLOW_A_CC, cc->ops ? cc->ops->name :
+							  TCON_CC_OBSERVE))
+		return -EMSGSIZE;
+	if (!cc->ops)
+		return 0;
+	if (cc->ops->get_info) {
+		cc->ops->get_info(cc, info, sizeof(info));
+		if (nla_put_string(skb, TCON_FLOW_A_CC_INFO, info))
+			return -EMSGSIZE;
+	}
+	return nla_put_u32(skb, TCON_FLOW_A_CWND_BYTES, cc->cwnd_bytes) ||
+	       nla_put_u32(skb, TCON_FLOW_A_SSTHRESH_BYTES,
+			   cc->ssthresh_bytes) ||
+	       put_u64(skb, TCON_FLOW_A_PACING_BPS, cc->pacing_rate_bps,
+		       TCON_FLOW_A_PAD);
+}
+
+static int put_flow_state(struct sk_buff *skb, const struct tcon_flow *flow)
+{
+	u64 now_us = tcon_us(tcon_now_ns());
+
+	return nla_put_u8(skb, TCON_FLOW_A_STATE, flow->state) ||
+	       nla_put_u8(skb, TCON_FLOW_A_REASON, flow->reason) ||
+	       nla_put_u32(skb, TCON_FLOW_A_EDGE, flow->window.edge) ||
+	       nla_put_u32(skb, TCON_FLOW_A_RWND_BYTES,
+			   flow->window.given_bytes) ||
+	       nla_put_u32(skb, TCON_FLOW_A_PEER_RWND_BYTES,
+			   flow->window.peer_bytes) ||
+	       nla_put_u32(skb, TCON_FLOW_A_HELD_BYTES, flow->held_bytes) ||
+	       put_u64(skb, TCON_FLOW_A_AGE_MS,
+		       div_u64(now_us - flow->created_us, 1000),
+		       TCON_FLOW_A_PAD) ||
+	       put_u64(skb, TCON_FLOW_A_IDLE_MS,
+		       div_u64(now_us - min(now_us, flow->seen_us), 1000),
+		       TCON_FLOW_A_PAD) ||
+	       (flow->rule && nla_put_u32(skb, TCON_FLOW_A_PRIORITY,
+					  flow->rule->priority));
+}
+
+static int fill_flow(struct sk_buff *skb, struct netlink_callback *cb,
+		     struct tcon_flow *flow)
+{
+	struct nlattr *nest;
+	void *hdr;
+	int err;
+
+	hdr = open_message(skb, cb, TCON_CMD_GET_FLOW, TCON_A_FLOW, &nest);
+	if (!hdr)
+		return -EMSGSIZE;
+	spin_lock_bh(&flow->lock);
+	err = put_flow_key(skb, flow) || put_flow_track(skb, &flow->track) ||
+	      put_flow_cc(skb, flow) || put_flow_state(skb, flow);
+	spin_unlock_bh(&flow->lock);
+	return close_message(skb, hdr, nest, err);
+}
+
+/* What a dump of flows was asked for. */
+struct flow_filter {
+	char bridge[TCON_BRIDGE_NAME_MAX];
+	struct tcon_match match;
+};
+
+static int flows_start(struct netlink_callback *cb)
+{
+	const struct genl_dumpit_info *info = genl_dumpit_info(cb);
+	const struct nlattr *bridge = info->attrs[TCON_A_BRIDGE];
+	const struct nlattr *match = info->attrs[TCON_A_RULE_MATCH];
+	struct flow_filter *filter;
+	int err = check_version(cb->nlh, cb->extack);
+
+	if (err)
+		return err;
+	filter = kzalloc(sizeof(*filter), GFP_KERNEL);
+	if (!filter)
+		return -ENOMEM;
+	filter->match.ofport = TCON_OFPORT_ANY;
+	filter->match.vlan = TCON_VLAN_ANY;
+	if (bridge)
+		nla_strscpy(filter->bridge, bridge, sizeof(filter->bridge));
+	if (match)
+		err = get_match(match, &filter->match, cb->extack);
+	if (err) {
+		kfree(filter);
+		return err;
+	}
+	cb->args[2] = (long)filter;
+	return 0;
+}
+
+static int flows_done(struct netlink_callback *cb)
+{
+	kfree((struct flow_filter *)cb->args[2]);
+	return 0;
+}
+
+static bool port_selected(const struct tcon_port *port,
+			  const struct flow_filter *filter)
+{
+	const struct tcon_port_conf *conf = rcu_dereference(port->conf);
+	const struct tcon_match *m = &filter->match;
+
+	if (filter->bridge[0] && (!conf || strcmp(conf->bridge,
+						  filter->bridge)))
+		return false;
+	if (m->ofport != TCON_OFPORT_ANY && (!conf ||
+					     conf->ofport != m->ofport))
+		return false;
+	return !m->ifname[0] || !strcmp(m->ifname, port->dev->name);
+}
+
+/* args: 0 port, 1 flow in it, 2 filter. */
+static int dump_flows(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct tcon_net *tnet = tcon_net(sock_net(skb->sk));
+	const struct flow_filter *filter = (void *)cb->args[2];
+	struct tcon_port *port;
+	struct tcon_flow *flow;
+	long i = 0, j;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(port, &tnet->ports, node) {
+		if (i++ < cb->args[0] || !port_selected(port, filter))
+			continue;
+		j = 0;
+		list_for_each_entry_rcu(flow, &port->flow_list, port_node) {
+			if (j++ < cb->args[1] ||
+			    !tcon_match_key(&filter->match, &flow->key))
+				continue;
+			if (fill_flow(skb, cb, flow)) {
+				cb->args[0] = i - 1;
+				cb->args[1] = j - 1;
+				goto out;
+			}
+		}
+		cb->args[1] = 0;
+	}
+	cb->args[0] = i;
+out:
+	rcu_read_unlock();
+	return skb->len;
+}
+
+static int put_counters(struct sk_buff *skb, struct tcon_net *tnet)
+{
+	u64 sum[__TCON_COUNTER_MAX];
+	int i;
+
+	for (i = 0; i < __TCON_COUNTER_MAX; i++)
+		sum[i] = tcon_stats_sum(tnet->stats, i);
+	return nla_put_64bit(skb, TCON_INFO_A_COUNTERS, sizeof(sum), sum,
+			     TCON_INFO_A_PAD);
+}
+
+static int put_reasons(struct sk_buff *skb, struct tcon_net *tnet)
+{
+	u64 flows[__TCON_REASON_MAX] = {};
+	struct tcon_flow *flow;
+	struct tcon_port *port;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(port, &tnet->ports, node)
+		list_for_each_entry_rcu(flow, &port->flow_list, port_node)
+			flows[READ_ONCE(flow->reason)]++;
+	rcu_read_unlock();
+	return nla_put_64bit(skb, TCON_INFO_A_REASONS, sizeof(flows), flows,
+			     TCON_INFO_A_PAD);
+}
+
+static int get_info(struct sk_buff *request, struct genl_info *info)
+{
+	struct tcon_net *tnet = tcon_net(genl_info_net(info));
+	struct nlattr *nest;
+	struct sk_buff *skb;
+	void *hdr;
+
+	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!skb)
+		return -ENOMEM;
+	hdr = genlmsg_put_reply(skb, info, &tcon_family, 0, TCON_CMD_GET_INFO);
+	nest = nla_nest_start(skb, TCON_A_INFO);
+	if (!hdr || !nest ||
+	    nla_put_string(skb, TCON_INFO_A_VERSION, TCON_VERSION) ||
+	    nla_put_u32(skb, TCON_INFO_A_FLOWS, atomic_read(&tnet->flows)) ||
+	    nla_put_u32(skb, TCON_INFO_A_FLOWS_MAX, tcon_flow_max()) ||
+	    nla_put_u32(skb, TCON_INFO_A_EMBRYOS,
+			atomic_read(&tnet->n_embryos)) ||
+	    nla_put_u32(skb, TCON_INFO_A_EMBRYOS_MAX, tcon_flow_embryo_max()) ||
+	    put_u64(skb, TCON_INFO_A_HELD_BYTES,
+		    atomic_long_read(&tnet->held_bytes), TCON_INFO_A_PAD) ||
+	    put_counters(skb, tnet) || put_reasons(skb, tnet)) {
+		nlmsg_free(skb);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	genlmsg_end(skb, hdr);
+	return genlmsg_reply(skb, info);
+}
+
+static const struct genl_ops tcon_genl_ops[] = {
+	{ .cmd = TCON_CMD_GET_INFO, .doit = get_info },
+	{ .cmd = TCON_CMD_SET_PORT, .doit = set_port,
+	  .flags = GENL_UNS_ADMIN_PERM },
+	{ .cmd = TCON_CMD_GET_PORT, .start = dump_start, .dumpit = dump_ports },
+	{ .cmd = TCON_CMD_SET_RULE, .doit = set_rule,
+	  .flags = GENL_UNS_ADMIN_PERM },
+	{ .cmd = TCON_CMD_DEL_RULE, .doit = del_rule,
+	  .flags = GENL_UNS_ADMIN_PERM },
+	{ .cmd = TCON_CMD_GET_RULE, .start = dump_start, .dumpit = dump_rules },
+	{ .cmd = TCON_CMD_GET_CC, .start = dump_start, .dumpit = dump_ccs },
+	{ .cmd = TCON_CMD_GET_FLOW, .start = flows_start,
+	  .dumpit = dump_flows, .done = flows_done,
+	  .flags = GENL_UNS_ADMIN_PERM },
+};
+
+static struct genl_family tcon_family __ro_after_init = {
+	.name = TCON_GENL_NAME,
+	.version = TCON_GENL_VERSION,
+	.maxattr = TCON_A_MAX,
+	.policy = tcon_policy,
+	.netnsok = true,
+	.parallel_ops = true,
+	.ops = tcon_genl_ops,
+	.n_ops = ARRAY_SIZE(tcon_genl_ops),
+	.resv_start_op = TCON_CMD_UNSPEC + 1,
+	.pre_doit = pre_doit,
+	.module = THIS_MODULE,
+};
+
+/**
+ * tcon_netlink_register() - offer the family
+ *
+ * Return: 0 or a negative error.
+ */
+int __init tcon_netlink_register(void)
+{
+	return genl_register_family(&tcon_family);
+}
+
+/**
+ * tcon_netlink_unregister() - take the family back
+ */
+void tcon_netlink_unregister(void)
+{
+	genl_unregister_family(&tcon_family);
+}

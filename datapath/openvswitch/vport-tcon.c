@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * TCon's way into openvswitch.ko.
+ *
+ * This file is added to the kernel's net/openvswitch when it is built.  It
+ * knows vports and nothing of TCP; tcon.ko knows TCP and nothing of vports.
+ * While tcon.ko is not loaded the hooks are one patched-out branch each.
+ */
+#include <linux/export.h>
+#include <linux/netdevice.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+#include "datapath.h"
+#include "vport-tcon.h"
+
+DEFINE_STATIC_KEY_FALSE(ovs_tcon_enabled);
+
+/* Protected by ovs_mutex. */
+static const struct ovs_tcon_ops *tcon_ops;
+
+/**
+ * ovs_tcon_port_add() - tell TCon that a vport has come
+ * @vport: complete, with its device
+ *
+ * Context: ovs_mutex held.
+ */
+void ovs_tcon_port_add(struct vport *vport)
+{
+	struct ovs_tcon_port_info info = {
+		.vport = vport,
+		.net = ovs_dp_get_net(vport->dp),
+		.dev = vport->dev,
+		.type = vport->ops->type,
+	};
+
+	if (tcon_ops)
+		rcu_assign_pointer(vport->tcon, tcon_ops->port_add(&info));
+}
+
+/**
+ * ovs_tcon_port_del() - tell TCon that a vport goes
+ * @vport: still complete; its device's reference is dropped later, after a
+ *	grace period
+ *
+ * Context: ovs_mutex held.
+ */
+void ovs_tcon_port_del(struct vport *vport)
+{
+	struct ovs_tcon_port *port;
+
+	port = rcu_dereference_protected(vport->tcon, lockdep_ovsl_is_held());
+	if (!port)
+		return;
+	RCU_INIT_POINTER(vport->tcon, NULL);
+	tcon_ops->port_del(port);
+}
+
+/* Call @fn for every vport of every datapath.  ovs_mutex held. */
+static void for_each_vport(void (*fn)(struct vport *vport))
+{
+	struct ovs_net *ovs_net;
+	struct vport *vport;
+	struct datapath *dp;
+	struct net *net;
+	int i;
+
+	down_read(&net_rwsem);
+	for_each_net(net) {
+		ovs_net = net_generic(net, ovs_net_id);
+		list_for_each_entry(dp, &ovs_net->dps, list_node)
+			for (i = 0; i < DP_VPORT_HASH_BUCKETS; i++)
+				hlist_for_each_entry(vport, &dp->ports[i],
+						     dp_hash_node)
+					fn(vport);
+	}
+	up_read(&net_rwsem);
+}
+
+/**
+ * ovs_tcon_register() - start to show packets to TCon
+ * @ops: its callbacks; they must stay until ovs_tcon_unregister() returns
+ *
+ * Every vport that exists is announced before this returns.
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or -EBUSY if somebody is registered.
+ */
+int ovs_tcon_register(const struct ovs_tcon_ops *ops)
+{
+	ovs_lock();
+	if (tcon_ops) {
+		ovs_unlock();
+		return -EBUSY;
+	}
+	tcon_ops = ops;
+	for_each_vport(ovs_tcon_port_add);
+	ovs_unlock();
+	static_branch_enable(&ovs_tcon_enabled);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(ovs_tcon_register);
+
+/**
+ * ovs_tcon_unregister() - show TCon no more packets
+ *
+ * When this returns every port is gone, and no hook runs or will run.
+ *
+ * Context: process context, may sleep.
+ */
+void ovs_tcon_unregister(void)
+{
+	static_branch_disable(&ovs_tcon_enabled);
+	ovs_lock();
+	for_each_vport(ovs_tcon_port_del);
+	tcon_ops = NULL;
+	ovs_unlock();
+	synchronize_net();
+}
+EXPORT_SYMBOL_GPL(ovs_tcon_unregister);
+
+/**
+ * ovs_tcon_inject() - let a packet enter at a vport, past the ingress hook
+ * @vport: of a port that port_del has not been called for, or within a grace
+ *	period of that call
+ * @skb: data at the link-layer header; consumed
+ *
+ * Context: RCU read lock held, bottom halves disabled, not from within a hook
+ *	(the actions of another packet are running there).
+ */
+void ovs_tcon_inject(struct vport *vport, struct sk_buff *skb)
+{
+	skb->dev = vport->dev;
+	ovs_vport_receive(vport, skb, NULL);
+}
+EXPORT_SYMBOL_GPL(ovs_tcon_inject);
+
+/**
+ * ovs_tcon_send() - send a packet at a vport, past the egress hook
+ * @vport: as for ovs_tcon_inject()
+ * @skb: a complete frame; consumed
+ *
+ * Context: as for ovs_tcon_inject().
+ */
+void ovs_tcon_send(struct vport *vport, struct sk_buff *skb)
+{
+	if (unlikely(!netif_running(vport->dev) ||
+		     !netif_carrier_ok(vport->dev))) {
+		kfree_skb(skb);
+		return;
+	}
+	skb->dev = vport->dev;
+	vport->ops->send(skb);
+}
+EXPORT_SYMBOL_GPL(ovs_tcon_send);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One TCP segment, as it stands in a frame.
+ */
+#ifndef _TCON_PACKET_H
+#define _TCON_PACKET_H
+
+#include <linux/types.h>
+#include <uapi/linux/tcon.h>
+
+#define TCON_MAX_SACKS		4	/* as many as 40 bytes of options hold */
+#define TCON_MAX_VLANS		2
+#define TCON_WSCALE_NONE	0xff
+#define TCON_WSCALE_MAX		14	/* RFC 7323, 2.3 */
+
+/* Flags of the TCP header, as they stand in its 14th byte. */
+#define TCON_TCP_FIN		0x01
+#define TCON_TCP_SYN		0x02
+#define TCON_TCP_RST		0x04
+#define TCON_TCP_PSH		0x08
+#define TCON_TCP_ACK		0x10
+#define TCON_TCP_URG		0x20
+#define TCON_TCP_ECE		0x40
+#define TCON_TCP_CWR		0x80
+
+/**
+ * union tcon_addr - an IPv4 or IPv6 address, network order
+ * @ip4: IPv4; the rest is then zero
+ * @ip6: IPv6
+ * @words: for hashing and comparing
+ */
+union tcon_addr {
+	__be32 ip4;
+	u8 ip6[16];
+	u32 words[4];
+};
+
+/**
+ * struct tcon_sack - one SACK block (RFC 2018)
+ * @start: first sequence number of the block
+ * @end: the one after its last
+ */
+struct tcon_sack {
+	u32 start;
+	u32 end;
+};
+
+/**
+ * struct tcon_packet - what the parser found in a frame
+ * @src: sender's address
+ * @dst: receiver's address
+ * @sport: sender's port, network order
+ * @dport: receiver's port, network order
+ * @family: AF_INET or AF_INET6
+ * @n_vlans: VLAN tags in the frame
+ * @vlan_ids: their identifiers, outermost first
+ * @l3_offset: of the IP header from the start of the frame, bytes
+ * @l4_offset: of the TCP header
+ * @payload_offset: of the TCP payload
+ * @payload_bytes: of the segment, by the IP header's length
+ * @seq: sequence number of the first byte, or of SYN or FIN
+ * @end_seq: the one after the last, SYN and FIN counted
+ * @ack: acknowledgment number; nothing without %TCON_TCP_ACK
+ * @window: field as it stands, host order, unscaled
+ * @flags: TCON_TCP_*
+ * @tos: IPv4 TOS or IPv6 traffic class
+ * @mss: MSS option; 0: absent
+ * @wscale: window scale option, at most %TCON_WSCALE_MAX; %TCON_WSCALE_NONE
+ * @sack_permitted: SACK-permitted option present
+ * @has_ts: time stamps present
+ * @tsval: TSval
+ * @tsecr: TSecr
+ * @signed_options: TCP-MD5 (RFC 2385) or TCP-AO (RFC 5925) present
+ * @mptcp: an MPTCP option (RFC 8684) is present
+ * @n_sacks: number of well-formed blocks in @sacks
+ * @sacks: blocks in the order of the option
+ * @pull_bytes: with %TCON_PARSE_PULL, how much must be linear
+ * @skip: with %TCON_PARSE_SKIP, why
+ */
+struct tcon_packet {
+	union tcon_addr src;
+	union tcon_addr dst;
+	__be16 sport;
+	__be16 dport;
+	u8 family;
+	u8 n_vlans;
+	u16 vlan_ids[TCON_MAX_VLANS];
+	u16 l3_offset;
+	u16 l4_offset;
+	u16 payload_offset;
+	u32 payload_bytes;
+	u32 seq;
+	u32 end_seq;
+	u32 ack;
+	u16 window;
+	u8 flags;
+	u8 tos;
+	u16 mss;
+	u8 wscale;
+	bool sack_permitted;
+	bool has_ts;
+	u32 tsval;
+	u32 tsecr;
+	bool signed_options;
+	bool mptcp;
+	u8 n_sacks;
+	struct tcon_sack sacks[TCON_MAX_SACKS];
+	u32 pull_bytes;
+	enum tcon_counter skip;
+};
+
+/**
+ * enum tcon_parse - outcome of tcon_packet_parse()
+ * @TCON_PARSE_OK: a TCP segment, all fields filled
+ * @TCON_PARSE_PULL: make tcon_packet.pull_bytes linear and call again
+ * @TCON_PARSE_SKIP: nothing for TCon; tcon_packet.skip says why
+ */
+enum tcon_parse {
+	TCON_PARSE_OK,
+	TCON_PARSE_PULL,
+	TCON_PARSE_SKIP,
+};
+
+enum tcon_parse tcon_packet_parse(struct tcon_packet *pkt, const u8 *frame,
+				  u32 linear_bytes, u32 frame_bytes);
+
+/* Neither data, nor SYN, FIN or RST: the segment only acknowledges. */
+static inline bool tcon_packet_is_pure_ack(const struct tcon_packet *pkt)
+{
+	return pkt->seq == pkt->end_seq && !(pkt->flags & TCON_TCP_RST);
+}
+
+#endif /* _TCON_PACKET_H */

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The two hooks: from a guest (ingress) and to a guest (egress).
+ *
+ *	guest -> ingress: parse, find the half-flow, track or hold -> wire
+ *	guest <- egress:  parse, find the half-flow, track the ACK, let the CC
+ *			  decide, write the window		   <- wire
+ *
+ * Whatever is not understood passes untouched and is counted.
+ */
+#include <linux/if_vlan.h>
+#include <linux/skbuff.h>
+
+#include "ack.h"
+#include "flow.h"
+#include "hold.h"
+#include "pacer.h"
+#include "path.h"
+#include "seq.h"
+
+/* The module is about to go: pass everything. */
+static bool closing __read_mostly;
+
+static bool parse(const struct tcon_port *port, struct sk_buff *skb,
+		  struct tcon_packet *pkt)
+{
+	enum tcon_parse ret;
+
+	/* Each round asks for more than the one before, up to all of it. */
+	while ((ret = tcon_packet_parse(pkt, skb->data, skb_headlen(skb),
+					skb->len)) == TCON_PARSE_PULL) {
+		if (!pskb_may_pull(skb, pkt->pull_bytes)) {
+			tcon_count(port->tnet->stats, TCON_COUNTER_NO_MEMORY);
+			return false;
+		}
+	}
+	if (likely(ret == TCON_PARSE_OK))
+		return true;
+	tcon_count(port->tnet->stats, pkt->skip);
+	return false;
+}
+
+/* False where there are more VLAN tags than the key has room for. */
+static bool set_vlans(struct tcon_key *key, const struct sk_buff *skb,
+		      const struct tcon_packet *pkt)
+{
+	unsigned int n = 0, i;
+
+	if (skb_vlan_tag_present(skb))
+		key->vlans[n++] = skb_vlan_tag_get_id(skb) + 1;
+	for (i = 0; i < pkt->n_vlans; i++) {
+		if (n == ARRAY_SIZE(key->vlans))
+			return false;
+		key->vlans[n++] = pkt->vlan_ids[i] + 1;
+	}
+	return true;
+}
+
+static bool make_key(struct tcon_key *key, const struct tcon_port *port,
+		     const struct sk_buff *skb, const struct tcon_packet *pkt,
+		     bool from_guest)
+{
+	memset(key, 0, sizeof(*key));
+	key->guest = from_guest ? pkt->src : pkt->dst;
+	key->peer = from_guest ? pkt->dst : pkt->src;
+	key->gport = from_guest ? pkt->sport : pkt->dport;
+	key->pport = from_guest ? pkt->dport : pkt->sport;
+	key->port_id = port->id;
+	key->family = pkt->family;
+	if (likely(set_vlans(key, skb, pkt)))
+		return true;
+	tcon_count(port->tnet->stats, TCON_COUNTER_ENCAP_DEPTH);
+	return false;
+}
+
+static void note_end(struct tcon_flow *flow, const struct tcon_packet *pkt,
+		     u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+
+	if (flow->closed_us)
+		return;
+	if (!(pkt->flags & TCON_TCP_RST) &&
+	    !(t->fin_guest && t->fin_peer && t->synced &&
+	      !seq_before(t->cc.una, t->fin_seq)))
+		return;
+	flow->closed_us = now_us;
+	flow->drain = true;
+	tcon_flow_judge(flow, now_us);
+	tcon_pacer_kick(flow);
+}
+
+/* Something that enforcement waited for may have happened. */
+static void note_handshake(struct tcon_flow *flow, u64 now_us)
+{
+	if (likely(flow->reason != TCON_REASON_HANDSHAKE &&
+		   list_empty_careful(&flow->embryo_node)))
+		return;
+	if (!tcon_track_established(&flow->track) && !flow->mid_stream)
+		return;
+	tcon_flow_grown(flow);
+	tcon_flow_judge(flow, now_us);
+}
+
+/* The guest opens, or answers an opening. */
+static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
+		      u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+
+	if (t->synced && (!t->guest.syn_seen || t->guest.isn != pkt->seq))
+		tcon_flow_restart(flow, now_us);
+	if (pkt->flags & TCON_TCP_ACK && flow->pending.syn_seen &&
+	    pkt->ack == flow->pending.isn + 1) {
+		t->peer = flow->pending;
+		t->peer_nxt = flow->pending.isn + 1;
+		flow->pending.syn_seen = false;
+	}
+	tcon_track_guest_syn(t, pkt, now_us);
+}
+
+/*
+ * The peer opens, or answers.  Anybody could have sent it: an answer must fit
+ * what the guest sent, and an opening in place of one that was seen before
+ * counts only when the guest answers it.
+ */
+static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	struct tcon_track *t = &flow->track;
+	bool answer = pkt->flags & TCON_TCP_ACK;
+
+	if (answer && (!t->synced || pkt->ack != t->guest.isn + 1))
+		return;
+	if (t->peer.syn_seen ? t->peer.isn == pkt->seq :
+	    !flow->mid_stream && !t->guest.acked)
+		tcon_track_peer_syn(t, pkt);
+	else if (!answer)
+		tcon_track_note_syn(&flow->pending, pkt);
+}
+
+static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
+		       const struct tcon_packet *pkt, u64 now_ns)
+{
+	struct tcon_track *t = &flow->track;
+	u64 now_us = tcon_us(now_ns);
+	bool pass = true;
+
+	flow->seen_us = now_us;
+	tcon_flow_refresh(flow, now_us);
+	if (pkt->flags & TCON_TCP_SYN) {
+		guest_syn(flow, pkt, now_us);
+		return true;
+	}
+	if (!t->synced && pkt->payload_bytes) {
+		flow->mid_stream = true;
+		tcon_track_adopt(t, pkt, now_us);
+		note_handshake(flow, now_us);
+	}
+	if (!t->synced)
+		return true;
+	if (pkt->flags & TCON_TCP_ACK && !t->peer.acked && t->peer.syn_seen &&
+	    pkt->ack == t->peer.isn + 1)
+		t->peer.acked = true;
+	note_handshake(flow, now_us);
+	if (unlikely(flow->closed_us) && pkt->payload_bytes && !t->fin_guest) {
+		flow->closed_us = 0;	/* that RST was not for real */
+		tcon_flow_judge(flow, now_us);
+	}
+	if (pkt->flags & TCON_TCP_FIN) {
+		t->fin_guest = true;
+		t->fin_seq = pkt->end_seq;
+	}
+	note_end(flow, pkt, now_us);
+	if (!tcon_packet_is_pure_ack(pkt))
+		pass = tcon_hold_admit(flow, skb, pkt, now_ns);
+	return pass;
+}
+
+/* Did the guest leave unused what it could have sent? */
+static void note_app_limit(struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+	u32 slack = 2 * t->cc.mss_bytes;
+
+	if (!skb_queue_empty(&flow->held))
+		return;
+	if (t->cc.pacing_rate_bps)
+		slack += tcon_hold_allowance(flow) / 2;
+	if (tcon_window_unused(&flow->window, t->nxt_guest) > slack &&
+	    t->cc.inflight_bytes < t->cc.cwnd_bytes)
+		tcon_track_app_limited(&flow->track);
+}
+
+/* The guest's data went another way: what is known of it cannot be relied on. */
+static void lost_track(struct tcon_flow *flow, u32 ack, u64 now_us)
+{
+	tcon_track_resync(&flow->track, ack, now_us);
+	if (flow->mid_stream)
+		return;
+	flow->mid_stream = true;
+	tcon_flow_judge(flow, now_us);
+}
+
+static void ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
+			 u64 now_us)
+{
+	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+	struct tcon_ack ack;
+
+	if (tcon_flow_enforced(flow))
+		note_app_limit(flow);
+	tcon_track_ack(&flow->track, pkt, now_us, &ack);
+	if (!ack.valid) {
+		tcon_count(stats, TCON_COUNTER_BAD_ACK);
+		if (seq_after(pkt->ack, flow->track.nxt_guest))
+			lost_track(flow, pkt->ack, now_us);
+		return;
+	}
+	tcon_count(stats, TCON_COUNTER_ACK_IN);
+	if (ack.sack_overflow)
+		tcon_count(stats, TCON_COUNTER_SACK_OVERFLOW);
+	note_handshake(flow, now_us);
+	if (!tcon_flow_enforced(flow))
+		return;
+	if (ack.spurious)
+		tcon_count(stats, TCON_COUNTER_SPURIOUS_UNDO);
+	tcon_ca_ack(&flow->track, &ack);
+	tcon_flow_check_cc(flow, now_us);
+	if (ack.delivered_any)
+		tcon_pacer_kick(flow);
+}
+
+static void to_guest(struct tcon_flow *flow, struct sk_buff *skb,
+		     const struct tcon_packet *pkt, u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+	bool syn = pkt->flags & TCON_TCP_SYN;
+
+	flow->seen_us = now_us;
+	tcon_flow_refresh(flow, now_us);
+	if (syn)
+		peer_syn(flow, pkt);
+	else if (seq_after(pkt->end_seq, t->peer_nxt) || flow->mid_stream)
+		t->peer_nxt = pkt->end_seq;
+	if (pkt->flags & TCON_TCP_FIN)
+		t->fin_peer = true;
+	if (t->synced && pkt->flags & TCON_TCP_ACK &&
+	    !(pkt->flags & TCON_TCP_RST)) {
+		ack_to_guest(flow, pkt, now_us);
+		if (!syn && tcon_flow_enforced(flow)) {
+			tcon_ack_enforce(flow, skb, pkt, now_us);
+			tcon_ack_remember(flow, skb, pkt);
+		} else if (syn || tcon_track_established(t)) {
+			tcon_window_observe(&flow->window, pkt->ack, pkt->window,
+					    syn ? 0 : tcon_track_peer_wscale(t),
+					    now_us);
+		}
+	}
+	note_end(flow, pkt, now_us);
+}
+
+/*
+ * The half-flow of a packet, made if the packet may make one: a SYN, or data
+ * from the guest.  Nothing that comes from outside but a SYN makes one.
+ */
+static struct tcon_flow *find_or_create(struct tcon_port *port,
+					const struct tcon_key *key,
+					const struct tcon_packet *pkt,
+					bool from_guest, u64 now_us)
+{
+	struct tcon_flow *flow = tcon_flow_find(key);
+	bool syn = pkt->flags & TCON_TCP_SYN;
+
+	if (likely(flow) || pkt->flags & TCON_TCP_RST)
+		return flow;
+	if (syn ? pkt->flags & TCON_TCP_ACK && !from_guest :
+	    !from_guest || !pkt->payload_bytes)
+		return NULL;
+	return tcon_flow_create(port, key, syn, now_us);
+}
+
+static bool path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
+{
+	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
+	struct tcon_packet pkt;
+	struct tcon_flow *flow;
+	struct tcon_key key;
+	bool pass = true;
+	u64 now_ns;
+
+	if (READ_ONCE(port->role) != TCON_ROLE_GUEST || READ_ONCE(closing))
+		return true;
+	if (!parse(port, skb, &pkt) || !make_key(&key, port, skb, &pkt, true))
+		return true;
+	now_ns = tcon_now_ns();
+	flow = find_or_create(port, &key, &pkt, true, tcon_us(now_ns));
+	if (!flow)
+		return true;
+	spin_lock(&flow->lock);
+	if (likely(!flow->dead))
+		pass = from_guest(flow, skb, &pkt, now_ns);
+	spin_unlock(&flow->lock);
+	return pass;
+}
+
+static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
+{
+	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
+	struct tcon_packet pkt;
+	struct tcon_flow *flow;
+	struct tcon_key key;
+	u64 now_us;
+
+	if (READ_ONCE(port->role) != TCON_ROLE_GUEST || READ_ONCE(closing))
+		return true;
+	if (!parse(port, skb, &pkt) || !make_key(&key, port, skb, &pkt, false))
+		return true;
+	now_us = tcon_us(tcon_now_ns());
+	flow = find_or_create(port, &key, &pkt, false, now_us);
+	if (!flow)
+		return true;
+	spin_lock(&flow->lock);
+	if (likely(!flow->dead))
+		to_guest(flow, skb, &pkt, now_us);
+	spin_unlock(&flow->lock);
+	return true;
+}
+
+const struct ovs_tcon_ops tcon_path_ops = {
+	.port_add = tcon_port_add,
+	.port_del = tcon_port_del,
+	.ingress = path_ingress,
+	.egress = path_egress,
+};
+
+/**
+ * tcon_path_close() - let packets pass unseen from now on
+ *
+ * Context: process context.  When it returns no hook works on a flow.
+ */
+void tcon_path_close(void)
+{
+	WRITE_ONCE(closing, true);
+	synchronize_net();
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The registry of CC modules.
+ *
+ * A rule names its CC; it does not hold the module.  When a module goes, its
+ * flows go back to observed and its rules stay: they take effect again when the
+ * module returns, so that an operator may replace a CC under traffic.
+ */
+#include <linux/kmod.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+
+#include "flow.h"
+#include "policy.h"
+#include "registry.h"
+
+/* Protects tcon_cc_list; taken outside a namespace's lock. */
+DEFINE_MUTEX(tcon_cc_lock);
+LIST_HEAD(tcon_cc_list);
+
+static const char *complaint(const struct tcon_cc_ops *ops)
+{
+	unsigned int i;
+
+	if (!ops->name[0] || !strcmp(ops->name, TCON_CC_OBSERVE) ||
+	    strnlen(ops->name, TCON_CC_NAME_MAX) == TCON_CC_NAME_MAX)
+		return "name";
+	if (!ops->category || !ops->source)
+		return "category or source";
+	if (!ops->init || !ops->cong_control || !ops->set_state ||
+	    !ops->undo_cwnd)
+		return "init, cong_control, set_state or undo_cwnd";
+	if (ops->priv_bytes > TCON_CC_PRIV_BYTES)
+		return "priv_bytes";
+	if (ops->n_params > TCON_MAX_PARAMS)
+		return "n_params";
+	for (i = 0; i < ops->n_params; i++)
+		if (ops->params[i].def < ops->params[i].min ||
+		    ops->params[i].def > ops->params[i].max)
+			return ops->params[i].name;
+	return NULL;
+}
+
+/**
+ * tcon_cc_find() - a CC by its name
+ * @name: the name
+ *
+ * Context: tcon_cc_lock held, and as long as the result is used.
+ * Return: the CC, or NULL.
+ */
+const struct tcon_cc_ops *tcon_cc_find(const char *name)
+{
+	const struct tcon_cc_ops *ops;
+
+	list_for_each_entry(ops, &tcon_cc_list, list)
+		if (!strcmp(ops->name, name))
+			return ops;
+	return NULL;
+}
+
+/**
+ * tcon_cc_autoload() - load the module of a CC that is not registered
+ * @name: as a user wrote it
+ *
+ * Context: process context, no lock held.
+ */
+void tcon_cc_autoload(const char *name)
+{
+	bool known;
+
+	mutex_lock(&tcon_cc_lock);
+	known = tcon_cc_find(name);
+	mutex_unlock(&tcon_cc_lock);
+	if (!known && strcmp(name, TCON_CC_OBSERVE))
+		request_module("tcon-cc-%s", name);
+}
+
+/**
+ * tcon_cc_defaults() - a CC's parameters where a rule gives none
+ * @ops: the CC
+ * @params: room for %TCON_MAX_PARAMS values
+ */
+void tcon_cc_defaults(const struct tcon_cc_ops *ops, s64 *params)
+{
+	unsigned int i;
+
+	for (i = 0; i < ops->n_params; i++)
+		params[i] = ops->params[i].def;
+}
+
+/**
+ * tcon_cc_param_index() - a parameter by its name
+ * @ops: the CC
+ * @name: the name
+ *
+ * Return: its index, or -ENOENT.
+ */
+int tcon_cc_param_index(const struct tcon_cc_ops *ops, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ops->n_params; i++)
+		if (!strcmp(ops->params[i].name, name))
+			return i;
+	return -ENOENT;
+}
+
+/**
+ * tcon_cc_register() - offer a CC
+ * @ops: the CC; stays until tcon_cc_unregister()
+ *
+ * Context: process context.
+ * Return: 0; -EINVAL, with the culprit in the log, where something required is
+ *	missing or out of bounds; -EEXIST for a name that is taken.
+ */
+int tcon_cc_register(struct tcon_cc_ops *ops)
+{
+	const char *what = complaint(ops);
+	int err = 0;
+
+	if (what) {
+		pr_err("tcon: CC %.16s refused: %s missing or out of bounds\n",
+		       ops->name, what);
+		return -EINVAL;
+	}
+	mutex_lock(&tcon_cc_lock);
+	if (tcon_cc_find(ops->name)) {
+		err = -EEXIST;
+	} else {
+		list_add_tail(&ops->list, &tcon_cc_list);
+		tcon_policy_cc_come(ops);
+		tcon_flow_reclassify_all();
+	}
+	mutex_unlock(&tcon_cc_lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(tcon_cc_register);
+
+/**
+ * tcon_cc_unregister() - take a CC back
+ * @ops: a registered CC
+ *
+ * When this returns no flow runs it.  Those that did are observed.
+ *
+ * Context: process context, may sleep.
+ */
+void tcon_cc_unregister(struct tcon_cc_ops *ops)
+{
+	mutex_lock(&tcon_cc_lock);
+	list_del(&ops->list);
+	tcon_policy_cc_gone(ops);
+	synchronize_rcu();	/* nobody starts it on what it read before */
+	tcon_flow_reclassify_all();
+	mutex_unlock(&tcon_cc_lock);
+}
+EXPORT_SYMBOL_GPL(tcon_cc_unregister);

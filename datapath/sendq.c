@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The queue of transmissions of a half-flow.
+ *
+ * Records are appended at the tail and leave at the head, so a ring of pages
+ * serves: no allocation per packet, none larger than a page, look-up by binary
+ * search.  When the ring is full, or a page cannot be had, the newest record
+ * grows instead: rate and RTT samples become coarser, nothing else changes.
+ */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "sendq.h"
+#include "seq.h"
+
+#define RING_RECORDS	(TCON_SENDQ_PER_PAGE * TCON_SENDQ_PAGES)
+
+static struct tcon_send *get_page_for(struct tcon_sendq *q)
+{
+	struct tcon_send *page = q->spare;
+
+	q->spare = NULL;
+	if (!page)
+		page = kmalloc_array(TCON_SENDQ_PER_PAGE, sizeof(*page),
+				     GFP_ATOMIC | __GFP_NOWARN);
+	return page;
+}
+
+static void put_page_of(struct tcon_sendq *q, u32 i)
+{
+	struct tcon_send **page;
+
+	page = &q->page[i / TCON_SENDQ_PER_PAGE % TCON_SENDQ_PAGES];
+	if (q->spare)
+		kfree(*page);
+	else
+		q->spare = *page;
+	*page = NULL;
+}
+
+/**
+ * tcon_sendq_append() - add a record behind the newest
+ * @q: the queue
+ * @start: first sequence number; q->end unless the queue is empty
+ * @end: the one after the last
+ *
+ * Context: any; allocates atomically.
+ * Return: the record, of which only @start is filled; NULL where the newest
+ *	record was extended to @end instead, or, in an empty queue, nothing
+ *	could be done.
+ */
+struct tcon_send *tcon_sendq_append(struct tcon_sendq *q, u32 start, u32 end)
+{
+	u32 i = q->tail;
+	struct tcon_send **page;
+
+	page = &q->page[i / TCON_SENDQ_PER_PAGE % TCON_SENDQ_PAGES];
+	if (i - q->head == RING_RECORDS)
+		goto extend;
+	if (!*page) {
+		*page = get_page_for(q);
+		if (!*page)
+			goto extend;
+	}
+	q->tail++;
+	q->end = end;
+	(*page)[i % TCON_SENDQ_PER_PAGE].start = start;
+	return &(*page)[i % TCON_SENDQ_PER_PAGE];
+
+extend:
+	if (q->head != q->tail)
+		q->end = end;
+	return NULL;
+}
+
+/**
+ * tcon_sendq_find() - the record that holds a sequence number
+ * @q: the queue
+ * @seq: sequence number, not before the oldest record
+ *
+ * Return: its index, or q->tail if @seq is at or beyond the queue's end.
+ */
+u32 tcon_sendq_find(const struct tcon_sendq *q, u32 seq)
+{
+	u32 lo = 0, hi = q->tail - q->head, mid;
+
+	while (lo < hi) {
+		mid = (lo + hi) / 2;
+		if (seq_after(tcon_sendq_end(q, q->head + mid), seq))
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return q->head + lo;
+}
+
+/**
+ * tcon_sendq_ack() - drop what is acknowledged
+ * @q: the queue
+ * @seq: first unacknowledged sequence number
+ *
+ * A record that is acknowledged in part stays, and starts at @seq.
+ */
+void tcon_sendq_ack(struct tcon_sendq *q, u32 seq)
+{
+	while (q->head != q->tail &&
+	       !seq_after(tcon_sendq_end(q, q->head), seq)) {
+		q->head++;
+		if (q->head % TCON_SENDQ_PER_PAGE == 0)
+			put_page_of(q, q->head - 1);
+	}
+	if (q->head != q->tail && seq_before(tcon_sendq_at(q, q->head)->start,
+					     seq))
+		tcon_sendq_at(q, q->head)->start = seq;
+}
+
+/**
+ * tcon_sendq_clear() - empty the queue and give its memory back
+ * @q: the queue
+ */
+void tcon_sendq_clear(struct tcon_sendq *q)
+{
+	int i;
+
+	for (i = 0; i < TCON_SENDQ_PAGES; i++)
+		kfree(q->page[i]);
+	kfree(q->spare);
+	memset(q, 0, sizeof(*q));
+}

@@ -1,0 +1,698 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The tracker.
+ *
+ * From the guest's segments as they leave TCon and the peer's ACKs as they come
+ * back it rebuilds what a Linux sender would know of its own connection:
+ *
+ *   una, nxt	RFC 9293
+ *   SACKed	RFC 2018, lost: RFC 6675 (three segments' worth SACKed beyond),
+ *		RFC 6582's duplicate ACKs where the peer has no SACK
+ *   RTT	RFC 6298 from transmissions that were not repeated (Karn)
+ *   rate	draft-cheng-iccrg-delivery-rate-estimation
+ *
+ * One advantage over an observer elsewhere: every transmission passes here, so
+ * a range that was judged lost and is acknowledged without having been sent
+ * again was not lost.
+ *
+ * Nothing here needs a kernel.  Callers hold the flow's lock.
+ */
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/string.h>
+
+#include "seq.h"
+#include "track.h"
+
+/* What is being learnt while one ACK is processed. */
+struct ack_work {
+	struct tcon_ack *out;
+	u64 first_tx_us;	/* oldest unambiguous packet newly covered */
+	u64 last_tx_us;		/* newest such */
+	bool has_tx;
+	bool sampled;		/* the next three are valid */
+	u64 sample_tx_us;
+	u32 sample_end;
+	u64 prior_delivered_us;
+	u64 sample_first_tx_us;
+};
+
+static void update_inflight(struct tcon_track *t)
+{
+	u32 span = t->cc.nxt - t->cc.una;
+	u32 gone = t->sacked.bytes + t->lost.bytes + t->dup_bytes;
+
+	t->cc.inflight_bytes = span > gone ? span - gone : 0;
+}
+
+/**
+ * tcon_track_init() - start with nothing known
+ * @t: the tracker
+ */
+void tcon_track_init(struct tcon_track *t)
+{
+	memset(t, 0, sizeof(*t));
+	t->cc.mss_bytes = TCON_MSS_DEFAULT;
+	t->cc.min_rtt_us = TCON_RTT_NONE_US;
+	t->min_rtt_us[0] = TCON_RTT_NONE_US;
+	t->min_rtt_us[1] = TCON_RTT_NONE_US;
+	t->guest.wscale = TCON_WSCALE_NONE;
+	t->peer.wscale = TCON_WSCALE_NONE;
+}
+
+/**
+ * tcon_track_release() - give memory back
+ * @t: the tracker
+ */
+void tcon_track_release(struct tcon_track *t)
+{
+	tcon_sendq_clear(&t->sendq);
+	tcon_ranges_clear(&t->sacked);
+	tcon_ranges_clear(&t->lost);
+}
+
+/**
+ * tcon_track_note_syn() - what an end says in its SYN
+ * @side: the end
+ * @pkt: its SYN or SYN-ACK
+ */
+void tcon_track_note_syn(struct tcon_side *side,
+			 const struct tcon_packet *pkt)
+{
+	bool again = side->syn_seen && side->isn == pkt->seq;
+
+	side->ambiguous = again && (side->ambiguous ||
+				    side->wscale != pkt->wscale);
+	side->acked = again && side->acked;
+	side->syn_seen = true;
+	side->isn = pkt->seq;
+	side->mss = pkt->mss;
+	side->wscale = pkt->wscale;
+	side->sack_permitted = pkt->sack_permitted;
+	side->signed_options = pkt->signed_options;
+	side->mptcp = pkt->mptcp;
+	side->has_ts = pkt->has_ts;
+}
+
+/* What both SYNs together mean.  A full segment's payload is what both MSS
+ * options allow, less the options that every segment carries.
+ */
+static void agree(struct tcon_track *t)
+{
+	u32 mss = t->peer.mss ? t->peer.mss : TCON_MSS_DEFAULT;
+
+	t->has_ts = t->guest.has_ts && t->peer.has_ts;
+	if (t->guest.mss)
+		mss = min_t(u32, mss, t->guest.mss);
+	if (t->has_ts)
+		mss -= min_t(u32, mss, 12);	/* RFC 7323, appendix A */
+	t->cc.mss_bytes = max_t(u32, mss, TCON_MSS_MIN);
+}
+
+/**
+ * tcon_track_guest_syn() - the guest sent a SYN or SYN-ACK
+ * @t: the tracker, fresh or with the same connection's earlier SYNs
+ * @pkt: the segment
+ * @now_us: when it leaves
+ */
+void tcon_track_guest_syn(struct tcon_track *t, const struct tcon_packet *pkt,
+			  u64 now_us)
+{
+	bool coarse;
+
+	tcon_track_note_syn(&t->guest, pkt);
+	if (!t->synced) {
+		t->cc.una = pkt->seq;
+		t->cc.nxt = pkt->seq;
+		t->nxt_guest = pkt->seq + 1;
+		t->lost_edge = pkt->seq;
+		t->round_end = pkt->seq + 1;
+		t->synced = true;
+	}
+	if (t->peer.syn_seen && pkt->flags & TCON_TCP_ACK &&
+	    pkt->ack == t->peer.isn + 1)
+		t->peer.acked = true;
+	agree(t);
+	tcon_track_sent(t, pkt->seq, pkt->end_seq, pkt->payload_bytes, now_us,
+			&coarse);
+}
+
+/**
+ * tcon_track_peer_syn() - the peer sent a SYN or SYN-ACK
+ * @t: the tracker
+ * @pkt: the segment
+ *
+ * A SYN-ACK's acknowledgment is for tcon_track_ack().
+ */
+void tcon_track_peer_syn(struct tcon_track *t, const struct tcon_packet *pkt)
+{
+	tcon_track_note_syn(&t->peer, pkt);
+	t->peer_nxt = pkt->seq + 1;
+	agree(t);
+}
+
+/**
+ * tcon_track_adopt() - start in the middle of a connection
+ * @t: the tracker, fresh
+ * @pkt: a segment of the guest with data
+ * @now_us: when it leaves
+ */
+void tcon_track_adopt(struct tcon_track *t, const struct tcon_packet *pkt,
+		      u64 now_us)
+{
+	t->cc.una = pkt->seq;
+	t->cc.nxt = pkt->seq;
+	t->nxt_guest = pkt->seq;
+	t->lost_edge = pkt->seq;
+	t->round_end = pkt->seq;
+	t->has_ts = pkt->has_ts;
+	t->guest.sack_permitted = true;	/* a block will show whether it was */
+	t->peer.sack_permitted = true;
+	t->progress_us = now_us;
+	t->synced = true;
+}
+
+/**
+ * tcon_track_resync() - the peer acknowledges what was never seen
+ * @t: the tracker, synced
+ * @ack: acknowledgment number
+ * @now_us: the time
+ *
+ * Packets have passed elsewhere.  Everything up to @ack counts as done.
+ */
+void tcon_track_resync(struct tcon_track *t, u32 ack, u64 now_us)
+{
+	tcon_track_release(t);
+	t->cc.una = ack;
+	t->cc.nxt = ack;
+	t->nxt_guest = seq_max(t->nxt_guest, ack);
+	t->lost_edge = ack;
+	t->round_end = ack;
+	t->dup_acks = 0;
+	t->dup_bytes = 0;
+	t->progress_us = now_us;
+	update_inflight(t);
+}
+
+/**
+ * tcon_track_rto_us() - retransmission time-out that the guest should have
+ * @t: the tracker
+ *
+ * Return: microseconds, RFC 6298 with Linux's lower bound on the variation.
+ */
+u32 tcon_track_rto_us(const struct tcon_track *t)
+{
+	if (!t->srtt_x8_us)
+		return TCON_RTO_INIT_US;
+	return min_t(u32, t->cc.srtt_us + max_t(u32, t->rttvar_x4_us,
+						TCON_RTO_MIN_US),
+		     TCON_RTO_MAX_US);
+}
+
+static void fill_record(struct tcon_track *t, struct tcon_send *s, u64 now_us)
+{
+	s->tx_us = now_us;
+	s->first_tx_us = t->first_tx_us;
+	s->delivered = t->cc.delivered_bytes;
+	s->delivered_us = t->delivered_us;
+	s->lost = t->cc.lost_bytes;
+	s->delivered_ce = t->cc.delivered_ce_bytes;
+	s->in_flight_bytes = t->cc.inflight_bytes;
+	s->app_limited = t->cc.app_limited_until != 0;
+}
+
+static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us,
+		       bool *coarse)
+{
+	struct tcon_send *s;
+
+	if (t->cc.una == t->cc.nxt || !t->cc.inflight_bytes) {
+		t->first_tx_us = now_us;
+		t->delivered_us = now_us;
+		if (t->cc.una == t->cc.nxt)
+			t->progress_us = now_us;
+	}
+	s = tcon_sendq_append(&t->sendq, start, end);
+	t->cc.nxt = end;
+	update_inflight(t);
+	t->max_inflight_bytes = max(t->max_inflight_bytes,
+				    t->cc.inflight_bytes);
+	*coarse = !s;
+	if (!s)
+		return;
+	fill_record(t, s, now_us);
+	s->repeated = false;
+}
+
+/* The guest sent @start .. @end again: it is in flight once more. */
+static void record_repeat(struct tcon_track *t, u32 start, u32 end, u64 now_us)
+{
+	struct tcon_sendq *q = &t->sendq;
+	struct tcon_send *s;
+	u32 i;
+
+	tcon_ranges_remove(&t->lost, start, end);
+	update_inflight(t);
+	for (i = tcon_sendq_find(q, start); i != q->tail; i++) {
+		s = tcon_sendq_at(q, i);
+		if (!seq_before(s->start, end))
+			break;
+		fill_record(t, s, now_us);
+		s->repeated = true;
+	}
+}
+
+/*
+ * A repeat of the head after an RTO without progress is the guest's time-out.
+ * A tail probe (RFC 8985, 7) looks the same where it repeats all that is in
+ * flight, and is only counted as one.
+ */
+static bool is_timeout(const struct tcon_track *t, u32 start, u32 end,
+		       u64 now_us)
+{
+	return start == t->cc.una && end != t->cc.nxt &&
+	       now_us - t->progress_us >= tcon_track_rto_us(t);
+}
+
+/**
+ * tcon_track_sent() - a segment of the guest leaves TCon
+ * @t: the tracker, synced
+ * @start: first sequence number
+ * @end: the one after the last; after @start
+ * @payload_bytes: of the segment
+ * @now_us: the time
+ * @coarse: set to whether it had to be recorded together with its predecessor
+ *
+ * Return: what it was.  After %TCON_SENT_TIMEOUT everything that is not SACKed
+ * counts as lost, but for the segment itself.
+ */
+enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
+			       u32 payload_bytes, u64 now_us, bool *coarse)
+{
+	enum tcon_sent what = TCON_SENT_NEW;
+	u32 old_end = seq_min(end, t->cc.nxt);
+
+	*coarse = false;
+	t->sent_bytes += payload_bytes;
+	if (seq_after(end, t->nxt_guest))
+		t->nxt_guest = end;
+	if (seq_before(start, old_end)) {
+		t->repeated_bytes += min(payload_bytes, old_end - start);
+		start = seq_max(start, t->cc.una);
+		if (seq_before(start, old_end)) {
+			what = TCON_SENT_REPEAT;
+			if (is_timeout(t, start, end, now_us)) {
+				what = TCON_SENT_TIMEOUT;
+				tcon_track_mark_all_lost(t);
+			}
+			record_repeat(t, start, old_end, now_us);
+		}
+	}
+	/* A gap is a packet that passed elsewhere: it is in flight all the same. */
+	if (seq_after(end, t->cc.nxt))
+		record_new(t, t->cc.nxt, end, now_us, coarse);
+	return what;
+}
+
+/* Keep @s as the source of the rate sample if it left later than the others. */
+static void consider(struct ack_work *w, const struct tcon_send *s, u32 end)
+{
+	struct tcon_rate_sample *rs = &w->out->rs;
+
+	if (!s->repeated) {
+		if (!w->has_tx || s->tx_us < w->first_tx_us)
+			w->first_tx_us = s->tx_us;
+		if (!w->has_tx || s->tx_us > w->last_tx_us)
+			w->last_tx_us = s->tx_us;
+		w->has_tx = true;
+	}
+	if (w->sampled && (s->tx_us < w->sample_tx_us ||
+			   (s->tx_us == w->sample_tx_us &&
+			    !seq_after(end, w->sample_end))))
+		return;
+	w->sampled = true;
+	w->sample_tx_us = s->tx_us;
+	w->sample_end = end;
+	w->prior_delivered_us = s->delivered_us;
+	w->sample_first_tx_us = s->first_tx_us;
+	rs->prior_delivered = s->delivered;
+	rs->prior_lost = s->lost;
+	rs->prior_delivered_ce = s->delivered_ce;
+	rs->tx_in_flight_bytes = s->in_flight_bytes;
+	rs->is_app_limited = s->app_limited;
+}
+
+/* Look at the records that hold @start .. @end, which is newly delivered. */
+static void consider_range(struct tcon_track *t, struct ack_work *w, u32 start,
+			   u32 end)
+{
+	struct tcon_sendq *q = &t->sendq;
+	struct tcon_send *s;
+	u32 i;
+
+	for (i = tcon_sendq_find(q, start); i != q->tail; i++) {
+		s = tcon_sendq_at(q, i);
+		if (!seq_before(s->start, end))
+			break;
+		consider(w, s, tcon_sendq_end(q, i));
+	}
+}
+
+/* @start .. @end is delivered: if it was judged lost, it was not. */
+static void forgive(struct tcon_track *t, u32 start, u32 end)
+{
+	u32 bytes;
+
+	if (!t->lost.n)
+		return;
+	bytes = tcon_ranges_remove(&t->lost, start, end);
+	t->unproven_bytes -= min(bytes, t->unproven_bytes);
+}
+
+/* One SACK block above una: add what is new in it, range by range. */
+static void take_sack(struct tcon_track *t, struct ack_work *w, u32 start,
+		      u32 end)
+{
+	struct tcon_ranges *set = &t->sacked;
+	u32 before = set->bytes, at = start, stop;
+	unsigned int i;
+
+	if (tcon_ranges_covered(set, start, end) == end - start)
+		return;
+	for (i = tcon_ranges_find(set, start); seq_before(at, end); i++) {
+		stop = i < set->n ? seq_min(set->range[i].start, end) : end;
+		if (seq_before(at, stop)) {
+			consider_range(t, w, at, stop);
+			forgive(t, at, stop);
+		}
+		if (i == set->n)
+			break;
+		at = set->range[i].end;
+	}
+	if (tcon_ranges_add(set, start, end))
+		w->out->sack_overflow++;
+	w->out->rs.acked_sacked_bytes += set->bytes - before;
+}
+
+static void take_sacks(struct tcon_track *t, const struct tcon_packet *pkt,
+		       struct ack_work *w)
+{
+	u32 start, end;
+	int i;
+
+	for (i = 0; i < pkt->n_sacks; i++) {
+		start = pkt->sacks[i].start;
+		end = pkt->sacks[i].end;
+		if (!seq_before(start, end))
+			continue;
+		if (!i && !seq_after(end, pkt->ack)) {	/* DSACK, RFC 2883 */
+			t->unproven_bytes -= min(end - start,
+						 t->unproven_bytes);
+			continue;
+		}
+		start = seq_max(start, t->cc.una);
+		if (seq_before(start, end) && !seq_after(end, t->cc.nxt))
+			take_sack(t, w, start, end);
+	}
+}
+
+/* una moves to @ack. */
+static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
+			    struct ack_work *w)
+{
+	struct tcon_rate_sample *rs = &w->out->rs;
+	u32 una = t->cc.una, acked = ack - una, fresh;
+	unsigned int i;
+	u32 at = una;
+
+	fresh = acked - tcon_ranges_covered(&t->sacked, una, ack);
+	for (i = 0; seq_before(at, ack); i++) {
+		bool more = i < t->sacked.n;
+		u32 stop = more ? seq_min(t->sacked.range[i].start, ack) : ack;
+
+		if (seq_before(at, stop)) {
+			consider_range(t, w, at, stop);
+			forgive(t, at, stop);
+		}
+		at = more ? t->sacked.range[i].end : ack;
+	}
+	if (una == t->guest.isn && t->guest.syn_seen && !t->guest.acked) {
+		t->guest.acked = true;
+		acked--;	/* a SYN is no payload */
+		fresh--;
+	}
+	fresh -= min(fresh, t->dup_bytes);
+	t->dup_bytes = 0;
+	t->dup_acks = 0;
+	rs->acked_bytes = acked;
+	rs->acked_sacked_bytes += fresh;
+	t->acked_bytes += acked;
+	t->cc.una = ack;
+	t->progress_us = now_us;
+	tcon_ranges_trim(&t->sacked, ack);
+	tcon_ranges_trim(&t->lost, ack);
+	tcon_sendq_ack(&t->sendq, ack);
+	t->lost_edge = seq_max(t->lost_edge, ack);
+	w->out->una_advanced = true;
+}
+
+/* Judge @start .. @end: what is neither SACKed nor lost already is lost. */
+static void mark_lost(struct tcon_track *t, u32 start, u32 end)
+{
+	const struct tcon_ranges *set = &t->sacked;
+	u32 before = t->lost.bytes, at = start, stop;
+	unsigned int i;
+
+	for (i = tcon_ranges_find(set, start); seq_before(at, end); i++) {
+		stop = i < set->n ? seq_min(set->range[i].start, end) : end;
+		if (seq_before(at, stop))
+			tcon_ranges_add(&t->lost, at, stop);
+		if (i == set->n)
+			break;
+		at = set->range[i].end;
+	}
+	t->cc.lost_bytes += t->lost.bytes - before;
+	t->unproven_bytes += t->lost.bytes - before;
+}
+
+/**
+ * tcon_track_mark_all_lost() - judge everything in flight lost
+ * @t: the tracker
+ */
+void tcon_track_mark_all_lost(struct tcon_track *t)
+{
+	if (t->cc.una == t->cc.nxt)
+		return;
+	t->dup_bytes = 0;
+	mark_lost(t, t->cc.una, t->cc.nxt);
+	t->lost_edge = t->cc.nxt;
+	update_inflight(t);
+}
+
+/* RFC 6675, IsLost(): more than two segments' worth is SACKed beyond. */
+static void detect_by_sack(struct tcon_track *t)
+{
+	const struct tcon_ranges *set = &t->sacked;
+	u32 beyond = 0, edge;
+	int i;
+
+	for (i = set->n - 1; i >= 0; i--) {
+		beyond += set->range[i].end - set->range[i].start;
+		if (beyond > (TCON_DUP_THRESH - 1) * t->cc.mss_bytes)
+			break;
+	}
+	if (i < 0)
+		return;
+	edge = set->range[i].start;
+	if (seq_after(edge, t->lost_edge)) {
+		mark_lost(t, seq_max(t->lost_edge, t->cc.una), edge);
+		t->lost_edge = edge;
+	}
+}
+
+/* RFC 6582: each duplicate ACK is a segment that has arrived. */
+static void count_duplicate(struct tcon_track *t, struct ack_work *w)
+{
+	u32 span = t->cc.nxt - t->cc.una, bytes;
+
+	t->dup_acks++;
+	if (t->dup_acks == TCON_DUP_THRESH &&
+	    !seq_after(t->lost_edge, t->cc.una)) {
+		mark_lost(t, t->cc.una,
+			  t->cc.una + min(span, t->cc.mss_bytes));
+		t->lost_edge = t->cc.una + min(span, t->cc.mss_bytes);
+	}
+	bytes = min(t->cc.mss_bytes, span - min(span, t->dup_bytes));
+	t->dup_bytes += bytes;
+	w->out->rs.acked_sacked_bytes += bytes;
+}
+
+static bool is_duplicate(const struct tcon_track *t,
+			 const struct tcon_packet *pkt)
+{
+	return pkt->ack == t->cc.una && t->cc.una != t->cc.nxt &&
+	       tcon_packet_is_pure_ack(pkt) && !tcon_track_sack(t) &&
+	       tcon_track_established(t);
+}
+
+static void update_min_rtt(struct tcon_track *t, u32 rtt_us, u64 now_us)
+{
+	if (now_us - t->min_rtt_bucket_us >= TCON_MIN_RTT_BUCKET_US) {
+		t->min_rtt_us[1] = t->min_rtt_us[0];
+		t->min_rtt_us[0] = rtt_us;
+		t->min_rtt_bucket_us = now_us;
+	}
+	t->min_rtt_us[0] = min(t->min_rtt_us[0], rtt_us);
+	t->cc.min_rtt_us = min(t->min_rtt_us[0], t->min_rtt_us[1]);
+}
+
+/* RFC 6298, 2.2 and 2.3. */
+static void update_srtt(struct tcon_track *t, u32 rtt_us)
+{
+	s32 err;
+
+	rtt_us = clamp_t(u32, rtt_us, 1, TCON_RTO_MAX_US);
+	if (!t->srtt_x8_us) {
+		t->srtt_x8_us = rtt_us * 8;
+		t->rttvar_x4_us = rtt_us * 2;
+	} else {
+		err = rtt_us - t->srtt_x8_us / 8;
+		t->srtt_x8_us += err;
+		t->rttvar_x4_us += abs(err) - t->rttvar_x4_us / 4;
+	}
+	t->cc.srtt_us = t->srtt_x8_us / 8;
+}
+
+static void take_rtt(struct tcon_track *t, struct ack_work *w, u64 now_us)
+{
+	struct tcon_rate_sample *rs = &w->out->rs;
+
+	rs->rtt_us = -1;
+	if (!w->has_tx)
+		return;
+	rs->rtt_us = max_t(s64, now_us - w->last_tx_us, 1);
+	update_min_rtt(t, rs->rtt_us, now_us);
+	update_srtt(t, min_t(u64, now_us - w->first_tx_us, U32_MAX));
+}
+
+/* draft-cheng-iccrg-delivery-rate-estimation, 3.3. */
+static void take_rate(struct tcon_track *t, struct ack_work *w, u64 now_us)
+{
+	struct tcon_rate_sample *rs = &w->out->rs;
+
+	rs->delivered_bytes = -1;
+	rs->interval_us = -1;
+	if (!w->sampled)
+		return;
+	t->first_tx_us = w->sample_tx_us;
+	rs->snd_interval_us = w->sample_tx_us - w->sample_first_tx_us;
+	rs->rcv_interval_us = now_us - w->prior_delivered_us;
+	rs->lost_bytes = t->cc.lost_bytes - rs->prior_lost;
+	rs->delivered_ce_bytes = (u32)t->cc.delivered_ce_bytes -
+				 (u32)rs->prior_delivered_ce;
+	rs->interval_us = max(rs->snd_interval_us, rs->rcv_interval_us);
+	/* Shorter than the path is an artefact of compressed ACKs. */
+	if (!rs->interval_us ||
+	    (t->cc.min_rtt_us != TCON_RTT_NONE_US &&
+	     rs->interval_us < t->cc.min_rtt_us)) {
+		rs->interval_us = -1;
+		return;
+	}
+	rs->delivered_bytes = t->cc.delivered_bytes - rs->prior_delivered;
+	t->cc.last_rate_bps = tcon_track_sample_bps(rs);
+}
+
+/**
+ * tcon_track_sample_bps() - delivery rate of a sample
+ * @rs: with a valid interval
+ *
+ * Return: bits/s.
+ */
+u64 tcon_track_sample_bps(const struct tcon_rate_sample *rs)
+{
+	return div64_u64((u64)rs->delivered_bytes * 8 * 1000000,
+			 rs->interval_us);
+}
+
+/* Did TCon's cwnd bind in this round or the last?  As tcp_is_cwnd_limited(). */
+static bool cwnd_limited(const struct tcon_track *t)
+{
+	u32 most = max(t->max_inflight_bytes, t->prev_max_inflight_bytes);
+	u32 cwnd = t->cc.cwnd_bytes;
+
+	if (cwnd < t->cc.ssthresh_bytes)
+		return cwnd < 2 * most;
+	/* A guest gathers up to a super-packet before it sends. */
+	return most + max(2 * t->cc.mss_bytes, min(cwnd / 8, 65536U)) >= cwnd;
+}
+
+static void end_round(struct tcon_track *t)
+{
+	if (seq_before(t->cc.una, t->round_end))
+		return;
+	t->round_end = t->cc.nxt;
+	t->prev_max_inflight_bytes = t->max_inflight_bytes;
+	t->max_inflight_bytes = t->cc.inflight_bytes;
+}
+
+/**
+ * tcon_track_app_limited() - the guest offers less than TCon would let pass
+ * @t: the tracker
+ */
+void tcon_track_app_limited(struct tcon_track *t)
+{
+	t->cc.app_limited_until = t->cc.delivered_bytes +
+				  t->cc.inflight_bytes ? : 1;
+}
+
+/**
+ * tcon_track_ack() - an ACK of the peer passes on its way to the guest
+ * @t: the tracker, synced
+ * @pkt: the segment, with %TCON_TCP_ACK
+ * @now_us: the time
+ * @ack: what it did
+ */
+void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
+		    u64 now_us, struct tcon_ack *ack)
+{
+	struct tcon_rate_sample *rs = &ack->rs;
+	struct ack_work w = { .out = ack };
+	u64 lost_before = t->cc.lost_bytes;
+	u32 unproven = t->unproven_bytes;
+
+	memset(ack, 0, sizeof(*ack));
+	if (!seq_between(pkt->ack, t->cc.una, t->cc.nxt))
+		return;
+	ack->valid = true;
+	rs->now_us = now_us;
+	rs->prior_inflight_bytes = t->cc.inflight_bytes;
+	rs->is_ece = pkt->flags & TCON_TCP_ECE && !(pkt->flags & TCON_TCP_SYN);
+	t->ece_acks += rs->is_ece;
+
+	take_sacks(t, pkt, &w);
+	if (pkt->ack != t->cc.una)
+		take_cumulative(t, pkt->ack, now_us, &w);
+	else if (is_duplicate(t, pkt))
+		count_duplicate(t, &w);
+	detect_by_sack(t);
+
+	if (rs->acked_sacked_bytes) {
+		t->cc.delivered_bytes += rs->acked_sacked_bytes;
+		if (rs->is_ece)
+			t->cc.delivered_ce_bytes += rs->acked_sacked_bytes;
+		t->delivered_us = now_us;
+	}
+	if (t->cc.app_limited_until &&
+	    t->cc.delivered_bytes > t->cc.app_limited_until)
+		t->cc.app_limited_until = 0;
+	update_inflight(t);
+	take_rtt(t, &w, now_us);
+	take_rate(t, &w, now_us);
+	rs->losses_bytes = t->cc.lost_bytes - lost_before;
+	rs->is_cwnd_limited = cwnd_limited(t);
+	rs->is_ack_delayed = rs->acked_bytes &&
+			     rs->acked_bytes < 2 * t->cc.mss_bytes;
+	ack->delivered_any = rs->acked_sacked_bytes || rs->losses_bytes;
+	ack->spurious = unproven && !t->unproven_bytes;
+	end_round(t);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The window that the guest is given.
+ */
+#ifndef _TCON_WINDOW_H
+#define _TCON_WINDOW_H
+
+#include <linux/types.h>
+#include <tcon/cc.h>
+
+/* How long a guest may take to answer a new edge before it counts as having
+ * nothing to send.
+ */
+#define TCON_EDGE_ANSWER_US	1000
+
+/**
+ * struct tcon_window - windows of one half-flow
+ * @edge: highest right edge that the guest was given; never moves left
+ * @marked_edge: an earlier edge, that the guest has had time to answer
+ * @next_mark: the edge when @mark_us was taken
+ * @mark_us: when
+ * @peer_edge: highest right edge that the peer has offered
+ * @given_bytes: window last given
+ * @peer_bytes: window last offered by the peer
+ * @valid: an edge is known
+ */
+struct tcon_window {
+	u32 edge;
+	u32 marked_edge;
+	u32 next_mark;
+	u64 mark_us;
+	u32 peer_edge;
+	u32 given_bytes;
+	u32 peer_bytes;
+	bool valid;
+};
+
+u32 tcon_window_wanted(const struct tcon_cc *cc, u32 hold_bytes);
+void tcon_window_observe(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
+			 u64 now_us);
+u16 tcon_window_write(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
+		      u32 wanted, u32 mss_bytes, u64 now_us);
+u16 tcon_window_update(struct tcon_window *w, u32 ack, u8 wscale, u32 wanted,
+		       u32 nxt_guest, u32 mss_bytes, u64 now_us);
+u32 tcon_window_unused(const struct tcon_window *w, u32 nxt_guest);
+
+#endif /* _TCON_WINDOW_H */
