@@ -17,10 +17,9 @@
 #include "port.h"
 #include "registry.h"
 
-#define PORT_MAX	65535
-#define PRIORITY_MAX	65535
-
 static struct genl_family tcon_family;
+
+static struct netlink_range_validation priority_range = { .max = 65535 };
 
 static const struct nla_policy match_policy[TCON_MATCH_A_MAX + 1] = {
 	[TCON_MATCH_A_IFNAME] = { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
@@ -42,7 +41,7 @@ static const struct nla_policy param_policy[TCON_PARAM_A_MAX + 1] = {
 };
 
 static const struct nla_policy rule_policy[TCON_RULE_A_MAX + 1] = {
-	[TCON_RULE_A_PRIORITY] = NLA_POLICY_MAX(NLA_U32, PRIORITY_MAX),
+	[TCON_RULE_A_PRIORITY] = NLA_POLICY_FULL_RANGE(NLA_U32, &priority_range),
 	[TCON_RULE_A_CC] = { .type = NLA_NUL_STRING,
 			     .len = TCON_CC_NAME_MAX - 1 },
 	[TCON_RULE_A_PARAM] = NLA_POLICY_NESTED(param_policy),
@@ -355,7 +354,7 @@ static int set_port(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-/* Message @cmd with one nest @type; the nest is for the caller to end. */
+/* Message @cmd with one nest @type, which the caller ends unless it fails. */
 static void *open_message(struct sk_buff *skb, struct netlink_callback *cb,
 			  u8 cmd, int type, struct nlattr **nest)
 {
@@ -372,14 +371,12 @@ static void *open_message(struct sk_buff *skb, struct netlink_callback *cb,
 	return NULL;
 }
 
-static int close_message(struct sk_buff *skb, void *hdr, struct nlattr *nest,
-			 int err)
+static int close_message(struct sk_buff *skb, void *hdr, int err)
 {
 	if (err) {
 		genlmsg_cancel(skb, hdr);
 		return -EMSGSIZE;
 	}
-	nla_nest_end(skb, nest);
 	genlmsg_end(skb, hdr);
 	return 0;
 }
@@ -411,12 +408,10 @@ static int fill_port(struct sk_buff *skb, struct netlink_callback *cb,
 		      atomic_long_read(&port->held_bytes), TCON_PORT_A_PAD);
 	if (!err && conf)
 		err = nla_put_u32(skb, TCON_PORT_A_OFPORT, conf->ofport);
-	if (!err) {
-		nla_nest_end(skb, nest);
-		if (conf)
-			err = nla_put_string(skb, TCON_A_BRIDGE, conf->bridge);
-	}
-	return close_message(skb, hdr, nest, err);
+	nla_nest_end(skb, nest);
+	if (!err && conf)
+		err = nla_put_string(skb, TCON_A_BRIDGE, conf->bridge);
+	return close_message(skb, hdr, err);
 }
 
 static int dump_ports(struct sk_buff *skb, struct netlink_callback *cb)
@@ -506,12 +501,11 @@ static int fill_rule(struct sk_buff *skb, struct netlink_callback *cb,
 	      nla_put_string(skb, TCON_RULE_A_CC, rule->cc_name) ||
 	      nla_put_u32(skb, TCON_RULE_A_FLOWS, atomic_read(&rule->flows)) ||
 	      put_rule_params(skb, rule);
-	if (!err) {
-		nla_nest_end(skb, nest);
+	nla_nest_end(skb, nest);
+	if (!err)
 		err = nla_put_string(skb, TCON_A_BRIDGE, rule->bridge) ||
 		      put_match(skb, &rule->match);
-	}
-	return close_message(skb, hdr, nest, err);
+	return close_message(skb, hdr, err);
 }
 
 static int dump_rules(struct sk_buff *skb, struct netlink_callback *cb)
@@ -582,7 +576,8 @@ static int fill_cc(struct sk_buff *skb, struct netlink_callback *cb,
 	      nla_put_u32(skb, TCON_CC_A_FLOWS, flows_of_cc(tnet, ops));
 	for (i = 0; !err && i < ops->n_params; i++)
 		err = put_cc_param(skb, &ops->params[i]);
-	return close_message(skb, hdr, nest, err);
+	nla_nest_end(skb, nest);
+	return close_message(skb, hdr, err);
 }
 
 static int dump_ccs(struct sk_buff *skb, struct netlink_callback *cb)
@@ -710,7 +705,8 @@ static int fill_flow(struct sk_buff *skb, struct netlink_callback *cb,
 	err = put_flow_key(skb, flow) || put_flow_track(skb, &flow->track) ||
 	      put_flow_cc(skb, flow) || put_flow_state(skb, flow);
 	spin_unlock_bh(&flow->lock);
-	return close_message(skb, hdr, nest, err);
+	nla_nest_end(skb, nest);
+	return close_message(skb, hdr, err);
 }
 
 /* What a dump of flows was asked for. */

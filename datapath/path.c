@@ -176,13 +176,27 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	return pass;
 }
 
+/*
+ * Is the path full although the guest does not use its window?  Then its own
+ * cwnd limits it, at the rate of the path, and rate samples show that rate: a
+ * queue stands, and the guest keeps answering ACKs with data.
+ */
+static bool path_is_full(const struct tcon_track *t)
+{
+	const struct tcon_cc *cc = &t->cc;
+
+	return cc->srtt_us > cc->min_rtt_us + cc->min_rtt_us / 8 &&
+	       cc->inflight_bytes > max(t->max_inflight_bytes,
+					t->prev_max_inflight_bytes) / 4 * 3;
+}
+
 /* Did the guest leave unused what it could have sent? */
 static void note_app_limit(struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
 	u32 slack = 2 * t->cc.mss_bytes;
 
-	if (!skb_queue_empty(&flow->held))
+	if (!skb_queue_empty(&flow->held) || path_is_full(t))
 		return;
 	if (t->cc.pacing_rate_bps)
 		slack += tcon_hold_allowance(flow) / 2;
