@@ -185,7 +185,7 @@ static struct sk_buff *build(struct tcon_flow *flow, u16 field)
  * @flow: its lock is held
  * @now_us: the time
  *
- * Between two ACKs the pacer may have sent all that the guest had given it.
+ * Between two ACKs the pacer may send all that the guest had given it.
  *
  * Context: bottom halves disabled.
  * Return: the packet, for tcon_ack_send() without the lock; NULL.
@@ -197,7 +197,8 @@ struct sk_buff *tcon_ack_update(struct tcon_flow *flow, u64 now_us)
 	struct sk_buff *skb;
 	u16 field;
 
-	if (!tcon_flow_enforced(flow) || !flow->template.bytes)
+	if (!tcon_flow_enforced(flow) || !flow->template.bytes ||
+	    flow->held_bytes > t->cc.mss_bytes)
 		return NULL;
 	field = tcon_window_update(&flow->window, t->cc.una,
 				   tcon_track_peer_wscale(t), wanted_edge(flow),

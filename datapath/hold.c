@@ -179,6 +179,8 @@ static void leaves(struct tcon_flow *flow, const struct hold_cb *cb, u64 now_ns)
 	bool idle = t->cc.una == t->cc.nxt, coarse;
 	enum tcon_sent what;
 
+	if (cb->seq == cb->end_seq)	/* RST */
+		return;
 	what = tcon_track_sent(t, cb->seq, cb->end_seq, cb->payload_bytes,
 			       now_us, &coarse);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_DATA_OUT);
@@ -291,8 +293,13 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	*hold_cb(skb) = cb;
 	when = gate(flow, &cb, now_ns);
 	if (!waiting && !when && !must_split(flow, skb)) {
-		if (cb.end_seq != cb.seq)
-			leaves(flow, &cb, now_ns);
+		leaves(flow, &cb, now_ns);
+		return true;
+	}
+	/* Neither the guest's socket nor its pages wait with the packet. */
+	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
+		leaves(flow, &cb, now_ns);
 		return true;
 	}
 	skb_orphan(skb);
@@ -318,8 +325,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 		if (when)
 			return when;
 		skb = dequeue(flow);
-		if (hold_cb(skb)->end_seq != hold_cb(skb)->seq)
-			leaves(flow, hold_cb(skb), now_ns);
+		leaves(flow, hold_cb(skb), now_ns);
 		tcon_count(tcon_flow_stats(flow),
 			   tcon_flow_enforced(flow) ? TCON_COUNTER_RELEASED :
 						      TCON_COUNTER_HOLD_FLUSHED);

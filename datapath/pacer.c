@@ -17,6 +17,10 @@
 #include "pacer.h"
 
 #define RUN_MAX_FLOWS	64	/* then let other softirqs run */
+/* Appointments wait for the next multiple of this, so that many flows share one
+ * interrupt: at most 7813 a second on a CPU, however many flows there are.
+ */
+#define TICK_NS		(128 * NSEC_PER_USEC)
 
 /**
  * struct tcon_pacer - one CPU's queue
@@ -96,7 +100,7 @@ void tcon_pacer_cancel(struct tcon_flow *flow)
 /**
  * tcon_pacer_at() - look at a flow's held packets at a time
  * @flow: its lock is held, not dead
- * @when_ns: monotonic clock; the past means as soon as possible
+ * @when_ns: monotonic clock; rounded up to a tick
  *
  * Replaces an earlier appointment.
  *
@@ -106,6 +110,7 @@ void tcon_pacer_at(struct tcon_flow *flow, u64 when_ns)
 {
 	struct tcon_pacer *pacer = this_cpu_ptr(pacers);
 
+	when_ns = DIV64_U64_ROUND_UP(when_ns, TICK_NS) * TICK_NS;
 	if (READ_ONCE(flow->pacer) == pacer &&
 	    flow->timer.expires == ns_to_ktime(when_ns))
 		return;
@@ -126,7 +131,7 @@ void tcon_pacer_at(struct tcon_flow *flow, u64 when_ns)
  */
 void tcon_pacer_kick(struct tcon_flow *flow)
 {
-	if (!flow->dead && !skb_queue_empty(&flow->held))
+	if (!flow->dead && !skb_queue_empty(&flow->held) && !flow->injecting)
 		tcon_pacer_at(flow, ktime_get_ns());
 }
 

@@ -91,6 +91,8 @@ static int open_gap(struct tcon_ranges *set, unsigned int i)
 /* Take out the ranges from @i up to but not with @j. */
 static void close_gap(struct tcon_ranges *set, unsigned int i, unsigned int j)
 {
+	if (i == j)
+		return;
 	memmove(&set->range[i], &set->range[j],
 		(set->n - j) * sizeof(set->range[0]));
 	set->n -= j - i;

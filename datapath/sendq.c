@@ -56,7 +56,8 @@ struct tcon_send *tcon_sendq_append(struct tcon_sendq *q, u32 start, u32 end)
 	struct tcon_send **page;
 
 	page = &q->page[i / TCON_SENDQ_PER_PAGE % TCON_SENDQ_PAGES];
-	if (i - q->head == RING_RECORDS)
+	/* Not onto the page that the head stands on: it is freed as a whole. */
+	if (i - round_down(q->head, TCON_SENDQ_PER_PAGE) == RING_RECORDS)
 		goto extend;
 	if (!*page) {
 		*page = get_page_for(q);

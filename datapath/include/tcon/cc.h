@@ -192,7 +192,8 @@ struct tcon_cc_ops {
  * @delivered_ce_bytes: of those, ACKed with ECN CE feedback
  * @lost_bytes: total judged lost
  * @app_limited_until: value of @delivered_bytes at which the present app-limited
- *	phase ends; 0: not limited
+ *	phase ends; 0: not limited.  A CC that sends less on purpose sets it too
+ *	(BBR in PROBE_RTT)
  * @last_rate_bps: the latest delivery-rate sample, for a live switch
  * @una: first unacknowledged sequence number
  * @nxt: next sequence number to leave TCon

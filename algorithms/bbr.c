@@ -1,0 +1,894 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * BBR, version 1: draft-cardwell-iccrg-bbr-congestion-control-00 and Cardwell
+ * et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016;
+ * where these leave room, the values of Linux's tcp_bbr (6.1).
+ *
+ * The model.  A path looks like one pipe with the bandwidth of its bottleneck
+ * and the RTT of its length.  Both cannot be seen at once: the RTT shows while
+ * the bottleneck's queue is empty, the bandwidth only while it is not.  So they
+ * are measured in turns and remembered:
+ *
+ *	max_bw	= largest delivery rate of the last 10 round trips
+ *	min_rtt	= smallest RTT of the last 10 s
+ *	BDP	= max_bw * min_rtt
+ *
+ * On each ACK: update the model, then
+ *
+ *	pacing rate = pacing_gain * max_bw * 0.99
+ *	cwnd	    = cwnd_gain * BDP + what bursts and late ACKs need
+ *
+ * The states.
+ *
+ *	STARTUP --- max_bw grew by < 25 % in 3 rounds ---> DRAIN
+ *	   ^                                                 |
+ *	   |                                inflight <= BDP  |
+ *	   | pipe never filled                               v
+ *	PROBE_RTT <--- min_rtt 10 s old (from any state) PROBE_BW
+ *	   +---------- 200 ms and a round at 4 segments ---> ^
+ *
+ *	STARTUP		gains 2/ln 2: the rate doubles each round
+ *	DRAIN		its inverse: the queue so made is gone in a round
+ *	PROBE_BW	pacing gains 5/4, 3/4 and six times 1, a min_rtt each
+ *	PROBE_RTT	4 segments in flight, so that the queue empties
+ *
+ * Beside these:
+ * - Bursty ACKs (extra_acked).  Wi-Fi and offloads deliver ACKs in lumps; cwnd
+ *   has room for the largest excess over max_bw of the last 5 to 10 rounds.
+ * - Policers (lt_bw).  Where two intervals of 4 to 16 rounds, each beginning and
+ *   ending with a loss and losing 20 % or more, had the same goodput within an
+ *   eighth, a token bucket is taken to be there, and its rate is used without
+ *   probing for 48 rounds.
+ * - Losses are no signal, but the first round of a recovery conserves packets:
+ *   cwnd is what is in flight plus what was just delivered.  At the end of the
+ *   recovery cwnd is what it was before.
+ *
+ * What a hypervisor does differently:
+ * - A flow that was switched to BBR while running has a queue that the last CC
+ *   made, and a minimum RTT that may hold this queue.  If it fills its pipe, it
+ *   begins with PROBE_RTT at the measured rate, which drains the queue and shows
+ *   the RTT.  If not, it begins with STARTUP at the measured rate.
+ * - The pacer is TCon's: what it holds is not in flight yet, so no estimate of
+ *   earliest departure times is needed.
+ * - After a time-out two segments are the smallest window, not one (design,
+ *   section 4).
+ *
+ * Units: bits/s, bytes of TCP payload (the pacing rate as well) and
+ * microseconds.  Gains are fractions of 256.  Bandwidths end at 10 Tbit/s, so
+ * that with any gain and margin they fit 64 bits.
+ */
+#include <linux/bits.h>
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/time64.h>
+#include <tcon/cc.h>
+
+#include "filter.h"
+
+#define GAIN_SHIFT		8
+#define GAIN_UNIT		BIT(GAIN_SHIFT)
+#define BW_MAX_BPS		10000000000000ULL
+
+/* Draft, 4.1.1.3: BBRBtlBwFilterLen: a gain cycle and two rounds */
+#define BW_WINDOW_ROUNDS	10
+/* Draft, 4.1.2: RTpropFilterLen */
+#define MIN_RTT_WINDOW_US	(10 * USEC_PER_SEC)
+/* Draft, 4.2.3.2: BBRMinPipeCwnd: a round's ACKs even of a delaying receiver */
+#define MIN_PIPE_SEGS		4U
+/* Draft, 4.3.2.1: 2/ln 2 = 2.885, rounded up, and its inverse, rounded down */
+#define STARTUP_GAIN		739
+#define DRAIN_GAIN		88
+/* Draft, 4.3.2.2: three rounds below 5/4 */
+#define FULL_BW_GROWTH_NUM	5
+#define FULL_BW_GROWTH_DEN	4
+#define FULL_BW_ROUNDS		3
+/* Draft, 4.2.1: pace 1 % below the estimate, lest a queue builds by rounding */
+#define PACING_MARGIN_PERCENT	1
+/* RTT to pace the initial window by, before there is a sample (draft, 4.2.1) */
+#define NOMINAL_RTT_US		1000
+/* Draft, 4.2.2: send quantum: one segment below 1.2 Mbit/s, else two or 1 ms */
+#define SLOW_BPS		1200000
+#define QUANTUM_HZ		1000
+#define QUANTUM_MAX_BYTES	65536U
+/* Draft, 4.2.3.1: three quanta for the sender's, the path's and receiver's */
+#define QUANTA_IN_FLIGHT	3
+/* Draft, 4.3.4.1: the cycle; it starts anywhere but in the phase below 1 */
+#define CYCLE_PHASES		8
+#define CYCLE_START_PHASES	7
+/* Linux: windows of 5 rounds, two of them; excess of at most 100 ms */
+#define EXTRA_WINDOW_ROUNDS	5
+#define EXTRA_MAX_US		100000
+#define EXTRA_EPOCH_MAX_BYTES	TCON_CWND_MAX_BYTES
+/* Linux: lt_bw, the policer's rate */
+#define LT_MIN_ROUNDS		4
+#define LT_MAX_ROUNDS		(4 * LT_MIN_ROUNDS)
+#define LT_LOSS_DIV		5	/* 20 %; Linux has 50/256 */
+#define LT_SAME_DIV		8
+#define LT_SAME_BPS		4000
+#define LT_USE_ROUNDS		48
+
+static const u16 cycle_gain[CYCLE_PHASES] = {
+	GAIN_UNIT * 5 / 4, GAIN_UNIT * 3 / 4, GAIN_UNIT, GAIN_UNIT,
+	GAIN_UNIT, GAIN_UNIT, GAIN_UNIT, GAIN_UNIT,
+};
+
+enum {
+	PARAM_CWND_GAIN,
+	PARAM_PROBE_RTT_MS,
+};
+
+static const struct tcon_cc_param bbr_params[] = {
+	/* Draft, 4.2.3: 2, so that ACKs delayed by an RTT stall nothing */
+	[PARAM_CWND_GAIN] = { "cwnd_gain", TCON_PARAM_MILLI, 2000, 1000, 4000,
+			      "BDP", "most in flight while probing bandwidth" },
+	/* Draft, 4.3.5: ProbeRTTDuration */
+	[PARAM_PROBE_RTT_MS] = { "probe_rtt_ms", TCON_PARAM_UINT, 200, 10, 1000,
+				 "ms", "how long the path is emptied every 10 s" },
+};
+
+enum bbr_mode {
+	BBR_STARTUP,
+	BBR_DRAIN,
+	BBR_PROBE_BW,
+	BBR_PROBE_RTT,
+};
+
+static const char * const mode_names[] = {
+	[BBR_STARTUP]	= "STARTUP",
+	[BBR_DRAIN]	= "DRAIN",
+	[BBR_PROBE_BW]	= "PROBE_BW",
+	[BBR_PROBE_RTT]	= "PROBE_RTT",
+};
+
+/**
+ * struct bbr - private area
+ * @bw: windowed maximum of the delivery rate in bits/s, by rounds
+ * @round_end_delivered: the round ends with the ACK of a packet that was sent
+ *	when this much had been delivered
+ * @min_rtt_at_us: when @min_rtt_us was measured or confirmed
+ * @probe_rtt_end_us: when PROBE_RTT may end; 0: too much is in flight still
+ * @cycle_at_us: when the phase of PROBE_BW began
+ * @full_bw_bps: bandwidth that STARTUP compares with
+ * @lt_bw_bps: goodput of the last interval, or the policer's rate
+ * @lt_at_us: when the interval began
+ * @lt_delivered: cc.delivered_bytes then
+ * @lt_lost: cc.lost_bytes then
+ * @extra_at_us: when the epoch of ACKs began
+ * @extra_epoch_bytes: what they delivered
+ * @extra_bytes: largest excess over max_bw in two windows of rounds
+ * @min_rtt_us: smallest RTT of the window
+ * @prior_cwnd_bytes: cwnd before recovery or PROBE_RTT
+ * @round: number of round trips
+ * @pacing_gain: of 256
+ * @cwnd_gain: of 256
+ * @mode: enum bbr_mode
+ * @cycle_phase: of PROBE_BW
+ * @full_bw_rounds: rounds without growth in STARTUP
+ * @lt_rounds: rounds of the interval, or of the use of @lt_bw_bps
+ * @extra_rounds: rounds of the present window
+ * @extra_i: index of the present window
+ * @prev_state: cc.ca_state at the last ACK
+ * @round_start: this ACK begins a round
+ * @full_bw_reached: the pipe has been full
+ * @idle_restart: data was sent after silence and not yet delivered
+ * @probe_rtt_round_done: a round has passed with little in flight
+ * @conserving: first round of a recovery
+ * @rtt_seen: the pacing rate comes from a measured RTT
+ * @lt_sampling: an interval has begun
+ * @lt_use: pace at @lt_bw_bps
+ */
+struct bbr {
+	struct tcon_filter bw;
+	u64 round_end_delivered;
+	u64 min_rtt_at_us;
+	u64 probe_rtt_end_us;
+	u64 cycle_at_us;
+	u64 full_bw_bps;
+	u64 lt_bw_bps;
+	u64 lt_at_us;
+	u64 lt_delivered;
+	u64 lt_lost;
+	u64 extra_at_us;
+	u64 extra_epoch_bytes;
+	u32 extra_bytes[2];
+	u32 min_rtt_us;
+	u32 prior_cwnd_bytes;
+	u32 round;
+	u16 pacing_gain;
+	u16 cwnd_gain;
+	u8 mode;
+	u8 cycle_phase;
+	u8 full_bw_rounds;
+	u8 lt_rounds;
+	u8 extra_rounds;
+	u8 extra_i;
+	u8 prev_state;
+	bool round_start;
+	bool full_bw_reached;
+	bool idle_restart;
+	bool probe_rtt_round_done;
+	bool conserving;
+	bool rtt_seen;
+	bool lt_sampling;
+	bool lt_use;
+};
+
+static u64 max_bw_bps(const struct bbr *bbr)
+{
+	return tcon_filter_get(&bbr->bw);
+}
+
+/* The bandwidth to act upon: the policer's, or the largest of late. */
+static u64 bw_bps(const struct bbr *bbr)
+{
+	return bbr->lt_use ? bbr->lt_bw_bps : max_bw_bps(bbr);
+}
+
+/* @bytes in @us, in bits/s. */
+static u64 rate_bps(u64 bytes, u64 us)
+{
+	bytes = min_t(u64, bytes, BIT_ULL(40));
+	return min(div64_u64(bytes * 8 * USEC_PER_SEC, max_t(u64, us, 1)),
+		   BW_MAX_BPS);
+}
+
+/* @bps for @us, in bytes, at most %TCON_CWND_MAX_BYTES. */
+static u32 bytes_at(u64 bps, u32 us)
+{
+	return min_t(u64, mul_u64_u32_div(bps, us, 8 * USEC_PER_SEC),
+		     TCON_CWND_MAX_BYTES);
+}
+
+static u64 paced_bps(u64 bps, u32 gain)
+{
+	bps = bps * gain >> GAIN_SHIFT;
+	bps = div_u64(bps * (100 - PACING_MARGIN_PERCENT), 100);
+	return max_t(u64, bps, 1);	/* 0 would mean: not paced */
+}
+
+/*
+ * Before the pipe has been full the rate only rises: the first samples of an
+ * initial window are small.
+ */
+static void set_pacing_rate(struct tcon_cc *cc, u64 bps, u32 gain)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+	u64 rate;
+
+	if (!bbr->rtt_seen && cc->srtt_us) {
+		bbr->rtt_seen = true;
+		cc->pacing_rate_bps = paced_bps(rate_bps(cc->cwnd_bytes,
+							 cc->srtt_us),
+						STARTUP_GAIN);
+	}
+	rate = paced_bps(bps, gain);
+	if (bbr->full_bw_reached || rate > cc->pacing_rate_bps)
+		cc->pacing_rate_bps = rate;
+}
+
+static u32 send_quantum_bytes(const struct tcon_cc *cc)
+{
+	u64 bytes = div_u64(cc->pacing_rate_bps, 8 * QUANTUM_HZ);
+	u32 segs = cc->pacing_rate_bps < SLOW_BPS ? 1 : 2;
+
+	bytes = min_t(u64, bytes, QUANTUM_MAX_BYTES);
+	return max_t(u32, bytes, segs * cc->mss_bytes);
+}
+
+static u32 bdp_bytes(const struct tcon_cc *cc, u64 bps, u32 gain)
+{
+	const struct bbr *bbr = tcon_cc_priv(cc);
+	u64 bdp;
+
+	if (bbr->min_rtt_us == TCON_RTT_NONE_US)
+		return TCON_INIT_CWND_SEGS * cc->mss_bytes;
+	bdp = bytes_at(bps, bbr->min_rtt_us);
+	return min_t(u64, (bdp * gain + GAIN_UNIT - 1) >> GAIN_SHIFT,
+		     TCON_CWND_MAX_BYTES);
+}
+
+/*
+ * Room for bursts: Linux's additions.  An even number of segments keeps a
+ * receiver that acknowledges every second one from delaying the last, and two
+ * more let a small BDP be probed at all.
+ */
+static u32 add_burst_room(const struct tcon_cc *cc, u64 bytes)
+{
+	const struct bbr *bbr = tcon_cc_priv(cc);
+	u32 pair = 2 * cc->mss_bytes;
+
+	bytes += QUANTA_IN_FLIGHT * send_quantum_bytes(cc);
+	bytes = div_u64(bytes + pair - 1, pair) * pair;
+	if (bbr->mode == BBR_PROBE_BW && !bbr->cycle_phase)
+		bytes += pair;
+	return min_t(u64, bytes, TCON_CWND_MAX_BYTES);
+}
+
+static u32 inflight_bytes_at(const struct tcon_cc *cc, u64 bps, u32 gain)
+{
+	return add_burst_room(cc, bdp_bytes(cc, bps, gain));
+}
+
+static u32 min_pipe_bytes(const struct tcon_cc *cc)
+{
+	return MIN_PIPE_SEGS * cc->mss_bytes;
+}
+
+static void save_cwnd(struct tcon_cc *cc)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	if (bbr->prev_state == TCON_CA_OPEN && bbr->mode != BBR_PROBE_RTT)
+		bbr->prior_cwnd_bytes = cc->cwnd_bytes;
+	else
+		bbr->prior_cwnd_bytes = max(bbr->prior_cwnd_bytes,
+					    cc->cwnd_bytes);
+}
+
+/* The policer */
+
+static void lt_begin(struct tcon_cc *cc, u64 now_us)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	bbr->lt_at_us = now_us;
+	bbr->lt_delivered = cc->delivered_bytes;
+	bbr->lt_lost = cc->lost_bytes;
+	bbr->lt_rounds = 0;
+}
+
+static void lt_reset(struct bbr *bbr)
+{
+	bbr->lt_bw_bps = 0;
+	bbr->lt_rounds = 0;
+	bbr->lt_use = false;
+	bbr->lt_sampling = false;
+}
+
+static bool lt_same(u64 a_bps, u64 b_bps)
+{
+	u64 diff = a_bps > b_bps ? a_bps - b_bps : b_bps - a_bps;
+
+	return diff <= LT_SAME_BPS || diff <= b_bps / LT_SAME_DIV;
+}
+
+/* An interval has ended with a loss: is it like the one before? */
+static void lt_end(struct tcon_cc *cc, u64 now_us)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+	u64 delivered = cc->delivered_bytes - bbr->lt_delivered;
+	u64 lost = cc->lost_bytes - bbr->lt_lost;
+	u64 bps;
+
+	if (!delivered || lost < delivered / LT_LOSS_DIV ||
+	    now_us - bbr->lt_at_us < USEC_PER_MSEC)
+		return;
+	bps = rate_bps(delivered, now_us - bbr->lt_at_us);
+	if (bbr->lt_bw_bps && lt_same(bps, bbr->lt_bw_bps)) {
+		bbr->lt_bw_bps = (bps + bbr->lt_bw_bps) / 2;
+		bbr->lt_use = true;
+		bbr->lt_rounds = 0;
+		bbr->pacing_gain = GAIN_UNIT;
+		return;
+	}
+	bbr->lt_bw_bps = bps;
+	lt_begin(cc, now_us);
+}
+
+static void lt_sample(struct tcon_cc *cc, u64 now_us, bool lossy,
+		      bool app_limited)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	if (!bbr->lt_sampling) {
+		if (!lossy)
+			return;
+		bbr->lt_sampling = true;
+		lt_begin(cc, now_us);
+	}
+	if (app_limited) {	/* says nothing about the policer */
+		lt_reset(bbr);
+		return;
+	}
+	bbr->lt_rounds += bbr->round_start;
+	if (bbr->lt_rounds > LT_MAX_ROUNDS)
+		lt_reset(bbr);
+	else if (bbr->lt_rounds >= LT_MIN_ROUNDS && lossy)
+		lt_end(cc, now_us);
+}
+
+/* PROBE_BW */
+
+static void enter_phase(struct tcon_cc *cc, unsigned int phase, u64 now_us)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	bbr->cycle_phase = phase % CYCLE_PHASES;
+	bbr->cycle_at_us = now_us;
+}
+
+/* Flows that start together must not probe together: any phase but 3/4. */
+static void enter_probe_bw(struct tcon_cc *cc, u64 now_us)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+	unsigned int skip = reciprocal_scale(get_random_u32(),
+					     CYCLE_START_PHASES);
+
+	bbr->mode = BBR_PROBE_BW;
+	enter_phase(cc, CYCLE_PHASES - skip, now_us);
+}
+
+/* Draft, 4.3.4.3: BBRIsNextCyclePhase() */
+static bool phase_is_over(const struct tcon_cc *cc,
+			  const struct tcon_rate_sample *rs)
+{
+	const struct bbr *bbr = tcon_cc_priv(cc);
+	u32 gain = cycle_gain[bbr->cycle_phase];
+	bool full = rs->now_us - bbr->cycle_at_us > bbr->min_rtt_us;
+	u64 inflight = rs->prior_inflight_bytes;
+
+	if (gain == GAIN_UNIT || bbr->lt_use)
+		return full;
+	if (gain < GAIN_UNIT)
+		return full || inflight <= inflight_bytes_at(cc, max_bw_bps(bbr),
+							     GAIN_UNIT);
+	/* What the pacer releases next counts (Linux's EDT). */
+	inflight += send_quantum_bytes(cc);
+	return full && (rs->losses_bytes ||
+			inflight >= inflight_bytes_at(cc, max_bw_bps(bbr),
+						      gain));
+}
+
+static void update_cycle(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	if (bbr->mode == BBR_PROBE_BW && phase_is_over(cc, rs))
+		enter_phase(cc, bbr->cycle_phase + 1, rs->now_us);
+}
+
+static void lt_update(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	if (!bbr->lt_use) {
+		lt_sample(cc, rs->now_us, rs->losses_bytes, rs->is_app_limited);
+	} else if (bbr->mode == BBR_PROBE_BW && bbr->round_start &&
+		   ++bbr->lt_rounds >= LT_USE_ROUNDS) {
+		lt_reset(bbr);
+		enter_probe_bw(cc, rs->now_us);
+	}
+}
+
+/* The model */
+
+static void update_round(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	bbr->round_start = rs->prior_delivered >= bbr->round_end_delivered;
+	if (!bbr->round_start)
+		return;
+	bbr->round_end_delivered = cc->delivered_bytes;
+	bbr->round++;
+	bbr->conserving = false;
+}
+
+/* A rate that the guest limited is only a lower bound. */
+static void update_max_bw(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+	u64 bps = rate_bps(rs->delivered_bytes, rs->interval_us);
+
+	if (!rs->is_app_limited || bps >= max_bw_bps(bbr))
+		tcon_filter_max(&bbr->bw, BW_WINDOW_ROUNDS, bbr->round, bps);
+}
+
+/*
+ * Largest excess of delivered bytes over max_bw times time.  The epoch begins
+ * anew whenever ACKs are no longer ahead.
+ */
+static void update_extra_acked(struct tcon_cc *cc,
+			       const struct tcon_rate_sample *rs)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+	u32 expected, extra;
+
+	if (!rs->acked_sacked_bytes)
+		return;
+	if (bbr->round_start && ++bbr->extra_rounds >= EXTRA_WINDOW_ROUNDS) {
+		bbr->extra_rounds = 0;
+		bbr->extra_i ^= 1;
+		bbr->extra_bytes[bbr->extra_i] = 0;
+	}
+	expected = bytes_at(bw_bps(bbr), min_t(u64, U32_MAX, rs->now_us -
+					       bbr->extra_at_us));
+	if (bbr->extra_epoch_bytes <= expected ||
+	    bbr->extra_epoch_bytes + rs->acked_sacked_bytes >=
+	    EXTRA_EPOCH_MAX_BYTES) {
+		bbr->extra_epoch_bytes = 0;
+		bbr->extra_at_us = rs->now_us;
+		expected = 0;
+	}
+	bbr->extra_epoch_bytes += rs->acked_sacked_bytes;
+	extra = min_t(u64, bbr->extra_epoch_bytes - expected, cc->cwnd_bytes);
+	if (extra > bbr->extra_bytes[bbr->extra_i])
+		bbr->extra_bytes[bbr->extra_i] = extra;
+}
+
+static u32 extra_acked_room(const struct bbr *bbr)
+{
+	if (!bbr->full_bw_reached)
+		return 0;
+	return min(max(bbr->extra_bytes[0], bbr->extra_bytes[1]),
+		   bytes_at(bw_bps(bbr), EXTRA_MAX_US));
+}
+
+static void check_full_bw(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	if (bbr->full_bw_reached || !bbr->round_start || rs->is_app_limited)
+		return;
+	if (max_bw_bps(bbr) * FULL_BW_GROWTH_DEN >=
+	    bbr->full_bw_bps * FULL_BW_GROWTH_NUM) {
+		bbr->full_bw_bps = max_bw_bps(bbr);
+		bbr->full_bw_rounds = 0;
+		return;
+	}
+	bbr->full_bw_reached = ++bbr->full_bw_rounds >= FULL_BW_ROUNDS;
+}
+
+/* ssthresh is for the CC that may come next: slow start is over. */
+static void check_drain(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	if (bbr->mode == BBR_STARTUP && bbr->full_bw_reached) {
+		bbr->mode = BBR_DRAIN;
+		cc->ssthresh_bytes = inflight_bytes_at(cc, max_bw_bps(bbr),
+						       GAIN_UNIT);
+	}
+	if (bbr->mode == BBR_DRAIN &&
+	    cc->inflight_bytes <= inflight_bytes_at(cc, max_bw_bps(bbr),
+						    GAIN_UNIT))
+		enter_probe_bw(cc, rs->now_us);
+}
+
+/* PROBE_RTT */
+
+static void enter_probe_rtt(struct tcon_cc *cc)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	save_cwnd(cc);
+	bbr->mode = BBR_PROBE_RTT;
+	bbr->probe_rtt_end_us = 0;
+}
+
+static void check_probe_rtt_done(struct tcon_cc *cc, u64 now_us)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	if (!bbr->probe_rtt_end_us || now_us <= bbr->probe_rtt_end_us)
+		return;
+	bbr->min_rtt_at_us = now_us;
+	cc->cwnd_bytes = max(cc->cwnd_bytes, bbr->prior_cwnd_bytes);
+	if (bbr->full_bw_reached)
+		enter_probe_bw(cc, now_us);
+	else
+		bbr->mode = BBR_STARTUP;
+}
+
+/* Rates are low for want of data in flight: mark them as app-limited. */
+static void run_probe_rtt(struct tcon_cc *cc, u64 now_us)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+	u64 until = cc->delivered_bytes + cc->inflight_bytes;
+
+	cc->app_limited_until = max_t(u64, until, 1);
+	if (!bbr->probe_rtt_end_us) {
+		if (cc->inflight_bytes > min_pipe_bytes(cc))
+			return;
+		bbr->probe_rtt_end_us = now_us + USEC_PER_MSEC *
+					cc->params[PARAM_PROBE_RTT_MS];
+		bbr->probe_rtt_round_done = false;
+		bbr->round_end_delivered = cc->delivered_bytes;
+		return;
+	}
+	if (bbr->round_start)
+		bbr->probe_rtt_round_done = true;
+	if (bbr->probe_rtt_round_done)
+		check_probe_rtt_done(cc, now_us);
+}
+
+static void update_min_rtt(struct tcon_cc *cc,
+			   const struct tcon_rate_sample *rs)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+	bool expired = rs->now_us - bbr->min_rtt_at_us > MIN_RTT_WINDOW_US;
+
+	if (rs->rtt_us >= 0 && (rs->rtt_us <= bbr->min_rtt_us ||
+				(expired && !rs->is_ack_delayed))) {
+		bbr->min_rtt_us = clamp_t(s64, rs->rtt_us, 1,
+					  TCON_RTT_NONE_US - 1);
+		bbr->min_rtt_at_us = rs->now_us;
+	}
+	if (expired && !bbr->idle_restart && bbr->mode != BBR_PROBE_RTT)
+		enter_probe_rtt(cc);
+	if (bbr->mode == BBR_PROBE_RTT)
+		run_probe_rtt(cc, rs->now_us);
+	if (rs->delivered_bytes > 0)
+		bbr->idle_restart = false;
+}
+
+static void update_gains(struct tcon_cc *cc)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	switch (bbr->mode) {
+	case BBR_STARTUP:
+		bbr->pacing_gain = STARTUP_GAIN;
+		bbr->cwnd_gain = STARTUP_GAIN;
+		break;
+	case BBR_DRAIN:
+		bbr->pacing_gain = DRAIN_GAIN;
+		bbr->cwnd_gain = STARTUP_GAIN;
+		break;
+	case BBR_PROBE_BW:
+		bbr->pacing_gain = bbr->lt_use ? GAIN_UNIT :
+						 cycle_gain[bbr->cycle_phase];
+		bbr->cwnd_gain = (u32)cc->params[PARAM_CWND_GAIN] * GAIN_UNIT /
+				 1000;
+		break;
+	case BBR_PROBE_RTT:
+		bbr->pacing_gain = GAIN_UNIT;
+		bbr->cwnd_gain = GAIN_UNIT;
+		break;
+	}
+}
+
+static void update_model(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	bbr->round_start = false;
+	if (rs->delivered_bytes >= 0 && rs->interval_us > 0) {
+		update_round(cc, rs);
+		lt_update(cc, rs);
+		update_max_bw(cc, rs);
+		update_extra_acked(cc, rs);
+	}
+	update_cycle(cc, rs);
+	check_full_bw(cc, rs);
+	check_drain(cc, rs);
+	update_min_rtt(cc, rs);
+	update_gains(cc);
+}
+
+/*
+ * Recovery: draft, 4.2.3.3.  What was lost leaves cwnd; the first round sends
+ * only as much as arrives; the end restores what was before.
+ *
+ * Return: whether that alone decides.
+ */
+static bool recover_or_restore(struct tcon_cc *cc,
+			       const struct tcon_rate_sample *rs, u32 *cwnd)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+	u8 prev = bbr->prev_state, state = cc->ca_state;
+	u32 conserved = min_t(u64, TCON_CWND_MAX_BYTES,
+			      (u64)cc->inflight_bytes + rs->acked_sacked_bytes);
+
+	if (rs->losses_bytes)
+		*cwnd -= min(*cwnd, rs->losses_bytes);
+	if (state == TCON_CA_RECOVERY && prev != TCON_CA_RECOVERY) {
+		bbr->conserving = true;
+		bbr->round_end_delivered = cc->delivered_bytes;
+		*cwnd = conserved;
+	} else if (prev != TCON_CA_OPEN && state == TCON_CA_OPEN) {
+		*cwnd = max(*cwnd, bbr->prior_cwnd_bytes);
+		bbr->conserving = false;
+	}
+	bbr->prev_state = state;
+	if (bbr->conserving)
+		*cwnd = max(*cwnd, conserved);
+	return bbr->conserving;
+}
+
+static void set_cwnd(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+	u32 acked = min(rs->acked_sacked_bytes, TCON_CWND_MAX_BYTES);
+	u32 cwnd = cc->cwnd_bytes, floor = TCON_MIN_CWND_SEGS * cc->mss_bytes;
+	u32 target;
+
+	if (acked && !recover_or_restore(cc, rs, &cwnd)) {
+		target = add_burst_room(cc, (u64)bdp_bytes(cc, bw_bps(bbr),
+							   bbr->cwnd_gain) +
+					    extra_acked_room(bbr));
+		if (bbr->full_bw_reached)
+			cwnd = min(cwnd + acked, target);
+		else if (cwnd < target || cc->delivered_bytes <
+			 TCON_INIT_CWND_SEGS * cc->mss_bytes)
+			cwnd += acked;
+		floor = min_pipe_bytes(cc);
+	}
+	if (bbr->mode == BBR_PROBE_RTT)
+		cwnd = min(cwnd, min_pipe_bytes(cc));
+	cc->cwnd_bytes = clamp(cwnd, floor, TCON_CWND_MAX_BYTES);
+}
+
+static void bbr_cong_control(struct tcon_cc *cc,
+			     const struct tcon_rate_sample *rs)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	update_model(cc, rs);
+	set_pacing_rate(cc, bw_bps(bbr), bbr->pacing_gain);
+	set_cwnd(cc, rs);
+}
+
+/* After a time-out the path may be another: measure its bandwidth anew. */
+static void bbr_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+			  u64 now_us)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	if (state == TCON_CA_OPEN)
+		return;
+	save_cwnd(cc);
+	if (state != TCON_CA_LOSS)
+		return;
+	bbr->prev_state = TCON_CA_LOSS;
+	bbr->conserving = false;
+	bbr->full_bw_bps = 0;
+	bbr->round_start = true;	/* a round ends with a time-out */
+	if (!bbr->lt_use)
+		lt_sample(cc, now_us, true, false);
+	cc->cwnd_bytes = clamp(cc->inflight_bytes + cc->mss_bytes,
+			       TCON_MIN_CWND_SEGS * cc->mss_bytes,
+			       max(cc->cwnd_bytes,
+				   TCON_MIN_CWND_SEGS * cc->mss_bytes));
+}
+
+/* Draft, 4.3.4.4: after silence the pipe is empty: restart at the rate. */
+static void bbr_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+			   u64 now_us)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	if (event != TCON_CA_EVENT_TX_START)
+		return;
+	bbr->idle_restart = true;
+	bbr->extra_at_us = now_us;
+	bbr->extra_epoch_bytes = 0;
+	if (bbr->mode == BBR_PROBE_BW)
+		set_pacing_rate(cc, bw_bps(bbr), GAIN_UNIT);
+	else if (bbr->mode == BBR_PROBE_RTT)
+		check_probe_rtt_done(cc, now_us);
+}
+
+/* Nothing was lost: cwnd comes back when the recovery ends. */
+static void bbr_undo_cwnd(struct tcon_cc *cc)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+
+	bbr->full_bw_bps = 0;
+	bbr->full_bw_rounds = 0;
+	lt_reset(bbr);
+}
+
+/*
+ * Does a flow that runs already fill its pipe?  It sends in bulk, and either its
+ * slow start is over (an ssthresh), or its RTT shows a queue.
+ */
+static bool fills_pipe(const struct tcon_cc *cc)
+{
+	if (cc->app_limited_until ||
+	    cc->inflight_bytes < TCON_INIT_CWND_SEGS * cc->mss_bytes)
+		return false;
+	return cc->ssthresh_bytes < TCON_SSTHRESH_INFINITE ||
+	       (u64)cc->srtt_us * FULL_BW_GROWTH_DEN >=
+	       (u64)cc->min_rtt_us * FULL_BW_GROWTH_NUM;
+}
+
+/*
+ * A live switch.  The rate is the last sample, or what was in flight per RTT if
+ * that is more: a single sample can be low.  It is one value of the window of
+ * rounds, so an error is forgotten.
+ */
+static void resume(struct tcon_cc *cc)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+	u64 bps = min(cc->last_rate_bps, BW_MAX_BPS);
+
+	if (cc->srtt_us)
+		bps = max(bps, rate_bps(cc->inflight_bytes, cc->srtt_us));
+	tcon_filter_reset(&bbr->bw, bbr->round, bps);
+	if (!fills_pipe(cc))
+		return;
+	bbr->full_bw_reached = true;
+	bbr->full_bw_bps = bps;
+	enter_probe_rtt(cc);
+}
+
+/*
+ * cwnd starts from what is in flight, but with no less than RFC 6928 allows to
+ * every new connection, unless the flow repairs a loss: the guest may just have
+ * nothing to send.
+ */
+static void bbr_init(struct tcon_cc *cc, u64 now_us)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+	u32 segs = cc->ca_state == TCON_CA_OPEN ? TCON_INIT_CWND_SEGS :
+						  MIN_PIPE_SEGS;
+
+	BUILD_BUG_ON(sizeof(struct bbr) > TCON_CC_PRIV_BYTES);
+	cc->cwnd_bytes = clamp(cc->cwnd_bytes, segs * cc->mss_bytes,
+			       TCON_CWND_MAX_BYTES);
+	bbr->prior_cwnd_bytes = cc->cwnd_bytes;
+	bbr->prev_state = cc->ca_state;
+	bbr->round_end_delivered = cc->delivered_bytes;
+	bbr->min_rtt_us = cc->min_rtt_us;
+	bbr->min_rtt_at_us = now_us;
+	bbr->extra_at_us = now_us;
+	bbr->mode = BBR_STARTUP;
+	if (cc->last_rate_bps)
+		resume(cc);
+	update_gains(cc);
+	cc->pacing_rate_bps = 0;
+	bbr->rtt_seen = cc->srtt_us;
+	set_pacing_rate(cc, max(bw_bps(bbr), rate_bps(cc->cwnd_bytes,
+						      cc->srtt_us ? :
+						      NOMINAL_RTT_US)),
+			bbr->pacing_gain);
+}
+
+static int bbr_get_info(const struct tcon_cc *cc, char *buf, int size)
+{
+	const struct bbr *bbr = tcon_cc_priv(cc);
+	u32 centi = bbr->pacing_gain * 100 / GAIN_UNIT;
+
+	return scnprintf(buf, size,
+			 "mode=%s bw_bps=%llu min_rtt_us=%u gain=%u.%02u phase=%u%s",
+			 mode_names[bbr->mode], bw_bps(bbr), bbr->min_rtt_us,
+			 centi / 100, centi % 100, bbr->cycle_phase,
+			 bbr->lt_use ? " policed" : "");
+}
+
+static struct tcon_cc_ops bbr_ops = {
+	.name		= "bbr",
+	.category	= "model",
+	.source		= "draft-cardwell-iccrg-bbr-congestion-control-00",
+	.owner		= THIS_MODULE,
+	.paced		= true,
+	.priv_bytes	= sizeof(struct bbr),
+	.params		= bbr_params,
+	.n_params	= ARRAY_SIZE(bbr_params),
+	.init		= bbr_init,
+	.cong_control	= bbr_cong_control,
+	.set_state	= bbr_set_state,
+	.cwnd_event	= bbr_cwnd_event,
+	.undo_cwnd	= bbr_undo_cwnd,
+	.get_info	= bbr_get_info,
+};
+
+static int __init bbr_module_init(void)
+{
+	return tcon_cc_register(&bbr_ops);
+}
+
+static void __exit bbr_module_exit(void)
+{
+	tcon_cc_unregister(&bbr_ops);
+}
+
+module_init(bbr_module_init);
+module_exit(bbr_module_exit);
+
+MODULE_DESCRIPTION("TCon: BBR congestion control, version 1");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("tcon-cc-bbr");

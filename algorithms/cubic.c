@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * CUBIC: RFC 9438, with HyStart as Linux has it.
+ *
+ * The model.  After a reduction at a window of W_max the path is taken to hold
+ * about W_max still.  The window returns to it fast, stays near it long, and
+ * only then looks for more: as a function of the time t since congestion
+ * avoidance began,
+ *
+ *	W_cubic(t) = C (t - K)^3 + W_max,	K = cbrt((W_max - W(0)) / C)
+ *
+ * in segments and seconds.  It is concave before K and convex after; it does
+ * not depend on the RTT.  Where a Reno flow with the same average would be
+ * faster (short RTTs, small windows) an estimate of that flow's window, W_est,
+ * is followed instead.
+ *
+ * The states.
+ *
+ *	slow start ---- HyStart, or cwnd = ssthresh ---> avoidance
+ *	   ^                                              |    ^
+ *	   | time-out, cwnd = 2 MSS             loss, ECE |    | una passes what
+ *	   |                                              v    | was in flight
+ *	   +------------------------------------------- reduced
+ *
+ * A reduction multiplies by beta.  Where it falls short of the last W_max, W_max
+ * is lowered further to leave room to newer flows (fast convergence).
+ *
+ * HyStart ends slow start before the queue overflows: when ACKs have come
+ * closely behind each other for half the minimum RTT of a round (the train of
+ * data fills the pipe), or when the smallest RTT of a round's first samples has
+ * risen by an eighth (a queue stands).
+ *
+ * What a hypervisor does differently:
+ * - Everything is in bytes.  C is in segments per second cubed, so the cubic
+ *   term is scaled by the MSS.  Growth per ACK is exact: remainders are kept.
+ * - The window grows only while it binds.  For that reason a reduction starts
+ *   from cwnd, not from FlightSize (RFC 9438, 4.6, allows it, Linux does it):
+ *   a request-response flow that loses one of three segments does not fall to
+ *   a window of two.
+ * - On recovery cwnd falls to ssthresh at once, and stands still until what was
+ *   in flight is acknowledged.  PRR (RFC 6937) is not needed: the guest does its
+ *   own loss recovery, and TCon, which never moves a right edge left, takes
+ *   window back only as ACKs advance.
+ * - Time in which the window did not bind does not count (RFC 9438, 5.8): the
+ *   epoch shifts along, on idle as on ACKs that were not window-limited.
+ * - Two segments is the smallest window (design, section 4), after a time-out
+ *   too, where RFC 5681 has one.
+ *
+ * Private quantities are bytes and microseconds; a window fits 30 bits, so
+ * products of a window and an ACK's bytes fit 64.
+ */
+#include <linux/bits.h>
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/time64.h>
+#include <tcon/cc.h>
+
+/* HyStart, Linux's values (tcp_cubic of 6.1). */
+#define HYSTART_MIN_CWND_SEGS	16	/* below it, slow start is harmless */
+#define HYSTART_TRAIN_GAP_US	2000	/* ACKs closer than this are one train */
+#define HYSTART_SAMPLES		8	/* of a round, before its RTT counts */
+#define HYSTART_RISE_MIN_US	4000	/* bounds of the eighth of the RTT */
+#define HYSTART_RISE_MAX_US	16000
+#define HYSTART_BURST_BYTES	(4 * 65536)	/* four super-packets' time */
+#define HYSTART_BURST_MAX_US	1000		/* is added to the train, up to 1 ms */
+
+/* The RTT of the second after a reduction is that of the old queue (Linux). */
+#define HYSTART_QUIET_US	USEC_PER_SEC
+
+/* Where no W_max is known W_cubic starts flat; Linux grows 1/20 per RTT then. */
+#define BLIND_GROWTH_DIV	20
+
+/* Beyond 2^31 us from the plateau the cubic term exceeds every window. */
+#define OFFSET_MAX_US		BIT_ULL(31)
+
+enum {
+	PARAM_BETA,
+	PARAM_C,
+	PARAM_FAST_CONVERGENCE,
+	PARAM_TCP_FRIENDLINESS,
+	PARAM_HYSTART,
+};
+
+static const struct tcon_cc_param cubic_params[] = {
+	/* RFC 9438, 4.6: 0.7; Linux has 717/1024 */
+	[PARAM_BETA] = { "beta", TCON_PARAM_MILLI, 700, 100, 950, "",
+			 "what a reduction leaves of the window" },
+	/* RFC 9438, 5: 0.4 */
+	[PARAM_C] = { "c", TCON_PARAM_MILLI, 400, 10, 10000, "segments/s^3",
+		      "how fast the window moves away from its last maximum" },
+	/* RFC 9438, 4.7 */
+	[PARAM_FAST_CONVERGENCE] = { "fast_convergence", TCON_PARAM_BOOL, 1, 0,
+				     1, "", "give way to newer flows" },
+	/* RFC 9438, 4.3 */
+	[PARAM_TCP_FRIENDLINESS] = { "tcp_friendliness", TCON_PARAM_BOOL, 1, 0,
+				     1, "", "never be slower than Reno" },
+	[PARAM_HYSTART] = { "hystart", TCON_PARAM_BOOL, 1, 0, 1, "",
+			    "end slow start before the queue overflows" },
+};
+
+/**
+ * struct cubic_curve - where the flow is on W_cubic
+ * @epoch_us: when congestion avoidance began; 0: not begun
+ * @k_us: K
+ * @w_max_bytes: window before the last reduction, after fast convergence; 0:
+ *	unknown
+ * @origin_bytes: window at the plateau, the larger of W_max and W(0)
+ * @w_est_bytes: window of a Reno flow
+ * @cwnd_prior_bytes: window before the last reduction; from there on W_est
+ *	grows as fast as Reno
+ */
+struct cubic_curve {
+	u64 epoch_us;
+	u64 k_us;
+	u32 w_max_bytes;
+	u32 origin_bytes;
+	u32 w_est_bytes;
+	u32 cwnd_prior_bytes;
+};
+
+/**
+ * struct cubic - private area
+ * @curve: the present curve
+ * @saved_curve: the one before the last reduction
+ * @saved_cwnd_bytes: cwnd then; 0: nothing to undo
+ * @saved_ssthresh_bytes: ssthresh then
+ * @reduced_until: nxt at the last reduction
+ * @cwnd_rest: growth of cwnd that was too small for a byte, times cwnd
+ * @est_rest: growth of W_est that was too small for a byte, times cwnd and
+ *	(1 + beta) in thousandths
+ * @last_ack_us: time of the last ACK
+ * @round_start_us: when HyStart's round began
+ * @train_us: last ACK of the train
+ * @round_end: nxt then
+ * @round_min_rtt_us: smallest RTT of the round
+ * @min_rtt_us: smallest RTT of the flow; 0: none yet
+ * @round_samples: RTT samples of the round, up to %HYSTART_SAMPLES
+ * @reduced: una has not reached @reduced_until
+ * @reduced_by_ece: that reduction was for ECE
+ * @hystart_done: HyStart has ended this slow start
+ */
+struct cubic {
+	struct cubic_curve curve;
+	struct cubic_curve saved_curve;
+	u32 saved_cwnd_bytes;
+	u32 saved_ssthresh_bytes;
+	u64 cwnd_rest;
+	u64 est_rest;
+	u64 last_ack_us;
+	u64 round_start_us;
+	u64 train_us;
+	u32 reduced_until;
+	u32 round_end;
+	u32 round_min_rtt_us;
+	u32 min_rtt_us;
+	u8 round_samples;
+	bool reduced;
+	bool reduced_by_ece;
+	bool hystart_done;
+};
+
+static bool before(u32 a, u32 b)
+{
+	return (s32)(a - b) < 0;
+}
+
+static bool in_slow_start(const struct tcon_cc *cc)
+{
+	return cc->cwnd_bytes < cc->ssthresh_bytes;
+}
+
+static u32 min_cwnd_bytes(const struct tcon_cc *cc)
+{
+	return TCON_MIN_CWND_SEGS * cc->mss_bytes;
+}
+
+/* Largest r with r^3 <= x, bit by bit from the top: 22 steps. */
+static u32 cubic_root(u64 x)
+{
+	u64 r = 0, next;
+	int bit;
+
+	for (bit = 21; bit >= 0; bit--) {
+		next = r | 1ULL << bit;
+		if (next * next <= div64_u64(x, next))
+			r = next;
+	}
+	return r;
+}
+
+/*
+ * K = cbrt(gap / C) of a gap in bytes, in microseconds.  The quotient is
+ * scaled by as many bits as fit (by a multiple of three), so the error is below
+ * a thousandth of K or 0.1 ms.
+ */
+static u64 cubic_k_us(u32 gap_bytes, u32 c_milli, u32 mss_bytes)
+{
+	u64 num = (u64)gap_bytes * 1000;
+	unsigned int thirds = 0;
+
+	while (thirds < 20 && num << 3 >> 3 == num) {
+		num <<= 3;
+		thirds++;
+	}
+	num = div64_u64(num, (u64)c_milli * mss_bytes);
+	return (u64)cubic_root(num) * USEC_PER_SEC >> thirds;
+}
+
+/* C offset^3 in bytes, at most %TCON_CWND_MAX_BYTES. */
+static u32 cubic_term_bytes(u64 offset_us, u32 c_milli, u32 mss_bytes)
+{
+	u64 scale = (u64)c_milli * mss_bytes;	/* below 2^46 */
+	u64 cube;
+
+	if (offset_us >= OFFSET_MAX_US)
+		return TCON_CWND_MAX_BYTES;
+	/* in 10^-6 s^3, which is less than a byte's worth */
+	cube = mul_u64_u32_div(div_u64(offset_us * offset_us, 1000), offset_us,
+			       1000000000);
+	if (cube > div64_u64(U64_MAX, scale))
+		return TCON_CWND_MAX_BYTES;
+	return min_t(u64, div64_u64(cube * scale, 1000000000ULL),
+		     TCON_CWND_MAX_BYTES);
+}
+
+/* W_cubic at @t_us after the epoch began. */
+static u32 w_cubic_bytes(const struct tcon_cc *cc, u64 t_us)
+{
+	const struct cubic *ca = tcon_cc_priv(cc);
+	const struct cubic_curve *curve = &ca->curve;
+	u32 c = cc->params[PARAM_C], term;
+
+	if (t_us < curve->k_us) {
+		term = cubic_term_bytes(curve->k_us - t_us, c, cc->mss_bytes);
+		return curve->origin_bytes - min(term, curve->origin_bytes);
+	}
+	term = cubic_term_bytes(t_us - curve->k_us, c, cc->mss_bytes);
+	return min(curve->origin_bytes + term, TCON_CWND_MAX_BYTES);
+}
+
+static void start_epoch(struct tcon_cc *cc, u64 now_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	struct cubic_curve *curve = &ca->curve;
+	u32 cwnd = cc->cwnd_bytes;
+
+	curve->epoch_us = now_us;
+	curve->origin_bytes = max(cwnd, curve->w_max_bytes);
+	curve->k_us = cubic_k_us(curve->origin_bytes - cwnd,
+				 cc->params[PARAM_C], cc->mss_bytes);
+	curve->w_est_bytes = cwnd;
+	if (!curve->cwnd_prior_bytes)	/* RFC 9438, 4.10 */
+		curve->cwnd_prior_bytes = cwnd;
+	ca->cwnd_rest = 0;
+	ca->est_rest = 0;
+}
+
+/*
+ * RFC 9438, 4.3: W_est grows by alpha MSS per window, with
+ * alpha = 3 (1 - beta) / (1 + beta) up to the window before the last reduction,
+ * which gives the average of a Reno flow, and 1 from there on.
+ */
+static void grow_w_est(struct tcon_cc *cc, u32 acked_bytes)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	struct cubic_curve *curve = &ca->curve;
+	u32 beta = cc->params[PARAM_BETA];
+	u64 per_window = (u64)cc->cwnd_bytes * (1000 + beta);
+	u32 alpha = 1000 + beta;	/* over 1000 + beta */
+
+	if (curve->w_est_bytes < curve->cwnd_prior_bytes)
+		alpha = 3 * (1000 - beta);
+	ca->est_rest += (u64)acked_bytes * cc->mss_bytes * alpha;
+	curve->w_est_bytes = min_t(u64, TCON_CWND_MAX_BYTES,
+				   curve->w_est_bytes +
+				   div64_u64(ca->est_rest, per_window));
+	div64_u64_rem(ca->est_rest, per_window, &ca->est_rest);
+}
+
+/* Where W_cubic wants cwnd to be in one RTT (RFC 9438, 4.2). */
+static u32 target_bytes(const struct tcon_cc *cc, u64 t_us)
+{
+	const struct cubic *ca = tcon_cc_priv(cc);
+	u32 cwnd = cc->cwnd_bytes;
+	u32 target = w_cubic_bytes(cc, t_us + cc->srtt_us);
+
+	if (!ca->curve.w_max_bytes)
+		target = max(target, cwnd + cwnd / BLIND_GROWTH_DIV);
+	return clamp(target, cwnd, cwnd + cwnd / 2);
+}
+
+static void avoid_congestion(struct tcon_cc *cc, u32 acked_bytes, u64 now_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u32 cwnd = cc->cwnd_bytes;
+	u64 t_us, grown;
+
+	if (!ca->curve.epoch_us)
+		start_epoch(cc, now_us);
+	t_us = now_us - ca->curve.epoch_us;
+	grow_w_est(cc, acked_bytes);
+
+	ca->cwnd_rest += (u64)acked_bytes * (target_bytes(cc, t_us) - cwnd);
+	grown = cwnd + div_u64(ca->cwnd_rest, cwnd);
+	div64_u64_rem(ca->cwnd_rest, cwnd, &ca->cwnd_rest);
+
+	if (cc->params[PARAM_TCP_FRIENDLINESS] &&
+	    w_cubic_bytes(cc, t_us) < ca->curve.w_est_bytes)
+		grown = max_t(u64, grown, ca->curve.w_est_bytes);
+	cc->cwnd_bytes = min_t(u64, grown, TCON_CWND_MAX_BYTES);
+}
+
+/* RFC 5681, 3.1, by bytes (RFC 3465) without its limit L, as Linux does. */
+static u32 slow_start(struct tcon_cc *cc, u32 acked_bytes)
+{
+	u32 limit = min(cc->ssthresh_bytes, TCON_CWND_MAX_BYTES);
+	u32 grown;
+
+	if (cc->cwnd_bytes >= limit)
+		return acked_bytes;
+	grown = min(acked_bytes, limit - cc->cwnd_bytes);
+	cc->cwnd_bytes += grown;
+	return acked_bytes - grown;
+}
+
+static void hystart_new_round(const struct tcon_cc *cc, u64 now_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+
+	ca->round_start_us = now_us;
+	ca->train_us = now_us;
+	ca->round_end = cc->nxt;
+	ca->round_min_rtt_us = U32_MAX;
+	ca->round_samples = 0;
+}
+
+/*
+ * The train of ACKs has lasted for half the RTT.  Halved because TCon does not
+ * pace CUBIC: a window sent in bursts comes back in half a round when it fills
+ * the pipe.  To the RTT Linux adds what the bursts of offloads may take at the
+ * rate of its slow start, two windows per RTT.
+ */
+static bool hystart_train(const struct tcon_cc *cc, u64 now_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u64 burst_us;
+
+	if (now_us - ca->train_us > HYSTART_TRAIN_GAP_US)
+		return false;
+	ca->train_us = now_us;
+	burst_us = div_u64((u64)HYSTART_BURST_BYTES * cc->srtt_us,
+			   2 * cc->cwnd_bytes);
+	burst_us = min_t(u64, burst_us, HYSTART_BURST_MAX_US);
+	return now_us - ca->round_start_us > (ca->min_rtt_us + burst_us) / 2;
+}
+
+/* The round's first samples are all above the minimum by an eighth. */
+static bool hystart_delay(const struct tcon_cc *cc, u32 rtt_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u32 rise_us = clamp_t(u32, ca->min_rtt_us / 8, HYSTART_RISE_MIN_US,
+			      HYSTART_RISE_MAX_US);
+
+	ca->round_min_rtt_us = min(ca->round_min_rtt_us, rtt_us);
+	if (ca->round_samples < HYSTART_SAMPLES) {
+		ca->round_samples++;
+		return false;
+	}
+	return ca->round_min_rtt_us > (u64)ca->min_rtt_us + rise_us;
+}
+
+static void hystart(struct tcon_cc *cc, u32 rtt_us, u64 now_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	bool train, delay;
+
+	if (before(ca->round_end, cc->una))
+		hystart_new_round(cc, now_us);
+	if (cc->cwnd_bytes < HYSTART_MIN_CWND_SEGS * cc->mss_bytes)
+		return;
+	train = hystart_train(cc, now_us);
+	delay = hystart_delay(cc, rtt_us);
+	if (train || delay) {
+		ca->hystart_done = true;
+		cc->ssthresh_bytes = cc->cwnd_bytes;
+	}
+}
+
+static void take_rtt(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u64 epoch_us = ca->curve.epoch_us;
+	u32 rtt_us;
+
+	if (rs->rtt_us < 0)
+		return;
+	if (epoch_us && rs->now_us - epoch_us < HYSTART_QUIET_US)
+		return;
+	rtt_us = clamp_t(s64, rs->rtt_us, 1, TCON_RTT_NONE_US - 1);
+	if (!ca->min_rtt_us || rtt_us < ca->min_rtt_us)
+		ca->min_rtt_us = rtt_us;
+	if (cc->params[PARAM_HYSTART] && !ca->hystart_done && in_slow_start(cc))
+		hystart(cc, rtt_us, rs->now_us);
+}
+
+/* The time since the last ACK does not count (RFC 9438, 5.8). */
+static void shift_epoch(struct tcon_cc *cc, u64 now_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+
+	if (ca->curve.epoch_us)
+		ca->curve.epoch_us += now_us - ca->last_ack_us;
+	ca->last_ack_us = now_us;
+}
+
+static bool may_grow(const struct tcon_cc *cc,
+		     const struct tcon_rate_sample *rs)
+{
+	const struct cubic *ca = tcon_cc_priv(cc);
+
+	if (!rs->is_cwnd_limited || !rs->acked_bytes)
+		return false;
+	return cc->ca_state == TCON_CA_LOSS ||
+	       (cc->ca_state == TCON_CA_OPEN && !ca->reduced);
+}
+
+static void cubic_cong_control(struct tcon_cc *cc,
+			       const struct tcon_rate_sample *rs)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u32 acked_bytes = rs->acked_sacked_bytes;
+
+	if (ca->reduced && !before(cc->una, ca->reduced_until))
+		ca->reduced = false;
+	take_rtt(cc, rs);
+	if (!rs->is_cwnd_limited)
+		shift_epoch(cc, rs->now_us);
+	ca->last_ack_us = rs->now_us;
+	if (!may_grow(cc, rs))
+		return;
+	if (in_slow_start(cc))
+		acked_bytes = slow_start(cc, acked_bytes);
+	if (acked_bytes)
+		avoid_congestion(cc, acked_bytes, rs->now_us);
+}
+
+/* RFC 9438, 4.6 and 4.7: a new ssthresh, and the curve back to where it was. */
+static void reduce(struct tcon_cc *cc, bool by_ece)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u32 cwnd = cc->cwnd_bytes, beta = cc->params[PARAM_BETA];
+	u32 w_max = cwnd;
+
+	ca->saved_curve = ca->curve;
+	ca->saved_cwnd_bytes = cwnd;
+	ca->saved_ssthresh_bytes = cc->ssthresh_bytes;
+
+	if (cc->params[PARAM_FAST_CONVERGENCE] && cwnd < ca->curve.w_max_bytes)
+		w_max = div_u64((u64)cwnd * (1000 + beta), 2000);
+	ca->curve.w_max_bytes = w_max;
+	ca->curve.cwnd_prior_bytes = cwnd;
+	ca->curve.epoch_us = 0;
+	cc->ssthresh_bytes = max_t(u32, div_u64((u64)cwnd * beta, 1000),
+				   min_cwnd_bytes(cc));
+	ca->reduced = true;
+	ca->reduced_by_ece = by_ece;
+	ca->reduced_until = cc->nxt;
+}
+
+/* Is what was in flight at the last reduction for ECE still in flight? */
+static bool in_cwr(const struct tcon_cc *cc)
+{
+	const struct cubic *ca = tcon_cc_priv(cc);
+
+	return ca->reduced && ca->reduced_by_ece &&
+	       before(cc->una, ca->reduced_until);
+}
+
+/*
+ * RFC 9438, 4.8: after a time-out W_max is unknown.  In a recovery, or when the
+ * timer backs off, ssthresh has been lowered for the same data already (Linux's
+ * tcp_enter_loss()).
+ */
+static void cubic_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+			    u64 now_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+
+	switch (state) {
+	case TCON_CA_OPEN:
+		break;
+	case TCON_CA_RECOVERY:
+		if (!in_cwr(cc))
+			reduce(cc, false);
+		cc->cwnd_bytes = cc->ssthresh_bytes;
+		break;
+	case TCON_CA_LOSS:
+		if (cc->ca_state == TCON_CA_OPEN && !in_cwr(cc))
+			reduce(cc, false);
+		ca->curve.w_max_bytes = 0;
+		ca->curve.epoch_us = 0;
+		ca->hystart_done = false;
+		hystart_new_round(cc, now_us);
+		cc->cwnd_bytes = min_cwnd_bytes(cc);
+		break;
+	}
+}
+
+static void cubic_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+			     u64 now_us)
+{
+	const struct cubic *ca = tcon_cc_priv(cc);
+
+	switch (event) {
+	case TCON_CA_EVENT_TX_START:
+		shift_epoch(cc, now_us);
+		break;
+	case TCON_CA_EVENT_ECE:	/* RFC 3168, 6.1.2: once per window */
+		if (cc->ca_state != TCON_CA_OPEN ||
+		    (ca->reduced && before(cc->una, ca->reduced_until)))
+			break;
+		reduce(cc, true);
+		cc->cwnd_bytes = cc->ssthresh_bytes;
+		break;
+	}
+}
+
+/* RFC 9438, 4.9. */
+static void cubic_undo_cwnd(struct tcon_cc *cc)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+
+	if (!ca->saved_cwnd_bytes)
+		return;
+	cc->cwnd_bytes = max(cc->cwnd_bytes, ca->saved_cwnd_bytes);
+	cc->ssthresh_bytes = max(cc->ssthresh_bytes, ca->saved_ssthresh_bytes);
+	ca->curve = ca->saved_curve;
+	ca->saved_cwnd_bytes = 0;
+	ca->reduced = false;
+}
+
+/*
+ * What a live switch leaves in flight is the start, but nothing less than what
+ * RFC 6928 allows to every new connection, unless the flow repairs a loss: the
+ * guest may just have nothing to send.
+ */
+static void cubic_init(struct tcon_cc *cc, u64 now_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u32 segs = cc->ca_state == TCON_CA_OPEN ? TCON_INIT_CWND_SEGS :
+						  TCON_MIN_CWND_SEGS;
+
+	BUILD_BUG_ON(sizeof(struct cubic) > TCON_CC_PRIV_BYTES);
+	cc->cwnd_bytes = clamp(cc->cwnd_bytes, segs * cc->mss_bytes,
+			       TCON_CWND_MAX_BYTES);
+	cc->pacing_rate_bps = 0;
+	if (cc->min_rtt_us != TCON_RTT_NONE_US)
+		ca->min_rtt_us = cc->min_rtt_us;
+	ca->last_ack_us = now_us;
+	hystart_new_round(cc, now_us);
+}
+
+static const char *mode_name(const struct tcon_cc *cc)
+{
+	const struct cubic *ca = tcon_cc_priv(cc);
+	const struct cubic_curve *curve = &ca->curve;
+
+	if (cc->ca_state == TCON_CA_RECOVERY || ca->reduced)
+		return "REDUCED";
+	if (in_slow_start(cc))
+		return "SLOW_START";
+	if (cc->params[PARAM_TCP_FRIENDLINESS] &&
+	    cc->cwnd_bytes <= curve->w_est_bytes)
+		return "RENO";
+	return cc->cwnd_bytes < curve->origin_bytes ? "CONCAVE" : "CONVEX";
+}
+
+static int cubic_get_info(const struct tcon_cc *cc, char *buf, int size)
+{
+	const struct cubic *ca = tcon_cc_priv(cc);
+
+	return scnprintf(buf, size,
+			 "mode=%s w_max_bytes=%u k_us=%llu w_est_bytes=%u hystart=%s",
+			 mode_name(cc), ca->curve.w_max_bytes, ca->curve.k_us,
+			 ca->curve.w_est_bytes,
+			 ca->hystart_done ? "found" : "not-found");
+}
+
+static struct tcon_cc_ops cubic_ops = {
+	.name		= "cubic",
+	.category	= "loss",
+	.source		= "RFC 9438",
+	.owner		= THIS_MODULE,
+	.priv_bytes	= sizeof(struct cubic),
+	.params		= cubic_params,
+	.n_params	= ARRAY_SIZE(cubic_params),
+	.init		= cubic_init,
+	.cong_control	= cubic_cong_control,
+	.set_state	= cubic_set_state,
+	.cwnd_event	= cubic_cwnd_event,
+	.undo_cwnd	= cubic_undo_cwnd,
+	.get_info	= cubic_get_info,
+};
+
+static int __init cubic_module_init(void)
+{
+	return tcon_cc_register(&cubic_ops);
+}
+
+static void __exit cubic_module_exit(void)
+{
+	tcon_cc_unregister(&cubic_ops);
+}
+
+module_init(cubic_module_init);
+module_exit(cubic_module_exit);
+
+MODULE_DESCRIPTION("TCon: CUBIC congestion control (RFC 9438)");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("tcon-cc-cubic");

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What TCon costs, measured inside the VM, where time is instructions.
+
+    measure.py VARIANT...
+
+Variants, all in one boot of one openvswitch.ko: "plain" (without tcon.ko),
+"observed", "cubic" and "bbr" (tcon.ko, with no rule or that one).  Prints one
+JSON object:
+
+* saturate: goodput of iperf3 between two guests' namespaces, bits/s, by
+  variant, TSO on or off, 1 or 64 flows;
+* forward: virtual nanoseconds for one packet from one veth end to the other,
+  by variant ("wire": a veth pair without Open vSwitch), super-packets or plain
+  ones, data or ACKs, 1 or 64 flows.  Frames are made beforehand and sent on
+  packet sockets, so no guest TCP takes part; what the sender costs is in "wire"
+  too.
+
+Topology: a (guest, 10.0.0.1) - pa - br0 - pb (uplink) - b (10.0.0.2).
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import genl
+from tcon_lab import ovs
+
+PACED = ("bbr",)
+SECONDS = 4
+PACKETS = 6000
+MSS = 1448
+SUPER = 16 * MSS
+DST_MAC, SRC_MAC = b"\x02\0\0\0\0\x02", b"\x02\0\0\0\0\x01"
+A, B = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
+ACK, PSH, SYN = 0x10, 0x08, 0x02
+SOL_PACKET, PACKET_VNET_HDR, PACKET_QDISC_BYPASS = 263, 15, 20
+
+
+def sh(command: str) -> str:
+    """Run a shell command that must succeed; its output."""
+    return subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout
+
+
+def checksum(data: bytes) -> int:
+    """RFC 1071."""
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def frame(
+    to_b: bool, port: int, seq: int, ack: int, flags: int, payload: int, window: int = 4096
+) -> bytes:
+    """virtio_net_hdr and frame; the TCP checksum is left to the receiver of the packet."""
+    syn = flags & SYN
+    options = (
+        struct.pack("!BBHBBBBBBBB", 2, 4, 1460, 4, 2, 1, 3, 3, 7, 1, 1)
+        if syn
+        else struct.pack("!BBBBII", 1, 1, 8, 10, 1, 1)
+    )
+    if syn:
+        options += struct.pack("!BBBBII", 1, 1, 8, 10, 1, 1)
+    src, dst = (A, B) if to_b else (B, A)
+    sport, dport = (port, 5201) if to_b else (5201, port)
+    doff = (20 + len(options)) // 4
+    tcp = struct.pack(
+        "!HHIIBBHHH", sport, dport, seq, ack, doff << 4, flags, window, 0, 0
+    )
+    tcp_bytes = len(tcp) + len(options) + payload
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + tcp_bytes, 0, 0x4000, 64, 6, 0) + src + dst
+    ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
+    pseudo = src + dst + struct.pack("!BBH", 0, 6, tcp_bytes)
+    tcp = tcp[:16] + struct.pack("!H", ~checksum(pseudo) & 0xFFFF) + tcp[18:]
+    eth = (DST_MAC + SRC_MAC if to_b else SRC_MAC + DST_MAC) + b"\x08\0"
+    gso = 1 if payload > MSS else 0
+    headers = 14 + 20 + len(tcp) + len(options)
+    vnet = struct.pack("=BBHHHH", 1, gso, headers, MSS if gso else 0, 34, 16)
+    return vnet + eth + ip + tcp + options + bytes(payload)
+
+
+def sender(device: str, netns: str) -> socket.socket:
+    """A packet socket in a namespace, past the qdisc, with GSO."""
+    with open(f"/run/netns/{netns}") as there, open("/proc/self/ns/net") as here:
+        import ctypes
+
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.setns(there.fileno(), 0):
+            raise OSError(ctypes.get_errno(), f"setns {netns}")
+        try:
+            sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+            sock.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
+            sock.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
+            sock.bind((device, 0x0800))
+        finally:
+            libc.setns(here.fileno(), 0)
+    return sock
+
+
+def handshake(a: socket.socket, b: socket.socket, port: int) -> None:
+    """Three segments, so that TCon knows the flow's scales."""
+    a.send(frame(True, port, 999, 0, SYN, 0))
+    b.send(frame(False, port, 1999, 1000, SYN | ACK, 0))
+    a.send(frame(True, port, 1000, 2000, ACK, 0))
+
+
+def rounds(flows: int, payload: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
+    """Batches of data and of the ACKs for it, one ACK per two plain packets' worth."""
+    segments = max(1, payload // MSS)
+    per_batch = 64
+    sent = [0] * flows
+    for batch in range(PACKETS // per_batch):
+        data, acks = [], []
+        for i in range(per_batch):
+            flow = (batch * per_batch + i) % flows
+            seq = 1000 + sent[flow]
+            data.append(frame(True, 10000 + flow, seq, 2000, ACK | PSH, payload))
+            sent[flow] += payload
+            if segments > 1 or i % 2:
+                acks.append(frame(False, 10000 + flow, 2000, 1000 + sent[flow], ACK, 0))
+        yield data, acks
+
+
+def forward(a: socket.socket, b: socket.socket, flows: int, payload: int) -> dict[str, float]:
+    """Virtual ns for a data packet and for an ACK."""
+    for flow in range(flows):
+        handshake(a, b, 10000 + flow)
+    spent = {"data": 0, "ack": 0}
+    count = {"data": 0, "ack": 0}
+    for data, acks in rounds(flows, payload):
+        for name, sock, frames in (("data", a, data), ("ack", b, acks)):
+            start = time.perf_counter_ns()
+            for raw in frames:
+                sock.send(raw)
+            spent[name] += time.perf_counter_ns() - start
+            count[name] += len(frames)
+    for flow in range(flows):  # a new connection next time
+        a.send(frame(True, 10000 + flow, 1000, 2000, ACK | 0x04, 0))
+    return {name: spent[name] / count[name] for name in spent}
+
+
+def forward_all(a: socket.socket, b: socket.socket) -> dict[str, dict[str, float]]:
+    """All four kinds of load."""
+    found = {}
+    for kind, payload in (("tso", SUPER), ("plain", MSS)):
+        for flows in (1, 64):
+            found[f"{kind}-{flows}"] = forward(a, b, flows, payload)
+            time.sleep(12)  # closed flows are collected after 10 s
+    return found
+
+
+def offload(tso: bool) -> None:
+    """Let the guests send super-packets, or not."""
+    switch = "on" if tso else "off"
+    for netns in "ab":
+        sh(f"ip netns exec {netns} ethtool -K {netns}-eth tso {switch} gso {switch}")
+
+
+def saturate(tso: bool, flows: int) -> float:
+    """Goodput of iperf3, bits/s, as its receiver has it."""
+    offload(tso)
+    server = subprocess.Popen(
+        ["ip", "netns", "exec", "b", "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL
+    )
+    time.sleep(0.5)
+    client = sh(f"ip netns exec a iperf3 -c 10.0.0.2 -C cubic -t {SECONDS} -O 1 -P {flows} -J")
+    server.wait()
+    return json.loads(client)["end"]["sum_received"]["bits_per_second"]
+
+
+def guests(names: str) -> None:
+    """Two namespaces and their veth ends, as br0 will have them or joined directly."""
+    a, b = names
+    sh(f"ip netns add {a}; ip netns add {b}")
+    for name, mac in ((a, "02:00:00:00:00:01"), (b, "02:00:00:00:00:02")):
+        sh(f"ip link add {name}-eth netns {name} address {mac} type veth peer name p{name}")
+        sh(f"ip -n {name} link set {name}-eth up; ip link set p{name} up")
+        sh(f"ip netns exec {name} sysctl -qw net.ipv6.conf.all.disable_ipv6=1")
+
+
+def set_up() -> None:
+    """br0 with both; static neighbours, so that nothing else is sent."""
+    guests("ab")
+    sh("ovs-vsctl add-br br0 -- add-port br0 pa -- add-port br0 pb")
+    sh("ovs-ofctl del-flows br0")
+    sh("ovs-ofctl add-flow br0 in_port=pa,actions=output:pb")
+    sh("ovs-ofctl add-flow br0 in_port=pb,actions=output:pa")
+    for name, address, other, mac in (
+        ("a", "10.0.0.1", "10.0.0.2", "02:00:00:00:00:02"),
+        ("b", "10.0.0.2", "10.0.0.1", "02:00:00:00:00:01"),
+    ):
+        sh(f"ip -n {name} addr add {address}/24 dev {name}-eth")
+        sh(f"ip -n {name} neigh add {other} lladdr {mac} dev {name}-eth")
+
+
+def silence(silent: bool) -> None:
+    """Without addresses a namespace drops what it gets and answers nothing."""
+    for name, address in (("a", "10.0.0.1"), ("b", "10.0.0.2")):
+        verb = "del" if silent else "add"
+        sh(f"ip -n {name} addr {verb} {address}/24 dev {name}-eth")
+        if not silent:
+            other = "10.0.0.2" if name == "a" else "10.0.0.1"
+            mac = "02:00:00:00:00:02" if name == "a" else "02:00:00:00:00:01"
+            sh(f"ip -n {name} neigh replace {other} lladdr {mac} dev {name}-eth")
+
+
+def use(variant: str) -> None:
+    """Bring tcon.ko into the state that a variant names."""
+    if variant == "plain":
+        return
+    sh("modprobe -a tcon tcon_cubic tcon_bbr")
+    client = genl.Genl()
+    client.set_port("pa", ofport=1, role="GUEST")
+    client.set_port("pb", ofport=2, role="UPLINK")
+    client.del_rules()
+    if variant != "observed":
+        client.set_rule(variant)
+
+
+def main() -> None:
+    variants = sys.argv[1:]
+    sh("modprobe -a nsh nf_conntrack nf_nat nf_conncount veth openvswitch")
+    ovs.start()
+    set_up()
+    found: dict[str, dict] = {"saturate": {}, "forward": {}, "counters": {}}
+    a, b = sender("a-eth", "a"), sender("b-eth", "b")
+    for variant in variants:
+        use(variant)
+        found["saturate"][variant] = {
+            f"{'tso' if tso else 'plain'}-{flows}": saturate(tso, flows)
+            for tso in (True, False)
+            for flows in (1, 64)
+        }
+        if variant != "plain":
+            found["counters"][variant] = genl.Genl().counters()
+        if variant in PACED:
+            continue  # its packets leave by a timer, not while the sender sends
+        offload(True)
+        silence(True)
+        found["forward"][variant] = forward_all(a, b)
+        silence(False)
+    sh("ip netns add c; ip netns add d")
+    sh("ip link add c-eth netns c type veth peer name d-eth netns d")
+    sh("ip -n c link set c-eth up; ip -n d link set d-eth up")
+    found["forward"]["wire"] = forward_all(sender("c-eth", "c"), sender("d-eth", "d"))
+    print(json.dumps(found))
+
+
+main()

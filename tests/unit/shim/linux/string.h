@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* User-space shim: the C library's, and strscpy(). */
+#ifndef _SHIM_LINUX_STRING_H
+#define _SHIM_LINUX_STRING_H
+
+#include <string.h>
+#include <errno.h>
+#include <linux/types.h>
+
+static inline __maybe_unused ssize_t strscpy(char *dst, const char *src,
+					     size_t size)
+{
+	size_t n = strnlen(src, size);
+
+	if (!size)
+		return -E2BIG;
+	if (n == size) {
+		memcpy(dst, src, size - 1);
+		dst[size - 1] = '\0';
+		return -E2BIG;
+	}
+	memcpy(dst, src, n + 1);
+	return n;
+}
+
+#endif /* _SHIM_LINUX_STRING_H */

@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The parser (datapath/packet.c). */
+#include "../../datapath/packet.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "frame.h"
+
+#define ACK	TCON_TCP_ACK
+#define SYN	TCON_TCP_SYN
+#define FIN	TCON_TCP_FIN
+
+#define PAYLOAD	100
+
+static enum tcon_parse parse(struct tcon_packet *pkt, const struct frame *f)
+{
+	memset(pkt, 0xee, sizeof(*pkt));
+	return tcon_packet_parse(pkt, f->data, f->bytes, f->bytes);
+}
+
+static void skips(const struct frame *f, enum tcon_counter why)
+{
+	struct tcon_packet pkt;
+
+	assert_int_equal(parse(&pkt, f), TCON_PARSE_SKIP);
+	assert_int_equal(pkt.skip, why);
+}
+
+/* A frame with TCP options, over IPv4. */
+static void with_options(struct frame *f, u8 flags, const void *options,
+			 u32 bytes)
+{
+	frame_ethernet(f, 0, ETH_P_IP);
+	frame_ipv4(f, 0);
+	frame_tcp(f, flags, options, bytes);
+	frame_put(f, PAYLOAD);
+	frame_finish(f);
+}
+
+static void check_tcp(const struct tcon_packet *pkt, const struct frame *f,
+		      u32 tcp_bytes)
+{
+	assert_int_equal(pkt->l3_offset, f->l3);
+	assert_int_equal(pkt->l4_offset, f->l4);
+	assert_int_equal(pkt->payload_offset, f->l4 + tcp_bytes);
+	assert_int_equal(pkt->payload_bytes, PAYLOAD);
+	assert_int_equal(pkt->sport, cpu_to_be16(40001));
+	assert_int_equal(pkt->dport, cpu_to_be16(5201));
+	assert_int_equal(pkt->seq, 0xfffffff0);
+	assert_int_equal(pkt->end_seq, 0xfffffff0 + PAYLOAD);
+	assert_int_equal(pkt->ack, 0x12345678);
+	assert_int_equal(pkt->window, 0xabcd);
+	assert_int_equal(pkt->tos, 0xb9);
+}
+
+static void check_no_options(const struct tcon_packet *pkt)
+{
+	assert_int_equal(pkt->mss, 0);
+	assert_int_equal(pkt->wscale, TCON_WSCALE_NONE);
+	assert_false(pkt->sack_permitted);
+	assert_false(pkt->has_ts);
+	assert_false(pkt->signed_options);
+	assert_false(pkt->mptcp);
+	assert_int_equal(pkt->n_sacks, 0);
+}
+
+static void ipv4(void **state)
+{
+	static const u8 zero[12];
+	struct tcon_packet pkt;
+	struct frame f;
+
+	with_options(&f, ACK, NULL, 0);
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+	check_tcp(&pkt, &f, 20);
+	check_no_options(&pkt);
+	assert_int_equal(pkt.family, AF_INET);
+	assert_int_equal(pkt.n_vlans, 0);
+	assert_int_equal(pkt.src.ip4, cpu_to_be32(0x0a000001));
+	assert_int_equal(pkt.dst.ip4, cpu_to_be32(0x0a000002));
+	assert_memory_equal(&pkt.src.words[1], zero, 12);
+	assert_memory_equal(&pkt.dst.words[1], zero, 12);
+	assert_int_equal(pkt.flags, ACK);
+	assert_false(tcon_packet_is_pure_ack(&pkt));
+}
+
+static void ipv4_options(void **state)
+{
+	struct tcon_packet pkt;
+	struct frame f;
+	u32 bytes;
+
+	for (bytes = 0; bytes <= 40; bytes += 4) {
+		frame_ethernet(&f, 0, ETH_P_IP);
+		frame_ipv4(&f, bytes);
+		frame_tcp(&f, ACK, NULL, 0);
+		frame_put(&f, PAYLOAD);
+		frame_finish(&f);
+		assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+		assert_int_equal(pkt.l4_offset, 14 + 20 + bytes);
+		check_tcp(&pkt, &f, 20);
+	}
+}
+
+static void ipv6(void **state)
+{
+	struct tcon_packet pkt;
+	struct frame f;
+	int i;
+
+	frame_ethernet(&f, 0, ETH_P_IPV6);
+	frame_ipv6(&f, IPPROTO_TCP);
+	frame_tcp(&f, ACK, NULL, 0);
+	frame_put(&f, PAYLOAD);
+	frame_finish(&f);
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+	assert_int_equal(pkt.family, AF_INET6);
+	assert_int_equal(pkt.l4_offset, 14 + 40);
+	check_tcp(&pkt, &f, 20);
+	for (i = 0; i < 16; i++) {
+		assert_int_equal(pkt.src.ip6[i], 0x20 + i);
+		assert_int_equal(pkt.dst.ip6[i], 0x30 + i);
+	}
+}
+
+static void vlans(void **state)
+{
+	struct tcon_packet pkt;
+	struct frame f;
+	int v6, n;
+
+	for (v6 = 0; v6 < 2; v6++) {
+		for (n = 0; n <= 4; n++) {
+			frame_ethernet(&f, n, v6 ? ETH_P_IPV6 : ETH_P_IP);
+			if (v6)
+				frame_ipv6(&f, IPPROTO_TCP);
+			else
+				frame_ipv4(&f, 0);
+			frame_tcp(&f, ACK, NULL, 0);
+			frame_put(&f, PAYLOAD);
+			frame_finish(&f);
+			if (n > TCON_MAX_VLANS) {
+				skips(&f, TCON_COUNTER_ENCAP_DEPTH);
+				continue;
+			}
+			assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+			assert_int_equal(pkt.n_vlans, n);
+			assert_true(n < 1 || pkt.vlan_ids[0] == 101);
+			assert_true(n < 2 || pkt.vlan_ids[1] == 102);
+			check_tcp(&pkt, &f, 20);
+		}
+	}
+}
+
+static void not_tcp(void **state)
+{
+	static const u16 ethertypes[] = { ETH_P_ARP, ETH_P_MPLS_UC, 0x88cc, 46 };
+	struct frame f;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ethertypes); i++) {
+		frame_ethernet(&f, i % 3, ethertypes[i]);
+		frame_put(&f, 60);
+		skips(&f, TCON_COUNTER_NOT_TCP);
+	}
+	with_options(&f, ACK, NULL, 0);
+	f.data[f.l3 + 9] = IPPROTO_UDP;
+	skips(&f, TCON_COUNTER_NOT_TCP);
+
+	frame_ethernet(&f, 0, ETH_P_IPV6);
+	frame_ipv6(&f, IPPROTO_ICMPV6);
+	frame_put(&f, 40);
+	frame_finish(&f);
+	skips(&f, TCON_COUNTER_NOT_TCP);
+	f.data[f.l3 + 6] = 51;		/* AH: its TCP may not be edited */
+	skips(&f, TCON_COUNTER_NOT_TCP);
+}
+
+/* @n extension headers of growing length, then TCP. */
+static void with_extensions(struct frame *f, const u8 *kinds, int n)
+{
+	int i;
+
+	frame_ethernet(f, 0, ETH_P_IPV6);
+	frame_ipv6(f, n ? kinds[0] : IPPROTO_TCP);
+	for (i = 0; i < n; i++)
+		frame_extension(f, i + 1 < n ? kinds[i + 1] : IPPROTO_TCP, i);
+	frame_tcp(f, ACK, NULL, 0);
+	frame_put(f, PAYLOAD);
+	frame_finish(f);
+}
+
+static void extensions(void **state)
+{
+	static const u8 some[] = { 0, 60, 43, 60 };
+	static const u8 many[] = { 0, 60, 43, 60, 60, 60, 60, 60, 60 };
+	static const u8 fragment[] = { 0, 44 };
+	struct tcon_packet pkt;
+	struct frame f;
+
+	with_extensions(&f, some, 4);
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+	assert_int_equal(pkt.l4_offset, 14 + 40 + 8 + 16 + 24 + 32);
+	check_tcp(&pkt, &f, 20);
+	with_extensions(&f, many, 8);
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+	check_tcp(&pkt, &f, 20);
+	with_extensions(&f, many, 9);
+	skips(&f, TCON_COUNTER_EXT_HEADER);
+	with_extensions(&f, fragment, 2);
+	skips(&f, TCON_COUNTER_FRAGMENT);
+
+	/* One that reaches beyond the packet. */
+	with_extensions(&f, some, 1);
+	f.data[f.l3 + 40 + 1] = 255;
+	skips(&f, TCON_COUNTER_MALFORMED);
+	/* One that leaves less than a TCP header. */
+	with_extensions(&f, some, 1);
+	f.data[f.l3 + 40 + 1] = (20 + PAYLOAD) / 8;
+	skips(&f, TCON_COUNTER_MALFORMED);
+}
+
+static void ipv4_fragments(void **state)
+{
+	static const struct {
+		u16 field;
+		bool fragment;
+	} row[] = {
+		{ 0x0000, false }, { 0x4000, false }, { 0x8000, false },
+		{ 0x2000, true }, { 0x6000, true }, { 0x0001, true },
+		{ 0x1000, true }, { 0x1fff, true },
+	};
+	struct tcon_packet pkt;
+	struct frame f;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		with_options(&f, ACK, NULL, 0);
+		put_unaligned_be16(row[i].field, f.data + f.l3 + 6);
+		if (row[i].fragment)
+			skips(&f, TCON_COUNTER_FRAGMENT);
+		else
+			assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+	}
+}
+
+/* No length in the IP header: more than 64 KiB, or an IPv6 jumbogram. */
+static void jumbograms(void **state)
+{
+	struct frame f;
+
+	with_options(&f, ACK, NULL, 0);
+	put_unaligned_be16(0, f.data + f.l3 + 2);
+	skips(&f, TCON_COUNTER_JUMBOGRAM);
+	with_extensions(&f, (const u8 *)"\0", 1);
+	put_unaligned_be16(0, f.data + f.l3 + 4);
+	skips(&f, TCON_COUNTER_JUMBOGRAM);
+}
+
+/* One byte of a good frame is changed. */
+static void malformed(void **state)
+{
+	static const struct {
+		u32 offset;	/* from the IP header */
+		u8 value;
+		bool v6;
+	} row[] = {
+		{ 0, 0x65, false },	/* version 6 */
+		{ 0, 0x44, false },	/* header shorter than 20 bytes */
+		{ 3, 19, false },	/* total shorter than the header */
+		{ 3, 39, false },	/* no room for TCP */
+		{ 3, 141, false },	/* longer than the frame */
+		{ 2, 0xff, false },
+		{ 32, 0x40, false },	/* TCP header shorter than 20 bytes */
+		{ 32, 0x00, false },
+		{ 0, 0x4b, true },	/* version 4 */
+		{ 5, 121, true },	/* longer than the frame */
+		{ 4, 0xff, true },
+		{ 5, 19, true },	/* no room for TCP */
+		{ 52, 0x40, true },
+	};
+	struct frame f;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		if (row[i].v6)
+			with_extensions(&f, NULL, 0);
+		else
+			with_options(&f, ACK, NULL, 0);
+		f.data[f.l3 + row[i].offset] = row[i].value;
+		skips(&f, TCON_COUNTER_MALFORMED);
+	}
+	/* The TCP header is longer than the segment. */
+	with_options(&f, ACK, NULL, 0);
+	f.data[f.l4 + 12] = 0xf0;
+	put_unaligned_be16(20 + 59, f.data + f.l3 + 2);
+	skips(&f, TCON_COUNTER_MALFORMED);
+}
+
+/* Ethernet pads to 60 bytes: the IP header's length counts. */
+static void padding(void **state)
+{
+	struct tcon_packet pkt;
+	struct frame f;
+
+	frame_ethernet(&f, 0, ETH_P_IP);
+	frame_ipv4(&f, 0);
+	frame_tcp(&f, ACK, NULL, 0);
+	frame_finish(&f);
+	memset(frame_put(&f, 6), 0xff, 6);
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+	assert_int_equal(pkt.payload_bytes, 0);
+	assert_int_equal(pkt.end_seq, pkt.seq);
+	assert_true(tcon_packet_is_pure_ack(&pkt));
+
+	with_extensions(&f, (const u8 *)"\0\x3c", 2);
+	memset(frame_put(&f, 100), 0xff, 100);
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+	check_tcp(&pkt, &f, 20);
+}
+
+static void flags(void **state)
+{
+	static const struct {
+		u8 flags;
+		u32 payload, length;
+		bool pure;
+	} row[] = {
+		{ ACK, 0, 0, true },
+		{ ACK, 7, 7, false },
+		{ SYN, 0, 1, false },
+		{ SYN | ACK, 0, 1, false },
+		{ SYN, 7, 8, false },
+		{ FIN | ACK, 0, 1, false },
+		{ FIN | ACK, 7, 8, false },
+		{ SYN | FIN, 0, 2, false },
+		{ TCON_TCP_RST, 0, 0, false },
+		{ ACK | TCON_TCP_ECE | TCON_TCP_CWR, 0, 0, true },
+	};
+	struct tcon_packet pkt;
+	struct frame f;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		frame_ethernet(&f, 0, ETH_P_IP);
+		frame_ipv4(&f, 0);
+		frame_tcp(&f, row[i].flags, NULL, 0);
+		frame_put(&f, row[i].payload);
+		frame_finish(&f);
+		assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+		assert_int_equal(pkt.flags, row[i].flags);
+		assert_int_equal(pkt.payload_bytes, row[i].payload);
+		assert_int_equal(pkt.end_seq - pkt.seq, row[i].length);
+		assert_int_equal(tcon_packet_is_pure_ack(&pkt), row[i].pure);
+	}
+}
+
+static void syn_options(void **state)
+{
+	/* As Linux sends them. */
+	static const u8 linux_syn[] = {
+		2, 4, 0x05, 0xb4, 4, 2, 8, 10, 1, 2, 3, 4, 5, 6, 7, 8, 1, 3, 3,
+		7,
+	};
+	struct tcon_packet pkt;
+	struct frame f;
+
+	with_options(&f, SYN, linux_syn, sizeof(linux_syn));
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+	assert_int_equal(pkt.mss, 1460);
+	assert_true(pkt.sack_permitted);
+	assert_true(pkt.has_ts);
+	assert_int_equal(pkt.tsval, 0x01020304);
+	assert_int_equal(pkt.tsecr, 0x05060708);
+	assert_int_equal(pkt.wscale, 7);
+	assert_int_equal(pkt.payload_offset, f.l4 + 40);
+
+	/* Outside a SYN, what only a SYN may say does not count. */
+	with_options(&f, ACK, linux_syn, sizeof(linux_syn));
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+	assert_int_equal(pkt.mss, 0);
+	assert_false(pkt.sack_permitted);
+	assert_int_equal(pkt.wscale, TCON_WSCALE_NONE);
+	assert_true(pkt.has_ts);
+}
+
+/* What options say, besides MSS and window scale. */
+enum says {
+	NOTHING = 0,
+	SACK_PERMITTED = 1,
+	HAS_TS = 2,
+	SIGNED = 4,
+	MPTCP = 8,
+};
+
+static int says(const struct tcon_packet *pkt)
+{
+	return (pkt->sack_permitted ? SACK_PERMITTED : 0) |
+	       (pkt->has_ts ? HAS_TS : 0) |
+	       (pkt->signed_options ? SIGNED : 0) | (pkt->mptcp ? MPTCP : 0);
+}
+
+/* What a lone option, or two, of a SYN mean. */
+static void option_table(void **state)
+{
+	static const struct {
+		const char *what;
+		u8 bytes[40];
+		u8 n;
+		u16 mss;
+		u8 wscale;
+		enum says says;
+	} row[] = {
+		{ "none", { 0 }, 0, 0, 255, NOTHING },
+		{ "NOPs", { 1, 1, 1, 1 }, 4, 0, 255, NOTHING },
+		{ "wscale 0", { 3, 3, 0 }, 3, 0, 0, NOTHING },
+		{ "wscale 14", { 3, 3, 14 }, 3, 0, 14, NOTHING },
+		{ "wscale 15", { 3, 3, 15 }, 3, 0, 14, NOTHING },
+		{ "wscale 255", { 3, 3, 255 }, 3, 0, 14, NOTHING },
+		{ "wscale, wrong length", { 3, 4, 7, 7 }, 4, 0, 255, NOTHING },
+		{ "wscale, too short", { 3, 2, 1, 1 }, 4, 0, 255, NOTHING },
+		{ "wscale twice: the last", { 3, 3, 2, 3, 3, 9 }, 6, 0, 9, NOTHING },
+		{ "MSS", { 2, 4, 0x22, 0xb8 }, 4, 8888, 255, NOTHING },
+		{ "MSS, wrong length", { 2, 3, 5, 1 }, 4, 0, 255, NOTHING },
+		{ "SACK permitted, wrong length", { 4, 3, 0, 1 }, 4, 0, 255, NOTHING },
+		{ "SACK permitted", { 4, 2 }, 2, 0, 255, SACK_PERMITTED },
+		{ "time stamps, wrong length", { 8, 8, 1, 2, 3, 4, 5, 6 }, 8, 0,
+		  255, NOTHING },
+		{ "time stamps", { 8, 10, 1, 2, 3, 4, 5, 6, 7, 8 }, 10, 0, 255,
+		  HAS_TS },
+		{ "end before", { 0, 3, 3, 7 }, 4, 0, 255, NOTHING },
+		{ "end behind", { 3, 3, 7, 0, 4, 2 }, 6, 0, 7, NOTHING },
+		{ "MD5", { 19, 18 }, 18, 0, 255, SIGNED },
+		{ "AO", { 29, 16 }, 16, 0, 255, SIGNED },
+		{ "AO, as short as can be", { 29, 4, 1, 1 }, 4, 0, 255, SIGNED },
+		{ "MPTCP", { 30, 4, 0, 1 }, 4, 0, 255, MPTCP },
+		{ "unknown is skipped", { 254, 6, 9, 9, 9, 9, 3, 3, 5 }, 9, 0,
+		  5, NOTHING },
+		{ "length 0 stops", { 253, 0, 3, 3, 5, 1, 1, 1 }, 8, 0, 255, NOTHING },
+		{ "length 1 stops", { 253, 1, 3, 3, 5, 1, 1, 1 }, 8, 0, 255, NOTHING },
+		{ "too long stops", { 253, 9, 3, 3, 5, 1, 1, 1 }, 8, 0, 255, NOTHING },
+		{ "255 stops", { 3, 3, 5, 253, 255, 4, 2, 1 }, 8, 0, 5, NOTHING },
+		{ "just long enough", { 3, 3, 5, 1, 253, 4, 4, 2 }, 8, 0, 5, NOTHING },
+		{ "no room for a length", { 3, 3, 5, 2 }, 4, 0, 5, NOTHING },
+		{ "overlapping MSS", { 2, 4, 3, 3, 3, 3, 6, 1 }, 8, 0x0303, 6, NOTHING },
+	};
+	struct tcon_packet pkt;
+	struct frame f;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		with_options(&f, SYN, row[i].bytes, row[i].n);
+		assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+		if (pkt.mss != row[i].mss || pkt.wscale != row[i].wscale ||
+		    says(&pkt) != row[i].says || pkt.n_sacks)
+			fail_msg("%s: mss %u, wscale %u, says %d", row[i].what,
+				 pkt.mss, pkt.wscale, says(&pkt));
+	}
+}
+
+static void sack_blocks(void **state)
+{
+	u8 opt[40];
+	struct tcon_packet pkt;
+	struct frame f;
+	int n, i;
+
+	for (n = 0; n <= 4; n++) {
+		memset(opt, 1, sizeof(opt));
+		opt[2] = 5;
+		opt[3] = 2 + 8 * n;
+		for (i = 0; i < n; i++) {
+			put_unaligned_be32(0xfffffff0 + 0x100 * i, opt + 4 + 8 * i);
+			put_unaligned_be32(0x10 + 0x100 * i, opt + 8 + 8 * i);
+		}
+		with_options(&f, ACK, opt, 4 + 8 * n);
+		assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+		assert_int_equal(pkt.n_sacks, n);
+		for (i = 0; i < n; i++) {
+			assert_int_equal(pkt.sacks[i].start,
+					 0xfffffff0 + 0x100 * i);
+			assert_int_equal(pkt.sacks[i].end, 0x10 + 0x100 * i);
+		}
+	}
+	for (n = 3; n < 38; n++) {		/* not a number of blocks */
+		if ((n - 2) % 8 == 0)
+			continue;
+		memset(opt, 1, sizeof(opt));
+		opt[2] = 5;
+		opt[3] = n;
+		with_options(&f, ACK, opt, 40);
+		assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+		assert_int_equal(pkt.n_sacks, 0);
+	}
+}
+
+/* Parses what lies in exactly @linear bytes of memory: ASan guards the end. */
+static enum tcon_parse parse_linear(struct tcon_packet *pkt,
+				    const struct frame *f, u32 linear,
+				    u32 bytes)
+{
+	u8 *copy = malloc(linear ? linear : 1);
+	enum tcon_parse ret;
+
+	memcpy(copy, f->data, linear);
+	memset(pkt, 0, sizeof(*pkt));
+	ret = tcon_packet_parse(pkt, copy, linear, bytes);
+	free(copy);
+	return ret;
+}
+
+static int make_kind(struct frame *f, int kind)
+{
+	static const u8 kinds[] = { 0, 43, 60 };
+	u8 opt[40];
+
+	memset(opt, 1, sizeof(opt));
+	memcpy(opt, "\x02\x04\x05\xb4\x01\x03\x03\x07", 8);
+	switch (kind) {
+	case 0:
+		with_options(f, SYN, opt, 8);
+		return 1;
+	case 1:
+		frame_ethernet(f, 2, ETH_P_IP);
+		frame_ipv4(f, 40);
+		frame_tcp(f, SYN, opt, 40);
+		frame_put(f, PAYLOAD);
+		frame_finish(f);
+		return 1;
+	case 2:
+		with_extensions(f, kinds, 3);
+		return 1;
+	case 3:
+		frame_ethernet(f, 1, ETH_P_IPV6);
+		frame_ipv6(f, IPPROTO_TCP);
+		frame_tcp(f, SYN | ACK, opt, 8);
+		frame_finish(f);
+		return 1;
+	}
+	return 0;
+}
+
+/*
+ * With every linear part: PULL asks for more, but no more than the headers, and
+ * leads to the same result.
+ */
+static void pulls(void **state)
+{
+	struct tcon_packet whole, pkt;
+	enum tcon_parse ret;
+	struct frame f;
+	u32 linear, now;
+	int kind;
+
+	for (kind = 0; make_kind(&f, kind); kind++) {
+		assert_int_equal(parse_linear(&whole, &f, f.bytes, f.bytes),
+				 TCON_PARSE_OK);
+		for (linear = 0; linear <= f.bytes; linear++) {
+			now = linear;
+			while ((ret = parse_linear(&pkt, &f, now, f.bytes)) ==
+			       TCON_PARSE_PULL) {
+				assert_true(pkt.pull_bytes > now);
+				assert_true(pkt.pull_bytes <=
+					    whole.payload_offset);
+				now = pkt.pull_bytes;
+			}
+			assert_int_equal(ret, TCON_PARSE_OK);
+			assert_true(linear < whole.payload_offset ||
+				    now == linear);
+			pkt.pull_bytes = 0;
+			assert_memory_equal(&pkt, &whole, sizeof(pkt));
+		}
+	}
+}
+
+/* The frame itself ends early: never OK, never a request for more than it has. */
+static void truncated(void **state)
+{
+	struct tcon_packet pkt;
+	enum tcon_parse ret;
+	struct frame f;
+	u32 bytes, linear;
+	int kind;
+
+	for (kind = 0; make_kind(&f, kind); kind++) {
+		for (bytes = 0; bytes < f.bytes; bytes++) {
+			for (linear = 0; linear <= bytes; linear++) {
+				ret = parse_linear(&pkt, &f, linear, bytes);
+				if (ret == TCON_PARSE_PULL) {
+					assert_true(pkt.pull_bytes <= bytes);
+					assert_true(pkt.pull_bytes > linear);
+				} else {
+					assert_int_equal(ret, TCON_PARSE_SKIP);
+					assert_int_equal(pkt.skip,
+							 TCON_COUNTER_MALFORMED);
+				}
+				assert_true(linear < bytes ||
+					    ret == TCON_PARSE_SKIP);
+			}
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ipv4),
+		cmocka_unit_test(ipv4_options),
+		cmocka_unit_test(ipv6),
+		cmocka_unit_test(vlans),
+		cmocka_unit_test(not_tcp),
+		cmocka_unit_test(extensions),
+		cmocka_unit_test(ipv4_fragments),
+		cmocka_unit_test(jumbograms),
+		cmocka_unit_test(malformed),
+		cmocka_unit_test(padding),
+		cmocka_unit_test(flags),
+		cmocka_unit_test(syn_options),
+		cmocka_unit_test(option_table),
+		cmocka_unit_test(sack_blocks),
+		cmocka_unit_test(pulls),
+		cmocka_unit_test(truncated),
+	};
+
+	return cmocka_run_group_tests_name("packet", tests, NULL, NULL);
+}

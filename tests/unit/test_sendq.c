@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The queue of transmissions (datapath/sendq.c). */
+#include "../../datapath/sendq.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "prng.h"
+
+#define SEG	100U		/* bytes a record */
+
+/* In sequence order, every record on a page of its own slot. */
+static void check_form(const struct tcon_sendq *q)
+{
+	u32 i, used = 0, spanned;
+
+	for (i = q->head; i != q->tail; i++) {
+		assert_non_null(q->page[i / TCON_SENDQ_PER_PAGE %
+					TCON_SENDQ_PAGES]);
+		assert_true(seq_before(tcon_sendq_at(q, i)->start,
+				       tcon_sendq_end(q, i)));
+	}
+	for (i = 0; i < TCON_SENDQ_PAGES; i++)
+		used += !!q->page[i];
+	spanned = q->head == q->tail ? 0 :
+		  (q->tail - 1 - round_down(q->head, TCON_SENDQ_PER_PAGE)) /
+		  TCON_SENDQ_PER_PAGE + 1;
+	assert_in_range(used, spanned, spanned + 1);
+}
+
+static void starts_at(struct tcon_sendq *q, u32 index)
+{
+	memset(q, 0, sizeof(*q));
+	q->head = index;
+	q->tail = index;
+}
+
+static struct tcon_send *append(struct tcon_sendq *q)
+{
+	return tcon_sendq_append(q, q->end, q->end + SEG);
+}
+
+static void one_record(void **state)
+{
+	struct tcon_sendq q = {};
+	struct tcon_send *s;
+
+	s = tcon_sendq_append(&q, 0xffffffc0, 0x40);
+	assert_non_null(s);
+	assert_int_equal(s->start, 0xffffffc0);
+	assert_int_equal(q.end, 0x40);
+	assert_int_equal(tcon_sendq_find(&q, 0xffffffc0), q.head);
+	assert_int_equal(tcon_sendq_find(&q, 0x3f), q.head);
+	assert_int_equal(tcon_sendq_find(&q, 0x40), q.tail);
+	tcon_sendq_ack(&q, 0);			/* in part */
+	assert_int_equal(tcon_sendq_at(&q, q.head)->start, 0);
+	assert_int_equal(q.tail - q.head, 1);
+	tcon_sendq_ack(&q, 0x40);
+	assert_int_equal(q.head, q.tail);
+	tcon_sendq_ack(&q, 0x50);		/* empty: nothing happens */
+	assert_int_equal(q.head, q.tail);
+	tcon_sendq_clear(&q);
+}
+
+static void find_each(void **state)
+{
+	struct tcon_sendq q = {};
+	u32 i;
+
+	q.end = -50 * SEG - 7;			/* across 2^32 */
+	for (i = 0; i < 200; i++)
+		assert_non_null(append(&q));
+	for (i = 0; i < 200; i++) {
+		u32 start = -50 * SEG - 7 + i * SEG;
+
+		assert_int_equal(tcon_sendq_find(&q, start), i);
+		assert_int_equal(tcon_sendq_find(&q, start + SEG - 1), i);
+		assert_int_equal(tcon_sendq_end(&q, i), start + SEG);
+	}
+	tcon_sendq_clear(&q);
+}
+
+/* Pages that have been acknowledged are freed, but for one spare. */
+static void pages_are_freed(void **state)
+{
+	struct tcon_sendq q = {};
+	u32 i, n = 10 * TCON_SENDQ_PER_PAGE;
+
+	for (i = 0; i < n; i++)
+		assert_non_null(append(&q));
+	check_form(&q);
+	tcon_sendq_ack(&q, (n - 1) * SEG);
+	check_form(&q);
+	assert_non_null(q.spare);
+	for (i = 0; i < 9; i++)
+		assert_null(q.page[i]);
+	assert_non_null(q.page[9]);
+	tcon_sendq_ack(&q, n * SEG);
+	assert_null(q.page[9]);
+	assert_non_null(append(&q));		/* out of the spare page */
+	assert_null(q.spare);
+	tcon_sendq_clear(&q);
+	assert_null(q.page[10]);
+}
+
+/* Fill the ring from @index: a full ring extends its newest record. */
+static void fill_from(u32 index)
+{
+	struct tcon_sendq q;
+	u32 n = 0, end;
+
+	starts_at(&q, index);
+	while (append(&q)) {
+		n++;
+		assert_true(n <= RING_RECORDS);
+		check_form(&q);
+	}
+	assert_true(n > RING_RECORDS - TCON_SENDQ_PER_PAGE);
+	assert_int_equal(q.end, (n + 1) * SEG);
+	assert_int_equal(tcon_sendq_end(&q, q.tail - 1), (n + 1) * SEG);
+	assert_int_equal(tcon_sendq_at(&q, q.tail - 1)->start, (n - 1) * SEG);
+
+	/* Pages leave at the head while the tail is on the last. */
+	end = q.end;
+	while (q.head != q.tail) {
+		tcon_sendq_ack(&q, tcon_sendq_end(&q, q.head));
+		check_form(&q);
+	}
+	assert_int_equal(q.end, end);
+	assert_non_null(append(&q));
+	tcon_sendq_clear(&q);
+}
+
+static void full_ring_extends(void **state)
+{
+	fill_from(0);
+}
+
+/*
+ * The head stands within a page: the tail may not come round onto the same
+ * page, which is freed when the head leaves it.
+ */
+static void full_ring_within_a_page(void **state)
+{
+	fill_from(1);
+	fill_from(40);
+	fill_from(TCON_SENDQ_PER_PAGE - 1);
+}
+
+/* Head and tail are free-running: across 2^32. */
+static void index_wraps(void **state)
+{
+	fill_from(-1);
+	fill_from(-RING_RECORDS / 2);
+	fill_from(-RING_RECORDS / 2 + 13);
+}
+
+static void ring_turns(void **state)
+{
+	struct tcon_sendq q = {};
+	u64 rng = 7;
+	u32 una = 0, i;
+
+	for (i = 0; i < 200000; i++) {
+		if (prng_below(&rng, 3) || una == q.end) {
+			append(&q);
+		} else {
+			una += 1 + prng_below(&rng, q.end - una);
+			tcon_sendq_ack(&q, una);
+			assert_true(q.head == q.tail ||
+				    tcon_sendq_at(&q, q.head)->start == una);
+		}
+		if (i % 64 == 0)
+			check_form(&q);
+	}
+	assert_true(q.tail > 4 * RING_RECORDS);
+	tcon_sendq_clear(&q);
+}
+
+static void no_memory(void **state)
+{
+	struct tcon_sendq q = {};
+	u32 i;
+
+	shim_alloc_failures = 1;
+	assert_null(tcon_sendq_append(&q, 10, 20));	/* empty: nothing kept */
+	assert_int_equal(q.head, q.tail);
+	assert_int_equal(tcon_sendq_find(&q, 10), q.tail);
+	tcon_sendq_ack(&q, 20);
+
+	for (i = 0; i < TCON_SENDQ_PER_PAGE; i++)
+		assert_non_null(tcon_sendq_append(&q, 20 + i, 21 + i));
+	shim_alloc_failures = 1;
+	assert_null(tcon_sendq_append(&q, 84, 90));	/* needs a page */
+	assert_int_equal(shim_alloc_failures, 0);
+	assert_int_equal(q.tail - q.head, TCON_SENDQ_PER_PAGE);
+	assert_int_equal(tcon_sendq_end(&q, q.tail - 1), 90);
+	assert_non_null(tcon_sendq_append(&q, 90, 95));
+	check_form(&q);
+	tcon_sendq_clear(&q);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_record),
+		cmocka_unit_test(find_each),
+		cmocka_unit_test(pages_are_freed),
+		cmocka_unit_test(full_ring_extends),
+		cmocka_unit_test(full_ring_within_a_page),
+		cmocka_unit_test(index_wraps),
+		cmocka_unit_test(ring_turns),
+		cmocka_unit_test(no_memory),
+	};
+
+	return cmocka_run_group_tests_name("sendq", tests, NULL, NULL);
+}
