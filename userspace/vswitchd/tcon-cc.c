@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+
+#include <config.h>
+
+#include "tcon-cc.h"
+
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "tcon-state.h"
+#include "util.h"
+
+static const struct tcon_nl_field cc_fields[] = {
+    { TCON_CC_A_NAME,     NL_A_STRING, NULL },
+    { TCON_CC_A_CATEGORY, NL_A_STRING, NULL },
+    { TCON_CC_A_SOURCE,   NL_A_STRING, NULL },
+    { TCON_CC_A_PACED,    NL_A_FLAG,   NULL },
+    { TCON_CC_A_FLOWS,    NL_A_U32,    NULL },
+};
+
+static const struct tcon_nl_field param_fields[] = {
+    { TCON_PARAM_A_NAME,      NL_A_STRING, NULL },
+    { TCON_PARAM_A_VALUE,     NL_A_U64,    NULL },
+    { TCON_PARAM_A_TYPE,      NL_A_U8,     NULL },
+    { TCON_PARAM_A_MIN,       NL_A_U64,    NULL },
+    { TCON_PARAM_A_MAX_VALUE, NL_A_U64,    NULL },
+    { TCON_PARAM_A_UNIT,      NL_A_STRING, NULL },
+    { TCON_PARAM_A_HELP,      NL_A_STRING, NULL },
+};
+
+static char *
+get_string(const struct nlattr *attr)
+{
+    return xstrdup(attr ? nl_attr_get_string(attr) : "");
+}
+
+static bool
+get_param(const struct nlattr *nest, struct tcon_cc_param *param)
+{
+    struct nlattr *attrs[TCON_PARAM_A_MAX + 1];
+
+    if (!tcon_nl_parse(nest, param_fields, ARRAY_SIZE(param_fields), attrs,
+                       ARRAY_SIZE(attrs))
+        || !attrs[TCON_PARAM_A_NAME] || !attrs[TCON_PARAM_A_VALUE]
+        || !attrs[TCON_PARAM_A_TYPE] || !attrs[TCON_PARAM_A_MIN]
+        || !attrs[TCON_PARAM_A_MAX_VALUE]) {
+        return false;
+    }
+    param->name = get_string(attrs[TCON_PARAM_A_NAME]);
+    param->unit = get_string(attrs[TCON_PARAM_A_UNIT]);
+    param->help = get_string(attrs[TCON_PARAM_A_HELP]);
+    param->type = nl_attr_get_u8(attrs[TCON_PARAM_A_TYPE]);
+    param->def = nl_attr_get_u64(attrs[TCON_PARAM_A_VALUE]);
+    param->min = nl_attr_get_u64(attrs[TCON_PARAM_A_MIN]);
+    param->max = nl_attr_get_u64(attrs[TCON_PARAM_A_MAX_VALUE]);
+    return true;
+}
+
+/* Appends the CC of one message to 'ccs_'; a malformed one is left out. */
+static bool
+get_cc(struct nlattr *top[], void *ccs_)
+{
+    struct nlattr *attrs[TCON_CC_A_MAX + 1];
+    struct tcon_ccs *ccs = ccs_;
+    const struct nlattr *attr;
+    struct tcon_cc *cc;
+    size_t left;
+
+    if (!top[TCON_A_CC]
+        || !tcon_nl_parse(top[TCON_A_CC], cc_fields, ARRAY_SIZE(cc_fields),
+                          attrs, ARRAY_SIZE(attrs))
+        || !attrs[TCON_CC_A_NAME]) {
+        return true;
+    }
+    if (ccs->n >= ccs->allocated) {
+        ccs->ccs = x2nrealloc(ccs->ccs, &ccs->allocated, sizeof *ccs->ccs);
+    }
+    cc = &ccs->ccs[ccs->n++];
+    memset(cc, 0, sizeof *cc);
+    cc->name = get_string(attrs[TCON_CC_A_NAME]);
+    cc->category = get_string(attrs[TCON_CC_A_CATEGORY]);
+    cc->source = get_string(attrs[TCON_CC_A_SOURCE]);
+    cc->paced = attrs[TCON_CC_A_PACED] != NULL;
+    cc->flows = (attrs[TCON_CC_A_FLOWS]
+                 ? nl_attr_get_u32(attrs[TCON_CC_A_FLOWS]) : 0);
+    NL_NESTED_FOR_EACH (attr, left, top[TCON_A_CC]) {
+        if (nl_attr_type(attr) == TCON_CC_A_PARAM
+            && cc->n_params < TCON_MAX_PARAMS
+            && get_param(attr, &cc->params[cc->n_params])) {
+            cc->n_params++;
+        }
+    }
+    return true;
+}
+
+/* Asks tcon.ko for its CCs.  tcon_ccs_destroy() must follow in any case. */
+bool
+tcon_ccs_get(struct tcon_nl *nl, struct tcon_ccs *ccs,
+             struct tcon_error *error)
+{
+    memset(ccs, 0, sizeof *ccs);
+    return !tcon_nl_dump(nl, tcon_nl_request(nl, TCON_CMD_GET_CC), get_cc,
+                         ccs, error);
+}
+
+void
+tcon_ccs_destroy(struct tcon_ccs *ccs)
+{
+    for (size_t i = 0; i < ccs->n; i++) {
+        struct tcon_cc *cc = &ccs->ccs[i];
+
+        for (size_t j = 0; j < cc->n_params; j++) {
+            free(cc->params[j].name);
+            free(cc->params[j].unit);
+            free(cc->params[j].help);
+        }
+        free(cc->name);
+        free(cc->category);
+        free(cc->source);
+    }
+    free(ccs->ccs);
+}
+
+const struct tcon_cc *
+tcon_cc_find(const struct tcon_ccs *ccs, const char *name)
+{
+    for (size_t i = 0; i < ccs->n; i++) {
+        if (!strcmp(ccs->ccs[i].name, name)) {
+            return &ccs->ccs[i];
+        }
+    }
+    return NULL;
+}
+
+const struct tcon_cc_param *
+tcon_cc_param_find(const struct tcon_cc *cc, const char *name)
+{
+    for (size_t i = 0; i < cc->n_params; i++) {
+        if (!strcmp(cc->params[i].name, name)) {
+            return &cc->params[i];
+        }
+    }
+    return NULL;
+}
+
+static void
+set_unknown_cc(const struct tcon_ccs *ccs, const char *name,
+               struct tcon_error *error)
+{
+    struct ds known = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < ccs->n; i++) {
+        ds_put_format(&known, "%s, ", ccs->ccs[i].name);
+    }
+    tcon_error_set(error, "there is no CC '%.32s', nor a module tcon-cc-%.32s "
+                   "(there are: %s%s)", name, name, ds_cstr(&known),
+                   TCON_CC_OBSERVE);
+    ds_destroy(&known);
+}
+
+static void
+set_unknown_param(const struct tcon_cc *cc, const char *name,
+                  struct tcon_error *error)
+{
+    struct ds known = DS_EMPTY_INITIALIZER;
+
+    for (size_t i = 0; i < cc->n_params; i++) {
+        ds_put_format(&known, "%s%s", i ? ", " : "", cc->params[i].name);
+    }
+    if (cc->n_params) {
+        tcon_error_set(error, "%s has no parameter '%s' (it has: %s)",
+                       cc->name, name, ds_cstr(&known));
+    } else {
+        tcon_error_set(error, "%s has no parameter '%s', nor any other",
+                       cc->name, name);
+    }
+    ds_destroy(&known);
+}
+
+/* Reads "name=value" and appends it to the parameters of 'rule'. */
+static bool
+parse_param(const struct tcon_cc *cc, const char *arg, struct tcon_rule *rule,
+            struct tcon_error *error)
+{
+    size_t name_len = strcspn(arg, "=");
+    const struct tcon_cc_param *param;
+    struct tcon_param *value;
+    char name[TCON_PARAM_NAME_MAX];
+
+    if (!name_len || !arg[name_len] || name_len >= sizeof name) {
+        tcon_error_set(error, "'%.40s' is not param=value", arg);
+        return false;
+    }
+    memcpy(name, arg, name_len);
+    name[name_len] = '\0';
+
+    param = tcon_cc_param_find(cc, name);
+    if (!param) {
+        set_unknown_param(cc, name, error);
+        return false;
+    }
+    for (size_t i = 0; i < rule->n_params; i++) {
+        if (!strcmp(rule->params[i].name, name)) {
+            tcon_error_set(error, "parameter '%s' is given twice", name);
+            return false;
+        }
+    }
+    value = &rule->params[rule->n_params++];
+    ovs_strlcpy(value->name, name, sizeof value->name);
+    return tcon_value_parse(name, param->type, param->min, param->max,
+                            arg + name_len + 1, &value->value, error);
+}
+
+/* Has the kernel load the module of CC 'name', if there is one.  It does so
+ * for every rule that names the CC, before it looks at the rest; this one has
+ * no match, so it changes nothing. */
+static void
+load_cc(struct tcon_nl *nl, const char *name)
+{
+    struct ofpbuf *request = tcon_nl_request(nl, TCON_CMD_SET_RULE);
+    size_t nest = tcon_nl_start_nest(request, TCON_A_RULE);
+    struct tcon_error refused;
+
+    nl_msg_put_string(request, TCON_RULE_A_CC, name);
+    nl_msg_end_nested(request, nest);
+    tcon_nl_do(nl, request, NULL, NULL, &refused);
+}
+
+/* As tcon_ccs_get(), after an attempt to have CC 'name' among them. */
+static bool
+get_ccs_with(struct tcon_nl *nl, const char *name, struct tcon_ccs *ccs,
+             struct tcon_error *error)
+{
+    if (!tcon_ccs_get(nl, ccs, error)) {
+        return false;
+    }
+    if (tcon_cc_find(ccs, name) || strlen(name) >= TCON_CC_NAME_MAX) {
+        return true;
+    }
+    load_cc(nl, name);
+    tcon_ccs_destroy(ccs);
+    return tcon_ccs_get(nl, ccs, error);
+}
+
+static bool
+parse_params(const struct tcon_cc *cc, int n_args, const char *args[],
+             struct tcon_rule *rule, struct tcon_error *error)
+{
+    ovs_strlcpy(rule->cc, cc->name, sizeof rule->cc);
+    rule->n_params = 0;
+    for (int i = 0; i < n_args; i++) {
+        if (!parse_param(cc, args[i], rule, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads the CC 'name' and its parameters into 'rule'. */
+bool
+tcon_cc_parse(struct tcon_nl *nl, const char *name, int n_args,
+              const char *args[], struct tcon_rule *rule,
+              struct tcon_error *error)
+{
+    static struct tcon_cc observe = { .name = TCON_CC_OBSERVE };
+    const struct tcon_cc *cc;
+    struct tcon_ccs ccs;
+    bool ok;
+
+    if (!strcmp(name, TCON_CC_OBSERVE)) {
+        return parse_params(&observe, n_args, args, rule, error);
+    }
+    ok = get_ccs_with(nl, name, &ccs, error);
+    if (ok) {
+        cc = tcon_cc_find(&ccs, name);
+        ok = cc && parse_params(cc, n_args, args, rule, error);
+        if (!cc) {
+            set_unknown_cc(&ccs, name, error);
+        }
+    }
+    tcon_ccs_destroy(&ccs);
+    return ok;
+}

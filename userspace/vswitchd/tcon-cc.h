@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The CC modules that tcon.ko has, with their parameters.
+ */
+
+#ifndef VSWITCHD_TCON_CC_H
+#define VSWITCHD_TCON_CC_H 1
+
+#include "tcon-netlink.h"
+
+struct json;
+struct tcon_rule;
+
+struct tcon_cc_param {
+    char *name;
+    char *unit;
+    char *help;
+    enum tcon_param_type type;
+    int64_t def, min, max;
+};
+
+struct tcon_cc {
+    char *name;
+    char *category;
+    char *source;
+    bool paced;
+    uint32_t flows;
+    struct tcon_cc_param params[TCON_MAX_PARAMS];
+    size_t n_params;
+};
+
+struct tcon_ccs {
+    struct tcon_cc *ccs;
+    size_t n, allocated;
+};
+
+bool tcon_ccs_get(struct tcon_nl *, struct tcon_ccs *, struct tcon_error *);
+void tcon_ccs_destroy(struct tcon_ccs *);
+const struct tcon_cc *tcon_cc_find(const struct tcon_ccs *, const char *name);
+const struct tcon_cc_param *tcon_cc_param_find(const struct tcon_cc *,
+                                               const char *name);
+
+bool tcon_cc_parse(struct tcon_nl *, const char *name, int n_args,
+                   const char *args[], struct tcon_rule *,
+                   struct tcon_error *);
+
+#endif /* vswitchd/tcon-cc.h */

@@ -1,0 +1,789 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+
+#include "tcon-match.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#define N_ELEMS(ARRAY) (sizeof(ARRAY) / sizeof(ARRAY)[0])
+
+#define SEPARATORS ", \t\r\n"
+#define WORD_MAX 128                /* One "field=value", with the NUL. */
+#define VLAN_ID_MAX 4095
+
+/* Fields; aliases share one.  FIELD_IP and FIELD_TCP both set the family. */
+enum field_id {
+    FIELD_ALL,
+    FIELD_IP,
+    FIELD_TCP,
+    FIELD_IN_PORT,
+    FIELD_SRC,
+    FIELD_DST,
+    FIELD_SPORT,
+    FIELD_DPORT,
+    FIELD_VLAN,
+    FIELD_PRIORITY,
+    N_FIELDS
+};
+
+struct field {
+    const char *name;
+    enum field_id id;
+    uint8_t family;             /* That the field implies; 0: none. */
+    bool has_value;
+};
+
+static const struct field fields[] = {
+    { "all",       FIELD_ALL,      0,        false },
+    { "ip",        FIELD_IP,       AF_INET,  false },
+    { "ipv6",      FIELD_IP,       AF_INET6, false },
+    { "tcp",       FIELD_TCP,      AF_INET,  false },
+    { "tcp6",      FIELD_TCP,      AF_INET6, false },
+    { "in_port",   FIELD_IN_PORT,  0,        true },
+    { "nw_src",    FIELD_SRC,      AF_INET,  true },
+    { "nw_dst",    FIELD_DST,      AF_INET,  true },
+    { "ip_src",    FIELD_SRC,      AF_INET,  true },
+    { "ip_dst",    FIELD_DST,      AF_INET,  true },
+    { "ipv6_src",  FIELD_SRC,      AF_INET6, true },
+    { "ipv6_dst",  FIELD_DST,      AF_INET6, true },
+    { "tp_src",    FIELD_SPORT,    0,        true },
+    { "tp_dst",    FIELD_DPORT,    0,        true },
+    { "tcp_src",   FIELD_SPORT,    0,        true },
+    { "tcp_dst",   FIELD_DPORT,    0,        true },
+    { "dl_vlan",   FIELD_VLAN,     0,        true },
+    { "priority",  FIELD_PRIORITY, 0,        true },
+};
+
+/* OpenFlow words for packets that TCon never acts on. */
+static const char *const not_tcp[] = {
+    "udp", "udp6", "icmp", "icmp6", "sctp", "sctp6", "arp", "rarp", "mpls",
+    "mplsm",
+};
+
+/* What has been read so far. */
+struct parser {
+    struct tcon_flow_spec *spec;
+    struct tcon_error *error;
+    const char *seen[N_FIELDS]; /* Name under which each field was given. */
+    const char *family_word;    /* The word that set the family. */
+};
+
+/* One "field" or "field=value", cut apart. */
+struct word {
+    char text[WORD_MAX];        /* Name, NUL, value without quotes. */
+    char *value;                /* Into 'text', or NULL without "=". */
+    bool quoted;                /* The value stood in double quotes. */
+};
+
+/* Sets 'error' to a sentence.  Whatever is not printable ASCII becomes '?',
+ * so that a reply cannot break the JSON that carries it or a terminal. */
+void
+tcon_error_set(struct tcon_error *error, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(error->text, sizeof error->text, format, args);
+    va_end(args);
+
+    for (char *p = error->text; *p; p++) {
+        if (*p < ' ' || *p > '~') {
+            *p = '?';
+        }
+    }
+}
+
+static bool
+is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int
+digit_value(char c)
+{
+    return (is_digit(c) ? c - '0'
+            : c >= 'a' && c <= 'f' ? c - 'a' + 10
+            : c >= 'A' && c <= 'F' ? c - 'A' + 10
+            : 16);
+}
+
+/* True if 'text' is meant as a number: decimal digits only, or 0x.... */
+static bool
+looks_like_number(const char *text)
+{
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+        return true;
+    }
+    return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* Reads all of 'text' as an unsigned number not above 'max', decimal or 0x
+ * hexadecimal.  A leading zero is refused, since some read it as octal.
+ * Returns false, leaving '*value', if 'text' is anything else. */
+bool
+tcon_uint_parse(const char *text, uint64_t max, uint64_t *value)
+{
+    uint64_t base = 10;
+    uint64_t n = 0;
+
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+        base = 16;
+        text += 2;
+    } else if (text[0] == '0' && text[1]) {
+        return false;
+    }
+    if (!*text) {
+        return false;
+    }
+    for (; *text; text++) {
+        uint64_t digit = digit_value(*text);
+
+        if (digit >= base || digit > max || n > (max - digit) / base) {
+            return false;
+        }
+        n = n * base + digit;
+    }
+    *value = n;
+    return true;
+}
+
+/* Cuts the next word from '*text' into 'word' and advances '*text' past it.
+ * '*text' points to the word's first character. */
+static bool
+word_next(const char **text, struct word *word, struct tcon_error *error)
+{
+    const char *p = *text;
+    size_t name_len = strcspn(p, "=" SEPARATORS);
+    size_t value_len = 0;
+
+    memset(word, 0, sizeof *word);
+    if (name_len >= 32) {
+        tcon_error_set(error, "unknown field '%.32s...'", p);
+        return false;
+    }
+    memcpy(word->text, p, name_len);
+    p += name_len;
+    if (*p == '=') {
+        p++;
+        word->value = word->text + name_len + 1;
+        word->quoted = *p == '"';
+        if (word->quoted) {
+            p++;
+            value_len = strcspn(p, "\"");
+            if (p[value_len] != '"'
+                || (p[value_len + 1]
+                    && !strchr(SEPARATORS, p[value_len + 1]))) {
+                tcon_error_set(error, "the quotes in %s=\"%.32s do not match",
+                               word->text, p);
+                return false;
+            }
+        } else {
+            value_len = strcspn(p, SEPARATORS);
+        }
+        if (name_len + 1 + value_len >= WORD_MAX) {
+            tcon_error_set(error, "the value of %s is too long: '%.32s...'",
+                           word->text, p);
+            return false;
+        }
+        memcpy(word->value, p, value_len);
+        p += value_len + word->quoted;
+    }
+    *text = p;
+    return true;
+}
+
+static const char *
+family_name(uint8_t family)
+{
+    return family == AF_INET ? "IPv4" : "IPv6";
+}
+
+/* Notes that 'field' restricts the match to its family. */
+static bool
+parse_family(struct parser *parser, const struct field *field)
+{
+    struct tcon_match *match = &parser->spec->match;
+
+    if (match->family && match->family != field->family) {
+        tcon_error_set(parser->error, "'%s' is for %s but '%s' is for %s: "
+                       "the flow can match nothing", parser->family_word,
+                       family_name(match->family), field->name,
+                       family_name(field->family));
+        return false;
+    }
+    if (!match->family) {
+        match->family = field->family;
+        parser->family_word = field->name;
+    }
+    return true;
+}
+
+static bool
+parse_number(struct parser *parser, const struct field *field,
+             const char *text, uint64_t max, uint64_t *value)
+{
+    if (!tcon_uint_parse(text, max, value)) {
+        tcon_error_set(parser->error, "%s=%.40s: not a number from 0 to "
+                       "%"PRIu64, field->name, text, max);
+        return false;
+    }
+    return true;
+}
+
+static bool
+parse_u16(struct parser *parser, const struct field *field, const char *text,
+          uint16_t max, bool *has, uint16_t *value)
+{
+    uint64_t n;
+
+    if (!parse_number(parser, field, text, max, &n)) {
+        return false;
+    }
+    if (!n && field->id != FIELD_VLAN) {
+        tcon_error_set(parser->error, "%s=0: no TCP connection uses port 0, "
+                       "the flow can match nothing", field->name);
+        return false;
+    }
+    *has = true;
+    *value = n;
+    return true;
+}
+
+static bool
+parse_in_port(struct parser *parser, const struct field *field,
+              const struct word *word)
+{
+    struct tcon_match *match = &parser->spec->match;
+    const char *name = word->value;
+    uint64_t n;
+
+    if (!word->quoted && !strcasecmp(name, "LOCAL")) {
+        match->has_ofport = true;
+        match->ofport = TCON_OFPORT_LOCAL;
+        return true;
+    }
+    if (!word->quoted && looks_like_number(name)) {
+        if (!parse_number(parser, field, name, UINT16_MAX, &n)) {
+            return false;
+        }
+        match->has_ofport = true;
+        match->ofport = n;
+        return true;
+    }
+    for (const char *p = name; *p; p++) {
+        if (*p == '"' || *p == '/' || (*p >= 0 && *p <= ' ') || *p == 0x7f) {
+            tcon_error_set(parser->error, "in_port=%.40s: no port has such a "
+                           "name", name);
+            return false;
+        }
+    }
+    if (strlen(name) >= sizeof match->ifname) {
+        tcon_error_set(parser->error, "in_port=%.40s: no guest port has a "
+                       "name of more than %d characters", name,
+                       TCON_IFNAME_MAX - 1);
+        return false;
+    }
+    memcpy(match->ifname, name, strlen(name));
+    return true;
+}
+
+/* Turns a netmask into a prefix length.  Returns false if its ones are not
+ * all on the left. */
+static bool
+mask_to_plen(const uint8_t *mask, unsigned int size, uint8_t *plen)
+{
+    unsigned int n = 0;
+
+    while (n < size * 8 && (mask[n / 8] & (0x80 >> n % 8))) {
+        n++;
+    }
+    *plen = n;
+    for (; n < size * 8; n++) {
+        if (mask[n / 8] & (0x80 >> n % 8)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads what stands behind the "/" of an address. */
+static bool
+parse_mask(struct parser *parser, const struct field *field, const char *text,
+           uint8_t *plen)
+{
+    unsigned int size = field->family == AF_INET ? 4 : 16;
+    uint8_t mask[16];
+    uint64_t n;
+
+    if (looks_like_number(text)) {
+        if (!tcon_uint_parse(text, size * 8, &n)) {
+            tcon_error_set(parser->error, "%s: prefix length %.40s is not a "
+                           "number from 0 to %u", field->name, text,
+                           size * 8);
+            return false;
+        }
+        *plen = n;
+        return true;
+    }
+    if (inet_pton(field->family, text, mask) != 1) {
+        tcon_error_set(parser->error, "%s: '%.50s' is neither a prefix length "
+                       "nor a netmask", field->name, text);
+        return false;
+    }
+    if (!mask_to_plen(mask, size, plen)) {
+        tcon_error_set(parser->error, "%s: netmask %.50s has holes, only "
+                       "prefixes can be matched", field->name, text);
+        return false;
+    }
+    return true;
+}
+
+/* Returns what kind of address 'prefix' holds that no TCP packet bears, or
+ * NULL where TCP is possible. */
+static const char *
+prefix_never_tcp(uint8_t family, const struct tcon_prefix *prefix)
+{
+    static const uint8_t zero[16], ones[4] = { 255, 255, 255, 255 };
+    const uint8_t *addr = prefix->addr;
+
+    if (family == AF_INET) {
+        return (prefix->plen >= 4 && (addr[0] & 0xf0) == 0xe0 ? "a multicast"
+                : prefix->plen < 32 ? NULL
+                : !memcmp(addr, zero, 4) ? "the unspecified"
+                : !memcmp(addr, ones, 4) ? "the broadcast"
+                : NULL);
+    }
+    return (prefix->plen >= 8 && addr[0] == 0xff ? "a multicast"
+            : prefix->plen == 128 && !memcmp(addr, zero, 16)
+            ? "the unspecified"
+            : NULL);
+}
+
+/* Host bits are cleared, as Open vSwitch does. */
+static bool
+parse_prefix(struct parser *parser, const struct field *field, char *text,
+             struct tcon_prefix *prefix)
+{
+    unsigned int bits = field->family == AF_INET ? 32 : 128;
+    char *slash = strchr(text, '/');
+    const char *kind;
+    uint8_t other[16];
+
+    if (slash) {
+        *slash = '\0';
+    }
+    if (inet_pton(field->family, text, prefix->addr) != 1) {
+        uint8_t other_family = field->family == AF_INET ? AF_INET6 : AF_INET;
+
+        tcon_error_set(parser->error, "%s=%.50s: %s an %s address",
+                       field->name, text,
+                       inet_pton(other_family, text, other) == 1
+                       ? (other_family == AF_INET
+                          ? "this is IPv4 (nw_src, nw_dst), not"
+                          : "this is IPv6 (ipv6_src, ipv6_dst), not")
+                       : "not", family_name(field->family));
+        return false;
+    }
+    prefix->plen = bits;
+    if (slash && !parse_mask(parser, field, slash + 1, &prefix->plen)) {
+        return false;
+    }
+    for (unsigned int n = prefix->plen; n < bits; n++) {
+        prefix->addr[n / 8] &= ~(0x80 >> n % 8);
+    }
+    kind = prefix_never_tcp(field->family, prefix);
+    if (kind) {
+        tcon_error_set(parser->error, "%s=%.50s is %s address: the flow can "
+                       "match nothing", field->name, text, kind);
+        return false;
+    }
+    return true;
+}
+
+static bool
+parse_value(struct parser *parser, const struct field *field,
+            struct word *word)
+{
+    struct tcon_match *match = &parser->spec->match;
+    uint64_t n;
+
+    switch (field->id) {
+    case FIELD_IN_PORT:
+        return parse_in_port(parser, field, word);
+    case FIELD_SRC:
+        return parse_prefix(parser, field, word->value, &match->src);
+    case FIELD_DST:
+        return parse_prefix(parser, field, word->value, &match->dst);
+    case FIELD_SPORT:
+        return parse_u16(parser, field, word->value, UINT16_MAX,
+                         &match->has_sport, &match->sport);
+    case FIELD_DPORT:
+        return parse_u16(parser, field, word->value, UINT16_MAX,
+                         &match->has_dport, &match->dport);
+    case FIELD_VLAN:
+        return parse_u16(parser, field, word->value, VLAN_ID_MAX,
+                         &match->has_vlan, &match->vlan);
+    case FIELD_PRIORITY:
+        if (!parse_number(parser, field, word->value, UINT16_MAX, &n)) {
+            return false;
+        }
+        parser->spec->has_priority = true;
+        parser->spec->priority = n;
+        return true;
+    case FIELD_ALL:
+    case FIELD_IP:
+    case FIELD_TCP:
+    case N_FIELDS:
+        break;
+    }
+    return true;
+}
+
+static const struct field *
+field_find(const char *name, struct tcon_error *error)
+{
+    for (size_t i = 0; i < N_ELEMS(fields); i++) {
+        if (!strcmp(name, fields[i].name)) {
+            return &fields[i];
+        }
+    }
+    for (size_t i = 0; i < N_ELEMS(not_tcp); i++) {
+        if (!strcmp(name, not_tcp[i])) {
+            tcon_error_set(error, "'%s' can match nothing: TCon acts on TCP "
+                           "only", name);
+            return NULL;
+        }
+    }
+    tcon_error_set(error, "unknown field '%s' (known: all, in_port, ip, ipv6, "
+                   "tcp, tcp6, nw_src, nw_dst, ipv6_src, ipv6_dst, tp_src, "
+                   "tp_dst, dl_vlan, priority)", name);
+    return NULL;
+}
+
+static bool
+parse_word(struct parser *parser, struct word *word)
+{
+    const struct field *field = field_find(word->text, parser->error);
+
+    if (!field) {
+        return false;
+    }
+    if (!field->has_value && word->value) {
+        tcon_error_set(parser->error, "'%s' takes no value", field->name);
+        return false;
+    }
+    if (field->has_value && (!word->value || !*word->value)) {
+        tcon_error_set(parser->error, "'%s' has no value", field->name);
+        return false;
+    }
+    if (field->family && !parse_family(parser, field)) {
+        return false;
+    }
+    if (parser->seen[field->id]) {
+        tcon_error_set(parser->error, "'%s' is given twice%s%s%s", field->name,
+                       strcmp(field->name, parser->seen[field->id])
+                       ? " (first as '" : "",
+                       strcmp(field->name, parser->seen[field->id])
+                       ? parser->seen[field->id] : "",
+                       strcmp(field->name, parser->seen[field->id])
+                       ? "')" : "");
+        return false;
+    }
+    parser->seen[field->id] = field->name;
+    return parse_value(parser, field, word);
+}
+
+/* "all" stands alone, and only "all" selects everything: a MATCH that came
+ * out empty by accident must not. */
+static bool
+check_all(const struct parser *parser)
+{
+    bool all = parser->seen[FIELD_ALL] != NULL;
+
+    for (int id = FIELD_ALL + 1; id < FIELD_PRIORITY; id++) {
+        if (parser->seen[id] && all) {
+            tcon_error_set(parser->error, "'all' is every guest flow and "
+                           "cannot go with '%s'", parser->seen[id]);
+            return false;
+        } else if (parser->seen[id]) {
+            return true;
+        }
+    }
+    if (!all) {
+        tcon_error_set(parser->error, "MATCH names no field: write 'all' for "
+                       "every guest flow of the bridge");
+    }
+    return all;
+}
+
+/* Reads all of 'text', a MATCH, into 'spec'.  Returns false, with a sentence
+ * in 'error', if it is malformed or can match nothing. */
+bool
+tcon_flow_spec_parse(const char *text, struct tcon_flow_spec *spec,
+                     struct tcon_error *error)
+{
+    struct parser parser = { .spec = spec, .error = error };
+    struct word word;
+
+    memset(spec, 0, sizeof *spec);
+    spec->priority = TCON_DEFAULT_PRIORITY;
+    for (;;) {
+        text += strspn(text, SEPARATORS);
+        if (!*text) {
+            return check_all(&parser);
+        }
+        if (!word_next(&text, &word, error) || !parse_word(&parser, &word)) {
+            return false;
+        }
+    }
+}
+
+static bool
+prefix_equal(const struct tcon_prefix *a, const struct tcon_prefix *b)
+{
+    return a->plen == b->plen && !memcmp(a->addr, b->addr, sizeof a->addr);
+}
+
+/* True if 'a' and 'b' are written the same way by tcon_match_format(). */
+bool
+tcon_match_equal(const struct tcon_match *a, const struct tcon_match *b)
+{
+    return (!strcmp(a->ifname, b->ifname)
+            && a->has_ofport == b->has_ofport && a->ofport == b->ofport
+            && a->family == b->family
+            && prefix_equal(&a->src, &b->src)
+            && prefix_equal(&a->dst, &b->dst)
+            && a->has_sport == b->has_sport && a->sport == b->sport
+            && a->has_dport == b->has_dport && a->dport == b->dport
+            && a->has_vlan == b->has_vlan && a->vlan == b->vlan);
+}
+
+/* A text that grows up to its size; always NUL-terminated. */
+struct text {
+    char *start;
+    size_t size;
+    size_t len;
+};
+
+static void __attribute__((format(printf, 2, 3)))
+text_put(struct text *text, const char *format, ...)
+{
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(text->start + text->len, text->size - text->len, format,
+                  args);
+    va_end(args);
+    if (n > 0) {
+        text->len += n;
+        if (text->len >= text->size) {
+            text->len = text->size - 1;
+        }
+    }
+}
+
+/* Appends a field's name, with a comma before all but the first. */
+static void
+text_put_field(struct text *text, const char *name)
+{
+    text_put(text, "%s%s", text->len ? "," : "", name);
+}
+
+static void
+format_in_port(struct text *text, const struct tcon_match *match)
+{
+    const char *name = match->ifname;
+
+    if (name[0]) {
+        bool quote = (looks_like_number(name) || !strcasecmp(name, "LOCAL")
+                      || strchr(name, ','));
+
+        text_put_field(text, "in_port=");
+        text_put(text, quote ? "\"%s\"" : "%s", name);
+    } else if (match->has_ofport) {
+        text_put_field(text, "in_port=");
+        if (match->ofport == TCON_OFPORT_LOCAL) {
+            text_put(text, "LOCAL");
+        } else {
+            text_put(text, "%"PRIu32, match->ofport);
+        }
+    }
+}
+
+static void
+format_prefix(struct text *text, uint8_t family, const char *name,
+              const struct tcon_prefix *prefix)
+{
+    char addr[INET6_ADDRSTRLEN];
+
+    if (prefix->plen) {
+        text_put_field(text, family == AF_INET ? "nw_" : "ipv6_");
+        text_put(text, "%s=%s", name,
+                 inet_ntop(family, prefix->addr, addr, sizeof addr));
+        if (prefix->plen != (family == AF_INET ? 32 : 128)) {
+            text_put(text, "/%u", prefix->plen);
+        }
+    }
+}
+
+/* Writes 'match' into 'buf' as tcon_flow_spec_parse() reads it. */
+void
+tcon_match_format(const struct tcon_match *match,
+                  char buf[TCON_MATCH_TEXT_MAX])
+{
+    struct text text = { .start = buf, .size = TCON_MATCH_TEXT_MAX };
+
+    buf[0] = '\0';
+    if (match->family) {
+        text_put_field(&text, match->family == AF_INET ? "tcp" : "tcp6");
+    }
+    format_in_port(&text, match);
+    if (match->family) {
+        format_prefix(&text, match->family, "src", &match->src);
+        format_prefix(&text, match->family, "dst", &match->dst);
+    }
+    if (match->has_sport) {
+        text_put_field(&text, "tp_src=");
+        text_put(&text, "%u", match->sport);
+    }
+    if (match->has_dport) {
+        text_put_field(&text, "tp_dst=");
+        text_put(&text, "%u", match->dport);
+    }
+    if (match->has_vlan) {
+        text_put_field(&text, "dl_vlan=");
+        text_put(&text, "%u", match->vlan);
+    }
+    if (!text.len) {
+        text_put(&text, "all");
+    }
+}
+
+static bool
+parse_bool(const char *text, int64_t *value)
+{
+    static const char *const words[][2] = {
+        { "off", "on" }, { "false", "true" }, { "no", "yes" }, { "0", "1" },
+    };
+
+    for (size_t i = 0; i < N_ELEMS(words); i++) {
+        for (int v = 0; v < 2; v++) {
+            if (!strcasecmp(text, words[i][v])) {
+                *value = v;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Reads a decimal number with at most 'decimals' digits behind the point and
+ * stores it times 10^decimals.  Numbers too large for that are refused. */
+static bool
+parse_decimal(const char *text, int decimals, int64_t *value)
+{
+    bool negative = *text == '-';
+    const char *digits = text + negative;
+    bool point = false;
+    int64_t n = 0;
+
+    if (!is_digit(digits[0]) || (digits[0] == '0' && is_digit(digits[1]))) {
+        return false;
+    }
+    for (const char *p = digits; *p; p++) {
+        if (*p == '.' && !point && decimals && is_digit(p[1])) {
+            point = true;
+            continue;
+        }
+        if (!is_digit(*p) || n > (INT64_MAX - (*p - '0')) / 10
+            || (point && decimals-- == 0)) {
+            return false;
+        }
+        n = n * 10 + (*p - '0');
+    }
+    for (; decimals > 0; decimals--) {
+        if (n > INT64_MAX / 10) {
+            return false;
+        }
+        n *= 10;
+    }
+    *value = negative ? -n : n;
+    return true;
+}
+
+/* Reads all of 'text' as the value of parameter 'name'.  Returns false, with
+ * a sentence in 'error', if it is malformed or not within 'min' and 'max'. */
+bool
+tcon_value_parse(const char *name, enum tcon_param_type type, int64_t min,
+                 int64_t max, const char *text, int64_t *value,
+                 struct tcon_error *error)
+{
+    char min_text[TCON_VALUE_TEXT_MAX], max_text[TCON_VALUE_TEXT_MAX];
+    bool ok;
+    int64_t n;
+
+    tcon_value_format(type, min, min_text);
+    tcon_value_format(type, max, max_text);
+    switch (type) {
+    case TCON_PARAM_BOOL:
+        ok = parse_bool(text, &n);
+        break;
+    case TCON_PARAM_MILLI:
+        ok = parse_decimal(text, 3, &n);
+        break;
+    case TCON_PARAM_UINT:
+    default:
+        ok = parse_decimal(text, 0, &n);
+        break;
+    }
+    if (!ok) {
+        tcon_error_set(error, "%.32s=%.40s: not %s", name, text,
+                       type == TCON_PARAM_BOOL ? "'on' or 'off'"
+                       : type == TCON_PARAM_MILLI
+                       ? "a number with at most three decimals"
+                       : "a whole number");
+        return false;
+    }
+    if (n < min || n > max) {
+        tcon_error_set(error, "%.32s=%.40s is out of range (%s to %s)", name,
+                       text, min_text, max_text);
+        return false;
+    }
+    *value = n;
+    return true;
+}
+
+/* Writes 'value' into 'buf' as tcon_value_parse() reads it. */
+void
+tcon_value_format(enum tcon_param_type type, int64_t value,
+                  char buf[TCON_VALUE_TEXT_MAX])
+{
+    uint64_t magnitude = value < 0 ? -(uint64_t) value : (uint64_t) value;
+    struct text text = { .start = buf, .size = TCON_VALUE_TEXT_MAX };
+
+    if (type == TCON_PARAM_BOOL && (value == 0 || value == 1)) {
+        text_put(&text, "%s", value ? "on" : "off");
+        return;
+    }
+    if (value < 0) {
+        text_put(&text, "-");
+    }
+    if (type != TCON_PARAM_MILLI) {
+        text_put(&text, "%"PRIu64, magnitude);
+        return;
+    }
+    text_put(&text, "%"PRIu64, magnitude / 1000);
+    if (magnitude % 1000) {
+        text_put(&text, ".%03u", (unsigned int) (magnitude % 1000));
+        while (text.start[text.len - 1] == '0') {
+            text.start[--text.len] = '\0';
+        }
+    }
+}

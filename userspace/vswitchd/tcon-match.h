@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The words of the tcon/ commands: MATCH, which selects flows in the syntax of
+ * OpenFlow matches, and the values of CC parameters.
+ *
+ * Nothing here knows Open vSwitch or the kernel: text in, numbers out, so that
+ * it can be tested and fuzzed on its own.
+ */
+
+#ifndef VSWITCHD_TCON_MATCH_H
+#define VSWITCHD_TCON_MATCH_H 1
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <uapi/linux/tcon.h>
+
+#define TCON_IFNAME_MAX 16          /* IFNAMSIZ, with the NUL. */
+#define TCON_OFPORT_LOCAL 65534     /* OFPP_LOCAL in OpenFlow 1.0 numbers. */
+#define TCON_MATCH_TEXT_MAX 256     /* Suffices for any tcon_match_format(). */
+#define TCON_VALUE_TEXT_MAX 32      /* Suffices for any tcon_value_format(). */
+#define TCON_ERROR_MAX 320          /* Suffices for any sentence. */
+
+/* A sentence about what is wrong: printable ASCII whatever the input was. */
+struct tcon_error {
+    char text[TCON_ERROR_MAX];
+};
+
+/* An address prefix of the match's family. */
+struct tcon_prefix {
+    uint8_t addr[16];           /* Network byte order, host bits zero; only
+                                 * the first 4 bytes for IPv4. */
+    uint8_t plen;               /* 0: any address. */
+};
+
+/* Which flows, as the guest emits them: 'src' is the guest's side.  All zero
+ * is every flow. */
+struct tcon_match {
+    char ifname[TCON_IFNAME_MAX]; /* in_port as a name; "" for any port. */
+    bool has_ofport;            /* in_port as a number. */
+    uint32_t ofport;
+    uint8_t family;             /* AF_INET, AF_INET6, or 0 for both. */
+    struct tcon_prefix src;
+    struct tcon_prefix dst;
+    bool has_sport;
+    uint16_t sport;
+    bool has_dport;
+    uint16_t dport;
+    bool has_vlan;
+    uint16_t vlan;
+};
+
+/* A match with what else its text can say. */
+struct tcon_flow_spec {
+    struct tcon_match match;
+    uint32_t priority;          /* TCON_DEFAULT_PRIORITY unless given. */
+    bool has_priority;          /* It was given. */
+};
+
+void tcon_error_set(struct tcon_error *, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+bool tcon_uint_parse(const char *text, uint64_t max, uint64_t *value);
+
+bool tcon_flow_spec_parse(const char *text, struct tcon_flow_spec *,
+                          struct tcon_error *);
+bool tcon_match_equal(const struct tcon_match *, const struct tcon_match *);
+void tcon_match_format(const struct tcon_match *,
+                       char text[TCON_MATCH_TEXT_MAX]);
+
+bool tcon_value_parse(const char *name, enum tcon_param_type, int64_t min,
+                      int64_t max, const char *text, int64_t *value,
+                      struct tcon_error *);
+void tcon_value_format(enum tcon_param_type, int64_t value,
+                       char text[TCON_VALUE_TEXT_MAX]);
+
+#endif /* vswitchd/tcon-match.h */

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+
+#include <config.h>
+
+#include "tcon-netlink.h"
+
+#include <errno.h>
+#include <linux/genetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "netlink-protocol.h"
+#include "netlink-socket.h"
+#include "openvswitch/json.h"
+#include "util.h"
+
+static const struct tcon_nl_field top_fields[] = {
+    { TCON_A_BRIDGE,     NL_A_STRING, NULL },
+    { TCON_A_PORT,       NL_A_NESTED, NULL },
+    { TCON_A_RULE,       NL_A_NESTED, NULL },
+    { TCON_A_RULE_MATCH, NL_A_NESTED, NULL },
+    { TCON_A_CC,         NL_A_NESTED, NULL },
+    { TCON_A_FLOW,       NL_A_NESTED, NULL },
+    { TCON_A_INFO,       NL_A_NESTED, NULL },
+};
+
+static const struct tcon_nl_field match_fields[] = {
+    { TCON_MATCH_A_IFNAME,   NL_A_STRING, NULL },
+    { TCON_MATCH_A_OFPORT,   NL_A_U32,    NULL },
+    { TCON_MATCH_A_FAMILY,   NL_A_U8,     NULL },
+    { TCON_MATCH_A_SRC,      NL_A_UNSPEC, NULL },
+    { TCON_MATCH_A_SRC_PLEN, NL_A_U8,     NULL },
+    { TCON_MATCH_A_DST,      NL_A_UNSPEC, NULL },
+    { TCON_MATCH_A_DST_PLEN, NL_A_U8,     NULL },
+    { TCON_MATCH_A_SPORT,    NL_A_U16,    NULL },
+    { TCON_MATCH_A_DPORT,    NL_A_U16,    NULL },
+    { TCON_MATCH_A_VLAN,     NL_A_U16,    NULL },
+};
+
+/* As tcon_nl_parse(), of attributes that stand in 'body'. */
+static bool
+parse_attrs(const struct ofpbuf *body, const struct tcon_nl_field fields[],
+            size_t n_fields, struct nlattr *attrs[], size_t n_attrs)
+{
+    struct nl_policy policy[64] = { { .type = NL_A_NO_ATTR } };
+
+    ovs_assert(n_attrs <= ARRAY_SIZE(policy));
+    for (size_t i = 0; i < n_attrs; i++) {
+        policy[i].optional = true;
+    }
+    for (size_t i = 0; i < n_fields; i++) {
+        ovs_assert(fields[i].attr < n_attrs);
+        policy[fields[i].attr].type = fields[i].type;
+    }
+    return nl_policy_parse(body, 0, policy, attrs, n_attrs);
+}
+
+/* Starts a conversation.  Returns false, with a sentence in 'error', if
+ * tcon.ko is not there; otherwise tcon_nl_close() must end it. */
+bool
+tcon_nl_open(struct tcon_nl *nl, struct tcon_error *error)
+{
+    int err;
+
+    nl->sock = NULL;
+    nl->family = 0;
+    err = nl_lookup_genl_family(TCON_GENL_NAME, &nl->family);
+    if (err == ENOENT) {
+        tcon_error_set(error, "tcon.ko is not loaded (try: modprobe tcon)");
+        return false;
+    }
+    if (!err) {
+        err = nl_sock_create(NETLINK_GENERIC, &nl->sock);
+    }
+    if (err) {
+        tcon_error_set(error, "no netlink to tcon.ko: %s", ovs_strerror(err));
+        return false;
+    }
+    return true;
+}
+
+void
+tcon_nl_close(struct tcon_nl *nl)
+{
+    nl_sock_destroy(nl->sock);
+    nl->sock = NULL;
+}
+
+/* Returns a new request without attributes. */
+struct ofpbuf *
+tcon_nl_request(const struct tcon_nl *nl, enum tcon_cmd cmd)
+{
+    struct ofpbuf *request = ofpbuf_new(512);
+
+    nl_msg_put_genlmsghdr(request, 0, nl->family, NLM_F_REQUEST | NLM_F_ACK,
+                          cmd, TCON_GENL_VERSION);
+    return request;
+}
+
+/* Returns the outcome that 'msg', which ends a reply, tells: 0 or a positive
+ * errno, with the kernel's sentence in 'error' if it gave one. */
+static int
+final_status(const struct ofpbuf *msg, struct tcon_error *error)
+{
+    const char *text = NULL;
+    const int *done;
+    int err = 0;
+
+    if (nl_msg_nlmsgerr(msg, &err, &text)) {
+        if (err && text) {
+            tcon_error_set(error, "%s", text);
+        } else if (err) {
+            tcon_error_set(error, "%s", ovs_strerror(err));
+        }
+        return err;
+    }
+    done = ofpbuf_at(msg, NLMSG_HDRLEN, sizeof *done);
+    if (done && *done < 0) {
+        tcon_error_set(error, "%s", ovs_strerror(-*done));
+        return -*done;
+    }
+    return 0;
+}
+
+/* Gives each message of 'buf' to 'cb'.  Returns true, and the outcome in
+ * '*err', once the reply is at its end. */
+static bool
+digest(struct tcon_nl *nl, struct ofpbuf *buf, tcon_nl_cb *cb, void *aux,
+       int *err, struct tcon_error *error)
+{
+    struct ofpbuf msg;
+
+    while (nl_msg_next(buf, &msg)) {
+        struct nlattr *attrs[TCON_A_MAX + 1];
+        uint16_t type = nl_msg_nlmsghdr(&msg)->nlmsg_type;
+        struct ofpbuf body;
+
+        if (type == NLMSG_ERROR || type == NLMSG_DONE) {
+            *err = final_status(&msg, error);
+            return true;
+        }
+        if (type != nl->family || !cb
+            || !ofpbuf_try_pull(&msg, NLMSG_HDRLEN + GENL_HDRLEN)) {
+            continue;
+        }
+        ofpbuf_use_const(&body, msg.data, msg.size);
+        if (!parse_attrs(&body, top_fields, ARRAY_SIZE(top_fields), attrs,
+                         ARRAY_SIZE(attrs))) {
+            *err = EPROTO;
+            tcon_error_set(error, "a reply of tcon.ko is malformed: is it of "
+                           "another version?");
+            return true;
+        }
+        if (!cb(attrs, aux)) {
+            *err = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Sends 'request', which is freed, and feeds the reply to 'cb' (NULL: to
+ * nobody).  The kernel answers while it is asked, so this never sleeps.
+ *
+ * Returns 0 or a positive errno with a sentence in 'error'.  If 'cb' ended a
+ * dump before its time, 'nl' is good for nothing but tcon_nl_close(). */
+static int
+talk(struct tcon_nl *nl, struct ofpbuf *request, tcon_nl_cb *cb, void *aux,
+     struct tcon_error *error)
+{
+    uint64_t stub[8192 / 8];
+    struct ofpbuf buf;
+    int err;
+
+    ofpbuf_use_stub(&buf, stub, sizeof stub);
+    err = nl_sock_send(nl->sock, request, true);
+    ofpbuf_delete(request);
+    while (!err) {
+        err = nl_sock_recv(nl->sock, &buf, NULL, false);
+        if (!err && digest(nl, &buf, cb, aux, &err, error)) {
+            goto out;
+        }
+    }
+    tcon_error_set(error, "netlink to tcon.ko failed: %s", ovs_strerror(err));
+out:
+    ofpbuf_uninit(&buf);
+    return err;
+}
+
+int
+tcon_nl_do(struct tcon_nl *nl, struct ofpbuf *request, tcon_nl_cb *cb,
+           void *aux, struct tcon_error *error)
+{
+    return talk(nl, request, cb, aux, error);
+}
+
+int
+tcon_nl_dump(struct tcon_nl *nl, struct ofpbuf *request, tcon_nl_cb *cb,
+             void *aux, struct tcon_error *error)
+{
+    nl_msg_nlmsghdr(request)->nlmsg_flags |= NLM_F_DUMP;
+    return talk(nl, request, cb, aux, error);
+}
+
+/* The kernel's strict validation wants nests marked as such. */
+size_t
+tcon_nl_start_nest(struct ofpbuf *msg, uint16_t type)
+{
+    return nl_msg_start_nested(msg, type | NLA_F_NESTED);
+}
+
+static void
+put_prefix(struct ofpbuf *msg, uint16_t addr_type, uint16_t plen_type,
+           uint8_t family, const struct tcon_prefix *prefix)
+{
+    if (prefix->plen) {
+        nl_msg_put_unspec(msg, addr_type, prefix->addr,
+                          family == AF_INET ? 4 : 16);
+        nl_msg_put_u8(msg, plen_type, prefix->plen);
+    }
+}
+
+/* Appends 'match' as TCON_A_RULE_MATCH. */
+void
+tcon_nl_put_match(struct ofpbuf *msg, const struct tcon_match *match)
+{
+    size_t nest = tcon_nl_start_nest(msg, TCON_A_RULE_MATCH);
+
+    if (match->ifname[0]) {
+        nl_msg_put_string(msg, TCON_MATCH_A_IFNAME, match->ifname);
+    }
+    if (match->has_ofport) {
+        nl_msg_put_u32(msg, TCON_MATCH_A_OFPORT, match->ofport);
+    }
+    if (match->family) {
+        nl_msg_put_u8(msg, TCON_MATCH_A_FAMILY, match->family);
+        put_prefix(msg, TCON_MATCH_A_SRC, TCON_MATCH_A_SRC_PLEN,
+                   match->family, &match->src);
+        put_prefix(msg, TCON_MATCH_A_DST, TCON_MATCH_A_DST_PLEN,
+                   match->family, &match->dst);
+    }
+    if (match->has_sport) {
+        nl_msg_put_u16(msg, TCON_MATCH_A_SPORT, match->sport);
+    }
+    if (match->has_dport) {
+        nl_msg_put_u16(msg, TCON_MATCH_A_DPORT, match->dport);
+    }
+    if (match->has_vlan) {
+        nl_msg_put_u16(msg, TCON_MATCH_A_VLAN, match->vlan);
+    }
+    nl_msg_end_nested(msg, nest);
+}
+
+static bool
+get_prefix(const struct nlattr *addr, const struct nlattr *plen,
+           uint8_t family, struct tcon_prefix *prefix)
+{
+    size_t size = family == AF_INET ? 4 : 16;
+
+    if (!addr) {
+        return !plen;
+    }
+    if (!family || nl_attr_get_size(addr) != size) {
+        return false;
+    }
+    prefix->plen = plen ? nl_attr_get_u8(plen) : size * 8;
+    if (prefix->plen > size * 8) {
+        return false;
+    }
+    if (prefix->plen) {
+        memcpy(prefix->addr, nl_attr_get(addr), size);
+    }
+    return true;
+}
+
+static void
+get_u16(const struct nlattr *attr, bool *has, uint16_t *value)
+{
+    *has = attr != NULL;
+    *value = attr ? nl_attr_get_u16(attr) : 0;
+}
+
+/* Reads a TCON_A_RULE_MATCH into 'match'.  Returns false if it is malformed. */
+bool
+tcon_nl_get_match(const struct nlattr *nest, struct tcon_match *match)
+{
+    struct nlattr *attrs[TCON_MATCH_A_MAX + 1];
+
+    memset(match, 0, sizeof *match);
+    if (!tcon_nl_parse(nest, match_fields, ARRAY_SIZE(match_fields), attrs,
+                       ARRAY_SIZE(attrs))) {
+        return false;
+    }
+    if (attrs[TCON_MATCH_A_IFNAME]) {
+        ovs_strlcpy(match->ifname,
+                    nl_attr_get_string(attrs[TCON_MATCH_A_IFNAME]),
+                    sizeof match->ifname);
+    }
+    if (attrs[TCON_MATCH_A_OFPORT]) {
+        match->has_ofport = true;
+        match->ofport = nl_attr_get_u32(attrs[TCON_MATCH_A_OFPORT]);
+    }
+    if (attrs[TCON_MATCH_A_FAMILY]) {
+        match->family = nl_attr_get_u8(attrs[TCON_MATCH_A_FAMILY]);
+        if (match->family && match->family != AF_INET
+            && match->family != AF_INET6) {
+            return false;
+        }
+    }
+    get_u16(attrs[TCON_MATCH_A_SPORT], &match->has_sport, &match->sport);
+    get_u16(attrs[TCON_MATCH_A_DPORT], &match->has_dport, &match->dport);
+    get_u16(attrs[TCON_MATCH_A_VLAN], &match->has_vlan, &match->vlan);
+    return (get_prefix(attrs[TCON_MATCH_A_SRC], attrs[TCON_MATCH_A_SRC_PLEN],
+                       match->family, &match->src)
+            && get_prefix(attrs[TCON_MATCH_A_DST],
+                          attrs[TCON_MATCH_A_DST_PLEN],
+                          match->family, &match->dst));
+}
+
+/* Reads 'nest' into 'attrs', NULL where absent; attributes that 'fields' does
+ * not name are passed over.  Returns false if one has a wrong length. */
+bool
+tcon_nl_parse(const struct nlattr *nest, const struct tcon_nl_field fields[],
+              size_t n_fields, struct nlattr *attrs[], size_t n_attrs)
+{
+    struct ofpbuf body;
+
+    nl_attr_get_nested(nest, &body);
+    return parse_attrs(&body, fields, n_fields, attrs, n_attrs);
+}
+
+/* Adds to 'json' what 'attrs' holds of the named 'fields'. */
+void
+tcon_nl_to_json(struct nlattr *const attrs[],
+                const struct tcon_nl_field fields[], size_t n_fields,
+                struct json *json)
+{
+    for (size_t i = 0; i < n_fields; i++) {
+        const struct nlattr *attr = attrs[fields[i].attr];
+        struct json *value = NULL;
+
+        if (!fields[i].json_name) {
+            continue;
+        }
+        if (fields[i].type == NL_A_FLAG) {
+            value = json_boolean_create(attr != NULL);
+        } else if (!attr) {
+            continue;
+        } else if (fields[i].type == NL_A_STRING) {
+            value = json_string_create(nl_attr_get_string(attr));
+        } else if (fields[i].type == NL_A_U8) {
+            value = json_integer_create(nl_attr_get_u8(attr));
+        } else if (fields[i].type == NL_A_U16) {
+            value = json_integer_create(nl_attr_get_u16(attr));
+        } else if (fields[i].type == NL_A_U32) {
+            value = json_integer_create(nl_attr_get_u32(attr));
+        } else if (fields[i].type == NL_A_U64) {
+            value = json_integer_create(nl_attr_get_u64(attr));
+        } else {
+            OVS_NOT_REACHED();
+        }
+        json_object_put(json, fields[i].json_name, value);
+    }
+}

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Adds TCon's files to ovs-vswitchd on top of a configured Open vSwitch tree
+# (make -f tcon.mk there), so that no file that automake generates changes.
+
+include Makefile
+
+tcon_objects = \
+	vswitchd/tcon.$(OBJEXT) \
+	vswitchd/tcon-cc.$(OBJEXT) \
+	vswitchd/tcon-match.$(OBJEXT) \
+	vswitchd/tcon-netlink.$(OBJEXT) \
+	vswitchd/tcon-show.$(OBJEXT)
+
+vswitchd_ovs_vswitchd_OBJECTS += $(tcon_objects)
+vswitchd/ovs-vswitchd$(EXEEXT): $(tcon_objects)
+$(tcon_objects): vswitchd/$(am__dirstamp) vswitchd/$(DEPDIR)/$(am__dirstamp)
+
+# The generated headers must be there before the first file is compiled.
+tcon-vswitchd: $(BUILT_SOURCES)
+	$(MAKE) -f tcon.mk vswitchd/ovs-vswitchd$(EXEEXT)
+.PHONY: tcon-vswitchd
+
+-include $(tcon_objects:vswitchd/%.$(OBJEXT)=vswitchd/$(DEPDIR)/%.Po)
