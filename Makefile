@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# `make help` lists the targets.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+CACHE := $(or $(TCON_CACHE),$(HOME)/.cache/tcon)
+VENV := $(CACHE)/venv
+PYTHON := $(VENV)/bin/python
+LAB := tools/tcon-lab
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/include/tcon \
+	datapath/openvswitch algorithms))
+PYTHON_FILES := tools tests
+
+.PHONY: all modules userspace deps lab demo check check-unit check-fuzz \
+	check-lab check-vm check-repeat bench style install uninstall clean help
+
+all: modules				## build the kernel modules against KDIR
+
+modules:
+	@datapath/build --kdir $(KDIR)
+
+userspace:				## build ovs-vswitchd with the tcon/ commands
+	@userspace/build
+
+deps:					## install what is missing, or say what to install
+	@tools/install-deps
+
+lab: deps $(VENV)/.stamp		## prepare the lab's Python
+
+$(VENV)/.stamp: tools/requirements.txt
+	@echo "preparing the lab's Python in $(VENV)"
+	@rm -rf $(VENV)
+	@/usr/bin/python3 -m venv --system-site-packages $(VENV)
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check \
+		--ignore-installed -r $<
+	@touch $@
+
+demo: lab				## compare a guest's CUBIC, native BBR and enforced BBR
+	@$(LAB) run tools/scenarios/demo.toml --out build/demo --jobs $(JOBS)
+
+check: style check-unit check-fuzz check-lab check-vm check-repeat	## all tests
+
+check-unit: deps			## unit tests in user space, ASan and UBSan
+	@$(MAKE) -s -C tests/unit run
+
+check-fuzz: deps			## fuzzers, each for FUZZ_SECONDS
+	@$(MAKE) -s -C tests/fuzz run SECONDS=$(FUZZ_SECONDS)
+
+check-lab: lab				## the lab's own tests
+	@$(PYTHON) -m pytest -q tests/lab
+
+check-vm: lab				## packet and system tests on the real datapath, in the lab
+	@$(MAKE) -s -C tests/vm run LAB=$(abspath $(LAB))
+
+check-repeat: lab			## one scenario twice: the numbers must be equal
+	@$(LAB) run tools/scenarios/repeat.toml --out build/repeat/1 --jobs $(JOBS)
+	@$(LAB) run tools/scenarios/repeat.toml --out build/repeat/2 --jobs $(JOBS)
+	@cmp build/repeat/1/results.json build/repeat/2/results.json
+
+bench: lab				## what TCon costs, against the stock datapath
+	@$(MAKE) -s -C tests/bench run LAB=$(abspath $(LAB))
+
+style: lab				## ruff and checkpatch
+	@$(VENV)/bin/ruff check --quiet $(PYTHON_FILES)
+	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_FILES)
+	@tools/checkpatch $(C_FILES)
+
+install:				## as root: modules, ovs-vswitchd and man pages on this host
+	@tools/install-host install $(KDIR)
+
+uninstall:				## as root: undo install
+	@tools/install-host uninstall $(KDIR)
+
+clean:					## remove build/ (the cache in $(CACHE) stays)
+	rm -rf build
+
+help:					## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | \
+		sed 's|$$(CACHE)|$(CACHE)|' | expand -t 14
+	@echo "Variables: KDIR, JOBS, FUZZ_SECONDS, TCON_CACHE"

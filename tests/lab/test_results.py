@@ -1,0 +1,404 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Results and reports, made of invented records."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+import synthetic
+from rich.console import Console
+from tcon_lab import report
+from tcon_lab.results import (
+    ResultsError,
+    all_results,
+    jain,
+    percentile,
+    results_from_raw,
+    to_text,
+)
+
+MODES = ("guest", "native", "enforced")
+
+
+@pytest.fixture
+def raw() -> list[dict[str, Any]]:
+    return [synthetic.raw(mode) for mode in MODES]
+
+
+def flow_of(results: dict[str, Any], mode: str, index: int = 0) -> dict[str, Any]:
+    return run_of(results, mode)["flows"][index]
+
+
+def run_of(results: dict[str, Any], mode: str) -> dict[str, Any]:
+    return next(run for run in results["runs"] if run["mode"] == mode)
+
+
+@pytest.mark.parametrize(
+    ("values", "percent", "expected"),
+    [
+        ([], 50, None),
+        ([7], 99, 7),
+        ([4, 1, 3, 2], 50, 2),
+        ([1, 2, 3, 4], 0, 1),
+        (list(range(1, 101)), 99, 99),
+        (list(range(1, 202)), 99, 199),
+    ],
+)
+def test_percentiles_are_nearest_rank(values: list[float], percent: float, expected: Any) -> None:
+    assert percentile(values, percent) == expected
+
+
+def test_jain_by_hand() -> None:
+    assert jain([5, 5, 5]) == 1
+    assert jain([1, 0, 0, 0]) == 0.25
+    assert jain([1, 3]) == 0.8  # 16 / (2 x 10)
+    assert jain([0, 0]) is None
+    assert jain([]) is None
+
+
+def tiny(**changes: Any) -> dict[str, Any]:
+    """A run of 1 s of which every number can be checked by hand."""
+    text = """
+name = "tiny"
+seconds = 1
+modes = ["enforced"]
+[path]
+rate = "1mbit"
+rtt = "10ms"
+[[flow]]
+guest_cc = "cubic"
+native_cc = "bbr"
+enforce = "bbr"
+"""
+    ends = synthetic.endpoints(0)
+
+    def flow(t_s: float, acked: int, rtt: int | None, resent: int = 0) -> dict[str, Any]:
+        rtt_us = rtt and {"min": rtt - 1, "p50": rtt, "samples": 3}
+        return {"type": "flow", "t_s": t_s, **ends, "acked_bytes": acked, "sent_bytes": acked,
+                "retransmitted_bytes": resent, "rtt_us": rtt_us}  # fmt: skip
+
+    def tcon(t_s: float, state: str, reason: str, **more: Any) -> dict[str, Any]:
+        return {"type": "tcon", "t_s": t_s, **ends, "state": state, "reason": reason,
+                "cwnd_bytes": 30000, "rwnd_bytes": 25000, "pacing_bps": 900000, **more}  # fmt: skip
+
+    iperf3 = synthetic.iperf3(1.0, [11000, 13000, 12000], 50_000, 4)
+    probe = [
+        {"type": "start", "t_s": 0.0, "interval_ms": 250, "monotonic_s": 100.0},
+        flow(0.5, 0, None),
+        flow(0.75, 10_000, 12000),  # the flow starts in its middle
+        flow(1.0, 30_000, 14000, 1448),
+        flow(1.5, 20_000, 16000),
+        flow(1.75, 40_000, 18000),  # its time ends in its middle
+        tcon(0.7, "observed", "handshake"),
+        tcon(0.9, "window-enforced", "none"),
+        tcon(1.2, "observed", "watchdog"),
+        tcon(1.6, "window-enforced", "none", retransmits=5),
+        tcon(1.9, "observed", "closed"),  # after its time
+        {"type": "summary", "t_s": 2.0, **ends, "first_s": 0.625, "last_s": 1.9,
+         "acked_bytes": 100_000, "sent_bytes": 101_448, "retransmitted_bytes": 1448,
+         "untimed_packets": 0,
+         "rtt_us": {"min": 10_100, "p50": 14_000, "p99": 18_500, "samples": 99}},
+        {"type": "end", "t_s": 2.0, "packets": 1, "dropped": 0, "untracked": 0},
+    ]  # fmt: skip
+    queue = [{"type": "start", "t_s": 0.0, "interval_ms": 250, "monotonic_s": 99.5}]
+    for n, packets in enumerate([99, 99, 99, 99, 99, 10, 20, 30, 40, 99, 99]):
+        queue.append({"type": "queue", "t_s": n * 0.25, "packets": packets, "bytes": 1, "drops": n})
+    flows = [{"index": 0, **ends, "guest_cc": "cubic", "cc": "bbr", "start_s": 0.0,
+              "iperf3": iperf3}]  # fmt: skip
+    made = {
+        "scenario": synthetic.parse(text).to_dict(), "mode": "enforced", "seed": 3,
+        "virtual_time": True, "versions": {}, "flows": flows, "probe": probe, "queue": queue,
+    }  # fmt: skip
+    return made | changes
+
+
+def test_every_number_by_hand() -> None:
+    results = results_from_raw([tiny()])
+    assert {k: results[k] for k in ("scenario", "seed", "virtual_time")} == {
+        "scenario": "tiny", "seed": 3, "virtual_time": True
+    }  # fmt: skip
+    (run,) = results["runs"]
+    (flow,) = run["flows"]
+    # 0.625 .. 1.625 s: half of 10 000, 30 000, 20 000 and half of 40 000 bytes.
+    assert flow["goodput_bps"] == run["goodput_bps"] == 75_000 * 8
+    assert run["utilisation"] == 0.6
+    assert run["jain"] == 1.0
+    # At 99.5 + 1.25 .. 1.75 s and 2.0 s: within 100.625 .. 101.625.
+    assert [s["packets"] for s in run["queue_samples"]] == [10, 20, 30, 40]
+    assert run["queue_packets"] == {"p50": 20, "p99": 40}
+    assert run["queue_samples"][0] == {"t_s": 0.125, "packets": 10, "drops": 5}
+    assert flow["rtt_us"] == {"min": 10_100, "p50": 14_000, "p99": 18_500}
+    assert flow["guest_srtt_us"] == {"min": 11_000, "p50": 12_000, "p99": 13_000}
+    assert (flow["guest_retransmits"], flow["tcon_retransmits"]) == (4, 5)
+    assert (flow["guest_cc"], flow["cc"]) == ("cubic", "bbr")
+    assert flow["state"] == "window-enforced"
+    assert flow["state_share"] == {"window-enforced": 0.5, "observed": 0.5}
+    assert flow["reasons"] == ["handshake", "watchdog"]
+    assert flow["error"] is None
+    assert run["warnings"] == []
+
+
+def test_samples_by_hand() -> None:
+    samples = flow_of(results_from_raw([tiny()]), "enforced")["samples"]
+    assert [s["t_s"] for s in samples] == [0.125, 0.375, 0.625, 0.875]
+    assert [s["goodput_bps"] for s in samples] == [320_000, 960_000, 0, 640_000]
+    assert [s["rtt_us"] for s in samples] == [12000, 14000, None, 16000]
+    assert [s["retransmitted_bytes"] for s in samples] == [0, 1448, 0, 0]
+    assert samples[1]["tcon_cwnd_bytes"] == 30_000
+    assert samples[1]["tcon_window_bytes"] == 25_000
+    assert samples[2]["tcon_state"] == "observed"
+    assert samples[0]["guest_cwnd_bytes"] == 50_001  # of 0.825: the last nearest 0.75
+    assert len({tuple(sample) for sample in samples}) == 1  # all have the same keys
+
+
+def test_the_guest_side_of_samples() -> None:
+    flow = flow_of(results_from_raw([synthetic.raw("native")]), "native")
+    assert len(flow["samples"]) == 100
+    assert [s["guest_cwnd_bytes"] for s in flow["samples"][:2]] == [400_000, 400_001]
+    assert all(s["guest_srtt_us"] == s["rtt_us"] + 50 for s in flow["samples"])
+    assert all(s["tcon_cwnd_bytes"] is None for s in flow["samples"])
+    assert flow["state"] is None
+    assert flow["tcon_retransmits"] is None
+
+
+def test_iperf3_knows_the_port_where_the_runner_does_not() -> None:
+    raw = tiny()
+    ends = synthetic.endpoints(0)
+    raw["flows"][0]["sport"] = 0
+    raw["flows"][0]["iperf3"]["start"]["connected"] = [
+        {"local_host": ends["saddr"], "local_port": ends["sport"],
+         "remote_host": ends["daddr"], "remote_port": ends["dport"]}
+    ]  # fmt: skip
+    assert flow_of(results_from_raw([raw]), "enforced")["goodput_bps"] == 600_000
+
+
+def test_a_flow_that_nobody_saw() -> None:
+    raw = tiny()
+    raw["flows"][0]["sport"] = 1
+    (run,) = results_from_raw([raw])["runs"]
+    (flow,) = run["flows"]
+    assert flow["error"] == "the probe saw no data of it"
+    assert (flow["goodput_bps"], flow["rtt_us"], flow["samples"]) == (None, None, [])
+    assert run["jain"] is None
+    assert run["utilisation"] == 0.0
+
+
+def test_an_error_of_iperf3_is_kept() -> None:
+    raw = tiny()
+    raw["flows"][0]["iperf3"] = {"error": "unable to connect"}
+    flow = flow_of(results_from_raw([raw]), "enforced")
+    assert flow["error"] == "unable to connect"
+    assert (flow["guest_srtt_us"], flow["guest_retransmits"]) == (None, None)
+
+
+def test_a_later_flow_has_its_own_time() -> None:
+    raw = [synthetic.raw("guest", count=2)]
+    raw[0]["flows"][1]["start_s"] = 2.0
+    raw[0]["flows"][1]["iperf3"]["end"]["sum_sent"]["seconds"] = 8.0
+    shift = [r for r in raw[0]["probe"] if r.get("sport") == 40001]
+    for record in shift:
+        record["t_s"] += 2
+        if "first_s" in record:
+            record["first_s"] += 2
+    flow = flow_of(results_from_raw(raw), "guest", 1)
+    assert (flow["samples"][0]["t_s"], flow["samples"][-1]["t_s"]) == (2.1, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"dropped": 3}, "the probe lost 3 packets"),
+        ({"untracked": 2}, "the probe had no room for 2 packets"),
+    ],
+)
+def test_warnings_of_the_end_record(change: dict[str, int], words: str) -> None:
+    raw = tiny()
+    raw["probe"][-1] |= change
+    assert results_from_raw([raw])["runs"][0]["warnings"] == [words]
+
+
+def test_other_warnings() -> None:
+    raw = tiny()
+    raw["probe"].insert(1, {"type": "note", "t_s": 0.1, "text": "tcon.ko is not loaded"})
+    raw["probe"].insert(1, {"type": "tcon", "t_s": 0.1, "error": "a message is malformed"})
+    raw["probe"][-2]["untimed_packets"] = 4
+    del raw["probe"][-1]
+    assert results_from_raw([raw])["runs"][0]["warnings"] == [
+        "tcon.ko is not loaded",
+        "the probe did not end in order: there are no summaries",
+        "the probe could not time 4 packets",
+        "1 messages of tcon.ko were malformed",
+    ]
+
+
+def test_missing_tcon_is_a_warning_only_where_it_is_asked_for(raw: Any) -> None:
+    for record in raw:
+        record["probe"].append({"type": "note", "t_s": 0.1, "text": "tcon.ko is not loaded"})
+    warnings = [run["warnings"] for run in results_from_raw(raw)["runs"]]
+    assert warnings == [[], [], ["tcon.ko is not loaded"]]
+
+
+def test_runs_stand_in_the_order_of_the_scenario(raw: Any) -> None:
+    backwards = results_from_raw(raw[::-1])
+    assert [run["mode"] for run in backwards["runs"]] == list(MODES)
+    assert to_text(backwards) == to_text(results_from_raw(raw))
+
+
+def test_equal_runs_give_an_equal_text(raw: Any) -> None:
+    text = to_text(results_from_raw(raw))
+    again = to_text(results_from_raw([synthetic.raw(mode) for mode in MODES]))
+    assert text == again
+    assert json.loads(text)["runs"][0]["mode"] == "guest"
+    assert text != to_text(results_from_raw([synthetic.raw(mode, seed=2) for mode in MODES]))
+
+
+def test_raw_records_are_left_as_they_were(raw: Any) -> None:
+    before = copy.deepcopy(raw)
+    results_from_raw(raw)
+    assert raw == before
+
+
+def test_several_scenarios_and_seeds(raw: Any) -> None:
+    other = [synthetic.raw(mode, seed=2) for mode in MODES]
+    mixed = [other[1], *raw, other[0]]
+    results = all_results(mixed)
+    assert [(r["seed"], len(r["runs"])) for r in results] == [(2, 2), (1, 3)]
+    with pytest.raises(ResultsError, match="one scenario with one seed"):
+        results_from_raw(mixed)
+    assert all_results([]) == []
+
+
+def test_raw_records_that_make_no_results(raw: Any) -> None:
+    with pytest.raises(ResultsError, match="one scenario with one seed"):
+        results_from_raw([])
+    with pytest.raises(ResultsError, match="does not ask for: guest, guest"):
+        results_from_raw([raw[0], raw[0]])
+    with pytest.raises(ResultsError, match="does not ask for: strange"):
+        results_from_raw([raw[0] | {"mode": "strange"}])
+    del raw[0]["flows"][0]["index"]
+    with pytest.raises(ResultsError, match="synthetic is malformed: KeyError 'index'"):
+        results_from_raw(raw)
+
+
+# --- reports ---------------------------------------------------------------------------
+
+
+def terminal(results: list[dict[str, Any]], width: int = 240) -> str:
+    console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(report.table(results))
+    return console.export_text()
+
+
+def test_ratios_are_to_the_native_run(raw: Any) -> None:
+    results = results_from_raw(raw)
+    guest, native, enforced = report.rows([results])
+    assert (native.goodput_ratio, native.rtt_ratio) == (None, None)
+    p50 = {mode: flow_of(results, mode)["rtt_us"]["p50"] for mode in MODES}
+    assert guest.rtt_ratio == p50["guest"] / p50["native"]
+    assert enforced.rtt_ratio == p50["enforced"] / p50["native"]
+    assert enforced.goodput_ratio == pytest.approx(1)
+    assert enforced.cc == "cubic under bbr"
+    assert (guest.cc, native.cc) == ("cubic", "bbr")
+
+
+def test_a_row_of_several_flows() -> None:
+    results = results_from_raw([synthetic.raw("enforced", count=3)])
+    for flow, p50 in zip(results["runs"][0]["flows"], (30_000, 50_000, 90_000), strict=True):
+        flow["rtt_us"] = {"min": 1, "p50": p50, "p99": p50 + 1000}
+    results["runs"][0]["flows"][2]["state"] = "observed"
+    (row,) = report.rows([results])
+    assert (row.rtt_p50_ms, row.rtt_p99_ms, row.retransmits) == (50, 91, 6)
+    assert row.state == "2 x window-enforced (handshake), observed (handshake)"
+    assert row.goodput_ratio is None
+
+
+def test_the_terminal_table(raw: Any) -> None:
+    raw[0]["scenario"]["name"] = raw[1]["scenario"]["name"] = raw[2]["scenario"]["name"] = "a[b]c"
+    text = terminal([results_from_raw(raw)])
+    for words in ("a[b]c: 100 Mbit/s", "cubic under bbr", "window-enforced", "92.59", "Jain"):
+        assert words in text
+
+
+def test_the_terminal_table_shows_warnings_and_cuts_nothing_off(raw: Any) -> None:
+    raw[2]["probe"][-1]["dropped"] = 3
+    text = terminal([results_from_raw(raw)], width=100)
+    assert "warning: enforced: the probe lost 3 packets" in text
+    assert "…" not in text
+    assert "cubic under bbr" in text
+
+
+class Page(HTMLParser):
+    """What a browser would load, and the text of the table."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.tags: list[str] = []
+        self.cells: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.loads += [str(value) for name, value in attrs if name in ("src", "href")]
+        if tag in ("td", "th"):
+            self.cells.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1] in ("td", "th") and self.cells:
+            self.cells[-1] += data
+
+
+def test_the_page_stands_alone_and_is_small_enough(raw: Any) -> None:
+    results = [results_from_raw(raw), results_from_raw([synthetic.raw(m, 6) for m in MODES])]
+    page = report.report_html(results)
+    parsed = Page(page)
+    assert parsed.loads == []
+    assert len(page) < 5_300_000
+    assert page.count("plotly.js v") == 1
+    assert "cubic under bbr" in parsed.cells
+    assert "Drawn are 4 of 6 flows." in page
+    for unit in ("kB", "ms", "Mbit/s", "packets", "time, s"):
+        assert unit in page
+    assert page == report.report_html(copy.deepcopy(results))
+
+
+def test_the_page_draws_every_run(raw: Any) -> None:
+    page = report.report_html([results_from_raw(raw)])
+    names = set(re.findall(r'"name":"([^"]*)"', page))
+    for what in ("path RTT", "goodput"):
+        for who in ("guest cubic", "native bbr", "enforced cubic under bbr"):
+            assert f"{who}: {what}" in names
+    assert "enforced cubic under bbr: TCon's cwnd" in {n.replace("&#x27;", "'") for n in names}
+
+
+EVIL = "<script>alert(1)</script><b>&\"'"
+
+
+def test_strings_cannot_break_out_of_the_page(raw: Any) -> None:
+    results = results_from_raw(raw)
+    results["scenario"] = EVIL
+    results["versions"] = {EVIL: EVIL}
+    for run in results["runs"]:
+        run["warnings"] = [EVIL]
+        for flow in run["flows"]:
+            flow |= {"cc": EVIL, "guest_cc": EVIL, "error": EVIL, "state": EVIL, "reasons": [EVIL]}
+    results["runs"][0]["mode"] = '"><script>alert(2)</script>'
+    page = report.report_html([results])
+    parsed = Page(page)
+    assert parsed.tags.count("script") == 3  # plotly, the figure, the colours
+    assert "b" not in parsed.tags
+    assert "<script>alert" not in page
+
+
+def test_a_report_of_what_failed() -> None:
+    raw = tiny()
+    raw["flows"][0]["sport"] = 1
+    raw["queue"] = []
+    results = [results_from_raw([raw])]
+    assert "the probe saw no data of it" in report.report_html(results)
+    assert "tiny" in terminal(results)

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Scenario files: what they mean, and what is said about wrong ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tcon_lab import scenario
+from tcon_lab.errors import LabError
+from tcon_lab.scenario import Flow, Scenario, ScenarioError, parse
+
+SCENARIOS = Path(__file__).parents[2] / "tools/scenarios"
+
+FULL = """\
+# a comment
+name = "full"
+seconds = 20
+modes = ["guest",
+         "native", "enforced"]
+seed = 7
+
+[path]
+rate = "100mbit"
+rtt = "20ms"
+loss = "0.1%"
+queue = "1000p"
+
+[[flow]]
+count = 2
+guest_cc = "cubic"
+native_cc = "bbr"
+enforce = "bbr"
+start = "500ms"
+extra_delay = "250us"
+extra_loss = "1%"
+
+[[flow]]
+guest_cc = "reno"
+"""
+
+
+def test_a_full_scenario() -> None:
+    got = parse(FULL)
+    first = Flow(2, "cubic", "bbr", "bbr", 500_000, 250, 0.01)
+    second = Flow(1, "reno", "reno", None, 0, 0, 0.0)
+    assert got == Scenario(
+        "full", 20.0, ("guest", "native", "enforced"), 7,
+        scenario.Path(100_000_000, 20_000, 0.001, 1000), (first, second),
+    )  # fmt: skip
+    assert got.connections() == [first, first, second]
+    assert got.path.bdp_bytes == 250_000
+
+
+def test_who_decides_in_which_mode() -> None:
+    first, second = parse(FULL).flows
+    modes = ("guest", "native", "enforced")
+    assert [first.stack_cc(mode) for mode in modes] == ["cubic", "bbr", "cubic"]
+    assert [first.enforced_cc(mode) for mode in modes] == [None, None, "bbr"]
+    assert [first.deciding_cc(mode) for mode in modes] == ["cubic", "bbr", "bbr"]
+    assert [second.deciding_cc(mode) for mode in modes] == ["reno", "reno", "reno"]
+
+
+MINIMAL = """\
+name = "x"
+seconds = 1.5
+[path]
+rate = "{rate}"
+rtt = "{rtt}"
+queue = "{queue}"
+[[flow]]
+guest_cc = "cubic"
+"""
+
+
+def minimal(rate: str = "10mbit", rtt: str = "100ms", queue: str = "50p") -> Scenario:
+    return parse(MINIMAL.format(rate=rate, rtt=rtt, queue=queue))
+
+
+def test_defaults() -> None:
+    got = minimal()
+    assert (got.modes, got.seed, got.seconds) == (("native", "enforced"), 1, 1.5)
+    assert got.path.loss_fraction == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "rate_bps"),
+    [("64kbit", 64_000), ("1.5mbit", 1_500_000), ("1gbit", 10**9), ("10 mbit", 10**7)],
+)
+def test_rates(text: str, rate_bps: int) -> None:
+    assert minimal(rate=text).path.rate_bps == rate_bps
+
+
+@pytest.mark.parametrize(
+    ("text", "rtt_us"), [("20ms", 20_000), ("300us", 300), ("1s", 10**6), ("0.5ms", 500)]
+)
+def test_times(text: str, rtt_us: int) -> None:
+    assert minimal(rtt=text).path.rtt_us == rtt_us
+
+
+@pytest.mark.parametrize(
+    ("queue", "packets"),
+    [
+        ("1000p", 1000),
+        ("1p", 1),
+        ("1.0bdp", 84),  # 10 Mbit/s x 100 ms = 125 000 bytes = 83.3 packets
+        ("2bdp", 167),
+        ("0.001bdp", 10),  # never below the initial window
+    ],
+)
+def test_queues(queue: str, packets: int) -> None:
+    assert minimal(queue=queue).path.queue_packets == packets
+
+
+def test_the_queue_is_one_bdp_where_nothing_is_said() -> None:
+    text = MINIMAL.replace('queue = "{queue}"\n', "").format(rate="100mbit", rtt="20ms")
+    assert parse(text).path.queue_packets == 167
+
+
+def test_json_there_and_back() -> None:
+    got = parse(FULL)
+    assert scenario.from_json(got.to_json()) == got
+    assert scenario.from_dict(got.to_dict()) == got
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"modes": [], "path": {"x": 1}, "flows": []}'])
+def test_json_that_is_none(text: str) -> None:
+    with pytest.raises(ScenarioError, match="not a scenario in JSON"):
+        scenario.from_json(text)
+
+
+def test_seeds() -> None:
+    got = parse(FULL)
+    assert got.with_seed(2**32 - 1).seed == 2**32 - 1
+    assert got.seed == 7
+    for wrong in (-1, 2**32):
+        with pytest.raises(ScenarioError, match=f"seed {wrong} is not within"):
+            got.with_seed(wrong)
+
+
+# What is changed in FULL, the line that the error names, and its words.
+WRONG = [
+    ('name = "full"', "name = ", 2, "malformed TOML"),
+    ('name = "full"', 'name = "full', 2, "malformed TOML"),
+    ("[path]", "[path", 8, "malformed TOML"),
+    ("seed = 7", "seed = 7\nseed = 8", 7, "malformed TOML"),
+    ('guest_cc = "reno"\n', 'guest_cc = """reno', 24, "malformed TOML"),
+    ('name = "full"', "name = 5", 2, "name must be a string, not a number"),
+    ('name = "full"', 'name = "a/b"', 2, 'name is "a/b"'),
+    ('name = "full"\n', "", 1, "name is missing"),
+    ("seconds = 20", 'seconds = "20"', 3, "seconds must be a number, not a string"),
+    ("seconds = 20", "seconds = true", 3, "seconds must be a number, not a boolean"),
+    ("seconds = 20", "seconds = 0", 3, "seconds is 0"),
+    ("seconds = 20", "seconds = -3", 3, "seconds is -3"),
+    ("seconds = 20", "seconds = nan", 3, "seconds is nan"),
+    ("seconds = 20", "second = 20", 3, 'unknown key "second"; known keys are name, seconds'),
+    ('"native", "enforced"]', '"natvie"]', 4, 'unknown mode "natvie"'),
+    ('"native", "enforced"]', "3]", 4, "unknown mode 3"),
+    ('"native", "enforced"]', '"guest"]', 4, 'mode "guest" stands twice'),
+    ('["guest",\n         "native", "enforced"]', "[]", 4, "modes is empty"),
+    ('["guest",\n         "native", "enforced"]', '"guest"', 4, "modes must be a list"),
+    ("seed = 7", "seed = -7", 6, "seed is -7"),
+    ("seed = 7", "seed = 1.5", 6, "seed must be a whole number"),
+    ('rate = "100mbit"', 'rate = "100"', 9, 'path.rate is "100" without a unit'),
+    ('rate = "100mbit"', "rate = 100", 9, "path.rate must be a string, not a number"),
+    ('rate = "100mbit"', 'rate = "100mbps"', 9, 'unknown unit "mbps", not kbit, mbit or gbit'),
+    ('rate = "100mbit"', 'rate = "-1mbit"', 9, "it cannot be negative"),
+    ('rate = "100mbit"', 'rate = "0mbit"', 9, "less than 1kbit"),
+    ('rate = "100mbit"', 'rate = "fast"', 9, "no number with unit kbit, mbit or gbit"),
+    ('rate = "100mbit"', 'rate = "101gbit"', 9, "more than 100gbit"),
+    ('rate = "100mbit"\n', "", 8, "path.rate is missing"),
+    ('rtt = "20ms"', 'rtt = "20"', 10, 'path.rtt is "20" without a unit: us, ms or s'),
+    ('rtt = "20ms"', 'rtt = "20m"', 10, 'unknown unit "m"'),
+    ('rtt = "20ms"', 'rtt = "11s"', 10, "more than 10s"),
+    ('rtt = "20ms"', "rtt = 2026-01-01", 10, "path.rtt must be a string, not a date or time"),
+    ('loss = "0.1%"', 'loss = "0.1"', 11, "without a unit: %"),
+    ('loss = "0.1%"', 'loss = "100%"', 11, "nothing would arrive"),
+    ('loss = "0.1%"', 'loss = "101%"', 11, "more than 100%"),
+    ('queue = "1000p"', 'queue = "1000"', 12, "without a unit: bdp or p"),
+    ('queue = "1000p"', 'queue = "0p"', 12, "not a whole number of packets"),
+    ('queue = "1000p"', 'queue = "1.5p"', 12, "not a whole number of packets"),
+    ('queue = "1000p"', 'queue = "-1bdp"', 12, "it cannot be negative"),
+    ('queue = "1000p"', 'queue = "1000p"\njitter = "1ms"', 13, 'unknown key "jitter" in [path]'),
+    ("[path]", "[paths]", 8, 'unknown key "paths"'),
+    ("count = 2", "count = 0", 15, "flow 1's count is 0"),
+    ("count = 2", 'count = "2"', 15, "flow 1's count must be a whole number"),
+    ("count = 2", "count = 1000", 14, "there are 1001 flows, more than 1000"),
+    ('guest_cc = "cubic"', 'guest_cc = "qubic"', 16, 'guest_cc is "qubic", an unknown CC'),
+    ('guest_cc = "cubic"\n', "", 14, "flow 1's guest_cc is missing"),
+    ('native_cc = "bbr"', 'native_cc = "bbr3"', 17, "an unknown CC; known are reno, cubic, bbr"),
+    ('enforce = "bbr"', 'enforce = "reno"', 18, "an unknown CC; known are cubic, bbr"),
+    ('start = "500ms"', 'start = "20s"', 19, 'start is "20s", but the run ends after 20s'),
+    ('extra_delay = "250us"', 'extra_delay = "x"', 20, "flow 1's extra_delay"),
+    ('extra_loss = "1%"', "extra_los = 1", 21, 'unknown key "extra_los" in [flow]'),
+    ('guest_cc = "reno"', 'guest_cc = "rino"', 24, "flow 2's guest_cc"),
+    ('guest_cc = "reno"\n', "", 23, "flow 2's guest_cc is missing"),
+    ('guest_cc = "reno"', 'guest_cc = "reno"\nstart = "-1s"', 25, "flow 2's start"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "line", "words"), WRONG)
+def test_errors_name_the_line(old: str, new: str, line: int, words: str) -> None:
+    assert FULL.count(old) >= 1
+    head, tail = FULL.rsplit(old, 1) if "reno" in old else FULL.split(old, 1)
+    with pytest.raises(ScenarioError) as caught:
+        parse(head + new + tail, "dir/my.toml")
+    message = str(caught.value)
+    assert message.startswith(f"dir/my.toml:{line}: ")
+    assert words in message
+    assert message.endswith(".")
+    assert "\n" not in message
+    assert isinstance(caught.value, LabError)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("", 1, "name is missing"),
+        ('name = "x"\nseconds = 1\n', 1, "path is missing"),
+        ('name = "x"\nseconds = 1\npath = 3\n', 3, "path must be a table, not a number"),
+        ('name = "x"\nseconds = 1\n[path]\nrate = "1mbit"\nrtt = "1ms"\n', 1,
+         "there is no [[flow]]"),
+        ('name = "x"\nseconds = 1\nflow = []\n[path]\nrate = "1mbit"\nrtt = "1ms"\n', 3,
+         "there is no [[flow]]"),
+        ('name = "x"\nseconds = 1\n[path]\nrate = "1mbit"\nrtt = "1ms"\n[flow]\n', 6,
+         "flow must be written [[flow]], not as a table"),
+        ('name = "x"\nseconds = 1\nflow = [\n 3]\n[path]\nrate = "1mbit"\nrtt = "1ms"\n', 3,
+         "flow must be a table, not a number"),
+    ],
+)  # fmt: skip
+def test_errors_about_what_is_not_there(text: str, line: int, words: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        parse(text, "f")
+    assert str(caught.value).startswith(f"f:{line}: ")
+    assert words in str(caught.value)
+
+
+def test_lines_of_awkward_toml() -> None:
+    text = '''# [path]
+a = """
+[[flow]]
+b = 1
+"""
+c.d = [ # x = 1
+  1,
+
+  # 2
+  2,
+]
+
+[[flow]] # first
+"k=1" = 2
+[[flow]]
+k = {x = 1}
+'''
+    assert scenario.locate(text) == {
+        (): 2, ("a",): 2, ("c",): 6, ("c", "d"): 6, ("c", "d", 0): 6, ("c", "d", 1): 6,
+        ("flow",): 13, ("flow", 0): 13, ("flow", 0, "k=1"): 14, ("flow", 1): 15,
+        ("flow", 1, "k"): 16, ("flow", 1, "k", "x"): 16,
+    }  # fmt: skip
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.toml"
+    with pytest.raises(ScenarioError) as caught:
+        scenario.load(missing)
+    assert str(caught.value) == f"{missing}: cannot be read: No such file or directory."
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b'name = "x"\n\xff\n')
+    with pytest.raises(ScenarioError) as caught:
+        scenario.load(binary)
+    assert str(caught.value) == f"{binary}:2: this is not UTF-8 text."
+
+
+def test_the_scenarios_that_come_with_tcon() -> None:
+    files = sorted(SCENARIOS.glob("*.toml"))
+    assert len(files) >= 5
+    for file in files:
+        got = scenario.load(file)
+        assert got.name == file.stem
+        assert "enforced" in got.modes
+        assert any(flow.enforce for flow in got.flows)
+        assert got.path.queue_packets >= got.path.bdp_bytes // scenario.PACKET_BYTES
+
+
+def test_the_vm_needs_nothing_but_the_standard_library() -> None:
+    tools = SCENARIOS.parent
+    code = f"import sys; sys.path.insert(0, {str(tools)!r}); import tcon_lab.scenario"
+    subprocess.run([sys.executable, "-S", "-I", "-c", code], check=True)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How a VM hands results to the host: an append-only log in shared memory.
+
+The host gives QEMU a sparse file as an ivshmem device; the guest maps the
+device's memory and appends frames.  A byte costs a memory write, not a device
+access, so sending leaves virtual time alone, is binary-safe and needs no
+driver.
+
+Layout: a little-endian u64 with the number of bytes written so far; from byte
+64 on, frames: u32 length of the payload, one byte kind, payload.  The counter
+is advanced after the frame is in place (x86 keeps the order of stores).
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from .errors import LabError
+
+CAPACITY_BYTES = 256 << 20
+_START = 64
+_COUNTER = struct.Struct("<Q")
+_HEADER = struct.Struct("<IB")
+
+OUTPUT = ord("O")  # bytes that a program in the VM printed
+PROGRESS = ord("P")  # one line about what happens, UTF-8
+RESULT = ord("R")  # the run's raw data, JSON
+KERNEL_LOG = ord("K")  # dmesg, complete, UTF-8
+ERROR = ord("E")  # one sentence: why the job failed, UTF-8
+EXIT = ord("X")  # exit status, decimal; always the last frame
+
+
+class Frame(NamedTuple):
+    """One message of the guest."""
+
+    kind: int
+    payload: bytes
+
+
+class Writer:
+    """The guest's end."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("r+b") as device:
+            self._memory = mmap.mmap(device.fileno(), 0)
+        (self._written,) = _COUNTER.unpack_from(self._memory, 0)
+
+    def send(self, kind: int, payload: bytes | str) -> None:
+        """Append a frame.  Raises LabError when the log is full."""
+        raw = payload.encode() if isinstance(payload, str) else payload
+        at = _START + self._written
+        end = at + _HEADER.size + len(raw)
+        if end > len(self._memory):
+            raise LabError(f"results exceed the channel's {len(self._memory) >> 20} MiB")
+        _HEADER.pack_into(self._memory, at, len(raw), kind)
+        self._memory[at + _HEADER.size : end] = raw
+        self._written = end - _START
+        _COUNTER.pack_into(self._memory, 0, self._written)
+
+
+class Reader:
+    """The host's end."""
+
+    def __init__(self, path: Path) -> None:
+        """Make the file; it takes disk space only for what is written."""
+        with path.open("w+b") as backing:
+            backing.truncate(CAPACITY_BYTES)
+            self._memory = mmap.mmap(backing.fileno(), 0)
+        self._read = 0
+
+    def frames(self) -> Iterator[Frame]:
+        """The frames that came since the last call."""
+        (written,) = _COUNTER.unpack_from(self._memory, 0)
+        while self._read < written:
+            at = _START + self._read
+            length, kind = _HEADER.unpack_from(self._memory, at)
+            start = at + _HEADER.size
+            self._read = start + length - _START
+            yield Frame(kind, self._memory[start : start + length])

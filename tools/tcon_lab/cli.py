@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command tcon-lab: run, shell, exec."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from . import lab, results, scenario
+from .engine import DEFAULT_SHIFT, Machine
+from .errors import LabError
+from .products import TOP
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
+_errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+#: Columns of the table where standard output is no terminal.
+_FILE_WIDTH = 160
+_DEMO = TOP / "tools/scenarios/demo.toml"
+
+Kvm = Annotated[bool, typer.Option("--kvm", help="Real time by KVM, where a probe shows it works.")]
+Stock = Annotated[
+    bool, typer.Option("--stock", help="The distribution's openvswitch and vswitchd, no TCon.")
+]
+Shift = Annotated[
+    int, typer.Option(help="Virtual time: an instruction takes 2^N ns.", min=0, max=10)
+]
+
+
+class _Display:
+    """Progress on stderr: a line for each run; plain lines where it is no terminal."""
+
+    def __init__(self) -> None:
+        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+        self._bars = Progress(*columns, console=_errors)
+        self._tasks: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._start_s = time.monotonic()
+
+    def __enter__(self) -> _Display:
+        if _errors.is_terminal:
+            self._bars.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if _errors.is_terminal:
+            self._bars.stop()
+
+    def say(self, label: str, line: str) -> None:
+        """Show what a run does now."""
+        with self._lock:
+            if not _errors.is_terminal:
+                elapsed_s = time.monotonic() - self._start_s
+                print(f"{elapsed_s:6.1f} s  {label}: {line}", file=sys.stderr, flush=True)
+                return
+            if label not in self._tasks:
+                self._tasks[label] = self._bars.add_task("", total=1)
+            done = {"completed": 1} if line.startswith("done") else {}
+            text = f"[bold]{label}[/bold]  {line}"
+            self._bars.update(self._tasks[label], description=text, **done)
+
+
+@app.command()
+def run(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.toml...", help="Scenarios.")],
+    seed: Annotated[int | None, typer.Option(help="Instead of the scenario's own.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for results.json and report.html.")] = Path(
+        "tcon-results"
+    ),
+    site: Annotated[str, typer.Option(help="vm, or host: this machine, in real time.")] = "vm",
+    engine: Annotated[str, typer.Option(help="What runs the VMs: qemu.")] = "qemu",
+    kvm: Kvm = False,
+    stock: Stock = False,
+    shift: Shift = DEFAULT_SHIFT,
+    jobs: Annotated[int, typer.Option(help="Machines at a time.", min=1)] = os.cpu_count() or 1,
+) -> None:
+    """Run scenarios; write DIR/results.json and DIR/report.html, print a table."""
+    from . import report  # slow to import
+
+    _one_of("--site", site, ("vm", "host"))
+    _one_of("--engine", engine, ("qemu",))
+    scenarios = [scenario.load(file) for file in files]
+    if seed is not None:
+        scenarios = [s.with_seed(seed) for s in scenarios]
+    names = [s.name for s in scenarios]
+    for name in names:
+        if names.count(name) > 1:
+            raise LabError(f'two of the scenarios have the name "{name}"')
+    out.mkdir(parents=True, exist_ok=True)
+    with _Display() as display:
+        options = lab.Options(kvm, stock, shift)
+        raw = lab.run_all(scenarios, options, site, jobs, out, display.say)
+    made = results.all_results(raw)
+    (out / "results.json").write_text(results.to_text(made[0] if len(made) == 1 else made))
+    (out / "report.html").write_text(report.report_html(made))
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_FILE_WIDTH)
+    console.print(report.table(made))
+    print(f"{out / 'results.json'}\n{out / 'report.html'}")
+
+
+@app.command()
+def shell(
+    file: Annotated[Path, typer.Argument(metavar="[FILE.toml]", help="Its network.")] = _DEMO,
+    mode: Annotated[str, typer.Option(help="guest, native or enforced.")] = "enforced",
+    kvm: Kvm = False,
+    stock: Stock = False,
+) -> None:
+    """An interactive lab: the network is up, the prompt is Mininet's."""
+    _one_of("--mode", mode, scenario.MODES)
+    chosen = scenario.load(file)
+    with _Display() as display:
+        host = lab.Host(lab.Options(kvm, stock, None), display.say)
+    raise typer.Exit(lab.shell(host, chosen, mode))
+
+
+@app.command("exec")
+def execute(
+    command: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="Run in the VM.")],
+    append: Annotated[
+        list[str] | None, typer.Option(metavar="PATH:DEST", help="Put a file or folder there.")
+    ] = None,
+    modprobe: Annotated[list[str] | None, typer.Option(help="Load this module first.")] = None,
+    ovs: Annotated[bool, typer.Option("--ovs", help="Start Open vSwitch first.")] = False,
+    smp: Annotated[int, typer.Option(help="CPUs; more than one needs --no-icount.", min=1)] = 1,
+    no_icount: Annotated[bool, typer.Option("--no-icount", help="Real time.")] = False,
+    shift: Shift = DEFAULT_SHIFT,
+    memory: Annotated[int, typer.Option(help="MiB of RAM.", min=512)] = 1024,
+    seed: Annotated[int, typer.Option(help="Of the machine's randomness.", min=0)] = 1,
+    timeout: Annotated[float, typer.Option(help="Real seconds until it is killed.")] = 1800,
+    kvm: Kvm = False,
+    stock: Stock = False,
+) -> None:
+    """Run a command in a VM; its output and exit status are this command's.
+
+    A kernel warning fails it with status 1 whatever the command says.  The lab's
+    Python is at /lab (on PYTHONPATH), tcon-probe on PATH.
+    """
+    pairs = [_append_pair(entry) for entry in append or []]
+    real_time = no_icount or kvm
+    machine = Machine(None if real_time else shift, smp, memory, seed, timeout)
+
+    def on_output(raw: bytes) -> None:
+        sys.stdout.buffer.write(raw)
+        sys.stdout.buffer.flush()
+
+    with _Display() as display:
+        host = lab.Host(lab.Options(kvm, stock, machine.shift), display.say)
+    with tempfile.NamedTemporaryFile(prefix="tcon-console-", suffix=".log") as log:
+        status = lab.execute(
+            host, command, machine, pairs, modprobe or [], ovs, on_output, Path(log.name)
+        )
+    raise typer.Exit(status)
+
+
+def _append_pair(entry: str) -> tuple[Path, str]:
+    source, colon, dest = entry.rpartition(":")
+    if not colon or not source or not dest.startswith("/"):
+        raise LabError(f'--append takes PATH:DEST with an absolute DEST, not "{entry}"')
+    return Path(source), dest
+
+
+def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise LabError(f'{option} is "{value}"; known are {", ".join(known)}')
+
+
+def main() -> None:
+    """Entry point: errors that a user can mend are one line and status 1."""
+    try:
+        app()
+    except LabError as error:
+        _errors.print(f"tcon-lab: {error}", markup=False)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)

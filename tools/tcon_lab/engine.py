@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What every engine can do: run one job in a fresh machine.
+
+A job is a dictionary that :mod:`.guest` understands.  QEMU is the engine that
+exists (:mod:`.qemu`); another one (User-Mode Linux with time travel) needs
+only to implement :class:`Engine`.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .channel import ERROR, EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RESULT, Frame
+from .errors import LabError
+from .kernel_log import problems
+
+#: 1 ns an instruction.  A slower CPU (2 ns) takes as long to simulate, since
+#: packets cost instructions, and its load shows: at 100 Mbit/s BBR's rate samples
+#: become so uneven that it keeps a standing queue of a whole BDP.
+DEFAULT_SHIFT = 0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How to run a virtual machine.
+
+    ``shift``: an instruction takes 2^shift ns of virtual time; None is real
+    time.  ``timeout_s`` counts real seconds.
+    """
+
+    shift: int | None = DEFAULT_SHIFT
+    smp: int = 1
+    memory_mib: int = 1024
+    seed: int = 1
+    timeout_s: float = 3600.0
+    append: tuple[str, ...] = ()
+
+
+@dataclass
+class Outcome:
+    """What a machine left behind; ``stop`` ends it early."""
+
+    status: int | None = None  # of the job; None: the machine died before
+    result: bytes = b""
+    error: str = ""
+    kernel_log: str = ""
+    console: str = ""
+    real_s: float = 0.0
+    stop: threading.Event = field(default_factory=threading.Event, repr=False)
+    on_output: Callable[[bytes], None] = field(default=lambda raw: None, repr=False)
+    on_progress: Callable[[str], None] = field(default=lambda line: None, repr=False)
+
+    def take(self, frame: Frame) -> None:
+        """Note a frame from the guest."""
+        if frame.kind == OUTPUT:
+            self.on_output(frame.payload)
+        elif frame.kind == PROGRESS:
+            self.on_progress(frame.payload.decode(errors="replace"))
+        elif frame.kind == RESULT:
+            self.result = frame.payload
+        elif frame.kind == KERNEL_LOG:
+            self.kernel_log = frame.payload.decode(errors="replace")
+        elif frame.kind == ERROR:
+            self.error = frame.payload.decode(errors="replace")
+        elif frame.kind == EXIT:
+            self.status = int(frame.payload)
+
+    def check_kernel(self) -> None:
+        """Raise LabError if the machine died or its kernel reported a fault."""
+        found = problems(self.kernel_log + "\n" + self.console)
+        if found:
+            raise LabError(f"the kernel reported a fault: {found[0]}")
+        if self.status is None:
+            tail = " | ".join(self.console.strip().splitlines()[-3:])
+            raise LabError(f"the machine ended without a result; console: {tail or '(silent)'}")
+
+
+class Engine(ABC):
+    """Runs jobs in machines of one kind."""
+
+    name: str
+
+    @abstractmethod
+    def run(self, machine: Machine, initrd: Path, outcome: Outcome, log: Path) -> None:
+        """Boot, run the job in the initrd, fill outcome; the console goes to log.
+
+        Raises LabError when the machine cannot start or exceeds its time.
+        """
+
+    @abstractmethod
+    def interactive(self, machine: Machine, initrd: Path) -> int:
+        """Boot with the terminal as console; the machine's exit status."""

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the lab raises when a user can do something about it."""
+
+
+class LabError(Exception):
+    """One clear sentence that names what is wrong; the CLI prints it."""

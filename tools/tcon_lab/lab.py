@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Puts engine, root and jobs together: what the CLI's commands do.
+
+A run is one mode of one scenario with one seed, and gets a machine of its own:
+what ran before it cannot matter, and runs go in parallel, one on each core.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from . import products, root
+from .engine import DEFAULT_SHIFT, Engine, Machine, Outcome
+from .errors import LabError
+from .qemu import Qemu
+from .scenario import Scenario
+
+#: Says what a run does: its label, one line.
+Say = Callable[[str, str], None]
+
+_BASE_MODULES = ("openvswitch", "nf_conntrack_netlink", "veth", "sch_netem", "sch_tbf")
+_BUILT_IN_CCS = ("cubic", "reno")
+_PROBE_IN_VM = "/usr/bin/tcon-probe"
+_MIB_PER_PAIR = 16
+#: Real seconds: for boot and checks, and for a virtual second of 100 Mbit/s.
+_TIMEOUT_BASE_S = 600.0
+_TIMEOUT_PER_100MBIT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line chose for all machines."""
+
+    kvm: bool = False
+    stock: bool = False
+    shift: int | None = DEFAULT_SHIFT
+
+
+class Host:
+    """Everything that boots need, made once: kernel, base root, products, engine."""
+
+    def __init__(self, options: Options, say: Say) -> None:
+        def progress(line: str) -> None:
+            say("lab", line)
+
+        self.options = options
+        release = root.lab_kernel_release()
+        self.products = products.build(release, options.stock, progress)
+        self.base = root.base_root(release, progress)
+        self.engine: Engine = Qemu(self.base.vmlinux, options.kvm)
+
+    def initrd(self, job: dict[str, Any], dest: Path, files: Iterable[tuple[Path, str]]) -> None:
+        """Write the root file system with a job in it."""
+        overlay = root.Overlay(
+            job,
+            list(self.products.modules),
+            [(self.products.probe, _PROBE_IN_VM), *files],
+            self.products.vswitchd,
+        )
+        root.write_initrd(self.base, overlay, dest)
+
+    def tcon_modules(self) -> list[str]:
+        """Names of tcon.ko and the CC modules, if they are there."""
+        names = [m.name.removesuffix(".ko") for m in self.products.modules]
+        return [name for name in names if name.startswith("tcon")]
+
+
+def _scenario_modules(scenario: Scenario) -> list[str]:
+    ccs = {flow.stack_cc(mode) for flow in scenario.flows for mode in scenario.modes}
+    return [*_BASE_MODULES, *(f"tcp_{cc}" for cc in sorted(ccs) if cc not in _BUILT_IN_CCS)]
+
+
+def _timeout_s(scenario: Scenario) -> float:
+    rate = max(1.0, scenario.path.rate_bps / 1e8)
+    return _TIMEOUT_BASE_S + scenario.seconds * rate * _TIMEOUT_PER_100MBIT_S
+
+
+def run_in_vm(
+    host: Host, scenario: Scenario, mode: str, out: Path, say: Say, stop: threading.Event
+) -> dict[str, Any]:
+    """One run in a machine of its own; its raw data.  Raises LabError.
+
+    The console goes to a file in ``out``.
+    """
+    label = f"{scenario.name} {mode}"
+    virtual = not host.options.kvm
+    job = {
+        "kind": "run",
+        "scenario": scenario.to_dict(),
+        "mode": mode,
+        "modules": _scenario_modules(scenario) + host.tcon_modules(),
+        "ovs": True,
+        "probe": _PROBE_IN_VM,
+        "virtual_time": virtual,
+        "machine": f"qemu, icount shift {host.options.shift}" if virtual else "qemu, KVM",
+        "tear_down": False,
+    }
+    machine = Machine(
+        shift=host.options.shift,
+        seed=scenario.seed,
+        memory_mib=1024 + _MIB_PER_PAIR * len(scenario.connections()),
+        timeout_s=_timeout_s(scenario),
+    )
+    outcome = Outcome(on_progress=lambda line: say(label, line), stop=stop)
+    with tempfile.TemporaryDirectory(prefix="tcon-lab-") as scratch:
+        initrd = Path(scratch) / "initrd.cpio"
+        host.initrd(job, initrd, [])
+        log = out / f"console-{scenario.name}-{scenario.seed}-{mode}.log"
+        try:
+            host.engine.run(machine, initrd, outcome, log)
+            outcome.check_kernel()
+            if outcome.error or outcome.status:
+                raise LabError(outcome.error or f"exit status {outcome.status}")
+        except LabError as error:
+            raise LabError(f"{label}: {error}") from error
+    say(label, f"done in {outcome.real_s:.0f} s")
+    return json.loads(outcome.result)
+
+
+def run_on_host(scenario: Scenario, mode: str, say: Say) -> dict[str, Any]:
+    """One run on this machine, in real time.  Needs root.  Raises LabError."""
+    if os.geteuid():
+        raise LabError("--site=host needs root: use sudo")
+    try:
+        from . import runner
+    except ModuleNotFoundError as missing:
+        raise LabError(f"--site=host needs the package {missing.name}") from missing
+    subprocess.run(["modprobe", "-a", *_scenario_modules(scenario)], check=False)
+    probe = products.build_probe()
+    job = {
+        "scenario": scenario.to_dict(),
+        "mode": mode,
+        "probe": str(probe),
+        "virtual_time": False,
+        "machine": "host",
+        "tear_down": True,
+    }
+    return runner.run(job, lambda line: say(f"{scenario.name} {mode}", line))
+
+
+def run_all(
+    scenarios: list[Scenario], options: Options, site: str, jobs: int, out: Path, say: Say
+) -> list[dict[str, Any]]:
+    """Run every mode of every scenario; raw data in that order.
+
+    The first failure stops the others.  Raises LabError.
+    """
+    wanted = [(scenario, mode) for scenario in scenarios for mode in scenario.modes]
+    if site == "host":
+        return [run_on_host(scenario, mode, say) for scenario, mode in wanted]
+    host = Host(options, say)
+    _refuse_impossible(host, wanted)
+    stop = threading.Event()
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(run_in_vm, host, s, m, out, say, stop) for s, m in wanted]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _refuse_impossible(host: Host, wanted: list[tuple[Scenario, str]]) -> None:
+    for scenario, mode in wanted:
+        needed = {flow.enforced_cc(mode) for flow in scenario.flows} - {None}
+        for cc in sorted(needed):
+            if f"tcon_{cc}" not in host.tcon_modules():
+                raise LabError(f"{scenario.name}: mode {mode} needs the module tcon_{cc}.ko")
+
+
+def execute(
+    host: Host,
+    argv: list[str],
+    machine: Machine,
+    files: list[tuple[Path, str]],
+    modules: list[str],
+    ovs: bool,
+    on_output: Callable[[bytes], None],
+    log: Path,
+) -> int:
+    """Run a command in a machine; its exit status.
+
+    Raises LabError if the kernel reports a fault or the machine dies.
+    """
+    job = {"kind": "exec", "argv": argv, "modules": modules, "ovs": ovs}
+    outcome = Outcome(on_output=on_output)
+    with tempfile.TemporaryDirectory(prefix="tcon-lab-") as scratch:
+        initrd = Path(scratch) / "initrd.cpio"
+        host.initrd(job, initrd, files)
+        host.engine.run(machine, initrd, outcome, log)
+    outcome.check_kernel()
+    if outcome.error:
+        raise LabError(outcome.error)
+    return outcome.status or 0
+
+
+def shell(host: Host, scenario: Scenario, mode: str) -> int:
+    """Boot with a scenario's network up and a prompt on this terminal."""
+    job = {
+        "kind": "shell",
+        "scenario": scenario.to_dict(),
+        "mode": mode,
+        "modules": _scenario_modules(replace(scenario, modes=(mode,))) + host.tcon_modules(),
+        "ovs": True,
+        "tear_down": False,
+    }
+    machine = Machine(shift=None, memory_mib=2048)
+    with tempfile.TemporaryDirectory(prefix="tcon-lab-") as scratch:
+        initrd = Path(scratch) / "initrd.cpio"
+        host.initrd(job, initrd, [])
+        return host.engine.interactive(machine, initrd)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the lab tests: modules, ovs-vswitchd and probe, built when out of date.
+
+Each is made by its own build script, which knows what to do again; a lock
+keeps two labs from building at once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import LabError
+from .root import cache_dir
+
+TOP = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Products:
+    """Paths of what was built."""
+
+    modules: tuple[Path, ...]
+    vswitchd: Path | None
+    probe: Path
+
+
+def _build(what: str, *command: str | Path) -> str:
+    """Run a build; the last line of its output.  LabError with its complaint."""
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=TOP)
+    if run.returncode:
+        said = [line for line in run.stderr.splitlines() if line.strip()]
+        errors = [line for line in said if "error" in line.lower()]
+        raise LabError(f"{what} does not build: {(errors or said or ['no reason given'])[0]}")
+    lines = run.stdout.splitlines()
+    return lines[-1] if lines else ""
+
+
+def build_probe() -> Path:
+    """Build tcon-probe.  Raises LabError."""
+    folder = cache_dir() / "probe"
+    _build("tcon-probe", "make", "-s", "-C", TOP / "tools/tcon_lab/probe", f"O={folder}")
+    return folder / "tcon-probe"
+
+
+def build(release: str, stock: bool, progress: Callable[[str], None]) -> Products:
+    """Build for a kernel; ``stock`` leaves TCon out.  Raises LabError."""
+    cache = cache_dir()
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lab-build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        progress("building the probe")
+        probe = build_probe()
+        if stock:
+            return Products((), None, probe)
+        progress("building the modules")
+        kdir = f"/usr/src/linux-headers-{release}"
+        modules = Path(_build("datapath", TOP / "datapath/build", "--kdir", kdir))
+        progress("building ovs-vswitchd")
+        vswitchd = Path(_build("userspace", TOP / "userspace/build"))
+    return Products(tuple(sorted(modules.glob("*.ko"))), vswitchd, probe)

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The QEMU engine: the distribution's own kernel, in virtual or real time.
+
+With -icount an instruction costs 2^shift ns of virtual time and idle time is
+skipped (sleep=off), so a run depends on nothing but its inputs and -seed.  That
+holds only while no device waits for the host: inputs come in the initramfs,
+results leave through shared memory (:mod:`.channel`), and the serial console is
+written to a file.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from .channel import CAPACITY_BYTES, Reader
+from .engine import Engine, Machine, Outcome
+from .errors import LabError
+
+_QEMU = "qemu-system-x86_64"
+_POLL_S = 0.05
+_KVM_PROBE_TIMEOUT_S = 20
+
+# The kernel's command line.  No self-tests, no hardening that costs each packet
+# instructions; no address randomisation, so that QEMU translates a program once
+# and not for every process that runs it.
+_APPEND = (
+    "console=ttyS0 loglevel=5 log_buf_len=4M panic=-1 panic_on_oops=1 nowatchdog"
+    " rcupdate.rcu_cpu_stall_suppress=1 nokaslr norandmaps mitigations=off audit=0"
+    " cryptomgr.notests lsm=capability apparmor=0 cgroup_disable=memory init_on_alloc=0"
+    " hardened_usercopy=off random.trust_cpu=on net.ifnames=0 tsc=reliable"
+)
+
+
+class Qemu(Engine):
+    """QEMU, with KVM where it works and is asked for."""
+
+    name = "qemu"
+
+    def __init__(self, vmlinux: Path, kvm: bool = False) -> None:
+        """Raises LabError where QEMU is missing, or KVM asked for and unusable."""
+        if not shutil.which(_QEMU):
+            raise LabError(f"{_QEMU} not found: install the package qemu-system-x86")
+        self._vmlinux = vmlinux
+        self._kvm = kvm
+        if kvm:
+            self._probe_kvm()
+
+    def run(self, machine: Machine, initrd: Path, outcome: Outcome, log: Path) -> None:
+        """See :meth:`Engine.run`."""
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="tcon-vm-") as scratch:
+            shared = Path(scratch) / "channel"
+            reader = Reader(shared)
+            command = self._command(machine, initrd, shared, f"file:{log}")
+            process = _spawn(command, Path(scratch) / "stderr")
+            try:
+                while process.poll() is None:
+                    for frame in reader.frames():
+                        outcome.take(frame)
+                    if outcome.stop.is_set():
+                        raise LabError("stopped")
+                    if time.monotonic() - start > machine.timeout_s:
+                        raise LabError(f"no end after {machine.timeout_s:.0f} s; console in {log}")
+                    time.sleep(_POLL_S)
+            finally:
+                process.kill()
+                process.wait()
+            for frame in reader.frames():
+                outcome.take(frame)
+            outcome.real_s = time.monotonic() - start
+            outcome.console = log.read_text(errors="replace") if log.exists() else ""
+            if process.returncode:
+                raise LabError(f"{_QEMU} failed: {(Path(scratch) / 'stderr').read_text().strip()}")
+
+    def interactive(self, machine: Machine, initrd: Path) -> int:
+        """See :meth:`Engine.interactive`."""
+        with tempfile.TemporaryDirectory(prefix="tcon-vm-") as scratch:
+            shared = Path(scratch) / "channel"
+            Reader(shared)
+            command = self._command(machine, initrd, shared, "stdio,signal=off")
+            # Ctrl-C belongs to the guest's shell.
+            previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+            try:
+                return subprocess.run(command, check=False).returncode
+            finally:
+                signal.signal(signal.SIGINT, previous)
+
+    def _command(self, machine: Machine, initrd: Path, shared: Path, console: str) -> list[str]:
+        if console.startswith("stdio"):
+            serial = ["-chardev", f"{console.replace('stdio', 'stdio,id=con')}"]
+            serial += ["-serial", "chardev:con"]
+        else:
+            serial = ["-serial", console]
+        return [
+            _QEMU,
+            *self._processor(machine),
+            *("-rtc", "base=2026-01-01,clock=vm"),
+            *("-seed", str(machine.seed)),
+            *("-smp", str(machine.smp)),
+            *("-m", str(machine.memory_mib)),
+            *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
+            *("-object", f"memory-backend-file,id=channel,share=on,size={CAPACITY_BYTES},"
+                f"mem-path={shared}"),
+            *("-device", "ivshmem-plain,memdev=channel"),
+            *serial,
+            *("-kernel", str(self._vmlinux), "-initrd", str(initrd)),
+            *("-append", " ".join((_APPEND, *machine.append))),
+        ]  # fmt: skip
+
+    def _processor(self, machine: Machine) -> list[str]:
+        if self._kvm:
+            return ["-accel", "kvm", "-cpu", "host"]
+        cpu = ["-cpu", "max,-rdseed"]
+        if machine.shift is None:
+            return ["-accel", "tcg,thread=multi", *cpu]
+        if machine.smp != 1:
+            raise LabError("virtual time needs one CPU: use --no-icount with --smp")
+        return ["-accel", "tcg", "-icount", f"shift={machine.shift},sleep=off", *cpu]
+
+    def _probe_kvm(self) -> None:
+        """Boot the kernel without a root: it must get as far as the panic."""
+        if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+            raise LabError("/dev/kvm cannot be opened: leave out --kvm, or join the group kvm")
+        command = [
+            _QEMU, "-accel", "kvm", "-cpu", "host", "-m", "256", "-nodefaults",
+            "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio",
+            "-kernel", str(self._vmlinux), "-append", "console=ttyS0 panic=-1",
+        ]  # fmt: skip
+        try:
+            run = subprocess.run(
+                command,
+                capture_output=True,
+                timeout=_KVM_PROBE_TIMEOUT_S,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+            output = run.stdout
+        except subprocess.TimeoutExpired as late:
+            output = late.stdout or b""
+        if b"Unable to mount root fs" not in output:
+            raise LabError("KVM does not run the lab's kernel on this machine: leave out --kvm")
+
+
+def _spawn(command: list[str], stderr: Path) -> subprocess.Popen[bytes]:
+    with stderr.open("wb") as errors:
+        return subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )

@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reports: a table for the terminal and a page that works offline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs
+from plotly.subplots import make_subplots
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+Record = dict[str, Any]
+
+#: Okabe and Ito's palette: told apart with every kind of colour vision, and
+#: readable on white and on black.  The dash tells modes apart without colour.
+STYLES = {
+    "guest": ("#d55e00", "dot"),
+    "native": ("#3a8fd0", "dash"),
+    "enforced": ("#009e73", "solid"),
+}
+#: Dashes and dots go over a solid line, which would hide them.
+DRAWN_ABOVE = {"guest": 2, "native": 1}
+OTHER_STYLE = ("#888888", "dashdot")
+#: Flows of a run that get lines of their own.
+MAX_FLOWS_DRAWN = 4
+
+
+@dataclass(frozen=True)
+class Row:
+    """A run in the comparison; numbers that nobody measured are None."""
+
+    scenario: str
+    mode: str
+    cc: str
+    state: str
+    goodput_mbps: float
+    goodput_ratio: float | None  # to the native run of the same scenario
+    rtt_p50_ms: float | None
+    rtt_ratio: float | None
+    rtt_p99_ms: float | None
+    queue_p50: float | None
+    queue_p99: float | None
+    retransmits: float | None
+    jain: float | None
+    utilisation: float
+    warnings: tuple[str, ...]
+
+
+def _median(values: list[float]) -> float | None:
+    return sorted(values)[(len(values) - 1) // 2] if values else None
+
+
+def _rtts_ms(run: Record, name: str) -> list[float]:
+    return [flow["rtt_us"][name] / 1000 for flow in run["flows"] if flow["rtt_us"]]
+
+
+def _ratio(value: float | None, base: float | None) -> float | None:
+    return value / base if value is not None and base else None
+
+
+def _distinct(values: list[str]) -> str:
+    """Values with how often each comes: "bbr" or "3 x cubic, bbr"."""
+    counts = {value: values.count(value) for value in values}
+    return ", ".join(v if n == 1 or len(counts) == 1 else f"{n} x {v}" for v, n in counts.items())
+
+
+def _cc(flow: Record, mode: str) -> str:
+    """Who decides: "cubic", or "cubic under bbr" where TCon enforces another."""
+    if mode == "enforced" and flow["state"] is not None:
+        return f"{flow['guest_cc']} under {flow['cc']}"
+    return str(flow["cc"])
+
+
+def _state(flow: Record) -> str:
+    reasons = ", ".join(flow["reasons"])
+    return (flow["state"] or "-") + (f" ({reasons})" if reasons else "")
+
+
+def _row(result: Record, run: Record, native: Record | None) -> Row:
+    flows, mode = run["flows"], run["mode"]
+    rtt_p50 = _median(_rtts_ms(run, "p50"))
+    retransmits = [f["guest_retransmits"] for f in flows if f["guest_retransmits"] is not None]
+    queue = run["queue_packets"] or {}
+    warnings = run["warnings"] + [
+        f"flow {flow['index']}: {flow['error']}" for flow in flows if flow["error"]
+    ]
+    compared = native if native is not None and native is not run else None
+    native_goodput = compared["goodput_bps"] if compared else None
+    native_rtt_p50 = _median(_rtts_ms(compared, "p50")) if compared else None
+    return Row(
+        scenario=result["scenario"],
+        mode=mode,
+        cc=_distinct([_cc(flow, mode) for flow in flows]),
+        state=_distinct([_state(flow) for flow in flows]) if mode == "enforced" else "-",
+        goodput_mbps=run["goodput_bps"] / 1e6,
+        goodput_ratio=_ratio(run["goodput_bps"], native_goodput),
+        rtt_p50_ms=rtt_p50,
+        rtt_ratio=_ratio(rtt_p50, native_rtt_p50),
+        rtt_p99_ms=max(_rtts_ms(run, "p99"), default=None),
+        queue_p50=queue.get("p50"),
+        queue_p99=queue.get("p99"),
+        retransmits=sum(retransmits) if retransmits else None,
+        jain=run["jain"],
+        utilisation=run["utilisation"],
+        warnings=tuple(warnings),
+    )
+
+
+def rows(results: list[Record]) -> list[Row]:
+    """One row for each run, in the order of the results."""
+    found = []
+    for result in results:
+        native = next((run for run in result["runs"] if run["mode"] == "native"), None)
+        found += [_row(result, run, native) for run in result["runs"]]
+    return found
+
+
+def _format(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+#: Heading, unit and text of each column of the comparison.
+COLUMNS: list[tuple[str, str, Callable[[Row], str]]] = [
+    ("Scenario", "", lambda row: row.scenario),
+    ("Mode", "", lambda row: row.mode),
+    ("CC", "", lambda row: row.cc),
+    ("Goodput", "Mbit/s", lambda row: _format(row.goodput_mbps, ".2f")),
+    ("to native", "", lambda row: _format(row.goodput_ratio, ".3f")),
+    ("RTT p50", "ms", lambda row: _format(row.rtt_p50_ms, ".2f")),
+    ("to native", "", lambda row: _format(row.rtt_ratio, ".3f")),
+    ("RTT p99", "ms", lambda row: _format(row.rtt_p99_ms, ".2f")),
+    ("Queue p50", "packets", lambda row: _format(row.queue_p50, ".0f")),
+    ("Queue p99", "packets", lambda row: _format(row.queue_p99, ".0f")),
+    ("Guest retrans.", "", lambda row: _format(row.retransmits, ".0f")),
+    ("Jain", "", lambda row: _format(row.jain, ".3f")),
+    ("Link used", "%", lambda row: _format(100 * row.utilisation, ".1f")),
+    ("TCon", "state", lambda row: row.state),
+]
+TEXT_COLUMNS = ("Scenario", "Mode", "CC", "TCon")
+
+NOTE = (
+    "RTT is the path's, from data at the sender's uplink to the first ACK or SACK that covers "
+    "it; of several flows the median of their p50 and the largest p99. Goodput is acknowledged "
+    "payload, link used its share of the bottleneck's rate. Guest: the guest's own CC, TCon "
+    "leaves it alone; native: the CC of comparison in the guest's own stack; enforced: the "
+    "guest's own CC with TCon enforcing another."
+)
+
+
+def _about(result: Record) -> str:
+    """The path and the conditions of a scenario, in one line."""
+    path = result["definition"]["path"]
+    time = "virtual time" if result["virtual_time"] else "real time"
+    return (
+        f"{path['rate_bps'] / 1e6:g} Mbit/s, {path['rtt_us'] / 1000:g} ms base RTT, "
+        f"{100 * path['loss_fraction']:g} % loss, queue of {path['queue_packets']} packets; "
+        f"{result['definition']['seconds']:g} s in {time}, seed {result['seed']}"
+    )
+
+
+#: Left out of the terminal's table, to stay within 100 columns.
+PAGE_COLUMNS = ("Scenario", "Queue p99", "Link used", "TCon")
+
+
+def _scenario_table(result: Record) -> Table:
+    made = Table(
+        title=Text(f"{result['scenario']}: {_about(result)}"),
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    columns = [column for column in COLUMNS if column[0] not in PAGE_COLUMNS]
+    for heading, unit, _ in columns:
+        made.add_column(
+            "\n".join([*heading.split(), unit]).rstrip(),
+            justify="left" if heading in TEXT_COLUMNS else "right",
+            no_wrap=True,
+        )
+    for row in rows([result]):
+        made.add_row(*(Text(text(row)) for _, _, text in columns))
+    return made
+
+
+def table(results: list[Record]) -> Group:
+    """The comparison, TCon's states and warnings, for rich to print on a terminal."""
+    parts: list[RenderableType] = []
+    for result in results:
+        parts.append(_scenario_table(result))
+        for row in rows([result]):
+            if row.state != "-":
+                parts.append(Text(f"{row.mode}: TCon's state is {row.state}"))
+            for text in row.warnings:
+                parts.append(Text(f"warning: {row.mode}: {text}", style="bold red"))
+    return Group(*parts, Text(NOTE, style="dim"))
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A curve: key of a flow's samples, divisor to the unit drawn, its look."""
+
+    panel: int
+    key: str
+    divisor: float
+    what: str
+    faint_dash: str = ""  # of a thin curve; else the mode's
+    modes: tuple[str, ...] = ("guest", "native", "enforced")
+
+
+PANELS = (
+    "Congestion window and window, kB",
+    "Path RTT, ms",
+    "Goodput, Mbit/s",
+    "Bottleneck queue, packets",
+)
+LINES = (
+    _Line(1, "guest_cwnd_bytes", 1000, "guest's cwnd", modes=("guest", "native")),
+    _Line(1, "guest_cwnd_bytes", 1000, "guest's cwnd", "dot", ("enforced",)),
+    _Line(1, "tcon_window_bytes", 1000, "window TCon gave", "dashdot", ("enforced",)),
+    _Line(1, "tcon_cwnd_bytes", 1000, "TCon's cwnd", modes=("enforced",)),
+    _Line(2, "rtt_us", 1000, "path RTT"),
+    _Line(3, "goodput_bps", 1e6, "goodput"),
+)
+QUEUE_PANEL = 4
+
+
+def _name(run: Record, flow: Record | None, what: str) -> str:
+    """What the legend calls a curve; plotly reads it as a kind of HTML."""
+    who = run["mode"] if flow is None else f"{run['mode']} {_cc(flow, run['mode'])}"
+    if flow is not None and len(run["flows"]) > 1:
+        who += f" #{flow['index']}"
+    return escape(f"{who}: {what}")
+
+
+def _trace(
+    x: list[float], y: list[float | None], run: Record, name: str, line: _Line
+) -> go.Scatter:
+    colour, dash = STYLES.get(run["mode"], OTHER_STYLE)
+    return go.Scatter(
+        x=x,
+        y=y,
+        name=name,
+        mode="lines",
+        line={
+            "color": colour,
+            "dash": line.faint_dash or dash,
+            "width": 1.3 if line.faint_dash else 2,
+        },
+        zorder=DRAWN_ABOVE.get(run["mode"], 0),
+        legendgroup=f"{run['mode']} {line.key} {line.panel}",
+        legend="legend" if line.panel == 1 else f"legend{line.panel}",
+        hovertemplate="%{y:.6~g}",
+    )
+
+
+def _run_traces(run: Record) -> list[tuple[int, go.Scatter]]:
+    traces = []
+    for line in LINES:
+        for flow in run["flows"][:MAX_FLOWS_DRAWN] if run["mode"] in line.modes else []:
+            y = [s[line.key] and round(s[line.key] / line.divisor, 4) for s in flow["samples"]]
+            if all(value is None for value in y):
+                continue
+            x = [sample["t_s"] for sample in flow["samples"]]
+            name = _name(run, flow, line.what)
+            traces.append((line.panel, _trace(x, y, run, name, line)))
+    queue = run["queue_samples"]
+    if queue:
+        x = [sample["t_s"] for sample in queue]
+        y = [sample["packets"] for sample in queue]
+        line = _Line(QUEUE_PANEL, "packets", 1, "queue")
+        traces.append((QUEUE_PANEL, _trace(x, y, run, _name(run, None, "queue"), line)))
+    return traces
+
+
+def _figure(result: Record) -> go.Figure:
+    """All runs of a scenario over one time axis."""
+    figure = make_subplots(
+        rows=len(PANELS),
+        cols=1,
+        shared_xaxes=True,
+        vertical_spacing=0.06,
+        subplot_titles=PANELS,
+    )
+    for run in result["runs"]:
+        for panel, trace in _run_traces(run):
+            figure.add_trace(trace, row=panel, col=1)
+    grid = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
+    figure.update_xaxes(**grid, showticklabels=True)
+    figure.update_xaxes(title_text="time, s", row=len(PANELS), col=1)
+    figure.update_yaxes(**grid, rangemode="tozero")
+    figure.update_annotations(x=0, xanchor="left", font_size=14)
+    legends = {
+        "legend" if panel == 1 else f"legend{panel}": {
+            "x": 1.01,
+            "y": figure.layout[f"yaxis{panel if panel > 1 else ''}"].domain[1],
+            "yanchor": "top",
+        }
+        for panel in range(1, len(PANELS) + 1)
+    }
+    figure.update_layout(
+        height=260 * len(PANELS),
+        margin={"l": 60, "r": 20, "t": 30, "b": 50},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": "system-ui, sans-serif", "color": "#808080"},
+        hovermode="x unified",
+        hoverlabel={"font": {"color": "#202020"}, "bgcolor": "#f4f4f4"},
+        template="none",
+        **legends,
+    )
+    return figure
+
+
+_STYLE = """
+:root { color-scheme: light dark; --text: #1c1e21; --page: #ffffff; --line: #c9cdd2;
+  --soft: #5b6168; --tint: #f2f5f4; }
+@media (prefers-color-scheme: dark) { :root { --text: #e4e6e8; --page: #15181b; --line: #3a4046;
+  --soft: #a0a7ae; --tint: #1f2625; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page);
+  max-width: 1400px; margin: 2em auto; padding: 0 1em; }
+h1 { font-size: 1.6em; } h2 { font-size: 1.25em; margin-top: 2.5em; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap;
+  font-size: .93em; }
+th, td { padding: .3em .55em; text-align: right; border-bottom: 1px solid var(--line); }
+th { vertical-align: bottom; font-weight: 600; }
+th small { display: block; font-weight: 400; color: var(--soft); }
+.text { text-align: left; }
+td:last-child { white-space: normal; min-width: 10em; }
+tr.first td { border-top: 2px solid var(--line); }
+tr.enforced { background: var(--tint); font-weight: 600; }
+td.mode::before { content: ""; display: inline-block; width: 1.6em; margin-right: .5em;
+  vertical-align: .25em; border-top: 3px solid transparent; }
+td.mode.guest::before { border-top: 3px dotted #d55e00; }
+td.mode.native::before { border-top: 3px dashed #3a8fd0; }
+td.mode.enforced::before { border-top: 3px solid #009e73; }
+.note, .about { color: var(--soft); } .note { max-width: 75em; font-size: .9em; }
+.warning { border-left: 4px solid #d55e00; padding-left: .8em; }
+"""
+
+#: Plotly knows no CSS variables: give its text the page's colour, always.
+_SCRIPT = """
+const dark = matchMedia("(prefers-color-scheme: dark)");
+function recolour() {
+  const colour = getComputedStyle(document.body).color;
+  for (const plot of document.querySelectorAll(".plotly-graph-div"))
+    Plotly.relayout(plot, {"font.color": colour});
+}
+dark.addEventListener("change", recolour);
+recolour();
+"""
+
+
+def _html_table(results: list[Record]) -> str:
+    def kind(heading: str) -> str:
+        return ' class="text"' if heading in TEXT_COLUMNS else ""
+
+    head = "".join(
+        f"<th{kind(heading)}>{escape(heading)}<small>{escape(unit)}</small></th>"
+        for heading, unit, _ in COLUMNS
+    )
+    body, previous = [], None
+    for row in rows(results):
+        classes = [row.mode] if row.mode in STYLES else []
+        classes += ["first"] if row.scenario != previous else []
+        previous = row.scenario
+        cells = "".join(
+            f'<td class="text mode {escape(row.mode)}">{escape(text(row))}</td>'
+            if heading == "Mode"
+            else f"<td{kind(heading)}>{escape(text(row))}</td>"
+            for heading, _, text in COLUMNS
+        )
+        body.append(f'<tr class="{" ".join(classes)}">{cells}</tr>')
+    return (
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _section(result: Record, number: int) -> str:
+    figure = _figure(result).to_html(
+        full_html=False,
+        include_plotlyjs=False,
+        div_id=f"plot-{number}",
+        config={"displaylogo": False, "responsive": True},
+    )
+    warnings = "".join(
+        f'<p class="warning">{escape(row.mode)}: {escape(text)}</p>'
+        for row in rows([result])
+        for text in row.warnings
+    )
+    most = max(len(run["flows"]) for run in result["runs"])
+    left_out = f"<p>Drawn are {MAX_FLOWS_DRAWN} of {most} flows.</p>"
+    return (
+        f"<h2>{escape(result['scenario'])}</h2>"
+        f'<p class="about">{escape(_about(result))}</p>{warnings}'
+        f"{left_out if most > MAX_FLOWS_DRAWN else ''}{figure}"
+    )
+
+
+def report_html(results: list[Record]) -> str:
+    """A page with the comparison and plots; it loads nothing from anywhere.
+
+    ``results`` are results.json objects, see :mod:`.results`.
+    """
+    versions = {key: value for result in results for key, value in result["versions"].items()}
+    listed = ", ".join(f"{key} {value}" for key, value in sorted(versions.items()))
+    sections = "".join(_section(result, number) for number, result in enumerate(results))
+    return f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>TCon lab report</title><style>{_STYLE}</style>
+<script>{get_plotlyjs()}</script></head><body>
+<h1>TCon lab report</h1>
+{_html_table(results)}
+<p class="note">{escape(NOTE)}</p>
+<p class="note">{escape(listed)}</p>
+{sections}
+<script>{_SCRIPT}</script>
+</body></html>
+"""

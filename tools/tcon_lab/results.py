@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a run brought: raw records in, ``results.json`` out.
+
+A raw record is what the runner brings back of one (scenario, seed, mode)::
+
+    {"scenario": Scenario.to_dict(), "mode": ..., "seed": ..., "virtual_time": bool,
+     "versions": {...},
+     "flows": [{"index", "saddr", "daddr", "sport", "dport", "guest_cc", "cc",
+                "start_s", "iperf3": the client's JSON report}],
+     "probe": [records of tcon-probe --dev], "queue": [records of tcon-probe --queue]}
+
+``results.json`` holds one scenario with one seed and a run for each mode.  Beside
+what its name says: ``cc`` decided (the guest's own or the enforced one),
+``rtt_us`` is the path's as the probe at the sender's uplink saw it over the
+flow's whole life, ``guest_srtt_us`` what the guest's stack believed,
+``goodput_bps`` what the receiver acknowledged within the time in which the
+sender was to send, ``utilisation`` the acknowledged payload of all flows as a
+share of the bottleneck's rate, ``state`` TCon's at the end and ``state_share``
+how much of the time it was in which.  A number that nobody measured is null.
+Equal raw records give an equal text, to the byte.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+from .errors import LabError
+from .scenario import Scenario, from_dict
+
+Record = dict[str, Any]
+
+
+class ResultsError(LabError):
+    """Raw records do not make results; the text is one sentence."""
+
+
+def percentile(values: list[float], percent: float) -> float | None:
+    """The nearest-rank percentile; None of nothing."""
+    if not values:
+        return None
+    return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
+
+
+def spread(values: list[float], names: dict[str, float]) -> dict[str, float] | None:
+    """Named percentiles of ``values`` (0 is the minimum); None of nothing."""
+    if not values:
+        return None
+    return {name: percentile(values, percent) for name, percent in names.items()}  # type: ignore
+
+
+def jain(values: list[float]) -> float | None:
+    """Jain's fairness index: 1 when all are equal, 1/n when one has all."""
+    squares = sum(value * value for value in values)
+    return round(sum(values) ** 2 / (len(values) * squares), 4) if squares else None
+
+
+def _number(value: Any) -> float | None:
+    """A number of somebody else's JSON, or None."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _seconds(value: float) -> float:
+    return round(value, 3)
+
+
+class _Clock:
+    """Turns the times of a record file into CLOCK_MONOTONIC seconds."""
+
+    def __init__(self, records: list[Record]) -> None:
+        start = next((r for r in records if r.get("type") == "start"), None)
+        self.start_s = float(start["monotonic_s"]) if start else 0.0
+        self.interval_s = float(start["interval_ms"]) / 1000 if start else 0.1
+
+    def at(self, record: Record, key: str = "t_s") -> float:
+        return self.start_s + float(record[key])
+
+
+def _connection(record: Record) -> tuple[Any, ...]:
+    return tuple(record.get(key) for key in ("saddr", "sport", "daddr", "dport"))
+
+
+class _FlowData:
+    """All that is known about one connection of one run."""
+
+    def __init__(self, flow: Record, probe: list[Record], scenario: Scenario) -> None:
+        self.flow = flow
+        self.iperf3: Record = flow.get("iperf3") or {}
+        self.start_s = float(flow.get("start_s") or 0)
+        key = self._key()
+        mine = [record for record in probe if _connection(record) == key]
+        self.clock = _Clock(probe)
+        self.intervals = [record for record in mine if record["type"] == "flow"]
+        self.tcon = [r for r in mine if r["type"] == "tcon" and "error" not in r]
+        summaries = [record for record in mine if record["type"] == "summary"]
+        self.summary = max(summaries, key=lambda r: r["acked_bytes"], default=None)
+        sent = self.iperf3.get("end", {}).get("sum_sent", {})
+        self.duration_s = _number(sent.get("seconds")) or scenario.seconds - self.start_s
+        self.first_s = self.clock.at(self.summary, "first_s") if self.summary else None
+
+    def _key(self) -> tuple[Any, ...]:
+        """Its addresses and ports; iperf3 knows the port that the kernel chose."""
+        connected = (self.iperf3.get("start", {}).get("connected") or [{}])[0]
+        return (
+            self.flow.get("saddr") or connected.get("local_host"),
+            self.flow.get("sport") or connected.get("local_port"),
+            self.flow.get("daddr") or connected.get("remote_host"),
+            self.flow.get("dport") or connected.get("remote_port"),
+        )
+
+    def acked_bytes(self, begin_s: float, end_s: float) -> float:
+        """Acknowledged within a time; intervals at its ends count in part."""
+        total = 0.0
+        for record in self.intervals:
+            last_s = self.clock.at(record)
+            first_s = last_s - self.clock.interval_s
+            part_s = min(last_s, end_s) - max(first_s, begin_s)
+            total += record["acked_bytes"] * max(0.0, part_s) / self.clock.interval_s
+        return total
+
+    def goodput_bps(self) -> int | None:
+        if self.first_s is None or self.duration_s <= 0:
+            return None
+        acked = self.acked_bytes(self.first_s, self.first_s + self.duration_s)
+        return round(8 * acked / self.duration_s)
+
+    def during(self, records: Iterable[Record]) -> list[Record]:
+        """Those of ``records`` that fall into the flow's own time."""
+        if self.first_s is None:
+            return []
+        end_s = self.first_s + self.duration_s
+        return [r for r in records if self.first_s <= self.clock.at(r) <= end_s]
+
+    def guest_intervals(self) -> list[Record]:
+        """iperf3's: what the guest's socket said at the end of each."""
+        intervals = self.iperf3.get("intervals") or []
+        return [entry["streams"][0] for entry in intervals if entry.get("streams")]
+
+    def tick(self, t_s: float) -> float:
+        """A time as a number of the probe's intervals since the probe's start."""
+        return round((t_s - self.clock.start_s) / self.clock.interval_s, 6)
+
+    def by_tick(self) -> dict[int, Record]:
+        """The samples, by the number of the probe's interval at whose end they are."""
+        ticks: dict[int, Record] = {}
+
+        def tick(t_s: float) -> Record:
+            return ticks.setdefault(math.floor(self.tick(t_s) + 0.5), {})
+
+        for record in self.intervals:
+            tick(self.clock.at(record)).update(_path_sample(record, self.clock.interval_s))
+        for record in self.guest_intervals():
+            if self.first_s is not None and _number(record.get("end")) is not None:
+                tick(self.first_s + record["end"]).update(_guest_sample(record))
+        for record in self.tcon:
+            tick(self.clock.at(record)).update(_tcon_sample(record))
+        return ticks
+
+    def samples(self, zero_s: float) -> list[Record]:
+        """One entry per interval of the probe that ends within the flow's time.
+
+        ``t_s`` is the interval's end.  Where the probe saw nothing goodput is 0.
+        """
+        if self.first_s is None:
+            return []
+        ticks = self.by_tick()
+        first = math.floor(self.tick(self.first_s)) + 1
+        last = math.floor(self.tick(self.first_s + self.duration_s))
+        offset_s = self.clock.start_s - zero_s
+        empty = dict.fromkeys(_SAMPLE_KEYS) | {"goodput_bps": 0, "retransmitted_bytes": 0}
+        return [
+            empty | ticks.get(n, {}) | {"t_s": _seconds(offset_s + n * self.clock.interval_s)}
+            for n in range(first, last + 1)
+        ]
+
+
+_SAMPLE_KEYS = (
+    "goodput_bps", "rtt_us", "rtt_min_us", "retransmitted_bytes",
+    "guest_cwnd_bytes", "guest_srtt_us", "guest_retransmits",
+    "tcon_cwnd_bytes", "tcon_window_bytes", "tcon_pacing_bps", "tcon_inflight_bytes",
+    "tcon_held_bytes", "tcon_srtt_us", "tcon_state",
+)  # fmt: skip
+
+
+def _path_sample(record: Record, step_s: float) -> Record:
+    rtt = record["rtt_us"] or {}
+    return {
+        "goodput_bps": round(8 * record["acked_bytes"] / step_s),
+        "rtt_us": rtt.get("p50"),
+        "rtt_min_us": rtt.get("min"),
+        "retransmitted_bytes": record["retransmitted_bytes"],
+    }
+
+
+def _guest_sample(record: Record) -> Record:
+    return {
+        "guest_cwnd_bytes": _number(record.get("snd_cwnd")),
+        "guest_srtt_us": _number(record.get("rtt")),
+        "guest_retransmits": _number(record.get("retransmits")),
+    }
+
+
+def _tcon_sample(record: Record) -> Record:
+    names = {"cwnd_bytes": "tcon_cwnd_bytes", "rwnd_bytes": "tcon_window_bytes"}
+    names |= {key: f"tcon_{key}" for key in ("pacing_bps", "inflight_bytes", "held_bytes")}
+    names |= {"srtt_us": "tcon_srtt_us", "state": "tcon_state"}
+    return {name: record.get(key) for key, name in names.items()}
+
+
+def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) -> Record:
+    flow, iperf3 = data.flow, data.iperf3
+    rtt = data.summary["rtt_us"] if data.summary else None
+    tcon = data.during(data.tcon)
+    states = [record.get("state") for record in tcon]
+    guest_rtts = [float(r["rtt"]) for r in data.guest_intervals() if _number(r.get("rtt"))]
+    sent = iperf3.get("end", {}).get("sum_sent", {})
+    asked = scenario.connections()[int(flow["index"])]
+    error = iperf3.get("error") or (None if data.summary else "the probe saw no data of it")
+    return {
+        "index": flow["index"],
+        "guest_cc": flow.get("guest_cc") or asked.stack_cc(mode),
+        "cc": flow.get("cc") or asked.deciding_cc(mode),
+        "start_s": data.start_s,
+        "seconds": _seconds(data.duration_s),
+        "error": error,
+        "goodput_bps": data.goodput_bps(),
+        "rtt_us": rtt and {key: rtt[key] for key in ("min", "p50", "p99")},
+        "rtt_samples": rtt["samples"] if rtt else 0,
+        "retransmitted_bytes": data.summary["retransmitted_bytes"] if data.summary else None,
+        "guest_srtt_us": spread(guest_rtts, {"min": 0, "p50": 50, "p99": 99}),
+        "guest_retransmits": _number(sent.get("retransmits")),
+        "tcon_retransmits": _number(tcon[-1].get("retransmits")) if tcon else None,
+        "state": states[-1] if states else None,
+        "state_share": {
+            str(state): round(states.count(state) / len(states), 4) for state in set(states)
+        },
+        "reasons": sorted({r["reason"] for r in tcon if r.get("reason") not in (None, "none")}),
+        "samples": data.samples(zero_s),
+    }
+
+
+def _warnings(probe: list[Record], mode: str) -> list[str]:
+    """What makes the numbers of a run less than whole."""
+    notes = [record["text"] for record in probe if record.get("type") == "note"]
+    found = notes if mode == "enforced" else []  # elsewhere tcon.ko may well be missing
+    ends = [record for record in probe if record.get("type") == "end"]
+    if not ends:
+        found.append("the probe did not end in order: there are no summaries")
+    for end in ends:
+        if end["dropped"]:
+            found.append(f"the probe lost {end['dropped']} packets")
+        if end["untracked"]:
+            found.append(f"the probe had no room for {end['untracked']} packets")
+    untimed = sum(r.get("untimed_packets", 0) for r in probe if r.get("type") == "summary")
+    if untimed:
+        found.append(f"the probe could not time {untimed} packets")
+    malformed = sum(1 for r in probe if r.get("type") == "tcon" and "error" in r)
+    if malformed:
+        found.append(f"{malformed} messages of tcon.ko were malformed")
+    return found
+
+
+def _queue(records: list[Record], zero_s: float, seconds: float) -> list[Record]:
+    """Samples of the queue within the run."""
+    clock = _Clock(records)
+    samples = [
+        {"t_s": _seconds(clock.at(r) - zero_s), "packets": r["packets"], "drops": r["drops"]}
+        for r in records
+        if r.get("type") == "queue"
+    ]
+    return [sample for sample in samples if 0 <= sample["t_s"] <= seconds]
+
+
+def _run_result(raw: Record) -> Record:
+    scenario = from_dict(raw["scenario"])
+    probe = raw.get("probe") or []
+    data = [_FlowData(flow, probe, scenario) for flow in raw["flows"]]
+    begins = [d.first_s - d.start_s for d in data if d.first_s is not None]
+    # The runner starts flows a little after it starts the probes: time 0 is
+    # where the first flow would be with start "0s".
+    zero_s = min(begins, default=_Clock(probe).start_s)
+    flows = [_flow_result(d, scenario, raw["mode"], zero_s) for d in data]
+    acked = sum(d.acked_bytes(zero_s, zero_s + scenario.seconds) for d in data)
+    goodputs = [flow["goodput_bps"] or 0 for flow in flows]
+    queue = _queue(raw.get("queue") or [], zero_s, scenario.seconds)
+    packets = [float(sample["packets"]) for sample in queue]
+    return {
+        "mode": raw["mode"],
+        "jain": jain(goodputs),
+        "utilisation": round(8 * acked / scenario.path.rate_bps / scenario.seconds, 4),
+        "goodput_bps": sum(goodputs),
+        "queue_packets": spread(packets, {"p50": 50, "p99": 99}),
+        "queue_samples": queue,
+        "warnings": _warnings(probe, raw["mode"]),
+        "flows": flows,
+    }
+
+
+def _group(raw: Record) -> tuple[str, int]:
+    return raw["scenario"]["name"], raw["seed"]
+
+
+def results_from_raw(raw: list[Record]) -> Record:
+    """The results of the runs of one scenario with one seed.
+
+    Raises ResultsError where there are none, or of more than one, or where a
+    record lacks what it must have.
+    """
+    if len({_group(record) for record in raw}) != 1:
+        raise ResultsError("results are made of the runs of one scenario with one seed.")
+    first = raw[0]
+    order = list(first["scenario"]["modes"])
+    if sorted(r["mode"] for r in raw) != sorted({r["mode"] for r in raw} & set(order)):
+        modes = ", ".join(record["mode"] for record in raw)
+        name = first["scenario"]["name"]
+        raise ResultsError(f"scenario {name} has runs that it does not ask for: {modes}.")
+    try:
+        runs = [_run_result(record) for record in sorted(raw, key=lambda r: order.index(r["mode"]))]
+    except (KeyError, TypeError, IndexError) as error:
+        what = f"{type(error).__name__} {error}"
+        raise ResultsError(f"a raw record of {_group(first)[0]} is malformed: {what}.") from error
+    return {
+        "scenario": first["scenario"]["name"],
+        "seed": first["seed"],
+        "virtual_time": bool(first.get("virtual_time")),
+        "versions": first.get("versions") or {},
+        "definition": first["scenario"],
+        "runs": runs,
+    }
+
+
+def all_results(raw: list[Record]) -> list[Record]:
+    """Results of every scenario and seed in ``raw``, in the order of their first run.
+
+    Raises ResultsError as :func:`results_from_raw`.
+    """
+    order = list(dict.fromkeys(_group(record) for record in raw))
+    grouped = groupby(sorted(raw, key=lambda r: order.index(_group(r))), key=_group)
+    return [results_from_raw(list(records)) for _, records in grouped]
+
+
+def to_text(results: Record | list[Record]) -> str:
+    """The text of results.json: sorted keys, one space of indent, a newline."""
+    return json.dumps(results, sort_keys=True, indent=1, allow_nan=False) + "\n"

@@ -1,0 +1,558 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The VM's kernel and root file system, made without root privileges.
+
+Two layers, both uncompressed cpio archives that the kernel unpacks into RAM:
+
+* the base: Debian packages (apt resolves their dependencies against an empty
+  package database, downloads only) without documentation, and the modules of
+  the distribution's kernel that the lab needs.  Cached; its key is what it is
+  made from.
+* the overlay, made for each boot: TCon's modules, the patched ovs-vswitchd,
+  the probe, the lab's own Python code and the job to do.
+
+The kernel is the vmlinux taken out of the package's bzImage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import os
+import platform
+import py_compile
+import re
+import shutil
+import struct
+import subprocess
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .cpio import CpioWriter
+from .errors import LabError
+
+Progress = Callable[[str], None]
+
+PACKAGES = (
+    "bash",
+    "coreutils",
+    "debianutils",
+    "diffutils",
+    "ethtool",
+    "findutils",
+    "grep",
+    "hostname",
+    "iperf3",
+    "iproute2",
+    "iptables",
+    "iputils-ping",
+    "kmod",
+    "mininet",
+    "mount",
+    "ncurses-base",
+    "openvswitch-switch",
+    "procps",
+    "python3-minimal",
+    "python3-pytest",
+    "python3-scapy",
+    "sed",
+    "tcpdump",
+    "util-linux",
+)
+
+# In the dependency closure, but of no use in the VM.
+EXCLUDED_PACKAGES = (
+    "adduser",
+    "base-files",
+    "base-passwd",
+    "cgroup-tools",
+    "cpio",
+    "debconf",
+    "dpkg",
+    "e2fsprogs",
+    "gcc-12-base",
+    "inetutils-telnet",
+    "init-system-helpers",
+    "initramfs-tools",
+    "initramfs-tools-core",
+    "iperf",
+    "klibc-utils",
+    "libdb5.3",
+    "libfile-find-rule-perl",
+    "libgdbm-compat4",
+    "libgdbm6",
+    "libklibc",
+    "libnumber-compare-perl",
+    "libpam-modules",
+    "libpam-modules-bin",
+    "libperl5.36",
+    "libsemanage-common",
+    "libsemanage2",
+    "libsepol2",
+    "libtext-glob-perl",
+    "linux-base",
+    "logsave",
+    "media-types",
+    "openssl",
+    "passwd",
+    "perl",
+    "perl-base",
+    "perl-modules-5.36",
+    "python3-netifaces",
+    "python3-openvswitch",
+    "python3-pkg-resources",
+    "python3-sortedcontainers",
+    "socat",
+    "systemd",
+    "tar",
+    "telnet",
+    "udev",
+    "usrmerge",
+    "util-linux-extra",
+    "uuid-runtime",
+)
+
+# Path prefixes (merged /usr) that are left out.
+EXCLUDED_PATHS = (
+    "etc/",
+    "usr/include/",
+    "usr/lib/debug/",
+    "usr/lib/python3.11/ensurepip/",
+    "usr/lib/python3.11/idlelib/",
+    "usr/lib/python3.11/lib2to3/",
+    "usr/lib/python3.11/pydoc_data/",
+    "usr/lib/python3.11/test/",
+    "usr/lib/python3.11/tkinter/",
+    "usr/lib/python3.11/turtledemo/",
+    "usr/lib/python3/dist-packages/mininet/examples/",
+    "usr/lib/python3/dist-packages/scapy/contrib/",
+    "usr/lib/python3/dist-packages/scapy/modules/",
+    "usr/lib/python3/dist-packages/scapy/tools/",
+    "usr/lib/systemd/",
+    "usr/lib/udev/",
+    "usr/lib/x86_64-linux-gnu/gconv/",
+    "usr/lib/x86_64-linux-gnu/perl",
+    "usr/share/bash-completion/",
+    "usr/share/bug/",
+    "usr/share/debhelper/",
+    "usr/share/doc/",
+    "usr/share/gcc/",
+    "usr/share/gdb/",
+    "usr/share/doc-base/",
+    "usr/share/info/",
+    "usr/share/initramfs-tools/",
+    "usr/share/lintian/",
+    "usr/share/locale/",
+    "usr/share/man/",
+    "usr/share/perl5/",
+    "usr/share/pixmaps/",
+    "usr/share/python3/",
+    "usr/share/zsh/",
+    "var/",
+)
+
+# Files out of etc/ that are kept: iproute2 wants its tables, tools the names.
+KEPT_PATHS = ("etc/iproute2/", "etc/protocols", "etc/services", "etc/ethertypes")
+
+# Kernel modules, with what modules.dep says they need.
+KERNEL_MODULES = (
+    "act_csum", "act_gact", "act_mirred", "act_pedit", "act_police",
+    "act_skbedit", "act_vlan", "br_netfilter", "bridge", "cls_basic",
+    "cls_bpf", "cls_flower", "cls_fw", "cls_matchall", "cls_u32", "crc32c_generic",
+    "dummy", "geneve", "ifb", "inet_diag", "ip6table_filter", "ip6table_mangle",
+    "ip_gre", "iptable_filter", "iptable_mangle", "iptable_nat", "iptable_raw", "macvlan",
+    "macvtap", "nf_conntrack", "nf_conntrack_netlink", "nf_conncount",
+    "nf_nat", "nfnetlink", "nfnetlink_log", "nft_compat", "nft_ct", "nft_nat",
+    "nf_tables", "nlmon", "nsh", "openvswitch", "pktgen", "sch_cake",
+    "sch_etf", "sch_fq", "sch_htb", "sch_ingress", "sch_netem", "sch_pie",
+    "sch_prio", "sch_red", "sch_tbf", "tap", "tcp_bbr", "tcp_bic", "tcp_cdg",
+    "tcp_dctcp", "tcp_diag", "tcp_highspeed", "tcp_htcp", "tcp_hybla",
+    "tcp_illinois", "tcp_lp", "tcp_nv", "tcp_scalable", "tcp_vegas",
+    "tcp_veno", "tcp_westwood", "tcp_yeah", "tun", "udp_tunnel",
+    "ip6_udp_tunnel", "unix_diag", "veth", "virtio_net", "virtio_pci",
+    "vport_geneve", "vport_gre", "vport_vxlan", "vxlan", "xt_bpf", "xt_conntrack",
+    "xt_mark", "xt_tcpudp", "xt_MASQUERADE", "xt_state", "xt_TCPMSS", "xt_TCPOPTSTRIP",
+    "8021q",
+)  # fmt: skip
+
+# The part of this package that runs in the VM.  No more: a run's numbers depend
+# on each byte of its root.
+GUEST_CODE = (
+    "__init__.py", "channel.py", "errors.py", "guest", "ovs.py", "runner.py", "scenario.py",
+    "topo.py",
+)  # fmt: skip
+
+# Where in the kernel package those may be.
+_MODULE_DIRS = ("net", "lib", "crypto", "drivers/net", "drivers/virtio", "arch/x86/crypto")
+
+_MERGED_USR = ("bin", "lib", "lib64", "sbin")
+
+_CONFIG_FILES = {
+    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\n"
+    "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n",
+    "etc/group": "root:x:0:\nnogroup:x:65534:\n",
+    "etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
+    "etc/hostname": "tcon-lab\n",
+    "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+
+
+def cache_dir() -> Path:
+    """The folder for everything that is built or downloaded."""
+    default = Path.home() / ".cache" / "tcon"
+    return Path(os.environ.get("TCON_CACHE") or default)
+
+
+def lab_kernel_release() -> str:
+    """Release of the kernel to boot: the newest whose headers are installed.
+
+    Raises LabError where there is none.
+    """
+    if release := os.environ.get("TCON_LAB_KERNEL"):
+        return release
+    prefix, suffix = "linux-headers-6.1.", "-amd64"
+    found = [
+        p.name.removeprefix("linux-headers-")
+        for p in Path("/usr/src").glob(f"{prefix}*{suffix}")
+        if (p / "Makefile").exists()
+    ]
+    if not found:
+        raise LabError(
+            "no kernel headers found: install the package linux-headers-amd64 "
+            "or name a release in TCON_LAB_KERNEL"
+        )
+    return max(found, key=lambda release: [int(n) for n in re.findall(r"\d+", release)])
+
+
+@dataclass(frozen=True)
+class BaseRoot:
+    """A kernel and the base layer that fits it, as files in the cache."""
+
+    release: str
+    vmlinux: Path
+    cpio: Path
+    modules: Path  # lib/modules/RELEASE, unpacked, for depmod
+    versions: dict[str, str]  # package -> version
+
+
+@dataclass
+class Overlay:
+    """What one boot adds to the base layer."""
+
+    job: dict
+    modules: list[Path] = field(default_factory=list)  # .ko files of ours
+    files: list[tuple[Path, str]] = field(default_factory=list)  # source, name in the VM
+    vswitchd: Path | None = None
+
+
+# --- packages ---------------------------------------------------------------
+
+
+def _apt_options(state: Path) -> list[str]:
+    (state / "archives" / "partial").mkdir(parents=True, exist_ok=True)
+    (state / "status").touch()
+    options = {
+        "Dir::State::status": state / "status",
+        "Dir::Cache::archives": state / "archives",
+        "Dir::Cache::pkgcache": "",
+        "Dir::Cache::srcpkgcache": "",
+        "Dir::Log": state,
+        "Debug::NoLocking": "1",
+        "APT::Install-Recommends": "0",
+        "APT::Sandbox::User": "",
+    }
+    return [f"-o{key}={value}" for key, value in options.items()]
+
+
+def _apt(state: Path, *args: str) -> str:
+    """Run apt-get in the archive folder (where `download` leaves its files)."""
+    command = ["apt-get", "-qq", "-y", *_apt_options(state), *args]
+    try:
+        run = subprocess.run(
+            command, cwd=state / "archives", capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError as missing:
+        raise LabError("apt-get not found: the lab's root is made of Debian packages") from missing
+    if run.returncode:
+        reason = [line for line in run.stderr.splitlines() if line.startswith("E:")]
+        raise LabError(f"apt-get {args[0]} failed: {' '.join(reason) or run.stderr.strip()}")
+    return run.stdout
+
+
+def _debs(state: Path, release: str, progress: Progress) -> list[Path]:
+    """Download the closure of PACKAGES and the kernel; paths of the .debs.
+
+    What was resolved once is kept, so that the root changes only when the
+    wanted list does (or the cache is removed).
+    """
+    wanted = [*PACKAGES, f"linux-image-{release}"]
+    key = _digest(*wanted, *EXCLUDED_PACKAGES)
+    listing = state / f"packages-{key}.json"
+    if listing.exists():
+        debs = [state / "archives" / name for name in json.loads(listing.read_text())]
+        if all(deb.exists() for deb in debs):
+            return debs
+    progress("downloading the lab's Debian packages")
+    plan = re.findall(
+        r"^Inst (\S+) \((\S+) .*\[(\S+)\]\)", _apt(state, "-s", "install", *wanted), re.M
+    )
+    plan = [entry for entry in plan if entry[0] not in EXCLUDED_PACKAGES]
+    _apt(state, "download", *(f"{name}={version}" for name, version, _ in plan))
+    names = [f"{name}_{version.replace(':', '%3a')}_{arch}.deb" for name, version, arch in plan]
+    have = [state / "archives" / name for name in names]
+    for deb in have:
+        if not deb.exists():
+            raise LabError(f"apt-get did not download {deb.name}")
+    listing.write_text(json.dumps(names, indent=1))
+    return have
+
+
+def _digest(*parts: str | bytes) -> str:
+    """A short key made of all parts, in order."""
+    state = hashlib.sha256()
+    for part in parts:
+        raw = part.encode() if isinstance(part, str) else part
+        state.update(struct.pack("<Q", len(raw)) + raw)
+    return state.hexdigest()[:16]
+
+
+def _deb_members(deb: Path) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
+    """Members of a package's data with their contents, names without "./"."""
+    with (
+        subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as dpkg,
+        tarfile.open(fileobj=dpkg.stdout, mode="r|") as tar,
+    ):
+        for member in tar:
+            source = tar.extractfile(member) if member.isreg() else None
+            member.name = member.name.removeprefix("./").rstrip("/")
+            yield member, source.read() if source else b""
+    if dpkg.returncode:
+        raise LabError(f"dpkg-deb cannot read {deb}")
+
+
+# --- kernel -----------------------------------------------------------------
+
+
+def extract_vmlinux(image: bytes) -> bytes:
+    """The uncompressed kernel inside a bzImage.
+
+    The boot protocol's setup header says where the payload is
+    (Documentation/x86/boot.rst: setup_sects, payload_offset, payload_length).
+    """
+    if image[0x202:0x206] != b"HdrS":
+        raise LabError("the kernel image has no x86 setup header")
+    setup_sectors = image[0x1F1] or 4
+    offset, length = struct.unpack_from("<II", image, 0x248)
+    start = (setup_sectors + 1) * 512 + offset
+    payload = image[start : start + length]
+    if payload.startswith(b"\xfd7zXZ\0"):
+        return lzma.LZMADecompressor().decompress(payload)
+    if payload.startswith(b"\x1f\x8b"):
+        return zlib.decompressobj(wbits=31).decompress(payload)
+    if payload.startswith(b"\x28\xb5\x2f\xfd"):
+        run = subprocess.run(["zstd", "-dc"], input=payload, capture_output=True, check=False)
+        if run.stdout.startswith(b"\x7fELF"):  # zstd complains about the size behind the frame
+            return run.stdout
+    raise LabError("the kernel image is compressed in a way that the lab does not know")
+
+
+def _unpack_kernel(deb: Path, release: str, dest: Path) -> None:
+    """Write vmlinux and the candidate modules below dest."""
+    base = f"lib/modules/{release}"
+    wanted = tuple(f"{base}/kernel/{sub}/" for sub in _MODULE_DIRS)
+    for member, data in _deb_members(deb):
+        name = member.name
+        if name == f"boot/vmlinuz-{release}":
+            (dest / "vmlinux").write_bytes(extract_vmlinux(data))
+        elif member.isreg() and (name.startswith(wanted) or name.startswith(f"{base}/modules.")):
+            target = dest / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+    if not (dest / "vmlinux").exists():
+        raise LabError(f"{deb.name} holds no kernel for {release}")
+
+
+def _run_depmod(base: Path, release: str) -> None:
+    depmod = shutil.which("depmod") or "/sbin/depmod"
+    try:
+        run = subprocess.run(
+            [depmod, "-b", base, release], capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError as missing:
+        raise LabError("depmod not found: install the package kmod") from missing
+    if run.returncode:
+        raise LabError(f"depmod failed: {run.stderr.strip()}")
+
+
+def _prune_modules(base: Path, release: str) -> None:
+    """Keep KERNEL_MODULES and what they depend on."""
+    top = base / "lib/modules" / release
+    deps: dict[str, list[str]] = {}
+    by_name: dict[str, str] = {}
+    for line in (top / "modules.dep").read_text().splitlines():
+        path, _, needs = line.partition(":")
+        deps[path] = needs.split()
+        by_name[Path(path).name.removesuffix(".ko").replace("-", "_")] = path
+    builtin = (top / "modules.builtin").read_text()
+    keep: set[str] = set()
+    for name in KERNEL_MODULES:
+        path = by_name.get(name.replace("-", "_"))
+        if path:
+            keep.update([path, *deps[path]])
+        elif f"/{name}.ko" not in builtin and not name.startswith("vport_"):
+            raise LabError(f"kernel {release} has no module {name}")
+    for module in top.rglob("*.ko"):
+        if str(module.relative_to(top)) not in keep:
+            module.unlink()
+
+
+# --- base layer -------------------------------------------------------------
+
+
+def _merged(name: str) -> str:
+    top = name.partition("/")[0]
+    return f"usr/{name}" if top in _MERGED_USR else name
+
+
+def _left_out(name: str) -> bool:
+    return name.startswith(EXCLUDED_PATHS) and not name.startswith(KEPT_PATHS)
+
+
+def _compiled(source: bytes, name: str, scratch: Path) -> bytes | None:
+    """Byte code of a Python file, trusted without a look at the source."""
+    path, result = scratch / "module.py", scratch / "module.pyc"
+    path.write_bytes(source)
+    try:
+        py_compile.compile(
+            str(path),
+            str(result),
+            dfile=f"/{name}",
+            doraise=True,
+            invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+        )
+    except py_compile.PyCompileError:
+        return None
+    return result.read_bytes()
+
+
+def _add_deb(out: CpioWriter, deb: Path, scratch: Path | None) -> None:
+    """Copy a package's useful files; with scratch, compile its Python."""
+    for member, data in _deb_members(deb):
+        name = _merged(member.name)
+        if not name or name in _MERGED_USR or _left_out(name) or member.isdir():
+            continue
+        if member.issym():
+            out.symlink(name, member.linkname)
+        elif member.islnk():
+            out.symlink(name, "/" + _merged(member.linkname.removeprefix("./")))
+        elif member.isreg():
+            out.file(name, data, member.mode & 0o777)
+            if scratch and name.endswith(".py"):
+                code = _compiled(data, name, scratch)
+                parent, _, leaf = name.rpartition("/")
+                if code:
+                    tag = f"{leaf.removesuffix('.py')}.cpython-311.pyc"
+                    out.file(f"{parent}/__pycache__/{tag}", code)
+
+
+def _build_base(debs: list[Path], release: str, dest: Path, progress: Progress) -> None:
+    kernel_deb = next(d for d in debs if d.name.startswith("linux-image-"))
+    progress(f"unpacking kernel {release}")
+    _unpack_kernel(kernel_deb, release, dest)
+    _run_depmod(dest, release)
+    _prune_modules(dest, release)
+    _run_depmod(dest, release)
+    progress("packing the lab's root file system")
+    same_python = platform.python_version_tuple()[:2] == ("3", "11")
+    with (dest / "base.cpio").open("wb") as stream, tempfile.TemporaryDirectory() as scratch:
+        out = CpioWriter(stream)
+        for name in _MERGED_USR:
+            out.directory(f"usr/{name}")
+            out.symlink(name, f"usr/{name}")
+        for name in ("dev", "etc", "proc", "root", "run", "sys", "tmp", "var/log", "var/run"):
+            out.directory(name)
+        out.device("dev/console", 5, 1)
+        for deb in debs:
+            if deb is not kernel_deb:
+                _add_deb(out, deb, Path(scratch) if same_python else None)
+        for name, text in _CONFIG_FILES.items():
+            out.file(name, text.encode())
+        out.tree(dest / "lib/modules" / release, f"usr/lib/modules/{release}")
+        out.symlink("usr/bin/sh", "bash")
+        out.symlink("usr/bin/which", "which.debianutils")
+        out.symlink("usr/bin/python3", "python3.11")
+        out.symlink("usr/sbin/ovs-vswitchd", "../lib/openvswitch-switch/ovs-vswitchd")
+        for tool in ("iptables", "ip6tables", "iptables-save", "ip6tables-save"):
+            out.symlink(f"usr/sbin/{tool}", "xtables-nft-multi")
+        out.close()
+
+
+def base_root(release: str, progress: Progress) -> BaseRoot:
+    """The kernel and base layer for a release, from the cache or made now."""
+    state = cache_dir() / "lab"
+    state.mkdir(parents=True, exist_ok=True)
+    debs = _debs(state, release, progress)
+    code = Path(__file__).read_bytes() + Path(__file__).with_name("cpio.py").read_bytes()
+    key = _digest(code, *(deb.name for deb in debs))
+    dest = state / f"root-{release}-{key}"
+    if not dest.exists():
+        with tempfile.TemporaryDirectory(dir=state) as scratch:
+            partial = Path(scratch) / "root"
+            partial.mkdir()
+            _build_base(debs, release, partial, progress)
+            partial.rename(dest)
+    versions = {}
+    for deb in debs:
+        name, version, _ = deb.name.rsplit("_", 2)
+        versions[name] = version.replace("%3a", ":")
+    return BaseRoot(
+        release, dest / "vmlinux", dest / "base.cpio", dest / "lib/modules" / release, versions
+    )
+
+
+# --- overlay ----------------------------------------------------------------
+
+
+def _add_modules(out: CpioWriter, base: BaseRoot, modules: list[Path]) -> None:
+    """Our modules go to updates/, which depmod prefers to the stock ones."""
+    with tempfile.TemporaryDirectory() as scratch:
+        top = Path(scratch) / "lib/modules" / base.release
+        shutil.copytree(base.modules, top)
+        (top / "updates").mkdir()
+        for module in modules:
+            shutil.copy2(module, top / "updates")
+        _run_depmod(Path(scratch), base.release)
+        name = f"usr/lib/modules/{base.release}"
+        for index in sorted(top.glob("modules.*")):
+            out.file(f"{name}/{index.name}", index.read_bytes())
+        out.tree(top / "updates", f"{name}/updates")
+
+
+def write_initrd(base: BaseRoot, overlay: Overlay, dest: Path) -> None:
+    """Write base layer and overlay, one after the other, to dest.
+
+    Raises LabError where a file of the overlay does not exist.
+    """
+    for source in [*overlay.modules, *(s for s, _ in overlay.files)]:
+        if not source.exists():
+            raise LabError(f"{source} does not exist")
+    here = Path(__file__).parent
+    with dest.open("wb") as stream:
+        with base.cpio.open("rb") as layer:
+            shutil.copyfileobj(layer, stream)
+        out = CpioWriter(stream)
+        out.file("init", (here / "guest" / "init").read_bytes(), 0o755)
+        for module in GUEST_CODE:
+            out.tree(here / module, f"lab/tcon_lab/{module}")
+        out.file("lab/job.json", json.dumps(overlay.job).encode())
+        if overlay.modules:
+            _add_modules(out, base, overlay.modules)
+        if overlay.vswitchd:
+            out.file("usr/sbin/ovs-vswitchd", overlay.vswitchd.read_bytes(), 0o755)
+        for source, name in overlay.files:
+            out.tree(source, name.strip("/"))
+        out.close()

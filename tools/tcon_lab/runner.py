@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs one mode of one scenario and returns its raw data.
+
+It runs where the network is: in the VM, called by :mod:`.guest`, or on a real
+machine (``--site=host``).  In every mode tcon.ko, where there is one, is loaded
+and tracks the flows; modes other than "enforced" leave it without rules, so it
+changes no packet.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .errors import LabError
+from .ovs import appctl
+from .scenario import Scenario, from_dict
+from .topo import FRAME_BYTES, Lab, run_in
+
+Progress = Callable[[str], None]
+
+IPERF3_PORT = 5201
+FIRST_SOURCE_PORT = 40001
+INTERVAL_S = 0.1
+#: When tcon/flows is read: this long before the run ends.
+_SNAPSHOT_BEFORE_END_S = 0.2
+#: How long after its time an iperf3 client may still need to exchange results.
+_CLIENT_GRACE_S = 60.0
+_READY_TIMEOUT_S = 20.0
+_RTT_TOLERANCE = 0.05
+_RTT_TOLERANCE_US = 1000
+_RATE_TOLERANCE = 0.02
+_RATE_CHECK_S = 0.5
+_PINGS = 5
+
+# Sends bursts of 8 UDP datagrams, each a full frame, a tenth faster than the
+# bottleneck.  UDP_SEGMENT lets the uplink cut them: cheap for the CPU.
+_BLAST = """
+import socket, sys, time
+address, rate_bps, seconds = sys.argv[1], float(sys.argv[2]), float(sys.argv[3])
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+out.setsockopt(socket.IPPROTO_UDP, 103, 1472)
+payload, sent = bytes(8 * 1472), 0
+start = time.monotonic()
+while (now := time.monotonic() - start) < seconds:
+    while sent * 1514 * 8 < now * rate_bps * 1.1:
+        out.sendto(payload, (address, 9))
+        sent += 8
+    time.sleep(0.0005)
+"""
+
+
+def _wait_for(what: str, ready: Callable[[], bool]) -> None:
+    """Poll until ready; LabError names what did not come."""
+    end = time.monotonic() + _READY_TIMEOUT_S
+    while not ready():
+        if time.monotonic() > end:
+            raise LabError(f"{what} did not start within {_READY_TIMEOUT_S:.0f} s")
+        time.sleep(0.01)
+
+
+# --- checks before a run ----------------------------------------------------
+
+
+def _check_rtt(lab: Lab, index: int) -> float:
+    """Ping along a connection's path: the smallest RTT in us, if it is right."""
+    flow = lab.pairs[index]
+    loss = lab.scenario.path.loss_fraction + flow.extra_loss_fraction
+    count = max(_PINGS, math.ceil(_PINGS / (1 - min(loss, 0.9))))
+    out = lab.sender(index).popen(
+        ["ping", "-q", "-n", "-c", str(count), "-i", "0.05", "-W", "5", lab.receiver_address(index)]
+    ).communicate()[0].decode()  # fmt: skip
+    found = re.search(r"= ([\d.]+)/", out)
+    if not found:
+        raise LabError(f"no ping gets from {lab.sender(index)} to {lab.receiver(index)}")
+    rtt_us, wanted_us = float(found[1]) * 1000, lab.base_rtt_us(flow)
+    if not wanted_us <= rtt_us <= wanted_us * (1 + _RTT_TOLERANCE) + _RTT_TOLERANCE_US:
+        raise LabError(f"the path's RTT is {rtt_us:.0f} us where {wanted_us} us are wanted")
+    return rtt_us
+
+
+def _sent_bytes(lab: Lab) -> int:
+    """What r1 has sent into the bottleneck; read without starting a program."""
+    table = Path(f"/proc/{lab.net['r1'].pid}/net/dev").read_text()
+    return int(re.search(r"r1-r2:(.*)", table)[1].split()[8])
+
+
+def _backlog_packets(lab: Lab) -> int:
+    text = run_in(lab.net["r1"], "tc -s -j qdisc show dev r1-r2")
+    return max(int(q["qlen"]) for q in json.loads(text))
+
+
+def _check_rate(lab: Lab) -> float:
+    """Overload the bottleneck with UDP: its rate in bits/s, if it is right."""
+    wanted_bps = lab.scenario.path.rate_bps
+    # At least 100 frames, so that one more or less does not matter.
+    seconds = max(_RATE_CHECK_S, 100 * FRAME_BYTES * 8 / wanted_bps)
+    blast = lab.sender(0).popen(
+        ["python3", "-c", _BLAST, lab.receiver_address(0), str(wanted_bps), str(seconds * 1.6)]
+    )
+    before = _sent_bytes(lab)
+    _wait_for("the rate check", lambda: _sent_bytes(lab) > before + 20 * FRAME_BYTES)
+    start_s, start_bytes = time.monotonic(), _sent_bytes(lab)
+    time.sleep(seconds)
+    end_bytes, end_s = _sent_bytes(lab), time.monotonic()
+    blast.communicate()
+    if blast.returncode:
+        raise LabError("the rate check's sender failed")
+    _wait_for("an empty queue", lambda: _backlog_packets(lab) == 0)
+    rate_bps = (end_bytes - start_bytes) * 8 / (end_s - start_s)
+    if abs(rate_bps / wanted_bps - 1) > _RATE_TOLERANCE:
+        raise LabError(
+            f"the bottleneck passes {rate_bps / 1e6:.3f} Mbit/s where "
+            f"{wanted_bps / 1e6:.3f} are wanted"
+        )
+    return rate_bps
+
+
+def check_path(lab: Lab, progress: Progress) -> dict[str, Any]:
+    """Measure RTTs and rate of the empty path.  Raises LabError if one is wrong."""
+    first_of_kind = {flow: index for index, flow in reversed(list(enumerate(lab.pairs)))}
+    rtts_us = {index: _check_rtt(lab, index) for index in sorted(first_of_kind.values())}
+    rate_bps = _check_rate(lab)
+    progress(f"path checked: {rate_bps / 1e6:.2f} Mbit/s, {min(rtts_us.values()) / 1e3:.2f} ms")
+    return {"rate_bps": rate_bps, "rtt_us": min(rtts_us.values())}
+
+
+# --- one run ----------------------------------------------------------------
+
+
+class _Probes:
+    """tcon-probe on Server 1's uplink and on the bottleneck's queue."""
+
+    def __init__(self, lab: Lab, folder: Path, program: str | None, tcon: bool) -> None:
+        self._files = {kind: folder / f"{kind}.jsonl" for kind in ("probe", "queue")}
+        self._processes: list[subprocess.Popen[bytes]] = []
+        if program:
+            options = [program, "--interval-ms", str(round(INTERVAL_S * 1000)), "--out"]
+            uplink = ["--dev", "br0-up", *(["--tcon"] if tcon else [])]
+            for kind, node, what in (
+                ("probe", lab.br0, uplink),
+                ("queue", lab.net["r1"], ["--queue", "r1-r2"]),
+            ):
+                self._processes.append(node.popen([*options, str(self._files[kind]), *what]))
+            _wait_for("tcon-probe", self._started)
+
+    def _started(self) -> bool:
+        for process in self._processes:
+            if process.poll() is not None:
+                raise LabError(f"tcon-probe: {process.communicate()[1].decode().strip()}")
+        return all(f.exists() and f.stat().st_size for f in self._files.values())
+
+    def stop(self) -> dict[str, list[Any]]:
+        """End both; their records.  Raises LabError if one failed."""
+        for process in self._processes:
+            process.send_signal(signal.SIGTERM)
+        for process in self._processes:
+            err = process.communicate()[1]
+            if process.returncode:
+                raise LabError(f"tcon-probe failed: {err.decode().strip()}")
+        return {
+            kind: [json.loads(line) for line in file.read_text().splitlines()]
+            if self._processes
+            else []
+            for kind, file in self._files.items()
+        }
+
+
+def _start_server(lab: Lab, index: int) -> subprocess.Popen[bytes]:
+    server = lab.receiver(index).popen(
+        ["iperf3", "-s", "-p", str(IPERF3_PORT), "-J", "-i", str(INTERVAL_S)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    listening = f":{IPERF3_PORT:04X} 0"
+    tables = [Path(f"/proc/{lab.receiver(index).pid}/net/{name}") for name in ("tcp", "tcp6")]
+    _wait_for(
+        "an iperf3 server",
+        lambda: any(re.search(f"{listening}+:0000 0A", t.read_text()) for t in tables),
+    )
+    return server
+
+
+def _client_command(lab: Lab, index: int, mode: str) -> list[str]:
+    flow = lab.pairs[index]
+    seconds = math.ceil(lab.scenario.seconds - flow.start_us / 1e6)
+    return [
+        "iperf3", "-c", lab.receiver_address(index), "-p", str(IPERF3_PORT),
+        "--cport", str(FIRST_SOURCE_PORT + index), "-C", flow.stack_cc(mode),
+        "-t", str(seconds), "-i", str(INTERVAL_S), "-J", "--get-server-output",
+    ]  # fmt: skip
+
+
+def _sleep_until(moment_s: float) -> None:
+    time.sleep(max(0.0, moment_s - time.monotonic()))
+
+
+def _set_rules(lab: Lab, mode: str) -> None:
+    for index, flow in enumerate(lab.pairs):
+        if cc := flow.enforced_cc(mode):
+            lab.br0.set_cc(f"tcp,in_port={lab.sender_port(index)}", cc)
+
+
+def _set_guest_ccs(lab: Lab, mode: str) -> None:
+    for index, flow in enumerate(lab.pairs):
+        run_in(
+            lab.sender(index),
+            f"sysctl -qw net.ipv4.tcp_congestion_control={flow.stack_cc(mode)}",
+        )
+
+
+def _client_result(lab: Lab, index: int, client: subprocess.Popen[bytes], file: Path) -> Any:
+    """The client's JSON.  Raises LabError with iperf3's own complaint."""
+    end = lab.scenario.seconds + _CLIENT_GRACE_S
+    try:
+        client.wait(end)
+    except subprocess.TimeoutExpired:
+        client.kill()
+        raise LabError(f"connection {index + 1}: iperf3 did not end within {end:.0f} s") from None
+    try:
+        report = json.loads(file.read_text())
+    except ValueError:
+        raise LabError(f"connection {index + 1}: iperf3 exited with {client.returncode}") from None
+    if "error" in report:
+        raise LabError(f"connection {index + 1}: iperf3: {report['error']}")
+    return report
+
+
+def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) -> dict[str, Any]:
+    """Start the clients in time, wait for them; their reports and TCon's state."""
+    seconds = lab.scenario.seconds
+    clients = {}
+    files = {index: folder / f"client{index}.json" for index in range(len(lab.pairs))}
+    start_s = time.monotonic()
+    for index, flow in sorted(enumerate(lab.pairs), key=lambda item: item[1].start_us):
+        _sleep_until(start_s + flow.start_us / 1e6)
+        with files[index].open("wb") as out:
+            clients[index] = lab.sender(index).popen(
+                _client_command(lab, index, mode), stdout=out, stderr=subprocess.DEVNULL
+            )
+    for tenth in range(1, 10):
+        _sleep_until(start_s + (seconds - _SNAPSHOT_BEFORE_END_S) * tenth / 10)
+        progress(f"{mode}: {seconds * tenth / 10:.1f} of {seconds:g} s")
+    _sleep_until(start_s + seconds - _SNAPSHOT_BEFORE_END_S)
+    state = {"ovs_flows": None, "show": None}
+    if tcon:
+        state = {"ovs_flows": lab.br0.tcon_flows(), "show": lab.br0.tcon_show()}
+    reports = {i: _client_result(lab, i, client, files[i]) for i, client in clients.items()}
+    flows = [
+        {
+            "index": index,
+            "saddr": lab.sender_address(index),
+            "daddr": lab.receiver_address(index),
+            "sport": FIRST_SOURCE_PORT + index,
+            "dport": IPERF3_PORT,
+            "guest_cc": flow.stack_cc(mode),
+            "cc": flow.deciding_cc(mode),
+            "start_s": flow.start_us / 1e6,
+            "iperf3": reports[index],
+        }
+        for index, flow in enumerate(lab.pairs)
+    ]
+    return {"start_monotonic_s": start_s, "flows": flows, **state}
+
+
+def _versions() -> dict[str, str]:
+    def first_line(*command: str) -> str:
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        return run.stdout.splitlines()[0] if run.stdout else ""
+
+    return {
+        "kernel": platform.release(),
+        "openvswitch": appctl("version").splitlines()[0],
+        "iperf3": first_line("iperf3", "--version"),
+        "tcon": first_line("modinfo", "-F", "version", "tcon"),
+    }
+
+
+def _tcon_loaded() -> bool:
+    return Path("/sys/module/tcon").exists()
+
+
+def run(job: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Run job["mode"] of job["scenario"]: the raw data (see results.py).
+
+    ``job["probe"]`` is the path of tcon-probe or None; ``job["virtual_time"]``
+    and ``job["machine"]`` are passed on; ``job["tear_down"]``: whether to remove
+    the network afterwards.  Raises LabError.
+    """
+    scenario: Scenario = from_dict(job["scenario"])
+    mode, tcon = job["mode"], _tcon_loaded()
+    if not tcon and any(flow.enforced_cc(mode) for flow in scenario.flows):
+        raise LabError("mode enforced needs tcon.ko, which is not loaded")
+    progress(f"{mode}: building {2 * len(scenario.connections())} guests")
+    with Lab(scenario, job["tear_down"]) as lab, tempfile.TemporaryDirectory() as scratch:
+        checked = check_path(lab, progress)
+        _set_guest_ccs(lab, mode)
+        _set_rules(lab, mode)
+        servers = [_start_server(lab, index) for index in range(len(lab.pairs))]
+        probes = _Probes(lab, Path(scratch), job.get("probe"), tcon)
+        try:
+            raw = _traffic(lab, mode, tcon, Path(scratch), progress)
+            raw |= probes.stop()
+        finally:
+            for server in servers:
+                server.kill()
+    return {
+        "scenario": job["scenario"],
+        "mode": mode,
+        "seed": scenario.seed,
+        "virtual_time": job["virtual_time"],
+        "tcon_loaded": tcon,
+        "path": checked,
+        "versions": _versions() | {"machine": job["machine"]},
+        **raw,
+    }
+
+
+def shell(job: dict[str, Any], say: Progress) -> None:
+    """Build the scenario's network and hand the terminal to Mininet's CLI."""
+    from mininet.cli import CLI
+
+    scenario = from_dict(job["scenario"])
+    with Lab(scenario, job["tear_down"]) as lab:
+        _set_guest_ccs(lab, job["mode"])
+        if _tcon_loaded():
+            _set_rules(lab, job["mode"])
+        say(
+            f"Guests h1 .. h{len(lab.pairs)} on br0 send to s1 .. s{len(lab.pairs)} on br1 "
+            f"(10.1.0.N to 10.2.0.N).\nTry: h1 ping -c 3 10.2.0.1    "
+            f"s1 iperf3 -s -D    h1 iperf3 -c 10.2.0.1 -t 10    sh ovs-appctl tcon/show br0\n"
+            f"`sh CMD` runs on the server, `exit` ends the lab."
+        )
+        CLI(lab.net)

@@ -1,0 +1,465 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Scenarios: what the lab is asked to run, read from TOML.
+
+A scenario file::
+
+    name = "demo"                # letters, digits, '.', '_' and '-'
+    seconds = 20                 # length of each run
+    modes = ["guest", "native", "enforced"]      # default: native, enforced
+    seed = 1                     # default 1; the command line can override it
+    [path]
+    rate = "100mbit"             # the bottleneck: kbit, mbit, gbit
+    rtt = "20ms"                 # base round trip: us, ms, s
+    loss = "0%"                  # data direction; default 0%
+    queue = "1000p"              # packets, or "1.0bdp" (default)
+    [[flow]]
+    count = 1                    # default 1
+    guest_cc = "cubic"           # the guest's own stack
+    native_cc = "bbr"            # mode native: the guest runs this; default guest_cc
+    enforce = "bbr"              # mode enforced: TCon enforces this; default nothing
+    start = "0s"                 # default 0s
+    extra_delay = "0ms"          # round trip, this flow only; default 0ms
+    extra_loss = "0%"            # data direction, this flow only; default 0%
+
+A mode says who decides: ``guest`` is the guest's own ``guest_cc`` with TCon
+leaving it alone, ``native`` is ``native_cc`` in the guest's stack with TCon
+leaving it alone, and ``enforced`` is ``guest_cc`` in the guest with TCon
+enforcing ``enforce``.
+
+Whatever is wrong with a file is said in one sentence that starts with
+``FILE:LINE:``.  This module needs nothing outside the standard library: the
+runner inside the virtual machine uses it too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import pathlib
+import re
+import tomllib
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from .errors import LabError
+
+MODES = ("guest", "native", "enforced")
+DEFAULT_MODES = ("native", "enforced")
+
+#: Every TCP congestion control of Debian's 6.1 kernel.
+GUEST_CCS = (
+    "reno", "cubic", "bbr", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla",
+    "illinois", "lp", "nv", "scalable", "vegas", "veno", "westwood", "yeah",
+)  # fmt: skip
+#: What TCon can enforce.
+ENFORCE_CCS = ("cubic", "bbr")
+
+#: Bytes of a full IP packet: what one place of a queue given in BDPs holds.
+PACKET_BYTES = 1500
+#: A queue given in BDPs is never smaller: the initial window (RFC 6928).
+MIN_BDP_QUEUE_PACKETS = 10
+
+MAX_SECONDS = 3600
+MAX_FLOWS = 1000
+MAX_SEED = 2**32 - 1
+MAX_QUEUE_PACKETS = 10_000_000
+
+Location = tuple[str | int, ...]
+
+
+class ScenarioError(LabError):
+    """A scenario is wrong; the text is one sentence with file and line."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """The bottleneck: ``rate_bps`` in bits/s, ``rtt_us`` of an empty path,
+    ``loss_fraction`` of packets in the data direction, ``queue_packets`` long.
+    """
+
+    rate_bps: int
+    rtt_us: int
+    loss_fraction: float
+    queue_packets: int
+
+    @property
+    def bdp_bytes(self) -> int:
+        """Bandwidth-delay product in bytes."""
+        return self.rate_bps * self.rtt_us // 8_000_000
+
+
+@dataclass(frozen=True)
+class Flow:
+    """``count`` equal bulk transfers.  ``enforce`` None: TCon leaves them alone;
+    ``start_us`` counts from the start of the run; ``extra_*`` come on top of
+    the path's.
+    """
+
+    count: int
+    guest_cc: str
+    native_cc: str
+    enforce: str | None
+    start_us: int
+    extra_delay_us: int
+    extra_loss_fraction: float
+
+    def stack_cc(self, mode: str) -> str:
+        """The CC that the guest's own stack runs in ``mode``."""
+        return self.native_cc if mode == "native" else self.guest_cc
+
+    def enforced_cc(self, mode: str) -> str | None:
+        """The CC that TCon enforces in ``mode``; None: it leaves the flow alone."""
+        return self.enforce if mode == "enforced" else None
+
+    def deciding_cc(self, mode: str) -> str:
+        """The CC that decides in ``mode``: the enforced one, else the stack's."""
+        return self.enforced_cc(mode) or self.stack_cc(mode)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One experiment: every mode of ``modes`` is a run of ``seconds``."""
+
+    name: str
+    seconds: float
+    modes: tuple[str, ...]
+    seed: int
+    path: Path
+    flows: tuple[Flow, ...]
+
+    def connections(self) -> list[Flow]:
+        """One entry for each TCP connection: flows repeated ``count`` times."""
+        return [flow for flow in self.flows for _ in range(flow.count)]
+
+    def with_seed(self, seed: int) -> Scenario:
+        """The same scenario with another seed.
+
+        Raises ScenarioError where it is not within 0 .. 2^32 - 1.
+        """
+        if not 0 <= seed <= MAX_SEED:
+            raise ScenarioError(f"seed {seed} is not within 0 .. {MAX_SEED}.")
+        return dataclasses.replace(self, seed=seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as in results.json."""
+        return dataclasses.asdict(self) | {"modes": list(self.modes)}
+
+    def to_json(self) -> str:
+        """Text from which :func:`from_json` rebuilds an equal scenario."""
+        return json.dumps(self.to_dict(), sort_keys=True)
+
+
+def from_dict(data: dict[str, Any]) -> Scenario:
+    """Undo :meth:`Scenario.to_dict`.  Raises ScenarioError for anything else."""
+    try:
+        return Scenario(
+            **data
+            | {
+                "modes": tuple(data["modes"]),
+                "path": Path(**data["path"]),
+                "flows": tuple(Flow(**flow) for flow in data["flows"]),
+            }
+        )
+    except (TypeError, KeyError) as error:
+        raise ScenarioError(f"this is not a scenario in JSON: {error}.") from None
+
+
+def from_json(text: str) -> Scenario:
+    """Undo :meth:`Scenario.to_json`.  Raises ScenarioError for anything else."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise ScenarioError(f"this is not a scenario in JSON: {error}.") from None
+    return from_dict(data)
+
+
+def load(file: str | pathlib.Path) -> Scenario:
+    """Read a scenario file.  Raises ScenarioError if it cannot be used."""
+    name = str(file)
+    try:
+        raw = pathlib.Path(file).read_bytes()
+    except OSError as error:
+        raise ScenarioError(f"{name}: cannot be read: {error.strerror}.") from None
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ScenarioError(f"{name}:{line}: this is not UTF-8 text.") from None
+    return parse(text, name)
+
+
+def parse(text: str, file: str = "scenario") -> Scenario:
+    """Make a scenario of TOML text; ``file`` is what errors call it.
+
+    Raises ScenarioError, one sentence with file and line.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(_syntax_error(text, file, str(error))) from None
+    return _Reader(text, file, document).scenario()
+
+
+def _syntax_error(text: str, file: str, message: str) -> str:
+    """Turn tomllib's "... (at line 3, column 7)" into "FILE:3: ..."."""
+    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", message, re.S)
+    what, line = (match[1], match[2]) if match else (message, None)
+    number = int(line) if line else max(1, len(text.splitlines()))
+    return f"{file}:{number}: malformed TOML: {what[0].lower()}{what[1:]}."
+
+
+def _locations(value: Any, at: Location = ()) -> list[Location]:
+    """Where each value of a TOML document stands, containers included."""
+    children: list[tuple[str | int, Any]] = []
+    if isinstance(value, dict):
+        children = list(value.items())
+    elif isinstance(value, list):
+        children = list(enumerate(value))
+    return [at] + [found for key, child in children for found in _locations(child, (*at, key))]
+
+
+def locate(text: str) -> dict[Location, int]:
+    """The line on which each value of a valid TOML document is set.
+
+    tomllib gives no positions.  But a TOML document cut between two statements
+    is one too, and cut inside a statement is none; so what a line adds to the
+    document before it is what the statement that ends there sets.  A statement
+    of several lines counts as the line on which it begins.
+    """
+    lines = text.split("\n")
+    found: dict[Location, int] = {}
+    start = 0
+    for end in range(1, len(lines) + 1):
+        if start == end - 1 and re.match(r"\s*(#|$)", lines[start]):
+            start = end
+            continue
+        try:
+            document = tomllib.loads("\n".join(lines[:end]) + "\n")
+        except tomllib.TOMLDecodeError:
+            continue
+        for location in _locations(document):
+            found.setdefault(location, start + 1)
+        start = end
+    return found
+
+
+_RATE_UNITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+_TIME_UNITS = {"us": 1, "ms": 10**3, "s": 10**6}
+_NUMBER = r"(-?\d+(?:\.\d+)?)"
+
+
+class _Reader:
+    """Turns a TOML document into a scenario, or says what is wrong where."""
+
+    def __init__(self, text: str, file: str, document: dict[str, Any]) -> None:
+        self.text, self.file, self.document = text, file, document
+
+    def fail(self, at: Location, what: str) -> ScenarioError:
+        """The error to raise about ``at``, or about the table that lacks it."""
+        lines = locate(self.text)
+        while at and at not in lines:
+            at = at[:-1]
+        return ScenarioError(f"{self.file}:{lines[at] if at else 1}: {what}.")
+
+    def label(self, at: Location) -> str:
+        """How a message calls ``at``: ``path.rate``, ``flow 2's start``."""
+        if at[0] == "flow" and len(at) == 3:
+            return f"flow {int(at[1]) + 1}'s {at[2]}"
+        return ".".join(str(part) for part in at)
+
+    def table(self, value: Any, at: Location, keys: tuple[str, ...]) -> dict[str, Any]:
+        """``value`` as a table that holds no key but ``keys``."""
+        if not isinstance(value, dict):
+            raise self.fail(at, f"{at[0]} must be a table, not {_kind(value)}")
+        for key in value:
+            if key not in keys:
+                where = f" in [{at[0]}]" if at else ""
+                raise self.fail(
+                    (*at, key), f'unknown key "{key}"{where}; known keys are {", ".join(keys)}'
+                )
+        return value
+
+    def get(self, at: Location, default: Any = None) -> Any:
+        """The value at ``at``; the default, or an error, where there is none."""
+        value: Any = self.document
+        for part in at:
+            if isinstance(value, dict) and part not in value:
+                if default is None:
+                    raise self.fail(at, f"{self.label(at)} is missing")
+                return default
+            value = value[part]
+        return value
+
+    def string(self, at: Location, default: str | None = None) -> str:
+        value = self.get(at, default)
+        if not isinstance(value, str):
+            raise self.fail(at, f"{self.label(at)} must be a string, not {_kind(value)}")
+        return value
+
+    def integer(self, at: Location, default: int, low: int, high: int) -> int:
+        value = self.get(at, default)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self.fail(at, f"{self.label(at)} must be a whole number, not {_kind(value)}")
+        if not low <= value <= high:
+            raise self.fail(at, f"{self.label(at)} is {value}, not within {low} .. {high}")
+        return value
+
+    def quantity(
+        self, at: Location, default: str | None, units: dict[str, int], high: int
+    ) -> Decimal:
+        """A number with one of ``units``, in the base unit, within 0 .. high.
+
+        ``high`` is in the last of the units.
+        """
+        value = self.string(at, default)
+        names = list(units)
+        choice = " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        example = self.label(at)
+        match = re.fullmatch(_NUMBER + r"\s*([A-Za-z%]*)", value.strip())
+        if not match:
+            raise self.fail(at, f'{example} is "{value}", which is no number with unit {choice}')
+        if not match[2]:
+            raise self.fail(at, f'{example} is "{value}" without a unit: {choice}')
+        if match[2] not in units:
+            raise self.fail(at, f'{example} is "{value}": unknown unit "{match[2]}", not {choice}')
+        if match[1].startswith("-"):
+            raise self.fail(at, f'{example} is "{value}": it cannot be negative')
+        amount = Decimal(match[1]) * units[match[2]]
+        if amount > high * units[names[-1]]:
+            raise self.fail(at, f'{example} is "{value}": more than {high}{names[-1]}')
+        return amount
+
+    def rate_bps(self, at: Location) -> int:
+        rate = int(self.quantity(at, None, _RATE_UNITS, 100))
+        if rate < 1000:
+            raise self.fail(at, f'{self.label(at)} is "{self.get(at)}": less than 1kbit')
+        return rate
+
+    def time_us(self, at: Location, default: str | None, high_s: int) -> int:
+        return round(self.quantity(at, default, _TIME_UNITS, high_s))
+
+    def fraction(self, at: Location, default: str) -> float:
+        percent = self.quantity(at, default, {"%": 1}, 100)
+        if percent == 100:
+            raise self.fail(at, f"{self.label(at)} is 100%: nothing would arrive")
+        return float(percent / 100)
+
+    def queue_packets(self, at: Location, rate_bps: int, rtt_us: int) -> int:
+        amount = self.string(at, "1.0bdp")
+        bdp = Decimal(rate_bps) * rtt_us / 8_000_000 / PACKET_BYTES
+        if amount.strip().endswith("bdp"):
+            packets = math.ceil(self.quantity(at, "1.0bdp", {"bdp": 1}, 1000) * bdp)
+            return min(max(packets, MIN_BDP_QUEUE_PACKETS), MAX_QUEUE_PACKETS)
+        number = self.quantity(at, None, {"bdp": 1, "p": 1}, MAX_QUEUE_PACKETS)
+        if number != int(number) or number < 1:
+            raise self.fail(at, f'{self.label(at)} is "{amount}": not a whole number of packets')
+        return int(number)
+
+    def cc(self, at: Location, known: tuple[str, ...], default: str | None = None) -> str:
+        name = self.string(at, default)
+        if name not in known:
+            raise self.fail(
+                at, f'{self.label(at)} is "{name}", an unknown CC; known are {", ".join(known)}'
+            )
+        return name
+
+    def modes(self) -> tuple[str, ...]:
+        modes = self.get(("modes",), list(DEFAULT_MODES))
+        if not isinstance(modes, list):
+            raise self.fail(("modes",), f"modes must be a list, not {_kind(modes)}")
+        if not modes:
+            raise self.fail(("modes",), f"modes is empty; it takes {', '.join(MODES)}")
+        for index, mode in enumerate(modes):
+            if mode not in MODES:
+                raise self.fail(
+                    ("modes", index), f"unknown mode {json.dumps(mode, default=str)}; "
+                    f"known are {', '.join(MODES)}"
+                )  # fmt: skip
+            if mode in modes[:index]:
+                raise self.fail(("modes", index), f'mode "{mode}" stands twice in modes')
+        return tuple(modes)
+
+    def seconds(self) -> float:
+        at = ("seconds",)
+        value = self.get(at)
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            raise self.fail(at, f"seconds must be a number, not {_kind(value)}")
+        if not 0 < value <= MAX_SECONDS:
+            raise self.fail(at, f"seconds is {value}, not above 0 and at most {MAX_SECONDS}")
+        return float(value)
+
+    def path(self) -> Path:
+        at = ("path",)
+        self.table(self.get(at), at, ("rate", "rtt", "loss", "queue"))
+        rate_bps = self.rate_bps((*at, "rate"))
+        rtt_us = self.time_us((*at, "rtt"), None, 10)
+        return Path(
+            rate_bps=rate_bps,
+            rtt_us=rtt_us,
+            loss_fraction=self.fraction((*at, "loss"), "0%"),
+            queue_packets=self.queue_packets((*at, "queue"), rate_bps, rtt_us),
+        )
+
+    def flow(self, index: int, seconds: float) -> Flow:
+        at = ("flow", index)
+        keys = tuple(field.name for field in dataclasses.fields(Flow))
+        keys = tuple(re.sub("_us$|_fraction$", "", key) for key in keys)
+        table = self.table(self.get(at), at, keys)
+        guest_cc = self.cc((*at, "guest_cc"), GUEST_CCS)
+        start_us = self.time_us((*at, "start"), "0s", MAX_SECONDS)
+        if start_us >= seconds * 1e6:
+            raise self.fail(
+                (*at, "start"),
+                f'flow {index + 1}\'s start is "{table["start"]}", but the run ends '
+                f"after {seconds:g}s",
+            )
+        enforce = self.cc((*at, "enforce"), ENFORCE_CCS) if "enforce" in table else None
+        return Flow(
+            count=self.integer((*at, "count"), 1, 1, MAX_FLOWS),
+            guest_cc=guest_cc,
+            native_cc=self.cc((*at, "native_cc"), GUEST_CCS, guest_cc),
+            enforce=enforce,
+            start_us=start_us,
+            extra_delay_us=self.time_us((*at, "extra_delay"), "0ms", 10),
+            extra_loss_fraction=self.fraction((*at, "extra_loss"), "0%"),
+        )
+
+    def flows(self, seconds: float) -> tuple[Flow, ...]:
+        at = ("flow",)
+        tables = self.get(at, [])
+        if not isinstance(tables, list):
+            raise self.fail(at, f"flow must be written [[flow]], not as {_kind(tables)}")
+        if not tables:
+            raise self.fail(at, "there is no [[flow]]: a scenario needs at least one")
+        flows = tuple(self.flow(index, seconds) for index in range(len(tables)))
+        total = sum(flow.count for flow in flows)
+        if total > MAX_FLOWS:
+            raise self.fail(at, f"there are {total} flows, more than {MAX_FLOWS}")
+        return flows
+
+    def scenario(self) -> Scenario:
+        self.table(self.document, (), ("name", "seconds", "modes", "seed", "path", "flow"))
+        name = self.string(("name",))
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+            raise self.fail(
+                ("name",),
+                f"name is {json.dumps(name)}: it takes up to 64 letters, digits, '.', '_' and '-'",
+            )
+        seconds = self.seconds()
+        return Scenario(
+            name=name,
+            seconds=seconds,
+            modes=self.modes(),
+            seed=self.integer(("seed",), 1, 0, MAX_SEED),
+            path=self.path(),
+            flows=self.flows(seconds),
+        )
+
+
+def _kind(value: Any) -> str:
+    """What a TOML value is, for messages."""
+    kinds = {bool: "a boolean", int: "a number", float: "a number", str: "a string"}
+    kinds |= {list: "a list", dict: "a table"}
+    return kinds.get(type(value), "a date or time")

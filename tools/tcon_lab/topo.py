@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The lab's topology, made of Mininet nodes::
+
+    Server 1                                                     Server 2
+    h1 --+                                                        +-- s1
+    ...  br0 --(uplink)-- r1 --[bottleneck]--> r2 --(uplink)-- br1  ...
+    hN --+                                                        +-- sN
+
+* ``h1 .. hN`` send, ``s1 .. sN`` receive: a pair of guests for each connection,
+  so that each has a TCP stack (and a CC) of its own.
+* r1 -> r2 is the bottleneck: tbf with a pfifo of the scenario's length.  The
+  uplinks have no TSO, as behind a NIC that has cut the guest's super-packets:
+  the queue holds, and netem loses, packets as they are on a wire.
+* Delay and loss sit behind the bottleneck, at r2: half of the round trip and
+  the loss towards Server 2, the other half towards r1.  So TCon at Server 1
+  sees all of the RTT.  What a flow has in addition is at its receiver's port.
+
+The same code runs in the lab's VM and, as root, on a real machine.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from mininet.link import Link
+from mininet.net import Mininet
+from mininet.node import Node, OVSSwitch
+from mininet.topo import Topo
+
+from .errors import LabError
+from .ovs import appctl
+from .scenario import Flow, Scenario
+
+#: A full frame: 1500 bytes of IP and the Ethernet header.
+FRAME_BYTES = 1514
+#: tbf's bucket: two frames, so that it never passes a super-packet uncut.
+BURST_BYTES = 2 * FRAME_BYTES + 100
+#: Limit of queues that must never overflow.
+_AMPLE_PACKETS = 1_000_000
+#: Linux' own default of tcp_rmem's maximum.
+_MIN_BUFFER_BYTES = 6 << 20
+#: How much more than the path holds a socket may hold: Linux offers half of a
+#: receive buffer, and behind a hole up to four times the path may wait.
+_BUFFER_FACTOR = 8
+_NO_OFFLOAD = "tso off tx-udp-segmentation off"
+_UPLINKS = {"br0": ("br0-up", "r1-up"), "br1": ("br1-up", "r2-up")}
+
+
+class TConSwitch(OVSSwitch):
+    """An OVS kernel bridge with TCon's commands.
+
+    ``uplinks`` names the ports that are no guest's: they are veths, so TCon has
+    to be told (``other_config:tcon-role``).
+    """
+
+    def __init__(self, name: str, uplinks: tuple[str, ...] = (), **params: Any) -> None:
+        params = {"failMode": "standalone", "datapath": "kernel"} | params
+        super().__init__(name, **params)
+        self._uplinks = uplinks
+
+    def intfOpts(self, intf: Any) -> str:  # noqa: N802 (Mininet's name)
+        """Mininet's hook: ovs-vsctl words that follow a port's creation."""
+        words: str = super().intfOpts(intf)
+        if intf.name in self._uplinks:
+            words += f" -- set Interface {intf.name} other_config:tcon-role=uplink"
+        return words
+
+    def set_cc(self, match: str, cc: str, **params: object) -> str:
+        """Enforce a CC.  Raises LabError with ovs-vswitchd's complaint."""
+        return appctl("tcon/set-cc", self.name, f"flow={match}", cc,
+                      *(f"{key}={value}" for key, value in params.items()))  # fmt: skip
+
+    def del_cc(self, match: str) -> str:
+        """Remove a rule.  Raises LabError with ovs-vswitchd's complaint."""
+        return appctl("tcon/del-cc", self.name, f"flow={match}")
+
+    def tcon_show(self) -> Any:
+        """`tcon/show -j` of this bridge."""
+        return json.loads(appctl("tcon/show", "-j", self.name))
+
+    def tcon_flows(self, *args: str) -> Any:
+        """`tcon/flows -j` of this bridge."""
+        return json.loads(appctl("tcon/flows", "-j", self.name, *args))
+
+
+def run_in(node: Node, script: str) -> str:
+    """Run a shell script in a node's namespace; what it printed.
+
+    Raises LabError with what it said if any of its commands fails.
+    """
+    process = node.popen(["bash", "-ec", script])
+    out, err = process.communicate()
+    if process.returncode:
+        raise LabError(f"{node.name}: {(err or out).decode(errors='replace').strip()}")
+    return out.decode()
+
+
+def _mac(server: int, index: int) -> str:
+    return f"02:00:00:{server:02x}:{index >> 8:02x}:{index & 255:02x}"
+
+
+def _ipv4(server: int, index: int) -> str:
+    return f"10.{server}.{index >> 8}.{index & 255}"
+
+
+def _ipv6(server: int, index: int) -> str:
+    return f"fd00:{server}::{index:x}"
+
+
+_ROUTER_INDEX = 0xFFFE  # 10.SERVER.255.254
+
+
+class PathTopo(Topo):
+    """N guests on each of two servers, two routers between them."""
+
+    def build(self, pairs: int = 1) -> None:
+        """Mininet's hook; ``pairs``: guests on each server."""
+        for number, bridge in ((1, "br0"), (2, "br1")):
+            self.addSwitch(bridge, cls=TConSwitch, dpid=str(number), uplinks=_UPLINKS[bridge][:1])
+            router = self.addHost(f"r{number}", ip=None)
+            self.addLink(
+                bridge,
+                router,
+                intfName1=_UPLINKS[bridge][0],
+                intfName2=_UPLINKS[bridge][1],
+                addr2=_mac(number, _ROUTER_INDEX),
+            )
+        self.addLink("r1", "r2", intfName1="r1-r2", intfName2="r2-r1",
+                     addr1=_mac(9, 1), addr2=_mac(9, 2))  # fmt: skip
+        for index in range(1, pairs + 1):
+            for number, bridge, kind in ((1, "br0", "h"), (2, "br1", "s")):
+                guest = self.addHost(f"{kind}{index}", ip=None)
+                self.addLink(
+                    bridge,
+                    guest,
+                    intfName1=f"{bridge}-{guest}",
+                    intfName2=f"{guest}-eth0",
+                    addr2=_mac(number, index),
+                )
+
+
+def _guest_script(name: str, server: int, index: int, buffer_bytes: int) -> str:
+    device, gateway_mac = f"{name}-eth0", _mac(server, _ROUTER_INDEX)
+    memory = f"4096 {buffer_bytes} {buffer_bytes}"
+    gateway4, gateway6 = _ipv4(server, _ROUTER_INDEX), _ipv6(server, _ROUTER_INDEX)
+    return f"""
+        sysctl -qw net.ipv6.conf.{device}.accept_dad=0 net.ipv6.conf.{device}.accept_ra=0
+        ip addr add {_ipv4(server, index)}/16 dev {device}
+        ip addr add {_ipv6(server, index)}/64 dev {device} nodad
+        ip neigh replace {gateway4} lladdr {gateway_mac} dev {device} nud permanent
+        ip neigh replace {gateway6} lladdr {gateway_mac} dev {device} nud permanent
+        ip route add default via {gateway4}
+        ip -6 route add default via {gateway6}
+        sysctl -qw net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_notsent_lowat=131072 \\
+            'net.ipv4.tcp_rmem={memory}' 'net.ipv4.tcp_wmem={memory}'
+    """
+
+
+def _router_script(number: int, pairs: int) -> str:
+    up, across, other = _UPLINKS[f"br{number - 1}"][1], f"r{number}-r{3 - number}", 3 - number
+    lines = [
+        f"sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1"
+        f" net.ipv6.conf.{up}.accept_dad=0 net.ipv6.conf.{across}.accept_dad=0",
+        f"ip addr add {_ipv4(number, _ROUTER_INDEX)}/16 dev {up}",
+        f"ip addr add {_ipv6(number, _ROUTER_INDEX)}/64 dev {up} nodad",
+        f"ip addr add 10.9.0.{number}/30 dev {across}",
+        f"ip addr add fd00:9::{number}/64 dev {across} nodad",
+        f"ip neigh replace 10.9.0.{other} lladdr {_mac(9, other)} dev {across} nud permanent",
+        f"ip neigh replace fd00:9::{other} lladdr {_mac(9, other)} dev {across} nud permanent",
+        f"ip route add {_ipv4(other, 0)}/16 via 10.9.0.{other}",
+        f"ip -6 route add {_ipv6(other, 0)}/64 via fd00:9::{other}",
+    ]
+    for index in range(1, pairs + 1):
+        for address in (_ipv4(number, index), _ipv6(number, index)):
+            lines.append(
+                f"ip neigh replace {address} lladdr {_mac(number, index)} dev {up} nud permanent"
+            )
+    return "\n".join(lines)
+
+
+class Lab:
+    """A scenario's network; use as a context manager.
+
+    Without ``tear_down`` it stays: in a VM that ends anyway.
+
+    Raises LabError where a bridge or interface of that name exists already, so
+    that nothing of the operator's is replaced.
+    """
+
+    def __init__(self, scenario: Scenario, tear_down: bool = True) -> None:
+        self._tear_down = tear_down
+        self.scenario = scenario
+        self.pairs = scenario.connections()
+        self._refuse_existing()
+        self.net = Mininet(
+            PathTopo(pairs=len(self.pairs)), switch=TConSwitch, controller=None, link=Link
+        )
+
+    def __enter__(self) -> Lab:
+        try:
+            self.net.start()
+            self._configure()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._tear_down:
+            self.net.stop()
+
+    @property
+    def br0(self) -> TConSwitch:
+        """Server 1's bridge, whose guests send."""
+        return self.net["br0"]
+
+    def sender(self, index: int) -> Node:
+        """The guest on Server 1 that sends connection ``index`` (from 0)."""
+        return self.net[f"h{index + 1}"]
+
+    def receiver(self, index: int) -> Node:
+        """The guest on Server 2 that receives connection ``index`` (from 0)."""
+        return self.net[f"s{index + 1}"]
+
+    def sender_address(self, index: int) -> str:
+        """Its IPv4 address."""
+        return _ipv4(1, index + 1)
+
+    def receiver_address(self, index: int) -> str:
+        """Its IPv4 address."""
+        return _ipv4(2, index + 1)
+
+    def sender_port(self, index: int) -> str:
+        """The name of its port on br0."""
+        return f"br0-h{index + 1}"
+
+    def base_rtt_us(self, flow: Flow) -> int:
+        """The round trip of a flow when nothing queues."""
+        return self.scenario.path.rtt_us + flow.extra_delay_us
+
+    def buffer_bytes(self, flow: Flow) -> int:
+        """What a socket may hold, so that it never limits this flow."""
+        path = self.scenario.path
+        in_path = path.rate_bps * self.base_rtt_us(flow) // 8_000_000
+        queued = path.queue_packets * FRAME_BYTES
+        return max(_MIN_BUFFER_BYTES, _BUFFER_FACTOR * (in_path + queued))
+
+    def _refuse_existing(self) -> None:
+        for name in ("br0", "br1"):
+            known = subprocess.run(["ovs-vsctl", "br-exists", name], capture_output=True)
+            if known.returncode == 0 or Path("/sys/class/net", name).exists():
+                raise LabError(f"{name} exists already: the lab will not replace it")
+
+    def _configure(self) -> None:
+        for number in (1, 2):
+            run_in(self.net[f"r{number}"], _router_script(number, len(self.pairs)))
+            run_in(self.br0, f"ethtool -K {_UPLINKS[f'br{number - 1}'][0]} {_NO_OFFLOAD}")
+        for index, flow in enumerate(self.pairs):
+            size = self.buffer_bytes(flow)
+            for number, node in ((1, self.sender(index)), (2, self.receiver(index))):
+                run_in(node, _guest_script(node.name, number, index + 1, size))
+        self._shape_path()
+        for index, flow in enumerate(self.pairs):
+            self._shape_flow(index, flow)
+
+    def _shape_path(self) -> None:
+        path = self.scenario.path
+        forward_us = path.rtt_us // 2
+        back_us = path.rtt_us - forward_us
+        loss = _loss_words(path.loss_fraction)
+        run_in(
+            self.net["r1"],
+            f"""
+            tc qdisc add dev r1-r2 root handle 1: tbf rate {path.rate_bps}bit \\
+                burst {BURST_BYTES} limit {_AMPLE_PACKETS}
+            tc qdisc add dev r1-r2 parent 1:1 handle 2: pfifo limit {path.queue_packets}
+        """,
+        )
+        run_in(
+            self.net["r2"],
+            f"""
+            tc qdisc add dev r2-up root netem delay {forward_us}us {loss} limit {_AMPLE_PACKETS}
+            tc qdisc add dev r2-r1 root netem delay {back_us}us limit {_AMPLE_PACKETS}
+        """,
+        )
+
+    def _shape_flow(self, index: int, flow: Flow) -> None:
+        if flow.extra_delay_us or flow.extra_loss_fraction:
+            port, loss = f"br1-s{index + 1}", _loss_words(flow.extra_loss_fraction)
+            run_in(
+                self.br0,
+                f"tc qdisc add dev {port} root netem delay {flow.extra_delay_us}us {loss}"
+                f" limit {_AMPLE_PACKETS}",
+            )
+
+
+def _loss_words(fraction: float) -> str:
+    return f"loss {fraction * 100:.6f}%" if fraction else ""
