@@ -70,9 +70,7 @@ def frame(
     src, dst = (A, B) if to_b else (B, A)
     sport, dport = (port, 5201) if to_b else (5201, port)
     doff = (20 + len(options)) // 4
-    tcp = struct.pack(
-        "!HHIIBBHHH", sport, dport, seq, ack, doff << 4, flags, window, 0, 0
-    )
+    tcp = struct.pack("!HHIIBBHHH", sport, dport, seq, ack, doff << 4, flags, window, 0, 0)
     tcp_bytes = len(tcp) + len(options) + payload
     ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + tcp_bytes, 0, 0x4000, 64, 6, 0) + src + dst
     ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * The words of the tcon/ commands: MATCH, which selects flows in the syntax of
  * OpenFlow matches, and the values of CC parameters.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * TCon in ovs-vswitchd: the tcon/ commands, and what makes tcon.ko know the
  * bridges, the ports' roles and the rules again whenever it is loaded.

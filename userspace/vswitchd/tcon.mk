@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: GPL-2.0-only
+# SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 #
 # Adds TCon's files to ovs-vswitchd on top of a configured Open vSwitch tree
 # (make -f tcon.mk there), so that no file that automake generates changes.

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What TCon costs against the stock datapath: `make bench`.
+
+Boots two machines in virtual time, one with the distribution's openvswitch.ko
+and one with TCon's, runs measure.py in each, prints ratios and writes
+bench.json.  In virtual time an instruction takes 2 ns, so a difference is a
+number of instructions.  Cache misses, lock contention and a second CPU do not
+exist there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+TOP = Path(__file__).resolve().parents[2]
+NS_PER_INSTRUCTION = 2
+VARIANTS = {
+    "patched": "TCon's openvswitch.ko, tcon.ko not loaded",
+    "observed": "tcon.ko, no rule",
+    "cubic": "CUBIC enforced",
+    "bbr": "BBR enforced (paced)",
+}
+LOADS = {
+    "tso-1": "TSO on, 1 flow",
+    "tso-64": "TSO on, 64 flows",
+    "plain-1": "TSO off, 1 flow",
+    "plain-64": "TSO off, 64 flows",
+}
+
+
+def measure(lab: str, *variants: str, stock: bool = False) -> dict[str, Any]:
+    """Run measure.py in a machine; its JSON.  Exits where that fails."""
+    command = [
+        lab, "exec", "--shift", "1", *(["--stock"] if stock else []),
+        "--append", f"{TOP / 'tests/bench'}:/lab/bench",
+        "--append", f"{TOP / 'tests/vm/genl.py'}:/lab/bench/genl.py",
+        "--append", f"{TOP / 'datapath/include/uapi/linux/tcon.h'}:/lab/uapi/tcon.h",
+        "--", "python3", "/lab/bench/measure.py", *variants,
+    ]  # fmt: skip
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if run.returncode:
+        sys.exit(f"bench: {command[0]} exec failed with status {run.returncode}: {run.stdout}")
+    return json.loads(run.stdout)
+
+
+def ratios(stock: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    """TCon over stock: goodput, and instructions for a packet in the datapath."""
+    wire = stock["forward"]["wire"]
+
+    def instructions(found: dict[str, float], load: str, kind: str) -> float:
+        return (found[kind] - wire[load][kind]) / NS_PER_INSTRUCTION
+
+    table: dict[str, Any] = {}
+    for variant in VARIANTS:
+        key = "plain" if variant == "patched" else variant
+        for load in LOADS:
+            row = table.setdefault(variant, {}).setdefault(load, {})
+            mine, base = ours["saturate"][key][load], stock["saturate"]["plain"][load]
+            row["goodput_bps"], row["goodput_ratio"] = mine, mine / base
+            for kind in ("data", "ack"):
+                if key not in ours["forward"]:
+                    continue
+                mine = instructions(ours["forward"][key][load], load, kind)
+                base = instructions(stock["forward"]["plain"][load], load, kind)
+                row[f"{kind}_instructions"] = mine
+                row[f"{kind}_instructions_more"] = mine - base
+                row[f"{kind}_ratio"] = mine / base
+    return table
+
+
+def show(table: dict[str, Any]) -> None:
+    """The ratios as a text table."""
+    print(
+        f"\n{'':28}{'':20}{'goodput':>10}{'instructions a packet through the datapath':>46}\n"
+        f"{'':28}{'':20}{'to stock':>10}{'data: more':>14}{'to stock':>10}"
+        f"{'ACK: more':>12}{'to stock':>10}"
+    )
+    for variant, title in VARIANTS.items():
+        for load, load_title in LOADS.items():
+            row = table[variant][load]
+            line = f"{title[:27]:28}{load_title:20}{row['goodput_ratio']:10.3f}"
+            if "data_ratio" in row:
+                line += (
+                    f"{row['data_instructions_more']:+14.0f}{row['data_ratio']:10.3f}"
+                    f"{row['ack_instructions_more']:+12.0f}{row['ack_ratio']:10.3f}"
+                )
+            print(line)
+            title = ""
+    print(
+        "\nInstruction counts know nothing of cache misses, locks or a second CPU.  A paced\n"
+        "flow's packets leave by a timer, so BBR has no figure for forwarding alone."
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lab", default=str(TOP / "tools/tcon-lab"), help="the lab's command")
+    parser.add_argument("--out", type=Path, default=TOP / "build/bench", help="for bench.json")
+    args = parser.parse_args()
+    with ThreadPoolExecutor(2) as pool:
+        stock_run = pool.submit(measure, args.lab, "plain", stock=True)
+        ours_run = pool.submit(measure, args.lab, "plain", "observed", "cubic", "bbr")
+        stock, ours = stock_run.result(), ours_run.result()
+    table = ratios(stock, ours)
+    args.out.mkdir(parents=True, exist_ok=True)
+    file = args.out / "bench.json"
+    file.write_text(
+        json.dumps({"ratios": table, "stock": stock, "tcon": ours}, indent=1, sort_keys=True)
+    )
+    show(table)
+    print(file)
+
+
+main()
