@@ -137,6 +137,9 @@ def execute(
     shift: Shift = DEFAULT_SHIFT,
     memory: Annotated[int, typer.Option(help="MiB of RAM.", min=512)] = 1024,
     seed: Annotated[int, typer.Option(help="Of the machine's randomness.", min=0)] = 1,
+    link: Annotated[
+        str, typer.Option(metavar="PATH[,listen]", help="Join eth0 to another machine's.")
+    ] = "",
     timeout: Annotated[float, typer.Option(help="Real seconds until it is killed.")] = 1800,
     kvm: Kvm = False,
     stock: Stock = False,
@@ -148,7 +151,9 @@ def execute(
     """
     pairs = [_append_pair(entry) for entry in append or []]
     real_time = no_icount or kvm
-    machine = Machine(None if real_time else shift, smp, memory, seed, timeout)
+    if link and not real_time:
+        raise LabError("linked machines cannot share virtual time: use --no-icount")
+    machine = Machine(None if real_time else shift, smp, memory, seed, timeout, link=link)
 
     def on_output(raw: bytes) -> None:
         sys.stdout.buffer.write(raw)

@@ -29,7 +29,9 @@ class Machine:
     """How to run a virtual machine.
 
     ``shift``: an instruction takes 2^shift ns of virtual time; None is real
-    time.  ``timeout_s`` counts real seconds.
+    time.  ``timeout_s`` counts real seconds.  ``link`` joins two
+    machines: a path that one listens on ("PATH,listen") and the other names; each
+    gets an interface eth0.
     """
 
     shift: int | None = DEFAULT_SHIFT
@@ -38,6 +40,7 @@ class Machine:
     seed: int = 1
     timeout_s: float = 3600.0
     append: tuple[str, ...] = ()
+    link: str = ""
 
 
 @dataclass

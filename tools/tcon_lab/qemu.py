@@ -108,6 +108,7 @@ class Qemu(Engine):
             *("-object", f"memory-backend-file,id=channel,share=on,size={CAPACITY_BYTES},"
                 f"mem-path={shared}"),
             *("-device", "ivshmem-plain,memdev=channel"),
+            *_link(machine.link),
             *serial,
             *("-kernel", str(self._vmlinux), "-initrd", str(initrd)),
             *("-append", " ".join((_APPEND, *machine.append))),
@@ -145,6 +146,21 @@ class Qemu(Engine):
             output = late.stdout or b""
         if b"Unable to mount root fs" not in output:
             raise LabError("KVM does not run the lab's kernel on this machine: leave out --kvm")
+
+
+def _link(link: str) -> list[str]:
+    """An interface whose other end is another machine's."""
+    if not link:
+        return []
+    path, comma, word = link.partition(",")
+    if comma and word != "listen":
+        raise LabError(f'a link is PATH or PATH,listen, not "{link}"')
+    side = "on" if comma else "off"
+    mac = f"02:00:00:00:0a:{1 if comma else 2:02x}"
+    return [
+        "-netdev", f"stream,id=link,server={side},addr.type=unix,addr.path={path}",
+        "-device", f"virtio-net-pci,netdev=link,mac={mac}",
+    ]  # fmt: skip
 
 
 def _spawn(command: list[str], stderr: Path) -> subprocess.Popen[bytes]:
