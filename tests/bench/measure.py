@@ -224,6 +224,8 @@ def use(variant: str) -> None:
 def main() -> None:
     variants = sys.argv[1:]
     sh("modprobe -a nsh nf_conntrack nf_nat nf_conncount veth openvswitch")
+    # A sender that the softirq does not keep up with must not lose packets.
+    sh("sysctl -qw net.core.netdev_max_backlog=1000000")
     ovs.start()
     set_up()
     found: dict[str, dict] = {"saturate": {}, "forward": {}, "counters": {}}

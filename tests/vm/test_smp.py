@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Races between CPUs: everything changes at once while flows run both ways.
+
+Needs two CPUs and so real time; nothing here is about speed.  The kernel's log
+is what judges (conftest.py), and that nothing stays held.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+
+import pytest
+import rig as rigs
+from tcon_lab import scenario
+from tcon_lab.topo import Lab
+
+pytestmark = pytest.mark.skipif(os.cpu_count() == 1, reason="needs two CPUs")
+
+SECONDS = 24
+SCENARIO = """
+name = "smp"
+seconds = 24
+[path]
+rate = "1gbit"
+rtt = "4ms"
+loss = "0.3%"
+queue = "1000p"
+[[flow]]
+count = 2
+guest_cc = "cubic"
+"""
+
+
+def iperf3(lab, index, port, *options):
+    """A client of h(index + 1) towards its server; reverse with -R."""
+    lab.receiver(index).popen(["iperf3", "-s", "-p", str(port)], stdout=subprocess.DEVNULL)
+    command = ["iperf3", "-c", lab.receiver_address(index), "-p", str(port), "-P", "4", *options]
+    time.sleep(0.5)
+    return lab.sender(index).popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def disturb(lab, round_number):
+    """One round: rules, CC modules and tcon.ko change under traffic."""
+    for cc in ("cubic", "bbr", "none", "bbr"):
+        lab.br0.set_cc("all", cc)
+        time.sleep(0.2)
+        lab.br0.tcon_flows()
+    rigs.run("rmmod", "tcon_bbr")
+    time.sleep(0.2)
+    rigs.run("modprobe", "tcon_bbr")
+    time.sleep(0.3)
+    if round_number % 2:
+        rigs.run("rmmod", "tcon_bbr", "tcon_cubic", "tcon")
+        rigs.load_all()
+    client = iperf3(lab, 1, 5300 + round_number, "-t", "1")
+    assert client.wait() == 0, client.stdout.read()
+
+
+def test_everything_changes_under_traffic(tmp_path):
+    (tmp_path / "smp.toml").write_text(SCENARIO)
+    with Lab(scenario.load(tmp_path / "smp.toml")) as lab:
+        lab.br0.set_cc("all", "bbr")
+        clients = [
+            iperf3(lab, 0, 5201, "-t", str(SECONDS)),
+            iperf3(lab, 0, 5202, "-t", str(SECONDS), "-R"),
+        ]
+        end, number = time.monotonic() + SECONDS - 4, 0
+        while time.monotonic() < end:
+            disturb(lab, number)
+            number += 1
+        for client in clients:
+            out = client.communicate(timeout=120)[0].decode()
+            assert client.returncode == 0, out
+        assert number >= 2
+        # A guest's port goes while its packets are held.
+        last = iperf3(lab, 1, 5299, "-t", "4")
+        time.sleep(2)
+        rigs.run("ovs-vsctl", "del-port", lab.sender_port(1))
+        last.kill()
+        rigs.poll(lambda: rigs.genl.Genl().info("HELD_BYTES") == 0, "nothing is held any more")
