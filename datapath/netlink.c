@@ -85,11 +85,6 @@ static int pre_doit(const struct genl_ops *ops, struct sk_buff *skb,
 	return check_version(info->nlhdr, info->extack);
 }
 
-static int dump_start(struct netlink_callback *cb)
-{
-	return check_version(cb->nlh, cb->extack);
-}
-
 /* An address with its prefix length. */
 static int get_prefix(const struct nlattr *addr, const struct nlattr *plen,
 		      struct tcon_match *m, union tcon_addr *out, u8 *bits,
@@ -419,7 +414,10 @@ static int dump_ports(struct sk_buff *skb, struct netlink_callback *cb)
 	struct tcon_net *tnet = tcon_net(sock_net(skb->sk));
 	struct tcon_port *port;
 	long i = 0;
+	int err = check_version(cb->nlh, cb->extack);
 
+	if (err)
+		return err;
 	mutex_lock(&tnet->lock);
 	list_for_each_entry(port, &tnet->ports, node) {
 		if (i >= cb->args[0] && fill_port(skb, cb, port))
@@ -513,7 +511,10 @@ static int dump_rules(struct sk_buff *skb, struct netlink_callback *cb)
 	struct tcon_net *tnet = tcon_net(sock_net(skb->sk));
 	struct tcon_rule *rule;
 	long i = 0;
+	int err = check_version(cb->nlh, cb->extack);
 
+	if (err)
+		return err;
 	mutex_lock(&tcon_cc_lock);	/* the names of parameters */
 	mutex_lock(&tnet->lock);
 	list_for_each_entry(rule, &tnet->rules, node) {
@@ -584,7 +585,10 @@ static int dump_ccs(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	const struct tcon_cc_ops *ops;
 	long i = 0;
+	int err = check_version(cb->nlh, cb->extack);
 
+	if (err)
+		return err;
 	mutex_lock(&tcon_cc_lock);
 	list_for_each_entry(ops, &tcon_cc_list, list) {
 		if (i >= cb->args[0] && fill_cc(skb, cb, ops))
@@ -715,7 +719,8 @@ struct flow_filter {
 	struct tcon_match match;
 };
 
-static int flows_start(struct netlink_callback *cb)
+/* Not in a .start callback, which has no extended ACK to explain itself. */
+static int read_filter(struct netlink_callback *cb)
 {
 	const struct genl_dumpit_info *info = genl_dumpit_info(cb);
 	const struct nlattr *bridge = info->attrs[TCON_A_BRIDGE];
@@ -767,11 +772,18 @@ static bool port_selected(const struct tcon_port *port,
 static int dump_flows(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct tcon_net *tnet = tcon_net(sock_net(skb->sk));
-	const struct flow_filter *filter = (void *)cb->args[2];
+	const struct flow_filter *filter;
 	struct tcon_port *port;
 	struct tcon_flow *flow;
 	long i = 0, j;
+	int err;
 
+	if (!cb->args[2]) {
+		err = read_filter(cb);
+		if (err)
+			return err;
+	}
+	filter = (void *)cb->args[2];
 	rcu_read_lock();
 	list_for_each_entry_rcu(port, &tnet->ports, node) {
 		if (i++ < cb->args[0] || !port_selected(port, filter))
@@ -855,15 +867,14 @@ static const struct genl_ops tcon_genl_ops[] = {
 	{ .cmd = TCON_CMD_GET_INFO, .doit = get_info },
 	{ .cmd = TCON_CMD_SET_PORT, .doit = set_port,
 	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = TCON_CMD_GET_PORT, .start = dump_start, .dumpit = dump_ports },
+	{ .cmd = TCON_CMD_GET_PORT, .dumpit = dump_ports },
 	{ .cmd = TCON_CMD_SET_RULE, .doit = set_rule,
 	  .flags = GENL_UNS_ADMIN_PERM },
 	{ .cmd = TCON_CMD_DEL_RULE, .doit = del_rule,
 	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = TCON_CMD_GET_RULE, .start = dump_start, .dumpit = dump_rules },
-	{ .cmd = TCON_CMD_GET_CC, .start = dump_start, .dumpit = dump_ccs },
-	{ .cmd = TCON_CMD_GET_FLOW, .start = flows_start,
-	  .dumpit = dump_flows, .done = flows_done,
+	{ .cmd = TCON_CMD_GET_RULE, .dumpit = dump_rules },
+	{ .cmd = TCON_CMD_GET_CC, .dumpit = dump_ccs },
+	{ .cmd = TCON_CMD_GET_FLOW, .dumpit = dump_flows, .done = flows_done,
 	  .flags = GENL_UNS_ADMIN_PERM },
 };
 

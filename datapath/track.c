@@ -109,6 +109,13 @@ static void agree(struct tcon_track *t)
 	t->cc.mss_bytes = max_t(u32, mss, TCON_MSS_MIN);
 }
 
+/* A late copy of a SYN changes nothing that both ends have agreed on. */
+static bool is_settled(const struct tcon_track *t, const struct tcon_side *side,
+		       const struct tcon_packet *pkt)
+{
+	return tcon_track_established(t) && side->isn == pkt->seq;
+}
+
 /**
  * tcon_track_guest_syn() - the guest sent a SYN or SYN-ACK
  * @t: the tracker, fresh or with the same connection's earlier SYNs
@@ -120,7 +127,8 @@ void tcon_track_guest_syn(struct tcon_track *t, const struct tcon_packet *pkt,
 {
 	bool coarse;
 
-	tcon_track_note_syn(&t->guest, pkt);
+	if (!is_settled(t, &t->guest, pkt))
+		tcon_track_note_syn(&t->guest, pkt);
 	if (!t->synced) {
 		t->cc.una = pkt->seq;
 		t->cc.nxt = pkt->seq;
@@ -146,6 +154,8 @@ void tcon_track_guest_syn(struct tcon_track *t, const struct tcon_packet *pkt,
  */
 void tcon_track_peer_syn(struct tcon_track *t, const struct tcon_packet *pkt)
 {
+	if (is_settled(t, &t->peer, pkt))
+		return;
 	tcon_track_note_syn(&t->peer, pkt);
 	t->peer_nxt = pkt->seq + 1;
 	agree(t);
@@ -188,8 +198,10 @@ void tcon_track_resync(struct tcon_track *t, u32 ack, u64 now_us)
 	t->nxt_guest = seq_max(t->nxt_guest, ack);
 	t->lost_edge = ack;
 	t->round_end = ack;
+	t->unproven_bytes = 0;
 	t->dup_acks = 0;
 	t->dup_bytes = 0;
+	t->dup_credit_bytes = 0;
 	t->progress_us = now_us;
 	update_inflight(t);
 }
@@ -284,7 +296,8 @@ static bool is_timeout(const struct tcon_track *t, u32 start, u32 end,
  * @coarse: set to whether it had to be recorded together with its predecessor
  *
  * Return: what it was.  After %TCON_SENT_TIMEOUT everything that is not SACKed
- * counts as lost, but for the segment itself.
+ * counts as lost, but for the segment itself.  A segment that lies further ahead
+ * than any window reaches is no part of the connection, and not recorded.
  */
 enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
 			       u32 payload_bytes, u64 now_us, bool *coarse)
@@ -293,6 +306,8 @@ enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
 	u32 old_end = seq_min(end, t->cc.nxt);
 
 	*coarse = false;
+	if (seq_after(end, t->cc.una + TCON_CWND_MAX_BYTES))
+		return what;
 	t->sent_bytes += payload_bytes;
 	if (seq_after(end, t->nxt_guest))
 		t->nxt_guest = end;
@@ -394,12 +409,22 @@ static void take_sack(struct tcon_track *t, struct ack_work *w, u32 start,
 	w->out->rs.acked_sacked_bytes += set->bytes - before;
 }
 
+/* The guest's SYN is in flight: it takes a sequence number, but is no payload. */
+static bool syn_in_flight(const struct tcon_track *t)
+{
+	return t->guest.syn_seen && !t->guest.acked &&
+	       t->cc.una == t->guest.isn;
+}
+
 static void take_sacks(struct tcon_track *t, const struct tcon_packet *pkt,
 		       struct ack_work *w)
 {
 	u32 start, end;
 	int i;
 
+	/* A peer that did not agree to SACK is counted by its duplicate ACKs. */
+	if (!tcon_track_sack(t) || syn_in_flight(t))
+		return;
 	for (i = 0; i < pkt->n_sacks; i++) {
 		start = pkt->sacks[i].start;
 		end = pkt->sacks[i].end;
@@ -421,7 +446,7 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 			    struct ack_work *w)
 {
 	struct tcon_rate_sample *rs = &w->out->rs;
-	u32 una = t->cc.una, acked = ack - una, fresh;
+	u32 una = t->cc.una, acked = ack - una, fresh, counted;
 	unsigned int i;
 	u32 at = una;
 
@@ -436,21 +461,22 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 		}
 		at = more ? t->sacked.range[i].end : ack;
 	}
-	if (una == t->guest.isn && t->guest.syn_seen && !t->guest.acked) {
+	if (syn_in_flight(t)) {
 		t->guest.acked = true;
-		acked--;	/* a SYN is no payload */
+		acked--;
 		fresh--;
 	}
-	fresh -= min(fresh, t->dup_bytes);
-	t->dup_bytes = 0;
+	counted = min(fresh, t->dup_credit_bytes);
+	t->dup_credit_bytes -= counted;
+	t->dup_bytes -= min(counted, t->dup_bytes);
 	t->dup_acks = 0;
+	fresh -= counted;
 	rs->acked_bytes = acked;
 	rs->acked_sacked_bytes += fresh;
 	t->acked_bytes += acked;
 	t->cc.una = ack;
 	t->progress_us = now_us;
 	tcon_ranges_trim(&t->sacked, ack);
-	tcon_ranges_trim(&t->lost, ack);
 	tcon_sendq_ack(&t->sendq, ack);
 	t->lost_edge = seq_max(t->lost_edge, ack);
 	w->out->una_advanced = true;
@@ -513,32 +539,38 @@ static void detect_by_sack(struct tcon_track *t)
 /* RFC 6582: each duplicate ACK is a segment that has arrived. */
 static void count_duplicate(struct tcon_track *t, struct ack_work *w)
 {
-	u32 span = t->cc.nxt - t->cc.una, bytes;
+	u32 span = t->cc.nxt - t->cc.una, mss = t->cc.mss_bytes;
+	u32 known = t->sacked.bytes + t->dup_credit_bytes, bytes;
 
 	t->dup_acks++;
 	if (t->dup_acks == TCON_DUP_THRESH &&
 	    !seq_after(t->lost_edge, t->cc.una)) {
-		mark_lost(t, t->cc.una,
-			  t->cc.una + min(span, t->cc.mss_bytes));
-		t->lost_edge = t->cc.una + min(span, t->cc.mss_bytes);
+		mark_lost(t, t->cc.una, t->cc.una + min(span, mss));
+		t->lost_edge = t->cc.una + min(span, mss);
 	}
-	bytes = min(t->cc.mss_bytes, span - min(span, t->dup_bytes));
-	t->dup_bytes += bytes;
+	t->dup_bytes += min(mss, span - min(span, t->dup_bytes));
+	bytes = min(mss, span - min(span, known));
+	t->dup_credit_bytes += bytes;
 	w->out->rs.acked_sacked_bytes += bytes;
 }
 
+/* RFC 5681, 2; as in Linux a window may shrink, but one that grows is news. */
 static bool is_duplicate(const struct tcon_track *t,
 			 const struct tcon_packet *pkt)
 {
 	return pkt->ack == t->cc.una && t->cc.una != t->cc.nxt &&
+	       pkt->window <= t->peer_window &&
 	       tcon_packet_is_pure_ack(pkt) && !tcon_track_sack(t) &&
 	       tcon_track_established(t);
 }
 
 static void update_min_rtt(struct tcon_track *t, u32 rtt_us, u64 now_us)
 {
-	if (now_us - t->min_rtt_bucket_us >= TCON_MIN_RTT_BUCKET_US) {
-		t->min_rtt_us[1] = t->min_rtt_us[0];
+	u64 age_us = now_us - t->min_rtt_bucket_us;
+
+	if (age_us >= TCON_MIN_RTT_BUCKET_US) {
+		t->min_rtt_us[1] = age_us < 2 * TCON_MIN_RTT_BUCKET_US ?
+				   t->min_rtt_us[0] : TCON_RTT_NONE_US;
 		t->min_rtt_us[0] = rtt_us;
 		t->min_rtt_bucket_us = now_us;
 	}
@@ -570,7 +602,7 @@ static void take_rtt(struct tcon_track *t, struct ack_work *w, u64 now_us)
 	rs->rtt_us = -1;
 	if (!w->has_tx)
 		return;
-	rs->rtt_us = max_t(s64, now_us - w->last_tx_us, 1);
+	rs->rtt_us = clamp_t(s64, now_us - w->last_tx_us, 1, TCON_RTO_MAX_US);
 	update_min_rtt(t, rs->rtt_us, now_us);
 	update_srtt(t, min_t(u64, now_us - w->first_tx_us, U32_MAX));
 }
@@ -674,6 +706,7 @@ void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 		take_cumulative(t, pkt->ack, now_us, &w);
 	else if (is_duplicate(t, pkt))
 		count_duplicate(t, &w);
+	t->peer_window = pkt->window;
 	detect_by_sack(t);
 
 	if (rs->acked_sacked_bytes) {

@@ -61,7 +61,8 @@ struct tcon_side {
  * @round_end: nxt when the round began
  * @unproven_bytes: judged lost in this recovery and not shown to be spurious
  * @dup_acks: duplicate ACKs in a row, of a peer without SACK
- * @dup_bytes: what those counted as delivered
+ * @dup_bytes: what those counted as having left the path
+ * @dup_credit_bytes: what those counted as delivered, not acknowledged since
  * @max_inflight_bytes: most that was in flight in this round
  * @prev_max_inflight_bytes: most in the round before
  * @srtt_x8_us: smoothed RTT times 8
@@ -76,6 +77,7 @@ struct tcon_side {
  * @acked_bytes: payload acknowledged cumulatively
  * @ece_acks: ACKs with ECE
  * @peer_nxt: highest sequence number that the peer has sent
+ * @peer_window: window field of the peer's last valid ACK
  * @peer_tsval: last TSval of the peer that passed
  * @peer_tsecr: last TSecr of the peer that passed
  * @synced: una and nxt are valid
@@ -98,6 +100,7 @@ struct tcon_track {
 	u32 unproven_bytes;
 	u32 dup_acks;
 	u32 dup_bytes;
+	u32 dup_credit_bytes;
 	u32 max_inflight_bytes;
 	u32 prev_max_inflight_bytes;
 	u32 srtt_x8_us;
@@ -115,6 +118,7 @@ struct tcon_track {
 	u32 peer_tsval;
 	u32 peer_tsecr;
 	u32 fin_seq;
+	u16 peer_window;
 	bool synced;
 	bool has_ts;
 	bool fin_guest;

@@ -29,7 +29,7 @@ static inline u8 *frame_put(struct frame *f, u32 bytes)
 {
 	u8 *at = f->data + f->bytes;
 
-	BUG_ON(f->bytes + bytes > sizeof(f->data));
+	WARN_ON(f->bytes + bytes > sizeof(f->data));
 	memset(at, 0, bytes);
 	f->bytes += bytes;
 	return at;

@@ -446,6 +446,7 @@ static void option_table(void **state)
 		{ "too long stops", { 253, 9, 3, 3, 5, 1, 1, 1 }, 8, 0, 255, NOTHING },
 		{ "255 stops", { 3, 3, 5, 253, 255, 4, 2, 1 }, 8, 0, 5, NOTHING },
 		{ "just long enough", { 3, 3, 5, 1, 253, 4, 4, 2 }, 8, 0, 5, NOTHING },
+		{ "cut off by one", { 1, 1, 3, 3 }, 4, 0, 255, NOTHING },
 		{ "no room for a length", { 3, 3, 5, 2 }, 4, 0, 5, NOTHING },
 		{ "overlapping MSS", { 2, 4, 3, 3, 3, 3, 6, 1 }, 8, 0x0303, 6, NOTHING },
 	};

@@ -99,7 +99,7 @@ def parse(raw: bytes) -> list[tuple[int, bytes]]:
     return found
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818 (it is an answer, not a fault)
     """The kernel's error: errno and the sentence of its extended ACK."""
 
     def __init__(self, number: int, message: str) -> None:
@@ -121,7 +121,9 @@ class Genl:
         attrs = dict(parse(reply[0][4:]))
         (self.family,) = struct.unpack("=H", attrs[_CTRL_ATTR_FAMILY_ID])
 
-    def raw(self, kind: int, payload: bytes, flags: int, length: int | None = None) -> Iterator[bytes]:
+    def raw(
+        self, kind: int, payload: bytes, flags: int, length: int | None = None
+    ) -> Iterator[bytes]:
         """Send a message; yields payloads of the answers. `length` overrides its header's."""
         self._sequence += 1
         size = _HEADER.size + len(payload) if length is None else length
@@ -130,10 +132,10 @@ class Genl:
         while True:
             data, at = self.sock.recv(1 << 18), 0
             while at < len(data):
-                size, kind, flags_in, _, _ = _HEADER.unpack_from(data, at)
+                size, kind, _, _, _ = _HEADER.unpack_from(data, at)
                 body = data[at + _HEADER.size : at + size]
                 at += (size + 3) & ~3
-                if kind == NLMSG_ERROR or kind == NLMSG_DONE:
+                if kind in (NLMSG_ERROR, NLMSG_DONE):
                     (code,) = struct.unpack_from("=i", body)
                     if code:
                         raise Refused(-code, self._message(body, kind))
@@ -178,7 +180,9 @@ class Genl:
         raw = dict(parse(dict(parse(reply))[E["TCON_A_INFO"]]))[E[f"TCON_INFO_A_{name}"]]
         return int.from_bytes(raw, "little")
 
-    def set_port(self, ifname: str, bridge: str = "br0", ofport: int = 1, role: str = "AUTO") -> None:
+    def set_port(
+        self, ifname: str, bridge: str = "br0", ofport: int = 1, role: str = "AUTO"
+    ) -> None:
         """Tell the kernel about a port."""
         port = nest(
             E["TCON_A_PORT"],

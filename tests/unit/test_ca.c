@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which callback of a CC is due (datapath/ca.c), with a CC that takes notes. */
+#include "../../datapath/ca.c"
+#include "../../datapath/ranges.c"
+#include "../../datapath/sendq.c"
+#include "../../datapath/track.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define MSS		1000U
+#define RTT_US		10000U
+#define ISN		0xffffff00U
+#define FIRST		(ISN + 1)
+#define NOTES		64
+
+/**
+ * struct notes - what the CC was told, in order, one letter each
+ * @n: letters
+ * @log: i(nit), r(elease), c(ong_control), R(ecovery), L(oss), O(pen),
+ *	e(ce), t(x_start), u(ndo)
+ * @at_us: time of the last callback that has one
+ * @state_before: cc.ca_state at the last set_state()
+ * @losses_bytes: of the last sample
+ */
+static struct notes {
+	unsigned int n;
+	char log[NOTES];
+	u64 at_us;
+	enum tcon_ca_state state_before;
+	u32 losses_bytes;
+} notes;
+
+static void note(char what)
+{
+	assert_true(notes.n + 1 < NOTES);
+	notes.log[notes.n++] = what;
+	notes.log[notes.n] = '\0';
+}
+
+/* What was noted since the last time. */
+static const char *noted(void)
+{
+	static char copy[NOTES];
+
+	memcpy(copy, notes.log, sizeof(copy));
+	memset(&notes.log, 0, sizeof(notes.log));
+	notes.n = 0;
+	return copy;
+}
+
+static void mock_init(struct tcon_cc *cc, u64 now_us)
+{
+	note('i');
+	notes.at_us = now_us;
+}
+
+static void mock_release(struct tcon_cc *cc)
+{
+	note('r');
+}
+
+static void mock_cong_control(struct tcon_cc *cc,
+			      const struct tcon_rate_sample *rs)
+{
+	note('c');
+	notes.losses_bytes = rs->losses_bytes;
+}
+
+static void mock_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+			   u64 now_us)
+{
+	note("ORL"[state]);
+	notes.state_before = cc->ca_state;
+	notes.at_us = now_us;
+}
+
+static void mock_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+			    u64 now_us)
+{
+	note(event == TCON_CA_EVENT_ECE ? 'e' : 't');
+	notes.at_us = now_us;
+}
+
+static void mock_undo_cwnd(struct tcon_cc *cc)
+{
+	note('u');
+}
+
+static const struct tcon_cc_ops mock = {
+	.name = "mock",
+	.init = mock_init,
+	.release = mock_release,
+	.cong_control = mock_cong_control,
+	.set_state = mock_set_state,
+	.cwnd_event = mock_cwnd_event,
+	.undo_cwnd = mock_undo_cwnd,
+};
+
+/* Without what is optional. */
+static const struct tcon_cc_ops bare = {
+	.name = "bare",
+	.init = mock_init,
+	.cong_control = mock_cong_control,
+	.set_state = mock_set_state,
+	.undo_cwnd = mock_undo_cwnd,
+};
+
+static u64 now_us;
+
+static void open_conn(struct tcon_track *t)
+{
+	struct tcon_packet pkt = {
+		.flags = TCON_TCP_SYN,
+		.seq = ISN,
+		.end_seq = FIRST,
+		.mss = MSS,
+		.wscale = 7,
+		.sack_permitted = true,
+	};
+	struct tcon_ack ack;
+
+	now_us = 1000000;
+	tcon_track_init(t);
+	tcon_track_guest_syn(t, &pkt, now_us);
+	now_us += RTT_US;
+	pkt.flags |= TCON_TCP_ACK;
+	pkt.ack = FIRST;
+	pkt.seq = 1;
+	pkt.end_seq = 2;
+	tcon_track_peer_syn(t, &pkt);
+	tcon_track_ack(t, &pkt, now_us, &ack);
+	t->peer.acked = true;
+}
+
+static void start_cc(struct tcon_track *t)
+{
+	static const s64 params[1];
+
+	open_conn(t);
+	noted();
+	tcon_ca_start(t, &mock, params, now_us);
+	assert_ptr_equal(t->cc.params, params);
+	assert_string_equal(noted(), "i");
+}
+
+static void stop_cc(struct tcon_track *t)
+{
+	tcon_ca_stop(t);
+	tcon_track_release(t);
+	noted();
+}
+
+static enum tcon_sent send_seg(struct tcon_track *t, u32 seg)
+{
+	bool coarse;
+	u32 at = FIRST + seg * MSS;
+
+	return tcon_track_sent(t, at, at + MSS, MSS, now_us, &coarse);
+}
+
+static void send_segs(struct tcon_track *t, u32 lo, u32 hi)
+{
+	for (; lo < hi; lo++)
+		send_seg(t, lo);
+}
+
+/* An ACK for @segs segments, SACK for @lo .. @hi; returns what the CC heard. */
+static const char *ack_flags(struct tcon_track *t, u8 flags, u32 segs, u32 lo,
+			     u32 hi)
+{
+	struct tcon_packet pkt = {
+		.flags = TCON_TCP_ACK | flags,
+		.seq = 2,
+		.end_seq = 2,
+		.ack = FIRST + segs * MSS,
+		.n_sacks = lo < hi,
+		.sacks[0] = { FIRST + lo * MSS, FIRST + hi * MSS },
+	};
+	struct tcon_ack ack;
+
+	tcon_track_ack(t, &pkt, now_us, &ack);
+	assert_true(ack.valid);
+	tcon_ca_ack(t, &ack);
+	return noted();
+}
+
+static const char *ack(struct tcon_track *t, u32 segs, u32 lo, u32 hi)
+{
+	return ack_flags(t, 0, segs, lo, hi);
+}
+
+static void start_and_stop(void **state)
+{
+	struct tcon_track t;
+
+	open_conn(&t);
+	t.cc.priv[0] = 1;
+	t.cc.pacing_rate_bps = 5;
+	t.unproven_bytes = 7;
+	noted();
+	tcon_ca_stop(&t);			/* there is none */
+	assert_string_equal(noted(), "");
+	tcon_ca_start(&t, &mock, NULL, now_us);
+	assert_string_equal(noted(), "i");
+	assert_int_equal(notes.at_us, now_us);
+	assert_int_equal(t.cc.cwnd_bytes, TCON_INIT_CWND_SEGS * MSS);
+	assert_int_equal(t.cc.ssthresh_bytes, TCON_SSTHRESH_INFINITE);
+	assert_int_equal(t.cc.pacing_rate_bps, 0);
+	assert_int_equal(t.cc.priv[0], 0);
+	assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
+	assert_int_equal(t.unproven_bytes, 0);
+	t.cc.pacing_rate_bps = 5;
+	tcon_ca_stop(&t);
+	assert_string_equal(noted(), "r");
+	assert_null(t.cc.ops);
+	assert_null(t.cc.params);
+	assert_int_equal(t.cc.cwnd_bytes, 0);
+	assert_int_equal(t.cc.pacing_rate_bps, 0);
+	tcon_ca_start(&t, &bare, NULL, now_us);
+	tcon_ca_tx_start(&t, now_us);		/* optional */
+	send_segs(&t, 0, 1);
+	assert_string_equal(ack_flags(&t, TCON_TCP_ECE, 1, 0, 0), "ic");
+	tcon_ca_stop(&t);
+	assert_string_equal(noted(), "");
+	tcon_track_release(&t);
+}
+
+/* A live switch hands on what is in flight, within bounds. */
+static void start_while_running(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 40);
+	t.cc.ssthresh_bytes = 33000;
+	tcon_ca_stop(&t);
+	tcon_ca_start(&t, &mock, NULL, now_us);
+	assert_int_equal(t.cc.cwnd_bytes, 40 * MSS);
+	assert_int_equal(t.cc.ssthresh_bytes, 33000);
+	tcon_ca_stop(&t);
+	t.cc.ssthresh_bytes = 0;		/* observed so far */
+	tcon_ca_start(&t, &mock, NULL, now_us);
+	assert_int_equal(t.cc.ssthresh_bytes, TCON_SSTHRESH_INFINITE);
+	tcon_ca_stop(&t);
+	t.cc.ssthresh_bytes = 0;
+	t.cc.lost_bytes = 1;			/* and it had losses */
+	tcon_ca_start(&t, &mock, NULL, now_us);
+	assert_int_equal(t.cc.ssthresh_bytes, 40 * MSS);
+	tcon_ca_stop(&t);
+	t.cc.inflight_bytes = TCON_CWND_MAX_BYTES + 1;
+	tcon_ca_start(&t, &mock, NULL, now_us);
+	assert_int_equal(t.cc.cwnd_bytes, TCON_CWND_MAX_BYTES);
+	stop_cc(&t);
+}
+
+/* The CC hears of an ACK that delivers or loses something, else not. */
+static void plain_acks(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 5);
+	assert_string_equal(ack(&t, 0, 0, 0), "");
+	assert_string_equal(ack(&t, 1, 0, 0), "c");
+	assert_string_equal(ack(&t, 1, 2, 3), "c");
+	assert_string_equal(ack(&t, 1, 2, 3), "");
+	assert_string_equal(ack(&t, 5, 0, 0), "c");
+	assert_string_equal(ack_flags(&t, TCON_TCP_ECE, 5, 0, 0), "e");
+	stop_cc(&t);
+}
+
+static void ece_before_control(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 1);
+	now_us += RTT_US;
+	assert_string_equal(ack_flags(&t, TCON_TCP_ECE, 1, 0, 0), "ec");
+	assert_int_equal(notes.at_us, now_us);
+	stop_cc(&t);
+}
+
+static void tx_start(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	now_us += 5;
+	tcon_ca_tx_start(&t, now_us);
+	assert_string_equal(noted(), "t");
+	assert_int_equal(notes.at_us, now_us);
+	stop_cc(&t);
+}
+
+/* However much is lost, RECOVERY begins once until una is at its entry's nxt. */
+static void one_recovery_a_round(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 20);
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 0, 1, 4), "Rc");
+	assert_int_equal(notes.state_before, TCON_CA_OPEN);
+	assert_int_equal(notes.losses_bytes, MSS);
+	assert_int_equal(t.cc.ca_state, TCON_CA_RECOVERY);
+	assert_int_equal(t.recovery_point, FIRST + 20 * MSS);
+	assert_string_equal(ack(&t, 0, 6, 9), "c");	/* another hole */
+	assert_true(notes.losses_bytes > 0);
+	send_seg(&t, 0);
+	send_segs(&t, 20, 25);				/* during recovery */
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 4, 11, 15), "c");	/* and another */
+	send_segs(&t, 4, 6);
+	send_segs(&t, 9, 11);
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 19, 0, 0), "c");	/* not there yet */
+	assert_int_equal(t.cc.ca_state, TCON_CA_RECOVERY);
+	assert_string_equal(ack(&t, 20, 0, 0), "Oc");
+	assert_int_equal(notes.state_before, TCON_CA_RECOVERY);
+	assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
+	assert_int_equal(t.unproven_bytes, 0);
+	assert_string_equal(ack(&t, 25, 0, 0), "c");
+	stop_cc(&t);
+}
+
+/* The ACK that ends a recovery shows the next loss. */
+static void recovery_after_recovery(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 5);
+	assert_string_equal(ack(&t, 0, 1, 5), "Rc");
+	send_seg(&t, 0);
+	send_segs(&t, 5, 10);
+	assert_string_equal(ack(&t, 5, 6, 9), "ORc");
+	assert_int_equal(t.recovery_point, FIRST + 10 * MSS);
+	stop_cc(&t);
+}
+
+static void undo_of_recovery(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 20);
+	assert_string_equal(ack(&t, 0, 2, 5), "Rc");
+	assert_string_equal(ack(&t, 0, 1, 5), "c");	/* one of two came */
+	assert_string_equal(ack(&t, 5, 0, 0), "uOc");
+	assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
+	assert_string_equal(ack(&t, 20, 0, 0), "c");
+	stop_cc(&t);
+}
+
+static void undo_by_dsack(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 20);
+	assert_string_equal(ack(&t, 0, 1, 4), "Rc");
+	send_seg(&t, 0);
+	assert_string_equal(ack(&t, 4, 0, 0), "c");
+	assert_string_equal(ack(&t, 4, 0, 1), "uO");	/* delivers nothing */
+	stop_cc(&t);
+}
+
+/* A DSACK after the recovery has ended undoes nothing. */
+static void no_undo_when_open(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 5);
+	assert_string_equal(ack(&t, 0, 1, 5), "Rc");
+	send_seg(&t, 0);
+	assert_string_equal(ack(&t, 5, 0, 0), "Oc");
+	assert_string_equal(ack(&t, 5, 0, 1), "");
+	stop_cc(&t);
+}
+
+static void timed_out(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 5);
+	now_us += 1000000;
+	assert_int_equal(send_seg(&t, 0), TCON_SENT_TIMEOUT);
+	tcon_ca_timeout(&t, now_us);
+	assert_string_equal(noted(), "L");
+	assert_int_equal(notes.at_us, now_us);
+	assert_int_equal(notes.state_before, TCON_CA_OPEN);
+	now_us += 2000000;				/* once more */
+	assert_int_equal(send_seg(&t, 0), TCON_SENT_TIMEOUT);
+	tcon_ca_timeout(&t, now_us);
+	assert_string_equal(noted(), "");
+	assert_int_equal(t.cc.ca_state, TCON_CA_LOSS);
+	send_segs(&t, 1, 5);
+	assert_string_equal(ack(&t, 4, 0, 0), "c");
+	assert_string_equal(ack(&t, 5, 0, 0), "Oc");
+	stop_cc(&t);
+}
+
+static void timeout_in_recovery(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 10);
+	assert_string_equal(ack(&t, 0, 1, 4), "Rc");
+	now_us += 1000000;
+	assert_int_equal(send_seg(&t, 0), TCON_SENT_TIMEOUT);
+	tcon_ca_timeout(&t, now_us);
+	assert_string_equal(noted(), "L");
+	assert_int_equal(notes.state_before, TCON_CA_RECOVERY);
+	stop_cc(&t);
+}
+
+/* Losses during LOSS start no RECOVERY. */
+static void losses_in_loss(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 5);
+	now_us += 1000000;
+	send_seg(&t, 0);
+	tcon_ca_timeout(&t, now_us);
+	noted();
+	send_segs(&t, 1, 5);
+	send_segs(&t, 5, 10);
+	assert_string_equal(ack(&t, 1, 6, 10), "c");
+	assert_int_equal(notes.losses_bytes, MSS);
+	assert_int_equal(t.cc.ca_state, TCON_CA_LOSS);
+	stop_cc(&t);
+}
+
+/* The time-out was early: all arrives, the head by its first transmission. */
+static void undo_of_timeout(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 6);
+	now_us += 1000000;
+	assert_int_equal(send_seg(&t, 0), TCON_SENT_TIMEOUT);
+	tcon_ca_timeout(&t, now_us);
+	noted();
+	assert_string_equal(ack(&t, 5, 0, 0), "c");
+	assert_string_equal(ack(&t, 5, 0, 1), "");	/* 5 is still unproven */
+	assert_string_equal(ack(&t, 6, 0, 0), "uOc");
+	stop_cc(&t);
+}
+
+static void sane(void **state)
+{
+	struct tcon_cc cc = { .mss_bytes = MSS };
+
+	static const struct {
+		u32 cwnd_bytes;
+		bool sane;
+	} row[] = {
+		{ 0, false }, { MSS, false }, { 2 * MSS - 1, false },
+		{ 2 * MSS, true }, { 10 * MSS, true },
+		{ TCON_CWND_MAX_BYTES, true },
+		{ TCON_CWND_MAX_BYTES + 1, false }, { U32_MAX, false },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		cc.cwnd_bytes = row[i].cwnd_bytes;
+		assert_int_equal(tcon_ca_sane(&cc), row[i].sane);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(start_and_stop),
+		cmocka_unit_test(start_while_running),
+		cmocka_unit_test(plain_acks),
+		cmocka_unit_test(ece_before_control),
+		cmocka_unit_test(tx_start),
+		cmocka_unit_test(one_recovery_a_round),
+		cmocka_unit_test(recovery_after_recovery),
+		cmocka_unit_test(undo_of_recovery),
+		cmocka_unit_test(undo_by_dsack),
+		cmocka_unit_test(no_undo_when_open),
+		cmocka_unit_test(timed_out),
+		cmocka_unit_test(timeout_in_recovery),
+		cmocka_unit_test(losses_in_loss),
+		cmocka_unit_test(undo_of_timeout),
+		cmocka_unit_test(sane),
+	};
+
+	return cmocka_run_group_tests_name("ca", tests, NULL, NULL);
+}

@@ -1,0 +1,1297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The tracker (datapath/track.c), on packet sequences with known outcomes. */
+#include "../../datapath/ranges.c"
+#include "../../datapath/sendq.c"
+#include "../../datapath/track.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define MSS		1000U
+#define RTT_US		10000U
+#define ISN		0xfffffff0U	/* all tests cross 2^32 */
+#define PEER_ISN	7000U
+#define FIRST		(ISN + 1)
+#define START_US	500000000ULL
+
+/**
+ * struct conn - a connection as a test plays it
+ * @t: the tracker
+ * @now_us: the time
+ * @ack: what the last ACK did
+ * @window: field that the peer sends
+ */
+struct conn {
+	struct tcon_track t;
+	u64 now_us;
+	struct tcon_ack ack;
+	u16 window;
+};
+
+static struct tcon_packet segment(u8 flags, u32 seq, u32 ack)
+{
+	struct tcon_packet pkt = {
+		.flags = flags,
+		.seq = seq,
+		.end_seq = seq + !!(flags & TCON_TCP_SYN),
+		.ack = ack,
+		.wscale = TCON_WSCALE_NONE,
+	};
+
+	return pkt;
+}
+
+static struct tcon_packet syn_segment(u8 flags, u32 seq, u32 ack, bool sack)
+{
+	struct tcon_packet pkt = segment(flags | TCON_TCP_SYN, seq, ack);
+
+	pkt.mss = MSS;
+	pkt.wscale = 7;
+	pkt.sack_permitted = sack;
+	pkt.window = 500;
+	return pkt;
+}
+
+static void guest_syn(struct conn *c, u8 flags, u32 ack, bool sack)
+{
+	struct tcon_packet pkt = syn_segment(flags, ISN, ack, sack);
+
+	tcon_track_guest_syn(&c->t, &pkt, c->now_us);
+}
+
+static void peer_syn(struct conn *c, u8 flags, u32 ack, bool sack)
+{
+	struct tcon_packet pkt = syn_segment(flags, PEER_ISN, ack, sack);
+
+	tcon_track_peer_syn(&c->t, &pkt);
+	if (flags & TCON_TCP_ACK)
+		tcon_track_ack(&c->t, &pkt, c->now_us, &c->ack);
+}
+
+/* The rest is the same for each ACK: in flight, sums, order. */
+static void check(const struct conn *c)
+{
+	const struct tcon_track *t = &c->t;
+	u32 span = t->cc.nxt - t->cc.una, i;
+
+	assert_true(t->cc.inflight_bytes <= span);
+	assert_true(t->sacked.bytes + t->lost.bytes <= span);
+	for (i = 0; i < t->sacked.n; i++)
+		assert_int_equal(tcon_ranges_covered(&t->lost,
+						     t->sacked.range[i].start,
+						     t->sacked.range[i].end), 0);
+	assert_true(t->cc.delivered_bytes <= (u32)(t->cc.nxt - ISN));
+}
+
+static void send_at(struct conn *c, u32 start, u32 bytes, enum tcon_sent want)
+{
+	bool coarse;
+
+	assert_int_equal(tcon_track_sent(&c->t, start, start + bytes, bytes,
+					 c->now_us, &coarse), want);
+	assert_false(coarse);
+	check(c);
+}
+
+/* @n new segments at once. */
+static void send(struct conn *c, u32 n)
+{
+	while (n--)
+		send_at(c, c->t.cc.nxt, MSS, TCON_SENT_NEW);
+}
+
+static void take(struct conn *c, const struct tcon_packet *pkt)
+{
+	tcon_track_ack(&c->t, pkt, c->now_us, &c->ack);
+	check(c);
+}
+
+/* An ACK for @segs segments from the first, that SACKs segments @lo .. @hi. */
+static void ack_sack(struct conn *c, u32 segs, u32 lo, u32 hi)
+{
+	struct tcon_packet pkt = segment(TCON_TCP_ACK, PEER_ISN + 1,
+					 FIRST + segs * MSS);
+
+	pkt.window = c->window;
+	if (lo < hi) {
+		pkt.n_sacks = 1;
+		pkt.sacks[0].start = FIRST + lo * MSS;
+		pkt.sacks[0].end = FIRST + hi * MSS;
+	}
+	take(c, &pkt);
+	assert_true(c->ack.valid);
+}
+
+static void ack(struct conn *c, u32 segs)
+{
+	ack_sack(c, segs, 0, 0);
+}
+
+static void wait_us(struct conn *c, u64 us)
+{
+	c->now_us += us;
+}
+
+static struct conn *conn_new(void)
+{
+	struct conn *c = test_calloc(1, sizeof(*c));
+
+	tcon_track_init(&c->t);
+	c->now_us = START_US;
+	c->window = 500;
+	return c;
+}
+
+/* Through the handshake, with @sack or without; RTT 10 ms. */
+static struct conn *conn_open(bool sack)
+{
+	struct conn *c = conn_new();
+
+	guest_syn(c, 0, 0, sack);
+	wait_us(c, RTT_US);
+	peer_syn(c, TCON_TCP_ACK, FIRST, sack);
+	c->t.peer.acked = true;		/* the guest's ACK: path.c sees it */
+	assert_true(tcon_track_established(&c->t));
+	wait_us(c, 1000);
+	return c;
+}
+
+static void conn_close(struct conn *c)
+{
+	tcon_track_release(&c->t);
+	test_free(c);
+}
+
+static bool is_lost(const struct conn *c, u32 lo, u32 hi)
+{
+	return tcon_ranges_covered(&c->t.lost, FIRST + lo * MSS,
+				   FIRST + hi * MSS) == (hi - lo) * MSS;
+}
+
+static void handshake_active(void **state)
+{
+	struct conn *c = conn_new();
+
+	guest_syn(c, 0, 0, true);
+	assert_true(c->t.synced);
+	assert_int_equal(c->t.cc.una, ISN);
+	assert_int_equal(c->t.cc.nxt, FIRST);
+	assert_int_equal(c->t.nxt_guest, FIRST);
+	assert_int_equal(c->t.cc.inflight_bytes, 1);
+	assert_false(c->t.guest.acked);
+	wait_us(c, RTT_US);
+	peer_syn(c, TCON_TCP_ACK, FIRST, true);
+	assert_true(c->ack.valid);
+	assert_true(c->ack.una_advanced);
+	assert_false(c->ack.delivered_any);	/* a SYN is no payload */
+	assert_true(c->t.guest.acked);
+	assert_false(tcon_track_established(&c->t));
+	assert_int_equal(c->t.cc.una, FIRST);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, 0);
+	assert_int_equal(c->t.acked_bytes, 0);
+	assert_int_equal(c->t.cc.srtt_us, RTT_US);
+	assert_int_equal(c->t.cc.min_rtt_us, RTT_US);
+	assert_int_equal(c->t.cc.mss_bytes, MSS);
+	assert_int_equal(c->t.peer_nxt, PEER_ISN + 1);
+	assert_int_equal(tcon_track_peer_wscale(&c->t), 7);
+	assert_true(tcon_track_sack(&c->t));
+	conn_close(c);
+}
+
+static void handshake_passive(void **state)
+{
+	struct conn *c = conn_new();
+
+	peer_syn(c, 0, 0, true);
+	assert_false(c->t.synced);
+	guest_syn(c, TCON_TCP_ACK, PEER_ISN + 1, true);
+	assert_true(c->t.peer.acked);
+	assert_false(tcon_track_established(&c->t));
+	wait_us(c, RTT_US);
+	ack(c, 0);
+	assert_true(tcon_track_established(&c->t));
+	assert_int_equal(c->t.cc.srtt_us, RTT_US);
+	assert_int_equal(c->t.cc.delivered_bytes, 0);
+	conn_close(c);
+}
+
+/* Both open at once (RFC 9293, 3.5): SYNs cross, each is answered. */
+static void handshake_simultaneous(void **state)
+{
+	struct conn *c = conn_new();
+
+	guest_syn(c, 0, 0, true);
+	wait_us(c, RTT_US / 2);
+	peer_syn(c, 0, 0, true);
+	assert_false(c->t.guest.acked);
+	guest_syn(c, TCON_TCP_ACK, PEER_ISN + 1, true);
+	assert_true(c->t.peer.acked);
+	assert_false(c->t.guest.ambiguous);
+	assert_int_equal(c->t.cc.nxt, FIRST);
+	wait_us(c, RTT_US / 2);
+	peer_syn(c, TCON_TCP_ACK, FIRST, true);
+	assert_true(tcon_track_established(&c->t));
+	assert_false(c->t.peer.ambiguous);
+	assert_int_equal(c->t.cc.una, FIRST);
+	conn_close(c);
+}
+
+/* An answer to another SYN acknowledges nothing. */
+static void handshake_wrong_answer(void **state)
+{
+	struct conn *c = conn_new();
+
+	peer_syn(c, 0, 0, true);
+	guest_syn(c, TCON_TCP_ACK, PEER_ISN + 2, true);
+	assert_false(c->t.peer.acked);
+	conn_close(c);
+}
+
+/* A repeated SYN: no RTT, and a scale only if they agree. */
+static void syn_repeated(void **state)
+{
+	struct conn *c = conn_new();
+	struct tcon_packet pkt;
+
+	guest_syn(c, 0, 0, true);
+	wait_us(c, 1000000);
+	guest_syn(c, 0, 0, true);
+	assert_false(c->t.guest.ambiguous);
+	assert_int_equal(c->t.cc.nxt, FIRST);
+	wait_us(c, RTT_US);
+	peer_syn(c, TCON_TCP_ACK, FIRST, true);
+	assert_int_equal(c->ack.rs.rtt_us, -1);
+	assert_int_equal(c->t.cc.srtt_us, 0);
+	assert_int_equal(tcon_track_rto_us(&c->t), TCON_RTO_INIT_US);
+
+	pkt = syn_segment(0, ISN, 0, true);
+	pkt.wscale = 8;
+	tcon_track_guest_syn(&c->t, &pkt, c->now_us);
+	assert_true(c->t.guest.ambiguous);
+	assert_true(c->t.guest.acked);
+	pkt.wscale = 8;				/* stays so */
+	tcon_track_guest_syn(&c->t, &pkt, c->now_us);
+	assert_true(c->t.guest.ambiguous);
+
+	pkt = syn_segment(TCON_TCP_ACK, PEER_ISN, FIRST, true);
+	pkt.wscale = TCON_WSCALE_NONE;
+	tcon_track_peer_syn(&c->t, &pkt);
+	assert_true(c->t.peer.ambiguous);
+	pkt.seq++;				/* another connection's */
+	tcon_track_peer_syn(&c->t, &pkt);
+	assert_false(c->t.peer.ambiguous);
+	assert_false(c->t.peer.acked);
+	conn_close(c);
+}
+
+/* Once both ends have agreed, a late SYN changes nothing. */
+static void syn_when_established(void **state)
+{
+	struct conn *c = conn_open(true);
+	struct tcon_packet pkt;
+
+	send(c, 3);
+	pkt = syn_segment(0, ISN, 0, false);
+	pkt.wscale = 2;
+	pkt.mss = 200;
+	tcon_track_guest_syn(&c->t, &pkt, c->now_us);
+	pkt.flags |= TCON_TCP_ACK;
+	pkt.seq = PEER_ISN;
+	pkt.end_seq = PEER_ISN + 1;
+	c->t.peer_nxt += 500;
+	tcon_track_peer_syn(&c->t, &pkt);
+	assert_true(tcon_track_established(&c->t));
+	assert_false(c->t.guest.ambiguous);
+	assert_false(c->t.peer.ambiguous);
+	assert_int_equal(tcon_track_peer_wscale(&c->t), 7);
+	assert_true(tcon_track_sack(&c->t));
+	assert_int_equal(c->t.cc.mss_bytes, MSS);
+	assert_int_equal(c->t.peer_nxt, PEER_ISN + 501);
+	assert_int_equal(c->t.cc.inflight_bytes, 3 * MSS);
+	conn_close(c);
+}
+
+static void scale_needs_both(void **state)
+{
+	struct tcon_track t;
+
+	tcon_track_init(&t);
+	assert_false(tcon_track_scaled(&t));
+	t.guest.wscale = 7;
+	assert_false(tcon_track_scaled(&t));
+	assert_int_equal(tcon_track_peer_wscale(&t), 0);
+	t.peer.wscale = 0;
+	assert_true(tcon_track_scaled(&t));
+	assert_int_equal(tcon_track_peer_wscale(&t), 0);
+	t.peer.wscale = 9;
+	assert_int_equal(tcon_track_peer_wscale(&t), 9);
+	t.guest.wscale = TCON_WSCALE_NONE;
+	assert_int_equal(tcon_track_peer_wscale(&t), 0);
+}
+
+static void mss_agreed(void **state)
+{
+	static const struct {
+		u16 guest, peer;
+		bool guest_ts, peer_ts;
+		u32 mss;
+	} row[] = {
+		{ 1460, 1460, false, false, 1460 },
+		{ 1460, 1400, false, false, 1400 },
+		{ 1300, 1400, false, false, 1300 },
+		{ 1460, 1460, true, true, 1448 },
+		{ 1460, 1460, true, false, 1460 },
+		{ 1460, 0, false, false, 536 },
+		{ 0, 1460, false, false, 1460 },
+		{ 0, 0, true, true, 524 },
+		{ 40, 1460, false, false, TCON_MSS_MIN },
+		{ 5, 5, true, true, TCON_MSS_MIN },
+		{ 65495, 65495, true, true, 65483 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		struct tcon_packet pkt = syn_segment(0, ISN, 0, true);
+		struct tcon_track t;
+
+		tcon_track_init(&t);
+		pkt.mss = row[i].guest;
+		pkt.has_ts = row[i].guest_ts;
+		tcon_track_guest_syn(&t, &pkt, START_US);
+		pkt.mss = row[i].peer;
+		pkt.has_ts = row[i].peer_ts;
+		tcon_track_peer_syn(&t, &pkt);
+		assert_int_equal(t.cc.mss_bytes, row[i].mss);
+		tcon_track_release(&t);
+	}
+}
+
+/* RFC 6298 by hand, from a first sample of 10 ms. */
+static void rtt_smoothed(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	assert_int_equal(c->t.cc.srtt_us, 10000);
+	assert_int_equal(tcon_track_rttvar_us(&c->t), 5000);
+	assert_int_equal(tcon_track_rto_us(&c->t), 10000 + 200000);
+	send(c, 1);
+	wait_us(c, 20000);
+	ack(c, 1);
+	assert_int_equal(c->ack.rs.rtt_us, 20000);
+	assert_int_equal(c->t.cc.srtt_us, 11250);	/* 10000 + 10000 / 8 */
+	assert_int_equal(tcon_track_rttvar_us(&c->t), 6250);
+	assert_int_equal(c->t.cc.min_rtt_us, 10000);
+	send(c, 1);
+	wait_us(c, 811250);				/* error 800000 */
+	ack(c, 2);
+	assert_int_equal(c->t.cc.srtt_us, 111250);
+	assert_int_equal(tcon_track_rttvar_us(&c->t), 204687);
+	assert_int_equal(tcon_track_rto_us(&c->t), 111250 + 818750);
+	conn_close(c);
+}
+
+static void rto_limits(void **state)
+{
+	struct tcon_track t;
+
+	tcon_track_init(&t);
+	assert_int_equal(tcon_track_rto_us(&t), 1000000);
+	update_srtt(&t, 1);
+	assert_int_equal(tcon_track_rto_us(&t), 200001);
+	tcon_track_init(&t);
+	update_srtt(&t, 0);
+	assert_int_equal(t.cc.srtt_us, 1);
+	tcon_track_init(&t);
+	update_srtt(&t, U32_MAX);
+	assert_int_equal(t.cc.srtt_us, TCON_RTO_MAX_US);
+	assert_int_equal(tcon_track_rto_us(&t), TCON_RTO_MAX_US);
+}
+
+/* Of several packets: the newest is the sample, the oldest is smoothed. */
+static void rtt_of_a_flight(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 1);
+	wait_us(c, 6000);
+	send(c, 1);
+	wait_us(c, 12000);
+	ack(c, 2);
+	assert_int_equal(c->ack.rs.rtt_us, 12000);
+	assert_int_equal(c->t.cc.srtt_us, 11000);	/* error 8000 */
+	assert_int_equal(c->t.cc.min_rtt_us, 10000);
+	conn_close(c);
+}
+
+static void rtt_by_karn(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 srtt_us = c->t.cc.srtt_us;
+
+	send(c, 2);
+	wait_us(c, 5000);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	wait_us(c, 1000);
+	ack(c, 1);
+	assert_int_equal(c->ack.rs.rtt_us, -1);
+	assert_int_equal(c->t.cc.srtt_us, srtt_us);
+	ack(c, 2);					/* not repeated */
+	assert_int_equal(c->ack.rs.rtt_us, 6000);
+	assert_int_equal(c->t.repeated_bytes, MSS);
+	assert_int_equal(c->t.sent_bytes, 3 * MSS);
+	conn_close(c);
+}
+
+/* What was SACKed before gives no sample when it is acknowledged. */
+static void rtt_not_of_sacked(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 2);
+	wait_us(c, 10000);
+	ack_sack(c, 0, 1, 2);
+	assert_int_equal(c->ack.rs.rtt_us, 10000);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	wait_us(c, 10000);
+	ack(c, 2);
+	assert_int_equal(c->ack.rs.rtt_us, -1);
+	assert_int_equal(c->t.cc.delivered_bytes, 2 * MSS);
+	conn_close(c);
+}
+
+static void min_rtt_expires(void **state)
+{
+	struct conn *c = conn_open(true);
+	u64 bucket_us = TCON_MIN_RTT_BUCKET_US;
+	u32 n = 0;
+
+	assert_int_equal(c->t.cc.min_rtt_us, 10000);
+	wait_us(c, bucket_us);
+	send(c, 1);
+	wait_us(c, 30000);
+	ack(c, ++n);
+	assert_int_equal(c->t.cc.min_rtt_us, 10000);	/* the bucket before */
+	wait_us(c, bucket_us);
+	send(c, 1);
+	wait_us(c, 40000);
+	ack(c, ++n);
+	assert_int_equal(c->t.cc.min_rtt_us, 30000);
+	wait_us(c, 2 * bucket_us);			/* long idle */
+	send(c, 1);
+	wait_us(c, 50000);
+	ack(c, ++n);
+	assert_int_equal(c->t.cc.min_rtt_us, 50000);
+	conn_close(c);
+}
+
+/*
+ * The delivery rate by hand.  Times from the first segment, in ms:
+ *
+ *	0 A, 1 B, 2 C sent; 10 A acknowledged, D sent; 12 B, C; 20 D.
+ */
+static void rate_by_hand(void **state)
+{
+	struct conn *c = conn_open(true);
+	const struct tcon_rate_sample *rs = &c->ack.rs;
+
+	send(c, 1);
+	wait_us(c, 1000);
+	send(c, 1);
+	wait_us(c, 1000);
+	send(c, 1);
+	wait_us(c, 8000);
+	ack(c, 1);		/* A: 1000 bytes, 0 and 10 ms */
+	assert_int_equal(rs->delivered_bytes, 1000);
+	assert_int_equal(rs->snd_interval_us, 0);
+	assert_int_equal(rs->rcv_interval_us, 10000);
+	assert_int_equal(rs->interval_us, 10000);
+	assert_int_equal(rs->tx_in_flight_bytes, 1000);
+	assert_int_equal(rs->prior_inflight_bytes, 3000);
+	assert_int_equal(c->t.cc.last_rate_bps, 800000);
+	send(c, 1);
+	wait_us(c, 2000);
+	ack(c, 3);		/* C: 3000 bytes, 2 and 12 ms */
+	assert_int_equal(rs->delivered_bytes, 3000);
+	assert_int_equal(rs->snd_interval_us, 2000);
+	assert_int_equal(rs->rcv_interval_us, 12000);
+	assert_int_equal(rs->tx_in_flight_bytes, 3000);
+	assert_int_equal(rs->acked_bytes, 2000);
+	assert_int_equal(c->t.cc.last_rate_bps, 2000000);
+	wait_us(c, 8000);
+	ack(c, 4);		/* D: 3000 bytes since A, 10 and 10 ms */
+	assert_int_equal(rs->prior_delivered, 1000);
+	assert_int_equal(rs->delivered_bytes, 3000);
+	assert_int_equal(rs->snd_interval_us, 10000);
+	assert_int_equal(rs->rcv_interval_us, 10000);
+	assert_int_equal(c->t.cc.last_rate_bps, 2400000);
+	conn_close(c);
+}
+
+/* An interval shorter than the minimal RTT says nothing. */
+static void rate_of_compressed_acks(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 1);
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	send(c, 1);
+	wait_us(c, 100);
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);
+	wait_us(c, 100);
+	ack(c, 2);
+	assert_int_equal(c->ack.rs.interval_us, -1);
+	assert_int_equal(c->ack.rs.delivered_bytes, -1);
+	assert_int_equal(c->t.cc.last_rate_bps, 800000);
+	conn_close(c);
+}
+
+/* Reordering: the hole fills before three segments lie beyond it. */
+static void sack_reordering(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 5);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 2);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 4 * MSS);
+	ack_sack(c, 0, 1, 3);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	assert_int_equal(c->ack.rs.losses_bytes, 0);
+	ack_sack(c, 0, 1, 3);				/* nothing new */
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, 0);
+	assert_false(c->ack.delivered_any);
+	ack(c, 3);
+	assert_int_equal(c->ack.rs.acked_bytes, 3 * MSS);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	assert_int_equal(c->t.cc.delivered_bytes, 3 * MSS);
+	assert_int_equal(c->t.sacked.bytes, 0);
+	assert_int_equal(c->t.cc.inflight_bytes, 2 * MSS);
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	conn_close(c);
+}
+
+/* More than two segments' worth SACKed beyond: lost (RFC 6675). */
+static void sack_loss(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 10);
+	wait_us(c, RTT_US);
+	ack_sack(c, 1, 2, 3);
+	ack_sack(c, 1, 2, 4);
+	assert_int_equal(c->ack.rs.losses_bytes, 0);	/* just two */
+	ack_sack(c, 1, 2, 5);
+	assert_int_equal(c->ack.rs.losses_bytes, MSS);
+	assert_true(is_lost(c, 1, 2));
+	assert_int_equal(c->t.lost.bytes, MSS);
+	assert_int_equal(c->t.cc.lost_bytes, MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 9 * MSS - 4 * MSS);
+
+	/* A second hole at 5, found later; the first is not judged again. */
+	ack_sack(c, 1, 6, 8);
+	assert_int_equal(c->ack.rs.losses_bytes, 0);
+	ack_sack(c, 1, 6, 9);
+	assert_int_equal(c->ack.rs.losses_bytes, MSS);
+	assert_true(is_lost(c, 5, 6));
+
+	/* The guest repeats the first: in flight again, then delivered. */
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.lost.bytes, MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 2 * MSS);
+	wait_us(c, RTT_US);
+	ack_sack(c, 5, 6, 9);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	assert_int_equal(c->t.cc.lost_bytes, 2 * MSS);
+	assert_int_equal(c->t.cc.delivered_bytes, 8 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	conn_close(c);
+}
+
+/* Blocks scattered over holes count together. */
+static void sack_loss_scattered(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 10);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 2);
+	ack_sack(c, 0, 3, 4);
+	assert_int_equal(c->ack.rs.losses_bytes, 0);
+	ack_sack(c, 0, 5, 6);
+	assert_int_equal(c->ack.rs.losses_bytes, MSS);	/* 0; 2 and 4 not yet */
+	assert_true(is_lost(c, 0, 1));
+	assert_false(is_lost(c, 2, 3));
+	ack_sack(c, 0, 7, 8);
+	assert_true(is_lost(c, 2, 3));
+	assert_false(is_lost(c, 4, 5));
+	conn_close(c);
+}
+
+static void sack_nonsense(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 4);
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	ack_sack(c, 1, 3, 3);
+	ack_sack(c, 1, 2, 6);			/* beyond nxt */
+	assert_int_equal(c->t.sacked.bytes, 0);
+	ack_sack(c, 1, 0, 3);			/* in part below una */
+	assert_int_equal(c->t.sacked.bytes, 2 * MSS);
+	assert_int_equal(c->t.cc.delivered_bytes, 3 * MSS);
+	conn_close(c);
+}
+
+/* Without SACK-permitted from both, blocks are not believed. */
+static void sack_not_agreed(void **state)
+{
+	struct conn *c = conn_open(false);
+
+	send(c, 5);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 5);
+	assert_int_equal(c->t.sacked.bytes, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, MSS);	/* one duplicate */
+	conn_close(c);
+}
+
+/* A SYN in flight cannot be SACKed: its byte is no payload. */
+static void sack_of_syn(void **state)
+{
+	struct conn *c = conn_new();
+	struct tcon_packet pkt = segment(TCON_TCP_ACK, PEER_ISN + 1, ISN);
+
+	guest_syn(c, 0, 0, true);
+	peer_syn(c, 0, 0, true);
+	pkt.n_sacks = 1;
+	pkt.sacks[0].start = ISN;
+	pkt.sacks[0].end = FIRST;
+	take(c, &pkt);
+	assert_true(c->ack.valid);
+	wait_us(c, RTT_US);
+	ack(c, 0);
+	assert_true(c->t.guest.acked);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, 0);
+	conn_close(c);
+}
+
+/* RFC 6582: the third duplicate ACK means that one segment is lost. */
+static void duplicates(void **state)
+{
+	struct conn *c = conn_open(false);
+	int i;
+
+	send(c, 10);
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	for (i = 1; i <= 2; i++) {
+		ack(c, 1);
+		assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+		assert_int_equal(c->ack.rs.losses_bytes, 0);
+		assert_int_equal(c->t.dup_acks, i);
+	}
+	ack(c, 1);
+	assert_int_equal(c->ack.rs.losses_bytes, MSS);
+	assert_true(is_lost(c, 1, 2));
+	assert_int_equal(c->t.cc.inflight_bytes, (9 - 3 - 1) * MSS);
+	for (i = 4; i <= 8; i++)
+		ack(c, 1);
+	assert_int_equal(c->t.cc.lost_bytes, MSS);	/* judged once */
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, 9 * MSS);
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	wait_us(c, RTT_US);
+	ack(c, 10);
+	assert_int_equal(c->ack.rs.acked_bytes, 9 * MSS);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	assert_int_equal(c->t.cc.delivered_bytes, 10 * MSS);
+	conn_close(c);
+}
+
+/*
+ * Two holes, 0 and 4 of ten: the partial ACK takes from the duplicates only
+ * what it covers, and nothing is delivered twice.
+ */
+static void duplicates_partial_ack(void **state)
+{
+	struct conn *c = conn_open(false);
+	int i;
+
+	send(c, 10);
+	wait_us(c, RTT_US);
+	for (i = 0; i < 8; i++)
+		ack(c, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, 8 * MSS);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	wait_us(c, RTT_US);
+	ack(c, 4);
+	assert_true(c->t.cc.delivered_bytes >= 8 * MSS);
+	assert_true(c->t.cc.delivered_bytes <= 9 * MSS);
+	assert_true(c->t.cc.inflight_bytes <= 2 * MSS);
+	send_at(c, FIRST + 4 * MSS, MSS, TCON_SENT_REPEAT);
+	wait_us(c, RTT_US);
+	ack(c, 10);
+	assert_int_equal(c->t.cc.delivered_bytes, 10 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	conn_close(c);
+}
+
+/* A time-out forgets what the duplicates told of the path, not the count. */
+static void duplicates_then_timeout(void **state)
+{
+	struct conn *c = conn_open(false);
+	int i;
+
+	send(c, 5);
+	wait_us(c, RTT_US);
+	for (i = 0; i < 4; i++)
+		ack(c, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, 4 * MSS);
+	wait_us(c, 1000000);
+	send_at(c, FIRST, MSS, TCON_SENT_TIMEOUT);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	wait_us(c, RTT_US);
+	ack(c, 5);
+	assert_int_equal(c->t.cc.delivered_bytes, 5 * MSS);
+	conn_close(c);
+}
+
+/* RFC 5681: what changes the window, or carries data, is no duplicate. */
+static void duplicates_only(void **state)
+{
+	struct conn *c = conn_open(false);
+	struct tcon_packet pkt;
+	int i;
+
+	ack(c, 0);
+	assert_int_equal(c->t.dup_acks, 0);	/* nothing in flight */
+	send(c, 5);
+	for (i = 0; i < 5; i++) {
+		c->window++;			/* the peer reads */
+		ack(c, 0);
+		assert_false(c->ack.delivered_any);
+	}
+	assert_int_equal(c->t.dup_acks, 0);
+	pkt = segment(TCON_TCP_ACK, PEER_ISN + 1, FIRST);
+	pkt.window = c->window;
+	pkt.payload_bytes = 10;
+	pkt.end_seq = pkt.seq + 10;
+	take(c, &pkt);
+	assert_int_equal(c->t.dup_acks, 0);
+	ack(c, 0);
+	assert_int_equal(c->t.dup_acks, 1);
+	conn_close(c);
+}
+
+static void duplicates_not_with_sack(void **state)
+{
+	struct conn *c = conn_open(true);
+	int i;
+
+	send(c, 5);
+	for (i = 0; i < 5; i++)
+		ack(c, 0);
+	assert_int_equal(c->t.dup_acks, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, 0);
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	conn_close(c);
+}
+
+/* Judged lost, yet it arrives without having been sent again. */
+static void spurious_by_arrival(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 6);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 2, 5);
+	assert_int_equal(c->ack.rs.losses_bytes, 2 * MSS);
+	ack_sack(c, 0, 1, 5);			/* one of two */
+	assert_false(c->ack.spurious);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	ack(c, 5);
+	assert_true(c->ack.spurious);
+	assert_int_equal(c->t.cc.delivered_bytes, 5 * MSS);
+	ack(c, 6);
+	assert_false(c->ack.spurious);		/* once */
+	conn_close(c);
+}
+
+/* It was sent again and both arrived: the receiver says so (RFC 2883). */
+static void spurious_by_dsack(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 6);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 4);
+	assert_int_equal(c->ack.rs.losses_bytes, MSS);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	ack(c, 5);				/* by the original or the repeat */
+	assert_false(c->ack.spurious);
+	ack_sack(c, 5, 0, 1);
+	assert_true(c->ack.spurious);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, 0);
+	assert_int_equal(c->t.sacked.bytes, 0);
+	conn_close(c);
+}
+
+static void not_spurious(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 6);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 4);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	wait_us(c, RTT_US);
+	ack(c, 6);
+	assert_false(c->ack.spurious);
+	conn_close(c);
+}
+
+static void timeout_inferred(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 rto_us = tcon_track_rto_us(&c->t);
+
+	send(c, 5);
+	wait_us(c, rto_us - 1);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);	/* too early */
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	wait_us(c, 1);
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);	/* not the head */
+	send_at(c, FIRST, MSS, TCON_SENT_TIMEOUT);
+	assert_int_equal(c->t.cc.lost_bytes, 5 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	assert_true(is_lost(c, 1, 5));
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.inflight_bytes, 2 * MSS);
+	wait_us(c, RTT_US);
+	ack(c, 2);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	conn_close(c);
+}
+
+/* What is SACKed is not lost at a time-out. */
+static void timeout_spares_sacked(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 5);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 3, 4);
+	wait_us(c, 1000000);
+	send_at(c, FIRST, MSS, TCON_SENT_TIMEOUT);
+	assert_int_equal(c->t.cc.lost_bytes, 4 * MSS);
+	assert_false(is_lost(c, 3, 4));
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	conn_close(c);
+}
+
+/* A tail probe repeats all that is in flight: no time-out. */
+static void tail_probe(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 1);
+	wait_us(c, 1000000);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	conn_close(c);
+}
+
+/* Progress restarts the clock. */
+static void timeout_after_progress(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 5);
+	wait_us(c, 150000);
+	ack(c, 1);
+	wait_us(c, 150000);
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);
+	conn_close(c);
+}
+
+static void app_limited(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 2);
+	tcon_track_app_limited(&c->t);
+	assert_int_equal(c->t.cc.app_limited_until, 2 * MSS);
+	send(c, 2);
+	wait_us(c, RTT_US);
+	ack(c, 2);
+	assert_false(c->ack.rs.is_app_limited);	/* sent before the mark */
+	assert_int_equal(c->t.cc.app_limited_until, 2 * MSS);
+	send(c, 1);				/* still within the phase */
+	ack(c, 3);
+	assert_true(c->ack.rs.is_app_limited);
+	assert_int_equal(c->t.cc.app_limited_until, 0);
+	send(c, 1);
+	ack(c, 5);
+	assert_true(c->ack.rs.is_app_limited);
+	wait_us(c, RTT_US);
+	ack(c, 6);
+	assert_false(c->ack.rs.is_app_limited);
+	conn_close(c);
+}
+
+/* With nothing delivered and nothing in flight the mark is not zero. */
+static void app_limited_at_start(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	tcon_track_app_limited(&c->t);
+	assert_int_equal(c->t.cc.app_limited_until, 1);
+	send(c, 1);
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	assert_true(c->ack.rs.is_app_limited);
+	assert_int_equal(c->t.cc.app_limited_until, 0);
+	conn_close(c);
+}
+
+/* Of what was not sent, or long ago: nothing happens. */
+static void ack_invalid(void **state)
+{
+	static const u32 off[] = { -1, 5 * MSS + 1, 0x40000000, 0x80000000 };
+	struct conn *c = conn_open(true);
+	struct tcon_track before;
+	struct tcon_packet pkt;
+	size_t i;
+
+	send(c, 5);
+	before = c->t;
+	for (i = 0; i < ARRAY_SIZE(off); i++) {
+		pkt = segment(TCON_TCP_ACK | TCON_TCP_ECE, PEER_ISN + 1,
+			      FIRST + off[i]);
+		pkt.n_sacks = 1;
+		pkt.sacks[0].start = FIRST + MSS;
+		pkt.sacks[0].end = FIRST + 2 * MSS;
+		take(c, &pkt);
+		assert_false(c->ack.valid);
+		assert_memory_equal(&c->t, &before, sizeof(before));
+	}
+	ack(c, 5);
+	conn_close(c);
+}
+
+static void resync(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 ahead = FIRST + 50 * MSS;
+
+	send(c, 5);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 2);
+	tcon_track_resync(&c->t, ahead, c->now_us);
+	assert_int_equal(c->t.cc.una, ahead);
+	assert_int_equal(c->t.cc.nxt, ahead);
+	assert_int_equal(c->t.nxt_guest, ahead);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	assert_int_equal(c->t.sacked.n, 0);
+	send(c, 2);
+	ack_sack(c, 50, 51, 52);
+	assert_int_equal(c->t.sacked.bytes, MSS);
+	ack(c, 52);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	conn_close(c);
+}
+
+/* First seen in the middle of a connection. */
+static void adopt(void **state)
+{
+	struct conn *c = conn_new();
+	struct tcon_packet pkt = segment(TCON_TCP_ACK, FIRST + 3 * MSS, 1);
+
+	tcon_track_adopt(&c->t, &pkt, c->now_us);
+	assert_int_equal(c->t.cc.una, FIRST + 3 * MSS);
+	assert_false(tcon_track_established(&c->t));
+	assert_false(tcon_track_scaled(&c->t));
+	send(c, 3);
+	wait_us(c, RTT_US);
+	ack_sack(c, 3, 4, 5);
+	assert_int_equal(c->t.sacked.bytes, MSS);
+	ack(c, 6);
+	assert_int_equal(c->t.cc.delivered_bytes, 3 * MSS);
+	assert_int_equal(c->t.cc.srtt_us, RTT_US);
+	conn_close(c);
+}
+
+/* A gap in what the guest sends passed elsewhere: it is in flight. */
+static void gap(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send_at(c, FIRST + 2 * MSS, MSS, TCON_SENT_NEW);
+	assert_int_equal(c->t.cc.nxt, FIRST + 3 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 3 * MSS);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	conn_close(c);
+}
+
+/* No window reaches further than 2^30: what lies beyond is not recorded. */
+static void far_ahead(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 far = FIRST + TCON_CWND_MAX_BYTES;
+
+	send_at(c, far, MSS, TCON_SENT_NEW);
+	send_at(c, FIRST + 0x7fff0000, MSS, TCON_SENT_NEW);
+	assert_int_equal(c->t.cc.nxt, FIRST);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	send(c, 1);
+	send_at(c, far - MSS, MSS, TCON_SENT_NEW);
+	assert_int_equal(c->t.cc.inflight_bytes, TCON_CWND_MAX_BYTES);
+	conn_close(c);
+}
+
+/* A segment that is in part new and in part repeated. */
+static void overlap(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 2);
+	wait_us(c, RTT_US);
+	send_at(c, FIRST + MSS, 2 * MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.nxt, FIRST + 3 * MSS);
+	assert_int_equal(c->t.repeated_bytes, MSS);
+	assert_int_equal(c->t.sent_bytes, 4 * MSS);
+	ack(c, 2);
+	assert_int_equal(c->ack.rs.rtt_us, RTT_US);	/* of the first */
+	send_at(c, FIRST, 2 * MSS, TCON_SENT_NEW);	/* left of una */
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	assert_int_equal(c->t.repeated_bytes, 3 * MSS);
+	conn_close(c);
+}
+
+/* FIN takes a sequence number. */
+static void fin(void **state)
+{
+	struct conn *c = conn_open(true);
+	struct tcon_packet pkt;
+	bool coarse;
+
+	send(c, 1);
+	tcon_track_sent(&c->t, c->t.cc.nxt, c->t.cc.nxt + MSS + 1, MSS,
+			c->now_us, &coarse);
+	assert_int_equal(c->t.sent_bytes, 2 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 2 * MSS + 1);
+	wait_us(c, RTT_US);
+	pkt = segment(TCON_TCP_ACK, PEER_ISN + 1, FIRST + 2 * MSS + 1);
+	take(c, &pkt);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	assert_int_equal(c->t.cc.una, c->t.cc.nxt);
+	conn_close(c);
+}
+
+static void ecn_echo(void **state)
+{
+	struct conn *c = conn_open(true);
+	struct tcon_packet pkt;
+
+	send(c, 2);
+	wait_us(c, RTT_US);
+	pkt = segment(TCON_TCP_ACK | TCON_TCP_ECE, PEER_ISN + 1, FIRST + MSS);
+	take(c, &pkt);
+	assert_true(c->ack.rs.is_ece);
+	assert_int_equal(c->ack.rs.delivered_ce_bytes, MSS);
+	assert_int_equal(c->t.cc.delivered_ce_bytes, MSS);
+	assert_int_equal(c->t.ece_acks, 1);
+	send(c, 1);
+	ack(c, 2);
+	assert_false(c->ack.rs.is_ece);
+	wait_us(c, RTT_US);
+	pkt = segment(TCON_TCP_ACK | TCON_TCP_ECE, PEER_ISN + 1,
+		      FIRST + 3 * MSS);
+	take(c, &pkt);
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 2 * MSS);
+	conn_close(c);
+}
+
+/* Did cwnd bind?  It looks at this round and the one before. */
+static void cwnd_binds(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	c->t.cc.ssthresh_bytes = 10 * MSS;		/* avoidance */
+	c->t.cc.cwnd_bytes = 40 * MSS;
+	send(c, 34);
+	wait_us(c, RTT_US);
+	ack(c, 34);
+	assert_false(c->ack.rs.is_cwnd_limited);	/* 34 + 5 < 40 */
+	send(c, 35);
+	wait_us(c, RTT_US);
+	ack(c, 69);
+	assert_true(c->ack.rs.is_cwnd_limited);
+	send(c, 1);
+	ack(c, 70);
+	assert_true(c->ack.rs.is_cwnd_limited);		/* the round before */
+	send(c, 1);
+	ack(c, 71);
+	send(c, 1);
+	ack(c, 72);
+	assert_false(c->ack.rs.is_cwnd_limited);
+	c->t.cc.ssthresh_bytes = TCON_SSTHRESH_INFINITE;	/* slow start */
+	send(c, 20);
+	wait_us(c, RTT_US);
+	ack(c, 92);
+	assert_false(c->ack.rs.is_cwnd_limited);	/* just a half */
+	send(c, 21);
+	wait_us(c, RTT_US);
+	ack(c, 113);
+	assert_true(c->ack.rs.is_cwnd_limited);
+	conn_close(c);
+}
+
+static void ack_delayed(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 5);
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	assert_true(c->ack.rs.is_ack_delayed);
+	ack(c, 3);
+	assert_false(c->ack.rs.is_ack_delayed);
+	ack(c, 3);
+	assert_false(c->ack.rs.is_ack_delayed);
+	conn_close(c);
+}
+
+/* Without memory for a record or a range: coarser, but the sums hold. */
+static void no_memory(void **state)
+{
+	struct conn *c = conn_open(true);
+	bool coarse;
+	u32 i;
+
+	send(c, 63);				/* the SYN was the first */
+	assert_int_equal(c->t.sendq.tail, TCON_SENDQ_PER_PAGE);
+	tcon_ranges_clear(&c->t.sacked);
+	kfree(c->t.sendq.spare);
+	c->t.sendq.spare = NULL;
+	shim_alloc_failures = 1;
+	tcon_track_sent(&c->t, c->t.cc.nxt, c->t.cc.nxt + MSS, MSS, c->now_us,
+			&coarse);
+	assert_true(coarse);
+	assert_int_equal(c->t.cc.inflight_bytes, 64 * MSS);
+	wait_us(c, RTT_US);
+	shim_alloc_failures = 1;
+	ack_sack(c, 0, 2, 3);
+	assert_int_equal(c->ack.sack_overflow, 1);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, 0);
+	ack_sack(c, 0, 2, 3);			/* memory is back */
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	for (i = 4; i < 60; i += 2)
+		ack_sack(c, 0, i, i + 1);
+	ack(c, 64);
+	assert_int_equal(c->t.cc.delivered_bytes, 64 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	conn_close(c);
+}
+
+/* A long transfer: 12 GB of it, three times round the sequence numbers. */
+static void wraps_often(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 burst = 16 << 20, at;
+	u64 sent = 0;
+	bool coarse;
+
+	while (sent < 12ULL << 30) {
+		struct tcon_packet pkt;
+
+		at = c->t.cc.nxt;
+		tcon_track_sent(&c->t, at, at + burst, burst, c->now_us,
+				&coarse);
+		tcon_track_sent(&c->t, at + burst, at + 2 * burst, burst,
+				c->now_us, &coarse);
+		sent += 2 * burst;
+		wait_us(c, RTT_US);
+		pkt = segment(TCON_TCP_ACK, PEER_ISN + 1, at);
+		pkt.n_sacks = 1;
+		pkt.sacks[0].start = at + burst;
+		pkt.sacks[0].end = at + 2 * burst;
+		tcon_track_ack(&c->t, &pkt, c->now_us, &c->ack);
+		assert_int_equal(c->ack.rs.acked_sacked_bytes, burst);
+		assert_int_equal(c->ack.rs.losses_bytes, burst);
+		pkt.ack = at + 2 * burst;
+		pkt.n_sacks = 0;
+		tcon_track_ack(&c->t, &pkt, c->now_us, &c->ack);
+		assert_true(c->ack.spurious);
+		assert_int_equal(c->t.cc.inflight_bytes, 0);
+		assert_int_equal(c->t.cc.delivered_bytes, sent);
+	}
+	assert_int_equal(c->t.cc.srtt_us, RTT_US);
+	conn_close(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(handshake_active),
+		cmocka_unit_test(handshake_passive),
+		cmocka_unit_test(handshake_simultaneous),
+		cmocka_unit_test(handshake_wrong_answer),
+		cmocka_unit_test(syn_repeated),
+		cmocka_unit_test(syn_when_established),
+		cmocka_unit_test(scale_needs_both),
+		cmocka_unit_test(mss_agreed),
+		cmocka_unit_test(rtt_smoothed),
+		cmocka_unit_test(rto_limits),
+		cmocka_unit_test(rtt_of_a_flight),
+		cmocka_unit_test(rtt_by_karn),
+		cmocka_unit_test(rtt_not_of_sacked),
+		cmocka_unit_test(min_rtt_expires),
+		cmocka_unit_test(rate_by_hand),
+		cmocka_unit_test(rate_of_compressed_acks),
+		cmocka_unit_test(sack_reordering),
+		cmocka_unit_test(sack_loss),
+		cmocka_unit_test(sack_loss_scattered),
+		cmocka_unit_test(sack_nonsense),
+		cmocka_unit_test(sack_not_agreed),
+		cmocka_unit_test(sack_of_syn),
+		cmocka_unit_test(duplicates),
+		cmocka_unit_test(duplicates_partial_ack),
+		cmocka_unit_test(duplicates_then_timeout),
+		cmocka_unit_test(duplicates_only),
+		cmocka_unit_test(duplicates_not_with_sack),
+		cmocka_unit_test(spurious_by_arrival),
+		cmocka_unit_test(spurious_by_dsack),
+		cmocka_unit_test(not_spurious),
+		cmocka_unit_test(timeout_inferred),
+		cmocka_unit_test(timeout_spares_sacked),
+		cmocka_unit_test(tail_probe),
+		cmocka_unit_test(timeout_after_progress),
+		cmocka_unit_test(app_limited),
+		cmocka_unit_test(app_limited_at_start),
+		cmocka_unit_test(ack_invalid),
+		cmocka_unit_test(resync),
+		cmocka_unit_test(adopt),
+		cmocka_unit_test(gap),
+		cmocka_unit_test(far_ahead),
+		cmocka_unit_test(overlap),
+		cmocka_unit_test(fin),
+		cmocka_unit_test(ecn_echo),
+		cmocka_unit_test(cwnd_binds),
+		cmocka_unit_test(ack_delayed),
+		cmocka_unit_test(no_memory),
+		cmocka_unit_test(wraps_often),
+	};
+
+	return cmocka_run_group_tests_name("track", tests, NULL, NULL);
+}

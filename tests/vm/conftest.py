@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Fixtures of the tests that run inside the VM, as root, on the real datapath.
+
+Each test leaves as it found: no rules, modules loaded, no new fault in the
+kernel's log (checked after each).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import genl
+import rig as rigs
+
+
+@pytest.fixture(scope="session", autouse=True)
+def machine() -> None:
+    """Modules are loaded and Open vSwitch runs."""
+    rigs.load_all()
+    rigs.start_ovs()
+
+
+@pytest.fixture
+def tcon(machine: None) -> genl.Genl:
+    """A client of tcon.ko's netlink family."""
+    return genl.Genl()
+
+
+@pytest.fixture(autouse=True)
+def clean(machine: None) -> Iterator[None]:
+    """Modules and rules are put back; the kernel must not have complained."""
+    before = len(rigs.kernel_log())
+    yield
+    rigs.load_all()
+    client = genl.Genl()
+    for bridge in {str(rule["bridge"]) for rule in client.rules()}:
+        client.del_rules(bridge)
+    faults = [line for line in rigs.kernel_log()[before:] if rigs.BAD_LOG.search(line)]
+    assert not faults, f"the kernel complains: {faults}"
+
+
+@pytest.fixture
+def rig(machine: None) -> Iterator[rigs.Rig]:
+    """A rig of the test's own."""
+    made = rigs.Rig()
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def ends(machine: None) -> Iterator[tuple[rigs.RawEnd, rigs.RawEnd]]:
+    """The scripted rig that the tests of a file share."""
+    made = rigs.Rig()
+    try:
+        yield made.scripted()
+    finally:
+        made.close()

@@ -1,0 +1,580 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The netlink family: what it refuses, and that refusing changes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import random
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+
+import genl
+import pytest
+import rig as rigs
+import wire
+from genl import E, attr, nest, s64, text, u8, u16, u32
+
+NLM_F_ACK, NLM_F_DUMP = genl.NLM_F_ACK, genl.NLM_F_DUMP
+GET_RULE = struct.pack("=BBH", E["TCON_CMD_GET_RULE"], genl.VERSION, 0)
+
+
+@pytest.fixture(scope="module")
+def port(machine: None) -> Iterator[str]:
+    """A guest's port on a bridge."""
+    made = rigs.Rig()
+    try:
+        made.bridge("br0")
+        made.veth("p1", "g-e", made.namespace("g"))
+        made.port("br0", "p1")
+        yield "p1"
+    finally:
+        made.close()
+
+
+def everything(tcon: genl.Genl) -> tuple[list, list, list]:
+    """All that a request could change."""
+    ports = [{k: v for k, v in p.items() if k not in ("flows", "held_bytes")} for p in tcon.ports()]
+    return tcon.rules(), ports, tcon.dump("GET_CC")
+
+
+@contextlib.contextmanager
+def refused(tcon: genl.Genl, number: int, sentence: str | None) -> Iterator[None]:
+    """The block's request is refused so, and changes nothing.
+
+    sentence: a part of what the error says; None: any, since it is the kernel's
+    own netlink code that refuses; "": there need be none.
+    """
+    before = everything(tcon)
+    with pytest.raises(genl.Refused) as caught:
+        yield
+    assert everything(tcon) == before
+    assert errno.errorcode[caught.value.errno] == errno.errorcode[number], caught.value
+    if sentence is None:
+        assert caught.value.message, caught.value
+    else:
+        assert sentence in caught.value.message, caught.value
+
+
+def match(*parts: bytes) -> bytes:
+    return nest(E["TCON_A_RULE_MATCH"], *parts)
+
+
+def rule(cc: str = "cubic", *parts: bytes, priority: int | None = None) -> bytes:
+    if priority is not None:
+        parts = (u32(E["TCON_RULE_A_PRIORITY"], priority), *parts)
+    return nest(E["TCON_A_RULE"], text(E["TCON_RULE_A_CC"], cc), *parts)
+
+
+def param(name: str, value: int) -> bytes:
+    return nest(E["TCON_RULE_A_PARAM"], text(E["TCON_PARAM_A_NAME"], name),
+                s64(E["TCON_PARAM_A_VALUE"], value))  # fmt: skip
+
+
+def ip(address: str) -> bytes:
+    return socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
+
+
+def port_attrs(ifindex: int, role: int = 0, ofport: int = 7) -> bytes:
+    return nest(E["TCON_A_PORT"], u32(E["TCON_PORT_A_IFINDEX"], ifindex),
+                u32(E["TCON_PORT_A_OFPORT"], ofport), u8(E["TCON_PORT_A_ROLE"], role))  # fmt: skip
+
+
+BR0 = text(E["TCON_A_BRIDGE"], "br0")
+M = {
+    name.removeprefix("TCON_MATCH_A_"): n
+    for name, n in E.items()
+    if name.startswith("TCON_MATCH_A_")
+}
+
+# command, attributes, errno, part of the sentence
+REFUSED: dict[str, tuple[str, list[bytes], int, str | None]] = {
+    "unknown CC": ("SET_RULE", [BR0, match(), rule("nonsuch")], errno.ENOPKG, "no such CC"),
+    "CC name too long": ("SET_RULE", [BR0, match(), rule("x" * 16)], errno.EINVAL, None),
+    "rule without CC": (
+        "SET_RULE",
+        [BR0, match(), nest(E["TCON_A_RULE"])],
+        errno.EINVAL,
+        "without a CC",
+    ),
+    "rule without decision": (
+        "SET_RULE",
+        [BR0, match()],
+        errno.EINVAL,
+        "needs a match and a decision",
+    ),
+    "rule without match": ("SET_RULE", [BR0, rule()], errno.EINVAL, "needs a match and a decision"),
+    "rule without bridge": ("SET_RULE", [match(), rule()], errno.EINVAL, "bridge must be named"),
+    "empty bridge": (
+        "SET_RULE",
+        [text(E["TCON_A_BRIDGE"], ""), match(), rule()],
+        errno.EINVAL,
+        "bridge must be named",
+    ),
+    "bridge name too long": (
+        "SET_RULE",
+        [text(E["TCON_A_BRIDGE"], "b" * 64), match(), rule()],
+        errno.EINVAL,
+        None,
+    ),
+    "bridge name without end": (
+        "SET_RULE",
+        [attr(E["TCON_A_BRIDGE"], b"br00"), match(), rule()],
+        errno.EINVAL,
+        None,
+    ),
+    "priority too large": ("SET_RULE", [BR0, match(), rule(priority=65536)], errno.ERANGE, None),
+    "unknown parameter": (
+        "SET_RULE",
+        [BR0, match(), rule("cubic", param("betta", 700))],
+        errno.EINVAL,
+        "no such parameter",
+    ),
+    "parameter too large": (
+        "SET_RULE",
+        [BR0, match(), rule("cubic", param("beta", 10**15))],
+        errno.ERANGE,
+        "out of range",
+    ),
+    "parameter negative": (
+        "SET_RULE",
+        [BR0, match(), rule("cubic", param("beta", -1))],
+        errno.ERANGE,
+        "out of range",
+    ),
+    "second parameter wrong": (
+        "SET_RULE",
+        [BR0, match(), rule("cubic", param("beta", 800), param("c", -5))],
+        errno.ERANGE,
+        "out of range",
+    ),
+    "parameter without value": (
+        "SET_RULE",
+        [
+            BR0,
+            match(),
+            rule("cubic", nest(E["TCON_RULE_A_PARAM"], text(E["TCON_PARAM_A_NAME"], "c"))),
+        ],
+        errno.EINVAL,
+        "without name or value",
+    ),
+    "none with parameter": (
+        "SET_RULE",
+        [BR0, match(), rule("none", param("beta", 700))],
+        errno.EINVAL,
+        "takes no parameters",
+    ),
+    "prefix without address": (
+        "SET_RULE",
+        [BR0, match(u8(M["SRC_PLEN"], 8)), rule()],
+        errno.EINVAL,
+        "prefix length without address",
+    ),
+    "IPv4 prefix too long": (
+        "SET_RULE",
+        [BR0, match(attr(M["SRC"], ip("10.0.0.0")), u8(M["SRC_PLEN"], 33)), rule()],
+        errno.EINVAL,
+        "prefix length is too large",
+    ),
+    "IPv6 prefix too long": (
+        "SET_RULE",
+        [BR0, match(attr(M["DST"], ip("fd00::")), u8(M["DST_PLEN"], 129)), rule()],
+        errno.ERANGE,
+        None,
+    ),
+    "address of 5 bytes": (
+        "SET_RULE",
+        [BR0, match(attr(M["SRC"], b"12345")), rule()],
+        errno.EINVAL,
+        "address has a wrong length",
+    ),
+    "address of 3 bytes": (
+        "SET_RULE",
+        [BR0, match(attr(M["SRC"], b"123")), rule()],
+        errno.ERANGE,
+        None,
+    ),
+    "IPv4 source, IPv6 target": (
+        "SET_RULE",
+        [BR0, match(attr(M["SRC"], ip("10.0.0.1")), attr(M["DST"], ip("fd00::1"))), rule()],
+        errno.EINVAL,
+        "do not agree",
+    ),
+    "address of another family": (
+        "SET_RULE",
+        [BR0, match(u8(M["FAMILY"], socket.AF_INET6), attr(M["SRC"], ip("10.0.0.1"))), rule()],
+        errno.EINVAL,
+        "do not agree",
+    ),
+    "unknown family": (
+        "SET_RULE",
+        [BR0, match(u8(M["FAMILY"], 99)), rule()],
+        errno.EAFNOSUPPORT,
+        "unknown address family",
+    ),
+    "TCP port 0": ("SET_RULE", [BR0, match(u16(M["DPORT"], 0)), rule()], errno.ERANGE, None),
+    "VLAN 4096": ("SET_RULE", [BR0, match(u16(M["VLAN"], 4096)), rule()], errno.ERANGE, None),
+    "device name too long": (
+        "SET_RULE",
+        [BR0, match(text(M["IFNAME"], "x" * 16)), rule()],
+        errno.EINVAL,
+        None,
+    ),
+    "unknown match attribute": (
+        "SET_RULE",
+        [BR0, match(attr(77, b"")), rule()],
+        errno.EINVAL,
+        None,
+    ),
+    "unknown rule attribute": (
+        "SET_RULE",
+        [BR0, match(), rule("cubic", attr(77, b""))],
+        errno.EINVAL,
+        None,
+    ),
+    "unknown attribute": (
+        "SET_RULE",
+        [BR0, match(), rule(), attr(99, b"1234")],
+        errno.EINVAL,
+        None,
+    ),
+    "attribute of the kernel's": (
+        "SET_RULE",
+        [BR0, match(), rule("cubic", u32(E["TCON_RULE_A_FLOWS"], 1))],
+        errno.EINVAL,
+        None,
+    ),
+    "nest of one byte": (
+        "SET_RULE",
+        [BR0, match(), attr(E["TCON_A_RULE"] | genl.NLA_F_NESTED, b"\x01")],
+        errno.ERANGE,
+        None,
+    ),
+    "nest of garbage": (
+        "SET_RULE",
+        [BR0, nest(E["TCON_A_RULE_MATCH"], b"\xff" * 13), rule()],
+        errno.EINVAL,
+        None,
+    ),
+    "nest without the flag": (
+        "SET_RULE",
+        [BR0, attr(E["TCON_A_RULE_MATCH"], b""), rule()],
+        errno.EINVAL,
+        None,
+    ),
+    "number of 3 bytes": (
+        "SET_RULE",
+        [BR0, match(attr(M["OFPORT"], b"123")), rule()],
+        errno.EINVAL,
+        None,
+    ),
+    "number of 2 bytes": (
+        "SET_RULE",
+        [BR0, match(), rule("cubic", attr(E["TCON_RULE_A_PRIORITY"], b"12"))],
+        errno.EINVAL,
+        None,
+    ),
+    "no such rule": ("DEL_RULE", [BR0, match(u16(M["DPORT"], 9))], errno.ENOENT, "no such rule"),
+    "no rule of that priority": (
+        "DEL_RULE",
+        [BR0, match(), nest(E["TCON_A_RULE"], u32(E["TCON_RULE_A_PRIORITY"], 5))],
+        errno.ENOENT,
+        "no such rule",
+    ),
+    "delete without bridge": ("DEL_RULE", [match()], errno.EINVAL, "bridge must be named"),
+    "unknown ifindex": ("SET_PORT", [BR0, port_attrs(99999)], errno.ENODEV, "ifindex"),
+    "device of no datapath": ("SET_PORT", [BR0, port_attrs(1)], errno.ENODEV, "ifindex"),
+    "port without attributes": ("SET_PORT", [BR0], errno.EINVAL, "port must be named"),
+    "port without number": (
+        "SET_PORT",
+        [BR0, nest(E["TCON_A_PORT"], u32(E["TCON_PORT_A_IFINDEX"], 1))],
+        errno.EINVAL,
+        "needs ifindex, number and role",
+    ),
+    "port without bridge": ("SET_PORT", [port_attrs(1)], errno.EINVAL, "bridge must be named"),
+    "role that only the kernel gives": (
+        "SET_PORT",
+        [BR0, port_attrs(1, E["TCON_ROLE_NEVER"])],
+        errno.ERANGE,
+        None,
+    ),
+    "unknown command": ("UNSPEC", [], errno.EOPNOTSUPP, ""),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED.keys())
+def test_refused(
+    port: str, tcon: genl.Genl, case: tuple[str, list[bytes], int, str | None]
+) -> None:
+    command, attrs, number, sentence = case
+    tcon.set_rule("cubic")
+    tcon.set_rule("bbr", u16(M["DPORT"], 80), priority=1)
+    with refused(tcon, number, sentence):
+        tcon.do(command, *attrs)
+
+
+@pytest.mark.parametrize("command", ["SET_RULE", "SET_PORT", "DEL_RULE", "GET_INFO"])
+@pytest.mark.parametrize("version", [0, 2, 255])
+def test_another_version_is_refused(port: str, tcon: genl.Genl, command: str, version: int) -> None:
+    attrs = {
+        "SET_RULE": [BR0, match(), rule()],
+        "SET_PORT": [text(E["TCON_A_BRIDGE"], "brx"), port_attrs(socket.if_nametoindex(port))],
+        "DEL_RULE": [BR0],
+        "GET_INFO": [],
+    }[command]
+    tcon.set_rule("bbr")
+    with refused(tcon, errno.EPROTONOSUPPORT, "version"):
+        tcon.do(command, *attrs, version=version)
+
+
+@pytest.mark.parametrize("command", ["GET_RULE", "GET_PORT", "GET_CC", "GET_FLOW"])
+def test_dump_of_another_version_is_refused(port: str, tcon: genl.Genl, command: str) -> None:
+    with refused(tcon, errno.EPROTONOSUPPORT, "version"):
+        tcon.dump(command, version=2)
+
+
+def test_flow_filter_is_checked(port: str, tcon: genl.Genl) -> None:
+    with refused(tcon, errno.EINVAL, "prefix length without address"):
+        tcon.dump("GET_FLOW", match(u8(M["SRC_PLEN"], 8)))
+    with refused(tcon, errno.EINVAL, None):
+        tcon.dump("GET_FLOW", match(attr(77, b"")))
+
+
+def as_nobody(action: Callable[[genl.Genl], object]) -> str:
+    """What a process without privileges gets: an errno's name, or "ok"."""
+    client = genl.Genl()
+    client.sock.close()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        result = "crashed"
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            action(genl.Genl())
+            result = "ok"
+        except genl.Refused as error:
+            result = errno.errorcode[error.errno]
+        finally:
+            os.write(writer, result.encode())
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as stream:
+        result = stream.read()
+    os.waitpid(child, 0)
+    return result
+
+
+def test_nobody_may_change_nothing(port: str, tcon: genl.Genl) -> None:
+    tcon.set_rule("cubic")
+    before = everything(tcon)
+    assert as_nobody(lambda c: c.set_rule("bbr")) == "EPERM"
+    assert as_nobody(lambda c: c.del_rules()) == "EPERM"
+    assert as_nobody(lambda c: c.set_port(port, bridge="brx")) == "EPERM"
+    assert as_nobody(lambda c: c.flows()) == "EPERM"  # they tell about tenants
+    assert everything(tcon) == before
+    assert as_nobody(lambda c: c.do("GET_INFO")) == "ok"
+    assert as_nobody(lambda c: c.dump("GET_CC")) == "ok"
+
+
+def test_nobody_in_another_namespace_is_root_only_there(port: str, tcon: genl.Genl) -> None:
+    """CAP_NET_ADMIN counts over the socket's namespace, which has its own rules."""
+    tcon.set_rule("cubic")
+    before = everything(tcon)
+    with rigs.inside("g"):
+        other = genl.Genl()
+    assert other.rules() == []
+    assert other.ports() == []
+    other.set_rule("bbr")
+    assert len(other.rules()) == 1
+    assert everything(tcon) == before
+    other.del_rules()
+
+
+def test_truncated_messages(port: str, tcon: genl.Genl) -> None:
+    """Every prefix of a good request, its header's length telling the truth."""
+    tcon.set_rule("bbr", u16(M["DPORT"], 81))
+    before = everything(tcon)
+    good = struct.pack("=BBH", E["TCON_CMD_SET_RULE"], genl.VERSION, 0)
+    good += BR0 + match(attr(M["SRC"], ip("10.1.0.0")), u8(M["SRC_PLEN"], 16))
+    good += rule("cubic", param("beta", 800))
+    for size in range(len(good)):
+        with pytest.raises(genl.Refused):
+            list(tcon.raw(tcon.family, good[:size], NLM_F_ACK))
+        assert everything(tcon) == before, f"{size} bytes of the request changed something"
+    list(tcon.raw(tcon.family, good, NLM_F_ACK))
+    assert len(tcon.rules()) == 2
+
+
+def test_lengths_that_lie(port: str, tcon: genl.Genl) -> None:
+    """Attributes that claim to be longer or shorter than they are."""
+    before = everything(tcon)
+    head = struct.pack("=BBH", E["TCON_CMD_SET_RULE"], genl.VERSION, 0)
+    body = BR0 + match(u16(M["DPORT"], 443)) + rule()
+    for at in (0, len(BR0), len(BR0) + 4, len(BR0 + match(u16(M["DPORT"], 443)))):
+        (size,) = struct.unpack_from("=H", body, at)
+        for lie in {0, 1, 2, 3, size - 1, size + 1, size + 5, 0x7FFF, 0xFFFF}:
+            raw = body[:at] + struct.pack("=H", lie) + body[at + 2 :]
+            with contextlib.suppress(genl.Refused):
+                list(tcon.raw(tcon.family, head + raw, NLM_F_ACK))
+                # A length within its padding may still mean the same request.
+                assert size - 4 < lie < size + 4, f"a length of {lie} for {size} was taken"
+                tcon.del_rules()
+            assert everything(tcon) == before
+
+
+def test_set_is_idempotent(port: str, tcon: genl.Genl) -> None:
+    found = []
+    for _ in range(2):
+        tcon.set_rule("cubic", u16(M["DPORT"], 80), params={"beta": 800})
+        tcon.set_rule("bbr", priority=7)
+        tcon.set_port(port, ofport=1)
+        found.append(everything(tcon))
+    assert found[0] == found[1]
+    assert len(tcon.rules()) == 2
+    tcon.set_rule("bbr", u16(M["DPORT"], 80))  # another decision replaces
+    assert [(r["cc"], r["priority"]) for r in tcon.rules()] == [("bbr", 32768), ("bbr", 7)]
+
+
+def test_equal_prefixes_are_equal_matches(port: str, tcon: genl.Genl) -> None:
+    for address in ("10.0.0.1", "10.0.0.77"):
+        tcon.set_rule("cubic", attr(M["SRC"], ip(address)), u8(M["SRC_PLEN"], 24))
+    assert len(tcon.rules()) == 1
+    tcon.set_rule("cubic", attr(M["SRC"], ip("10.0.0.77")))
+    assert len(tcon.rules()) == 2
+    tcon.do("DEL_RULE", BR0, match(attr(M["SRC"], ip("10.0.0.9")), u8(M["SRC_PLEN"], 24)))
+    assert len(tcon.rules()) == 1
+
+
+def test_rules_are_tried_by_priority_then_age(port: str, tcon: genl.Genl) -> None:
+    for priority, dport in ((5, 1), (9, 2), (5, 3), (65535, 4), (0, 5)):
+        tcon.set_rule("cubic", u16(M["DPORT"], dport), priority=priority)
+    order = [
+        int.from_bytes(dict(genl.parse(r["match"]))[M["DPORT"]], "little") for r in tcon.rules()
+    ]
+    assert order == [4, 2, 3, 1, 5]
+
+
+def test_everything_of_a_rule_comes_back(port: str, tcon: genl.Genl) -> None:
+    parts = [text(M["IFNAME"], port), u32(M["OFPORT"], 1), u8(M["FAMILY"], socket.AF_INET6),
+             attr(M["SRC"], ip("fd00::")), u8(M["SRC_PLEN"], 64), attr(M["DST"], ip("fd01::1")),
+             u8(M["DST_PLEN"], 128), u16(M["SPORT"], 1), u16(M["DPORT"], 65535),
+             u16(M["VLAN"], 4095)]  # fmt: skip
+    tcon.set_rule("cubic", *parts, priority=65535, params={"beta": 800})
+    (found,) = tcon.rules()
+    assert found["match"] == b"".join(parts)
+    assert (found["cc"], found["priority"], found["bridge"]) == ("cubic", 65535, "br0")
+    value = dict(genl.parse(found["param"]))
+    assert value[E["TCON_PARAM_A_NAME"]] == b"beta\0"
+    assert struct.unpack("=q", value[E["TCON_PARAM_A_VALUE"]]) == (800,)
+
+
+def test_long_dumps_are_complete(port: str, tcon: genl.Genl) -> None:
+    """More rules than fit into one message, and the most that there may be."""
+    for n in range(1, 1501):
+        tcon.set_rule("cubic", u16(M["DPORT"], n))
+    ports = [
+        int.from_bytes(dict(genl.parse(r["match"]))[M["DPORT"]], "little") for r in tcon.rules()
+    ]
+    assert ports == list(range(1500, 0, -1))
+
+
+def test_too_many_rules_are_refused(port: str, tcon: genl.Genl) -> None:
+    with rigs.inside("g"):  # its rules are tried for no flow
+        other = genl.Genl()
+    for n in range(4096):
+        other.set_rule("none", u16(M["DPORT"], n + 1))
+    with refused(other, errno.ENOSPC, "too many rules"):
+        other.set_rule("none", u16(M["SPORT"], 1))
+    other.set_rule("none", u16(M["DPORT"], 1))  # but what is there may be set again
+    assert len(other.rules()) == 4096
+    other.del_rules()
+    assert other.rules() == []
+
+
+def test_dump_of_many_flows(port: str, tcon: genl.Genl) -> None:
+    """Complete and without repeats, also filtered."""
+    end = rigs.RawEnd("g-e", "g")
+    try:
+        for n in range(1200):
+            segment = wire.Segment("10.3.0.1", f"10.3.{n % 7}.2", 30000 + n, 80,
+                                   flags=wire.ACK, payload=b"x")  # fmt: skip
+            end.send(segment.frame())
+        mine = match(attr(M["SRC"], ip("10.3.0.1")))
+        rigs.poll(lambda: len(tcon.flows(mine)) >= 1200, "all flows are known")
+        found = [f["sport"] for f in tcon.flows(mine)]
+        assert sorted(found) == list(range(30000, 31200))
+        part = tcon.flows(match(attr(M["DST"], ip("10.3.3.2"))))
+        assert sorted(f["sport"] for f in part) == list(range(30003, 31200, 7))
+        assert tcon.flows(BR0, mine)
+        assert not tcon.flows(text(E["TCON_A_BRIDGE"], "brx"))
+        assert not tcon.flows(match(text(M["IFNAME"], "nonsuch")))
+    finally:
+        end.close()
+        with rigs.parameters(idle_s=0):
+            rigs.poll(lambda: not tcon.flows(mine), "they are collected", 5, 0.2)
+
+
+def test_ccs_describe_themselves(port: str, tcon: genl.Genl) -> None:
+    found = {}
+    for raw in tcon.dump("GET_CC"):
+        attrs = genl.parse(dict(genl.parse(raw))[E["TCON_A_CC"]])
+        name = dict(attrs)[E["TCON_CC_A_NAME"]].rstrip(b"\0").decode()
+        found[name] = [dict(genl.parse(p)) for kind, p in attrs if kind == E["TCON_CC_A_PARAM"]]
+        for parameter in found[name]:
+            low, value, high = (
+                struct.unpack("=q", parameter[E[f"TCON_PARAM_A_{key}"]])[0]
+                for key in ("MIN", "VALUE", "MAX_VALUE")
+            )
+            assert low <= value <= high
+            assert len(parameter[E["TCON_PARAM_A_HELP"]]) > 1
+    assert {"cubic", "bbr"} <= found.keys()
+    names = {p[E["TCON_PARAM_A_NAME"]].rstrip(b"\0").decode() for p in found["cubic"]}
+    assert names == {"beta", "c", "fast_convergence", "tcp_friendliness", "hystart"}
+
+
+def test_random_bytes(port: str, tcon: genl.Genl) -> None:
+    """Good requests with a few bytes changed, and plain noise."""
+    rng = random.Random(20260101)
+    seeds = [
+        (E["TCON_CMD_SET_RULE"], BR0 + match(attr(M["SRC"], ip("10.0.0.0")), u8(M["SRC_PLEN"], 8),
+                                             u16(M["DPORT"], 80))
+         + rule("cubic", param("beta", 800))),
+        (E["TCON_CMD_DEL_RULE"], BR0 + match() + rule()),
+        (E["TCON_CMD_SET_PORT"], BR0 + port_attrs(99999)),
+        (E["TCON_CMD_GET_FLOW"], BR0 + match(u16(M["SPORT"], 5))),
+        (E["TCON_CMD_GET_RULE"], b""),
+    ]  # fmt: skip
+    for _ in range(1500):
+        command, body = rng.choice(seeds)
+        raw = bytearray(struct.pack("=BBH", command, genl.VERSION, 0) + body)
+        if rng.random() < 0.2:
+            raw[4:] = rng.randbytes(rng.randrange(64))
+        for _ in range(rng.randrange(4)):
+            raw[rng.randrange(len(raw))] = rng.randrange(256)
+        flags = rng.choice((NLM_F_ACK, NLM_F_ACK, NLM_F_DUMP))
+        with contextlib.suppress(genl.Refused):
+            list(tcon.raw(tcon.family, bytes(raw), flags))
+    for bridge in {str(r["bridge"]) for r in tcon.rules()}:
+        tcon.del_rules(bridge)
+    tcon.set_port(port)
+    tcon.set_rule("cubic")
+    assert [r["cc"] for r in tcon.rules()] == ["cubic"]
+
+
+def test_changes_while_dumping(port: str, tcon: genl.Genl) -> None:
+    """A dump that is read slowly while rules come and go ends."""
+    for n in range(1, 1001):
+        tcon.set_rule("none", u16(M["DPORT"], n))
+    slow = genl.Genl()
+    answers = slow.raw(slow.family, GET_RULE, NLM_F_DUMP)
+    next(answers)
+    tcon.del_rules()
+    tcon.set_rule("cubic")
+    end = time.monotonic() + 5
+    assert len(list(answers)) < 1000
+    assert time.monotonic() < end

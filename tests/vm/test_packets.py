@@ -1,0 +1,939 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Packets in, packets out: scripted segments through the real datapath.
+
+Conn.guest_sends() and Conn.peer_sends() already assert, for each segment, that
+checksums are right and that nothing but the window has changed, downwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import struct
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import genl
+import pytest
+import rig as rigs
+import wire
+from rig import Conn, poll, state
+from wire import ACK, FIN, PSH, RST, SYN
+
+Ends = tuple[rigs.RawEnd, rigs.RawEnd]
+
+MSS = 1448  # payload of a segment with time stamps
+BIG = 0x8000  # a window field that no CC wants yet
+ENFORCED_CUBIC = ("enforced", "none", "cubic")
+
+
+@contextlib.contextmanager
+def counted(tcon: genl.Genl, **expected: int) -> Iterator[None]:
+    """These counters (with _ for -) grow by exactly so much."""
+    before = tcon.counters()
+    yield
+    after = tcon.counters()
+    grown = {
+        name: after[name.replace("_", "-")] - before[name.replace("_", "-")] for name in expected
+    }
+    assert grown == expected
+
+
+def enforced(conn: Conn, tcon: genl.Genl, cc: str = "cubic", syn_window: int = 0xFFFF) -> Conn:
+    """Shake hands under a rule; the connection is enforced."""
+    tcon.set_rule(cc)
+    conn.guest_sends(SYN)
+    conn.peer_sends(SYN | ACK, window=syn_window)
+    conn.guest_sends()
+    assert state(tcon, conn.sport) == ("enforced", "none", cc)
+    return conn
+
+
+def discard(*ends: rigs.RawEnd | rigs.Tap) -> None:
+    """Forget what waits to be read."""
+    for end in ends:
+        while end.recv(0):
+            pass
+
+
+def edge_of(conn: Conn, ack: wire.Segment) -> int:
+    """Right edge that an ACK gives, in numbers that do not wrap."""
+    return conn.unwrap(ack.ack) + (ack.window << conn.shift())
+
+
+# --- windows --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("vlans", [(), (10,), (10, 20)], ids=["untagged", "tag", "two-tags"])
+def test_window_is_lowered_in_every_encapsulation(
+    ends: Ends, tcon: genl.Genl, family: int, vlans: tuple[int, ...]
+) -> None:
+    conn = enforced(Conn(*ends, family=family, vlans=vlans), tcon, syn_window=8000)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    with counted(tcon, window_written=1, ack_in=1):
+        got = conn.peer_sends(window=BIG)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert flow.get("vlan") == (vlans[0] if vlans else None)
+    wanted = flow["nxt"] + flow["cwnd_bytes"] - flow["inflight_bytes"]
+    assert got.window == -(-(wanted - got.ack) // 128)
+    assert 2 * MSS <= flow["rwnd_bytes"] == got.window << 7 < BIG << 7
+    assert flow["edge"] == edge_of(conn, got)
+
+
+def test_observed_flow_passes_bit_by_bit(ends: Ends, tcon: genl.Genl) -> None:
+    conn = Conn(*ends).handshake()
+    with counted(tcon, window_written=0, ack_in=1):
+        conn.guest_sends(PSH | ACK, bytes(100))
+        assert conn.peer_sends(window=BIG).window == BIG
+    assert state(tcon, conn.sport) == ("observed", "no-rule", "none")
+
+
+def test_syn_windows_and_options_are_left_alone(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    assert conn.guest_sends(SYN, window=0xFFFF).window == 0xFFFF
+    assert conn.peer_sends(SYN | ACK, window=0xFFFF).window == 0xFFFF
+    conn.guest_sends()
+    # A SYN-ACK that comes once more is no reason to write either.
+    again = conn.from_peer(SYN | ACK, seq=conn.isn[1], window=0xFFF0)
+    ends[1].send(again.frame())
+    got = conn.receive(ends[0])
+    assert got
+    assert got.window == 0xFFF0
+    assert got.sums_ok
+
+
+def test_zero_window_passes_and_a_small_one_is_kept(ends: Ends, tcon: genl.Genl) -> None:
+    conn = enforced(Conn(*ends), tcon, syn_window=8000)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    with counted(tcon, window_kept=2, window_written=0):
+        assert conn.peer_sends(window=0).window == 0
+        assert conn.peer_sends(window=3).window == 3
+
+
+def test_never_less_than_two_segments(ends: Ends, tcon: genl.Genl) -> None:
+    """A pacer that may hold next to nothing wants a window of next to nothing."""
+    with rigs.parameters(hold_flow_bytes=100):
+        conn = enforced(Conn(*ends), tcon, "bbr", syn_window=2 * MSS)
+        for _ in range(2):
+            conn.guest_sends(PSH | ACK, bytes(MSS))
+        assert conn.peer_sends(window=BIG).window == -(-2 * MSS // 128)
+
+
+def test_unscaled_where_only_one_end_has_the_option(ends: Ends, tcon: genl.Genl) -> None:
+    conn = enforced(Conn(*ends, scales=(7, None)), tcon, syn_window=20000)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    got = conn.peer_sends(window=0xFFFF)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert got.window == flow["rwnd_bytes"]
+    assert 20000 - MSS <= got.window < 0xFFFF
+
+
+def test_scale_above_14_counts_as_14(ends: Ends, tcon: genl.Genl) -> None:
+    conn = enforced(Conn(*ends, scales=(7, 200)), tcon, syn_window=4000)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    got = conn.peer_sends(window=0xFFFF)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert 1 <= got.window <= 2
+    assert flow["rwnd_bytes"] == got.window << 14
+
+
+class Play:
+    """A lossless transfer, both ends scripted: the guest obeys its window.
+
+    `made` are the segments that TCon made.
+    """
+
+    def __init__(self, conn: Conn, edge: int) -> None:
+        self.conn, self.edge = conn, edge
+        self.received = conn.guest_nxt  # by the peer
+        self.peer_edge = edge
+        self.made: list[wire.Segment] = []
+        self.early = 0  # bytes beyond the peer's edge
+
+    def guest(self, segments: int) -> None:
+        """The guest sends what its window allows, up to so many segments."""
+        conn = self.conn
+        for _ in range(segments):
+            if conn.guest_nxt + MSS > self.edge:
+                return
+            conn.clock += 1
+            conn.guest_ts = conn.clock
+            conn.guest.send(conn.from_guest(PSH | ACK, bytes(MSS)).frame())
+            conn.guest_nxt += MSS
+
+    def drain_peer(self) -> None:
+        while segment := self.conn.receive(self.conn.peer, 0):
+            assert segment.sums_ok
+            assert segment.seq == self.received % 2**32, "out of order"
+            self.received += len(segment.payload)
+            self.early = max(self.early, self.received - self.peer_edge)
+
+    def ack(self, window: int) -> None:
+        """The peer acknowledges all it has; its own edge never moves left."""
+        conn = self.conn
+        conn.clock += 1
+        least = -(-(self.peer_edge - self.received) >> conn.shift())
+        sent = conn.from_peer(ack=self.received % 2**32, window=min(max(window, least), 0xFFFF))
+        self.peer_edge = max(self.peer_edge, edge_of(conn, sent))
+        conn.peer_ts = conn.clock
+        conn.peer.send(sent.frame())
+        got = conn.receive(conn.guest)
+        while got and got.timestamps() != sent.timestamps():
+            self.take_made(got)
+            got = conn.receive(conn.guest)
+        assert got
+        assert got.sums_ok
+        assert got.window <= sent.window
+        assert edge_of(conn, got) >= self.edge, "the edge moved left"
+        self.edge = edge_of(conn, got)
+
+    def take_made(self, segment: wire.Segment) -> None:
+        assert segment.sums_ok
+        assert edge_of(self.conn, segment) > self.edge, "an update that gives nothing"
+        assert edge_of(self.conn, segment) <= self.peer_edge
+        self.edge = edge_of(self.conn, segment)
+        self.made.append(segment)
+
+    def updates(self) -> None:
+        """Take the segments that TCon has made meanwhile."""
+        while segment := self.conn.receive(self.conn.guest, 0):
+            self.take_made(segment)
+
+
+@pytest.mark.parametrize("cc", ["cubic", "bbr"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_edge_never_moves_left(ends: Ends, tcon: genl.Genl, cc: str, seed: int) -> None:
+    """Random sends, ACKs and windows of a proper receiver."""
+    rng = random.Random(seed)
+    family, shift = rng.choice([4, 6]), rng.choice([0, 2, 7, 12])
+    conn = Conn(*ends, family=family, scales=(7, shift), isn=(2**32 - 60000, 2**32 - 1))
+    tcon.set_rule(cc)
+    conn.guest_sends(SYN)
+    synack = conn.peer_sends(SYN | ACK, window=30000)
+    conn.guest_sends()
+    play = Play(conn, conn.unwrap(synack.ack) + 30000)
+    for _ in range(150):
+        play.guest(rng.randrange(6))
+        if rng.random() < 0.5:
+            time.sleep(rng.random() * 0.004)
+        play.drain_peer()
+        play.updates()
+        if rng.random() < 0.6:
+            play.ack(rng.choice([0, 1, 17, 400, 4000, 0x7FFF, 0xFFFF]))
+    assert play.early <= 0, "the guest was led beyond the receiver's window"
+    assert state(tcon, conn.sport)[0] == "enforced"
+    assert play.received - conn.isn[0] > 30000
+
+
+def test_shrinking_receiver_is_believed(ends: Ends, tcon: genl.Genl) -> None:
+    conn = enforced(Conn(*ends), tcon)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.peer_sends(window=200)
+    assert conn.peer_sends(window=50).window == 50
+
+
+def test_window_update_is_injected(ends: Ends, tcon: genl.Genl) -> None:
+    """A paced guest that used up its window gets more as the pacer drains."""
+    tcon.set_rule("bbr")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN)
+    time.sleep(0.02)
+    synack = conn.peer_sends(SYN | ACK, window=6000)
+    conn.guest_sends()
+    hello = conn.peer_sends(PSH | ACK, b"hello", window=BIG)
+    before = tcon.counters()["update-sent"]
+    play = Play(conn, synack.ack + 6000)
+    play.peer_edge = edge_of(conn, hello.but(window=BIG))
+    play.edge = max(play.edge, edge_of(conn, hello))
+    for _ in range(400):
+        play.guest(20)
+        time.sleep(0.002)
+        play.drain_peer()
+        play.updates()
+        if rigs.find_flow(tcon, conn.sport)["held_bytes"] == 0 and play.received == conn.guest_nxt:
+            play.ack(BIG)
+        if len(play.made) >= 3:
+            break
+    assert len(play.made) >= 3, "no window update"
+    play.updates()
+    assert tcon.counters()["update-sent"] - before == len(play.made)
+    for update in play.made:
+        assert update.flags == ACK
+        assert not update.payload
+        assert update.seq == conn.peer_nxt
+        assert (update.src, update.dst) == conn.addresses[::-1]
+        assert (update.src_mac, update.dst_mac) == (wire.Segment.dst_mac, wire.Segment.src_mac)
+        value, echo = update.timestamps()
+        assert value <= conn.peer_ts
+        assert echo <= conn.guest_ts
+        assert update.options == wire.NOP * 2 + wire.opt_ts(value, echo)
+
+
+# --- options ----------------------------------------------------------------------
+
+ODD_OPTIONS = {
+    "length 0": b"\x08\x00\x01\x01",
+    "length 1": b"\x08\x01\x01\x01",
+    "beyond the header": b"\x08\x0a\x00\x00",
+    "kind without length": b"\x01\x01\x01\x08",
+    "time stamps of 9 bytes": b"\x08\x09" + bytes(7) + b"\x01\x01\x01",
+    "garbage behind the end": b"\x00\xff\xff\xff",
+    "time stamps twice": (b"\x01\x01" + wire.opt_ts(1, 2)) * 2,
+    "SACK of 9 bytes": b"\x05\x09" + bytes(7) + b"\x01\x01\x01",
+    "SACK twice": wire.opt_sack((1, 2)) + wire.opt_sack((3, 4)) + wire.NOP * 4,
+    "SACK reversed": wire.opt_sack((9_000_000, 1)) + wire.NOP * 2,
+    "scale without SYN": b"\x03\x03\x0e\x01",
+    "MSS without SYN": b"\x02\x04\x00\x01",
+    "unknown kind": b"\xfd\x08TCON\x00\x00",
+    "forty bytes": b"\xfe\x28" + bytes(38),
+}
+
+
+@pytest.mark.parametrize("options", ODD_OPTIONS.values(), ids=ODD_OPTIONS.keys())
+def test_odd_options_pass(ends: Ends, tcon: genl.Genl, options: bytes) -> None:
+    conn = enforced(Conn(*ends), tcon, syn_window=8000)
+    conn.guest_sends(PSH | ACK, bytes(MSS), options=options)
+    got = conn.peer_sends(window=BIG, options=options)
+    assert got.window < BIG
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+
+
+def test_random_options_pass(ends: Ends, tcon: genl.Genl) -> None:
+    rng = random.Random(7)
+    conn = enforced(Conn(*ends), tcon)
+    for _ in range(60):
+        options = rng.randbytes(4 * rng.randrange(11))
+        if rng.random() < 0.5:  # plausible kinds go further into the parser
+            options = bytes(rng.choice((0, 1, 2, 3, 4, 5, 8, 10, 19)) for _ in options)
+        conn.guest_sends(PSH | ACK, bytes(rng.randrange(200)), options=options)
+        conn.peer_sends(window=rng.randrange(0x10000), options=options)
+
+
+def test_random_options_on_a_syn_pass(ends: Ends, tcon: genl.Genl) -> None:
+    rng = random.Random(8)
+    tcon.set_rule("cubic")
+    for _ in range(25):
+        conn = Conn(*ends)
+        conn.guest_sends(SYN, options=rng.randbytes(4 * rng.randrange(11)))
+        conn.peer_sends(SYN | ACK, options=rng.randbytes(4 * rng.randrange(11)))
+        conn.guest_sends()
+        conn.guest_sends(PSH | ACK, b"x")
+        conn.peer_sends()
+
+
+# --- what is passed unread ---------------------------------------------------------
+
+
+def _fragment(conn: Conn) -> bytes:
+    raw = bytearray(conn.from_guest(PSH | ACK, bytes(64)).frame())
+    raw[20:22] = b"\x20\x00"  # more fragments
+    raw[24:26] = b"\0\0"
+    raw[24:26] = struct.pack("!H", wire.ones_sum(bytes(raw[14:34])) ^ 0xFFFF)
+    return bytes(raw)
+
+
+def _fragment6(conn: Conn) -> bytes:
+    header = struct.pack("!BBHI", 6, 0, 1, 77)
+    return conn.from_guest(PSH | ACK, bytes(64), extensions=header, first_header=44).frame()
+
+
+def _nine_extensions(conn: Conn) -> bytes:
+    headers = b"".join(bytes((60 if n < 8 else 6, 0, 1, 4, 0, 0, 0, 0)) for n in range(9))
+    return conn.from_guest(PSH | ACK, bytes(9), extensions=headers, first_header=60).frame()
+
+
+def _jumbogram(conn: Conn) -> bytes:
+    option = struct.pack("!BBBBI", 6, 0, 0xC2, 4, 70000)
+    raw = bytearray(conn.from_guest(PSH | ACK, bytes(9), extensions=option, first_header=0).frame())
+    raw[18:20] = b"\0\0"  # payload length
+    return bytes(raw)
+
+
+def _bad_offset(words: int) -> Callable[[Conn], bytes]:
+    return lambda conn: conn.from_guest(PSH | ACK, bytes(9), data_offset=words).frame()
+
+
+def _short_total(conn: Conn) -> bytes:
+    raw = bytearray(conn.from_guest(PSH | ACK, bytes(9)).frame())
+    raw[16:18] = struct.pack("!H", 20 + 12)
+    raw[24:26] = b"\0\0"
+    raw[24:26] = struct.pack("!H", wire.ones_sum(bytes(raw[14:34])) ^ 0xFFFF)
+    return bytes(raw)
+
+
+def _udp(conn: Conn) -> bytes:
+    raw = bytearray(conn.from_guest(PSH | ACK, bytes(9)).frame())
+    raw[23] = wire.IPPROTO_UDP
+    return bytes(raw)
+
+
+def _arp(conn: Conn) -> bytes:
+    return conn.from_guest().frame()[:12] + b"\x08\x06" + bytes(46)
+
+
+UNREAD = {
+    "fragment": (4, (), _fragment, "fragment"),
+    "IPv6 fragment": (6, (), _fragment6, "fragment"),
+    "nine extension headers": (6, (), _nine_extensions, "ext-header"),
+    "jumbogram": (6, (), _jumbogram, "jumbogram"),
+    "three tags": (
+        4,
+        (1, 2, 3),
+        lambda conn: conn.from_guest(PSH | ACK, b"x").frame(),
+        "vlan-depth",
+    ),
+    "four tags": (
+        6,
+        (1, 2, 3, 4),
+        lambda conn: conn.from_guest(PSH | ACK, b"x").frame(),
+        "vlan-depth",
+    ),
+    "data offset 4": (4, (), _bad_offset(4), "malformed"),
+    "data offset beyond": (4, (), _bad_offset(15), "malformed"),
+    "IPv6 data offset beyond": (6, (), _bad_offset(15), "malformed"),
+    "IP length below TCP's": (4, (), _short_total, "malformed"),
+    "UDP": (4, (), _udp, "not-tcp"),
+    "ARP": (4, (), _arp, "not-tcp"),
+}
+
+
+@pytest.mark.parametrize("towards", ["peer", "guest"])
+@pytest.mark.parametrize("case", UNREAD.values(), ids=UNREAD.keys())
+def test_passes_untouched_and_counted(
+    ends: Ends, tcon: genl.Genl, case: tuple, towards: str
+) -> None:
+    family, vlans, make, counter = case
+    tcon.set_rule("cubic")
+    raw = make(Conn(*ends, family=family, vlans=vlans))
+    source, sink = ends if towards == "peer" else ends[::-1]
+    discard(sink)
+    before = tcon.counters()
+    source.send(raw)
+    got = sink.recv(2.0)
+    assert got == raw
+    grown = {k: v - before[k] for k, v in tcon.counters().items() if v != before[k]}
+    assert grown == {counter: 1}
+
+
+def test_extension_headers_are_walked(ends: Ends, tcon: genl.Genl) -> None:
+    """A header that the parser knows before TCP: enforced all the same."""
+    conn = enforced(Conn(*ends, family=6), tcon, syn_window=8000)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    header = bytes((6, 0, 1, 4, 0, 0, 0, 0))
+    sent = conn.from_peer(window=BIG, extensions=header, first_header=60)
+    with counted(tcon, window_written=1):
+        ends[1].send(sent.frame())
+        got = ends[0].recv(2.0)
+    tcp = got[14 + 48 :]
+    (window,) = struct.unpack_from("!H", tcp, 14)
+    assert window < BIG
+    assert wire.ones_sum(wire.pseudo_header(sent.src, sent.dst, len(tcp)) + tcp) == 0xFFFF
+
+
+# --- reasons ----------------------------------------------------------------------
+
+
+def untouched(conn: Conn) -> None:
+    """An ACK with a large window passes as it is."""
+    assert conn.peer_sends(window=BIG).window == BIG
+
+
+def test_reason_no_rule_and_rule_none(ends: Ends, tcon: genl.Genl) -> None:
+    conn = Conn(*ends).handshake()
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    assert state(tcon, conn.sport) == ("observed", "no-rule", "none")
+    untouched(conn)
+    tcon.set_rule("none")
+    assert state(tcon, conn.sport) == ("observed", "rule-none", "none")
+    untouched(conn)
+    tcon.set_rule("cubic")
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC  # with no packet in between
+    tcon.set_rule("none", priority=40000)
+    assert state(tcon, conn.sport) == ("observed", "rule-none", "none")
+
+
+def test_reason_handshake(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN)
+    assert state(tcon, conn.sport) == ("observed", "handshake", "none")
+    conn.peer_sends(SYN | ACK)
+    assert state(tcon, conn.sport) == ("observed", "handshake", "none")
+    conn.guest_sends()
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+
+
+def test_reason_mid_stream(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    assert state(tcon, conn.sport) == ("observed", "mid-stream", "none")
+    untouched(conn)
+
+
+def test_an_ack_of_what_was_never_seen_ends_enforcement(ends: Ends, tcon: genl.Genl) -> None:
+    """Some of the guest's packets took another way."""
+    conn = enforced(Conn(*ends), tcon)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    with counted(tcon, bad_ack=1):
+        conn.guest_nxt += 5000
+        untouched(conn)
+    assert state(tcon, conn.sport) == ("observed", "mid-stream", "none")
+
+
+@pytest.mark.parametrize("end", ["guest", "peer"])
+def test_reason_ambiguous_scale(ends: Ends, tcon: genl.Genl, end: str) -> None:
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN)
+    if end == "guest":
+        conn.scales = (3, 7)
+        conn.guest_sends(SYN, seq=conn.isn[0])
+    conn.peer_sends(SYN | ACK)
+    if end == "peer":
+        conn.scales = (7, 3)
+        conn.peer_sends(SYN | ACK, seq=conn.isn[1])
+    conn.guest_sends()
+    assert state(tcon, conn.sport) == ("observed", "ambiguous-scale", "none")
+    untouched(conn)
+
+
+@pytest.mark.parametrize("option", [wire.MD5 + wire.NOP * 2, wire.AO], ids=["md5", "ao"])
+def test_reason_md5_ao(ends: Ends, tcon: genl.Genl, option: bytes) -> None:
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN, options=option)
+    conn.peer_sends(SYN | ACK, options=option)
+    conn.guest_sends(options=option)
+    assert state(tcon, conn.sport) == ("observed", "md5-ao", "none")
+    untouched(conn)
+
+
+def test_reason_mptcp(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN, options=wire.MPTCP)
+    conn.peer_sends(SYN | ACK, options=wire.MPTCP)
+    conn.guest_sends()
+    assert state(tcon, conn.sport) == ("observed", "mptcp", "none")
+    untouched(conn)
+
+
+def test_mptcp_that_the_peer_refuses_is_plain_tcp(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN, options=wire.MPTCP)
+    conn.peer_sends(SYN | ACK)
+    conn.guest_sends()
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+
+
+def test_reason_cc_gone_and_back(ends: Ends, tcon: genl.Genl) -> None:
+    conn = enforced(Conn(*ends), tcon)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    rigs.unload("tcon_cubic")
+    assert state(tcon, conn.sport) == ("observed", "cc-gone", "none")
+    untouched(conn)
+    rigs.run("modprobe", "tcon_cubic")
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    assert conn.peer_sends(window=BIG).window < BIG
+
+
+@pytest.mark.parametrize(
+    ("after_bytes", "cwnd_bytes"), [(0, 0), (3000, MSS), (0, (1 << 30) + 1)],
+    ids=["zero", "later one segment", "huge"],
+)  # fmt: skip
+def test_reason_watchdog(ends: Ends, tcon: genl.Genl, after_bytes: int, cwnd_bytes: int) -> None:
+    if not (rigs.run("modinfo", "-F", "filename", "tcon_badcc", check=False)):
+        pytest.fail("tcon_badcc.ko is missing: build tests/vm/badcc")
+    rigs.run("modprobe", "tcon_badcc")
+    try:
+        tcon.set_rule("badcc", params={"after_bytes": after_bytes, "cwnd_bytes": cwnd_bytes})
+        conn = Conn(*ends).handshake()
+        assert state(tcon, conn.sport) == ("enforced", "none", "badcc")
+        for _ in range(4):
+            conn.guest_sends(PSH | ACK, bytes(MSS))
+            conn.peer_sends(window=BIG)
+        assert state(tcon, conn.sport) == ("observed", "watchdog", "none")
+        untouched(conn)
+        tcon.set_rule("cubic")  # another CC gets its chance
+        assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    finally:
+        tcon.del_rules()
+        rigs.unload("tcon_badcc")
+
+
+# --- the life of a connection -----------------------------------------------------
+
+
+def test_reset_then_collected(ends: Ends, tcon: genl.Genl) -> None:
+    conn = enforced(Conn(*ends), tcon)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    with counted(tcon, flows_closed=1, flows_idle=0):
+        conn.peer_sends(RST | ACK)
+        assert state(tcon, conn.sport) == ("observed", "closed", "none")
+        poll(lambda: not rigs.find_flow(tcon, conn.sport), "the flow is collected", 15, 0.5)
+
+
+def test_data_after_a_reset_that_was_not_for_real(ends: Ends, tcon: genl.Genl) -> None:
+    conn = enforced(Conn(*ends), tcon)
+    conn.peer_sends(RST | ACK)
+    assert state(tcon, conn.sport) == ("observed", "closed", "none")
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    assert conn.peer_sends(window=BIG).window < BIG
+
+
+def test_close_by_either_end(ends: Ends, tcon: genl.Genl) -> None:
+    for first in ("guest", "peer"):
+        conn = enforced(Conn(*ends), tcon)
+        conn.guest_sends(PSH | ACK, bytes(100))
+        conn.peer_sends()
+        turns = [conn.guest_sends, conn.peer_sends]
+        if first == "peer":
+            turns.reverse()
+        turns[0](FIN | ACK)
+        assert state(tcon, conn.sport) == ENFORCED_CUBIC  # half-closed
+        turns[1](FIN | ACK)
+        turns[0]()
+        turns[1]()
+        assert state(tcon, conn.sport) == ("observed", "closed", "none")
+
+
+def test_simultaneous_close(ends: Ends, tcon: genl.Genl) -> None:
+    conn = enforced(Conn(*ends), tcon)
+    guest, peer = conn.guest_nxt, conn.peer_nxt
+    conn.guest_sends(FIN | ACK)
+    conn.peer_sends(FIN | ACK, ack=guest)
+    assert state(tcon, conn.sport)[0] == "enforced"
+    conn.guest_sends(ack=peer + 1)
+    conn.peer_sends(ack=guest + 1)
+    assert state(tcon, conn.sport) == ("observed", "closed", "none")
+
+
+def test_simultaneous_open(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    guest, peer = conn.isn
+    conn.guest_sends(SYN)
+    conn.peer_sends(SYN)
+    conn.guest_sends(SYN | ACK, seq=guest, ack=peer + 1)
+    conn.peer_sends(SYN | ACK, seq=peer, ack=guest + 1)
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    assert conn.peer_sends(window=BIG).window < BIG
+
+
+def test_peer_opens(ends: Ends, tcon: genl.Genl) -> None:
+    """The guest is the server, and sends the data."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.peer_sends(SYN)
+    conn.guest_sends(SYN | ACK)
+    conn.peer_sends(window=60)
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    assert conn.peer_sends(window=BIG).window < BIG
+
+
+def test_syn_retransmissions_are_one_connection(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    with counted(tcon, flows_new=1, flows_reused=0):
+        for _ in range(3):
+            conn.guest_sends(SYN, seq=conn.isn[0])
+        conn.peer_sends(SYN | ACK)
+        conn.peer_sends(SYN | ACK, seq=conn.isn[1])
+        conn.guest_sends()
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+
+
+def test_port_reuse_with_a_new_isn(ends: Ends, tcon: genl.Genl) -> None:
+    conn = enforced(Conn(*ends), tcon)
+    for _ in range(3):
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.peer_sends(window=BIG)
+    with counted(tcon, flows_new=0, flows_reused=1):
+        conn.restart(3_000_000_000, 9_000_000)
+        conn.guest_sends(SYN)
+        assert state(tcon, conn.sport) == ("observed", "handshake", "none")
+        conn.peer_sends(SYN | ACK, window=8000)
+        conn.guest_sends()
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    got = conn.peer_sends(window=BIG)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert got.window < 300
+    assert flow["sent_bytes"] == MSS
+    assert flow["una"] == 3_000_000_001 + MSS
+
+
+def test_forged_syn_from_outside_changes_nothing(ends: Ends, tcon: genl.Genl) -> None:
+    """Anybody can send a SYN to the guest: it counts only when answered."""
+    conn = enforced(Conn(*ends), tcon)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    with counted(tcon, flows_reused=0):
+        forged = conn.from_peer(SYN, seq=55, ack=0)
+        ends[1].send(forged.frame())
+        assert conn.receive(ends[0])
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    assert conn.peer_sends(window=BIG).window < BIG
+
+
+def test_idle_flows_are_collected(ends: Ends, tcon: genl.Genl) -> None:
+    forget_flows(tcon)
+    conn = enforced(Conn(*ends), tcon)
+    with rigs.parameters(idle_s=2), counted(tcon, flows_idle=1):
+        poll(lambda: not rigs.find_flow(tcon, conn.sport), "the flow is collected", 6, 0.2)
+    # It was alive all the same: what comes next is mid-stream.
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    assert state(tcon, conn.sport) == ("observed", "mid-stream", "none")
+
+
+# --- bounds -----------------------------------------------------------------------
+
+
+def forget_flows(tcon: genl.Genl) -> None:
+    """Collect everything, so that it can be counted; a minute goes by."""
+    with rigs.parameters(idle_s=0):
+        poll(lambda: tcon.info("FLOWS") == 0, "all half-flows are collected", 90, 1.0)
+
+
+def slab_bytes() -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("Slab:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError("no Slab in /proc/meminfo")
+
+
+@pytest.mark.parametrize("source", ["guest", "peer"])
+def test_syn_flood_is_bounded(ends: Ends, tcon: genl.Genl, source: str) -> None:
+    forget_flows(tcon)
+    flood, caps = 4000, {"max_embryos": 64, "max_flows": 128}
+    with rigs.parameters(**caps):
+        conn = enforced(Conn(*ends), tcon)
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+        before, slab = tcon.counters(), slab_bytes()
+        one = Conn(*ends)
+        frame = bytearray((one.from_guest if source == "guest" else one.from_peer)(SYN).frame())
+        end, at = (ends[0], 26) if source == "guest" else (ends[1], 26)
+        for n in range(flood):
+            frame[at + 1 : at + 4] = n.to_bytes(3, "big")  # source address: its sum does not matter
+            end.send(bytes(frame))
+            if n % 250 == 0:
+                discard(*ends)
+                assert tcon.info("FLOWS") <= caps["max_flows"]
+                assert tcon.info("EMBRYOS") <= caps["max_embryos"]
+        after = tcon.counters()
+        assert after["flows-new"] - before["flows-new"] == flood
+        assert after["embryo-evicted"] - before["embryo-evicted"] == flood - caps["max_embryos"]
+        assert tcon.info("EMBRYOS") == caps["max_embryos"] == tcon.info("FLOWS") - 1
+        discard(*ends)
+        # Each half-flow takes more than a KiB: all of them would be 4 MiB and more.
+        poll(lambda: slab_bytes() - slab < 2 << 20, "the flood's memory is given back")
+        # Who was there before suffers nothing.
+        assert state(tcon, conn.sport) == ENFORCED_CUBIC
+        assert conn.peer_sends(window=BIG).window < BIG
+
+
+def test_full_table_lets_packets_pass(ends: Ends, tcon: genl.Genl) -> None:
+    forget_flows(tcon)
+    tcon.set_rule("cubic")
+    with rigs.parameters(max_flows=10), counted(tcon, table_full=20, flows_new=10):
+        for _ in range(30):
+            Conn(*ends).guest_sends(PSH | ACK, b"x")
+        assert tcon.info("FLOWS") == 10
+    forget_flows(tcon)
+    with rigs.parameters(max_flows_per_port=4), counted(tcon, table_full=3, flows_new=4):
+        for _ in range(7):
+            Conn(*ends).guest_sends(SYN)
+
+
+# --- taps -------------------------------------------------------------------------
+
+
+def taps(rig: rigs.Rig, guest: int, uplink: int) -> tuple[rigs.Tap, rigs.Tap]:
+    """A guest's tap and an uplink's, with these offloads."""
+    rig.bridge("br1")
+    a, b = rig.tap("tg", guest), rig.tap("tu", uplink)
+    n, m = rig.port("br1", "tg"), rig.port("br1", "tu", "UPLINK")
+    rig.flows("br1", f"in_port={n},actions=output:{m}", f"in_port={m},actions=output:{n}")
+    return a, b
+
+
+TSO = rigs.TUN_F_CSUM | rigs.TUN_F_TSO4 | rigs.TUN_F_TSO6
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("offload", [0, TSO], ids=["complete", "partial"])
+def test_partial_checksum_towards_a_tap(
+    rig: rigs.Rig, tcon: genl.Genl, family: int, offload: int
+) -> None:
+    """The ACK leaves the uplink without its sum, as from another guest."""
+    guest, uplink = taps(rig, offload, 0)
+    tcon.set_rule("cubic", bridge="br1")
+    conn = Conn(guest, uplink, family=family)
+    conn.guest_sends(SYN)
+    conn.peer_sends(SYN | ACK, window=8000)
+    conn.guest_sends()
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    sent = conn.from_peer(window=BIG, partial=True)
+    uplink.send(sent.frame(), csum_start=sent.header_bytes())
+    got = conn.receive(guest)
+    assert got
+    assert got.window < BIG
+    if offload:
+        assert guest.last_flags == rigs.VNET_NEEDS_CSUM
+        size = 20 + len(got.options)
+        assert got.check == wire.ones_sum(wire.pseudo_header(got.src, got.dst, size))
+    else:
+        assert got.sums_ok
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("offload", [0, TSO], ids=["segmented", "whole"])
+def test_super_packet_of_a_tap(rig: rigs.Rig, tcon: genl.Genl, family: int, offload: int) -> None:
+    """SKB_GSO_DODGY with gso_segs 0: counted by sequence range."""
+    guest, uplink = taps(rig, TSO, offload)
+    tcon.set_rule("cubic", bridge="br1")
+    conn = Conn(guest, uplink, family=family).handshake()
+    payload = random.Random(1).randbytes(5 * MSS + 100)
+    start = conn.guest_nxt
+    sent = conn.from_guest(PSH | ACK, payload, partial=True)
+    gso = rigs.VNET_GSO_TCPV4 if family == 4 else rigs.VNET_GSO_TCPV6
+    guest.send(sent.frame(), sent.header_bytes(), MSS, gso)
+    arrived = b""
+    while len(arrived) < len(payload):
+        got = conn.receive(uplink)
+        assert got
+        assert got.seq == start + len(arrived)
+        arrived += got.payload
+        if offload:
+            assert (uplink.last_gso_bytes, uplink.last_flags) == (MSS, rigs.VNET_NEEDS_CSUM)
+            assert len(got.payload) == len(payload)
+        else:
+            assert got.sums_ok
+            assert len(got.payload) <= MSS
+    assert arrived == payload
+    conn.guest_nxt = start + len(payload)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert flow["nxt"] == conn.guest_nxt
+    assert flow["inflight_bytes"] == len(payload)
+    assert flow["sent_bytes"] == len(payload)
+    sent = conn.from_peer(window=BIG)
+    uplink.send(sent.frame())
+    got = conn.receive(guest)
+    assert got
+    assert got.window < BIG
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert flow["acked_bytes"] == flow["delivered_bytes"] == len(payload)
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_super_packet_is_split_and_paced(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
+    guest, uplink = taps(rig, TSO, 0)
+    tcon.set_rule("bbr", bridge="br1")
+    conn = Conn(guest, uplink, family=family)
+    conn.guest_sends(SYN)
+    time.sleep(0.04)
+    conn.peer_sends(SYN | ACK)
+    conn.guest_sends()
+    payload = random.Random(2).randbytes(28 * MSS + 7)
+    start = conn.guest_nxt
+    sent = conn.from_guest(PSH | ACK, payload, partial=True)
+    gso = rigs.VNET_GSO_TCPV4 if family == 4 else rigs.VNET_GSO_TCPV6
+    with counted(tcon, gso_split=1, gso_split_failed=0):
+        guest.send(sent.frame(), sent.header_bytes(), MSS, gso)
+        arrived, first, last = b"", 0.0, 0.0
+        conn.guest_nxt = start + len(payload)
+        while len(arrived) < len(payload):
+            got = conn.receive(uplink)
+            assert got, f"{len(payload) - len(arrived)} bytes never came"
+            assert got.sums_ok
+            assert got.seq == start + len(arrived)
+            assert len(got.payload) <= MSS
+            arrived += got.payload
+            last = time.monotonic()
+            first = first or last
+            assert bool(got.flags & PSH) == (len(arrived) == len(payload))
+            uplink.send(conn.from_peer(ack=start + len(arrived)).frame())
+    assert arrived == payload
+    assert last - first > 0.02, "a burst"
+    poll(lambda: tcon.info("HELD_BYTES") == 0, "nothing is held")
+
+
+def test_unsplittable_super_packet_still_passes(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """A checksum start that lies is the tap's own refusal, not TCon's."""
+    guest, uplink = taps(rig, TSO, 0)
+    tcon.set_rule("cubic", bridge="br1")
+    conn = Conn(guest, uplink).handshake()
+    sent = conn.from_guest(PSH | ACK, bytes(4 * MSS), partial=True)
+    with pytest.raises(OSError, match="Invalid argument"):
+        guest.send(sent.frame(), 60000, MSS, rigs.VNET_GSO_TCPV4)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+
+
+# --- ports ------------------------------------------------------------------------
+
+
+def test_rebooted_guest_comes_back_on_a_new_port(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    rig.bridge("br1")
+    uplink = rig.tap("tu")
+    up = rig.port("br1", "tu", "UPLINK")
+    tcon.set_rule("cubic", bridge="br1")
+    for life in range(2):
+        guest = rig.tap(f"life{life}")
+        port = rig.port("br1", f"life{life}")
+        rig.flows(
+            "br1", f"in_port={port},actions=output:{up}", f"in_port={up},actions=output:{port}"
+        )
+        conn = Conn(guest, uplink, sport=1111, isn=(1000 + life * 7777, 5000 + life * 9999))
+        conn.guest_sends(SYN)
+        conn.peer_sends(SYN | ACK, window=8000)
+        conn.guest_sends()
+        assert state(tcon, 1111, f"life{life}") == ENFORCED_CUBIC
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+        assert conn.peer_sends(window=BIG).window < BIG
+        rigs.run("ovs-vsctl", "del-port", f"life{life}")
+        poll(lambda: not rigs.find_flow(tcon, 1111), "its flows go with the port")
+        guest.close()
+
+
+def test_roles(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """Internal ports are never a guest's; uplinks are not looked at."""
+    guest, uplink = taps(rig, 0, 0)
+    roles = {p["ifname"]: (p["role"], p["why"]) for p in tcon.ports()}
+    value = genl.E
+    assert roles["br1"] == (value["TCON_ROLE_NEVER"], value["TCON_WHY_INTERNAL"])
+    assert roles["tg"] == (value["TCON_ROLE_GUEST"], value["TCON_WHY_VIRTUAL"])
+    assert roles["tu"] == (value["TCON_ROLE_UPLINK"], value["TCON_WHY_CONFIGURED"])
+    conn = Conn(guest, uplink).handshake()
+    assert [f["ifname"] for f in tcon.flows() if f["sport"] == conn.sport] == ["tg"]
+
+
+def test_two_guests_are_two_half_flows(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """Same addresses on both ports' keys, each seen from its own end."""
+    rig.bridge("br1")
+    a, b = rig.tap("ga"), rig.tap("gb")
+    n, m = rig.port("br1", "ga"), rig.port("br1", "gb")
+    rig.flows("br1", f"in_port={n},actions=output:{m}", f"in_port={m},actions=output:{n}")
+    tcon.set_rule("cubic", bridge="br1")
+    conn = Conn(a, b)
+    conn.guest_sends(SYN, window=8000)
+    conn.peer_sends(SYN | ACK, window=8000)
+    conn.guest_sends(window=60)
+    assert state(tcon, conn.sport, "ga") == ENFORCED_CUBIC
+    assert state(tcon, conn.dport, "gb") == ENFORCED_CUBIC
+    conn.guest_sends(PSH | ACK, bytes(MSS), window=60)
+    assert conn.peer_sends(PSH | ACK, bytes(MSS), window=BIG).window < BIG
+    assert conn.guest_sends(window=BIG).window < BIG

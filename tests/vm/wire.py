@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Frames with a TCP segment: made byte by byte, and read back.
+
+scapy would do, but it takes longer to import than most tests take to run, and
+tests of a rewriter of headers must know exactly what they sent.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import struct
+from dataclasses import dataclass, field
+
+FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << n for n in range(8))
+
+ETH_IP, ETH_IP6, ETH_VLAN, ETH_QINQ = 0x0800, 0x86DD, 0x8100, 0x88A8
+IPPROTO_TCP, IPPROTO_UDP = 6, 17
+
+NOP, END = b"\x01", b"\x00"
+SACK_PERMITTED = b"\x04\x02"
+MD5 = b"\x13\x12" + bytes(16)
+AO = b"\x1d\x10\x01\x01" + bytes(12)
+MPTCP = b"\x1e\x0c\x01\x81" + bytes(8)
+
+
+def opt_mss(mss_bytes: int) -> bytes:
+    return struct.pack("!BBH", 2, 4, mss_bytes)
+
+
+def opt_wscale(shift: int) -> bytes:
+    return struct.pack("!BBB", 3, 3, shift)
+
+
+def opt_ts(value: int, echo: int) -> bytes:
+    return struct.pack("!BBII", 8, 10, value & 0xFFFFFFFF, echo & 0xFFFFFFFF)
+
+
+def opt_sack(*blocks: tuple[int, int]) -> bytes:
+    raw = b"".join(struct.pack("!II", a & 0xFFFFFFFF, b & 0xFFFFFFFF) for a, b in blocks)
+    return bytes((5, 2 + len(raw))) + raw
+
+
+def ones_sum(raw: bytes) -> int:
+    """Ones' complement sum of 16-bit words, folded (RFC 1071)."""
+    if len(raw) % 2:
+        raw += b"\0"
+    total = sum(struct.unpack(f"!{len(raw) // 2}H", raw))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+def pseudo_header(src: str, dst: str, tcp_bytes: int) -> bytes:
+    a, b = ipaddress.ip_address(src).packed, ipaddress.ip_address(dst).packed
+    if len(a) == 4:
+        return a + b + struct.pack("!BBH", 0, IPPROTO_TCP, tcp_bytes)
+    return a + b + struct.pack("!II", tcp_bytes, IPPROTO_TCP)
+
+
+@dataclass
+class Segment:
+    """A TCP segment in its frame.  `vlans`: ids, outermost first."""
+
+    src: str
+    dst: str
+    sport: int
+    dport: int
+    seq: int = 0
+    ack: int = 0
+    flags: int = ACK
+    window: int = 0xFFFF
+    options: bytes = b""
+    payload: bytes = b""
+    src_mac: bytes = b"\x02\0\0\0\0\x01"
+    dst_mac: bytes = b"\x02\0\0\0\0\x02"
+    vlans: tuple[int, ...] = ()
+    tos: int = 0
+    extensions: bytes = b""  # IPv6 extension headers; the last names TCP
+    first_header: int = IPPROTO_TCP  # IPv6 next header, with extensions
+    data_offset: int | None = None  # words; None: what fits
+    partial: bool = False  # leave the pseudo header's sum, as for an offload
+    sums_ok: bool = True  # what decode() found
+    check: int = field(default=0, compare=False)  # TCP checksum that decode() found
+
+    def tcp(self) -> bytes:
+        """TCP header with options and payload, its checksum in place."""
+        options = self.options + END * (-len(self.options) % 4)
+        words = 5 + len(options) // 4 if self.data_offset is None else self.data_offset
+        raw = struct.pack(
+            "!HHIIBBHHH",
+            self.sport, self.dport, self.seq & 0xFFFFFFFF, self.ack & 0xFFFFFFFF,
+            words << 4, self.flags, self.window, 0, 0,
+        )  # fmt: skip
+        raw += options + self.payload
+        pseudo = pseudo_header(self.src, self.dst, len(raw))
+        check = ones_sum(pseudo) if self.partial else ones_sum(pseudo + raw) ^ 0xFFFF
+        return raw[:16] + struct.pack("!H", check) + raw[18:]
+
+    def ethertype(self) -> int:
+        return ETH_IP if "." in self.src else ETH_IP6
+
+    def ip(self, payload: bytes) -> bytes:
+        """The IP packet around a payload."""
+        src, dst = ipaddress.ip_address(self.src).packed, ipaddress.ip_address(self.dst).packed
+        if self.ethertype() == ETH_IP6:
+            size = len(self.extensions) + len(payload)
+            head = struct.pack("!IHBB", 6 << 28 | self.tos << 20, size, self.first_header, 64)
+            return head + src + dst + self.extensions + payload
+        head = struct.pack("!BBHHHBBH", 0x45, self.tos, 20 + len(payload), 1, 0x4000, 64, 6, 0)
+        head += src + dst
+        return head[:10] + struct.pack("!H", ones_sum(head) ^ 0xFFFF) + head[12:] + payload
+
+    def link(self, packet: bytes) -> bytes:
+        """The frame around an IP packet."""
+        tags = b""
+        for n, vlan in enumerate(self.vlans):
+            kind = ETH_VLAN if n == len(self.vlans) - 1 else ETH_QINQ
+            tags += struct.pack("!HH", kind, vlan)
+        return self.dst_mac + self.src_mac + tags + struct.pack("!H", self.ethertype()) + packet
+
+    def frame(self) -> bytes:
+        return self.link(self.ip(self.tcp()))
+
+    def but(self, **changes: object) -> Segment:
+        return dataclasses.replace(self, **changes)
+
+    def header_bytes(self) -> int:
+        """Length of everything before the TCP header."""
+        ip = 20 if self.ethertype() == ETH_IP else 40 + len(self.extensions)
+        return 14 + 4 * len(self.vlans) + ip
+
+    @property
+    def span(self) -> int:
+        """Sequence numbers that it occupies."""
+        return len(self.payload) + bool(self.flags & SYN) + bool(self.flags & FIN)
+
+    def timestamps(self) -> tuple[int, int] | None:
+        """TSval and TSecr, where the options hold them."""
+        at = 0
+        while at < len(self.options) and self.options[at]:
+            if self.options[at] == 1:
+                at += 1
+                continue
+            if at + 1 >= len(self.options) or self.options[at + 1] < 2:
+                return None
+            if self.options[at] == 8 and self.options[at + 1] == 10:
+                return struct.unpack_from("!II", self.options, at + 2)
+            at += self.options[at + 1]
+        return None
+
+
+def decode(frame: bytes) -> Segment | None:
+    """The segment in a frame, None for anything but unfragmented TCP over IP."""
+    at, vlans = 12, []
+    (kind,) = struct.unpack_from("!H", frame, at)
+    while kind in (ETH_VLAN, ETH_QINQ):
+        vlans.append(struct.unpack_from("!H", frame, at + 2)[0] & 0xFFF)
+        at += 4
+        (kind,) = struct.unpack_from("!H", frame, at)
+    at += 2
+    if kind == ETH_IP and frame[at + 9] == IPPROTO_TCP:
+        size = (frame[at] & 15) * 4
+        (total,) = struct.unpack_from("!H", frame, at + 2)
+        ip_ok = ones_sum(frame[at : at + size]) == 0xFFFF
+        src, dst = frame[at + 12 : at + 16], frame[at + 16 : at + 20]
+        tos, tcp = frame[at + 1], frame[at + size : at + total]
+    elif kind == ETH_IP6 and frame[at + 6] == IPPROTO_TCP:
+        (total,) = struct.unpack_from("!H", frame, at + 4)
+        src, dst = frame[at + 8 : at + 24], frame[at + 24 : at + 40]
+        tos, tcp = (frame[at] & 15) << 4 | frame[at + 1] >> 4, frame[at + 40 : at + 40 + total]
+        ip_ok = True
+    else:
+        return None
+    a, b = str(ipaddress.ip_address(src)), str(ipaddress.ip_address(dst))
+    sport, dport, seq, ack, words, flags, window, check, _ = struct.unpack_from("!HHIIBBHHH", tcp)
+    end = (words >> 4) * 4
+    tcp_ok = ones_sum(pseudo_header(a, b, len(tcp)) + tcp) == 0xFFFF
+    return Segment(
+        a, b, sport, dport, seq, ack, flags, window, tcp[20:end], tcp[end:],
+        frame[6:12], frame[:6], tuple(vlans), tos, sums_ok=ip_ok and tcp_ok, check=check,
+    )  # fmt: skip
