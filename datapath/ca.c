@@ -98,6 +98,7 @@ void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
 	}
 	if (ack->rs.losses_bytes && cc->ca_state == TCON_CA_OPEN) {
 		t->recovery_point = cc->nxt;
+		t->unproven_bytes = ack->rs.losses_bytes;
 		set_state(t, TCON_CA_RECOVERY, now_us);
 	}
 	if (ack->delivered_any)
