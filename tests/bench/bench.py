@@ -63,6 +63,8 @@ def ratios(stock: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
             row = table.setdefault(variant, {}).setdefault(load, {})
             mine, base = ours["saturate"][key][load], stock["saturate"]["plain"][load]
             row["goodput_bps"], row["goodput_ratio"] = mine, mine / base
+            if variant == "bbr":
+                row["native_bbr_ratio"] = mine / stock["saturate"]["native bbr"][load]
             for kind in ("data", "ack"):
                 if key not in ours["forward"]:
                     continue
@@ -90,6 +92,8 @@ def show(table: dict[str, Any]) -> None:
                     f"{row['data_instructions_more']:+14.0f}{row['data_ratio']:10.3f}"
                     f"{row['ack_instructions_more']:+12.0f}{row['ack_ratio']:10.3f}"
                 )
+            if "native_bbr_ratio" in row:
+                line += f"   to native BBR guests: {row['native_bbr_ratio']:.3f}"
             print(line)
             title = ""
     print(

@@ -7,8 +7,8 @@ Variants, all in one boot of one openvswitch.ko: "plain" (without tcon.ko),
 "observed", "cubic" and "bbr" (tcon.ko, with no rule or that one).  Prints one
 JSON object:
 
-* saturate: goodput of iperf3 between two guests' namespaces, bits/s, by
-  variant, TSO on or off, 1 or 64 flows;
+* saturate: goodput of iperf3 between two CUBIC guests' namespaces, bits/s, by
+  variant, TSO on or off, 1 or 64 flows; "native bbr": BBR guests, no tcon.ko;
 * forward: virtual nanoseconds for one packet from one veth end to the other,
   by variant ("wire": a veth pair without Open vSwitch), super-packets or plain
   ones, data or ACKs, 1 or 64 flows.  Frames are made beforehand and sent on
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import socket
+import statistics
 import struct
 import subprocess
 import sys
@@ -33,7 +34,9 @@ from tcon_lab import ovs
 
 PACED = ("bbr",)
 SECONDS = 4
+REPEATS = 3
 PACKETS = 6000
+WARM_UP = 20
 MSS = 1448
 SUPER = 16 * MSS
 DST_MAC, SRC_MAC = b"\x02\0\0\0\0\x02", b"\x02\0\0\0\0\x01"
@@ -108,36 +111,35 @@ def handshake(a: socket.socket, b: socket.socket, port: int) -> None:
     a.send(frame(True, port, 1000, 2000, ACK, 0))
 
 
-def rounds(flows: int, payload: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """Batches of data and of the ACKs for it, one ACK per two plain packets' worth."""
-    segments = max(1, payload // MSS)
-    per_batch = 64
-    sent = [0] * flows
-    for batch in range(PACKETS // per_batch):
-        data, acks = [], []
-        for i in range(per_batch):
-            flow = (batch * per_batch + i) % flows
-            seq = 1000 + sent[flow]
-            data.append(frame(True, 10000 + flow, seq, 2000, ACK | PSH, payload))
-            sent[flow] += payload
-            if segments > 1 or i % 2:
-                acks.append(frame(False, 10000 + flow, 2000, 1000 + sent[flow], ACK, 0))
-        yield data, acks
+def packets(flows: int, payload: int) -> Iterator[tuple[bytes, bytes]]:
+    """Data frames round robin, each with the ACK that follows it, b"" for none.
+
+    An ACK comes for each super-packet, or for every second plain packet of a flow.
+    """
+    sent, count = [0] * flows, [0] * flows
+    for number in range(PACKETS + WARM_UP * flows):
+        flow = number % flows
+        data = frame(True, 10000 + flow, 1000 + sent[flow], 2000, ACK | PSH, payload)
+        sent[flow] += payload
+        count[flow] += 1
+        due = payload > MSS or count[flow] % 2 == 0
+        yield data, frame(False, 10000 + flow, 2000, 1000 + sent[flow], ACK, 0) if due else b""
 
 
 def forward(a: socket.socket, b: socket.socket, flows: int, payload: int) -> dict[str, float]:
-    """Virtual ns for a data packet and for an ACK."""
+    """Virtual ns for a data packet and for an ACK, once the flows' windows have grown."""
     for flow in range(flows):
         handshake(a, b, 10000 + flow)
-    spent = {"data": 0, "ack": 0}
-    count = {"data": 0, "ack": 0}
-    for data, acks in rounds(flows, payload):
-        for name, sock, frames in (("data", a, data), ("ack", b, acks)):
+    spent, count = {"data": 0, "ack": 0}, {"data": 0, "ack": 0}
+    for number, both in enumerate(packets(flows, payload)):
+        for name, sock, raw in zip(("data", "ack"), (a, b), both, strict=True):
+            if not raw:
+                continue
             start = time.perf_counter_ns()
-            for raw in frames:
-                sock.send(raw)
-            spent[name] += time.perf_counter_ns() - start
-            count[name] += len(frames)
+            sock.send(raw)
+            if number >= WARM_UP * flows:
+                spent[name] += time.perf_counter_ns() - start
+                count[name] += 1
     for flow in range(flows):  # a new connection next time
         a.send(frame(True, 10000 + flow, 1000, 2000, ACK | 0x04, 0))
     return {name: spent[name] / count[name] for name in spent}
@@ -160,16 +162,25 @@ def offload(tso: bool) -> None:
         sh(f"ip netns exec {netns} ethtool -K {netns}-eth tso {switch} gso {switch}")
 
 
-def saturate(tso: bool, flows: int) -> float:
+def saturate_once(cc: str, flows: int) -> float:
     """Goodput of iperf3, bits/s, as its receiver has it."""
-    offload(tso)
     server = subprocess.Popen(
         ["ip", "netns", "exec", "b", "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL
     )
     time.sleep(0.5)
-    client = sh(f"ip netns exec a iperf3 -c 10.0.0.2 -C cubic -t {SECONDS} -O 1 -P {flows} -J")
+    client = sh(f"ip netns exec a iperf3 -c 10.0.0.2 -C {cc} -t {SECONDS} -O 1 -P {flows} -J")
     server.wait()
     return json.loads(client)["end"]["sum_received"]["bits_per_second"]
+
+
+def saturate(cc: str = "cubic") -> dict[str, float]:
+    """Goodput by load, the median of a few runs."""
+    found = {}
+    for kind, flows in ((kind, flows) for kind in ("tso", "plain") for flows in (1, 64)):
+        offload(kind == "tso")
+        runs = [saturate_once(cc, flows) for _ in range(REPEATS)]
+        found[f"{kind}-{flows}"] = statistics.median(runs)
+    return found
 
 
 def guests(names: str) -> None:
@@ -232,11 +243,10 @@ def main() -> None:
     a, b = sender("a-eth", "a"), sender("b-eth", "b")
     for variant in variants:
         use(variant)
-        found["saturate"][variant] = {
-            f"{'tso' if tso else 'plain'}-{flows}": saturate(tso, flows)
-            for tso in (True, False)
-            for flows in (1, 64)
-        }
+        found["saturate"][variant] = saturate()
+        if variant == "plain":
+            sh("modprobe tcp_bbr")
+            found["saturate"]["native bbr"] = saturate("bbr")
         if variant != "plain":
             found["counters"][variant] = genl.Genl().counters()
         if variant in PACED:

@@ -866,7 +866,9 @@ def test_super_packet_is_split_and_paced(rig: rigs.Rig, tcon: genl.Genl, family:
             assert bool(got.flags & PSH) == (len(arrived) == len(payload))
             uplink.send(conn.from_peer(ack=start + len(arrived)).frame())
     assert arrived == payload
-    assert last - first > 0.02, "a burst"
+    # BBR starts at 2.89 * 10 segments in the 40 ms that the handshake took, and
+    # the ACKs that come at once speed it up; unpaced it would be under 1 ms.
+    assert last - first > 0.01, "a burst"
     poll(lambda: tcon.info("HELD_BYTES") == 0, "nothing is held")
 
 
