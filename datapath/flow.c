@@ -12,7 +12,6 @@
 #include <linux/jhash.h>
 #include <linux/moduleparam.h>
 #include <linux/rculist.h>
-#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -21,6 +20,7 @@
 #include "pacer.h"
 
 #define GC_INTERVAL		HZ
+#define WALK_BATCH		64	/* flows; then let others run */
 #define USEC_PER_S		1000000ULL
 #define CLOSED_LINGER_US	(10 * USEC_PER_S)	/* repeats of the FIN */
 #define EMBRYO_IDLE_US		(70 * USEC_PER_S)	/* 5 SYN repeats of Linux */
@@ -423,35 +423,28 @@ void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us)
 	}
 }
 
-/* Calls @fn for every flow of a port. */
-static void for_each_flow(struct tcon_port *port,
-			  void (*fn)(struct tcon_flow *flow, u64 now_us))
-{
-	struct tcon_flow *flow;
-	u64 now_us = tcon_us(tcon_now_ns());
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(flow, &port->flow_list, port_node)
-		fn(flow, now_us);
-	rcu_read_unlock();
-}
-
-/* Calls @fn for every flow of every namespace. */
+/* Calls @fn at least once for every flow, under RCU; may sleep in between. */
 static void for_all_flows(void (*fn)(struct tcon_flow *flow, u64 now_us))
 {
-	struct tcon_port *port;
-	struct tcon_net *tnet;
-	struct net *net;
+	struct rhashtable_iter iter;
+	struct tcon_flow *flow;
+	u64 now_us;
+	int n;
 
-	down_read(&net_rwsem);
-	for_each_net(net) {
-		tnet = tcon_net(net);
-		mutex_lock(&tnet->lock);
-		list_for_each_entry(port, &tnet->ports, node)
-			for_each_flow(port, fn);
-		mutex_unlock(&tnet->lock);
-	}
-	up_read(&net_rwsem);
+	rhashtable_walk_enter(&flow_table, &iter);
+	do {
+		rhashtable_walk_start(&iter);
+		now_us = tcon_us(tcon_now_ns());
+		for (n = 0; n < WALK_BATCH; n++) {
+			flow = rhashtable_walk_next(&iter);
+			if (IS_ERR_OR_NULL(flow))	/* error: from the start */
+				break;
+			fn(flow, now_us);
+		}
+		rhashtable_walk_stop(&iter);
+		cond_resched();
+	} while (flow);
+	rhashtable_walk_exit(&iter);
 }
 
 static void refresh_one(struct tcon_flow *flow, u64 now_us)
@@ -465,7 +458,7 @@ static void refresh_one(struct tcon_flow *flow, u64 now_us)
 /**
  * tcon_flow_reclassify_all() - let every flow look for its rule now
  *
- * Context: process context; no namespace's lock held.
+ * Context: process context, may sleep.
  */
 void tcon_flow_reclassify_all(void)
 {

@@ -186,7 +186,6 @@ enum tcon_state {
 	X(SCALE,	"ambiguous-scale", "SYN retransmissions disagree about the window scale") \
 	X(MD5_AO,	"md5-ao",	"TCP-MD5 or TCP-AO signs the header") \
 	X(MPTCP,	"mptcp",	"the window belongs to an MPTCP connection") \
-	X(NO_MEMORY,	"no-memory",	"memory could not be had")	\
 	X(WATCHDOG,	"watchdog",	"the CC gave a cwnd out of bounds") \
 	X(CLOSED,	"closed",	"the connection has ended")	\
 	X(CC_GONE,	"cc-gone",	"the CC module was removed")
