@@ -20,7 +20,9 @@ from .engine import DEFAULT_SHIFT, Machine
 from .errors import LabError
 from .products import TOP
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__
+)
 _errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 #: Columns of the table where standard output is no terminal.
@@ -151,6 +153,8 @@ def execute(
     """
     pairs = [_append_pair(entry) for entry in append or []]
     real_time = no_icount or kvm
+    if smp > 1 and not real_time:
+        raise LabError("--smp needs --no-icount: virtual time has one CPU")
     if link and not real_time:
         raise LabError("linked machines cannot share virtual time: use --no-icount")
     machine = Machine(None if real_time else shift, smp, memory, seed, timeout, link=link)

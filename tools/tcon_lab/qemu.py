@@ -117,7 +117,7 @@ class Qemu(Engine):
     def _processor(self, machine: Machine) -> list[str]:
         if self._kvm:
             return ["-accel", "kvm", "-cpu", "host"]
-        cpu = ["-cpu", "max,-rdseed"]
+        cpu = ["-cpu", "max,-rdseed,-erms,-fsrm"]
         if machine.shift is None:
             return ["-accel", "tcg,thread=multi", *cpu]
         if machine.smp != 1:

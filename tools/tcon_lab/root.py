@@ -15,6 +15,7 @@ The kernel is the vmlinux taken out of the package's bzImage.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import lzma
@@ -48,7 +49,7 @@ PACKAGES = (
     "hostname",
     "iperf3",
     "iproute2",
-    "iptables",
+    "nftables",
     "iputils-ping",
     "kmod",
     "mininet",
@@ -58,7 +59,6 @@ PACKAGES = (
     "procps",
     "python3-minimal",
     "python3-pytest",
-    "python3-scapy",
     "sed",
     "tcpdump",
     "util-linux",
@@ -129,9 +129,6 @@ EXCLUDED_PATHS = (
     "usr/lib/python3.11/tkinter/",
     "usr/lib/python3.11/turtledemo/",
     "usr/lib/python3/dist-packages/mininet/examples/",
-    "usr/lib/python3/dist-packages/scapy/contrib/",
-    "usr/lib/python3/dist-packages/scapy/modules/",
-    "usr/lib/python3/dist-packages/scapy/tools/",
     "usr/lib/systemd/",
     "usr/lib/udev/",
     "usr/lib/x86_64-linux-gnu/gconv/",
@@ -160,23 +157,18 @@ KEPT_PATHS = ("etc/iproute2/", "etc/protocols", "etc/services", "etc/ethertypes"
 
 # Kernel modules, with what modules.dep says they need.
 KERNEL_MODULES = (
-    "act_csum", "act_gact", "act_mirred", "act_pedit", "act_police",
-    "act_skbedit", "act_vlan", "br_netfilter", "bridge", "cls_basic",
-    "cls_bpf", "cls_flower", "cls_fw", "cls_matchall", "cls_u32", "crc32c_generic",
-    "dummy", "geneve", "ifb", "inet_diag", "ip6table_filter", "ip6table_mangle",
-    "ip_gre", "iptable_filter", "iptable_mangle", "iptable_nat", "iptable_raw", "macvlan",
-    "macvtap", "nf_conntrack", "nf_conntrack_netlink", "nf_conncount",
-    "nf_nat", "nfnetlink", "nfnetlink_log", "nft_compat", "nft_ct", "nft_nat",
-    "nf_tables", "nlmon", "nsh", "openvswitch", "pktgen", "sch_cake",
-    "sch_etf", "sch_fq", "sch_htb", "sch_ingress", "sch_netem", "sch_pie",
-    "sch_prio", "sch_red", "sch_tbf", "tap", "tcp_bbr", "tcp_bic", "tcp_cdg",
-    "tcp_dctcp", "tcp_diag", "tcp_highspeed", "tcp_htcp", "tcp_hybla",
-    "tcp_illinois", "tcp_lp", "tcp_nv", "tcp_scalable", "tcp_vegas",
-    "tcp_veno", "tcp_westwood", "tcp_yeah", "tun", "udp_tunnel",
-    "ip6_udp_tunnel", "unix_diag", "veth", "virtio_net", "virtio_pci",
-    "vport_geneve", "vport_gre", "vport_vxlan", "vxlan", "xt_bpf", "xt_conntrack",
-    "xt_mark", "xt_tcpudp", "xt_MASQUERADE", "xt_state", "xt_TCPMSS", "xt_TCPOPTSTRIP",
-    "8021q",
+    "8021q", "act_csum", "act_gact", "act_mirred", "act_pedit", "act_police", "act_skbedit",
+    "act_vlan", "br_netfilter", "bridge", "cls_basic", "cls_bpf", "cls_flower", "cls_fw",
+    "cls_matchall", "cls_u32", "crc32c_generic", "dummy", "geneve", "ifb", "inet_diag",
+    "ip6_udp_tunnel", "ip_gre", "macvlan", "macvtap", "nf_conncount", "nf_conntrack",
+    "nf_conntrack_netlink", "nf_nat", "nf_tables", "nfnetlink", "nfnetlink_log",
+    "nft_chain_nat", "nft_ct", "nft_masq", "nft_nat", "nlmon", "nsh", "openvswitch", "pktgen",
+    "sch_cake", "sch_etf", "sch_fq", "sch_htb", "sch_ingress", "sch_netem", "sch_pie",
+    "sch_prio", "sch_red", "sch_tbf", "tap", "tcp_bbr", "tcp_bic", "tcp_cdg", "tcp_dctcp",
+    "tcp_diag", "tcp_highspeed", "tcp_htcp", "tcp_hybla", "tcp_illinois", "tcp_lp", "tcp_nv",
+    "tcp_scalable", "tcp_vegas", "tcp_veno", "tcp_westwood", "tcp_yeah", "tun", "udp_tunnel",
+    "unix_diag", "veth", "virtio_net", "virtio_pci", "vport_geneve", "vport_gre", "vport_vxlan",
+    "vxlan",
 )  # fmt: skip
 
 # The part of this package that runs in the VM.  No more: a run's numbers depend
@@ -486,8 +478,6 @@ def _build_base(debs: list[Path], release: str, dest: Path, progress: Progress) 
         out.symlink("usr/bin/which", "which.debianutils")
         out.symlink("usr/bin/python3", "python3.11")
         out.symlink("usr/sbin/ovs-vswitchd", "../lib/openvswitch-switch/ovs-vswitchd")
-        for tool in ("iptables", "ip6tables", "iptables-save", "ip6tables-save"):
-            out.symlink(f"usr/sbin/{tool}", "xtables-nft-multi")
         out.close()
 
 
@@ -495,6 +485,12 @@ def base_root(release: str, progress: Progress) -> BaseRoot:
     """The kernel and base layer for a release, from the cache or made now."""
     state = cache_dir() / "lab"
     state.mkdir(parents=True, exist_ok=True)
+    with (state / "lock").open("w") as lock:  # two labs may start at once
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _base_root(state, release, progress)
+
+
+def _base_root(state: Path, release: str, progress: Progress) -> BaseRoot:
     debs = _debs(state, release, progress)
     code = Path(__file__).read_bytes() + Path(__file__).with_name("cpio.py").read_bytes()
     key = _digest(code, *(deb.name for deb in debs))

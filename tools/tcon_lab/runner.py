@@ -334,8 +334,8 @@ def shell(job: dict[str, Any], say: Progress) -> None:
         if _tcon_loaded():
             _set_rules(lab, job["mode"])
         say(
-            f"Guests h1 .. h{len(lab.pairs)} on br0 send to s1 .. s{len(lab.pairs)} on br1 "
-            f"(10.1.0.N to 10.2.0.N).\nTry: h1 ping -c 3 10.2.0.1    "
+            f"Guests hN on br0 send to sN on br1 (10.1.0.N to 10.2.0.N, N = 1 .. {len(lab.pairs)}).\n"
+            f"Try: h1 ping -c 3 10.2.0.1    "
             f"s1 iperf3 -s -D    h1 iperf3 -c 10.2.0.1 -t 10    sh ovs-appctl tcon/show br0\n"
             f"`sh CMD` runs on the server, `exit` ends the lab."
         )

@@ -36,8 +36,9 @@ from .scenario import Flow, Scenario
 
 #: A full frame: 1500 bytes of IP and the Ethernet header.
 FRAME_BYTES = 1514
-#: tbf's bucket: two frames, so that it never passes a super-packet uncut.
-BURST_BYTES = 2 * FRAME_BYTES + 100
+#: tbf's bucket holds what it may be late: two frames, or this time.
+_MIN_BURST_BYTES = 2 * FRAME_BYTES
+_BURST_US = 100
 #: Limit of queues that must never overflow.
 _AMPLE_PACKETS = 1_000_000
 #: Linux' own default of tcp_rmem's maximum.
@@ -45,6 +46,10 @@ _MIN_BUFFER_BYTES = 6 << 20
 #: How much more than the path holds a socket may hold: Linux offers half of a
 #: receive buffer, and behind a hole up to four times the path may wait.
 _BUFFER_FACTOR = 8
+#: From this rate on, as NICs do, a device collects packets for up to this time
+#: and merges them (GRO): the hosts behind it work on fewer, larger packets.
+_MODERATED_MIN_RATE_BPS = 200_000_000
+_MODERATION_NS = 50_000
 _NO_OFFLOAD = "tso off tx-udp-segmentation off"
 _UPLINKS = {"br0": ("br0-up", "r1-up"), "br1": ("br1-up", "r2-up")}
 
@@ -142,11 +147,23 @@ class PathTopo(Topo):
                 )
 
 
+# Open vSwitch turns connection tracking on in every namespace (nf_conncount
+# does); guests and routers of their own would not track what passes.
+_NO_CONNTRACK = """
+        nft -f - <<-END
+		table inet lab {
+			chain in { type filter hook prerouting priority raw; notrack; }
+			chain out { type filter hook output priority raw; notrack; }
+		}
+	END
+"""
+
+
 def _guest_script(name: str, server: int, index: int, buffer_bytes: int) -> str:
     device, gateway_mac = f"{name}-eth0", _mac(server, _ROUTER_INDEX)
     memory = f"4096 {buffer_bytes} {buffer_bytes}"
     gateway4, gateway6 = _ipv4(server, _ROUTER_INDEX), _ipv6(server, _ROUTER_INDEX)
-    return f"""
+    return f"""{_NO_CONNTRACK}
         sysctl -qw net.ipv6.conf.{device}.accept_dad=0 net.ipv6.conf.{device}.accept_ra=0
         ip addr add {_ipv4(server, index)}/16 dev {device}
         ip addr add {_ipv6(server, index)}/64 dev {device} nodad
@@ -162,6 +179,8 @@ def _guest_script(name: str, server: int, index: int, buffer_bytes: int) -> str:
 def _router_script(number: int, pairs: int) -> str:
     up, across, other = _UPLINKS[f"br{number - 1}"][1], f"r{number}-r{3 - number}", 3 - number
     lines = [
+        _NO_CONNTRACK,
+        "sysctl -qw net.ipv4.ip_early_demux=0",
         f"sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1"
         f" net.ipv6.conf.{up}.accept_dad=0 net.ipv6.conf.{across}.accept_dad=0",
         f"ip addr add {_ipv4(number, _ROUTER_INDEX)}/16 dev {up}",
@@ -196,7 +215,11 @@ class Lab:
         self.pairs = scenario.connections()
         self._refuse_existing()
         self.net = Mininet(
-            PathTopo(pairs=len(self.pairs)), switch=TConSwitch, controller=None, link=Link
+            PathTopo(pairs=len(self.pairs)),
+            switch=TConSwitch,
+            controller=None,
+            link=Link,
+            build=False,
         )
 
     def __enter__(self) -> Lab:
@@ -258,6 +281,8 @@ class Lab:
         for number in (1, 2):
             run_in(self.net[f"r{number}"], _router_script(number, len(self.pairs)))
             run_in(self.br0, f"ethtool -K {_UPLINKS[f'br{number - 1}'][0]} {_NO_OFFLOAD}")
+        if self.scenario.path.rate_bps >= _MODERATED_MIN_RATE_BPS:
+            self._moderate()
         for index, flow in enumerate(self.pairs):
             size = self.buffer_bytes(flow)
             for number, node in ((1, self.sender(index)), (2, self.receiver(index))):
@@ -266,16 +291,35 @@ class Lab:
         for index, flow in enumerate(self.pairs):
             self._shape_flow(index, flow)
 
+    def _moderate(self) -> None:
+        """Let the first device that may merge packets behind the bottleneck do so.
+
+        Not before netem if that loses packets: it would lose whole bursts.
+        """
+        lossy = self.scenario.path.loss_fraction > 0
+        peer, node, device = ("r2", "br1", "br1-up") if lossy else ("r1", "r2", "r2-r1")
+        peer_device = "r2-up" if lossy else "r1-r2"
+        run_in(self.net[peer], f"ethtool -K {peer_device} {_NO_OFFLOAD}")
+        run_in(
+            self.net[node],
+            f"""
+            ethtool -K {device} gro on rx-udp-gro-forwarding on
+            echo {_MODERATION_NS} > /sys/class/net/{device}/gro_flush_timeout
+            echo 1 > /sys/class/net/{device}/napi_defer_hard_irqs
+        """,
+        )
+
     def _shape_path(self) -> None:
         path = self.scenario.path
         forward_us = path.rtt_us // 2
         back_us = path.rtt_us - forward_us
         loss = _loss_words(path.loss_fraction)
+        burst_bytes = max(_MIN_BURST_BYTES, path.rate_bps * _BURST_US // 8_000_000)
         run_in(
             self.net["r1"],
             f"""
             tc qdisc add dev r1-r2 root handle 1: tbf rate {path.rate_bps}bit \\
-                burst {BURST_BYTES} limit {_AMPLE_PACKETS}
+                burst {burst_bytes} limit {_AMPLE_PACKETS}
             tc qdisc add dev r1-r2 parent 1:1 handle 2: pfifo limit {path.queue_packets}
         """,
         )
