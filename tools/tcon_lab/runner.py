@@ -41,6 +41,8 @@ _RTT_TOLERANCE_US = 1000
 _RATE_TOLERANCE = 0.02
 _RATE_CHECK_S = 0.5
 _PINGS = 5
+#: Above it a run says that its numbers may be the CPU's, not the network's.
+_CPU_BUSY_SHARE = 0.9
 
 # Sends bursts of 8 UDP datagrams, each a full frame, a tenth faster than the
 # bottleneck.  UDP_SEGMENT lets the uplink cut them: cheap for the CPU.
@@ -238,6 +240,7 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
     """Start the clients in time, wait for them; their reports and TCon's state."""
     seconds = lab.scenario.seconds
     clients = {}
+    busy, total = _cpu_ticks()
     files = {index: folder / f"client{index}.json" for index in range(len(lab.pairs))}
     start_s = time.monotonic()
     for index, flow in sorted(enumerate(lab.pairs), key=lambda item: item[1].start_us):
@@ -250,6 +253,12 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
         _sleep_until(start_s + (seconds - _SNAPSHOT_BEFORE_END_S) * tenth / 10)
         progress(f"{mode}: {seconds * tenth / 10:.1f} of {seconds:g} s")
     _sleep_until(start_s + seconds - _SNAPSHOT_BEFORE_END_S)
+    end_busy, end_total = _cpu_ticks()
+    cpu_share = (end_busy - busy) / max(1, end_total - total)
+    if cpu_share > _CPU_BUSY_SHARE:
+        progress(
+            f"{mode}: the CPU was busy {cpu_share:.0%} of the time: it may have been the limit"
+        )
     state = {"ovs_flows": None, "show": None}
     if tcon:
         state = {"ovs_flows": lab.br0.tcon_flows(), "show": lab.br0.tcon_show()}
@@ -268,7 +277,19 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
         }
         for index, flow in enumerate(lab.pairs)
     ]
-    return {"start_monotonic_s": start_s, "flows": flows, **state}
+    return {
+        "start_monotonic_s": start_s,
+        "cpu_busy_share": round(cpu_share, 3),
+        "flows": flows,
+        **state,
+    }
+
+
+def _cpu_ticks() -> tuple[int, int]:
+    """Ticks of all CPUs so far: busy, in total."""
+    fields = [int(n) for n in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    idle = fields[3] + fields[4]
+    return sum(fields) - idle, sum(fields)
 
 
 def _versions() -> dict[str, str]:
@@ -334,7 +355,7 @@ def shell(job: dict[str, Any], say: Progress) -> None:
         if _tcon_loaded():
             _set_rules(lab, job["mode"])
         say(
-            f"Guests hN on br0 send to sN on br1 (10.1.0.N to 10.2.0.N, N = 1 .. {len(lab.pairs)}).\n"
+            f"Guests hN on br0 send to sN on br1: 10.1.0.N to 10.2.0.N, N to {len(lab.pairs)}.\n"
             f"Try: h1 ping -c 3 10.2.0.1    "
             f"s1 iperf3 -s -D    h1 iperf3 -c 10.2.0.1 -t 10    sh ovs-appctl tcon/show br0\n"
             f"`sh CMD` runs on the server, `exit` ends the lab."

@@ -38,7 +38,7 @@ from .scenario import Flow, Scenario
 FRAME_BYTES = 1514
 #: tbf's bucket holds what it may be late: two frames, or this time.
 _MIN_BURST_BYTES = 2 * FRAME_BYTES
-_BURST_US = 100
+_BURST_US = 300
 #: Limit of queues that must never overflow.
 _AMPLE_PACKETS = 1_000_000
 #: Linux' own default of tcp_rmem's maximum.
