@@ -9,7 +9,7 @@
 #include <linux/skbuff.h>
 #include <linux/version.h>
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#if KERNEL_VERSION(6, 5, 0) <= LINUX_VERSION_CODE
 #include <net/gso.h>
 #endif
 
@@ -19,7 +19,7 @@ tcon_hrtimer_setup(struct hrtimer *timer,
 		   enum hrtimer_restart (*fn)(struct hrtimer *),
 		   enum hrtimer_mode mode)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#if KERNEL_VERSION(6, 13, 0) <= LINUX_VERSION_CODE
 	hrtimer_setup(timer, fn, CLOCK_MONOTONIC, mode);
 #else
 	hrtimer_init(timer, CLOCK_MONOTONIC, mode);

@@ -219,8 +219,8 @@ void tcon_policy_flush(struct tcon_net *tnet)
 }
 
 /* Calls @fn for each namespace with its lock held. */
-static void for_each_tnet(void (*fn)(struct tcon_net *tnet, const void *arg),
-			  const void *arg)
+static void visit_namespaces(void (*fn)(struct tcon_net *tnet,
+					const void *arg), const void *arg)
 {
 	struct net *net;
 
@@ -266,7 +266,7 @@ static void cc_come(struct tcon_net *tnet, const void *arg)
  */
 void tcon_policy_cc_gone(const struct tcon_cc_ops *ops)
 {
-	for_each_tnet(cc_gone, ops);
+	visit_namespaces(cc_gone, ops);
 }
 
 /**
@@ -277,5 +277,5 @@ void tcon_policy_cc_gone(const struct tcon_cc_ops *ops)
  */
 void tcon_policy_cc_come(const struct tcon_cc_ops *ops)
 {
-	for_each_tnet(cc_come, ops);
+	visit_namespaces(cc_come, ops);
 }

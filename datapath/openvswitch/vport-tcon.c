@@ -57,7 +57,7 @@ void ovs_tcon_port_del(struct vport *vport)
 }
 
 /* Call @fn for every vport of every datapath.  ovs_mutex held. */
-static void for_each_vport(void (*fn)(struct vport *vport))
+static void visit_vports(void (*fn)(struct vport *vport))
 {
 	struct ovs_net *ovs_net;
 	struct vport *vport;
@@ -94,7 +94,7 @@ int ovs_tcon_register(const struct ovs_tcon_ops *ops)
 		return -EBUSY;
 	}
 	tcon_ops = ops;
-	for_each_vport(ovs_tcon_port_add);
+	visit_vports(ovs_tcon_port_add);
 	ovs_unlock();
 	static_branch_enable(&ovs_tcon_enabled);
 	return 0;
@@ -112,7 +112,7 @@ void ovs_tcon_unregister(void)
 {
 	static_branch_disable(&ovs_tcon_enabled);
 	ovs_lock();
-	for_each_vport(ovs_tcon_port_del);
+	visit_vports(ovs_tcon_port_del);
 	tcon_ops = NULL;
 	ovs_unlock();
 	synchronize_net();

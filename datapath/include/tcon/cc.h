@@ -20,7 +20,7 @@
 #include <uapi/linux/tcon.h>
 
 #define TCON_CC_PRIV_BYTES	256
-#define TCON_CWND_MAX_BYTES	(1U << 30)	/* 65535 << 14, rounded up */
+#define TCON_CWND_MAX_BYTES	0x40000000U	/* 65535 << 14, rounded up */
 #define TCON_SSTHRESH_INFINITE	0x7fffffffU
 #define TCON_INIT_CWND_SEGS	10U		/* RFC 6928 */
 #define TCON_MIN_CWND_SEGS	2U
