@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The parts that make and watch a machine: channel, kernel log, root, engine, CLI."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tcon_lab import channel, kernel_log, root
+from tcon_lab.channel import EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RESULT, Frame
+from tcon_lab.cpio import CpioWriter
+from tcon_lab.engine import Machine, Outcome
+from tcon_lab.errors import LabError
+from tcon_lab.qemu import Qemu
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+
+
+# --- channel ------------------------------------------------------------------
+
+
+def test_frames_arrive_whole_in_order_and_once(tmp_path):
+    reader = channel.Reader(tmp_path / "log")
+    writer = channel.Writer(tmp_path / "log")
+    assert list(reader.frames()) == []
+    writer.send(OUTPUT, bytes(range(256)))
+    writer.send(PROGRESS, "ü")
+    assert list(reader.frames()) == [
+        Frame(OUTPUT, bytes(range(256))),
+        Frame(PROGRESS, "ü".encode()),
+    ]
+    writer.send(EXIT, b"")
+    assert list(reader.frames()) == [Frame(EXIT, b"")]
+    assert list(reader.frames()) == []
+
+
+def test_a_second_writer_appends(tmp_path):
+    reader = channel.Reader(tmp_path / "log")
+    channel.Writer(tmp_path / "log").send(OUTPUT, b"one")
+    channel.Writer(tmp_path / "log").send(OUTPUT, b"two")
+    assert [frame.payload for frame in reader.frames()] == [b"one", b"two"]
+
+
+def test_a_full_channel_says_so_and_stays_readable(tmp_path, monkeypatch):
+    monkeypatch.setattr(channel, "CAPACITY_BYTES", 4096)
+    reader = channel.Reader(tmp_path / "log")
+    writer = channel.Writer(tmp_path / "log")
+    writer.send(OUTPUT, bytes(4000))
+    with pytest.raises(LabError, match="exceed the channel"):
+        writer.send(OUTPUT, bytes(100))
+    assert [len(frame.payload) for frame in reader.frames()] == [4000]
+
+
+def test_the_file_takes_no_space_beforehand(tmp_path):
+    channel.Reader(tmp_path / "log")
+    assert (tmp_path / "log").stat().st_size == channel.CAPACITY_BYTES
+    assert (tmp_path / "log").stat().st_blocks * 512 < 1 << 20
+
+
+# --- kernel log ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[   12.3] WARNING: CPU: 0 PID: 1 at net/core/skbuff.c:1 x+0x1/0x2 [tcon]",
+        "BUG: kernel NULL pointer dereference, address: 0000000000000008",
+        "Oops: 0000 [#1] PREEMPT SMP NOPTI",
+        "general protection fault, probably for non-canonical address",
+        "Kernel panic - not syncing: Fatal exception",
+        "WARNING: possible circular locking dependency detected",
+        "WARNING: suspicious RCU usage",
+        "INFO: task kworker/0:1:12 blocked for more than 120 seconds.",
+        "rcu: INFO: rcu_preempt self-detected stall on CPU",
+        "refcount_t: underflow; use-after-free.",
+        "list_del corruption. prev->next should be",
+        "BUG: scheduling while atomic: swapper/0/0/0x00000100",
+        "unregister_netdevice: waiting for veth0 to become free. Usage count = 2",
+        "watchdog: BUG: soft lockup - CPU#0 stuck for 26s!",
+        "BUG: KASAN: slab-out-of-bounds in f+0x1/0x2",
+        "iperf3: page allocation failure: order:4",
+        "Out of memory: Killed process 12 (iperf3)",
+        "Call Trace:",
+    ],
+)
+def test_a_fault_is_found(line):
+    assert kernel_log.problems(f"fine\n{line}\nfine\n") == [line]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tcon: loading out-of-tree module taints kernel.",
+        "tcon: module verification failed: signature and/or required key missing",
+        "acpi PNP0A03:00: fail to add MMCONFIG information, can't access extended PCI",
+        "x86/mm: Checked W+X mappings: passed, no W+X pages found.",
+        "device br0 entered promiscuous mode",
+        "tsc: Unable to calibrate against PIT",
+    ],
+)
+def test_what_every_boot_says_is_no_fault(line):
+    assert kernel_log.problems(line) == []
+
+
+# --- outcome ------------------------------------------------------------------
+
+
+def test_an_outcome_collects_frames():
+    seen = []
+    outcome = Outcome(on_output=seen.append, on_progress=seen.append)
+    for frame in (
+        Frame(OUTPUT, b"out"),
+        Frame(PROGRESS, b"half"),
+        Frame(RESULT, b"{}"),
+        Frame(KERNEL_LOG, b"quiet"),
+        Frame(EXIT, b"3"),
+    ):
+        outcome.take(frame)
+    outcome.check_kernel()
+    assert seen == [b"out", "half"]
+    assert (outcome.result, outcome.kernel_log, outcome.status) == (b"{}", "quiet", 3)
+
+
+@pytest.mark.parametrize("where", ["kernel_log", "console"])
+def test_a_fault_fails_a_run_that_succeeded(where):
+    outcome = Outcome(status=0, **{where: "a\nWARNING: CPU: 0\nb"})
+    with pytest.raises(LabError, match="the kernel reported a fault: WARNING: CPU: 0"):
+        outcome.check_kernel()
+
+
+def test_a_machine_that_dies_is_no_success():
+    with pytest.raises(LabError, match=r"ended without a result; console: .*last words"):
+        Outcome(console="first\nlast words\n").check_kernel()
+
+
+# --- root ---------------------------------------------------------------------
+
+
+def _entries(raw: bytes) -> dict[str, tuple[int, bytes]]:
+    """Name -> (mode, data), read as the kernel's documentation says."""
+    found, at = {}, 0
+    while True:
+        assert raw[at : at + 6] == b"070701"
+        fields = [int(raw[at + 6 + 8 * i : at + 14 + 8 * i], 16) for i in range(13)]
+        name_bytes, data_bytes = fields[11], fields[6]
+        name = raw[at + 110 : at + 110 + name_bytes - 1].decode()
+        start = (at + 110 + name_bytes + 3) // 4 * 4
+        if name == "TRAILER!!!":
+            return found
+        assert name not in found
+        found[name] = fields[1], raw[start : start + data_bytes]
+        at = (start + data_bytes + 3) // 4 * 4
+
+
+def _archive() -> bytes:
+    stream = io.BytesIO()
+    out = CpioWriter(stream)
+    out.file("a/b/c", b"12345", 0o755)
+    out.file("a/b/d", b"")
+    out.symlink("a/e", "b/c")
+    out.device("dev/console", 5, 1)
+    out.close()
+    return stream.getvalue()
+
+
+def test_cpio_entries_and_their_parents():
+    found = _entries(_archive())
+    assert list(found) == ["a", "a/b", "a/b/c", "a/b/d", "a/e", "dev", "dev/console"]
+    assert found["a/b"] == (0o40755, b"")
+    assert found["a/b/c"] == (0o100755, b"12345")
+    assert found["a/e"] == (0o120777, b"b/c")
+    assert found["dev/console"][0] == 0o20600
+
+
+def test_equal_contents_give_equal_archives():
+    assert _archive() == _archive()
+
+
+def test_a_tree_is_added_without_byte_code(tmp_path):
+    (tmp_path / "x" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "x" / "__pycache__" / "m.pyc").write_bytes(b"old")
+    (tmp_path / "x" / "run").write_bytes(b"#!")
+    (tmp_path / "x" / "run").chmod(0o755)
+    stream = io.BytesIO()
+    out = CpioWriter(stream)
+    out.tree(tmp_path / "x", "lab/x")
+    out.close()
+    assert list(_entries(stream.getvalue())) == ["lab", "lab/x", "lab/x/run"]
+    assert _entries(stream.getvalue())["lab/x/run"] == (0o100755, b"#!")
+
+
+def _bzimage(payload: bytes) -> bytes:
+    setup_sectors, offset = 3, 0x100
+    image = bytearray((setup_sectors + 1) * 512 + offset)
+    image[0x1F1] = setup_sectors
+    image[0x202:0x206] = b"HdrS"
+    struct.pack_into("<II", image, 0x248, offset, len(payload))
+    return bytes(image) + payload + b"rest of the image"
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        lambda raw: lzma.compress(raw) + struct.pack("<I", len(raw)),
+        lambda raw: gzip.compress(raw) + struct.pack("<I", len(raw)),
+        lambda raw: (
+            subprocess.run(["zstd", "-c"], input=raw, capture_output=True, check=True).stdout
+            + struct.pack("<I", len(raw))
+        ),
+    ],
+    ids=["xz", "gzip", "zstd"],
+)
+def test_the_kernel_is_taken_out_of_its_image(pack, request):
+    if "zstd" in request.node.name and not shutil.which("zstd"):
+        pytest.skip("zstd is not installed")
+    kernel = b"\x7fELF" + os.urandom(5000)
+    assert root.extract_vmlinux(_bzimage(pack(kernel))) == kernel
+
+
+def test_an_unknown_image_is_refused():
+    with pytest.raises(LabError, match="compressed in a way"):
+        root.extract_vmlinux(_bzimage(b"LZ4 or what"))
+    with pytest.raises(LabError, match="no x86 setup header"):
+        root.extract_vmlinux(bytes(4096))
+
+
+def test_an_overlay_names_the_file_that_is_missing(tmp_path):
+    base = root.BaseRoot("6.1", tmp_path, tmp_path / "base", tmp_path, {})
+    overlay = root.Overlay({}, files=[(tmp_path / "absent", "/x")])
+    with pytest.raises(LabError, match="absent does not exist"):
+        root.write_initrd(base, overlay, tmp_path / "initrd")
+    assert not (tmp_path / "initrd").exists()
+
+
+def test_the_cache_is_where_the_environment_says(monkeypatch):
+    monkeypatch.setenv("TCON_CACHE", "/somewhere/else")
+    assert root.cache_dir() == Path("/somewhere/else")
+    monkeypatch.delenv("TCON_CACHE")
+    assert root.cache_dir() == Path.home() / ".cache/tcon"
+
+
+# --- QEMU ---------------------------------------------------------------------
+
+
+def test_a_machine_without_qemu_says_what_to_install(monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(LabError, match="install the package qemu-system-x86"):
+        Qemu(Path("vmlinux"))
+
+
+@pytest.mark.skipif(not shutil.which("qemu-system-x86_64"), reason="QEMU is not installed")
+class TestQemu:
+    def test_virtual_time_needs_one_cpu(self, tmp_path):
+        with pytest.raises(LabError, match="virtual time needs one CPU"):
+            Qemu(Path("vmlinux")).run(
+                Machine(shift=0, smp=2), tmp_path / "initrd", Outcome(), tmp_path / "log"
+            )
+
+    def test_what_qemu_says_is_passed_on(self, tmp_path):
+        with pytest.raises(LabError, match="nowhere"):
+            Qemu(Path("/nowhere/vmlinux")).run(
+                Machine(), tmp_path / "initrd", Outcome(), tmp_path / "log"
+            )
+
+
+# --- command line -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["run", "absent.toml"], "absent.toml: cannot be read"),
+        (["run", "--site", "moon", "x.toml"], '--site is "moon"; known are vm, host'),
+        (["run", "--engine", "uml", "x.toml"], '--engine is "uml"; known are qemu'),
+        (["shell", "--mode", "fast"], '--mode is "fast"; known are'),
+        (["exec", "--append", "/etc", "--", "true"], "--append takes PATH:DEST"),
+        (["exec", "--append", "/etc:x", "--", "true"], "--append takes PATH:DEST"),
+        (["exec", "--smp", "2", "--", "true"], "--smp needs --no-icount"),
+    ],
+)
+def test_a_wrong_command_line_gets_one_sentence(words, complaint, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "tcon_lab", *words],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(TOOLS)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert complaint in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
