@@ -162,6 +162,7 @@ enum tcon_port_attr {
 	TCON_PORT_A_WHY,	/* u8, enum tcon_role_why, dump only */
 	TCON_PORT_A_FLOWS,	/* u32, dump only */
 	TCON_PORT_A_HELD_BYTES,	/* u64, dump only: truesize in the pacer */
+	TCON_PORT_A_COPY_BYTES,	/* u64, dump only: truesize of copies */
 	__TCON_PORT_A_MAX,
 };
 #define TCON_PORT_A_MAX (__TCON_PORT_A_MAX - 1)
@@ -170,9 +171,24 @@ enum tcon_port_attr {
 enum tcon_state {
 	TCON_STATE_OBSERVED,	/* nothing is written or held */
 	TCON_STATE_ENFORCED,	/* window written, pacer may hold */
+	TCON_STATE_REPAIRED,	/* and losses repaired and hidden */
 	__TCON_STATE_MAX,
 };
-#define TCON_STATE_NAMES { "observed", "window-enforced" }
+#define TCON_STATE_NAMES { "observed", "window-enforced", "repair-enforced" }
+
+/* What kept a half-flow from sending more. */
+#define TCON_LIMITS(X)							\
+	X(WINDOW,	"window",	"TCon's window or pacer")	\
+	X(GUEST,	"guest",	"the guest's own cwnd or send buffer") \
+	X(RECEIVER,	"receiver",	"the peer's receive window")	\
+	X(IDLE,		"idle",		"the guest had nothing to send")
+
+enum tcon_limit {
+#define TCON_X(id, name, text) TCON_LIMIT_##id,
+	TCON_LIMITS(TCON_X)
+#undef TCON_X
+	__TCON_LIMIT_MAX,
+};
 
 /* Why a half-flow is in a lower state than its rule asks for, or is not
  * tracked at all.  Names are what users see; the order is ABI.
@@ -188,7 +204,13 @@ enum tcon_state {
 	X(MPTCP,	"mptcp",	"the window belongs to an MPTCP connection") \
 	X(WATCHDOG,	"watchdog",	"the CC gave a cwnd out of bounds") \
 	X(CLOSED,	"closed",	"the connection has ended")	\
-	X(CC_GONE,	"cc-gone",	"the CC module was removed")
+	X(CC_GONE,	"cc-gone",	"the CC module was removed")	\
+	X(REPAIR_OFF,	"repair-off",	"the module parameter repair is off") \
+	X(IN_FLIGHT,	"in-flight",	"data that left before is not acknowledged yet") \
+	X(COPY_MEMORY,	"copy-memory",	"there was no room or memory for copies") \
+	X(PATH_MTU,	"path-mtu",	"the path MTU fell: the guest sends anew") \
+	X(REORDERING,	"reordering",	"the path reorders more than repair can bear") \
+	X(BAD_COPY,	"bad-copy",	"a copy is damaged: the guest repeats it")
 
 enum tcon_reason {
 #define TCON_X(id, name, text) TCON_REASON_##id,
@@ -232,7 +254,21 @@ enum tcon_reason {
 	X(BAD_ACK,	"bad-ack",	"ACKs outside what was sent")	\
 	X(SPURIOUS_UNDO, "spurious-undo", "recoveries undone by DSACK or timestamps") \
 	X(STALL_RELEASE, "stall-release", "holds ended because no ACK came for an RTO") \
-	X(RULE_MOVED,	"rule-moved",	"half-flows moved to another rule while running")
+	X(RULE_MOVED,	"rule-moved",	"half-flows moved to another rule while running") \
+	X(COPY_PRESSURE, "copy-pressure", "packets without a copy: a bound was reached") \
+	X(COPY_FAILED,	"copy-failed",	"packets without a copy: no memory") \
+	X(REPAIR_SENT,	"repair-sent",	"segments repeated by TCon")	\
+	X(REPAIR_FAILED, "repair-failed", "repairs for which there was no memory") \
+	X(REPAIR_SPURIOUS, "repair-spurious", "repairs of what had not been lost") \
+	X(PROBE_SENT,	"probe-sent",	"tail loss probes sent by TCon")	\
+	X(TIMEOUT,	"timeout",	"retransmission time-outs of TCon") \
+	X(COPY_ABSORBED, "copy-absorbed", "guests' repeats absorbed: TCon has a copy") \
+	X(REPEAT_PASSED, "repeat-passed", "guests' repeats that had to pass a flow under repair") \
+	X(ACK_HIDDEN,	"ack-hidden",	"duplicate ACKs not given to guests") \
+	X(SACK_STRIPPED, "sack-stripped", "ACKs whose SACK blocks were taken out") \
+	X(DSACK_SENT,	"dsack-sent",	"DSACKs given to guests for an absorbed tail probe") \
+	X(MTU_FELL,	"mtu-fell",	"half-flows that gave up their copies: the path MTU fell") \
+	X(REPAIR_BLIND,	"repair-blind",	"repairs that waited: no memory to note them")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,
@@ -255,6 +291,10 @@ enum tcon_info_attr {
 	TCON_INFO_A_REASONS,	/* array of u64: flows in each reason now,
 				 * index enum tcon_reason
 				 */
+	TCON_INFO_A_COPY_BYTES,	/* u64: truesize of copies */
+	TCON_INFO_A_COPY_MAX,	/* u64: its bound for the namespace */
+	TCON_INFO_A_COPY_PORT_MAX, /* u64: for a port */
+	TCON_INFO_A_COPY_FLOW_MAX, /* u64: for a half-flow */
 	__TCON_INFO_A_MAX,
 };
 #define TCON_INFO_A_MAX (__TCON_INFO_A_MAX - 1)
@@ -302,6 +342,17 @@ enum tcon_flow_attr {
 	TCON_FLOW_A_IDLE_MS,	/* u64: since its last packet */
 	TCON_FLOW_A_PRIORITY,	/* u32: of its rule; absent without one */
 	TCON_FLOW_A_CC_INFO,	/* string: the CC's own state, one line */
+	TCON_FLOW_A_COPY_BYTES,	/* u32: truesize of copies in flight */
+	TCON_FLOW_A_REPAIRS,	/* u64: segments repeated by TCon */
+	TCON_FLOW_A_REPAIRED_BYTES, /* u64: their payload */
+	TCON_FLOW_A_SPURIOUS,	/* u64: of those segments, not needed */
+	TCON_FLOW_A_PROBES,	/* u64: tail loss probes */
+	TCON_FLOW_A_TIMEOUTS,	/* u64: retransmission time-outs of TCon */
+	TCON_FLOW_A_ABSORBED,	/* u64: the guest's repeats that were absorbed */
+	TCON_FLOW_A_HIDDEN_ACKS,/* u64: duplicate ACKs kept from the guest */
+	TCON_FLOW_A_LIMITED_US,	/* array of u64, index enum tcon_limit: since
+				 * the flow was enforced
+				 */
 	__TCON_FLOW_A_MAX,
 };
 #define TCON_FLOW_A_MAX (__TCON_FLOW_A_MAX - 1)
