@@ -18,6 +18,7 @@
 #include <linux/string.h>
 
 #include "ca.h"
+#include "loss.h"
 #include "seq.h"
 
 static void set_state(struct tcon_track *t, enum tcon_ca_state state,
@@ -76,6 +77,21 @@ void tcon_ca_stop(struct tcon_track *t)
 }
 
 /**
+ * tcon_ca_lost() - something was judged lost
+ * @t: the tracker, with a CC
+ * @bytes: how much
+ * @now_us: the time
+ */
+void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us)
+{
+	if (t->cc.ca_state != TCON_CA_OPEN)
+		return;
+	t->recovery_point = t->cc.nxt;
+	t->unproven_bytes = bytes;
+	set_state(t, TCON_CA_RECOVERY, now_us);
+}
+
+/**
  * tcon_ca_ack() - tell the CC what an ACK did
  * @t: the tracker, with a CC
  * @ack: from tcon_track_ack(), valid
@@ -94,19 +110,17 @@ void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
 		} else if (!seq_before(cc->una, t->recovery_point)) {
 			set_state(t, TCON_CA_OPEN, now_us);
 			t->unproven_bytes = 0;
+			tcon_loss_recovered(t);
 		}
 	}
-	if (ack->rs.losses_bytes && cc->ca_state == TCON_CA_OPEN) {
-		t->recovery_point = cc->nxt;
-		t->unproven_bytes = ack->rs.losses_bytes;
-		set_state(t, TCON_CA_RECOVERY, now_us);
-	}
+	if (ack->rs.losses_bytes)
+		tcon_ca_lost(t, ack->rs.losses_bytes, now_us);
 	if (ack->delivered_any)
 		cc->ops->cong_control(cc, &ack->rs);
 }
 
 /**
- * tcon_ca_timeout() - the guest's retransmission timer went off
+ * tcon_ca_timeout() - a retransmission timer went off, the guest's or TCon's
  * @t: the tracker, with a CC
  * @now_us: the time
  */

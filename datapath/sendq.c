@@ -5,7 +5,8 @@
  * Records are appended at the tail and leave at the head, so a ring of pages
  * serves: no allocation per packet, none larger than a page, look-up by binary
  * search.  When the ring is full, or a page cannot be had, the newest record
- * grows instead: rate and RTT samples become coarser, nothing else changes.
+ * grows instead: rate and RTT samples become coarser, and what was added has no
+ * copy of its own.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -14,7 +15,8 @@
 #include "sendq.h"
 #include "seq.h"
 
-#define RING_RECORDS	(TCON_SENDQ_PER_PAGE * TCON_SENDQ_PAGES)
+#define FIRST_PAGES	8
+#define RECORDS_OF(pages)	((pages) * TCON_SENDQ_PER_PAGE)
 
 static struct tcon_send *get_page_for(struct tcon_sendq *q)
 {
@@ -27,16 +29,48 @@ static struct tcon_send *get_page_for(struct tcon_sendq *q)
 	return page;
 }
 
+static struct tcon_send **slot_of(const struct tcon_sendq *q, u32 i)
+{
+	return &q->page[i / TCON_SENDQ_PER_PAGE & (q->pages - 1)];
+}
+
 static void put_page_of(struct tcon_sendq *q, u32 i)
 {
-	struct tcon_send **page;
+	struct tcon_send **page = slot_of(q, i);
 
-	page = &q->page[i / TCON_SENDQ_PER_PAGE % TCON_SENDQ_PAGES];
 	if (q->spare)
 		kfree(*page);
 	else
 		q->spare = *page;
 	*page = NULL;
+}
+
+/* Twice the slots; each page moves to its new one. */
+static bool grow_ring(struct tcon_sendq *q)
+{
+	u32 pages = q->pages ? q->pages * 2 : FIRST_PAGES, first, n;
+	struct tcon_send **page;
+
+	if (pages > TCON_SENDQ_PAGES)
+		return false;
+	page = kcalloc(pages, sizeof(*page), GFP_ATOMIC | __GFP_NOWARN);
+	if (!page)
+		return false;
+	first = q->head / TCON_SENDQ_PER_PAGE;
+	for (n = 0; n < q->pages; n++)
+		page[(first + n) & (pages - 1)] =
+			q->page[(first + n) & (q->pages - 1)];
+	kfree(q->page);
+	q->page = page;
+	q->pages = pages;
+	return true;
+}
+
+/* Not onto the page that the head stands on: it is freed as a whole. */
+static bool is_full(const struct tcon_sendq *q)
+{
+	return q->tail - round_down(q->head, TCON_SENDQ_PER_PAGE) >=
+	       RECORDS_OF(q->pages);
 }
 
 /**
@@ -46,19 +80,18 @@ static void put_page_of(struct tcon_sendq *q, u32 i)
  * @end: the one after the last
  *
  * Context: any; allocates atomically.
- * Return: the record, of which only @start is filled; NULL where the newest
- *	record was extended to @end instead, or, in an empty queue, nothing
- *	could be done.
+ * Return: the record, of which @start is filled and the copy NULL; NULL where
+ *	the newest record was extended to @end instead, or, in an empty queue,
+ *	nothing could be done.
  */
 struct tcon_send *tcon_sendq_append(struct tcon_sendq *q, u32 start, u32 end)
 {
+	struct tcon_send **page, *s;
 	u32 i = q->tail;
-	struct tcon_send **page;
 
-	page = &q->page[i / TCON_SENDQ_PER_PAGE % TCON_SENDQ_PAGES];
-	/* Not onto the page that the head stands on: it is freed as a whole. */
-	if (i - round_down(q->head, TCON_SENDQ_PER_PAGE) == RING_RECORDS)
+	if (is_full(q) && !grow_ring(q))
 		goto extend;
+	page = slot_of(q, i);
 	if (!*page) {
 		*page = get_page_for(q);
 		if (!*page)
@@ -66,8 +99,10 @@ struct tcon_send *tcon_sendq_append(struct tcon_sendq *q, u32 start, u32 end)
 	}
 	q->tail++;
 	q->end = end;
-	(*page)[i % TCON_SENDQ_PER_PAGE].start = start;
-	return &(*page)[i % TCON_SENDQ_PER_PAGE];
+	s = &(*page)[i % TCON_SENDQ_PER_PAGE];
+	s->start = start;
+	s->copy = NULL;
+	return s;
 
 extend:
 	if (q->head != q->tail)
@@ -96,8 +131,17 @@ u32 tcon_sendq_find(const struct tcon_sendq *q, u32 seq)
 	return q->head + lo;
 }
 
+static void drop_copy(struct tcon_sendq *q, u32 i)
+{
+	struct tcon_send *s = tcon_sendq_at(q, i);
+
+	if (s->copy)
+		tcon_copy_put(q, s->copy);
+	s->copy = NULL;
+}
+
 /**
- * tcon_sendq_ack() - drop what is acknowledged
+ * tcon_sendq_ack() - drop what is acknowledged, and its copies
  * @q: the queue
  * @seq: first unacknowledged sequence number
  *
@@ -107,6 +151,7 @@ void tcon_sendq_ack(struct tcon_sendq *q, u32 seq)
 {
 	while (q->head != q->tail &&
 	       !seq_after(tcon_sendq_end(q, q->head), seq)) {
+		drop_copy(q, q->head);
 		q->head++;
 		if (q->head % TCON_SENDQ_PER_PAGE == 0)
 			put_page_of(q, q->head - 1);
@@ -117,15 +162,29 @@ void tcon_sendq_ack(struct tcon_sendq *q, u32 seq)
 }
 
 /**
+ * tcon_sendq_drop_copies() - give all copies back
+ * @q: the queue
+ */
+void tcon_sendq_drop_copies(struct tcon_sendq *q)
+{
+	u32 i;
+
+	for (i = q->head; i != q->tail; i++)
+		drop_copy(q, i);
+}
+
+/**
  * tcon_sendq_clear() - empty the queue and give its memory back
  * @q: the queue
  */
 void tcon_sendq_clear(struct tcon_sendq *q)
 {
-	int i;
+	u32 i;
 
-	for (i = 0; i < TCON_SENDQ_PAGES; i++)
+	tcon_sendq_drop_copies(q);
+	for (i = 0; i < q->pages; i++)
 		kfree(q->page[i]);
+	kfree(q->page);
 	kfree(q->spare);
 	memset(q, 0, sizeof(*q));
 }

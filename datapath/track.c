@@ -27,17 +27,22 @@
 /* What is being learnt while one ACK is processed. */
 struct ack_work {
 	struct tcon_ack *out;
+	u64 now_us;
 	u64 first_tx_us;	/* oldest unambiguous packet newly covered */
 	u64 last_tx_us;		/* newest such */
 	bool has_tx;
-	bool sampled;		/* the next three are valid */
-	u64 sample_tx_us;
+	bool sampled;		/* the next two are valid */
+	struct tcon_send sample;
 	u32 sample_end;
-	u64 prior_delivered_us;
-	u64 sample_first_tx_us;
+	u32 dsack_end;
+	bool dsack;
 };
 
-static void update_inflight(struct tcon_track *t)
+/**
+ * tcon_track_count_inflight() - sum up anew what is in flight
+ * @t: the tracker
+ */
+void tcon_track_count_inflight(struct tcon_track *t)
 {
 	u32 span = t->cc.nxt - t->cc.una;
 	u32 gone = t->sacked.bytes + t->lost.bytes + t->dup_bytes;
@@ -52,6 +57,7 @@ static void update_inflight(struct tcon_track *t)
 void tcon_track_init(struct tcon_track *t)
 {
 	memset(t, 0, sizeof(*t));
+	tcon_resent_init(&t->resent);
 	t->cc.mss_bytes = TCON_MSS_DEFAULT;
 	t->cc.min_rtt_us = TCON_RTT_NONE_US;
 	t->min_rtt_us[0] = TCON_RTT_NONE_US;
@@ -69,6 +75,7 @@ void tcon_track_release(struct tcon_track *t)
 	tcon_sendq_clear(&t->sendq);
 	tcon_ranges_clear(&t->sacked);
 	tcon_ranges_clear(&t->lost);
+	tcon_resent_clear(&t->resent);
 }
 
 /**
@@ -202,8 +209,10 @@ void tcon_track_resync(struct tcon_track *t, u32 ack, u64 now_us)
 	t->dup_acks = 0;
 	t->dup_bytes = 0;
 	t->dup_credit_bytes = 0;
+	t->rack.deadline_us = 0;
+	t->timer.probe_bytes = 0;
 	t->progress_us = now_us;
-	update_inflight(t);
+	tcon_track_count_inflight(t);
 }
 
 /**
@@ -221,16 +230,24 @@ u32 tcon_track_rto_us(const struct tcon_track *t)
 		     TCON_RTO_MAX_US);
 }
 
+static u32 age_us(u64 then_us, u64 now_us)
+{
+	return min_t(u64, now_us - then_us, U32_MAX);
+}
+
+/* Something leaves: what the world was like then. */
 static void fill_record(struct tcon_track *t, struct tcon_send *s, u64 now_us)
 {
+	s->order = ++t->tx_order;
 	s->tx_us = now_us;
-	s->first_tx_us = t->first_tx_us;
 	s->delivered = t->cc.delivered_bytes;
-	s->delivered_us = t->delivered_us;
+	s->flight_age_us = age_us(t->first_tx_us, now_us);
+	s->delivered_age_us = age_us(t->delivered_us, now_us);
 	s->lost = t->cc.lost_bytes;
 	s->delivered_ce = t->cc.delivered_ce_bytes;
 	s->in_flight_bytes = t->cc.inflight_bytes;
 	s->app_limited = t->cc.app_limited_until != 0;
+	t->timer.sent_us = now_us;
 }
 
 static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us,
@@ -246,32 +263,51 @@ static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us,
 	}
 	s = tcon_sendq_append(&t->sendq, start, end);
 	t->cc.nxt = end;
-	update_inflight(t);
+	tcon_track_count_inflight(t);
 	t->max_inflight_bytes = max(t->max_inflight_bytes,
 				    t->cc.inflight_bytes);
 	*coarse = !s;
-	if (!s)
-		return;
-	fill_record(t, s, now_us);
-	s->repeated = false;
+	if (s)
+		fill_record(t, s, now_us);
 }
 
-/* The guest sent @start .. @end again: it is in flight once more. */
+/* @start .. @end was sent again: it is in flight once more.  Without memory it
+ * is so all the same, but only a time-out can find it lost again.
+ */
 static void record_repeat(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 {
-	struct tcon_sendq *q = &t->sendq;
-	struct tcon_send *s;
-	u32 i;
+	struct tcon_resend *r = tcon_resent_add(&t->resent, start, end);
 
 	tcon_ranges_remove(&t->lost, start, end);
-	update_inflight(t);
-	for (i = tcon_sendq_find(q, start); i != q->tail; i++) {
-		s = tcon_sendq_at(q, i);
-		if (!seq_before(s->start, end))
-			break;
-		fill_record(t, s, now_us);
-		s->repeated = true;
-	}
+	tcon_track_count_inflight(t);
+	if (r)
+		fill_record(t, &r->tx, now_us);
+}
+
+/**
+ * tcon_track_repaired() - TCon sends a range again
+ * @t: the tracker
+ * @start: first sequence number, not before una
+ * @end: the one after the last, not after nxt
+ * @payload_bytes: of the segment
+ * @now_us: the time
+ *
+ * Return: false without memory: then nothing has changed, and it must not leave.
+ */
+bool tcon_track_repaired(struct tcon_track *t, u32 start, u32 end,
+			 u32 payload_bytes, u64 now_us)
+{
+	struct tcon_resend *r = tcon_resent_add(&t->resent, start, end);
+
+	if (!r)
+		return false;
+	tcon_ranges_remove(&t->lost, start, end);
+	tcon_track_count_inflight(t);
+	fill_record(t, &r->tx, now_us);
+	t->sent_bytes += payload_bytes;
+	t->repaired_bytes += payload_bytes;
+	t->repairs++;
+	return true;
 }
 
 /*
@@ -330,58 +366,66 @@ enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
 }
 
 /* Keep @s as the source of the rate sample if it left later than the others. */
-static void consider(struct ack_work *w, const struct tcon_send *s, u32 end)
+static void consider(struct tcon_track *t, struct ack_work *w,
+		     const struct tcon_send *s, u32 end, bool resent)
 {
-	struct tcon_rate_sample *rs = &w->out->rs;
-
-	if (!s->repeated) {
+	tcon_loss_delivered(t, s, end, resent, w->now_us);
+	if (!resent) {
 		if (!w->has_tx || s->tx_us < w->first_tx_us)
 			w->first_tx_us = s->tx_us;
 		if (!w->has_tx || s->tx_us > w->last_tx_us)
 			w->last_tx_us = s->tx_us;
 		w->has_tx = true;
 	}
-	if (w->sampled && (s->tx_us < w->sample_tx_us ||
-			   (s->tx_us == w->sample_tx_us &&
+	if (w->sampled && (seq_before(s->order, w->sample.order) ||
+			   (s->order == w->sample.order &&
 			    !seq_after(end, w->sample_end))))
 		return;
 	w->sampled = true;
-	w->sample_tx_us = s->tx_us;
+	w->sample = *s;
 	w->sample_end = end;
-	w->prior_delivered_us = s->delivered_us;
-	w->sample_first_tx_us = s->first_tx_us;
-	rs->prior_delivered = s->delivered;
-	rs->prior_lost = s->lost;
-	rs->prior_delivered_ce = s->delivered_ce;
-	rs->tx_in_flight_bytes = s->in_flight_bytes;
-	rs->is_app_limited = s->app_limited;
 }
 
-/* Look at the records that hold @start .. @end, which is newly delivered. */
-static void consider_range(struct tcon_track *t, struct ack_work *w, u32 start,
-			   u32 end)
+/* What was judged lost was not. */
+static void not_lost(struct tcon_track *t, u32 bytes)
+{
+	t->unproven_bytes -= min(bytes, t->unproven_bytes);
+}
+
+/* What of @start .. @end had been sent again is delivered.  Returns its bytes. */
+static u32 deliver_resent(struct tcon_track *t, struct ack_work *w, u32 start,
+			  u32 end)
+{
+	struct tcon_resend *r;
+	u32 bytes = 0;
+
+	while ((r = tcon_resent_find(&t->resent, start, end))) {
+		consider(t, w, &r->tx, seq_min(end, r->end), true);
+		bytes += tcon_resent_cut(&t->resent, r, start, end);
+	}
+	return bytes;
+}
+
+/* @start .. @end is newly delivered: by which transmissions? */
+static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
+		    u32 end)
 {
 	struct tcon_sendq *q = &t->sendq;
 	struct tcon_send *s;
-	u32 i;
+	u32 i, lo, hi;
 
 	for (i = tcon_sendq_find(q, start); i != q->tail; i++) {
 		s = tcon_sendq_at(q, i);
 		if (!seq_before(s->start, end))
 			break;
-		consider(w, s, tcon_sendq_end(q, i));
+		lo = seq_max(start, s->start);
+		hi = seq_min(end, tcon_sendq_end(q, i));
+		if (deliver_resent(t, w, lo, hi) != hi - lo)
+			consider(t, w, s, hi, false);
 	}
-}
-
-/* @start .. @end is delivered: if it was judged lost, it was not. */
-static void forgive(struct tcon_track *t, u32 start, u32 end)
-{
-	u32 bytes;
-
-	if (!t->lost.n)
-		return;
-	bytes = tcon_ranges_remove(&t->lost, start, end);
-	t->unproven_bytes -= min(bytes, t->unproven_bytes);
+	deliver_resent(t, w, start, end);	/* where records are missing */
+	if (t->lost.n)
+		not_lost(t, tcon_ranges_remove(&t->lost, start, end));
 }
 
 /* One SACK block above una: add what is new in it, range by range. */
@@ -396,10 +440,8 @@ static void take_sack(struct tcon_track *t, struct ack_work *w, u32 start,
 		return;
 	for (i = tcon_ranges_find(set, start); seq_before(at, end); i++) {
 		stop = i < set->n ? seq_min(set->range[i].start, end) : end;
-		if (seq_before(at, stop)) {
-			consider_range(t, w, at, stop);
-			forgive(t, at, stop);
-		}
+		if (seq_before(at, stop))
+			deliver(t, w, at, stop);
 		if (i == set->n)
 			break;
 		at = set->range[i].end;
@@ -416,6 +458,32 @@ static bool syn_in_flight(const struct tcon_track *t)
 	       t->cc.una == t->guest.isn;
 }
 
+/* RFC 2883, 4: the first block is below the ACK, or within the second. */
+static bool is_dsack(const struct tcon_packet *pkt)
+{
+	const struct tcon_sack *first = &pkt->sacks[0], *second = first + 1;
+
+	return !seq_after(first->end, pkt->ack) ||
+	       (pkt->n_sacks > 1 && !seq_before(first->start, second->start) &&
+		!seq_after(first->end, second->end));
+}
+
+/* The peer got @start .. @end twice.  A probe's second copy was no mistake. */
+static void take_dsack(struct tcon_track *t, struct ack_work *w, u32 start,
+		       u32 end)
+{
+	if (end - start > t->cc.nxt - start)	/* beyond what was sent */
+		return;
+	w->dsack = true;
+	w->dsack_end = end;
+	if (t->timer.probe_bytes && end == t->timer.probe_end)
+		return;
+	not_lost(t, end - start);
+	tcon_loss_dsack(t);
+	if (t->spurious_repairs < t->repairs)
+		w->out->spurious_repairs++;
+}
+
 static void take_sacks(struct tcon_track *t, const struct tcon_packet *pkt,
 		       struct ack_work *w)
 {
@@ -430,9 +498,8 @@ static void take_sacks(struct tcon_track *t, const struct tcon_packet *pkt,
 		end = pkt->sacks[i].end;
 		if (!seq_before(start, end))
 			continue;
-		if (!i && !seq_after(end, pkt->ack)) {	/* DSACK, RFC 2883 */
-			t->unproven_bytes -= min(end - start,
-						 t->unproven_bytes);
+		if (!i && is_dsack(pkt)) {
+			take_dsack(t, w, start, end);
 			continue;
 		}
 		start = seq_max(start, t->cc.una);
@@ -455,10 +522,8 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 		bool more = i < t->sacked.n;
 		u32 stop = more ? seq_min(t->sacked.range[i].start, ack) : ack;
 
-		if (seq_before(at, stop)) {
-			consider_range(t, w, at, stop);
-			forgive(t, at, stop);
-		}
+		if (seq_before(at, stop))
+			deliver(t, w, at, stop);
 		at = more ? t->sacked.range[i].end : ack;
 	}
 	if (syn_in_flight(t)) {
@@ -476,29 +541,12 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	t->acked_bytes += acked;
 	t->cc.una = ack;
 	t->progress_us = now_us;
+	t->timer.backoff = 0;
 	tcon_ranges_trim(&t->sacked, ack);
 	tcon_sendq_ack(&t->sendq, ack);
+	t->resent.lo = seq_max(t->resent.lo, ack);
 	t->lost_edge = seq_max(t->lost_edge, ack);
 	w->out->una_advanced = true;
-}
-
-/* Judge @start .. @end: what is neither SACKed nor lost already is lost. */
-static void mark_lost(struct tcon_track *t, u32 start, u32 end)
-{
-	const struct tcon_ranges *set = &t->sacked;
-	u32 before = t->lost.bytes, at = start, stop;
-	unsigned int i;
-
-	for (i = tcon_ranges_find(set, start); seq_before(at, end); i++) {
-		stop = i < set->n ? seq_min(set->range[i].start, end) : end;
-		if (seq_before(at, stop))
-			tcon_ranges_add(&t->lost, at, stop);
-		if (i == set->n)
-			break;
-		at = set->range[i].end;
-	}
-	t->cc.lost_bytes += t->lost.bytes - before;
-	t->unproven_bytes += t->lost.bytes - before;
 }
 
 /**
@@ -507,33 +555,8 @@ static void mark_lost(struct tcon_track *t, u32 start, u32 end)
  */
 void tcon_track_mark_all_lost(struct tcon_track *t)
 {
-	if (t->cc.una == t->cc.nxt)
-		return;
-	t->dup_bytes = 0;
-	mark_lost(t, t->cc.una, t->cc.nxt);
-	t->lost_edge = t->cc.nxt;
-	update_inflight(t);
-}
-
-/* RFC 6675, IsLost(): more than two segments' worth is SACKed beyond. */
-static void detect_by_sack(struct tcon_track *t)
-{
-	const struct tcon_ranges *set = &t->sacked;
-	u32 beyond = 0, edge;
-	int i;
-
-	for (i = set->n - 1; i >= 0; i--) {
-		beyond += set->range[i].end - set->range[i].start;
-		if (beyond > (TCON_DUP_THRESH - 1) * t->cc.mss_bytes)
-			break;
-	}
-	if (i < 0)
-		return;
-	edge = set->range[i].start;
-	if (seq_after(edge, t->lost_edge)) {
-		mark_lost(t, seq_max(t->lost_edge, t->cc.una), edge);
-		t->lost_edge = edge;
-	}
+	tcon_loss_mark_all(t);
+	tcon_track_count_inflight(t);
 }
 
 /* RFC 6582: each duplicate ACK is a segment that has arrived. */
@@ -544,14 +567,23 @@ static void count_duplicate(struct tcon_track *t, struct ack_work *w)
 
 	t->dup_acks++;
 	if (t->dup_acks == TCON_DUP_THRESH &&
-	    !seq_after(t->lost_edge, t->cc.una)) {
-		mark_lost(t, t->cc.una, t->cc.una + min(span, mss));
-		t->lost_edge = t->cc.una + min(span, mss);
-	}
+	    !seq_after(t->lost_edge, t->cc.una))
+		tcon_loss_mark_head(t);
 	t->dup_bytes += min(mss, span - min(span, t->dup_bytes));
 	bytes = min(mss, span - min(span, known));
 	t->dup_credit_bytes += bytes;
 	w->out->rs.acked_sacked_bytes += bytes;
+}
+
+/* A partial ACK shows the next hole of a peer without SACK (RFC 6582, 3.2). */
+static void judge(struct tcon_track *t, const struct tcon_ack *ack, u64 now_us)
+{
+	tcon_loss_detect(t, now_us);
+	if (!tcon_track_sack(t) && ack->una_advanced &&
+	    t->cc.ca_state != TCON_CA_OPEN &&
+	    seq_before(t->cc.una, t->recovery_point) &&
+	    !seq_after(t->lost_edge, t->cc.una))
+		tcon_loss_mark_head(t);
 }
 
 /* RFC 5681, 2; as in Linux a window may shrink, but one that grows is news. */
@@ -611,17 +643,24 @@ static void take_rtt(struct tcon_track *t, struct ack_work *w, u64 now_us)
 static void take_rate(struct tcon_track *t, struct ack_work *w, u64 now_us)
 {
 	struct tcon_rate_sample *rs = &w->out->rs;
+	const struct tcon_send *s = &w->sample;
 
 	rs->delivered_bytes = -1;
 	rs->interval_us = -1;
 	if (!w->sampled)
 		return;
-	t->first_tx_us = w->sample_tx_us;
-	rs->snd_interval_us = w->sample_tx_us - w->sample_first_tx_us;
-	rs->rcv_interval_us = now_us - w->prior_delivered_us;
-	rs->lost_bytes = t->cc.lost_bytes - rs->prior_lost;
+	t->first_tx_us = s->tx_us;
+	rs->prior_delivered = s->delivered;
+	rs->tx_in_flight_bytes = s->in_flight_bytes;
+	rs->is_app_limited = s->app_limited;
+	rs->lost_bytes = (u32)t->cc.lost_bytes - s->lost;
+	rs->prior_lost = t->cc.lost_bytes - rs->lost_bytes;
 	rs->delivered_ce_bytes = (u32)t->cc.delivered_ce_bytes -
-				 (u32)rs->prior_delivered_ce;
+				 s->delivered_ce;
+	rs->prior_delivered_ce = t->cc.delivered_ce_bytes -
+				 rs->delivered_ce_bytes;
+	rs->snd_interval_us = s->flight_age_us;
+	rs->rcv_interval_us = age_us(s->tx_us - s->delivered_age_us, now_us);
 	rs->interval_us = max(rs->snd_interval_us, rs->rcv_interval_us);
 	/* Shorter than the path is an artefact of compressed ACKs. */
 	if (!rs->interval_us ||
@@ -688,7 +727,7 @@ void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 		    u64 now_us, struct tcon_ack *ack)
 {
 	struct tcon_rate_sample *rs = &ack->rs;
-	struct ack_work w = { .out = ack };
+	struct ack_work w = { .out = ack, .now_us = now_us };
 	u64 lost_before = t->cc.lost_bytes;
 	u32 unproven = t->unproven_bytes;
 
@@ -707,7 +746,9 @@ void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 	else if (is_duplicate(t, pkt))
 		count_duplicate(t, &w);
 	t->peer_window = pkt->window;
-	detect_by_sack(t);
+	tcon_timer_acked(t, w.dsack_end, w.dsack);
+	judge(t, ack, now_us);
+	t->spurious_repairs += ack->spurious_repairs;
 
 	if (rs->acked_sacked_bytes) {
 		t->cc.delivered_bytes += rs->acked_sacked_bytes;
@@ -718,7 +759,7 @@ void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 	if (t->cc.app_limited_until &&
 	    t->cc.delivered_bytes > t->cc.app_limited_until)
 		t->cc.app_limited_until = 0;
-	update_inflight(t);
+	tcon_track_count_inflight(t);
 	take_rtt(t, &w, now_us);
 	take_rate(t, &w, now_us);
 	rs->losses_bytes = t->cc.lost_bytes - lost_before;

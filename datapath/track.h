@@ -8,9 +8,12 @@
 #include <linux/types.h>
 #include <tcon/cc.h>
 
+#include "loss.h"
 #include "packet.h"
 #include "ranges.h"
+#include "resent.h"
 #include "sendq.h"
+#include "timer.h"
 
 /* Lower bound of the RTO, as Linux has it (RFC 6298 would say 1 s). */
 #define TCON_RTO_MIN_US		200000U
@@ -19,7 +22,6 @@
 #define TCON_MIN_RTT_BUCKET_US	150000000ULL
 #define TCON_MSS_DEFAULT	536U		/* RFC 9293, 3.7.1 */
 #define TCON_MSS_MIN		88U		/* Linux's TCP_MIN_SND_MSS, rounded */
-#define TCON_DUP_THRESH		3		/* RFC 6675 */
 
 /**
  * struct tcon_side - what one end said in its SYN
@@ -55,8 +57,12 @@ struct tcon_side {
  * @sendq: what left TCon and is not acknowledged
  * @sacked: SACKed ranges between una and nxt
  * @lost: ranges judged lost, not SACKed and not sent again since
+ * @resent: what was sent again and is not delivered
+ * @rack: what RACK knows
+ * @timer: state of the timers
  * @nxt_guest: next sequence number that the guest would send
- * @lost_edge: up to here ranges have been judged
+ * @lost_edge: up to here originals have been judged
+ * @tx_order: transmissions so far, repeats counted
  * @recovery_point: nxt when the recovery began; it ends when una is there
  * @round_end: nxt when the round began
  * @unproven_bytes: judged lost in this recovery and not shown to be spurious
@@ -74,6 +80,9 @@ struct tcon_side {
  * @progress_us: when una last advanced, or data was sent into an empty pipe
  * @sent_bytes: payload that left, with repeats
  * @repeated_bytes: payload that the guest sent again
+ * @repaired_bytes: payload that TCon sent again
+ * @repairs: segments that TCon sent again
+ * @spurious_repairs: of those, not needed
  * @acked_bytes: payload acknowledged cumulatively
  * @ece_acks: ACKs with ECE
  * @peer_nxt: highest sequence number that the peer has sent
@@ -93,8 +102,12 @@ struct tcon_track {
 	struct tcon_sendq sendq;
 	struct tcon_ranges sacked;
 	struct tcon_ranges lost;
+	struct tcon_resent resent;
+	struct tcon_rack rack;
+	struct tcon_timer timer;
 	u32 nxt_guest;
 	u32 lost_edge;
+	u32 tx_order;
 	u32 recovery_point;
 	u32 round_end;
 	u32 unproven_bytes;
@@ -112,6 +125,9 @@ struct tcon_track {
 	u64 progress_us;
 	u64 sent_bytes;
 	u64 repeated_bytes;
+	u64 repaired_bytes;
+	u64 repairs;
+	u64 spurious_repairs;
 	u64 acked_bytes;
 	u64 ece_acks;
 	u32 peer_nxt;
@@ -145,6 +161,7 @@ enum tcon_sent {
  * @una_advanced: una moved
  * @spurious: the last reduction was for nothing
  * @sack_overflow: SACK ranges that found no room
+ * @spurious_repairs: repairs of TCon that turned out to be needless
  */
 struct tcon_ack {
 	struct tcon_rate_sample rs;
@@ -153,6 +170,7 @@ struct tcon_ack {
 	bool una_advanced;
 	bool spurious;
 	u32 sack_overflow;
+	u32 spurious_repairs;
 };
 
 void tcon_track_init(struct tcon_track *t);
@@ -169,6 +187,9 @@ enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
 			       u32 payload_bytes, u64 now_us, bool *coarse);
 void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 		    u64 now_us, struct tcon_ack *ack);
+bool tcon_track_repaired(struct tcon_track *t, u32 start, u32 end,
+			 u32 payload_bytes, u64 now_us);
+void tcon_track_count_inflight(struct tcon_track *t);
 void tcon_track_mark_all_lost(struct tcon_track *t);
 void tcon_track_app_limited(struct tcon_track *t);
 u32 tcon_track_rto_us(const struct tcon_track *t);

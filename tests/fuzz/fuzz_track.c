@@ -11,10 +11,15 @@
  * An input is a list of steps: a byte that says what, then its arguments.
  */
 #include "../../datapath/ca.c"
+#include "../../datapath/loss.c"
 #include "../../datapath/ranges.c"
+#include "../../datapath/resent.c"
 #include "../../datapath/sendq.c"
+#include "../../datapath/timer.c"
 #include "../../datapath/track.c"
 #include "../../datapath/window.c"
+
+#include "../unit/copies.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
@@ -161,7 +166,7 @@ static void check_sendq(const struct tcon_track *t)
 	const struct tcon_sendq *q = &t->sendq;
 	u32 span = t->cc.nxt - t->cc.una, i;
 
-	WARN_ON(q->tail - q->head > RING_RECORDS);
+	WARN_ON(q->tail - q->head > RECORDS_OF(TCON_SENDQ_PAGES));
 	WARN_ON(q->head != q->tail && q->end != t->cc.nxt);
 	for (i = q->head; i != q->tail; i++) {
 		u32 lo = tcon_sendq_at(q, i)->start - t->cc.una;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which callback of a CC is due (datapath/ca.c), with a CC that takes notes. */
 #include "../../datapath/ca.c"
+#include "../../datapath/loss.c"
 #include "../../datapath/ranges.c"
+#include "../../datapath/resent.c"
 #include "../../datapath/sendq.c"
+#include "../../datapath/timer.c"
 #include "../../datapath/track.c"
 
 #include <setjmp.h>
@@ -10,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+
+#include "copies.h"
 
 #define MSS		1000U
 #define RTT_US		10000U

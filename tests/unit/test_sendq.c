@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "copies.h"
 #include "prng.h"
 
 #define SEG	100U		/* bytes a record */
@@ -18,12 +19,11 @@ static void check_form(const struct tcon_sendq *q)
 	u32 i, used = 0, spanned;
 
 	for (i = q->head; i != q->tail; i++) {
-		assert_non_null(q->page[i / TCON_SENDQ_PER_PAGE %
-					TCON_SENDQ_PAGES]);
+		assert_non_null(*slot_of(q, i));
 		assert_true(seq_before(tcon_sendq_at(q, i)->start,
 				       tcon_sendq_end(q, i)));
 	}
-	for (i = 0; i < TCON_SENDQ_PAGES; i++)
+	for (i = 0; i < q->pages; i++)
 		used += !!q->page[i];
 	spanned = q->head == q->tail ? 0 :
 		  (q->tail - 1 - round_down(q->head, TCON_SENDQ_PER_PAGE)) /
@@ -115,10 +115,10 @@ static void fill_from(u32 index)
 	starts_at(&q, index);
 	while (append(&q)) {
 		n++;
-		assert_true(n <= RING_RECORDS);
+		assert_true(n <= RECORDS_OF(TCON_SENDQ_PAGES));
 		check_form(&q);
 	}
-	assert_true(n > RING_RECORDS - TCON_SENDQ_PER_PAGE);
+	assert_true(n > RECORDS_OF(TCON_SENDQ_PAGES) - TCON_SENDQ_PER_PAGE);
 	assert_int_equal(q.end, (n + 1) * SEG);
 	assert_int_equal(tcon_sendq_end(&q, q.tail - 1), (n + 1) * SEG);
 	assert_int_equal(tcon_sendq_at(&q, q.tail - 1)->start, (n - 1) * SEG);
@@ -154,8 +154,8 @@ static void full_ring_within_a_page(void **state)
 static void index_wraps(void **state)
 {
 	fill_from(-1);
-	fill_from(-RING_RECORDS / 2);
-	fill_from(-RING_RECORDS / 2 + 13);
+	fill_from(-RECORDS_OF(TCON_SENDQ_PAGES) / 2);
+	fill_from(-RECORDS_OF(TCON_SENDQ_PAGES) / 2 + 13);
 }
 
 static void ring_turns(void **state)
@@ -176,7 +176,7 @@ static void ring_turns(void **state)
 		if (i % 64 == 0)
 			check_form(&q);
 	}
-	assert_true(q.tail > 4 * RING_RECORDS);
+	assert_true(q.tail > 4 * RECORDS_OF(TCON_SENDQ_PAGES));
 	tcon_sendq_clear(&q);
 }
 

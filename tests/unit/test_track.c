@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The tracker (datapath/track.c), on packet sequences with known outcomes. */
+#include "../../datapath/loss.c"
 #include "../../datapath/ranges.c"
+#include "../../datapath/resent.c"
 #include "../../datapath/sendq.c"
+#include "../../datapath/timer.c"
 #include "../../datapath/track.c"
 
 #include <setjmp.h>
@@ -9,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+
+#include "copies.h"
 
 #define MSS		1000U
 #define RTT_US		10000U

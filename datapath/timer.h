@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The sender's timers: reordering, tail loss probe, retransmission.
+ */
+#ifndef _TCON_TIMER_H
+#define _TCON_TIMER_H
+
+#include <linux/types.h>
+
+#define TCON_BACKOFF_MAX	8	/* then the guest is on its own */
+
+struct tcon_track;
+
+/**
+ * struct tcon_timer - state of the timers
+ * @restart_us: when the last probe or time-out restarted them
+ * @sent_us: when something last left
+ * @probe_end: nxt when the tail was probed
+ * @probe_bytes: that the probe repeated; 0: no probe is out
+ * @backoff: time-outs in a row without progress
+ */
+struct tcon_timer {
+	u64 restart_us;
+	u64 sent_us;
+	u32 probe_end;
+	u32 probe_bytes;
+	u8 backoff;
+};
+
+/**
+ * enum tcon_expiry - what a timer demands
+ * @TCON_EXPIRY_NONE: nothing was due
+ * @TCON_EXPIRY_REORDER: some was judged lost by RACK
+ * @TCON_EXPIRY_PROBE: send the tail again
+ * @TCON_EXPIRY_TIMEOUT: everything counts as lost
+ * @TCON_EXPIRY_GIVE_UP: as before, once too often
+ */
+enum tcon_expiry {
+	TCON_EXPIRY_NONE,
+	TCON_EXPIRY_REORDER,
+	TCON_EXPIRY_PROBE,
+	TCON_EXPIRY_TIMEOUT,
+	TCON_EXPIRY_GIVE_UP,
+};
+
+u64 tcon_timer_next_us(const struct tcon_track *t);
+enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us);
+void tcon_timer_probed(struct tcon_track *t, u32 bytes, u64 now_us);
+void tcon_timer_acked(struct tcon_track *t, u32 dsack_end, bool dsack);
+
+#endif /* _TCON_TIMER_H */
