@@ -7,67 +7,94 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
-#include <net/checksum.h>
 #include <net/ip.h>
-#include <net/ip6_checksum.h>
 #include <net/tcp.h>
 
 #include "ack.h"
 #include "flow.h"
 #include "hold.h"
+#include "segment.h"
 #include "seq.h"
 
-#define TS_OPTION_BYTES	(2 + 10)	/* two NOPs before it */
+#define TS_OPTION_BYTES		(2 + 10)	/* two NOPs before it */
+#define DSACK_OPTION_BYTES	(2 + 10)	/* so here */
 
 static u32 wanted_edge(const struct tcon_flow *flow)
 {
 	const struct tcon_cc *cc = &flow->track.cc;
 
-	return tcon_window_wanted(cc, cc->pacing_rate_bps ?
-					      tcon_hold_allowance(flow) : 0);
+	u32 edge = tcon_window_wanted(cc, cc->pacing_rate_bps ?
+						  tcon_hold_allowance(flow) : 0);
+
+	if (!tcon_flow_repaired(flow))
+		return edge;
+	return seq_min(edge, cc->nxt + tcon_copy_room(flow));
 }
 
-/* Write a window field.  The caller has judged that it is lower. */
-static bool write_window(struct sk_buff *skb, const struct tcon_packet *pkt,
-			 u16 field)
+/* Take the SACK blocks out where nothing without a copy is missing. */
+static void hide_sacks(struct tcon_flow *flow, struct sk_buff *skb,
+		       const struct tcon_packet *pkt)
 {
-	struct tcphdr *th;
-	__be16 old;
+	if (!pkt->n_sacks)
+		return;
+	tcon_count(tcon_flow_stats(flow),
+		   tcon_segment_strip_sack(skb, pkt) ?
+		   TCON_COUNTER_SACK_STRIPPED : TCON_COUNTER_WRITE_FAILED);
+}
 
-	if (skb_ensure_writable(skb, pkt->l4_offset + sizeof(*th)))
-		return false;
-	th = (struct tcphdr *)(skb->data + pkt->l4_offset);
-	old = th->window;
-	th->window = htons(field);
-	inet_proto_csum_replace2(&th->check, skb, old, th->window, false);
-	return true;
+/* Would the guest see nothing in it but that something is missing? */
+static bool is_bare_duplicate(const struct tcon_flow *flow,
+			      const struct tcon_packet *pkt, u32 given_before)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return tcon_packet_is_pure_ack(pkt) && pkt->window &&
+	       pkt->ack == flow->told_ack && t->cc.una != t->cc.nxt &&
+	       flow->window.given_bytes <= given_before;
 }
 
 /**
- * tcon_ack_enforce() - give the guest the window that the CC wants
+ * tcon_ack_enforce() - give the guest what it may see of an ACK
  * @flow: its lock is held, enforced
  * @skb: an ACK on its way to the guest, data at the link-layer header
- * @pkt: the same, parsed; neither SYN nor RST
+ * @pkt: the same, parsed and valid; neither SYN nor RST
  * @now_us: the time
  *
+ * It gets the window that the CC wants.  Under repair it does not see that
+ * something is missing: SACK blocks are taken out, and a duplicate ACK serves as
+ * a window update or is of no use.
+ *
  * Context: bottom halves disabled, in the egress hook.
+ * Return: false: the ACK must not be given to the guest.
  */
-void tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
+bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 		      const struct tcon_packet *pkt, u64 now_us)
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+	struct tcon_window before = flow->window;
 	u16 field;
 
 	field = tcon_window_write(&flow->window, pkt->ack, pkt->window,
 				  tcon_track_peer_wscale(&flow->track),
 				  wanted_edge(flow), flow->track.cc.mss_bytes,
 				  now_us);
+	if (tcon_flow_repaired(flow)) {
+		if (is_bare_duplicate(flow, pkt, before.given_bytes)) {
+			flow->window = before;
+			flow->hidden_acks++;
+			tcon_count(stats, TCON_COUNTER_ACK_HIDDEN);
+			return false;
+		}
+		hide_sacks(flow, skb, pkt);
+	}
+	flow->told_ack = pkt->ack;
 	if (field == pkt->window)
 		tcon_count(stats, TCON_COUNTER_WINDOW_KEPT);
-	else if (write_window(skb, pkt, field))
+	else if (tcon_segment_set_window(skb, pkt, field))
 		tcon_count(stats, TCON_COUNTER_WINDOW_WRITTEN);
 	else
 		tcon_count(stats, TCON_COUNTER_WRITE_FAILED);
+	return true;
 }
 
 /**
@@ -97,71 +124,29 @@ void tcon_ack_remember(struct tcon_flow *flow, const struct sk_buff *skb,
 	memcpy(tpl->header, skb->data, pkt->l4_offset);
 }
 
-/* The network header as the last ACK had it, with our length. */
-static void finish_ip(struct sk_buff *skb, struct tcphdr *th, u32 tcp_bytes)
+static __be32 *put_timestamps(__be32 *opt, u32 tsval, u32 tsecr)
 {
-	__wsum sum;
-
-	th->check = 0;
-	sum = csum_partial(th, tcp_bytes, 0);
-	if (skb->protocol == htons(ETH_P_IP)) {
-		struct iphdr *ip = ip_hdr(skb);
-
-		ip->tot_len = htons(ip->ihl * 4 + tcp_bytes);
-		ip->id = 0;
-		ip->frag_off = htons(IP_DF);
-		ip_send_check(ip);
-		th->check = csum_tcpudp_magic(ip->saddr, ip->daddr, tcp_bytes,
-					      IPPROTO_TCP, sum);
-	} else {
-		struct ipv6hdr *ip6 = ipv6_hdr(skb);
-
-		/* Extension headers, if any, lie before TCP's. */
-		ip6->payload_len = htons(skb->len - skb_network_offset(skb) -
-					 sizeof(*ip6));
-		th->check = csum_ipv6_magic(&ip6->saddr, &ip6->daddr,
-					    tcp_bytes, IPPROTO_TCP, sum);
-	}
-	skb->ip_summed = CHECKSUM_NONE;	/* complete */
-}
-
-static void put_timestamps(struct tcphdr *th, u32 tsval, u32 tsecr)
-{
-	__be32 *opt = (__be32 *)(th + 1);
-
-	opt[0] = htonl(TCPOPT_NOP << 24 | TCPOPT_NOP << 16 |
+	*opt++ = htonl(TCPOPT_NOP << 24 | TCPOPT_NOP << 16 |
 		       TCPOPT_TIMESTAMP << 8 | TCPOLEN_TIMESTAMP);
-	opt[1] = htonl(tsval);
-	opt[2] = htonl(tsecr);
+	*opt++ = htonl(tsval);
+	*opt++ = htonl(tsecr);
+	return opt;
 }
 
-/*
- * An ACK as the peer would send it: the highest sequence number that the peer
- * has used, the time stamps that passed last (PAWS), no SACK.
- */
-static struct sk_buff *build(struct tcon_flow *flow, u16 field)
+static void put_dsack(__be32 *opt, const struct tcon_range *range)
 {
-	const struct tcon_template *tpl = &flow->template;
-	const struct tcon_track *t = &flow->track;
-	u32 tcp_bytes = sizeof(struct tcphdr);
-	struct tcphdr *th;
-	struct sk_buff *skb;
+	*opt++ = htonl(TCPOPT_NOP << 24 | TCPOPT_NOP << 16 | TCPOPT_SACK << 8 |
+		       (TCPOLEN_SACK_BASE + TCPOLEN_SACK_PERBLOCK));
+	*opt++ = htonl(range->start);
+	*opt++ = htonl(range->end);
+}
 
-	if (t->has_ts)
-		tcp_bytes += TS_OPTION_BYTES;
-	skb = alloc_skb(NET_SKB_PAD + NET_IP_ALIGN + tpl->bytes + tcp_bytes,
-			GFP_ATOMIC | __GFP_NOWARN);
-	if (!skb)
-		return NULL;
-	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
-	skb_put_data(skb, tpl->header, tpl->bytes);
-	th = skb_put_zero(skb, tcp_bytes);
-	skb_reset_mac_header(skb);
-	skb_set_network_header(skb, tpl->l3_offset);
-	skb_set_transport_header(skb, tpl->bytes);
-	skb->mac_len = tpl->l3_offset;
-	skb->protocol = flow->key.family == AF_INET ? htons(ETH_P_IP) :
-						      htons(ETH_P_IPV6);
+static void put_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
+		    u32 tcp_bytes, u16 field, const struct tcon_range *dsack)
+{
+	struct tcphdr *th = skb_put_zero(skb, tcp_bytes);
+	const struct tcon_track *t = &flow->track;
+	__be32 *opt = (__be32 *)(th + 1);
 
 	th->source = flow->key.pport;
 	th->dest = flow->key.gport;
@@ -171,12 +156,76 @@ static struct sk_buff *build(struct tcon_flow *flow, u16 field)
 	th->ack = 1;
 	th->window = htons(field);
 	if (t->has_ts)
-		put_timestamps(th, t->peer_tsval, t->peer_tsecr);
-	finish_ip(skb, th, tcp_bytes);
-	if (tpl->l3_offset > ETH_HLEN)	/* tags inside the frame */
-		skb->protocol = eth_hdr(skb)->h_proto;
+		opt = put_timestamps(opt, t->peer_tsval, t->peer_tsecr);
+	if (dsack)
+		put_dsack(opt, dsack);
+}
+
+/*
+ * An ACK as the peer would send it: the highest sequence number that the peer
+ * has used, the time stamps that passed last (PAWS), no SACK but @dsack.
+ */
+static struct sk_buff *build(struct tcon_flow *flow, u16 field,
+			     const struct tcon_range *dsack)
+{
+	const struct tcon_template *tpl = &flow->template;
+	u32 tcp_bytes = sizeof(struct tcphdr);
+	struct sk_buff *skb;
+
+	tcp_bytes += (flow->track.has_ts ? TS_OPTION_BYTES : 0) +
+		     (dsack ? DSACK_OPTION_BYTES : 0);
+	skb = alloc_skb(NET_SKB_PAD + NET_IP_ALIGN + tpl->bytes + tcp_bytes,
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
+	skb_put_data(skb, tpl->header, tpl->bytes);
+	put_tcp(skb, flow, tcp_bytes, field, dsack);
+	skb_reset_mac_header(skb);
+	skb_set_network_header(skb, tpl->l3_offset);
+	skb_set_transport_header(skb, tpl->bytes);
+	skb->mac_len = tpl->l3_offset;
+	if (flow->key.family == AF_INET) {
+		ip_hdr(skb)->id = 0;
+		ip_hdr(skb)->frag_off = htons(IP_DF);
+	}
+	tcon_segment_finish(skb, flow->key.family);
+	/* With tags inside the frame theirs; sock_raw() and taps look at it. */
+	skb->protocol = eth_hdr(skb)->h_proto;
 	if (tpl->vlan_present)
 		__vlan_hwaccel_put_tag(skb, tpl->vlan_proto, tpl->vlan_tci);
+	return skb;
+}
+
+/**
+ * tcon_ack_needless() - tell the guest that a repeat of its was needless
+ * @flow: its lock is held, under repair
+ * @pkt: an ACK that is about to pass
+ *
+ * The guest repeated its tail, or its timer went off, and TCon absorbed that.
+ * With the first ACK that covers the range it would take that for a loss
+ * repaired (RFC 8985, 7.4), unless a DSACK (RFC 2883) says that the peer had it.
+ *
+ * Context: bottom halves disabled, in the egress hook.
+ * Return: the packet, for tcon_ack_send() before @pkt; NULL.
+ */
+struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
+				  const struct tcon_packet *pkt)
+{
+	struct tcon_range range = { flow->absorbed_start, flow->absorbed_end };
+	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+	struct sk_buff *skb;
+	u8 wscale;
+
+	if (!flow->absorbed_valid || seq_before(pkt->ack, range.end))
+		return NULL;
+	flow->absorbed_valid = false;
+	if (!flow->template.bytes || !tcon_track_sack(&flow->track))
+		return NULL;
+	wscale = tcon_track_peer_wscale(&flow->track);
+	skb = build(flow, flow->window.given_bytes >> wscale, &range);
+	tcon_count(stats, skb ? TCON_COUNTER_DSACK_SENT :
+				TCON_COUNTER_UPDATE_FAILED);
 	return skb;
 }
 
@@ -205,7 +254,7 @@ struct sk_buff *tcon_ack_update(struct tcon_flow *flow, u64 now_us)
 				   t->nxt_guest, t->cc.mss_bytes, now_us);
 	if (!field)
 		return NULL;
-	skb = build(flow, field);
+	skb = build(flow, field, NULL);
 	tcon_count(stats, skb ? TCON_COUNTER_UPDATE_SENT :
 				TCON_COUNTER_UPDATE_FAILED);
 	return skb;
@@ -214,9 +263,10 @@ struct sk_buff *tcon_ack_update(struct tcon_flow *flow, u64 now_us)
 /**
  * tcon_ack_send() - send an ACK that TCon made to the guest
  * @flow: its lock is not held
- * @skb: from tcon_ack_update(); consumed
+ * @skb: from tcon_ack_update() or tcon_ack_needless(); consumed
  *
- * Context: softirq, RCU read lock held, outside every hook.
+ * Context: bottom halves disabled, RCU read lock held.  Also in the egress hook:
+ * the packet that is being sent there leaves right behind.
  */
 void tcon_ack_send(struct tcon_flow *flow, struct sk_buff *skb)
 {

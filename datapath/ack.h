@@ -11,10 +11,12 @@ struct sk_buff;
 struct tcon_flow;
 struct tcon_packet;
 
-void tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
+bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 		      const struct tcon_packet *pkt, u64 now_us);
 void tcon_ack_remember(struct tcon_flow *flow, const struct sk_buff *skb,
 		       const struct tcon_packet *pkt);
+struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
+				  const struct tcon_packet *pkt);
 struct sk_buff *tcon_ack_update(struct tcon_flow *flow, u64 now_us);
 void tcon_ack_send(struct tcon_flow *flow, struct sk_buff *skb);
 

@@ -18,6 +18,7 @@
 #include "flow.h"
 #include "hold.h"
 #include "pacer.h"
+#include "seq.h"
 
 #define GC_INTERVAL		HZ
 #define WALK_BATCH		64	/* flows; then let others run */
@@ -285,6 +286,11 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->mid_stream = false;
 	flow->watchdog = false;
 	flow->drain = false;
+	flow->bare = false;
+	flow->reordering = false;
+	flow->tsval_floor_valid = false;
+	flow->absorbed_valid = false;
+	memset(&flow->limits, 0, sizeof(flow->limits));
 	flow->release_ns = 0;
 	flow->burst_bytes = 0;
 	flow->closed_us = 0;
@@ -339,6 +345,45 @@ static bool runs_already(const struct tcon_flow *flow,
 		       sizeof(flow->rule->params));
 }
 
+/* Why are losses of an enforced flow not repaired? */
+static enum tcon_reason repair_obstacle(struct tcon_flow *flow)
+{
+	if (flow->bare && !seq_before(flow->track.cc.una, flow->bare_end))
+		flow->bare = false;
+	if (!tcon_copy_wanted())
+		return TCON_REASON_REPAIR_OFF;
+	if (flow->reordering)
+		return TCON_REASON_REORDERING;
+	return flow->bare ? flow->bare_reason : TCON_REASON_NONE;
+}
+
+/**
+ * tcon_flow_level() - are losses of an enforced flow repaired, or why not
+ * @flow: its lock is held, enforced
+ */
+void tcon_flow_level(struct tcon_flow *flow)
+{
+	flow->reason = repair_obstacle(flow);
+	flow->state = flow->reason ? TCON_STATE_ENFORCED : TCON_STATE_REPAIRED;
+}
+
+static void observe(struct tcon_flow *flow)
+{
+	tcon_ca_stop(&flow->track);
+	tcon_sendq_drop_copies(&flow->track.sendq);
+	flow->state = TCON_STATE_OBSERVED;
+	tcon_pacer_kick(flow);
+}
+
+/* What is in flight now has no copies. */
+static void start_bare(struct tcon_flow *flow)
+{
+	flow->bare = true;
+	flow->bare_end = flow->track.cc.nxt;
+	flow->bare_reason = TCON_REASON_IN_FLIGHT;
+	flow->reordering = false;
+}
+
 /**
  * tcon_flow_judge() - what is done to a flow, and why not more
  * @flow: its lock is held
@@ -352,25 +397,26 @@ void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
 {
 	const struct tcon_cc_ops *ops = NULL;
 	struct tcon_cc *cc = &flow->track.cc;
+	enum tcon_reason reason;
 
 	if (flow->rule)
 		ops = rcu_dereference(flow->rule->ops);
-	flow->reason = obstacle(flow, ops);
-	if (flow->reason) {
-		if (!tcon_flow_enforced(flow))
-			return;
-		tcon_ca_stop(&flow->track);
-		flow->state = TCON_STATE_OBSERVED;
-		tcon_pacer_kick(flow);
+	reason = obstacle(flow, ops);
+	if (reason) {
+		flow->reason = reason;
+		if (tcon_flow_enforced(flow))
+			observe(flow);
 		return;
 	}
 	if (runs_already(flow, ops)) {
 		cc->params = flow->rule->params;
 		return;
 	}
+	if (!tcon_flow_enforced(flow))
+		start_bare(flow);
 	tcon_ca_stop(&flow->track);
 	tcon_ca_start(&flow->track, ops, flow->rule->params, now_us);
-	flow->state = TCON_STATE_ENFORCED;
+	tcon_flow_level(flow);
 	tcon_flow_check_cc(flow, now_us);
 	tcon_pacer_kick(flow);
 }

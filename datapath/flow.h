@@ -11,7 +11,9 @@
 #include <linux/timerqueue.h>
 
 #include "ca.h"
+#include "copy.h"
 #include "key.h"
+#include "limit.h"
 #include "policy.h"
 #include "port.h"
 #include "track.h"
@@ -64,8 +66,28 @@ struct tcon_template {
  * @held_bytes: their payload
  * @held_truesize: their memory
  * @burst_bytes: size of the guest's recent super-packets
+ * @kicked: something was due while packets were injected
  * @injecting: the pacer is injecting packets of this flow, without @lock
  * @drain: pass what is held at once
+ * @copy_truesize: memory of copies
+ * @bare: something without a copy is in flight
+ * @bare_reason: why, enum tcon_reason
+ * @bare_end: sequence number after it
+ * @reordering: the path reorders more than repair can bear
+ * @told_ack: acknowledgment number that the guest was given last
+ * @guest_ack: acknowledgment number that the guest sent last
+ * @guest_tsecr: TSecr that it sent last
+ * @guest_window: window field that it sent last
+ * @tsval_floor: least TSval for repairs
+ * @tsval_floor_valid: there is one
+ * @absorbed_start: the guest's last repeat that was absorbed
+ * @absorbed_end: its end
+ * @absorbed_valid: the guest has not been told yet that it was needless
+ * @absorbed: repeats absorbed
+ * @hidden_acks: duplicate ACKs not given to the guest
+ * @probes: tail probes
+ * @timeouts: retransmission time-outs
+ * @limits: what kept the flow from sending more
  * @release_ns: when the pacer's clock allows the next packet
  * @timer: in a pacer's queue; protected by the pacer's lock
  * @pacer: whose queue; NULL: none.  Protected as @timer, changed with @lock held
@@ -98,7 +120,29 @@ struct tcon_flow {
 	u32 held_truesize;
 	u32 burst_bytes;
 	bool injecting;
+	bool kicked;
 	bool drain;
+
+	u32 copy_truesize;
+	bool bare;
+	u8 bare_reason;
+	u32 bare_end;
+	bool reordering;
+	u32 told_ack;
+	u32 guest_ack;
+	u32 guest_tsecr;
+	u16 guest_window;
+	u32 tsval_floor;
+	bool tsval_floor_valid;
+	bool absorbed_valid;
+	u32 absorbed_start;
+	u32 absorbed_end;
+	u64 absorbed;
+	u64 hidden_acks;
+	u64 probes;
+	u64 timeouts;
+	struct tcon_limits limits;
+
 	u64 release_ns;
 	struct timerqueue_node timer;
 	struct tcon_pacer *pacer;
@@ -119,6 +163,7 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 void tcon_flow_restart(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_grown(struct tcon_flow *flow);
 void tcon_flow_judge(struct tcon_flow *flow, u64 now_us);
+void tcon_flow_level(struct tcon_flow *flow);
 void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_check_cc(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_reclassify_all(void);
@@ -133,7 +178,19 @@ tcon_flow_stats(const struct tcon_flow *flow)
 
 static inline bool tcon_flow_enforced(const struct tcon_flow *flow)
 {
-	return flow->state == TCON_STATE_ENFORCED;
+	return flow->state >= TCON_STATE_ENFORCED;
+}
+
+static inline bool tcon_flow_repaired(const struct tcon_flow *flow)
+{
+	return flow->state == TCON_STATE_REPAIRED;
+}
+
+/* Does anything wait for the pacer? */
+static inline bool tcon_flow_waits(const struct tcon_flow *flow)
+{
+	return !skb_queue_empty(&flow->held) ||
+	       (tcon_flow_repaired(flow) && flow->track.lost.n);
 }
 
 static inline u64 tcon_now_ns(void)

@@ -19,9 +19,12 @@
 #include "ack.h"
 #include "ca.h"
 #include "compat.h"
+#include "copy.h"
 #include "flow.h"
 #include "hold.h"
 #include "pacer.h"
+#include "repair.h"
+#include "segment.h"
 #include "seq.h"
 
 /* Packets that the clock would let go within this leave together. */
@@ -32,6 +35,10 @@
 #define ALLOWANCE_NS		(4 * NSEC_PER_MSEC)
 #define ALLOWANCE_SEGS		4
 #define RUN_MAX_PACKETS		64
+/* Where a repair could not be made for lack of memory. */
+#define RETRY_NS		NSEC_PER_MSEC
+/* No time to wait for: an ACK or a timer of the tracker opens the gate. */
+#define NOT_BEFORE_AN_ACK	U64_MAX
 
 static unsigned int hold_flow_bytes = 8 << 20;
 module_param(hold_flow_bytes, uint, 0644);
@@ -44,21 +51,6 @@ MODULE_PARM_DESC(hold_port_bytes, "most memory held for one port");
 static unsigned int hold_host_bytes = 512 << 20;
 module_param(hold_host_bytes, uint, 0644);
 MODULE_PARM_DESC(hold_host_bytes, "most memory held for a namespace");
-
-/* What a held packet carries, in skb->cb. */
-struct hold_cb {
-	u32 seq;
-	u32 end_seq;
-	u32 payload_bytes;
-	u32 truesize;
-	u16 payload_offset;
-};
-
-static struct hold_cb *hold_cb(const struct sk_buff *skb)
-{
-	BUILD_BUG_ON(sizeof(struct hold_cb) > sizeof_field(struct sk_buff, cb));
-	return (struct hold_cb *)skb->cb;
-}
 
 static u64 wire_ns(const struct tcon_cc *cc, u32 bytes)
 {
@@ -102,9 +94,9 @@ static void charge(struct tcon_flow *flow, int truesize)
 
 static void enqueue(struct tcon_flow *flow, struct sk_buff *skb)
 {
-	hold_cb(skb)->truesize = skb->truesize;
+	tcon_segment(skb)->truesize = skb->truesize;
 	charge(flow, skb->truesize);
-	flow->held_bytes += hold_cb(skb)->payload_bytes;
+	flow->held_bytes += tcon_segment(skb)->payload_bytes;
 	__skb_queue_tail(&flow->held, skb);
 }
 
@@ -112,28 +104,39 @@ static struct sk_buff *dequeue(struct tcon_flow *flow)
 {
 	struct sk_buff *skb = __skb_dequeue(&flow->held);
 
-	charge(flow, -(int)hold_cb(skb)->truesize);
-	flow->held_bytes -= hold_cb(skb)->payload_bytes;
+	charge(flow, -(int)tcon_segment(skb)->truesize);
+	flow->held_bytes -= tcon_segment(skb)->payload_bytes;
 	return skb;
 }
 
-/* No ACK for an RTO: what is in flight is gone, or waits for what is held. */
+/* No ACK for an RTO: what is in flight is gone, or waits for what is held.
+ * Under repair TCon's own timer finds that out.
+ */
 static bool is_stalled(struct tcon_flow *flow, u64 now_us)
 {
 	struct tcon_track *t = &flow->track;
 
-	if (now_us - t->progress_us < tcon_track_rto_us(t))
+	if (tcon_flow_repaired(flow) ||
+	    now_us - t->progress_us < tcon_track_rto_us(t))
 		return false;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
 	tcon_track_mark_all_lost(t);
 	return true;
 }
 
+static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns)
+{
+	if (!flow->track.cc.pacing_rate_bps ||
+	    flow->release_ns <= now_ns + QUANTUM_NS)
+		return 0;
+	return flow->release_ns - QUANTUM_NS;
+}
+
 /*
  * When may a segment leave?  0: now.  Repeats ask the clock, but not cwnd: what
  * they repeat is counted as lost already, or as in flight.
  */
-static u64 gate(struct tcon_flow *flow, const struct hold_cb *cb, u64 now_ns)
+static u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb, u64 now_ns)
 {
 	struct tcon_track *t = &flow->track;
 	struct tcon_cc *cc = &t->cc;
@@ -148,10 +151,26 @@ static u64 gate(struct tcon_flow *flow, const struct hold_cb *cb, u64 now_ns)
 	if (!seq_before(cb->seq, cc->nxt) && cc->inflight_bytes &&
 	    cc->inflight_bytes + cb->payload_bytes >
 	    cc->cwnd_bytes + cc->mss_bytes && !is_stalled(flow, now_us))
-		return (t->progress_us + tcon_track_rto_us(t)) * NSEC_PER_USEC;
-	if (cc->pacing_rate_bps && flow->release_ns > now_ns + QUANTUM_NS)
-		return flow->release_ns - QUANTUM_NS;
-	return 0;
+		return tcon_flow_repaired(flow) ? NOT_BEFORE_AN_ACK :
+			(t->progress_us + tcon_track_rto_us(t)) * NSEC_PER_USEC;
+	return pacing_gate(flow, now_ns);
+}
+
+/*
+ * When may the next repair leave?  It counts as in flight again, but the first
+ * hole is always filled: all waits for it.
+ */
+static u64 repair_gate(struct tcon_flow *flow, u64 now_ns)
+{
+	const struct tcon_track *t = &flow->track;
+	const struct tcon_cc *cc = &t->cc;
+
+	if (flow->drain)
+		return 0;
+	if (t->lost.range[0].start != cc->una &&
+	    cc->inflight_bytes + cc->mss_bytes > cc->cwnd_bytes)
+		return NOT_BEFORE_AN_ACK;
+	return pacing_gate(flow, now_ns);
 }
 
 /* The clock moves on by what @bytes occupy; being late earns half of it back. */
@@ -171,12 +190,14 @@ static void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
 	flow->release_ns += len_ns;
 }
 
-/* A segment leaves: the tracker and the CC take note. */
-static void leaves(struct tcon_flow *flow, const struct hold_cb *cb, u64 now_ns)
+/* A segment leaves: the tracker and the CC take note, and a copy is kept. */
+static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 {
+	const struct tcon_segment *cb = tcon_segment(skb);
 	struct tcon_track *t = &flow->track;
 	u64 now_us = tcon_us(now_ns);
 	bool idle = t->cc.una == t->cc.nxt, coarse;
+	u32 nxt = t->cc.nxt;
 	enum tcon_sent what;
 
 	if (cb->seq == cb->end_seq)	/* RST */
@@ -188,7 +209,11 @@ static void leaves(struct tcon_flow *flow, const struct hold_cb *cb, u64 now_ns)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
 	if (!tcon_flow_enforced(flow))
 		return;
-	if (what == TCON_SENT_TIMEOUT)
+	if (coarse)
+		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
+	else if (t->cc.nxt != nxt)
+		tcon_copy_keep(flow, skb);
+	if (what == TCON_SENT_TIMEOUT && !tcon_flow_repaired(flow))
 		tcon_ca_timeout(t, now_us);
 	else if (idle && what == TCON_SENT_NEW)
 		tcon_ca_tx_start(t, now_us);
@@ -202,7 +227,7 @@ static void leaves(struct tcon_flow *flow, const struct hold_cb *cb, u64 now_ns)
 static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 {
 	const struct tcon_cc *cc = &flow->track.cc;
-	u32 bytes = hold_cb(skb)->payload_bytes;
+	u32 bytes = tcon_segment(skb)->payload_bytes;
 
 	if (!skb_is_gso(skb) || !tcon_flow_enforced(flow) || flow->drain ||
 	    bytes <= 2 * cc->mss_bytes)
@@ -213,11 +238,13 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	return cc->pacing_rate_bps && wire_ns(cc, bytes) > SPLIT_NS;
 }
 
-static void set_segment_cb(struct sk_buff *seg, const struct hold_cb *whole,
+static void set_segment_cb(struct sk_buff *seg, const struct tcon_segment *whole,
 			   u32 seq, bool last)
 {
-	struct hold_cb *cb = hold_cb(seg);
+	struct tcon_segment *cb = tcon_segment(seg);
 
+	cb->l3_offset = whole->l3_offset;
+	cb->l4_offset = whole->l4_offset;
 	cb->payload_offset = whole->payload_offset;
 	cb->payload_bytes = seg->len - whole->payload_offset;
 	cb->seq = seq;
@@ -231,30 +258,51 @@ static void set_segment_cb(struct sk_buff *seg, const struct hold_cb *whole,
 static bool split_head(struct tcon_flow *flow)
 {
 	struct sk_buff *skb = skb_peek(&flow->held), *segs, *seg, *next;
-	struct hold_cb whole = *hold_cb(skb);
+	struct tcon_segment whole = *tcon_segment(skb);
 	struct sk_buff_head rest;
 	u32 seq = whole.seq;
 
 	segs = __skb_gso_segment(skb, NETIF_F_SG, false);
 	if (IS_ERR_OR_NULL(segs)) {
-		*hold_cb(skb) = whole;	/* segmentation used skb->cb */
+		*tcon_segment(skb) = whole;	/* segmentation used skb->cb */
 		tcon_count(tcon_flow_stats(flow),
 			   TCON_COUNTER_GSO_SPLIT_FAILED);
 		return false;
 	}
-	*hold_cb(skb) = whole;
+	*tcon_segment(skb) = whole;
 	consume_skb(dequeue(flow));
 	__skb_queue_head_init(&rest);
 	skb_queue_splice_init(&flow->held, &rest);
 	skb_list_walk_safe(segs, seg, next) {
 		skb_mark_not_on_list(seg);
 		set_segment_cb(seg, &whole, seq, !next);
-		seq += hold_cb(seg)->payload_bytes;
+		seq += tcon_segment(seg)->payload_bytes;
 		enqueue(flow, seg);
 	}
 	skb_queue_splice_tail(&rest, &flow->held);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_GSO_SPLIT);
 	return true;
+}
+
+/**
+ * tcon_hold_appoint() - look at a flow again
+ * @flow: its lock is held, not dead
+ * @when: nanoseconds, monotonic; 0: only when a timer of the tracker is due
+ *
+ * Context: bottom halves disabled.
+ */
+void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
+{
+	u64 timer_us = 0;
+
+	if (when == NOT_BEFORE_AN_ACK)
+		when = 0;
+	if (tcon_flow_repaired(flow))
+		timer_us = tcon_timer_next_us(&flow->track);
+	if (timer_us && (!when || timer_us * NSEC_PER_USEC < when))
+		when = timer_us * NSEC_PER_USEC;
+	if (when)
+		tcon_pacer_at(flow, when);
 }
 
 /**
@@ -271,14 +319,22 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		     const struct tcon_packet *pkt, u64 now_ns)
 {
 	struct tcon_track *t = &flow->track;
-	bool waiting = !skb_queue_empty(&flow->held) || flow->injecting;
-	struct hold_cb cb = {
+	bool waiting = tcon_flow_waits(flow) || flow->injecting;
+	struct tcon_segment cb = {
 		.seq = pkt->seq,
 		.end_seq = pkt->end_seq,
 		.payload_bytes = pkt->payload_bytes,
+		.l3_offset = pkt->l3_offset,
+		.l4_offset = pkt->l4_offset,
 		.payload_offset = pkt->payload_offset,
 	};
 	u64 when;
+
+	if (tcon_flow_repaired(flow) && pkt->end_seq != pkt->seq &&
+	    tcon_repair_absorbs(flow, skb, pkt)) {
+		consume_skb(skb);
+		return false;
+	}
 
 	if (waiting && pkt->payload_bytes &&
 	    !seq_before(pkt->seq, t->cc.nxt) &&
@@ -287,27 +343,58 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		consume_skb(skb);
 		return false;
 	}
-	t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
+	if (!seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES))
+		t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
+	tcon_repair_passed(flow, pkt);
 	flow->burst_bytes = max(pkt->payload_bytes,
 				flow->burst_bytes - flow->burst_bytes / 8);
-	*hold_cb(skb) = cb;
+	*tcon_segment(skb) = cb;
 	when = gate(flow, &cb, now_ns);
 	if (!waiting && !when && !must_split(flow, skb)) {
-		leaves(flow, &cb, now_ns);
+		leaves(flow, skb, now_ns);
+		if (tcon_flow_repaired(flow) && !READ_ONCE(flow->pacer))
+			tcon_hold_appoint(flow, 0);
 		return true;
 	}
 	/* Neither the guest's socket nor its pages wait with the packet. */
 	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
-		leaves(flow, &cb, now_ns);
+		leaves(flow, skb, now_ns);
 		return true;
 	}
 	skb_orphan(skb);
 	enqueue(flow, skb);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
 	if (!waiting || over_bounds(flow))
-		tcon_pacer_at(flow, when ? : now_ns);
+		tcon_hold_appoint(flow, when ? : now_ns);
 	return false;
+}
+
+/* Moves repairs that may leave now to @out; as collect(). */
+static u64 collect_repairs(struct tcon_flow *flow, struct sk_buff_head *out,
+			   u64 now_ns)
+{
+	u64 now_us = tcon_us(now_ns), when;
+	struct sk_buff *skb;
+
+	if (tcon_repair_expire(flow, now_us)) {
+		skb = tcon_repair_probe(flow, now_us);
+		if (skb)
+			__skb_queue_tail(out, skb);
+	}
+	while (tcon_flow_repaired(flow) && flow->track.lost.n) {
+		if (out->qlen >= RUN_MAX_PACKETS)
+			return now_ns;
+		when = repair_gate(flow, now_ns);
+		if (when)
+			return when;
+		skb = tcon_repair_next(flow, now_us);
+		if (!skb)
+			return now_ns + RETRY_NS;
+		advance_clock(flow, tcon_segment(skb)->payload_bytes, now_ns);
+		__skb_queue_tail(out, skb);
+	}
+	return 0;
 }
 
 /* Moves what may leave now to @out; says when to look again, 0: never. */
@@ -316,16 +403,21 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 	struct sk_buff *skb;
 	u64 when;
 
+	if (tcon_flow_repaired(flow)) {
+		when = collect_repairs(flow, out, now_ns);
+		if (when && !flow->drain)
+			return when;
+	}
 	while ((skb = skb_peek(&flow->held))) {
-		if (out->qlen == RUN_MAX_PACKETS)
+		if (out->qlen >= RUN_MAX_PACKETS)
 			return now_ns;
 		if (must_split(flow, skb) && split_head(flow))
 			continue;
-		when = gate(flow, hold_cb(skb), now_ns);
+		when = gate(flow, tcon_segment(skb), now_ns);
 		if (when)
 			return when;
 		skb = dequeue(flow);
-		leaves(flow, hold_cb(skb), now_ns);
+		leaves(flow, skb, now_ns);
 		tcon_count(tcon_flow_stats(flow),
 			   tcon_flow_enforced(flow) ? TCON_COUNTER_RELEASED :
 						      TCON_COUNTER_HOLD_FLUSHED);
@@ -372,8 +464,7 @@ void tcon_hold_release(struct tcon_flow *flow)
 	when = collect(flow, &out, now_ns);
 	update = tcon_ack_update(flow, tcon_us(now_ns));
 	if (skb_queue_empty(&out)) {
-		if (when)
-			tcon_pacer_at(flow, when);
+		tcon_hold_appoint(flow, when);
 		goto unlock;
 	}
 	flow->injecting = true;
@@ -383,8 +474,12 @@ void tcon_hold_release(struct tcon_flow *flow)
 
 	spin_lock(&flow->lock);
 	flow->injecting = false;
-	if (!flow->dead && !skb_queue_empty(&flow->held))
-		tcon_pacer_at(flow, when ? : now_ns);
+	if (!flow->dead) {
+		if (flow->kicked || (!when && !skb_queue_empty(&flow->held)))
+			when = now_ns;
+		tcon_hold_appoint(flow, when);
+	}
+	flow->kicked = false;
 unlock:
 	spin_unlock(&flow->lock);
 	if (update)

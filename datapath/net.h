@@ -26,6 +26,7 @@ struct net;
  * @embryo_lock: protects @embryos; innermost
  * @embryos: half-open flows, oldest first
  * @held_bytes: truesize in the pacer
+ * @copy_bytes: truesize of copies
  * @stats: counters
  */
 struct tcon_net {
@@ -39,6 +40,7 @@ struct tcon_net {
 	spinlock_t embryo_lock;	/* innermost */
 	struct list_head embryos;
 	atomic_long_t held_bytes;
+	atomic_long_t copy_bytes;
 	struct tcon_stats __percpu *stats;
 };
 

@@ -400,7 +400,9 @@ static int fill_port(struct sk_buff *skb, struct netlink_callback *cb,
 	      nla_put_u8(skb, TCON_PORT_A_WHY, port->why) ||
 	      nla_put_u32(skb, TCON_PORT_A_FLOWS, atomic_read(&port->flows)) ||
 	      put_u64(skb, TCON_PORT_A_HELD_BYTES,
-		      atomic_long_read(&port->held_bytes), TCON_PORT_A_PAD);
+		      atomic_long_read(&port->held_bytes), TCON_PORT_A_PAD) ||
+	      put_u64(skb, TCON_PORT_A_COPY_BYTES,
+		      atomic_long_read(&port->copy_bytes), TCON_PORT_A_PAD);
 	if (!err && conf)
 		err = nla_put_u32(skb, TCON_PORT_A_OFPORT, conf->ofport);
 	nla_nest_end(skb, nest);
@@ -695,6 +697,29 @@ static int put_flow_state(struct sk_buff *skb, const struct tcon_flow *flow)
 					  flow->rule->priority));
 }
 
+static int put_flow_repair(struct sk_buff *skb, const struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return nla_put_u32(skb, TCON_FLOW_A_COPY_BYTES, flow->copy_truesize) ||
+	       put_u64(skb, TCON_FLOW_A_REPAIRS, t->repairs, TCON_FLOW_A_PAD) ||
+	       put_u64(skb, TCON_FLOW_A_REPAIRED_BYTES, t->repaired_bytes,
+		       TCON_FLOW_A_PAD) ||
+	       put_u64(skb, TCON_FLOW_A_SPURIOUS, t->spurious_repairs,
+		       TCON_FLOW_A_PAD) ||
+	       put_u64(skb, TCON_FLOW_A_PROBES, flow->probes,
+		       TCON_FLOW_A_PAD) ||
+	       put_u64(skb, TCON_FLOW_A_TIMEOUTS, flow->timeouts,
+		       TCON_FLOW_A_PAD) ||
+	       put_u64(skb, TCON_FLOW_A_ABSORBED, flow->absorbed,
+		       TCON_FLOW_A_PAD) ||
+	       put_u64(skb, TCON_FLOW_A_HIDDEN_ACKS, flow->hidden_acks,
+		       TCON_FLOW_A_PAD) ||
+	       nla_put_64bit(skb, TCON_FLOW_A_LIMITED_US,
+			     sizeof(flow->limits.us), flow->limits.us,
+			     TCON_FLOW_A_PAD);
+}
+
 static int fill_flow(struct sk_buff *skb, struct netlink_callback *cb,
 		     struct tcon_flow *flow)
 {
@@ -707,7 +732,8 @@ static int fill_flow(struct sk_buff *skb, struct netlink_callback *cb,
 		return -EMSGSIZE;
 	spin_lock_bh(&flow->lock);
 	err = put_flow_key(skb, flow) || put_flow_track(skb, &flow->track) ||
-	      put_flow_cc(skb, flow) || put_flow_state(skb, flow);
+	      put_flow_cc(skb, flow) || put_flow_state(skb, flow) ||
+	      put_flow_repair(skb, flow);
 	spin_unlock_bh(&flow->lock);
 	nla_nest_end(skb, nest);
 	return close_message(skb, hdr, err);
@@ -807,6 +833,18 @@ out:
 	return skb->len;
 }
 
+static int put_copy_bounds(struct sk_buff *skb, const struct tcon_net *tnet)
+{
+	return put_u64(skb, TCON_INFO_A_COPY_BYTES,
+		       atomic_long_read(&tnet->copy_bytes), TCON_INFO_A_PAD) ||
+	       put_u64(skb, TCON_INFO_A_COPY_MAX, tcon_copy_host_max(),
+		       TCON_INFO_A_PAD) ||
+	       put_u64(skb, TCON_INFO_A_COPY_PORT_MAX, tcon_copy_port_max(),
+		       TCON_INFO_A_PAD) ||
+	       put_u64(skb, TCON_INFO_A_COPY_FLOW_MAX, tcon_copy_flow_max(),
+		       TCON_INFO_A_PAD);
+}
+
 static int put_counters(struct sk_buff *skb, struct tcon_net *tnet)
 {
 	u64 sum[__TCON_COUNTER_MAX];
@@ -854,7 +892,7 @@ static int get_info(struct sk_buff *request, struct genl_info *info)
 	    nla_put_u32(skb, TCON_INFO_A_EMBRYOS_MAX, tcon_flow_embryo_max()) ||
 	    put_u64(skb, TCON_INFO_A_HELD_BYTES,
 		    atomic_long_read(&tnet->held_bytes), TCON_INFO_A_PAD) ||
-	    put_counters(skb, tnet) || put_reasons(skb, tnet)) {
+	    put_copy_bounds(skb, tnet) || put_counters(skb, tnet) || put_reasons(skb, tnet)) {
 		nlmsg_free(skb);
 		return -EMSGSIZE;
 	}

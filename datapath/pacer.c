@@ -2,8 +2,8 @@
 /*
  * The pacer's clockwork.
  *
- * A flow that holds packets stands in the queue of one CPU, by the time at which
- * its next packet may leave.  Each CPU has one soft hrtimer for the head of its
+ * A flow that holds packets, or has a timer running, stands in the queue of one
+ * CPU, by the time at which something may be due.  Each CPU has one soft hrtimer for the head of its
  * queue.  Packets are injected from that timer, never from inside a hook.
  */
 #include <linux/hrtimer.h>
@@ -98,11 +98,12 @@ void tcon_pacer_cancel(struct tcon_flow *flow)
 }
 
 /**
- * tcon_pacer_at() - look at a flow's held packets at a time
+ * tcon_pacer_at() - look at a flow at a time
  * @flow: its lock is held, not dead
  * @when_ns: monotonic clock; rounded up to a tick
  *
- * Replaces an earlier appointment.
+ * An appointment that is earlier stays: to look once too often, and then make
+ * the next, is cheaper than to move it with each packet.
  *
  * Context: bottom halves disabled.
  */
@@ -111,8 +112,9 @@ void tcon_pacer_at(struct tcon_flow *flow, u64 when_ns)
 	struct tcon_pacer *pacer = this_cpu_ptr(pacers);
 
 	when_ns = DIV64_U64_ROUND_UP(when_ns, TICK_NS) * TICK_NS;
-	if (READ_ONCE(flow->pacer) == pacer &&
-	    flow->timer.expires == ns_to_ktime(when_ns))
+	/* Should it go off just now: whoever looks waits for flow->lock. */
+	if (READ_ONCE(flow->pacer) &&
+	    flow->timer.expires <= ns_to_ktime(when_ns))
 		return;
 	tcon_pacer_cancel(flow);
 	spin_lock(&pacer->lock);
@@ -124,14 +126,18 @@ void tcon_pacer_at(struct tcon_flow *flow, u64 when_ns)
 }
 
 /**
- * tcon_pacer_kick() - look at a flow's held packets soon
- * @flow: its lock is held; if it holds nothing, nothing happens
+ * tcon_pacer_kick() - look at a flow soon
+ * @flow: its lock is held; if nothing waits, nothing happens
  *
  * Context: bottom halves disabled; also from inside a hook.
  */
 void tcon_pacer_kick(struct tcon_flow *flow)
 {
-	if (!flow->dead && !skb_queue_empty(&flow->held) && !flow->injecting)
+	if (flow->dead || !tcon_flow_waits(flow))
+		return;
+	if (flow->injecting)
+		flow->kicked = true;
+	else
 		tcon_pacer_at(flow, ktime_get_ns());
 }
 

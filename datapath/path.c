@@ -16,7 +16,20 @@
 #include "hold.h"
 #include "pacer.h"
 #include "path.h"
+#include "repair.h"
 #include "seq.h"
+
+#define SPURIOUS_MANY	32	/* before a path is judged by them */
+
+/* How things stand for tcon_limit_*(). */
+#define LIMIT_STATE(flow)						\
+	((struct tcon_limit_state) {					\
+		.t = &(flow)->track,					\
+		.w = &(flow)->window,					\
+		.slack_bytes = max((flow)->track.cc.mss_bytes,		\
+				   (flow)->burst_bytes),		\
+		.waits = tcon_flow_waits(flow),				\
+	})
 
 /* The module is about to go: pass everything. */
 static bool closing __read_mostly;
@@ -171,8 +184,15 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		t->fin_seq = pkt->end_seq;
 	}
 	note_end(flow, pkt, now_us);
-	if (!tcon_packet_is_pure_ack(pkt))
+	if (!tcon_packet_is_pure_ack(pkt)) {
+		if (tcon_flow_enforced(flow) && pkt->end_seq != pkt->seq &&
+		    seq_after(pkt->end_seq, t->nxt_guest))
+			tcon_limit_data(&flow->limits, &LIMIT_STATE(flow),
+					now_us);
 		pass = tcon_hold_admit(flow, skb, pkt, now_ns);
+	} else {
+		tcon_repair_passed(flow, pkt);
+	}
 	return pass;
 }
 
@@ -215,40 +235,101 @@ static void lost_track(struct tcon_flow *flow, u32 ack, u64 now_us)
 	tcon_flow_judge(flow, now_us);
 }
 
-static void ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
+/* More repairs were needless than not: this path cannot be repaired. */
+static bool reorders_too_much(const struct tcon_track *t)
+{
+	return t->spurious_repairs > SPURIOUS_MANY &&
+	       t->spurious_repairs > t->repairs / 2;
+}
+
+/* What an ACK told, for the CC and for repair. */
+static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
+			 u64 now_us)
+{
+	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+	u32 i;
+
+	if (ack->spurious)
+		tcon_count(stats, TCON_COUNTER_SPURIOUS_UNDO);
+	for (i = 0; i < ack->spurious_repairs; i++)
+		tcon_count(stats, TCON_COUNTER_REPAIR_SPURIOUS);
+	tcon_ca_ack(&flow->track, ack);
+	tcon_flow_check_cc(flow, now_us);
+	if (!tcon_flow_enforced(flow))
+		return;
+	if (ack->spurious_repairs && reorders_too_much(&flow->track)) {
+		flow->reordering = true;
+		tcon_copy_give_up(flow, TCON_REASON_REORDERING);
+	} else if (!tcon_flow_repaired(flow)) {
+		tcon_flow_level(flow);
+	}
+	if (ack->delivered_any)
+		tcon_pacer_kick(flow);
+	if (tcon_flow_repaired(flow))
+		tcon_hold_appoint(flow, 0);
+}
+
+/* Returns whether the ACK was one. */
+static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 			 u64 now_us)
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 	struct tcon_ack ack;
 
-	if (tcon_flow_enforced(flow))
+	if (tcon_flow_enforced(flow)) {
 		note_app_limit(flow);
+		tcon_limit_ack(&flow->limits, &LIMIT_STATE(flow), now_us);
+	}
 	tcon_track_ack(&flow->track, pkt, now_us, &ack);
 	if (!ack.valid) {
 		tcon_count(stats, TCON_COUNTER_BAD_ACK);
 		if (seq_after(pkt->ack, flow->track.nxt_guest))
 			lost_track(flow, pkt->ack, now_us);
-		return;
+		return false;
 	}
 	tcon_count(stats, TCON_COUNTER_ACK_IN);
 	if (ack.sack_overflow)
 		tcon_count(stats, TCON_COUNTER_SACK_OVERFLOW);
 	note_handshake(flow, now_us);
-	if (!tcon_flow_enforced(flow))
-		return;
-	if (ack.spurious)
-		tcon_count(stats, TCON_COUNTER_SPURIOUS_UNDO);
-	tcon_ca_ack(&flow->track, &ack);
-	tcon_flow_check_cc(flow, now_us);
-	if (ack.delivered_any)
-		tcon_pacer_kick(flow);
+	if (tcon_flow_enforced(flow))
+		ack_enforced(flow, &ack, now_us);
+	return true;
 }
 
-static void to_guest(struct tcon_flow *flow, struct sk_buff *skb,
-		     const struct tcon_packet *pkt, u64 now_us)
+/*
+ * Shows an ACK to the guest: as it is, edited, or not at all (false).  One that
+ * has to be sent before goes to @extra.
+ */
+static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
+		     const struct tcon_packet *pkt, u64 now_us,
+		     struct sk_buff **extra)
 {
 	struct tcon_track *t = &flow->track;
-	bool syn = pkt->flags & TCON_TCP_SYN;
+	bool syn = pkt->flags & TCON_TCP_SYN, valid, pass = true;
+
+	valid = ack_to_guest(flow, pkt, now_us);
+	if (!syn && tcon_flow_enforced(flow)) {
+		if (!valid)
+			return true;
+		tcon_ack_remember(flow, skb, pkt);
+		pass = tcon_ack_enforce(flow, skb, pkt, now_us);
+		if (tcon_flow_repaired(flow))
+			*extra = tcon_ack_needless(flow, pkt);
+	} else if (syn || tcon_track_established(t)) {
+		tcon_window_observe(&flow->window, pkt->ack, pkt->window,
+				    syn ? 0 : tcon_track_peer_wscale(t),
+				    now_us);
+	}
+	return pass;
+}
+
+/* Returns whether the packet may pass; @extra goes before it. */
+static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
+		     const struct tcon_packet *pkt, u64 now_us,
+		     struct sk_buff **extra)
+{
+	struct tcon_track *t = &flow->track;
+	bool syn = pkt->flags & TCON_TCP_SYN, pass = true;
 
 	flow->seen_us = now_us;
 	tcon_flow_refresh(flow, now_us);
@@ -259,18 +340,10 @@ static void to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (pkt->flags & TCON_TCP_FIN)
 		t->fin_peer = true;
 	if (t->synced && pkt->flags & TCON_TCP_ACK &&
-	    !(pkt->flags & TCON_TCP_RST)) {
-		ack_to_guest(flow, pkt, now_us);
-		if (!syn && tcon_flow_enforced(flow)) {
-			tcon_ack_enforce(flow, skb, pkt, now_us);
-			tcon_ack_remember(flow, skb, pkt);
-		} else if (syn || tcon_track_established(t)) {
-			tcon_window_observe(&flow->window, pkt->ack, pkt->window,
-					    syn ? 0 : tcon_track_peer_wscale(t),
-					    now_us);
-		}
-	}
+	    !(pkt->flags & TCON_TCP_RST))
+		pass = show_ack(flow, skb, pkt, now_us, extra);
 	note_end(flow, pkt, now_us);
+	return pass;
 }
 
 /*
@@ -320,9 +393,11 @@ static bool path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 {
 	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
+	struct sk_buff *extra = NULL;
 	struct tcon_packet pkt;
 	struct tcon_flow *flow;
 	struct tcon_key key;
+	bool pass = true;
 	u64 now_us;
 
 	if (READ_ONCE(port->role) != TCON_ROLE_GUEST || READ_ONCE(closing))
@@ -335,9 +410,13 @@ static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 		return true;
 	spin_lock(&flow->lock);
 	if (likely(!flow->dead))
-		to_guest(flow, skb, &pkt, now_us);
+		pass = to_guest(flow, skb, &pkt, now_us, &extra);
 	spin_unlock(&flow->lock);
-	return true;
+	if (extra)
+		tcon_ack_send(flow, extra);
+	if (!pass)
+		consume_skb(skb);
+	return pass;
 }
 
 const struct ovs_tcon_ops tcon_path_ops = {

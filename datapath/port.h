@@ -42,6 +42,7 @@ struct tcon_port_conf {
  * @conf: what vswitchd told; NULL until it did
  * @flows: number of half-flows
  * @held_bytes: truesize in the pacer
+ * @copy_bytes: truesize of copies
  * @lock: protects @flow_list; taken inside a flow's lock
  * @flow_list: half-flows; RCU
  * @node: in tcon_net.ports; RCU
@@ -60,6 +61,7 @@ struct tcon_port {
 	struct tcon_port_conf __rcu *conf;
 	atomic_t flows;
 	atomic_long_t held_bytes;
+	atomic_long_t copy_bytes;
 	spinlock_t lock;	/* @flow_list, @dead */
 	struct list_head flow_list;
 	struct list_head node;

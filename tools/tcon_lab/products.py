@@ -41,7 +41,7 @@ def _build(what: str, *command: str | Path) -> str:
 
 def build_probe() -> Path:
     """Build tcon-probe.  Raises LabError."""
-    folder = cache_dir() / "probe"
+    folder = TOP / "build/probe"
     _build("tcon-probe", "make", "-s", "-C", TOP / "tools/tcon_lab/probe", f"O={folder}")
     return folder / "tcon-probe"
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What keeps a half-flow from sending more.
+ */
+#ifndef _TCON_LIMIT_H
+#define _TCON_LIMIT_H
+
+#include <linux/types.h>
+#include <uapi/linux/tcon.h>
+
+#include "track.h"
+#include "window.h"
+
+/**
+ * struct tcon_limits - time by what limited
+ * @us: by enum tcon_limit
+ * @noted_us: up to here time is accounted; 0: not started
+ * @acked_us: when an ACK last gave the guest leave to send
+ * @open_since_us: since when the guest has left window unused; 0: it has not
+ * @open_us: of that, what is not yet attributed
+ */
+struct tcon_limits {
+	u64 us[__TCON_LIMIT_MAX];
+	u64 noted_us;
+	u64 acked_us;
+	u64 open_since_us;
+	u64 open_us;
+};
+
+/**
+ * struct tcon_limit_state - how things stand at an event
+ * @t: the tracker, as it was until now
+ * @w: the windows, as they were until now
+ * @slack_bytes: a window with less than this left is used up
+ * @waits: packets of the flow wait in TCon
+ */
+struct tcon_limit_state {
+	const struct tcon_track *t;
+	const struct tcon_window *w;
+	u32 slack_bytes;
+	bool waits;
+};
+
+void tcon_limit_ack(struct tcon_limits *l, const struct tcon_limit_state *st,
+		    u64 now_us);
+void tcon_limit_data(struct tcon_limits *l, const struct tcon_limit_state *st,
+		     u64 now_us);
+
+#endif /* _TCON_LIMIT_H */
