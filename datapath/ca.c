@@ -91,6 +91,22 @@ void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us)
 	set_state(t, TCON_CA_RECOVERY, now_us);
 }
 
+/*
+ * What was missing when the recovery began has arrived.  Where more is missing
+ * by now the next begins at once, as in Linux: a CC that looks at the state with
+ * each ACK sees one long recovery, one that reduces is told once a round trip.
+ */
+static void end_recovery(struct tcon_track *t, u64 now_us)
+{
+	set_state(t, TCON_CA_OPEN, now_us);
+	t->unproven_bytes = 0;
+	tcon_loss_recovered(t);
+	if (t->resent.n)	/* who could tell what had been needless? */
+		tcon_ca_lost(t, TCON_CWND_MAX_BYTES, now_us);
+	else if (t->lost.n)
+		tcon_ca_lost(t, t->lost.bytes, now_us);
+}
+
 /**
  * tcon_ca_ack() - tell the CC what an ACK did
  * @t: the tracker, with a CC
@@ -108,9 +124,7 @@ void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
 			cc->ops->undo_cwnd(cc);
 			set_state(t, TCON_CA_OPEN, now_us);
 		} else if (!seq_before(cc->una, t->recovery_point)) {
-			set_state(t, TCON_CA_OPEN, now_us);
-			t->unproven_bytes = 0;
-			tcon_loss_recovered(t);
+			end_recovery(t, now_us);
 		}
 	}
 	if (ack->rs.losses_bytes)
