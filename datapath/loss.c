@@ -90,8 +90,9 @@ void tcon_loss_mark_head(struct tcon_track *t)
  * @resent: it was not the first of its range
  * @now_us: the time
  *
- * RFC 8985, 6.2, steps 2 and 3.  An answer that comes faster than the path
- * allows was to an earlier transmission.
+ * RFC 8985, 6.2, steps 2 and 3.  Reordering is what one ACK shows against those
+ * before it: within one, the SACK blocks come first.  An answer that comes faster
+ * than the path allows was to an earlier transmission.
  */
 void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,
 			 u32 end, bool resent, u64 now_us)
@@ -102,7 +103,7 @@ void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,
 	if (!resent && rack->valid && seq_before(end, rack->fack) &&
 	    tcon_track_sack(t))
 		rack->reordered = true;
-	rack->fack = rack->valid ? seq_max(rack->fack, end) : end;
+	rack->fack_next = rack->valid ? seq_max(rack->fack_next, end) : end;
 	if (resent && t->cc.min_rtt_us != TCON_RTT_NONE_US &&
 	    rtt_us < t->cc.min_rtt_us)
 		return;
@@ -226,6 +227,7 @@ void tcon_loss_detect(struct tcon_track *t, u64 now_us)
 	u64 originals_us, resent_us;
 	u32 patience_us;
 
+	t->rack.fack = t->rack.fack_next;
 	t->rack.deadline_us = 0;
 	if (!t->rack.valid || q->head == q->tail || !tcon_track_sack(t))
 		return;

@@ -19,7 +19,8 @@ struct tcon_track;
  * @order: order of that segment's transmission
  * @end: its end
  * @rtt_us: its round trip
- * @fack: end of the highest range delivered
+ * @fack: end of the highest range delivered before the present ACK
+ * @fack_next: the same with it
  * @dsack_round: when una is there, another DSACK may widen the window
  * @reo_mult: window for reordering, in quarters of the minimum RTT
  * @reo_persist: recoveries until that falls back to one
@@ -33,6 +34,7 @@ struct tcon_rack {
 	u32 end;
 	u32 rtt_us;
 	u32 fack;
+	u32 fack_next;
 	u32 dsack_round;
 	u8 reo_mult;
 	u8 reo_persist;
