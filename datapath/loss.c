@@ -21,6 +21,7 @@
 #include "track.h"
 
 #define REO_PERSIST	16	/* recoveries; RFC 8985, 6.2 */
+#define REO_MORE_MAX	254
 
 /**
  * tcon_loss_mark() - judge a range lost
@@ -129,10 +130,11 @@ void tcon_loss_dsack(struct tcon_track *t)
 	struct tcon_rack *rack = &t->rack;
 
 	rack->reordered = true;
-	if (seq_before(t->cc.una, rack->dsack_round))
+	if (rack->in_dsack_round)
 		return;
+	rack->in_dsack_round = true;
 	rack->dsack_round = t->cc.nxt;
-	rack->reo_mult = min(rack->reo_mult + 1, U8_MAX);
+	rack->reo_more = min(rack->reo_more + 1, REO_MORE_MAX);
 	rack->reo_persist = REO_PERSIST;
 }
 
@@ -144,10 +146,8 @@ void tcon_loss_recovered(struct tcon_track *t)
 {
 	struct tcon_rack *rack = &t->rack;
 
-	if (rack->reo_persist)
-		rack->reo_persist--;
-	else
-		rack->reo_mult = 1;
+	if (rack->reo_persist && !--rack->reo_persist)
+		rack->reo_more = 0;
 }
 
 /* Three segments are SACKed, by the two tests of RFC 6675. */
@@ -166,8 +166,8 @@ static u32 reo_wnd_us(const struct tcon_track *t)
 		return 0;
 	if (t->cc.min_rtt_us == TCON_RTT_NONE_US)
 		return 0;
-	return min_t(u64, (u64)max_t(u32, rack->reo_mult, 1) *
-			  (t->cc.min_rtt_us / 4), t->cc.srtt_us);
+	return min_t(u64, (1ULL + rack->reo_more) * (t->cc.min_rtt_us / 4),
+		     t->cc.srtt_us);
 }
 
 /* Originals, from the edge on.  Returns when to look again; 0: no need. */
@@ -202,9 +202,10 @@ static u64 judge_resent(struct tcon_track *t, u32 patience_us, u64 now_us)
 	struct tcon_resend *r;
 
 	list_for_each_entry(r, &t->resent.list, node) {
-		if (!seq_before(r->tx.order, rack->order))
+		if (seq_after(r->tx.order, rack->order))
 			break;
-		if (r->lost)
+		if (r->lost || (r->tx.order == rack->order &&
+				seq_after(r->end, rack->end)))
 			continue;
 		if (r->tx.tx_us + patience_us > now_us)
 			return r->tx.tx_us + patience_us;
@@ -228,6 +229,8 @@ void tcon_loss_detect(struct tcon_track *t, u64 now_us)
 	u32 patience_us;
 
 	t->rack.fack = t->rack.fack_next;
+	if (!seq_before(t->cc.una, t->rack.dsack_round))
+		t->rack.in_dsack_round = false;
 	t->rack.deadline_us = 0;
 	if (!t->rack.valid || q->head == q->tail || !tcon_track_sack(t))
 		return;

@@ -22,9 +22,10 @@ struct tcon_track;
  * @fack: end of the highest range delivered before the present ACK
  * @fack_next: the same with it
  * @dsack_round: when una is there, another DSACK may widen the window
- * @reo_mult: window for reordering, in quarters of the minimum RTT
- * @reo_persist: recoveries until that falls back to one
- * @valid: the above is known
+ * @reo_more: window for reordering, in quarters of the minimum RTT beyond one
+ * @reo_persist: recoveries until those are forgotten
+ * @in_dsack_round: @dsack_round is valid
+ * @valid: what is known of the segment
  * @reordered: reordering has been seen
  */
 struct tcon_rack {
@@ -36,8 +37,9 @@ struct tcon_rack {
 	u32 fack;
 	u32 fack_next;
 	u32 dsack_round;
-	u8 reo_mult;
+	u8 reo_more;
 	u8 reo_persist;
+	bool in_dsack_round;
 	bool valid;
 	bool reordered;
 };
