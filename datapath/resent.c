@@ -93,6 +93,23 @@ u32 tcon_resent_cut(struct tcon_resent *set, struct tcon_resend *r, u32 start,
 }
 
 /**
+ * tcon_resent_ack() - drop what is acknowledged
+ * @set: the list
+ * @una: first unacknowledged sequence number before
+ * @ack: the present one
+ *
+ * What was SACKed and sent again all the same has never been taken out.
+ */
+void tcon_resent_ack(struct tcon_resent *set, u32 una, u32 ack)
+{
+	struct tcon_resend *r;
+
+	while ((r = tcon_resent_find(set, una, ack)))
+		tcon_resent_cut(set, r, una, ack);
+	set->lo = seq_max(set->lo, ack);
+}
+
+/**
  * tcon_resent_add() - a range is sent again
  * @set: the list
  * @start: first sequence number

@@ -49,6 +49,7 @@ struct tcon_resend *tcon_resent_find(const struct tcon_resent *set, u32 start,
 				     u32 end);
 u32 tcon_resent_cut(struct tcon_resent *set, struct tcon_resend *r, u32 start,
 		    u32 end);
+void tcon_resent_ack(struct tcon_resent *set, u32 una, u32 ack);
 void tcon_resent_clear(struct tcon_resent *set);
 
 #endif /* _TCON_RESENT_H */

@@ -544,7 +544,7 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	t->timer.backoff = 0;
 	tcon_ranges_trim(&t->sacked, ack);
 	tcon_sendq_ack(&t->sendq, ack);
-	t->resent.lo = seq_max(t->resent.lo, ack);
+	tcon_resent_ack(&t->resent, una, ack);
 	t->lost_edge = seq_max(t->lost_edge, ack);
 	w->out->una_advanced = true;
 }
