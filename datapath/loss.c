@@ -62,8 +62,10 @@ void tcon_loss_mark_all(struct tcon_track *t)
 
 	if (t->cc.una == t->cc.nxt)
 		return;
-	if (tcon_ranges_covered(&t->sacked, t->cc.una, t->cc.una + 1))
+	if (tcon_ranges_covered(&t->sacked, t->cc.una, t->cc.una + 1)) {
+		t->dup_credit_bytes += t->sacked.bytes;
 		tcon_ranges_clear(&t->sacked);
+	}
 	list_for_each_entry(r, &t->resent.list, node)
 		r->lost = true;
 	t->dup_bytes = 0;

@@ -428,6 +428,16 @@ static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 		not_lost(t, tcon_ranges_remove(&t->lost, start, end));
 }
 
+/* Of @bytes that have arrived, what was not counted as delivered before. */
+static u32 not_counted(struct tcon_track *t, u32 bytes)
+{
+	u32 counted = min(bytes, t->dup_credit_bytes);
+
+	t->dup_credit_bytes -= counted;
+	t->dup_bytes -= min(counted, t->dup_bytes);
+	return bytes - counted;
+}
+
 /* One SACK block above una: add what is new in it, range by range. */
 static void take_sack(struct tcon_track *t, struct ack_work *w, u32 start,
 		      u32 end)
@@ -448,7 +458,7 @@ static void take_sack(struct tcon_track *t, struct ack_work *w, u32 start,
 	}
 	if (tcon_ranges_add(set, start, end))
 		w->out->sack_overflow++;
-	w->out->rs.acked_sacked_bytes += set->bytes - before;
+	w->out->rs.acked_sacked_bytes += not_counted(t, set->bytes - before);
 }
 
 /* The guest's SYN is in flight: it takes a sequence number, but is no payload. */
@@ -513,7 +523,7 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 			    struct ack_work *w)
 {
 	struct tcon_rate_sample *rs = &w->out->rs;
-	u32 una = t->cc.una, acked = ack - una, fresh, counted;
+	u32 una = t->cc.una, acked = ack - una, fresh;
 	unsigned int i;
 	u32 at = una;
 
@@ -531,13 +541,9 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 		acked--;
 		fresh--;
 	}
-	counted = min(fresh, t->dup_credit_bytes);
-	t->dup_credit_bytes -= counted;
-	t->dup_bytes -= min(counted, t->dup_bytes);
 	t->dup_acks = 0;
-	fresh -= counted;
 	rs->acked_bytes = acked;
-	rs->acked_sacked_bytes += fresh;
+	rs->acked_sacked_bytes += not_counted(t, fresh);
 	t->acked_bytes += acked;
 	t->cc.una = ack;
 	t->progress_us = now_us;

@@ -68,7 +68,8 @@ struct tcon_side {
  * @unproven_bytes: judged lost in this recovery and not shown to be spurious
  * @dup_acks: duplicate ACKs in a row, of a peer without SACK
  * @dup_bytes: what those counted as having left the path
- * @dup_credit_bytes: what those counted as delivered, not acknowledged since
+ * @dup_credit_bytes: what those, and SACKs that the peer took back, counted as
+ *	delivered, not acknowledged since
  * @max_inflight_bytes: most that was in flight in this round
  * @prev_max_inflight_bytes: most in the round before
  * @srtt_x8_us: smoothed RTT times 8
