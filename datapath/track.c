@@ -482,7 +482,7 @@ static bool is_dsack(const struct tcon_packet *pkt)
 static void take_dsack(struct tcon_track *t, struct ack_work *w, u32 start,
 		       u32 end)
 {
-	if (end - start > t->cc.nxt - start)	/* beyond what was sent */
+	if (seq_after(end, t->cc.nxt))		/* beyond what was sent */
 		return;
 	w->dsack = true;
 	w->dsack_end = end;
