@@ -115,6 +115,9 @@ void tcon_resent_ack(struct tcon_resent *set, u32 una, u32 ack)
  * @start: first sequence number
  * @end: the one after the last
  *
+ * A full list forgets its oldest: that counts as sent once, and waits for the
+ * retransmission timer.  To refuse would block repair where all were lost.
+ *
  * Context: any; allocates atomically.
  * Return: the new entry, last in the list, with @count set and tx.start; NULL
  *	without memory: then nothing has changed.
@@ -124,8 +127,6 @@ struct tcon_resend *tcon_resent_add(struct tcon_resent *set, u32 start, u32 end)
 	struct tcon_resend *r, *old;
 	u8 count = 0;
 
-	if (set->n >= TCON_RESENT_MAX)
-		return NULL;
 	r = kzalloc(sizeof(*r), GFP_ATOMIC | __GFP_NOWARN);
 	if (!r)
 		return NULL;
@@ -133,6 +134,9 @@ struct tcon_resend *tcon_resent_add(struct tcon_resent *set, u32 start, u32 end)
 		count = max(count, old->count);
 		tcon_resent_cut(set, old, start, end);
 	}
+	if (set->n >= TCON_RESENT_MAX)
+		drop(set, list_first_entry(&set->list, struct tcon_resend,
+					   node));
 	r->tx.start = start;
 	r->end = end;
 	r->count = count + (count < U8_MAX);
