@@ -46,17 +46,21 @@ static u64 timeout_us(const struct tcon_track *t)
 /* RFC 8985, 7.2: not while something is known to be missing. */
 static bool may_probe(const struct tcon_track *t)
 {
-	return !t->timer.probe_bytes && !t->timer.backoff && !t->sacked.n &&
-	       !t->lost.n && !t->resent.n && tcon_track_sack(t) &&
-	       t->srtt_x8_us && t->cc.ca_state == TCON_CA_OPEN;
+	return !t->timer.probe_bytes && !t->timer.probed && !t->timer.backoff &&
+	       !t->sacked.n && !t->lost.n && !t->resent.n &&
+	       tcon_track_sack(t) && t->srtt_x8_us &&
+	       t->cc.ca_state == TCON_CA_OPEN;
 }
 
+/* Never after the time-out: then the probe stands in for it. */
 static u64 probe_us(const struct tcon_track *t)
 {
 	bool single = t->cc.nxt - t->cc.una <= t->cc.mss_bytes;
+	u64 due_us = max(t->timer.sent_us, t->progress_us) +
+		     2ULL * t->cc.srtt_us +
+		     (single ? ACK_DELAY_US : PROBE_SLACK_US);
 
-	return max(t->timer.sent_us, t->progress_us) + 2 * t->cc.srtt_us +
-	       (single ? ACK_DELAY_US : PROBE_SLACK_US);
+	return min(due_us, timeout_us(t));
 }
 
 /**
@@ -71,9 +75,7 @@ u64 tcon_timer_next_us(const struct tcon_track *t)
 
 	if (t->cc.una == t->cc.nxt)
 		return 0;
-	next_us = timeout_us(t);
-	if (may_probe(t))
-		next_us = min(next_us, probe_us(t));
+	next_us = may_probe(t) ? probe_us(t) : timeout_us(t);
 	if (t->rack.deadline_us)
 		next_us = min(next_us, t->rack.deadline_us);
 	return next_us;
@@ -84,7 +86,8 @@ u64 tcon_timer_next_us(const struct tcon_track *t)
  * @t: the tracker
  * @now_us: the time
  *
- * Return: see &enum tcon_expiry.  The caller tells the CC, and sends.
+ * Return: see &enum tcon_expiry.  The caller tells the CC, and sends.  A probe
+ * that cannot be sent is not asked for again: the time-out follows.
  */
 enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us)
 {
@@ -92,6 +95,11 @@ enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us)
 
 	if (t->cc.una == t->cc.nxt)
 		return TCON_EXPIRY_NONE;
+	if (may_probe(t) && now_us >= probe_us(t)) {
+		t->timer.restart_us = now_us;
+		t->timer.probed = true;
+		return TCON_EXPIRY_PROBE;
+	}
 	if (now_us >= timeout_us(t)) {
 		t->timer.restart_us = now_us;
 		t->timer.probe_bytes = 0;
@@ -107,8 +115,6 @@ enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us)
 		if (t->cc.lost_bytes != lost_before)
 			return TCON_EXPIRY_REORDER;
 	}
-	if (may_probe(t) && now_us >= probe_us(t))
-		return TCON_EXPIRY_PROBE;
 	return TCON_EXPIRY_NONE;
 }
 

@@ -18,6 +18,7 @@ struct tcon_track;
  * @probe_end: nxt when the tail was probed
  * @probe_bytes: that the probe repeated; 0: no probe is out
  * @backoff: time-outs in a row without progress
+ * @probed: no other probe before una advances or new data leaves
  */
 struct tcon_timer {
 	u64 restart_us;
@@ -25,6 +26,7 @@ struct tcon_timer {
 	u32 probe_end;
 	u32 probe_bytes;
 	u8 backoff;
+	bool probed;
 };
 
 /**

@@ -263,6 +263,8 @@ static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us,
 	}
 	s = tcon_sendq_append(&t->sendq, start, end);
 	t->cc.nxt = end;
+	t->timer.sent_us = now_us;
+	t->timer.probed = false;
 	tcon_track_count_inflight(t);
 	t->max_inflight_bytes = max(t->max_inflight_bytes,
 				    t->cc.inflight_bytes);
@@ -548,6 +550,7 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	t->cc.una = ack;
 	t->progress_us = now_us;
 	t->timer.backoff = 0;
+	t->timer.probed = false;
 	tcon_ranges_trim(&t->sacked, ack);
 	tcon_sendq_ack(&t->sendq, ack);
 	tcon_resent_ack(&t->resent, una, ack);
