@@ -134,19 +134,24 @@ void tcon_timer_probed(struct tcon_track *t, u32 bytes, u64 now_us)
 /**
  * tcon_timer_acked() - una has been looked at
  * @t: the tracker, una up to date
- * @dsack_end: end of the DSACK that came with it
- * @dsack: there was one
+ * @dsack: the DSACK that came with it, or NULL
+ * @bare: the ACK is a duplicate without any SACK block
  *
  * RFC 8985, 7.4: where a probe filled a hole without the peer saying that it
- * had the segment already, the tail had been lost.
+ * had the segment already, the tail had been lost.  A recovery sees to that
+ * itself.
  */
-void tcon_timer_acked(struct tcon_track *t, u32 dsack_end, bool dsack)
+void tcon_timer_acked(struct tcon_track *t, const struct tcon_sack *dsack,
+		      bool bare)
 {
 	struct tcon_timer *timer = &t->timer;
 
 	if (!timer->probe_bytes)
 		return;
-	if (dsack && dsack_end == timer->probe_end) {
+	if (dsack && dsack->end == timer->probe_end) {
+		timer->probe_bytes = 0;
+	} else if (!seq_before(t->cc.una, timer->probe_end) &&
+		   (bare || t->cc.ca_state != TCON_CA_OPEN)) {
 		timer->probe_bytes = 0;
 	} else if (seq_after(t->cc.una, timer->probe_end)) {
 		t->cc.lost_bytes += timer->probe_bytes;

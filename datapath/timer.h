@@ -9,6 +9,7 @@
 
 #define TCON_BACKOFF_MAX	8	/* then the guest is on its own */
 
+struct tcon_sack;
 struct tcon_track;
 
 /**
@@ -48,6 +49,7 @@ enum tcon_expiry {
 u64 tcon_timer_next_us(const struct tcon_track *t);
 enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us);
 void tcon_timer_probed(struct tcon_track *t, u32 bytes, u64 now_us);
-void tcon_timer_acked(struct tcon_track *t, u32 dsack_end, bool dsack);
+void tcon_timer_acked(struct tcon_track *t, const struct tcon_sack *dsack,
+		      bool bare);
 
 #endif /* _TCON_TIMER_H */

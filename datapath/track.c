@@ -34,8 +34,7 @@ struct ack_work {
 	bool sampled;		/* the next two are valid */
 	struct tcon_send sample;
 	u32 sample_end;
-	u32 dsack_end;
-	bool dsack;
+	const struct tcon_sack *dsack;	/* NULL: none */
 };
 
 /**
@@ -480,17 +479,16 @@ static bool is_dsack(const struct tcon_packet *pkt)
 		!seq_after(first->end, second->end));
 }
 
-/* The peer got @start .. @end twice.  A probe's second copy was no mistake. */
-static void take_dsack(struct tcon_track *t, struct ack_work *w, u32 start,
-		       u32 end)
+/* The peer got @dsack twice.  A probe's second copy was no mistake. */
+static void take_dsack(struct tcon_track *t, struct ack_work *w,
+		       const struct tcon_sack *dsack)
 {
-	if (seq_after(end, t->cc.nxt))		/* beyond what was sent */
+	if (seq_after(dsack->end, t->cc.nxt))	/* beyond what was sent */
 		return;
-	w->dsack = true;
-	w->dsack_end = end;
-	if (t->timer.probe_bytes && end == t->timer.probe_end)
+	w->dsack = dsack;
+	if (t->timer.probe_bytes && dsack->end == t->timer.probe_end)
 		return;
-	not_lost(t, end - start);
+	not_lost(t, dsack->end - dsack->start);
 	tcon_loss_dsack(t);
 	if (t->spurious_repairs < t->repairs)
 		w->out->spurious_repairs++;
@@ -511,7 +509,7 @@ static void take_sacks(struct tcon_track *t, const struct tcon_packet *pkt,
 		if (!seq_before(start, end))
 			continue;
 		if (!i && is_dsack(pkt)) {
-			take_dsack(t, w, start, end);
+			take_dsack(t, w, &pkt->sacks[0]);
 			continue;
 		}
 		start = seq_max(start, t->cc.una);
@@ -599,10 +597,8 @@ static void judge(struct tcon_track *t, const struct tcon_ack *ack, u64 now_us)
 static bool is_duplicate(const struct tcon_track *t,
 			 const struct tcon_packet *pkt)
 {
-	return pkt->ack == t->cc.una && t->cc.una != t->cc.nxt &&
-	       pkt->window <= t->peer_window &&
-	       tcon_packet_is_pure_ack(pkt) && !tcon_track_sack(t) &&
-	       tcon_track_established(t);
+	return pkt->ack == t->cc.una && pkt->window <= t->peer_window &&
+	       tcon_packet_is_pure_ack(pkt) && tcon_track_established(t);
 }
 
 static void update_min_rtt(struct tcon_track *t, u32 rtt_us, u64 now_us)
@@ -739,6 +735,7 @@ void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 	struct ack_work w = { .out = ack, .now_us = now_us };
 	u64 lost_before = t->cc.lost_bytes;
 	u32 unproven = t->unproven_bytes;
+	bool duplicate;
 
 	memset(ack, 0, sizeof(*ack));
 	if (!seq_between(pkt->ack, t->cc.una, t->cc.nxt))
@@ -750,12 +747,13 @@ void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 	t->ece_acks += rs->is_ece;
 
 	take_sacks(t, pkt, &w);
+	duplicate = is_duplicate(t, pkt);
 	if (pkt->ack != t->cc.una)
 		take_cumulative(t, pkt->ack, now_us, &w);
-	else if (is_duplicate(t, pkt))
+	else if (duplicate && !tcon_track_sack(t) && t->cc.una != t->cc.nxt)
 		count_duplicate(t, &w);
 	t->peer_window = pkt->window;
-	tcon_timer_acked(t, w.dsack_end, w.dsack);
+	tcon_timer_acked(t, w.dsack, duplicate && !pkt->n_sacks);
 	judge(t, ack, now_us);
 	t->spurious_repairs += ack->spurious_repairs;
 
