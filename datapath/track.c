@@ -31,6 +31,7 @@ struct ack_work {
 	u64 first_tx_us;	/* oldest unambiguous packet newly covered */
 	u64 last_tx_us;		/* newest such */
 	bool has_tx;
+	bool repeated;		/* some of it had been sent again */
 	bool sampled;		/* the next two are valid */
 	struct tcon_send sample;
 	u32 sample_end;
@@ -403,6 +404,7 @@ static u32 deliver_resent(struct tcon_track *t, struct ack_work *w, u32 start,
 	while ((r = tcon_resent_find(&t->resent, start, end))) {
 		consider(t, w, &r->tx, seq_min(end, r->end), true);
 		bytes += tcon_resent_cut(&t->resent, r, start, end);
+		w->repeated = true;
 	}
 	return bytes;
 }
@@ -637,7 +639,8 @@ static void take_rtt(struct tcon_track *t, struct ack_work *w, u64 now_us)
 	struct tcon_rate_sample *rs = &w->out->rs;
 
 	rs->rtt_us = -1;
-	if (!w->has_tx)
+	/* Without SACK all that lies behind a hole waits for the repair. */
+	if (!w->has_tx || (w->repeated && !tcon_track_sack(t)))
 		return;
 	rs->rtt_us = clamp_t(s64, now_us - w->last_tx_us, 1, TCON_RTO_MAX_US);
 	update_min_rtt(t, rs->rtt_us, now_us);
