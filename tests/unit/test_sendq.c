@@ -95,15 +95,16 @@ static void pages_are_freed(void **state)
 	tcon_sendq_ack(&q, (n - 1) * SEG);
 	check_form(&q);
 	assert_non_null(q.spare);
-	for (i = 0; i < 9; i++)
-		assert_null(q.page[i]);
-	assert_non_null(q.page[9]);
+	assert_int_equal(q.pages, 16);		/* eight, then twice as many */
+	for (i = 0; i < 16; i++)
+		assert_int_equal(!!q.page[i], i == 9);
 	tcon_sendq_ack(&q, n * SEG);
 	assert_null(q.page[9]);
 	assert_non_null(append(&q));		/* out of the spare page */
 	assert_null(q.spare);
 	tcon_sendq_clear(&q);
-	assert_null(q.page[10]);
+	assert_null(q.page);
+	assert_int_equal(q.pages, 0);
 }
 
 /* Fill the ring from @index: a full ring extends its newest record. */
