@@ -23,13 +23,28 @@
 #define REO_PERSIST	16	/* recoveries; RFC 8985, 6.2 */
 #define REO_MORE_MAX	254
 
+/* What of @start .. @end has been sent again waits for that one's fate. */
+static void spare_resent(struct tcon_track *t, u32 start, u32 end)
+{
+	struct tcon_resend *r;
+
+	if (!tcon_resent_find(&t->resent, start, end))
+		return;
+	list_for_each_entry(r, &t->resent.list, node)
+		if (!r->lost && seq_before(r->tx.start, end) &&
+		    seq_before(start, r->end))
+			tcon_ranges_remove(&t->lost,
+					   seq_max(start, r->tx.start),
+					   seq_min(end, r->end));
+}
+
 /**
  * tcon_loss_mark() - judge a range lost
  * @t: the tracker
  * @start: first sequence number
  * @end: the one after the last
  *
- * What is SACKed or lost already stays as it is.
+ * What is SACKed or lost already, or in flight once more, stays as it is.
  */
 void tcon_loss_mark(struct tcon_track *t, u32 start, u32 end)
 {
@@ -47,6 +62,7 @@ void tcon_loss_mark(struct tcon_track *t, u32 start, u32 end)
 	}
 	t->cc.lost_bytes += t->lost.bytes - before;
 	t->unproven_bytes += t->lost.bytes - before;
+	spare_resent(t, start, end);
 }
 
 /**
