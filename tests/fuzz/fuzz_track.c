@@ -20,18 +20,9 @@
 #include "../../datapath/window.c"
 
 #include "../unit/copies.h"
+#include "tracker.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
-
-/**
- * struct input - what is left of the input
- * @at: next byte
- * @left: bytes
- */
-struct input {
-	const u8 *at;
-	size_t left;
-};
 
 /**
  * struct world - a flow, and what is known of it otherwise
@@ -63,23 +54,6 @@ struct world {
 	bool lost_track;
 };
 
-static u8 get_u8(struct input *in)
-{
-	if (!in->left)
-		return 0;
-	in->left--;
-	return *in->at++;
-}
-
-static u32 get_u32(struct input *in)
-{
-	u32 v = get_u8(in);
-
-	v = v << 8 | get_u8(in);
-	v = v << 8 | get_u8(in);
-	return v << 8 | get_u8(in);
-}
-
 /* A length: often segments, sometimes odd, up to a super-packet. */
 static u32 get_length(struct world *x)
 {
@@ -100,103 +74,15 @@ static u32 get_place(struct world *x)
 	return x->t.cc.una + min(span, v * x->t.cc.mss_bytes);
 }
 
-static void mock_init(struct tcon_cc *cc, u64 now_us)
-{
-}
-
-static void mock_control(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
-{
-	WARN_ON(!rs->acked_sacked_bytes && !rs->losses_bytes);
-	cc->cwnd_bytes = max(2 * cc->mss_bytes,
-			     cc->cwnd_bytes + rs->acked_sacked_bytes / 2 -
-			     min(rs->losses_bytes, cc->cwnd_bytes / 2));
-	cc->cwnd_bytes = min(cc->cwnd_bytes, TCON_CWND_MAX_BYTES);
-}
-
-static void mock_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
-			   u64 now_us)
-{
-	WARN_ON(state == cc->ca_state);
-	WARN_ON(state == TCON_CA_RECOVERY && cc->ca_state != TCON_CA_OPEN);
-}
-
-static void mock_undo(struct tcon_cc *cc)
-{
-	WARN_ON(cc->ca_state == TCON_CA_OPEN);
-}
-
-static const struct tcon_cc_ops mock = {
-	.name = "mock",
-	.init = mock_init,
-	.cong_control = mock_control,
-	.set_state = mock_set_state,
-	.undo_cwnd = mock_undo,
-};
-
-/* Sorted, disjoint, apart, within una .. nxt, and the sum is right. */
-static void check_ranges(const struct world *x, const struct tcon_ranges *set)
-{
-	u32 una = x->t.cc.una, span = x->t.cc.nxt - una, at = 0, bytes = 0, i;
-
-	WARN_ON(set->n > set->room || set->room > TCON_RANGES_MAX);
-	for (i = 0; i < set->n; i++) {
-		u32 lo = set->range[i].start - una;
-		u32 hi = set->range[i].end - una;
-
-		WARN_ON(i && lo <= at);
-		WARN_ON(lo >= hi || hi > span);
-		at = hi;
-		bytes += hi - lo;
-	}
-	WARN_ON(bytes != set->bytes);
-}
-
-static void check_disjoint(const struct tcon_track *t)
-{
-	u32 i;
-
-	for (i = 0; i < t->sacked.n; i++)
-		WARN_ON(tcon_ranges_covered(&t->lost, t->sacked.range[i].start,
-					    t->sacked.range[i].end));
-}
-
-/* Ascending, within una .. nxt, up to nxt. */
-static void check_sendq(const struct tcon_track *t)
-{
-	const struct tcon_sendq *q = &t->sendq;
-	u32 span = t->cc.nxt - t->cc.una, i;
-
-	WARN_ON(q->tail - q->head > RECORDS_OF(TCON_SENDQ_PAGES));
-	WARN_ON(q->head != q->tail && q->end != t->cc.nxt);
-	for (i = q->head; i != q->tail; i++) {
-		u32 lo = tcon_sendq_at(q, i)->start - t->cc.una;
-		u32 hi = tcon_sendq_end(q, i) - t->cc.una;
-
-		WARN_ON(lo >= hi || hi > span);
-	}
-}
-
 static void check(struct world *x)
 {
 	const struct tcon_track *t = &x->t;
-	u32 span = t->cc.nxt - t->cc.una;
 
-	WARN_ON(span > TCON_CWND_MAX_BYTES);
 	WARN_ON(seq_before(t->cc.una, x->una));
 	WARN_ON(t->synced && seq_before(t->nxt_guest, t->cc.nxt));
-	WARN_ON(t->cc.inflight_bytes > span);
-	WARN_ON(t->sacked.bytes + t->lost.bytes > span);
-	WARN_ON(t->dup_bytes > t->dup_credit_bytes);
-	WARN_ON(t->sacked.bytes + t->dup_credit_bytes > span);
-	check_ranges(x, &t->sacked);
-	check_ranges(x, &t->lost);
-	check_disjoint(t);
-	check_sendq(t);
+	check_tracker(t);
 	WARN_ON(t->cc.delivered_bytes < x->delivered_bytes);
 	WARN_ON(t->cc.delivered_bytes > x->sent_bytes);
-	WARN_ON(t->cc.delivered_ce_bytes > t->cc.delivered_bytes);
-	WARN_ON(t->cc.min_rtt_us == 0);
-	WARN_ON(!t->srtt_x8_us != !t->cc.srtt_us);
 	WARN_ON(x->window_valid && seq_before(x->w.edge, x->window_edge));
 	x->delivered_bytes = t->cc.delivered_bytes;
 	x->una = t->cc.una;

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * For fuzzers of the tracker: the input, a CC, and what always holds.
+ */
+#ifndef _TESTS_TRACKER_H
+#define _TESTS_TRACKER_H
+
+#include "../../datapath/ca.h"
+
+/**
+ * struct input - what is left of the input
+ * @at: next byte
+ * @left: bytes
+ */
+struct input {
+	const u8 *at;
+	size_t left;
+};
+
+static u8 get_u8(struct input *in)
+{
+	if (!in->left)
+		return 0;
+	in->left--;
+	return *in->at++;
+}
+
+static u32 get_u32(struct input *in)
+{
+	u32 v = get_u8(in);
+
+	v = v << 8 | get_u8(in);
+	v = v << 8 | get_u8(in);
+	return v << 8 | get_u8(in);
+}
+
+static void mock_init(struct tcon_cc *cc, u64 now_us)
+{
+}
+
+static void mock_control(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	WARN_ON(!rs->acked_sacked_bytes && !rs->losses_bytes);
+	cc->cwnd_bytes = max(2 * cc->mss_bytes,
+			     cc->cwnd_bytes + rs->acked_sacked_bytes / 2 -
+			     min(rs->losses_bytes, cc->cwnd_bytes / 2));
+	cc->cwnd_bytes = min(cc->cwnd_bytes, TCON_CWND_MAX_BYTES);
+}
+
+static void mock_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+			   u64 now_us)
+{
+	WARN_ON(state == cc->ca_state);
+	WARN_ON(state == TCON_CA_RECOVERY && cc->ca_state != TCON_CA_OPEN);
+}
+
+static void mock_undo(struct tcon_cc *cc)
+{
+	WARN_ON(cc->ca_state == TCON_CA_OPEN);
+}
+
+static const struct tcon_cc_ops mock = {
+	.name = "mock",
+	.init = mock_init,
+	.cong_control = mock_control,
+	.set_state = mock_set_state,
+	.undo_cwnd = mock_undo,
+};
+
+/* Sorted, disjoint, apart, within una .. nxt, and the sum is right. */
+static void check_ranges(const struct tcon_track *t,
+			 const struct tcon_ranges *set)
+{
+	u32 una = t->cc.una, span = t->cc.nxt - una, at = 0, bytes = 0, i;
+
+	WARN_ON(set->n > set->room || set->room > TCON_RANGES_MAX);
+	for (i = 0; i < set->n; i++) {
+		u32 lo = set->range[i].start - una;
+		u32 hi = set->range[i].end - una;
+
+		WARN_ON(i && lo <= at);
+		WARN_ON(lo >= hi || hi > span);
+		at = hi;
+		bytes += hi - lo;
+	}
+	WARN_ON(bytes != set->bytes);
+}
+
+static void check_disjoint(const struct tcon_track *t)
+{
+	u32 i;
+
+	for (i = 0; i < t->sacked.n; i++)
+		WARN_ON(tcon_ranges_covered(&t->lost, t->sacked.range[i].start,
+					    t->sacked.range[i].end));
+}
+
+/* Ascending, within una .. nxt, up to nxt. */
+static void check_sendq(const struct tcon_track *t)
+{
+	const struct tcon_sendq *q = &t->sendq;
+	u32 span = t->cc.nxt - t->cc.una, i;
+
+	WARN_ON(q->tail - q->head > RECORDS_OF(TCON_SENDQ_PAGES));
+	WARN_ON(q->head != q->tail && q->end != t->cc.nxt);
+	for (i = q->head; i != q->tail; i++) {
+		u32 lo = tcon_sendq_at(q, i)->start - t->cc.una;
+		u32 hi = tcon_sendq_end(q, i) - t->cc.una;
+
+		WARN_ON(lo >= hi || hi > span);
+	}
+}
+
+/* Ordered by transmission, disjoint, within una .. nxt; in flight or lost. */
+static void check_resent(const struct tcon_track *t)
+{
+	const struct tcon_resent *set = &t->resent;
+	u32 span = t->cc.nxt - t->cc.una, n = 0, at = 0, bytes = 0;
+	struct tcon_resend *r;
+
+	WARN_ON(set->n > TCON_RESENT_MAX);
+	list_for_each_entry(r, &set->list, node) {
+		u32 lo = r->tx.start - t->cc.una, hi = r->end - t->cc.una;
+
+		WARN_ON(lo >= hi || hi > span);
+		WARN_ON(seq_before(r->tx.start, set->lo) ||
+			seq_after(r->end, set->hi));
+		WARN_ON(n++ && seq_before(r->tx.order, at));
+		WARN_ON(seq_after(r->tx.order, t->tx_order));
+		WARN_ON(!r->lost && tcon_ranges_covered(&t->lost, r->tx.start,
+							r->end));
+		WARN_ON(n <= 64 && tcon_resent_find(set, r->tx.start,
+						    r->end) != r);
+		WARN_ON(!r->count);
+		at = r->tx.order;
+		bytes += hi - lo;
+	}
+	WARN_ON(n != set->n || bytes > span);
+}
+
+static void check_tracker(const struct tcon_track *t)
+{
+	u32 span = t->cc.nxt - t->cc.una;
+	u32 gone = t->sacked.bytes + t->lost.bytes + t->dup_bytes;
+
+	WARN_ON(span > TCON_CWND_MAX_BYTES);
+	WARN_ON(t->cc.inflight_bytes != span - min(span, gone));
+	WARN_ON(t->sacked.bytes + t->lost.bytes > span);
+	WARN_ON(t->dup_bytes > t->dup_credit_bytes);
+	WARN_ON(t->sacked.bytes + t->dup_credit_bytes > span);
+	WARN_ON(t->cc.delivered_ce_bytes > t->cc.delivered_bytes);
+	WARN_ON(t->cc.min_rtt_us == 0);
+	WARN_ON(!t->srtt_x8_us != !t->cc.srtt_us);
+	WARN_ON(t->timer.backoff > TCON_BACKOFF_MAX);
+	check_ranges(t, &t->sacked);
+	check_ranges(t, &t->lost);
+	check_disjoint(t);
+	check_sendq(t);
+	check_resent(t);
+}
+
+#endif /* _TESTS_TRACKER_H */
