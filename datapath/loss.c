@@ -85,6 +85,7 @@ void tcon_loss_mark_all(struct tcon_track *t)
 	list_for_each_entry(r, &t->resent.list, node)
 		r->lost = true;
 	t->dup_bytes = 0;
+	t->rack.deadline_us = 0;
 	tcon_loss_mark(t, t->cc.una, t->cc.nxt);
 	t->lost_edge = t->cc.nxt;
 }
@@ -194,7 +195,7 @@ static u64 judge_originals(struct tcon_track *t, u32 patience_us, u64 now_us)
 	const struct tcon_rack *rack = &t->rack;
 	struct tcon_sendq *q = &t->sendq;
 	struct tcon_send *s;
-	u32 i, end;
+	u32 i, at, end;
 
 	for (i = tcon_sendq_find(q, t->lost_edge); i != q->tail; i++) {
 		s = tcon_sendq_at(q, i);
@@ -203,12 +204,15 @@ static u64 judge_originals(struct tcon_track *t, u32 patience_us, u64 now_us)
 			break;
 		if (s->order == rack->order)	/* a super-packet's front */
 			end = seq_min(end, rack->end);
-		if (s->tx_us + patience_us > now_us)
-			return s->tx_us + patience_us;
-		if (seq_after(end, t->lost_edge)) {
-			tcon_loss_mark(t, seq_max(t->lost_edge, s->start), end);
-			t->lost_edge = end;
+		at = seq_max(t->lost_edge, s->start);
+		if (!seq_before(at, end))
+			break;
+		if (tcon_ranges_covered(&t->sacked, at, end) != end - at) {
+			if (s->tx_us + patience_us > now_us)
+				return s->tx_us + patience_us;
+			tcon_loss_mark(t, at, end);
 		}
+		t->lost_edge = end;
 	}
 	return 0;
 }

@@ -95,6 +95,12 @@ enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us)
 
 	if (t->cc.una == t->cc.nxt)
 		return TCON_EXPIRY_NONE;
+	if (t->rack.deadline_us && now_us >= t->rack.deadline_us) {
+		tcon_loss_detect(t, now_us);
+		tcon_track_count_inflight(t);
+		if (t->cc.lost_bytes != lost_before)
+			return TCON_EXPIRY_REORDER;
+	}
 	if (may_probe(t) && now_us >= probe_us(t)) {
 		t->timer.restart_us = now_us;
 		t->timer.probed = true;
@@ -108,12 +114,6 @@ enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us)
 			return TCON_EXPIRY_GIVE_UP;
 		t->timer.backoff++;
 		return TCON_EXPIRY_TIMEOUT;
-	}
-	if (t->rack.deadline_us && now_us >= t->rack.deadline_us) {
-		tcon_loss_detect(t, now_us);
-		tcon_track_count_inflight(t);
-		if (t->cc.lost_bytes != lost_before)
-			return TCON_EXPIRY_REORDER;
 	}
 	return TCON_EXPIRY_NONE;
 }
