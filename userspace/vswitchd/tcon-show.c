@@ -38,6 +38,12 @@ static const struct word counters[] = { TCON_COUNTERS(TCON_X) };
 
 static const char *const state_names[] = TCON_STATE_NAMES;
 
+static const char *const limit_names[] = {
+#define TCON_X(id, name, text) name,
+    TCON_LIMITS(TCON_X)
+#undef TCON_X
+};
+
 static const char *const role_names[] = {
     [TCON_ROLE_AUTO] = "unknown",
     [TCON_ROLE_GUEST] = "guest",
@@ -68,6 +74,10 @@ static const struct tcon_nl_field info_fields[] = {
     { TCON_INFO_A_HELD_BYTES,  NL_A_U64,    "held_bytes" },
     { TCON_INFO_A_COUNTERS,    NL_A_UNSPEC, NULL },
     { TCON_INFO_A_REASONS,     NL_A_UNSPEC, NULL },
+    { TCON_INFO_A_COPY_BYTES,  NL_A_U64,    "copy_bytes" },
+    { TCON_INFO_A_COPY_MAX,    NL_A_U64,    "copy_bytes_max" },
+    { TCON_INFO_A_COPY_PORT_MAX, NL_A_U64,  "copy_port_bytes_max" },
+    { TCON_INFO_A_COPY_FLOW_MAX, NL_A_U64,  "copy_flow_bytes_max" },
 };
 
 static const struct tcon_nl_field port_fields[] = {
@@ -76,6 +86,7 @@ static const struct tcon_nl_field port_fields[] = {
     { TCON_PORT_A_WHY,        NL_A_U8,  NULL },
     { TCON_PORT_A_FLOWS,      NL_A_U32, "flows" },
     { TCON_PORT_A_HELD_BYTES, NL_A_U64, "held_bytes" },
+    { TCON_PORT_A_COPY_BYTES, NL_A_U64, "copy_bytes" },
 };
 
 static const struct tcon_nl_field flow_fields[] = {
@@ -118,6 +129,15 @@ static const struct tcon_nl_field flow_fields[] = {
     { TCON_FLOW_A_IDLE_MS,          NL_A_U64,    "idle_ms" },
     { TCON_FLOW_A_PRIORITY,         NL_A_U32,    "priority" },
     { TCON_FLOW_A_CC_INFO,          NL_A_STRING, "cc_info" },
+    { TCON_FLOW_A_COPY_BYTES,       NL_A_U32,    "copy_bytes" },
+    { TCON_FLOW_A_REPAIRS,          NL_A_U64,    "repairs" },
+    { TCON_FLOW_A_REPAIRED_BYTES,   NL_A_U64,    "repaired_bytes" },
+    { TCON_FLOW_A_SPURIOUS,         NL_A_U64,    "spurious_repairs" },
+    { TCON_FLOW_A_PROBES,           NL_A_U64,    "probes" },
+    { TCON_FLOW_A_TIMEOUTS,         NL_A_U64,    "timeouts" },
+    { TCON_FLOW_A_ABSORBED,         NL_A_U64,    "absorbed_repeats" },
+    { TCON_FLOW_A_HIDDEN_ACKS,      NL_A_U64,    "hidden_acks" },
+    { TCON_FLOW_A_LIMITED_US,       NL_A_UNSPEC, NULL },
 };
 
 /* Reading JSON objects that this file has built. */
@@ -277,6 +297,24 @@ rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
     return json;
 }
 
+/* An attribute that is an array of u64, perhaps not aligned; NULL: empty. */
+
+static size_t
+n_u64s(const struct nlattr *attr)
+{
+    return attr ? nl_attr_get_size(attr) / sizeof(uint64_t) : 0;
+}
+
+static uint64_t
+get_u64(const struct nlattr *attr, size_t i)
+{
+    uint64_t value;
+
+    memcpy(&value, (const uint8_t *) nl_attr_get(attr) + i * sizeof value,
+           sizeof value);
+    return value;
+}
+
 /* Members "counters" and "reasons" of 'json': an array of u64 with a list of
  * words. */
 static struct json *
@@ -284,14 +322,10 @@ u64s_to_json(const struct nlattr *attr, const struct word words[],
              size_t n_words, const char *value_name)
 {
     struct json *json = json_array_create_empty();
-    size_t n = attr ? nl_attr_get_size(attr) / sizeof(uint64_t) : 0;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_u64s(attr); i++) {
         struct json *elem = json_object_create();
-        uint64_t value;
 
-        memcpy(&value, (const uint8_t *) nl_attr_get(attr) + i * sizeof value,
-               sizeof value);
         if (i < n_words) {
             json_object_put_string(elem, "name", words[i].name);
             json_object_put_string(elem, "text", words[i].text);
@@ -299,7 +333,7 @@ u64s_to_json(const struct nlattr *attr, const struct word words[],
             json_object_put_format(elem, "name", "%"PRIuSIZE, i);
             json_object_put_string(elem, "text", "");
         }
-        put_num(elem, value_name, value);
+        put_num(elem, value_name, get_u64(attr, i));
         json_array_add(json, elem);
     }
     return json;
@@ -575,6 +609,9 @@ put_port_text(struct ds *ds, const struct json *port)
     if (!strcmp(str(port, "role"), role_names[TCON_ROLE_GUEST])) {
         ds_put_format(ds, "; flows: %lld, held: %lld bytes",
                       num(port, "flows"), num(port, "held_bytes"));
+        if (has(port, "copy_bytes")) {
+            ds_put_format(ds, ", copies: %lld bytes", num(port, "copy_bytes"));
+        }
     }
     ds_put_char(ds, '\n');
 }
@@ -678,6 +715,13 @@ show_to_text(const struct json *json, struct ds *ds)
                   str(json, "version"), num(json, "flows"),
                   num(json, "flows_max"), num(json, "half_open"),
                   num(json, "half_open_max"), num(json, "held_bytes"));
+    if (has(json, "copy_bytes")) {
+        ds_put_format(ds, "copies: %lld of at most %lld bytes (%lld for a "
+                      "port, %lld for a flow)\n", num(json, "copy_bytes"),
+                      num(json, "copy_bytes_max"),
+                      num(json, "copy_port_bytes_max"),
+                      num(json, "copy_flow_bytes_max"));
+    }
     JSON_ARRAY_FOR_EACH (elem, i, bridges) {
         put_bridge_text(ds, elem, ccs);
     }
@@ -727,6 +771,22 @@ put_unless(struct json *json, const char *name, const struct nlattr *attr,
                                  : json_integer_create(value)));
 }
 
+/* Member "limited_us" of 'json': microseconds by what limited the flow. */
+static void
+put_limits(struct json *json, const struct nlattr *attr)
+{
+    struct json *limits = json_object_create();
+
+    for (size_t i = 0; i < n_u64s(attr); i++) {
+        char number[24];
+
+        snprintf(number, sizeof number, "%"PRIuSIZE, i);
+        put_num(limits, i < ARRAY_SIZE(limit_names) ? limit_names[i] : number,
+                get_u64(attr, i));
+    }
+    json_object_put(json, "limited_us", limits);
+}
+
 static struct json *
 flow_to_json(struct nlattr *const attrs[])
 {
@@ -763,6 +823,9 @@ flow_to_json(struct nlattr *const attrs[])
                INT32_MAX);
     if (!attrs[TCON_FLOW_A_PACING_BPS]) {
         put_num(json, "pacing_bps", 0);
+    }
+    if (attrs[TCON_FLOW_A_LIMITED_US]) {
+        put_limits(json, attrs[TCON_FLOW_A_LIMITED_US]);
     }
     return json;
 }
@@ -862,6 +925,42 @@ put_flow_rates(struct ds *ds, const struct json *flow)
     }
 }
 
+/* Nothing where tcon.ko is older than loss repair. */
+static void
+put_flow_repair(struct ds *ds, const struct json *flow)
+{
+    if (has(flow, "copy_bytes")) {
+        ds_put_format(ds, "    copies %lld bytes, repairs %lld (%lld bytes, "
+                      "%lld spurious) probes %lld timeouts %lld "
+                      "absorbed_repeats %lld hidden_acks %lld\n",
+                      num(flow, "copy_bytes"), num(flow, "repairs"),
+                      num(flow, "repaired_bytes"),
+                      num(flow, "spurious_repairs"), num(flow, "probes"),
+                      num(flow, "timeouts"), num(flow, "absorbed_repeats"),
+                      num(flow, "hidden_acks"));
+    }
+}
+
+/* The share of each limit in the time that was counted, if any was. */
+static void
+put_flow_limits(struct ds *ds, const struct json *flow)
+{
+    const struct json *limits = get(flow, "limited_us");
+    double total_us = 0;
+
+    for (size_t i = 0; limits && i < ARRAY_SIZE(limit_names); i++) {
+        total_us += num(limits, limit_names[i]);
+    }
+    if (total_us > 0) {
+        ds_put_cstr(ds, "    limited by");
+        for (size_t i = 0; i < ARRAY_SIZE(limit_names); i++) {
+            ds_put_format(ds, " %s %.1f %%", limit_names[i],
+                          100 * num(limits, limit_names[i]) / total_us);
+        }
+        ds_put_char(ds, '\n');
+    }
+}
+
 static void
 flow_to_text(const struct json *flow, struct ds *ds)
 {
@@ -881,6 +980,8 @@ flow_to_text(const struct json *flow, struct ds *ds)
                   num(flow, "repeated_bytes"), num(flow, "acked_bytes"),
                   num(flow, "delivered_bytes"), num(flow, "lost_bytes"),
                   num(flow, "ce_acks"));
+    put_flow_repair(ds, flow);
+    put_flow_limits(ds, flow);
     ds_put_format(ds, "    age %.3f s idle %.3f s\n",
                   num(flow, "age_ms") / 1e3, num(flow, "idle_ms") / 1e3);
     if (has(flow, "cc_info") && *str(flow, "cc_info")) {
