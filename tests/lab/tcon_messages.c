@@ -38,6 +38,22 @@ static void print(struct nlmsghdr *nlh)
 	tcon_print_flow(stdout, 1500000000, nlh);
 }
 
+/* Numbers that no 32 bits hold, where the attribute has 64. */
+static void put_repair(struct nlmsghdr *nlh)
+{
+	static const uint64_t limited_us[] = { 1, 5000000002, 3, 4 };
+
+	mnl_attr_put_u32(nlh, TCON_FLOW_A_COPY_BYTES, 3000000000u);
+	mnl_attr_put_u64(nlh, TCON_FLOW_A_REPAIRS, 5000000001);
+	mnl_attr_put_u64(nlh, TCON_FLOW_A_REPAIRED_BYTES, 7240000001448);
+	mnl_attr_put_u64(nlh, TCON_FLOW_A_SPURIOUS, 11);
+	mnl_attr_put_u64(nlh, TCON_FLOW_A_PROBES, 12);
+	mnl_attr_put_u64(nlh, TCON_FLOW_A_TIMEOUTS, 13);
+	mnl_attr_put_u64(nlh, TCON_FLOW_A_ABSORBED, 14);
+	mnl_attr_put_u64(nlh, TCON_FLOW_A_HIDDEN_ACKS, 15);
+	mnl_attr_put(nlh, TCON_FLOW_A_LIMITED_US, sizeof(limited_us), limited_us);
+}
+
 static void whole(void)
 {
 	struct nlmsghdr *nlh = begin();
@@ -45,7 +61,7 @@ static void whole(void)
 
 	put_endpoints(nlh, AF_INET, "10.0.0.1", "10.0.1.1", 4);
 	mnl_attr_put_strz(nlh, TCON_FLOW_A_IFNAME, "v\"0");
-	mnl_attr_put_u8(nlh, TCON_FLOW_A_STATE, TCON_STATE_ENFORCED);
+	mnl_attr_put_u8(nlh, TCON_FLOW_A_STATE, TCON_STATE_REPAIRED);
 	mnl_attr_put_u8(nlh, TCON_FLOW_A_REASON, TCON_REASON_NONE);
 	mnl_attr_put_strz(nlh, TCON_FLOW_A_CC, "bbr");
 	mnl_attr_put_u32(nlh, TCON_FLOW_A_UNA, 7);
@@ -57,6 +73,26 @@ static void whole(void)
 	mnl_attr_put_u32(nlh, TCON_FLOW_A_MIN_RTT_US, ~0u);
 	mnl_attr_put(nlh, TCON_FLOW_A_RATE_APP_LIMITED, 0, NULL);
 	mnl_attr_put_strz(nlh, TCON_FLOW_A_CC_INFO, "state=probe_bw\tgain=1.25");
+	put_repair(nlh);
+	mnl_attr_nest_end(nlh, flow);
+	print(nlh);
+}
+
+/* As before loss repair, and with one limit more than are known here. */
+static void other_versions(void)
+{
+	static const uint64_t limited_us[] = { 1, 2, 3, 4, 5 };
+	struct nlmsghdr *nlh = begin();
+	struct nlattr *flow = mnl_attr_nest_start(nlh, TCON_A_FLOW);
+
+	put_endpoints(nlh, AF_INET, "10.0.0.1", "10.0.1.1", 4);
+	mnl_attr_nest_end(nlh, flow);
+	print(nlh);
+
+	nlh = begin();
+	flow = mnl_attr_nest_start(nlh, TCON_A_FLOW);
+	put_endpoints(nlh, AF_INET, "10.0.0.1", "10.0.1.1", 4);
+	mnl_attr_put(nlh, TCON_FLOW_A_LIMITED_US, sizeof(limited_us), limited_us);
 	mnl_attr_nest_end(nlh, flow);
 	print(nlh);
 }
@@ -73,6 +109,7 @@ static void unknown(void)
 	mnl_attr_put_u32(nlh, TCON_FLOW_A_SRTT_US, 0);
 	mnl_attr_put_u8(nlh, TCON_FLOW_A_CWND_BYTES, 1);
 	mnl_attr_put_u32(nlh, TCON_FLOW_A_MAX + 7, 1);
+	mnl_attr_put_u32(nlh, TCON_FLOW_A_LIMITED_US, 1);
 	mnl_attr_nest_end(nlh, flow);
 	print(nlh);
 }
@@ -103,6 +140,7 @@ static void broken(void)
 int main(void)
 {
 	whole();
+	other_versions();
 	unknown();
 	broken();
 	return 0;

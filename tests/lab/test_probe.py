@@ -504,18 +504,25 @@ def test_messages_of_tcon(built: Path, tmp_path: Path) -> None:
          *objects, "-lmnl", "-o", str(program)], check=True,
     )  # fmt: skip
     text = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
-    whole, unknown, *broken = [json.loads(line) for line in text.splitlines()]
+    whole, older, newer, unknown, *broken = [json.loads(line) for line in text.splitlines()]
     assert whole == {
         "type": "tcon", "t_s": 1.5, "saddr": "10.0.0.1", "sport": 40000, "daddr": "10.0.1.1",
-        "dport": 5201, "ifname": 'v"0', "state": "window-enforced", "reason": "none", "cc": "bbr",
+        "dport": 5201, "ifname": 'v"0', "state": "repair-enforced", "reason": "none", "cc": "bbr",
         "cwnd_bytes": 123456, "rwnd_bytes": 98304, "edge": 4000000000, "una": 7,
         "pacing_bps": 12345678901234, "srtt_us": 20100, "min_rtt_us": None,
         "cc_info": "state=probe_bw\tgain=1.25", "rate_app_limited": True,
+        "copy_bytes": 3_000_000_000, "repairs": 5_000_000_001, "repaired_bytes": 7240000001448,
+        "spurious_repairs": 11, "probes": 12, "timeouts": 13, "absorbed_repeats": 14,
+        "hidden_acks": 15,
+        "limited_us": {"window": 1, "guest": 5_000_000_002, "receiver": 3, "idle": 4},
     }  # fmt: skip
+    assert not {"copy_bytes", "repairs", "limited_us"} & set(older)
+    assert newer["limited_us"] == {"window": 1, "guest": 2, "receiver": 3, "idle": 4}
     assert (unknown["saddr"], unknown["daddr"]) == ("fd00::1", "fd00::2")
     assert (unknown["state"], unknown["reason"]) == ("unknown-200", "unknown-201")
     assert (unknown["srtt_us"], unknown["rate_app_limited"]) == (None, False)
     assert "cwnd_bytes" not in unknown  # has the length of another type
+    assert "limited_us" not in unknown  # is too short
     error = {"type": "tcon", "t_s": 1.5, "error": "a message of tcon.ko is malformed"}
     assert broken == [error] * 4
 

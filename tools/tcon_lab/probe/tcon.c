@@ -19,6 +19,12 @@ static const char *const reason_names[] = {
 #undef TCON_X
 };
 
+static const char *const limit_names[] = {
+#define TCON_X(id, name, text) name,
+	TCON_LIMITS(TCON_X)
+#undef TCON_X
+};
+
 /* How an attribute of a flow is printed. */
 struct field {
 	uint16_t attr;
@@ -52,6 +58,14 @@ static const struct field fields[] = {
 	{ TCON_FLOW_A_DELIVERED_BYTES, MNL_TYPE_U64, "delivered_bytes", NO_NONE },
 	{ TCON_FLOW_A_LOST_BYTES, MNL_TYPE_U64, "lost_bytes", NO_NONE },
 	{ TCON_FLOW_A_CC_INFO, MNL_TYPE_NUL_STRING, "cc_info", 0 },
+	{ TCON_FLOW_A_COPY_BYTES, MNL_TYPE_U32, "copy_bytes", NO_NONE },
+	{ TCON_FLOW_A_REPAIRS, MNL_TYPE_U64, "repairs", NO_NONE },
+	{ TCON_FLOW_A_REPAIRED_BYTES, MNL_TYPE_U64, "repaired_bytes", NO_NONE },
+	{ TCON_FLOW_A_SPURIOUS, MNL_TYPE_U64, "spurious_repairs", NO_NONE },
+	{ TCON_FLOW_A_PROBES, MNL_TYPE_U64, "probes", NO_NONE },
+	{ TCON_FLOW_A_TIMEOUTS, MNL_TYPE_U64, "timeouts", NO_NONE },
+	{ TCON_FLOW_A_ABSORBED, MNL_TYPE_U64, "absorbed_repeats", NO_NONE },
+	{ TCON_FLOW_A_HIDDEN_ACKS, MNL_TYPE_U64, "hidden_acks", NO_NONE },
 };
 
 struct attrs {
@@ -99,6 +113,25 @@ static void print_name(FILE *out, const char *key, const struct nlattr *attr,
 		fprintf(out, ",\"%s\":\"%s\"", key, names[value]);
 	else
 		fprintf(out, ",\"%s\":\"unknown-%u\"", key, value);
+}
+
+/* The time that each limit has had so far; limits without a name are new. */
+static void print_limits(FILE *out, const struct nlattr *attr)
+{
+	const char *payload = attr ? mnl_attr_get_payload(attr) : NULL;
+	size_t n = attr ? mnl_attr_get_payload_len(attr) / sizeof(uint64_t) : 0;
+	uint64_t us;
+	size_t i;
+
+	if (n < ARRAY_SIZE(limit_names))
+		return;
+	fputs(",\"limited_us\":{", out);
+	for (i = 0; i < ARRAY_SIZE(limit_names); i++) {
+		memcpy(&us, payload + i * sizeof(us), sizeof(us));
+		fprintf(out, "%s\"%s\":%" PRIu64, i ? "," : "", limit_names[i],
+			us);
+	}
+	putc('}', out);
 }
 
 /* Return: false where an attribute is missing or malformed. */
@@ -159,6 +192,7 @@ int tcon_print_flow(FILE *out, uint64_t t_ns, const struct nlmsghdr *nlh)
 		   ARRAY_SIZE(reason_names));
 	for (i = 0; i < ARRAY_SIZE(fields); i++)
 		print_field(out, &fields[i], attrs.at[fields[i].attr]);
+	print_limits(out, attrs.at[TCON_FLOW_A_LIMITED_US]);
 	fprintf(out, ",\"rate_app_limited\":%s}\n",
 		attrs.at[TCON_FLOW_A_RATE_APP_LIMITED] ? "true" : "false");
 	return 0;
