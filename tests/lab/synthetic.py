@@ -80,10 +80,15 @@ def raw(mode: str, count: int = 1, seed: int = 1) -> dict[str, Any]:
             if mode == "enforced":
                 probe.append(
                     {"type": "tcon", "t_s": t_s + 0.0002, **endpoints(index),
-                     "state": "observed" if n == 0 else "window-enforced",
+                     "state": "observed" if n == 0 else "repair-enforced",
                      "reason": "handshake" if n == 0 else "none", "cc": "bbr",
                      "cwnd_bytes": 2 * rtt * 12, "rwnd_bytes": rtt * 14, "pacing_bps": 95_000_000,
-                     "inflight_bytes": rtt * 12, "held_bytes": 3000, "srtt_us": rtt}
+                     "inflight_bytes": rtt * 12, "held_bytes": 3000, "srtt_us": rtt,
+                     "copy_bytes": rtt * 20, "repairs": 3 * n, "repaired_bytes": 3 * n * 1448,
+                     "spurious_repairs": n // 10, "probes": n // 50, "timeouts": n // 90,
+                     "absorbed_repeats": n // 40, "hidden_acks": 20 * n,
+                     "limited_us": {"window": 96_000 * n, "guest": 3000 * min(n, 5),
+                                    "receiver": 0, "idle": 1000 * n}}
                 )  # fmt: skip
         middle = sorted(rtts)[len(rtts) // 2]
         probe.append(

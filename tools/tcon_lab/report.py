@@ -16,6 +16,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from .results import LIMITS, SETTLED_AFTER_RTTS
+
 Record = dict[str, Any]
 
 #: Okabe and Ito's palette: told apart with every kind of colour vision, and
@@ -48,6 +50,9 @@ class Row:
     queue_p50: float | None
     queue_p99: float | None
     retransmits: float | None
+    repairs: float | None
+    repair: str  # what TCon's loss repair did, in words
+    guest_limited: float | None  # share of the settled time, the flows' mean
     jain: float | None
     utilisation: float
     warnings: tuple[str, ...]
@@ -83,10 +88,40 @@ def _state(flow: Record) -> str:
     return (flow["state"] or "-") + (f" ({reasons})" if reasons else "")
 
 
+def _known(flows: list[Record], key: str) -> list[Any]:
+    return [flow[key] for flow in flows if flow.get(key) is not None]
+
+
+def _mean_share(flows: list[Record], key: str) -> dict[str, float]:
+    """The flows' mean share of each limit; empty where nobody measured it."""
+    shares = _known(flows, key)
+    return {limit: sum(s[limit] for s in shares) / len(shares) for limit in LIMITS if shares}
+
+
+def _repair(flows: list[Record]) -> str:
+    """What TCon's loss repair did and what limited the flows; empty if not known."""
+    if not _known(flows, "tcon_retransmits"):
+        return ""
+    keys = ("tcon_retransmits", "tcon_spurious", "tcon_probes", "tcon_timeouts")
+    repairs, spurious, probes, timeouts = (sum(_known(flows, key)) for key in keys)
+    copies = max((spread["max"] for spread in _known(flows, "copy_bytes")), default=0)
+    text = (
+        f"{repairs} repairs ({spurious} spurious), {probes} tail probes, {timeouts} time-outs; "
+        f"copies of a flow took up to {copies / 1e6:.2f} MB"
+    )
+    for what, key in (("", "limited_share"), ("; once settled", "limited_share_settled")):
+        share = _mean_share(flows, key)
+        if share:
+            limits = ", ".join(f"{limit} {100 * share[limit]:.1f} %" for limit in LIMITS)
+            text += f"{what or '; limited by'} {limits}"
+    return text
+
+
 def _row(result: Record, run: Record, native: Record | None) -> Row:
     flows, mode = run["flows"], run["mode"]
     rtt_p50 = _median(_rtts_ms(run, "p50"))
-    retransmits = [f["guest_retransmits"] for f in flows if f["guest_retransmits"] is not None]
+    retransmits = _known(flows, "guest_retransmits")
+    repairs = _known(flows, "tcon_retransmits") if mode == "enforced" else []
     queue = run["queue_packets"] or {}
     warnings = run["warnings"] + [
         f"flow {flow['index']}: {flow['error']}" for flow in flows if flow["error"]
@@ -107,6 +142,9 @@ def _row(result: Record, run: Record, native: Record | None) -> Row:
         queue_p50=queue.get("p50"),
         queue_p99=queue.get("p99"),
         retransmits=sum(retransmits) if retransmits else None,
+        repairs=sum(repairs) if repairs else None,
+        repair=_repair(flows) if mode == "enforced" else "",
+        guest_limited=_mean_share(flows, "limited_share_settled").get("guest"),
         jain=run["jain"],
         utilisation=run["utilisation"],
         warnings=tuple(warnings),
@@ -126,6 +164,10 @@ def _format(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
 #: Heading, unit and text of each column of the comparison.
 COLUMNS: list[tuple[str, str, Callable[[Row], str]]] = [
     ("Scenario", "", lambda row: row.scenario),
@@ -139,6 +181,8 @@ COLUMNS: list[tuple[str, str, Callable[[Row], str]]] = [
     ("Queue p50", "packets", lambda row: _format(row.queue_p50, ".0f")),
     ("Queue p99", "packets", lambda row: _format(row.queue_p99, ".0f")),
     ("Guest retrans.", "", lambda row: _format(row.retransmits, ".0f")),
+    ("TCon repairs", "", lambda row: _format(row.repairs, ".0f")),
+    ("Guest limited", "% settled", lambda row: _format(_percent(row.guest_limited), ".2f")),
     ("Jain", "", lambda row: _format(row.jain, ".3f")),
     ("Link used", "%", lambda row: _format(100 * row.utilisation, ".1f")),
     ("TCon", "state", lambda row: row.state),
@@ -150,7 +194,9 @@ NOTE = (
     "it; of several flows the median of their p50 and the largest p99. Goodput is acknowledged "
     "payload, link used its share of the bottleneck's rate. Guest: the guest's own CC, TCon "
     "leaves it alone; native: the CC of comparison in the guest's own stack; enforced: the "
-    "guest's own CC with TCon enforcing another."
+    "guest's own CC with TCon enforcing another. Limited by: what kept the flow from sending "
+    "more, TCon's window or pacer, the guest's own cwnd or send buffer, the receiver's window, "
+    f"or nothing to send; settled: without the first {SETTLED_AFTER_RTTS} base RTTs."
 )
 
 
@@ -166,7 +212,7 @@ def _about(result: Record) -> str:
 
 
 #: Left out of the terminal's table, to stay within 100 columns.
-PAGE_COLUMNS = ("Scenario", "Queue p99", "Link used", "TCon")
+PAGE_COLUMNS = ("Scenario", "Queue p99", "TCon repairs", "Guest limited", "Link used", "TCon")
 
 
 def _scenario_table(result: Record) -> Table:
@@ -197,6 +243,8 @@ def table(results: list[Record]) -> Group:
         for row in rows([result]):
             if row.state != "-":
                 parts.append(Text(f"{row.mode}: TCon's state is {row.state}"))
+            if row.repair:
+                parts.append(Text(f"{row.mode}: {row.repair}"))
             for text in row.warnings:
                 parts.append(Text(f"warning: {row.mode}: {text}", style="bold red"))
     return Group(*parts, Text(NOTE, style="dim"))
@@ -219,6 +267,8 @@ PANELS = (
     "Path RTT, ms",
     "Goodput, Mbit/s",
     "Bottleneck queue, packets",
+    "Lost segments repeated, in each interval",
+    "Limited by the guest, % of the time",
 )
 LINES = (
     _Line(1, "guest_cwnd_bytes", 1000, "guest's cwnd", modes=("guest", "native")),
@@ -227,6 +277,10 @@ LINES = (
     _Line(1, "tcon_cwnd_bytes", 1000, "TCon's cwnd", modes=("enforced",)),
     _Line(2, "rtt_us", 1000, "path RTT"),
     _Line(3, "goodput_bps", 1e6, "goodput"),
+    _Line(5, "guest_retransmits", 1, "by the guest", modes=("guest", "native")),
+    _Line(5, "guest_retransmits", 1, "by the guest", "dot", ("enforced",)),
+    _Line(5, "tcon_repairs", 1, "by TCon", modes=("enforced",)),
+    _Line(6, "tcon_guest_share", 0.01, "share of the time", modes=("enforced",)),
 )
 QUEUE_PANEL = 4
 
@@ -280,32 +334,34 @@ def _run_traces(run: Record) -> list[tuple[int, go.Scatter]]:
 
 
 def _figure(result: Record) -> go.Figure:
-    """All runs of a scenario over one time axis."""
+    """All runs of a scenario over one time axis; panels without a curve are left out."""
+    traces = [found for run in result["runs"] for found in _run_traces(run)]
+    panels = sorted({panel for panel, _ in traces}) or [1]
+    row_of = {panel: row for row, panel in enumerate(panels, 1)}
     figure = make_subplots(
-        rows=len(PANELS),
+        rows=len(panels),
         cols=1,
         shared_xaxes=True,
-        vertical_spacing=0.06,
-        subplot_titles=PANELS,
+        vertical_spacing=0.24 / len(panels),
+        subplot_titles=[PANELS[panel - 1] for panel in panels],
     )
-    for run in result["runs"]:
-        for panel, trace in _run_traces(run):
-            figure.add_trace(trace, row=panel, col=1)
+    for panel, trace in traces:
+        figure.add_trace(trace, row=row_of[panel], col=1)
     grid = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
     figure.update_xaxes(**grid, showticklabels=True)
-    figure.update_xaxes(title_text="time, s", row=len(PANELS), col=1)
+    figure.update_xaxes(title_text="time, s", row=len(panels), col=1)
     figure.update_yaxes(**grid, rangemode="tozero")
     figure.update_annotations(x=0, xanchor="left", font_size=14)
     legends = {
         "legend" if panel == 1 else f"legend{panel}": {
             "x": 1.01,
-            "y": figure.layout[f"yaxis{panel if panel > 1 else ''}"].domain[1],
+            "y": figure.layout[f"yaxis{row if row > 1 else ''}"].domain[1],
             "yanchor": "top",
         }
-        for panel in range(1, len(PANELS) + 1)
+        for panel, row in row_of.items()
     }
     figure.update_layout(
-        height=260 * len(PANELS),
+        height=260 * len(panels),
         margin={"l": 60, "r": 20, "t": 30, "b": 50},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",

@@ -16,7 +16,12 @@ flow's whole life, ``guest_srtt_us`` what the guest's stack believed,
 ``goodput_bps`` what the receiver acknowledged within the time in which the
 sender was to send, ``utilisation`` the acknowledged payload of all flows as a
 share of the bottleneck's rate, ``state`` TCon's at the end and ``state_share``
-how much of the time it was in which.  A number that nobody measured is null.
+how much of the time it was in which.  ``tcon_retransmits`` are segments that TCon
+repeated, ``tcon_spurious`` those of them that were not needed, ``tcon_probes`` and
+``tcon_timeouts`` its tail probes and time-outs, ``copy_bytes`` the memory of copies.
+``limited_share`` says by what the flow was limited in which share of the time in
+which it was enforced, ``limited_share_settled`` the same without its first 30 base
+RTTs.  A number that nobody measured is null.
 Equal raw records give an equal text, to the byte.
 """
 
@@ -25,13 +30,18 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 from .errors import LabError
 from .scenario import Scenario, from_dict
 
 Record = dict[str, Any]
+
+#: What limits a flow, as tcon.ko calls it.
+LIMITS = ("window", "guest", "receiver", "idle")
+#: A flow's start, in base RTTs: left out of ``limited_share_settled``.
+SETTLED_AFTER_RTTS = 30
 
 
 class ResultsError(LabError):
@@ -155,8 +165,8 @@ class _FlowData:
         for record in self.guest_intervals():
             if self.first_s is not None and _number(record.get("end")) is not None:
                 tick(self.first_s + record["end"]).update(_guest_sample(record))
-        for record in self.tcon:
-            tick(self.clock.at(record)).update(_tcon_sample(record))
+        for before, record in pairwise([{}, *self.tcon]):
+            tick(self.clock.at(record)).update(_tcon_sample(before, record))
         return ticks
 
     def samples(self, zero_s: float) -> list[Record]:
@@ -181,7 +191,8 @@ _SAMPLE_KEYS = (
     "goodput_bps", "rtt_us", "rtt_min_us", "retransmitted_bytes",
     "guest_cwnd_bytes", "guest_srtt_us", "guest_retransmits",
     "tcon_cwnd_bytes", "tcon_window_bytes", "tcon_pacing_bps", "tcon_inflight_bytes",
-    "tcon_held_bytes", "tcon_srtt_us", "tcon_state",
+    "tcon_held_bytes", "tcon_srtt_us", "tcon_state", "tcon_copy_bytes", "tcon_repairs",
+    "tcon_guest_share",
 )  # fmt: skip
 
 
@@ -203,11 +214,35 @@ def _guest_sample(record: Record) -> Record:
     }
 
 
-def _tcon_sample(record: Record) -> Record:
+def _tcon_sample(before: Record, record: Record) -> Record:
     names = {"cwnd_bytes": "tcon_cwnd_bytes", "rwnd_bytes": "tcon_window_bytes"}
     names |= {key: f"tcon_{key}" for key in ("pacing_bps", "inflight_bytes", "held_bytes")}
-    names |= {"srtt_us": "tcon_srtt_us", "state": "tcon_state"}
-    return {name: record.get(key) for key, name in names.items()}
+    names |= {"srtt_us": "tcon_srtt_us", "state": "tcon_state", "copy_bytes": "tcon_copy_bytes"}
+    share = _limited_share([before, record])
+    repairs = _number(record.get("repairs"))
+    return {name: record.get(key) for key, name in names.items()} | {
+        "tcon_repairs": None if repairs is None else _growth(before.get("repairs", 0), repairs),
+        "tcon_guest_share": share and share["guest"],
+    }
+
+
+def _growth(before: float, now: float) -> float:
+    """By how much a counter grew; one that fell had begun anew."""
+    return now - before if now >= before else now
+
+
+def _limited_share(records: Iterable[Record]) -> dict[str, float] | None:
+    """The share of each limit in the time between the first and the last record.
+
+    Records without times are passed over.  None where no time was counted.
+    """
+    times = [record["limited_us"] for record in records if record.get("limited_us")]
+    spent_us = {
+        limit: sum(_growth(before[limit], now[limit]) for before, now in pairwise(times))
+        for limit in LIMITS
+    }
+    total_us = sum(spent_us.values())
+    return {k: round(us / total_us, 4) for k, us in spent_us.items()} if total_us else None
 
 
 def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) -> Record:
@@ -232,13 +267,29 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
         "retransmitted_bytes": data.summary["retransmitted_bytes"] if data.summary else None,
         "guest_srtt_us": spread(guest_rtts, {"min": 0, "p50": 50, "p99": 99}),
         "guest_retransmits": _number(sent.get("retransmits")),
-        "tcon_retransmits": _number(tcon[-1].get("retransmits")) if tcon else None,
+        **_repair_result(data, tcon, scenario.path.rtt_us + asked.extra_delay_us),
         "state": states[-1] if states else None,
         "state_share": {
             str(state): round(states.count(state) / len(states), 4) for state in set(states)
         },
         "reasons": sorted({r["reason"] for r in tcon if r.get("reason") not in (None, "none")}),
         "samples": data.samples(zero_s),
+    }
+
+
+def _repair_result(data: _FlowData, tcon: list[Record], base_rtt_us: int) -> Record:
+    """What TCon's loss repair did, and what limited the flow."""
+    last = tcon[-1] if tcon else {}
+    copies = [float(r["copy_bytes"]) for r in tcon if _number(r.get("copy_bytes")) is not None]
+    settled_s = (data.first_s or 0) + SETTLED_AFTER_RTTS * base_rtt_us / 1e6
+    return {
+        "tcon_retransmits": _number(last.get("repairs")),
+        "tcon_spurious": _number(last.get("spurious_repairs")),
+        "tcon_probes": _number(last.get("probes")),
+        "tcon_timeouts": _number(last.get("timeouts")),
+        "copy_bytes": spread(copies, {"p50": 50, "max": 100}),
+        "limited_share": _limited_share([{"limited_us": dict.fromkeys(LIMITS, 0)}, *tcon]),
+        "limited_share_settled": _limited_share(r for r in tcon if data.clock.at(r) >= settled_s),
     }
 
 
