@@ -325,13 +325,37 @@ static void one_recovery_a_round(void **state)
 	send_segs(&t, 4, 6);
 	send_segs(&t, 9, 11);
 	now_us += RTT_US;
-	assert_string_equal(ack(&t, 19, 0, 0), "c");	/* not there yet */
+	assert_string_equal(ack(&t, 19, 20, 25), "c");	/* not there yet */
 	assert_int_equal(t.cc.ca_state, TCON_CA_RECOVERY);
-	assert_string_equal(ack(&t, 20, 0, 0), "Oc");
+	assert_string_equal(ack(&t, 25, 0, 0), "Oc");
 	assert_int_equal(notes.state_before, TCON_CA_RECOVERY);
 	assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
 	assert_int_equal(t.unproven_bytes, 0);
-	assert_string_equal(ack(&t, 25, 0, 0), "c");
+	stop_cc(&t);
+}
+
+/* What is lost when a recovery ends starts the next with the same ACK. */
+static void recovery_goes_over(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 10);
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 0, 1, 10), "Rc");
+	send_seg(&t, 0);
+	send_segs(&t, 10, 20);
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 0, 11, 20), "c");	/* 10 is lost, 0 again */
+	assert_int_equal(t.recovery_point, FIRST + 10 * MSS);
+	send_seg(&t, 0);
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 10, 0, 0), "ORc");
+	assert_int_equal(notes.state_before, TCON_CA_OPEN);
+	assert_int_equal(t.recovery_point, FIRST + 20 * MSS);
+	send_seg(&t, 10);
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 20, 0, 0), "Oc");
 	stop_cc(&t);
 }
 
@@ -495,6 +519,7 @@ int main(void)
 		cmocka_unit_test(ece_before_control),
 		cmocka_unit_test(tx_start),
 		cmocka_unit_test(one_recovery_a_round),
+		cmocka_unit_test(recovery_goes_over),
 		cmocka_unit_test(recovery_after_recovery),
 		cmocka_unit_test(undo_of_recovery),
 		cmocka_unit_test(undo_by_dsack),
