@@ -39,9 +39,9 @@ static enum tcon_limit closed_by(const struct tcon_limit_state *st)
 }
 
 /* What was open for no longer than an answer takes was used. */
-static void attribute(struct tcon_limits *l, enum tcon_limit what, u64 now_us)
+static void attribute(struct tcon_limits *l, enum tcon_limit what, u64 end_us)
 {
-	if (now_us - l->open_since_us <= ANSWER_US)
+	if (end_us - l->open_since_us <= ANSWER_US)
 		what = TCON_LIMIT_WINDOW;
 	l->us[what] += l->open_us;
 	l->open_us = 0;
@@ -63,7 +63,7 @@ static void account(struct tcon_limits *l, const struct tcon_limit_state *st,
 		return;
 	}
 	if (l->open_since_us)
-		attribute(l, TCON_LIMIT_IDLE, now_us);
+		attribute(l, TCON_LIMIT_IDLE, since_us);
 	l->open_since_us = 0;
 	l->us[closed_by(st)] += us;
 }

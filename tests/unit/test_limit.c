@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What keeps a flow from sending more (datapath/limit.c). */
+#include "../../datapath/limit.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define MSS		1000U
+#define MS		1000U
+#define EDGE		(100 * MSS)
+
+/**
+ * struct scene - a flow, as far as the account looks at it
+ * @t: una and nxt_guest
+ * @w: the edges
+ * @l: the account
+ * @now_us: the time
+ * @waits: packets wait in TCon
+ */
+struct scene {
+	struct tcon_track t;
+	struct tcon_window w;
+	struct tcon_limits l;
+	u64 now_us;
+	bool waits;
+};
+
+static struct tcon_limit_state state_of(const struct scene *s)
+{
+	return (struct tcon_limit_state) {
+		.t = &s->t, .w = &s->w, .slack_bytes = MSS, .waits = s->waits,
+	};
+}
+
+/* A flow that has sent @sent of the window, of which the peer offers more. */
+static struct scene scene(u32 sent)
+{
+	struct scene s = {
+		.now_us = 1000000,
+		.t.cc.mss_bytes = MSS,
+		.t.nxt_guest = sent,
+		.w = { .valid = true, .edge = EDGE, .peer_edge = 2 * EDGE },
+	};
+	struct tcon_limit_state st = state_of(&s);
+
+	tcon_limit_ack(&s.l, &st, s.now_us);
+	return s;
+}
+
+static void ack_after(struct scene *s, u32 us)
+{
+	struct tcon_limit_state st = state_of(s);
+
+	s->now_us += us;
+	tcon_limit_ack(&s->l, &st, s->now_us);
+}
+
+static void data_after(struct scene *s, u32 us)
+{
+	struct tcon_limit_state st = state_of(s);
+
+	s->now_us += us;
+	tcon_limit_data(&s->l, &st, s->now_us);
+}
+
+static void check(const struct scene *s, u64 window, u64 guest, u64 receiver,
+		  u64 idle)
+{
+	assert_int_equal(s->l.us[TCON_LIMIT_WINDOW], window);
+	assert_int_equal(s->l.us[TCON_LIMIT_GUEST], guest);
+	assert_int_equal(s->l.us[TCON_LIMIT_RECEIVER], receiver);
+	assert_int_equal(s->l.us[TCON_LIMIT_IDLE], idle);
+}
+
+static void window_used_up(void **state)
+{
+	struct scene s = scene(EDGE);
+
+	ack_after(&s, 20 * MS);
+	check(&s, 20 * MS, 0, 0, 0);
+	s.t.nxt_guest = EDGE - MSS + 1;		/* less than a segment left */
+	ack_after(&s, 5 * MS);
+	check(&s, 25 * MS, 0, 0, 0);
+}
+
+static void receiver_closes(void **state)
+{
+	struct scene s = scene(EDGE);
+
+	s.w.peer_edge = EDGE;
+	ack_after(&s, 20 * MS);
+	check(&s, 0, 0, 20 * MS, 0);
+	s.waits = true;				/* and yet something waits here */
+	ack_after(&s, 1 * MS);
+	check(&s, 1 * MS, 0, 20 * MS, 0);
+}
+
+static void packets_wait(void **state)
+{
+	struct scene s = scene(MSS);
+
+	s.waits = true;
+	data_after(&s, 7 * MS);
+	check(&s, 7 * MS, 0, 0, 0);
+}
+
+static void nothing_to_send(void **state)
+{
+	struct scene s = scene(MSS);
+
+	s.t.cc.una = MSS;			/* all acknowledged */
+	data_after(&s, 500 * MS);
+	check(&s, 0, 0, 0, 500 * MS);
+}
+
+/* It leaves half of its window, and sends with each ACK: its own cwnd. */
+static void guests_cwnd(void **state)
+{
+	struct scene s = scene(EDGE / 2);
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		ack_after(&s, 20 * MS);
+		data_after(&s, MS / 10);
+	}
+	check(&s, 0, 10 * (20 * MS + MS / 10), 0, 0);
+}
+
+/* It leaves half of its window, and sends long after the ACK: a user types. */
+static void guest_chooses(void **state)
+{
+	struct scene s = scene(EDGE / 2);
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		ack_after(&s, 20 * MS);
+		data_after(&s, 100 * MS);
+	}
+	check(&s, 0, 0, 0, 1200 * MS);
+}
+
+/* The time that an answer takes is not held against the guest. */
+static void answers_at_once(void **state)
+{
+	struct scene s = scene(EDGE);
+
+	ack_after(&s, 10 * MS);
+	s.w.edge += 10 * MSS;			/* room again */
+	data_after(&s, MS / 2);
+	s.t.nxt_guest += 10 * MSS;		/* used up */
+	ack_after(&s, 10 * MS);
+	check(&s, 20 * MS + MS / 2, 0, 0, 0);
+}
+
+/* Left open, then all is acknowledged without more: there was no more. */
+static void last_data(void **state)
+{
+	struct scene s = scene(EDGE / 2);
+
+	ack_after(&s, 30 * MS);
+	s.t.cc.una = EDGE / 2;
+	ack_after(&s, 50 * MS);
+	check(&s, 0, 0, 0, 80 * MS);
+}
+
+/* Before a window is known nothing is accounted, nor before the first event. */
+static void not_started(void **state)
+{
+	struct scene s = { .now_us = 5000000 };
+
+	ack_after(&s, MS);
+	check(&s, 0, 0, 0, 0);
+	ack_after(&s, MS);
+	check(&s, 0, 0, 0, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(window_used_up),
+		cmocka_unit_test(receiver_closes),
+		cmocka_unit_test(packets_wait),
+		cmocka_unit_test(nothing_to_send),
+		cmocka_unit_test(guests_cwnd),
+		cmocka_unit_test(guest_chooses),
+		cmocka_unit_test(answers_at_once),
+		cmocka_unit_test(last_data),
+		cmocka_unit_test(not_started),
+	};
+
+	return cmocka_run_group_tests_name("limit", tests, NULL, NULL);
+}
