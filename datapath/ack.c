@@ -16,6 +16,14 @@
 #include "segment.h"
 #include "seq.h"
 
+/* A guest's start: for so many round trips no more ACKs than this in each, and
+ * at least this apart, where more than so many segments are still in flight.
+ */
+#define START_ROUNDS		32
+#define START_ACKS		6
+#define START_GAP_US		2200U
+#define START_SEGS		4
+
 #define TS_OPTION_BYTES		(2 + 10)	/* two NOPs before it */
 #define DSACK_OPTION_BYTES	(2 + 10)	/* so here */
 
@@ -53,6 +61,43 @@ static bool is_bare_duplicate(const struct tcon_flow *flow,
 	       flow->window.given_bytes <= given_before;
 }
 
+/*
+ * A CUBIC guest ends its slow start by HyStart when ACKs come as a train, less
+ * than 2 ms apart for half a round trip, or when eight of a round trip all came
+ * late, be it by our own pacing; it would then need seconds to get to a cwnd that
+ * does not bind.  So at first it is given fewer than eight in a round trip, as
+ * long as there will be another.  TCon's window is not smaller for that: window
+ * updates go on.
+ */
+static bool is_superfluous(const struct tcon_flow *flow,
+			   const struct tcon_packet *pkt, u64 now_us)
+{
+	const struct tcon_cc *cc = &flow->track.cc;
+	u32 gap_us = max(cc->srtt_us / START_ACKS, START_GAP_US);
+
+	return cc->pacing_rate_bps && tcon_packet_is_pure_ack(pkt) &&
+	       now_us - flow->created_us <
+	       (u64)START_ROUNDS * cc->srtt_us &&
+	       now_us - flow->told_us < gap_us &&
+	       gap_us < cc->srtt_us / 2 &&
+	       cc->nxt - pkt->ack > START_SEGS * cc->mss_bytes;
+}
+
+/* Is the guest better off without it?  Windows as they were before: @before. */
+static bool must_hide(struct tcon_flow *flow, const struct tcon_packet *pkt,
+		      const struct tcon_window *before, u64 now_us)
+{
+	if (is_bare_duplicate(flow, pkt, before->given_bytes)) {
+		flow->hidden_acks++;
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ACK_HIDDEN);
+		return true;
+	}
+	if (!is_superfluous(flow, pkt, now_us))
+		return false;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ACK_THINNED);
+	return true;
+}
+
 /**
  * tcon_ack_enforce() - give the guest what it may see of an ACK
  * @flow: its lock is held, enforced
@@ -79,15 +124,14 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 				  wanted_edge(flow), flow->track.cc.mss_bytes,
 				  now_us);
 	if (tcon_flow_repaired(flow)) {
-		if (is_bare_duplicate(flow, pkt, before.given_bytes)) {
+		if (must_hide(flow, pkt, &before, now_us)) {
 			flow->window = before;
-			flow->hidden_acks++;
-			tcon_count(stats, TCON_COUNTER_ACK_HIDDEN);
 			return false;
 		}
 		hide_sacks(flow, skb, pkt);
 	}
 	flow->told_ack = pkt->ack;
+	flow->told_us = now_us;
 	if (field == pkt->window)
 		tcon_count(stats, TCON_COUNTER_WINDOW_KEPT);
 	else if (tcon_segment_set_window(skb, pkt, field))
@@ -142,7 +186,8 @@ static void put_dsack(__be32 *opt, const struct tcon_range *range)
 }
 
 static void put_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
-		    u32 tcp_bytes, u16 field, const struct tcon_range *dsack)
+		    u32 tcp_bytes, u32 ack, u16 field,
+		    const struct tcon_range *dsack)
 {
 	struct tcphdr *th = skb_put_zero(skb, tcp_bytes);
 	const struct tcon_track *t = &flow->track;
@@ -151,7 +196,7 @@ static void put_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
 	th->source = flow->key.pport;
 	th->dest = flow->key.gport;
 	th->seq = htonl(t->peer_nxt);
-	th->ack_seq = htonl(t->cc.una);
+	th->ack_seq = htonl(ack);
 	th->doff = tcp_bytes / 4;
 	th->ack = 1;
 	th->window = htons(field);
@@ -165,7 +210,7 @@ static void put_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
  * An ACK as the peer would send it: the highest sequence number that the peer
  * has used, the time stamps that passed last (PAWS), no SACK but @dsack.
  */
-static struct sk_buff *build(struct tcon_flow *flow, u16 field,
+static struct sk_buff *build(struct tcon_flow *flow, u32 ack, u16 field,
 			     const struct tcon_range *dsack)
 {
 	const struct tcon_template *tpl = &flow->template;
@@ -180,7 +225,7 @@ static struct sk_buff *build(struct tcon_flow *flow, u16 field,
 		return NULL;
 	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
 	skb_put_data(skb, tpl->header, tpl->bytes);
-	put_tcp(skb, flow, tcp_bytes, field, dsack);
+	put_tcp(skb, flow, tcp_bytes, ack, field, dsack);
 	skb_reset_mac_header(skb);
 	skb_set_network_header(skb, tpl->l3_offset);
 	skb_set_transport_header(skb, tpl->bytes);
@@ -223,7 +268,7 @@ struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
 	if (!flow->template.bytes || !tcon_track_sack(&flow->track))
 		return NULL;
 	wscale = tcon_track_peer_wscale(&flow->track);
-	skb = build(flow, flow->window.given_bytes >> wscale, &range);
+	skb = build(flow, pkt->ack, flow->window.given_bytes >> wscale, &range);
 	tcon_count(stats, skb ? TCON_COUNTER_DSACK_SENT :
 				TCON_COUNTER_UPDATE_FAILED);
 	return skb;
@@ -249,12 +294,12 @@ struct sk_buff *tcon_ack_update(struct tcon_flow *flow, u64 now_us)
 	if (!tcon_flow_enforced(flow) || !flow->template.bytes ||
 	    flow->held_bytes > t->cc.mss_bytes)
 		return NULL;
-	field = tcon_window_update(&flow->window, t->cc.una,
+	field = tcon_window_update(&flow->window, flow->told_ack,
 				   tcon_track_peer_wscale(t), wanted_edge(flow),
 				   t->nxt_guest, t->cc.mss_bytes, now_us);
 	if (!field)
 		return NULL;
-	skb = build(flow, field, NULL);
+	skb = build(flow, flow->told_ack, field, NULL);
 	tcon_count(stats, skb ? TCON_COUNTER_UPDATE_SENT :
 				TCON_COUNTER_UPDATE_FAILED);
 	return skb;

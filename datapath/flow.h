@@ -75,6 +75,7 @@ struct tcon_template {
  * @bare_end: sequence number after it
  * @reordering: the path reorders more than repair can bear
  * @told_ack: acknowledgment number that the guest was given last
+ * @told_us: when that was
  * @guest_ack: acknowledgment number that the guest sent last
  * @guest_tsecr: TSecr that it sent last
  * @guest_window: window field that it sent last
@@ -129,6 +130,7 @@ struct tcon_flow {
 	u32 bare_end;
 	bool reordering;
 	u32 told_ack;
+	u64 told_us;
 	u32 guest_ack;
 	u32 guest_tsecr;
 	u16 guest_window;

@@ -313,12 +313,13 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 			return true;
 		tcon_ack_remember(flow, skb, pkt);
 		pass = tcon_ack_enforce(flow, skb, pkt, now_us);
-		if (tcon_flow_repaired(flow))
+		if (pass && tcon_flow_repaired(flow))
 			*extra = tcon_ack_needless(flow, pkt);
 	} else if (syn || tcon_track_established(t)) {
 		tcon_window_observe(&flow->window, pkt->ack, pkt->window,
 				    syn ? 0 : tcon_track_peer_wscale(t),
 				    now_us);
+		flow->told_ack = pkt->ack;
 	}
 	return pass;
 }

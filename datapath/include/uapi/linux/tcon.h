@@ -265,6 +265,7 @@ enum tcon_reason {
 	X(COPY_ABSORBED, "copy-absorbed", "guests' repeats absorbed: TCon has a copy") \
 	X(REPEAT_PASSED, "repeat-passed", "guests' repeats that had to pass a flow under repair") \
 	X(ACK_HIDDEN,	"ack-hidden",	"duplicate ACKs not given to guests") \
+	X(ACK_THINNED,	"ack-thinned",	"ACKs not given to guests in slow start: more follow") \
 	X(SACK_STRIPPED, "sack-stripped", "ACKs whose SACK blocks were taken out") \
 	X(DSACK_SENT,	"dsack-sent",	"DSACKs given to guests for an absorbed tail probe") \
 	X(MTU_FELL,	"mtu-fell",	"half-flows that gave up their copies: the path MTU fell") \
