@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How a VM hands results to the host: an append-only log in shared memory.
 
-The host gives QEMU a sparse file as an ivshmem device; the guest maps the
-device's memory and appends frames.  A byte costs a memory write, not a device
-access, so sending leaves virtual time alone, is binary-safe and needs no
-driver.
+The host gives the machine a sparse file as a device with memory (ivshmem in
+QEMU, iomem in User-Mode Linux); the guest maps it and appends frames.  A byte
+costs a memory write, not a device access, so sending leaves virtual time alone
+and is binary-safe.
 
 Layout: a little-endian u64 with the number of bytes written so far; from byte
 64 on, frames: u32 length of the payload, one byte kind, payload.  The counter
@@ -46,7 +46,7 @@ class Writer:
 
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as device:
-            self._memory = mmap.mmap(device.fileno(), 0)
+            self._memory = mmap.mmap(device.fileno(), CAPACITY_BYTES)
         (self._written,) = _COUNTER.unpack_from(self._memory, 0)
 
     def send(self, kind: int, payload: bytes | str) -> None:

@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from . import lab, results, scenario
+from . import lab, results, scenario, uml
 from .engine import DEFAULT_SHIFT, Machine
 from .errors import LabError
 from .products import TOP
@@ -27,11 +27,18 @@ _errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 #: Columns of the table where standard output is no terminal.
 _FILE_WIDTH = 160
+_ENGINES = ("qemu", "uml")
 _DEMO = TOP / "tools/scenarios/demo.toml"
 
 Kvm = Annotated[bool, typer.Option("--kvm", help="Real time by KVM, where a probe shows it works.")]
 Stock = Annotated[
     bool, typer.Option("--stock", help="The distribution's openvswitch and vswitchd, no TCon.")
+]
+Engine = Annotated[
+    str, typer.Option(help="qemu, or uml: User-Mode Linux, fast, where CPU work takes no time.")
+]
+DebugKernel = Annotated[
+    bool, typer.Option("--debug-kernel", help="uml with KASAN, lockdep and object debugging.")
 ]
 Shift = Annotated[
     int, typer.Option(help="Virtual time: an instruction takes 2^N ns.", min=0, max=10)
@@ -79,7 +86,8 @@ def run(
         "tcon-results"
     ),
     site: Annotated[str, typer.Option(help="vm, or host: this machine, in real time.")] = "vm",
-    engine: Annotated[str, typer.Option(help="What runs the VMs: qemu.")] = "qemu",
+    engine: Engine = "qemu",
+    debug_kernel: DebugKernel = False,
     kvm: Kvm = False,
     stock: Stock = False,
     shift: Shift = DEFAULT_SHIFT,
@@ -89,7 +97,7 @@ def run(
     from . import report  # slow to import
 
     _one_of("--site", site, ("vm", "host"))
-    _one_of("--engine", engine, ("qemu",))
+    options = _options(engine, debug_kernel, kvm, stock, shift)
     scenarios = [scenario.load(file) for file in files]
     if seed is not None:
         scenarios = [s.with_seed(seed) for s in scenarios]
@@ -99,7 +107,6 @@ def run(
             raise LabError(f'two of the scenarios have the name "{name}"')
     out.mkdir(parents=True, exist_ok=True)
     with _Display() as display:
-        options = lab.Options(kvm, stock, shift)
         raw = lab.run_all(scenarios, options, site, jobs, out, display.say)
     made = results.all_results(raw)
     (out / "results.json").write_text(results.to_text(made[0] if len(made) == 1 else made))
@@ -122,7 +129,7 @@ def shell(
     _one_of("--mode", mode, scenario.MODES)
     chosen = scenario.load(file)
     with _Display() as display:
-        host = lab.Host(lab.Options(kvm, stock, None), display.say)
+        host = lab.Host(lab.Options(kvm=kvm, stock=stock, shift=None), display.say)
     raise typer.Exit(lab.shell(host, chosen, mode))
 
 
@@ -143,6 +150,8 @@ def execute(
         str, typer.Option(metavar="PATH[,listen]", help="Join eth0 to another machine's.")
     ] = "",
     timeout: Annotated[float, typer.Option(help="Real seconds until it is killed.")] = 1800,
+    engine: Engine = "qemu",
+    debug_kernel: DebugKernel = False,
     kvm: Kvm = False,
     stock: Stock = False,
 ) -> None:
@@ -153,18 +162,21 @@ def execute(
     """
     pairs = [_append_pair(entry) for entry in append or []]
     real_time = no_icount or kvm
+    options = _options(engine, debug_kernel, kvm, stock, None if real_time else shift)
+    machine = Machine(options.shift, smp, memory, seed, timeout, link=link)
+    if engine == "uml":
+        uml.refuse(machine)
     if smp > 1 and not real_time:
         raise LabError("--smp needs --no-icount: virtual time has one CPU")
     if link and not real_time:
         raise LabError("linked machines cannot share virtual time: use --no-icount")
-    machine = Machine(None if real_time else shift, smp, memory, seed, timeout, link=link)
 
     def on_output(raw: bytes) -> None:
         sys.stdout.buffer.write(raw)
         sys.stdout.buffer.flush()
 
     with _Display() as display:
-        host = lab.Host(lab.Options(kvm, stock, machine.shift), display.say)
+        host = lab.Host(options, display.say)
     with tempfile.NamedTemporaryFile(prefix="tcon-console-", suffix=".log") as log:
         status = lab.execute(
             host, command, machine, pairs, modprobe or [], ovs, on_output, Path(log.name)
@@ -177,6 +189,20 @@ def _append_pair(entry: str) -> tuple[Path, str]:
     if not colon or not source or not dest.startswith("/"):
         raise LabError(f'--append takes PATH:DEST with an absolute DEST, not "{entry}"')
     return Path(source), dest
+
+
+def _options(
+    engine: str, debug_kernel: bool, kvm: bool, stock: bool, shift: int | None
+) -> lab.Options:
+    """What the options mean together.  Raises LabError where they contradict."""
+    _one_of("--engine", engine, _ENGINES)
+    if debug_kernel and engine != "uml":
+        raise LabError("--debug-kernel needs --engine=uml: the kernel is a User-Mode Linux")
+    if engine == "uml" and kvm:
+        raise LabError("--kvm is for --engine=qemu: User-Mode Linux knows virtual time only")
+    if engine == "uml" and shift not in (None, DEFAULT_SHIFT):
+        raise LabError("--shift is for --engine=qemu: in User-Mode Linux CPU work takes no time")
+    return lab.Options(engine, debug_kernel, kvm, stock, shift)
 
 
 def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What every engine can do: run one job in a fresh machine.
 
-A job is a dictionary that :mod:`.guest` understands.  QEMU is the engine that
-exists (:mod:`.qemu`); another one (User-Mode Linux with time travel) needs
-only to implement :class:`Engine`.
+A job is a dictionary that :mod:`.guest` understands.  There are two engines:
+QEMU with the distribution's kernel (:mod:`.qemu`), and User-Mode Linux with time
+travel (:mod:`.uml`).
 """
 
 from __future__ import annotations

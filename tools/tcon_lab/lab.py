@@ -23,6 +23,8 @@ from .engine import DEFAULT_SHIFT, Engine, Machine, Outcome
 from .errors import LabError
 from .qemu import Qemu
 from .scenario import Scenario
+from .uml import Uml
+from .uml_kernel import uml_kernel
 
 #: Says what a run does: its label, one line.
 Say = Callable[[str, str], None]
@@ -38,8 +40,13 @@ _TIMEOUT_PER_100MBIT_S = 30.0
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line chose for all machines."""
+    """What the command line chose for all machines.
 
+    ``debug_kernel``: the engine is User-Mode Linux with KASAN, lockdep and others.
+    """
+
+    engine: str = "qemu"
+    debug_kernel: bool = False
     kvm: bool = False
     stock: bool = False
     shift: int | None = DEFAULT_SHIFT
@@ -54,9 +61,21 @@ class Host:
 
         self.options = options
         release = root.lab_kernel_release()
-        self.products = products.build(release, options.stock, progress)
-        self.base = root.base_root(release, progress)
-        self.engine: Engine = Qemu(self.base.vmlinux, options.kvm)
+        kdir = Path(f"/usr/src/linux-headers-{release}")
+        kernel = None
+        if options.engine == "uml":
+            kernel = uml_kernel(options.debug_kernel, progress)
+            kdir = kernel.kdir
+        self.products = products.build(kdir, options.stock, progress)
+        self.base = root.base_root(release, progress, kernel)
+        self.engine: Engine = Uml(kernel) if kernel else Qemu(self.base.vmlinux, options.kvm)
+
+    @property
+    def machine_name(self) -> str:
+        """What results say about where they come from."""
+        if self.options.engine == "uml":
+            return "uml, debug kernel" if self.options.debug_kernel else "uml"
+        return "qemu, KVM" if self.options.kvm else f"qemu, icount shift {self.options.shift}"
 
     def initrd(self, job: dict[str, Any], dest: Path, files: Iterable[tuple[Path, str]]) -> None:
         """Write the root file system with a job in it."""
@@ -92,7 +111,6 @@ def run_in_vm(
     The console goes to a file in ``out``.
     """
     label = f"{scenario.name} {mode}"
-    virtual = not host.options.kvm
     job = {
         "kind": "run",
         "scenario": scenario.to_dict(),
@@ -100,8 +118,8 @@ def run_in_vm(
         "modules": _scenario_modules(scenario) + host.tcon_modules(),
         "ovs": True,
         "probe": _PROBE_IN_VM,
-        "virtual_time": virtual,
-        "machine": f"qemu, icount shift {host.options.shift}" if virtual else "qemu, KVM",
+        "virtual_time": not host.options.kvm,
+        "machine": host.machine_name,
         "tear_down": False,
     }
     machine = Machine(

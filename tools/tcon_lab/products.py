@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import LabError
-from .root import cache_dir
+from .root import cache_dir, digest
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -46,8 +46,8 @@ def build_probe() -> Path:
     return folder / "tcon-probe"
 
 
-def build(release: str, stock: bool, progress: Callable[[str], None]) -> Products:
-    """Build for a kernel; ``stock`` leaves TCon out.  Raises LabError."""
+def build(kdir: Path, stock: bool, progress: Callable[[str], None]) -> Products:
+    """Build against the kernel tree ``kdir``; ``stock`` leaves TCon out.  Raises LabError."""
     cache = cache_dir()
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "lab-build.lock").open("w") as lock:
@@ -57,7 +57,6 @@ def build(release: str, stock: bool, progress: Callable[[str], None]) -> Product
         if stock:
             return Products((), None, probe)
         progress("building the modules")
-        kdir = f"/usr/src/linux-headers-{release}"
         modules = Path(_build("datapath", TOP / "datapath/build", "--kdir", kdir))
         progress("building ovs-vswitchd")
         vswitchd = Path(_build("userspace", TOP / "userspace/build"))

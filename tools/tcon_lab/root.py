@@ -221,6 +221,15 @@ def lab_kernel_release() -> str:
 
 
 @dataclass(frozen=True)
+class Kernel:
+    """A kernel that is not the distribution's."""
+
+    release: str
+    image: Path
+    modules: Path  # lib/modules/RELEASE
+
+
+@dataclass(frozen=True)
 class BaseRoot:
     """A kernel and the base layer that fits it, as files in the cache."""
 
@@ -282,7 +291,7 @@ def _debs(state: Path, release: str, progress: Progress) -> list[Path]:
     wanted list does (or the cache is removed).
     """
     wanted = [*PACKAGES, f"linux-image-{release}"]
-    key = _digest(*wanted, *EXCLUDED_PACKAGES)
+    key = digest(*wanted, *EXCLUDED_PACKAGES)
     listing = state / f"packages-{key}.json"
     if listing.exists():
         debs = [state / "archives" / name for name in json.loads(listing.read_text())]
@@ -303,7 +312,7 @@ def _debs(state: Path, release: str, progress: Progress) -> list[Path]:
     return have
 
 
-def _digest(*parts: str | bytes) -> str:
+def digest(*parts: str | bytes) -> str:
     """A short key made of all parts, in order."""
     state = hashlib.sha256()
     for part in parts:
@@ -451,13 +460,23 @@ def _add_deb(out: CpioWriter, deb: Path, scratch: Path | None) -> None:
                     out.file(f"{parent}/__pycache__/{tag}", code)
 
 
-def _build_base(debs: list[Path], release: str, dest: Path, progress: Progress) -> None:
+def _kernel_modules(deb: Path, kernel: Kernel | None, release: str, dest: Path) -> None:
+    """Put the kernel's modules below dest, and the distribution's vmlinux."""
+    if kernel:
+        shutil.copytree(kernel.modules, dest / "lib/modules" / release)
+    else:
+        _unpack_kernel(deb, release, dest)
+        _run_depmod(dest, release)
+        _prune_modules(dest, release)
+    _run_depmod(dest, release)
+
+
+def _build_base(
+    debs: list[Path], kernel: Kernel | None, release: str, dest: Path, progress: Progress
+) -> None:
     kernel_deb = next(d for d in debs if d.name.startswith("linux-image-"))
     progress(f"unpacking kernel {release}")
-    _unpack_kernel(kernel_deb, release, dest)
-    _run_depmod(dest, release)
-    _prune_modules(dest, release)
-    _run_depmod(dest, release)
+    _kernel_modules(kernel_deb, kernel, release, dest)
     progress("packing the lab's root file system")
     same_python = platform.python_version_tuple()[:2] == ("3", "11")
     with (dest / "base.cpio").open("wb") as stream, tempfile.TemporaryDirectory() as scratch:
@@ -481,33 +500,39 @@ def _build_base(debs: list[Path], release: str, dest: Path, progress: Progress) 
         out.close()
 
 
-def base_root(release: str, progress: Progress) -> BaseRoot:
-    """The kernel and base layer for a release, from the cache or made now."""
+def base_root(release: str, progress: Progress, kernel: Kernel | None = None) -> BaseRoot:
+    """The kernel and base layer for a release, from the cache or made now.
+
+    ``release`` is the distribution's; ``kernel`` replaces its kernel.
+    """
     state = cache_dir() / "lab"
     state.mkdir(parents=True, exist_ok=True)
     with (state / "lock").open("w") as lock:  # two labs may start at once
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return _base_root(state, release, progress)
+        return _base_root(state, release, progress, kernel)
 
 
-def _base_root(state: Path, release: str, progress: Progress) -> BaseRoot:
+def _base_root(state: Path, release: str, progress: Progress, kernel: Kernel | None) -> BaseRoot:
     debs = _debs(state, release, progress)
     code = Path(__file__).read_bytes() + Path(__file__).with_name("cpio.py").read_bytes()
-    key = _digest(code, *(deb.name for deb in debs))
-    dest = state / f"root-{release}-{key}"
+    made_from = [code, *(deb.name for deb in debs)]
+    if kernel:
+        release = kernel.release
+        made_from.append(str(kernel.image.parent))  # its key
+    dest = state / f"root-{release}-{digest(*made_from)}"
     if not dest.exists():
         with tempfile.TemporaryDirectory(dir=state) as scratch:
             partial = Path(scratch) / "root"
             partial.mkdir()
-            _build_base(debs, release, partial, progress)
+            _build_base(debs, kernel, release, partial, progress)
             partial.rename(dest)
     versions = {}
     for deb in debs:
         name, version, _ = deb.name.rsplit("_", 2)
         versions[name] = version.replace("%3a", ":")
-    return BaseRoot(
-        release, dest / "vmlinux", dest / "base.cpio", dest / "lib/modules" / release, versions
-    )
+    image = kernel.image if kernel else dest / "vmlinux"
+    modules = dest / "lib/modules" / release
+    return BaseRoot(release, image, dest / "base.cpio", modules, versions)
 
 
 # --- overlay ----------------------------------------------------------------

@@ -21,6 +21,7 @@ The same code runs in the lab's VM and, as root, on a real machine.
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,8 @@ _BUFFER_FACTOR = 8
 #: and merges them (GRO): the hosts behind it work on fewer, larger packets.
 _MODERATED_MIN_RATE_BPS = 200_000_000
 _MODERATION_NS = 50_000
+_MIN_OPEN_FILES = 256
+_OPEN_FILES_PER_GUEST = 16
 _NO_OFFLOAD = "tso off tx-udp-segmentation off"
 _UPLINKS = {"br0": ("br0-up", "r1-up"), "br1": ("br1-up", "r2-up")}
 
@@ -214,6 +217,7 @@ class Lab:
         self.scenario = scenario
         self.pairs = scenario.connections()
         self._refuse_existing()
+        _set_limits(2 * len(self.pairs))
         self.net = Mininet(
             PathTopo(pairs=len(self.pairs)),
             switch=TConSwitch,
@@ -339,6 +343,17 @@ class Lab:
                 f"tc qdisc add dev {port} root netem delay {flow.extra_delay_us}us {loss}"
                 f" limit {_AMPLE_PACKETS}",
             )
+
+
+def _set_limits(guests: int) -> None:
+    """Mininet's limits, but no more open files than it needs.
+
+    Its mnexec closes every possible one, used or not, at each node's start.
+    """
+    Mininet.init()
+    wanted = max(_MIN_OPEN_FILES, _OPEN_FILES_PER_GUEST * guests)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, most), most))
 
 
 def _loss_words(fraction: float) -> str:

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""User-Mode Linux without booting it: configuration, key, command line, host.c."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tcon_lab import uml, uml_kernel
+from tcon_lab.engine import Machine, Outcome
+from tcon_lab.errors import LabError
+
+# --- configuration ------------------------------------------------------------
+
+
+def test_a_later_setting_replaces_an_earlier_one():
+    text = 'CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_N="x=y"\nCONFIG_A=m\n'
+    assert uml_kernel.settings(text) == {"CONFIG_A": "m", "CONFIG_N": '"x=y"'}
+
+
+def test_settings_that_kconfig_drops_are_named():
+    got = "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=m\n"
+    assert uml_kernel.lost_settings("CONFIG_A=y\nCONFIG_B=n\nCONFIG_C=m\n", got) == []
+    wanted = "CONFIG_A=m\nCONFIG_B=y\nCONFIG_D=y\n"
+    lost = ["CONFIG_A=m", "CONFIG_B=y", "CONFIG_D=y"]
+    assert uml_kernel.lost_settings(wanted, got) == lost
+
+
+def test_the_kernels_differ_in_debugging_and_name_only():
+    fast = uml_kernel.settings(uml_kernel.fragment(debug=False))
+    debug = uml_kernel.settings(uml_kernel.fragment(debug=True))
+    assert {name for name in fast if debug[name] != fast[name]} == {"CONFIG_LOCALVERSION"}
+    added = set(debug) - set(fast)
+    assert {"CONFIG_KASAN", "CONFIG_PROVE_LOCKING", "CONFIG_DEBUG_OBJECTS"} <= added
+    assert "CONFIG_UML_TIME_TRAVEL_SUPPORT" in fast
+    # They would bring the host's randomness in.
+    assert not {"CONFIG_HW_RANDOM", "CONFIG_UML_RANDOM"} & set(debug)
+
+
+def test_the_key_depends_on_each_part():
+    parts = ["6.1.1-1", "gcc 12", "CONFIG_A=y\n"]
+    keys = {uml_kernel.kernel_key(*parts)}
+    for index in range(len(parts)):
+        keys.add(uml_kernel.kernel_key(*parts[:index], parts[index] + "x", *parts[index + 1 :]))
+    assert len(keys) == 1 + len(parts)
+    assert uml_kernel.kernel_key(*parts) in keys
+
+
+def test_without_the_source_package_it_says_what_to_install(monkeypatch):
+    monkeypatch.setenv("TCON_LAB_KERNEL", "4.2.0-1-amd64")
+    with pytest.raises(LabError, match=r"install the package linux-source-4\.2$"):
+        uml_kernel.uml_kernel(False, lambda line: None)
+
+
+# --- machine ------------------------------------------------------------------
+
+
+def test_equal_machines_have_equal_command_lines():
+    words = uml.arguments(Machine(seed=1, memory_mib=512))
+    assert words == uml.arguments(Machine(seed=2, memory_mib=512, timeout_s=1))
+    assert "mem=512M" in words
+    assert not [word for word in words if "/" in word.replace("root=/dev/ram0", "")]
+
+
+@pytest.mark.parametrize(
+    ("machine", "complaint"),
+    [
+        (Machine(smp=2), "has one CPU"),
+        (Machine(shift=None), "virtual time only"),
+        (Machine(link="/tmp/x,listen"), "has no --link"),
+    ],
+)
+def test_what_it_cannot_be_is_refused_before_anything_starts(machine, complaint, tmp_path):
+    kernel = uml_kernel.UmlKernel("6.1", *[tmp_path / "absent"] * 4)
+    with pytest.raises(LabError, match=complaint):
+        uml.Uml(kernel).run(machine, tmp_path / "initrd", Outcome(), tmp_path / "log")
+    assert list(tmp_path.iterdir()) == []
+
+
+def _engine(tmp_path: Path, script: str) -> uml.Uml:
+    """The engine with a shell script for a kernel."""
+    image = tmp_path / "linux"
+    image.write_text(f"#!/bin/sh\n{script}\n")
+    image.chmod(0o755)
+    (tmp_path / "initrd").touch()
+    preload = tmp_path / "host.so"
+    uml_kernel.build_preload(preload)
+    return uml.Uml(uml_kernel.UmlKernel("6.1", image, tmp_path, tmp_path, preload))
+
+
+def test_the_program_gets_seed_initrd_and_channel(tmp_path):
+    script = 'echo "$TCON_UML_SEED" "$@"; ls -L channel initrd.cpio'
+    outcome = Outcome()
+    _engine(tmp_path, script).run(Machine(seed=7), tmp_path / "initrd", outcome, tmp_path / "log")
+    assert outcome.console.startswith("7 initrd=initrd.cpio iomem=mmapper,channel ")
+    assert outcome.console.endswith("channel\ninitrd.cpio\n")
+
+
+def test_a_machine_that_takes_too_long_is_ended_with_all_its_processes(tmp_path):
+    pids = tmp_path / "pids"
+    engine = _engine(tmp_path, f"sleep 1000 & echo $$ $! > {pids}; wait")
+    with pytest.raises(LabError, match="no end after 1 s"):
+        engine.run(Machine(timeout_s=1), tmp_path / "initrd", Outcome(), tmp_path / "log")
+    for pid in pids.read_text().split():
+        _wait_until_gone(int(pid))
+
+
+def _wait_until_gone(pid: int) -> None:
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+        except FileNotFoundError:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"process {pid} still runs")
+
+
+# --- host.c -------------------------------------------------------------------
+
+_RANDOM = """
+import ctypes, sys
+library, bytes_ = ctypes.CDLL(sys.argv[1]), ctypes.create_string_buffer(16)
+for _ in range(2):
+    assert library.getrandom(bytes_, 16, 0) == 16
+    print(bytes_.raw.hex())
+"""
+
+# Traces a child as User-Mode Linux does, then dies.
+_TRACER = """
+import ctypes, os, signal, sys
+libc = ctypes.CDLL(None)
+libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+child = os.fork()
+if child == 0:
+    libc.ptrace(0, 0, None, None)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    while True:
+        signal.pause()
+os.waitpid(child, 0)
+assert libc.ptrace(21, child, None, 1) == 0
+print(child, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def _run_with(tmp_path: Path, code: str, **environment: str) -> str:
+    """Output of a program that gets the path of host.so as its argument."""
+    preload = tmp_path / "host.so"
+    uml_kernel.build_preload(preload)
+    command = [sys.executable, "-c", code, str(preload)]
+    environment = dict(os.environ) | environment
+    return subprocess.run(
+        command, env=environment, stdout=subprocess.PIPE, text=True, check=False
+    ).stdout
+
+
+def test_random_numbers_follow_the_seed(tmp_path):
+    first, second, other = (
+        _run_with(tmp_path, _RANDOM, TCON_UML_SEED=seed) for seed in ("1", "1", "2")
+    )
+    assert first == second != other
+    assert len(set(first.split() + other.split())) == 4
+
+
+def test_what_is_traced_dies_with_its_tracer(tmp_path):
+    child = int(_run_with(tmp_path, _TRACER, LD_PRELOAD=str(tmp_path / "host.so")))
+    try:
+        _wait_until_gone(child)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The User-Mode Linux engine: the kernel as a program, CPU work takes no time.
+
+With time-travel=inf-cpu the clock moves only when nothing can run, from one
+timer to the next: a network experiment on the kernel's real code, several times
+as fast as QEMU with -icount, that knows nothing of what work costs.
+
+A run depends on nothing but its inputs and the seed: the command line (which
+feeds the kernel's random pool) names files relative to a folder of the run's
+own, addresses are not randomised, the clock's start is fixed, and the host's
+random numbers are replaced by seeded ones (uml/host.c).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from .channel import Reader
+from .engine import Engine, Machine, Outcome
+from .errors import LabError
+from .uml_kernel import UmlKernel
+
+_POLL_S = 0.02
+_START_NS = 1_767_225_600 * 10**9  # 2026-01-01, as in QEMU
+
+_ARGUMENTS = (
+    "initrd=initrd.cpio",
+    "iomem=mmapper,channel",
+    "time-travel=inf-cpu",
+    f"time-travel-start={_START_NS}",
+    "con=null",
+    "con0=null,fd:1",
+    "console=tty0",
+    "root=/dev/ram0",
+    "panic=-1",
+    "panic_on_oops=1",
+    "loglevel=5",
+    "log_buf_len=4M",
+    "rcupdate.rcu_cpu_stall_suppress=1",
+    "random.trust_cpu=on",
+    "net.ifnames=0",
+)
+
+
+def refuse(machine: Machine) -> None:
+    """Raise LabError for what User-Mode Linux cannot be."""
+    if machine.smp != 1:
+        raise LabError("User-Mode Linux has one CPU: leave out --smp, or use --engine=qemu")
+    if machine.shift is None:
+        raise LabError("User-Mode Linux knows virtual time only: use --engine=qemu for real time")
+    if machine.link:
+        raise LabError("User-Mode Linux has no --link: use --engine=qemu")
+
+
+def arguments(machine: Machine) -> list[str]:
+    """The command line; equal for equal machines, wherever they run."""
+    return [*_ARGUMENTS, f"mem={machine.memory_mib}M", *machine.append]
+
+
+class Uml(Engine):
+    """User-Mode Linux in virtual time."""
+
+    name = "uml"
+
+    def __init__(self, kernel: UmlKernel) -> None:
+        self._kernel = kernel
+
+    def run(self, machine: Machine, initrd: Path, outcome: Outcome, log: Path) -> None:
+        """See :meth:`Engine.run`."""
+        refuse(machine)
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="tcon-uml-") as scratch:
+            folder = Path(scratch)
+            reader = Reader(folder / "channel")
+            (folder / "initrd.cpio").symlink_to(initrd.resolve())
+            process = self._spawn(machine, folder, log)
+            try:
+                while process.poll() is None:
+                    for frame in reader.frames():
+                        outcome.take(frame)
+                    if outcome.stop.is_set():
+                        raise LabError("stopped")
+                    if time.monotonic() - start > machine.timeout_s:
+                        raise LabError(f"no end after {machine.timeout_s:.0f} s; console in {log}")
+                    time.sleep(_POLL_S)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            for frame in reader.frames():
+                outcome.take(frame)
+            outcome.real_s = time.monotonic() - start
+            outcome.console = log.read_text(errors="replace") if log.exists() else ""
+
+    def interactive(self, machine: Machine, initrd: Path) -> int:
+        """See :meth:`Engine.interactive`: there is no such thing in virtual time."""
+        raise LabError("User-Mode Linux has no terminal: time would fly while it waits for you")
+
+    def _spawn(self, machine: Machine, folder: Path, log: Path) -> subprocess.Popen[bytes]:
+        """Start it in a process group of its own."""
+        environment = {
+            "HOME": ".",
+            "TMPDIR": os.environ.get("TMPDIR") or "/dev/shm",
+            "PATH": "/usr/bin:/bin",
+            "LD_PRELOAD": str(self._kernel.preload),
+            "TCON_UML_SEED": str(machine.seed),
+        }
+        words = arguments(machine)
+        with log.open("wb") as console:
+            return subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "setarch", "-R", self._kernel.image, *words],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=console,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )

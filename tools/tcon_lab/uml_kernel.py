@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The User-Mode Linux kernels of the lab, built once and kept in the cache.
+
+Debian's own User-Mode Linux has no time travel, so it is built from the same
+source package as the distribution's kernel, configured by uml/kernel.config,
+for the debug kernel also by uml/debug.config.  What is kept is the kernel, its
+modules, and what building modules for it needs (headers, scripts, symbols).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import LabError
+from .root import Kernel, Progress, cache_dir, digest, lab_kernel_release
+
+_FRAGMENTS = Path(__file__).parent / "uml"
+#: What building a module needs, beside the files at the tree's top.
+_KEPT_FOLDERS = ("arch/um", "arch/x86", "include", "scripts")
+_SOURCE_SUFFIXES = (".c", ".S", ".o", ".a", ".ko", ".mod", ".cmd")
+#: Ticks a second.  TCP's timers count ticks, so it must be the distribution's.
+_HZ = 250
+#: Of the steps below: a change of theirs that changes the kernel raises it.
+_RECIPE = "1"
+#: Built twice, a kernel is the same, and so are the numbers that it gives.
+_BUILD_ID = {
+    "KBUILD_BUILD_TIMESTAMP": "2026-01-01",
+    "KBUILD_BUILD_USER": "tcon",
+    "KBUILD_BUILD_HOST": "lab",
+}
+
+
+@dataclass(frozen=True)
+class UmlKernel(Kernel):
+    """A kernel in the cache; its image is a program of the host."""
+
+    kdir: Path  # what modules are built against
+    preload: Path  # uml/host.c
+
+
+def settings(text: str) -> dict[str, str]:
+    """The CONFIG_ lines of a configuration; a later line replaces an earlier one."""
+    return dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.M))
+
+
+def lost_settings(wanted: str, got: str) -> list[str]:
+    """What Kconfig did not take, as "CONFIG_X=y"; not set is the same as n."""
+    have = settings(got)
+    return [
+        f"{name}={value}"
+        for name, value in settings(wanted).items()
+        if have.get(name, "n") != value
+    ]
+
+
+def fragment(debug: bool) -> str:
+    """The configuration that is wanted, on top of allnoconfig."""
+    names = ("kernel.config", "debug.config") if debug else ("kernel.config",)
+    lines = settings("".join((_FRAGMENTS / name).read_text() for name in names))
+    return "".join(f"{name}={value}\n" for name, value in lines.items())
+
+
+def kernel_key(source_version: str, compiler: str, wanted: str) -> str:
+    """What a kernel is made from, as a short key."""
+    preload = (_FRAGMENTS / "host.c").read_text()
+    return digest(source_version, compiler, wanted, preload, _RECIPE)
+
+
+def _output(*command: str) -> str:
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError as missing:
+        raise LabError(f"{command[0]} not found: run tools/install-deps") from missing
+    return run.stdout.strip() if run.returncode == 0 else ""
+
+
+def _make(tree: Path, *arguments: str) -> None:
+    """Run make in the kernel's tree.  Raises LabError with its first complaint."""
+    command = ["make", "-s", "-C", str(tree), "ARCH=um", *arguments]
+    run = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | _BUILD_ID
+    )
+    if run.returncode:
+        said = [line for line in run.stderr.splitlines() if line.strip()]
+        errors = [line for line in said if "error" in line.lower()]
+        raise LabError(f"User-Mode Linux does not build: {(errors or said or ['no reason'])[0]}")
+
+
+def _unpack(tarball: Path, dest: Path) -> None:
+    """The kernel's source, with the distribution's tick rate instead of UML's fixed 100."""
+    command = ["tar", "-xJf", str(tarball), "-C", str(dest), "--strip-components=1"]
+    if subprocess.run(command, check=False, capture_output=True).returncode:
+        raise LabError(f"{tarball} cannot be unpacked")
+    kconfig = dest / "arch/um/Kconfig"
+    text, changed = re.subn(
+        r"(\nconfig HZ\n\tint\n\tdefault )100\n", rf"\g<1>{_HZ}\n", kconfig.read_text()
+    )
+    if changed != 1:
+        raise LabError(f"{tarball}: the tick rate of User-Mode Linux is not where it was")
+    kconfig.write_text(text)
+
+
+def _configure(tree: Path, wanted: str) -> None:
+    (tree / "lab.config").write_text(wanted)
+    _make(tree, f"KCONFIG_ALLCONFIG={tree / 'lab.config'}", "allnoconfig")
+    if lost := lost_settings(wanted, (tree / ".config").read_text()):
+        raise LabError(f"this kernel's configuration cannot have {', '.join(lost)}")
+
+
+def _prune(tree: Path) -> None:
+    """Leave what building modules needs."""
+    for entry in list(tree.iterdir()):
+        if entry.is_dir() and not any(f"{k}/".startswith(f"{entry.name}/") for k in _KEPT_FOLDERS):
+            shutil.rmtree(entry)
+    for entry in (tree / "arch").iterdir():
+        if entry.is_dir() and f"arch/{entry.name}" not in _KEPT_FOLDERS:
+            shutil.rmtree(entry)
+    for file in [*tree.glob("arch/**/*"), *tree.glob("*")]:
+        if file.is_file() and (file.name.startswith("vmlinux") or file.suffix in _SOURCE_SUFFIXES):
+            file.unlink()
+
+
+def _build_kernel(tarball: Path, wanted: str, dest: Path) -> None:
+    tree = dest / "build"
+    tree.mkdir()
+    _unpack(tarball, tree)
+    _configure(tree, wanted)
+    jobs = f"-j{os.cpu_count() or 1}"
+    compiler = "CC=ccache gcc" if shutil.which("ccache") else "CC=gcc"
+    _make(tree, jobs, compiler, "linux", "modules")
+    _make(tree, f"INSTALL_MOD_PATH={dest}", "INSTALL_MOD_STRIP=1", "modules_install")
+    for link in dest.glob("lib/modules/*/*"):
+        if link.is_symlink():
+            link.unlink()
+    shutil.copy2((tree / "linux").resolve(), dest / "linux")
+    (tree / "linux").unlink()
+    _prune(tree)
+
+
+def build_preload(dest: Path) -> None:
+    """Compile uml/host.c to dest.  Raises LabError."""
+    command = [
+        "gcc",
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(dest),
+        str(_FRAGMENTS / "host.c"),
+        "-ldl",
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise LabError(f"uml/host.c does not build: {run.stderr.strip()}")
+
+
+def _find(folder: Path) -> UmlKernel:
+    (modules,) = folder.glob("lib/modules/*")
+    return UmlKernel(modules.name, folder / "linux", modules, folder / "build", folder / "host.so")
+
+
+def uml_kernel(debug: bool, progress: Progress) -> UmlKernel:
+    """The kernel, from the cache or built now.  Raises LabError."""
+    line = ".".join(lab_kernel_release().split(".")[:2])
+    tarball = Path(f"/usr/src/linux-source-{line}.tar.xz")
+    if not tarball.exists():
+        raise LabError(f"{tarball} is missing: install the package linux-source-{line}")
+    version = _output("dpkg-query", "-W", "-f", "${Version}", f"linux-source-{line}")
+    wanted = fragment(debug)
+    name = "debug" if debug else "fast"
+    state = cache_dir() / "uml"
+    state.mkdir(parents=True, exist_ok=True)
+    dest = state / f"{name}-{kernel_key(version, _output('gcc', '--version'), wanted)}"
+    with (state / f"{name}.lock").open("w") as lock:  # two labs may start at once
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not dest.exists():
+            progress(f"building User-Mode Linux {version}, {name} kernel: this takes minutes, once")
+            with tempfile.TemporaryDirectory(dir=state) as scratch:
+                partial = Path(scratch) / "kernel"
+                partial.mkdir()
+                build_preload(partial / "host.so")
+                _build_kernel(tarball, wanted, partial)
+                partial.rename(dest)
+    return _find(dest)
