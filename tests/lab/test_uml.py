@@ -140,6 +140,7 @@ libc = ctypes.CDLL(None)
 libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
 child = os.fork()
 if child == 0:
+    os.close(1)
     libc.ptrace(0, 0, None, None)
     os.kill(os.getpid(), signal.SIGSTOP)
     while True:
@@ -158,7 +159,7 @@ def _run_with(tmp_path: Path, code: str, **environment: str) -> str:
     command = [sys.executable, "-c", code, str(preload)]
     environment = dict(os.environ) | environment
     return subprocess.run(
-        command, env=environment, stdout=subprocess.PIPE, text=True, check=False
+        command, env=environment, stdout=subprocess.PIPE, text=True, check=False, timeout=30
     ).stdout
 
 
