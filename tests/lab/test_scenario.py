@@ -119,9 +119,34 @@ def test_the_queue_is_one_bdp_where_nothing_is_said() -> None:
     assert parse(text).path.queue_packets == 167
 
 
+MISCHIEF = FULL.replace(
+    'queue = "1000p"',
+    'queue = "1000p"\nduplicate = "2%"\ncorrupt = "0.5%"\nreorder = "1%"\nreorder_by = "4ms"',
+).replace('extra_loss = "1%"', "ipv6 = true\ntso = false")
+
+
+def test_what_may_happen_to_packets() -> None:
+    path = parse(MISCHIEF).path
+    assert (path.duplicate_fraction, path.corrupt_fraction) == (0.02, 0.005)
+    assert (path.reorder_fraction, path.reorder_by_us) == (0.01, 4000)
+    path = parse(MISCHIEF.replace('reorder_by = "4ms"\n', "")).path
+    assert path.reorder_by_us == 2500
+    path = parse(MISCHIEF.replace('reorder = "1%"', 'reorder = "0%"')).path
+    assert (path.reorder_fraction, path.reorder_by_us) == (0, 0)
+    path = parse(FULL).path
+    assert (path.duplicate_fraction, path.corrupt_fraction, path.reorder_by_us) == (0, 0, 0)
+
+
+def test_family_and_super_packets() -> None:
+    first, second = parse(MISCHIEF).flows
+    assert (first.ipv6, first.tso) == (True, False)
+    assert (second.ipv6, second.tso) == (False, True)
+
+
 def test_json_there_and_back() -> None:
     got = parse(FULL)
     assert scenario.from_json(got.to_json()) == got
+    assert scenario.from_json(parse(MISCHIEF).to_json()) == parse(MISCHIEF)
     assert scenario.from_dict(got.to_dict()) == got
 
 
@@ -176,13 +201,20 @@ WRONG = [
     ('rtt = "20ms"', 'rtt = "11s"', 10, "more than 10s"),
     ('rtt = "20ms"', "rtt = 2026-01-01", 10, "path.rtt must be a string, not a date or time"),
     ('loss = "0.1%"', 'loss = "0.1"', 11, "without a unit: %"),
-    ('loss = "0.1%"', 'loss = "100%"', 11, "nothing would arrive"),
+    ('loss = "0.1%"', 'loss = "100%"', 11, "path.loss is 100%: it must be less"),
     ('loss = "0.1%"', 'loss = "101%"', 11, "more than 100%"),
     ('queue = "1000p"', 'queue = "1000"', 12, "without a unit: bdp or p"),
     ('queue = "1000p"', 'queue = "0p"', 12, "not a whole number of packets"),
     ('queue = "1000p"', 'queue = "1.5p"', 12, "not a whole number of packets"),
     ('queue = "1000p"', 'queue = "-1bdp"', 12, "it cannot be negative"),
     ('queue = "1000p"', 'queue = "1000p"\njitter = "1ms"', 13, 'unknown key "jitter" in [path]'),
+    ('queue = "1000p"', 'duplicate = "100%"', 12, "path.duplicate is 100%"),
+    ('queue = "1000p"', 'corrupt = "1"', 12, 'path.corrupt is "1" without a unit: %'),
+    ('queue = "1000p"', "reorder = 0.01", 12, "path.reorder must be a string, not a number"),
+    ('queue = "1000p"', 'reorder_by = "1ms"', 12, "says nothing without path.reorder"),
+    ('queue = "1000p"', 'reorder = "1%"\nreorder_by = "10.1ms"', 13,
+     "path.reorder_by is 10100us, not above 0 and at most half of the RTT"),
+    ('queue = "1000p"', 'reorder = "1%"\nreorder_by = "0ms"', 13, "path.reorder_by is 0us"),
     ("[path]", "[paths]", 8, 'unknown key "paths"'),
     ("count = 2", "count = 0", 15, "flow 1's count is 0"),
     ("count = 2", 'count = "2"', 15, "flow 1's count must be a whole number"),
@@ -193,6 +225,8 @@ WRONG = [
     ('enforce = "bbr"', 'enforce = "reno"', 18, "an unknown CC; known are cubic, bbr"),
     ('start = "500ms"', 'start = "20s"', 19, 'start is "20s", but the run ends after 20s'),
     ('extra_delay = "250us"', 'extra_delay = "x"', 20, "flow 1's extra_delay"),
+    ('extra_loss = "1%"', "ipv6 = 1", 21, "flow 1's ipv6 must be true or false, not a number"),
+    ('extra_loss = "1%"', 'tso = "off"', 21, "flow 1's tso must be true or false, not a string"),
     ('extra_loss = "1%"', "extra_los = 1", 21, 'unknown key "extra_los" in [flow]'),
     ('guest_cc = "reno"', 'guest_cc = "rino"', 24, "flow 2's guest_cc"),
     ('guest_cc = "reno"\n', "", 23, "flow 2's guest_cc is missing"),

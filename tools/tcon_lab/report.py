@@ -203,10 +203,20 @@ NOTE = (
 def _about(result: Record) -> str:
     """The path and the conditions of a scenario, in one line."""
     path = result["definition"]["path"]
+    mischief = "".join(
+        f"{100 * path[key]:g} % {word}, "
+        for key, word in (
+            ("duplicate_fraction", "duplicates"),
+            ("reorder_fraction", "reordering"),
+            ("corrupt_fraction", "corruption"),
+        )
+        if path.get(key)
+    )
     time = "virtual time" if result["virtual_time"] else "real time"
     return (
         f"{path['rate_bps'] / 1e6:g} Mbit/s, {path['rtt_us'] / 1000:g} ms base RTT, "
-        f"{100 * path['loss_fraction']:g} % loss, queue of {path['queue_packets']} packets; "
+        f"{100 * path['loss_fraction']:g} % loss, {mischief}"
+        f"queue of {path['queue_packets']} packets; "
         f"{result['definition']['seconds']:g} s in {time}, seed {result['seed']}"
     )
 
@@ -452,11 +462,14 @@ def _section(result: Record, number: int) -> str:
         for row in rows([result])
         for text in row.warnings
     )
+    repairs = "".join(
+        f"<p>{escape(row.mode)}: {escape(row.repair)}.</p>" for row in rows([result]) if row.repair
+    )
     most = max(len(run["flows"]) for run in result["runs"])
     left_out = f"<p>Drawn are {MAX_FLOWS_DRAWN} of {most} flows.</p>"
     return (
         f"<h2>{escape(result['scenario'])}</h2>"
-        f'<p class="about">{escape(_about(result))}</p>{warnings}'
+        f'<p class="about">{escape(_about(result))}</p>{warnings}{repairs}'
         f"{left_out if most > MAX_FLOWS_DRAWN else ''}{figure}"
     )
 

@@ -12,6 +12,10 @@ A scenario file::
     rtt = "20ms"                 # base round trip: us, ms, s
     loss = "0%"                  # data direction; default 0%
     queue = "1000p"              # packets, or "1.0bdp" (default)
+    duplicate = "0%"             # of packets in the data direction; default 0%
+    corrupt = "0%"               # one bit of the packet is turned; default 0%
+    reorder = "0%"               # overtake what is before them; default 0%
+    reorder_by = "2.5ms"         # by up to so much time; default an eighth of the RTT
     [[flow]]
     count = 1                    # default 1
     guest_cc = "cubic"           # the guest's own stack
@@ -20,6 +24,11 @@ A scenario file::
     start = "0s"                 # default 0s
     extra_delay = "0ms"          # round trip, this flow only; default 0ms
     extra_loss = "0%"            # data direction, this flow only; default 0%
+    ipv6 = false                 # default false: IPv4
+    tso = true                   # the guest sends super-packets; default true
+
+All that happens to packets happens to single ones, whether or not guests send
+super-packets: these are cut before the bottleneck.
 
 A mode says who decides: ``guest`` is the guest's own ``guest_cc`` with TCon
 leaving it alone, ``native`` is ``native_cc`` in the guest's stack with TCon
@@ -76,13 +85,20 @@ class ScenarioError(LabError):
 @dataclass(frozen=True)
 class Path:
     """The bottleneck: ``rate_bps`` in bits/s, ``rtt_us`` of an empty path,
-    ``loss_fraction`` of packets in the data direction, ``queue_packets`` long.
+    ``queue_packets`` long.  The fractions are of packets in the data direction:
+    ``loss_fraction`` are dropped, ``duplicate_fraction`` arrive twice,
+    ``corrupt_fraction`` have a bit turned, ``reorder_fraction`` are
+    ``reorder_by_us`` faster than others.
     """
 
     rate_bps: int
     rtt_us: int
     loss_fraction: float
     queue_packets: int
+    duplicate_fraction: float = 0.0
+    corrupt_fraction: float = 0.0
+    reorder_fraction: float = 0.0
+    reorder_by_us: int = 0
 
     @property
     def bdp_bytes(self) -> int:
@@ -94,7 +110,7 @@ class Path:
 class Flow:
     """``count`` equal bulk transfers.  ``enforce`` None: TCon leaves them alone;
     ``start_us`` counts from the start of the run; ``extra_*`` come on top of
-    the path's.
+    the path's; without ``tso`` the guest sends single packets.
     """
 
     count: int
@@ -104,6 +120,8 @@ class Flow:
     start_us: int
     extra_delay_us: int
     extra_loss_fraction: float
+    ipv6: bool = False
+    tso: bool = True
 
     def stack_cc(self, mode: str) -> str:
         """The CC that the guest's own stack runs in ``mode``."""
@@ -306,6 +324,12 @@ class _Reader:
             raise self.fail(at, f"{self.label(at)} is {value}, not within {low} .. {high}")
         return value
 
+    def boolean(self, at: Location, default: bool) -> bool:
+        value = self.get(at, default)
+        if not isinstance(value, bool):
+            raise self.fail(at, f"{self.label(at)} must be true or false, not {_kind(value)}")
+        return value
+
     def quantity(
         self, at: Location, default: str | None, units: dict[str, int], high: int
     ) -> Decimal:
@@ -343,7 +367,7 @@ class _Reader:
     def fraction(self, at: Location, default: str) -> float:
         percent = self.quantity(at, default, {"%": 1}, 100)
         if percent == 100:
-            raise self.fail(at, f"{self.label(at)} is 100%: nothing would arrive")
+            raise self.fail(at, f"{self.label(at)} is 100%: it must be less")
         return float(percent / 100)
 
     def queue_packets(self, at: Location, rate_bps: int, rtt_us: int) -> int:
@@ -392,7 +416,8 @@ class _Reader:
 
     def path(self) -> Path:
         at = ("path",)
-        self.table(self.get(at), at, ("rate", "rtt", "loss", "queue"))
+        keys = ("rate", "rtt", "loss", "queue", "duplicate", "corrupt", "reorder", "reorder_by")
+        table = self.table(self.get(at), at, keys)
         rate_bps = self.rate_bps((*at, "rate"))
         rtt_us = self.time_us((*at, "rtt"), None, 10)
         return Path(
@@ -400,7 +425,26 @@ class _Reader:
             rtt_us=rtt_us,
             loss_fraction=self.fraction((*at, "loss"), "0%"),
             queue_packets=self.queue_packets((*at, "queue"), rate_bps, rtt_us),
+            duplicate_fraction=self.fraction((*at, "duplicate"), "0%"),
+            corrupt_fraction=self.fraction((*at, "corrupt"), "0%"),
+            reorder_fraction=self.fraction((*at, "reorder"), "0%"),
+            reorder_by_us=self.reorder_by_us(table, rtt_us),
         )
+
+    def reorder_by_us(self, table: dict[str, Any], rtt_us: int) -> int:
+        """How much faster a packet that overtakes is; 0 where none does."""
+        at = ("path", "reorder_by")
+        if "reorder_by" in table and "reorder" not in table:
+            raise self.fail(at, "path.reorder_by says nothing without path.reorder")
+        if not self.fraction(("path", "reorder"), "0%"):
+            return 0
+        by_us = self.time_us(at, f"{rtt_us // 8}us", 10)
+        if not 0 < by_us <= rtt_us // 2:
+            raise self.fail(
+                at if "reorder_by" in table else ("path", "reorder"),
+                f"path.reorder_by is {by_us}us, not above 0 and at most half of the RTT",
+            )
+        return by_us
 
     def flow(self, index: int, seconds: float) -> Flow:
         at = ("flow", index)
@@ -424,6 +468,8 @@ class _Reader:
             start_us=start_us,
             extra_delay_us=self.time_us((*at, "extra_delay"), "0ms", 10),
             extra_loss_fraction=self.fraction((*at, "extra_loss"), "0%"),
+            ipv6=self.boolean((*at, "ipv6"), False),
+            tso=self.boolean((*at, "tso"), True),
         )
 
     def flows(self, seconds: float) -> tuple[Flow, ...]:

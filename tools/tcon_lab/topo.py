@@ -11,9 +11,13 @@
 * r1 -> r2 is the bottleneck: tbf with a pfifo of the scenario's length.  The
   uplinks have no TSO, as behind a NIC that has cut the guest's super-packets:
   the queue holds, and netem loses, packets as they are on a wire.
-* Delay and loss sit behind the bottleneck, at r2: half of the round trip and
-  the loss towards Server 2, the other half towards r1.  So TCon at Server 1
-  sees all of the RTT.  What a flow has in addition is at its receiver's port.
+* Delay, loss, duplication and corruption sit behind the bottleneck, at r2: half
+  of the round trip and the mischief towards Server 2, the other half towards
+  r1.  So TCon at Server 1 sees all of the RTT.
+* What a flow has in addition is at its receiver's port on br1, and so is
+  reordering: there a packet that is to overtake others skips the delay.
+* Where packets are lost, doubled or reordered nothing before has merged them
+  again (GRO): see :meth:`Lab._moderate`.
 
 The same code runs in the lab's VM and, as root, on a real machine.
 """
@@ -253,11 +257,15 @@ class Lab:
         return self.net[f"s{index + 1}"]
 
     def sender_address(self, index: int) -> str:
-        """Its IPv4 address."""
-        return _ipv4(1, index + 1)
+        """Its address, of the connection's family."""
+        return (_ipv6 if self.pairs[index].ipv6 else _ipv4)(1, index + 1)
 
     def receiver_address(self, index: int) -> str:
-        """Its IPv4 address."""
+        """Its address, of the connection's family."""
+        return (_ipv6 if self.pairs[index].ipv6 else _ipv4)(2, index + 1)
+
+    def receiver_ipv4(self, index: int) -> str:
+        """Its IPv4 address, which every guest has."""
         return _ipv4(2, index + 1)
 
     def sender_port(self, index: int) -> str:
@@ -285,12 +293,17 @@ class Lab:
         for number in (1, 2):
             run_in(self.net[f"r{number}"], _router_script(number, len(self.pairs)))
             run_in(self.br0, f"ethtool -K {_UPLINKS[f'br{number - 1}'][0]} {_NO_OFFLOAD}")
+        if self.scenario.path.corrupt_fraction:
+            # netem turns bits of a packet's linear part only: all must be there.
+            run_in(self.br0, f"ethtool -K {_UPLINKS['br0'][0]} sg off")
         if self.scenario.path.rate_bps >= _MODERATED_MIN_RATE_BPS:
             self._moderate()
         for index, flow in enumerate(self.pairs):
             size = self.buffer_bytes(flow)
             for number, node in ((1, self.sender(index)), (2, self.receiver(index))):
                 run_in(node, _guest_script(node.name, number, index + 1, size))
+            if not flow.tso:
+                run_in(self.sender(index), f"ethtool -K h{index + 1}-eth0 {_NO_OFFLOAD}")
         self._shape_path()
         for index, flow in enumerate(self.pairs):
             self._shape_flow(index, flow)
@@ -298,9 +311,13 @@ class Lab:
     def _moderate(self) -> None:
         """Let the first device that may merge packets behind the bottleneck do so.
 
-        Not before netem if that loses packets: it would lose whole bursts.
+        Not before netem if that does more than delay packets: it would lose whole
+        bursts.
         """
-        lossy = self.scenario.path.loss_fraction > 0
+        path = self.scenario.path
+        if path.reorder_fraction or any(flow.extra_loss_fraction for flow in self.pairs):
+            return
+        lossy = bool(_mischief(self.scenario))
         peer, node, device = ("r2", "br1", "br1-up") if lossy else ("r1", "r2", "r2-r1")
         peer_device = "r2-up" if lossy else "r1-r2"
         run_in(self.net[peer], f"ethtool -K {peer_device} {_NO_OFFLOAD}")
@@ -315,9 +332,8 @@ class Lab:
 
     def _shape_path(self) -> None:
         path = self.scenario.path
-        forward_us = path.rtt_us // 2
-        back_us = path.rtt_us - forward_us
-        loss = _loss_words(path.loss_fraction)
+        forward_us = path.rtt_us // 2 - path.reorder_by_us
+        back_us = path.rtt_us - path.rtt_us // 2
         burst_bytes = max(_MIN_BURST_BYTES, path.rate_bps * _BURST_US // 8_000_000)
         run_in(
             self.net["r1"],
@@ -330,17 +346,21 @@ class Lab:
         run_in(
             self.net["r2"],
             f"""
-            tc qdisc add dev r2-up root netem delay {forward_us}us {loss} limit {_AMPLE_PACKETS}
+            tc qdisc add dev r2-up root netem delay {forward_us}us \\
+                {_mischief(self.scenario)} limit {_AMPLE_PACKETS}
             tc qdisc add dev r2-r1 root netem delay {back_us}us limit {_AMPLE_PACKETS}
         """,
         )
 
     def _shape_flow(self, index: int, flow: Flow) -> None:
-        if flow.extra_delay_us or flow.extra_loss_fraction:
-            port, loss = f"br1-s{index + 1}", _loss_words(flow.extra_loss_fraction)
+        path = self.scenario.path
+        delay_us = flow.extra_delay_us + path.reorder_by_us
+        if delay_us or flow.extra_loss_fraction:
+            words = _percent("loss", flow.extra_loss_fraction)
+            words += _percent("reorder", path.reorder_fraction)
             run_in(
                 self.br0,
-                f"tc qdisc add dev {port} root netem delay {flow.extra_delay_us}us {loss}"
+                f"tc qdisc add dev br1-s{index + 1} root netem delay {delay_us}us {words}"
                 f" limit {_AMPLE_PACKETS}",
             )
 
@@ -356,5 +376,15 @@ def _set_limits(guests: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, most), most))
 
 
-def _loss_words(fraction: float) -> str:
-    return f"loss {fraction * 100:.6f}%" if fraction else ""
+def _mischief(scenario: Scenario) -> str:
+    """netem's words for what happens to packets at r2; empty for nothing."""
+    path = scenario.path
+    return (
+        _percent("loss", path.loss_fraction)
+        + _percent("duplicate", path.duplicate_fraction)
+        + _percent("corrupt", path.corrupt_fraction)
+    )
+
+
+def _percent(word: str, fraction: float) -> str:
+    return f"{word} {fraction * 100:.6f}% " if fraction else ""
