@@ -72,7 +72,18 @@ def inside(ns: str | None) -> Iterator[None]:
     if ns is None:
         yield
         return
-    with open("/proc/thread-self/ns/net") as home, open(f"/run/netns/{ns}") as target:
+    with _inside_file(f"/run/netns/{ns}"):
+        yield
+
+
+def inside_pid(pid: int) -> contextlib.AbstractContextManager[None]:
+    """As inside(), of the namespace that a process is in."""
+    return _inside_file(f"/proc/{pid}/ns/net")
+
+
+@contextlib.contextmanager
+def _inside_file(file: str) -> Iterator[None]:
+    with open("/proc/thread-self/ns/net") as home, open(file) as target:
         _setns(target.fileno())
         try:
             yield

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The lab's path does to single packets what a scenario asks for.
+
+    h1 -- br0 -- br0-up [cut] -- r1 [rate] -- r2-r1, r2-up [netem] -- br1 [netem] -- s1
+
+A guest sends numbered frames, as super-packets; captures before and behind netem
+and at the receiver tell what became of each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import socket
+import statistics
+import struct
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+import rig as rigs
+from mininet.node import Node
+from rig import poll
+from tcon_lab.runner import check_path
+from tcon_lab.scenario import parse
+from tcon_lab.topo import FRAME_BYTES, Lab, run_in
+
+SCENARIO = """
+name = "path"
+seconds = 3
+[path]
+rate = "20mbit"
+rtt = "20ms"
+queue = "5000p"
+{path}
+[[flow]]
+guest_cc = "cubic"
+{flow}
+"""
+FRAMES = 3000
+#: Of a super-packet; UDP_SEGMENT has the kernel make it, as TCP does.
+BURST = 8
+PAYLOAD_BYTES = 1472
+UDP_SEGMENT, SO_RCVBUFFORCE, SOL_PACKET, ETH_P_ALL = 103, 33, 263, 3
+UDP_HEADERS_BYTES = 14 + 20 + 8
+PACKET_STATISTICS, PACKET_OUTGOING = 6, 4
+INCOMING, OUTGOING = False, True
+
+
+@contextlib.contextmanager
+def lab_of(path: str = "", flow: str = "") -> Iterator[Lab]:
+    with Lab(parse(SCENARIO.format(path=path, flow=flow))) as lab:
+        yield lab
+
+
+def inside(node: Node) -> contextlib.AbstractContextManager[None]:
+    return rigs.inside_pid(node.pid)
+
+
+def capture(node: Node, device: str) -> socket.socket:
+    """All that passes a device from now on waits in the socket."""
+    with inside(node):
+        tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+    tap.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 256 << 20)
+    tap.bind((device, ETH_P_ALL))
+    tap.setblocking(False)
+    return tap
+
+
+def frames(tap: socket.socket, outgoing: bool) -> list[bytes]:
+    """What was captured in one direction; nothing must have been missed."""
+    found = []
+    with tap:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                frame, address = tap.recvfrom(1 << 17)
+                if (address[2] == PACKET_OUTGOING) == outgoing:
+                    found.append(frame)
+        missed = struct.unpack("II", tap.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))[1]
+    assert not missed
+    return found
+
+
+def payload(number: int) -> bytes:
+    return struct.pack("!I", number) * (PAYLOAD_BYTES // 4)
+
+
+def number_of(frame: bytes) -> int | None:
+    """Which frame it is, whatever bit of it was turned; None: none of ours."""
+    if len(frame) != FRAME_BYTES:
+        return None
+    words = Counter(frame[at : at + 4] for at in range(UDP_HEADERS_BYTES + 2, FRAME_BYTES, 4))
+    word, times = words.most_common(1)[0]
+    return int.from_bytes(word[2:] + word[:2], "big") if times > 300 else None
+
+
+def udp_socket(lab: Lab) -> socket.socket:
+    """Its packets have a flow on both bridges: the first would pass late, by an upcall."""
+    with inside(lab.sender(0)):
+        out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    out.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, PAYLOAD_BYTES)
+    out.connect((lab.receiver_ipv4(0), 9))
+    for _ in range(10):
+        with contextlib.suppress(ConnectionRefusedError):
+            out.send(bytes(BURST * PAYLOAD_BYTES))
+        time.sleep(0.1)
+    return out
+
+
+def send(out: socket.socket) -> None:
+    for first in range(0, FRAMES, BURST):
+        burst = b"".join(payload(n) for n in range(first, first + BURST))
+        for _ in range(2):
+            with contextlib.suppress(ConnectionRefusedError):  # of an earlier one
+                out.send(burst)
+                break
+
+
+def r2_queues(lab: Lab) -> int:
+    text = run_in(lab.net["r1"], "tc -s qdisc show dev r1-r2")
+    text += run_in(lab.net["r2"], "tc -s qdisc show dev r2-up")
+    return sum(int(found) for found in re.findall(r"backlog \d+b (\d+)p", text))
+
+
+def passed(lab: Lab) -> tuple[list[bytes], list[bytes], list[bytes], list[bytes]]:
+    """Frames at the guest's port, before and behind netem, and at the receiver."""
+    out = udp_socket(lab)
+    taps = [
+        (capture(lab.br0, "br0-h1"), INCOMING),
+        (capture(lab.net["r2"], "r2-r1"), INCOMING),
+        (capture(lab.net["r2"], "r2-up"), OUTGOING),
+        (capture(lab.receiver(0), "s1-eth0"), INCOMING),
+    ]
+    with out:
+        send(out)
+    poll(lambda: r2_queues(lab) == 0, "the path is empty", 20, 0.2)
+    guest, before, behind, received = (frames(tap, outgoing) for tap, outgoing in taps)
+    udp = [frame for frame in guest if len(frame) > 1000]
+    assert {len(frame) for frame in udp} == {UDP_HEADERS_BYTES + BURST * PAYLOAD_BYTES}
+    numbers = [number_of(frame) for frame in before]
+    assert [n for n in numbers if n is not None] == list(range(FRAMES))
+    return guest, before, behind, received
+
+
+def assert_share(count: int, share: float, n: int = FRAMES) -> None:
+    """Within four standard deviations of a binomial distribution."""
+    sigma = math.sqrt(n * share * (1 - share))
+    assert abs(count - n * share) < 4 * sigma + 1, f"{count} of {n}, not {share:.2%}"
+
+
+def numbers_of(captured: list[bytes]) -> list[int]:
+    return [n for n in map(number_of, captured) if n is not None]
+
+
+def turned_bits(captured: list[bytes]) -> list[int]:
+    """Where in the payload a bit was turned, for each frame that has such bits."""
+    found = []
+    for frame in captured:
+        number = number_of(frame)
+        if number is None or frame[UDP_HEADERS_BYTES:] == payload(number):
+            continue
+        pairs = enumerate(zip(frame[UDP_HEADERS_BYTES:], payload(number), strict=True))
+        places = [(at, (a ^ b).bit_count()) for at, (a, b) in pairs if a != b]
+        assert [bits for _, bits in places] == [1]
+        found.append(places[0][0])
+    return found
+
+
+def overtaken(arrived: list[int]) -> list[int]:
+    """For each frame that overtook others, how many."""
+    first_arrivals = list(dict.fromkeys(arrived))
+    rank = {number: n for n, number in enumerate(sorted(first_arrivals))}
+    numbers = [rank[number] for number in first_arrivals]
+    found, next_one = [], 0
+    seen: set[int] = set()
+    for number in numbers:
+        seen.add(number)
+        while next_one in seen:
+            next_one += 1
+        missing = sum(1 for n in range(next_one, number) if n not in seen)
+        if missing:
+            found.append(missing)
+    return found
+
+
+def test_losses_are_of_single_packets_of_a_burst() -> None:
+    with lab_of('loss = "5%"') as lab:
+        _, _, behind, received = passed(lab)
+    arrived = set(numbers_of(behind))
+    lost = [n for n in range(FRAMES) if n not in arrived]
+    assert_share(len(lost), 0.05)
+    assert numbers_of(received) == sorted(arrived)
+    # Independent losses: one is followed by another in 5 %, not 7 of 8 times.
+    assert_share(sum(n + 1 in lost for n in lost), 0.05, len(lost))
+    bursts = Counter(n // BURST for n in lost)
+    assert max(bursts.values()) < BURST
+
+
+def test_losses_on_the_way_of_one_flow() -> None:
+    with lab_of("", 'extra_loss = "5%"') as lab:
+        _, _, behind, received = passed(lab)
+    assert numbers_of(behind) == list(range(FRAMES))
+    arrived = set(numbers_of(received))
+    assert_share(FRAMES - len(arrived), 0.05)
+    assert max(Counter(n // BURST for n in range(FRAMES) if n not in arrived).values()) < BURST
+
+
+def test_duplicates_are_of_single_packets() -> None:
+    with lab_of('duplicate = "5%"') as lab:
+        _, _, behind, _ = passed(lab)
+    times = Counter(numbers_of(behind))
+    assert set(times.values()) == {1, 2}
+    twice = [n for n in times if times[n] == 2]
+    assert_share(len(twice), 0.05)
+    assert_share(sum(n + 1 in twice for n in twice), 0.05, len(twice))
+
+
+def test_a_bit_is_turned_anywhere_in_a_packet() -> None:
+    with lab_of('corrupt = "5%"') as lab:
+        sink = lab.receiver(0).popen(
+            ["python3", "-c", "import socket, time; s = socket.socket(type=socket.SOCK_DGRAM); "
+             "s.bind(('', 9)); [s.recv(9999) for _ in iter(int, 1)]"]
+        )  # fmt: skip
+        _, _, behind, _ = passed(lab)
+        said = run_in(lab.receiver(0), "nstat -asz UdpInCsumErrors")
+        wrong = int(re.search(r"UdpInCsumErrors +(\d+)", said)[1])
+        sink.kill()
+    places = turned_bits(behind)
+    assert_share(len(places), 0.05 * PAYLOAD_BYTES / FRAME_BYTES)
+    assert statistics.mean(places) == pytest.approx(PAYLOAD_BYTES / 2, rel=0.2)
+    # The receiver's stack found all of them, and those in the UDP header.
+    assert len(places) <= wrong <= len(places) + FRAMES * 0.01
+
+
+@pytest.mark.parametrize(("by", "most"), [("4ms", 7), ("1ms", 2)])
+def test_packets_overtake_others(by: str, most: int) -> None:
+    """4 ms at 20 Mbit/s hold 6.6 packets, 1 ms 1.7."""
+    with lab_of(f'reorder = "3%"\nreorder_by = "{by}"') as lab:
+        _, _, behind, received = passed(lab)
+    assert numbers_of(behind) == list(range(FRAMES))
+    numbers = numbers_of(received)
+    assert sorted(numbers) == list(range(FRAMES))
+    distances = overtaken(numbers)
+    assert_share(len(distances), 0.03)
+    assert max(distances) <= most
+    assert statistics.median(distances) >= most - 1
+
+
+def test_rtt_and_rate_are_right_whatever_happens_to_packets() -> None:
+    path = 'loss = "1%"\nduplicate = "1%"\ncorrupt = "1%"\nreorder = "5%"'
+    with lab_of(path, '[[flow]]\nguest_cc = "cubic"\nipv6 = true') as lab:
+        check_path(lab, print)
+        _, _, behind, received = passed(lab)
+    times = Counter(numbers_of(behind))
+    assert_share(FRAMES - len(times), 0.01 * 0.99)
+    assert_share(sum(n == 2 for n in times.values()), 0.01 * 0.99)
+    assert_share(len(turned_bits(behind)), 0.01 * PAYLOAD_BYTES / FRAME_BYTES, len(behind))
+    assert_share(len(overtaken(numbers_of(received))), 0.05, len(times))
+
+
+def test_tcp_of_guests_with_and_without_tso() -> None:
+    kinds = [(ipv6, tso) for ipv6 in ("false", "true") for tso in ("true", "false")]
+    flows = [f'[[flow]]\nguest_cc = "cubic"\nipv6 = {ipv6}\ntso = {tso}' for ipv6, tso in kinds]
+    with lab_of("", "\n".join(flows)) as lab:
+        for index, (ipv6, tso) in enumerate(kinds, 1):
+            guest, before = tcp_frames(lab, index)
+            assert sum(before) > 2_000_000
+            assert max(before) == FRAME_BYTES
+            assert (":" in lab.receiver_address(index)) == (ipv6 == "true")
+            assert (max(guest) > 2 * FRAME_BYTES) == (tso == "true")
+
+
+def tcp_frames(lab: Lab, index: int) -> tuple[list[int], list[int]]:
+    """Lengths of a transfer's frames, at the guest's port and before netem."""
+    taps = [capture(lab.br0, lab.sender_port(index)), capture(lab.net["r2"], "r2-r1")]
+    server = lab.receiver(index).popen(["iperf3", "-s", "-1"])
+    poll(lambda: "5201" in run_in(lab.receiver(index), "ss -Hltn"), "the server listens", 20)
+    run_in(lab.sender(index), f"iperf3 -c {lab.receiver_address(index)} -n 2M")
+    server.wait()
+    guest, before = ([len(frame) for frame in frames(tap, INCOMING)] for tap in taps)
+    return guest, before
