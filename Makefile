@@ -3,7 +3,8 @@
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 CACHE := $(or $(TCON_CACHE),$(HOME)/.cache/tcon)
-VENV := $(CACHE)/venv
+# One for each list of packages: trees of several versions may share the cache.
+VENV := $(CACHE)/venv-$(shell sha256sum tools/requirements.txt | cut -c1-16)
 PYTHON := $(VENV)/bin/python
 LAB := tools/tcon-lab
 JOBS ?= $(shell nproc)

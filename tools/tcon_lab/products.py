@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import LabError
-from .root import cache_dir, digest
+from .root import cache_dir
 
 TOP = Path(__file__).resolve().parents[2]
 
