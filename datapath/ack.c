@@ -20,7 +20,7 @@
  * at least this apart, where more than so many segments are still in flight.
  */
 #define START_ROUNDS		32
-#define START_ACKS		6
+#define START_ACKS		4
 #define START_GAP_US		2200U
 #define START_SEGS		4
 
@@ -63,11 +63,12 @@ static bool is_bare_duplicate(const struct tcon_flow *flow,
 
 /*
  * A CUBIC guest ends its slow start by HyStart when ACKs come as a train, less
- * than 2 ms apart for half a round trip, or when eight of a round trip all came
- * late, be it by our own pacing; it would then need seconds to get to a cwnd that
- * does not bind.  So at first it is given fewer than eight in a round trip, as
- * long as there will be another.  TCon's window is not smaller for that: window
- * updates go on.
+ * than 2 ms apart for half a round trip, or when eight of a round all came late,
+ * be it because una stood still during a repair; it would then need seconds to
+ * get to a cwnd that does not bind.  So at first it is given few in a round, as
+ * long as others will follow.  The guest's rounds and these may be out of step by
+ * half: four here are never more than eight there.  TCon's window is not smaller
+ * for that: window updates go on.
  */
 static bool is_superfluous(const struct tcon_flow *flow,
 			   const struct tcon_packet *pkt, u64 now_us)
@@ -75,12 +76,26 @@ static bool is_superfluous(const struct tcon_flow *flow,
 	const struct tcon_cc *cc = &flow->track.cc;
 	u32 gap_us = max(cc->srtt_us / START_ACKS, START_GAP_US);
 
-	return cc->pacing_rate_bps && tcon_packet_is_pure_ack(pkt) &&
-	       now_us - flow->created_us <
-	       (u64)START_ROUNDS * cc->srtt_us &&
-	       now_us - flow->told_us < gap_us &&
-	       gap_us < cc->srtt_us / 2 &&
-	       cc->nxt - pkt->ack > START_SEGS * cc->mss_bytes;
+	if (flow->rounds >= START_ROUNDS || !cc->pacing_rate_bps ||
+	    !tcon_packet_is_pure_ack(pkt) ||
+	    cc->nxt - pkt->ack <= START_SEGS * cc->mss_bytes ||
+	    !seq_before(pkt->ack, flow->round_end))
+		return false;
+	return flow->round_acks >= START_ACKS ||
+	       (now_us - flow->told_us < gap_us && gap_us < cc->srtt_us / 2);
+}
+
+/* The guest is told of @ack. */
+static void tell(struct tcon_flow *flow, u32 ack, u64 now_us)
+{
+	if (!seq_before(ack, flow->round_end)) {
+		flow->round_end = flow->track.nxt_guest;
+		flow->round_acks = 0;
+		flow->rounds += flow->rounds < START_ROUNDS;
+	}
+	flow->round_acks++;
+	flow->told_ack = ack;
+	flow->told_us = now_us;
 }
 
 /* Is the guest better off without it?  Windows as they were before: @before. */
@@ -130,8 +145,7 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 		}
 		hide_sacks(flow, skb, pkt);
 	}
-	flow->told_ack = pkt->ack;
-	flow->told_us = now_us;
+	tell(flow, pkt->ack, now_us);
 	if (field == pkt->window)
 		tcon_count(stats, TCON_COUNTER_WINDOW_KEPT);
 	else if (tcon_segment_set_window(skb, pkt, field))
@@ -299,6 +313,7 @@ struct sk_buff *tcon_ack_update(struct tcon_flow *flow, u64 now_us)
 				   t->nxt_guest, t->cc.mss_bytes, now_us);
 	if (!field)
 		return NULL;
+	flow->limits.acked_us = now_us;
 	skb = build(flow, flow->told_ack, field, NULL);
 	tcon_count(stats, skb ? TCON_COUNTER_UPDATE_SENT :
 				TCON_COUNTER_UPDATE_FAILED);

@@ -290,6 +290,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->reordering = false;
 	flow->tsval_floor_valid = false;
 	flow->absorbed_valid = false;
+	flow->rounds = 0;
 	memset(&flow->limits, 0, sizeof(flow->limits));
 	flow->release_ns = 0;
 	flow->burst_bytes = 0;

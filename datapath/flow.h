@@ -76,6 +76,9 @@ struct tcon_template {
  * @reordering: the path reorders more than repair can bear
  * @told_ack: acknowledgment number that the guest was given last
  * @told_us: when that was
+ * @round_end: what the guest had sent when its present round began
+ * @round_acks: ACKs that it was given in this round
+ * @rounds: rounds so far, while the guest starts
  * @guest_ack: acknowledgment number that the guest sent last
  * @guest_tsecr: TSecr that it sent last
  * @guest_window: window field that it sent last
@@ -131,6 +134,9 @@ struct tcon_flow {
 	bool reordering;
 	u32 told_ack;
 	u64 told_us;
+	u32 round_end;
+	u8 round_acks;
+	u8 rounds;
 	u32 guest_ack;
 	u32 guest_tsecr;
 	u16 guest_window;
