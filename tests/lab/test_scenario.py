@@ -108,6 +108,8 @@ def test_times(text: str, rtt_us: int) -> None:
         ("1.0bdp", 84),  # 10 Mbit/s x 100 ms = 125 000 bytes = 83.3 packets
         ("2bdp", 167),
         ("0.001bdp", 10),  # never below the initial window
+        ("1.0bdp,50p", 84),  # the larger of both
+        ("1.0bdp, 500p", 500),
     ],
 )
 def test_queues(queue: str, packets: int) -> None:
@@ -206,6 +208,8 @@ WRONG = [
     ('queue = "1000p"', 'queue = "1000"', 12, "without a unit: bdp or p"),
     ('queue = "1000p"', 'queue = "0p"', 12, "not a whole number of packets"),
     ('queue = "1000p"', 'queue = "1.5p"', 12, "not a whole number of packets"),
+    ('queue = "1000p"', 'queue = "50p,1bdp"', 12, "the first is in bdp, the second in p"),
+    ('queue = "1000p"', 'queue = "1bdp,0p"', 12, "not a whole number of packets"),
     ('queue = "1000p"', 'queue = "-1bdp"', 12, "it cannot be negative"),
     ('queue = "1000p"', 'queue = "1000p"\njitter = "1ms"', 13, 'unknown key "jitter" in [path]'),
     ('queue = "1000p"', 'duplicate = "100%"', 12, "path.duplicate is 100%"),

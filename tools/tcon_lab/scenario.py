@@ -11,7 +11,8 @@ A scenario file::
     rate = "100mbit"             # the bottleneck: kbit, mbit, gbit
     rtt = "20ms"                 # base round trip: us, ms, s
     loss = "0%"                  # data direction; default 0%
-    queue = "1000p"              # packets, or "1.0bdp" (default)
+    queue = "1000p"              # packets, or "1.0bdp" (default), or the larger
+                                 # of both: "1.0bdp,50p"
     duplicate = "0%"             # of packets in the data direction; default 0%
     corrupt = "0%"               # one bit of the packet is turned; default 0%
     reorder = "0%"               # overtake what is before them; default 0%
@@ -195,17 +196,21 @@ def from_json(text: str) -> Scenario:
 
 def load(file: str | pathlib.Path) -> Scenario:
     """Read a scenario file.  Raises ScenarioError if it cannot be used."""
+    return parse(read_text(file), str(file))
+
+
+def read_text(file: str | pathlib.Path) -> str:
+    """The text of a TOML file.  Raises ScenarioError if there is none."""
     name = str(file)
     try:
         raw = pathlib.Path(file).read_bytes()
     except OSError as error:
         raise ScenarioError(f"{name}: cannot be read: {error.strerror}.") from None
     try:
-        text = raw.decode()
+        return raw.decode()
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise ScenarioError(f"{name}:{line}: this is not UTF-8 text.") from None
-    return parse(text, name)
 
 
 def parse(text: str, file: str = "scenario") -> Scenario:
@@ -213,11 +218,18 @@ def parse(text: str, file: str = "scenario") -> Scenario:
 
     Raises ScenarioError, one sentence with file and line.
     """
+    return Reader(text, file, parse_toml(text, file)).scenario()
+
+
+def parse_toml(text: str, file: str) -> dict[str, Any]:
+    """The TOML document in ``text``.
+
+    Raises ScenarioError, one sentence with file and line.
+    """
     try:
-        document = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(_syntax_error(text, file, str(error))) from None
-    return _Reader(text, file, document).scenario()
 
 
 def _syntax_error(text: str, file: str, message: str) -> str:
@@ -268,15 +280,23 @@ _TIME_UNITS = {"us": 1, "ms": 10**3, "s": 10**6}
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
 
 
-class _Reader:
+class Reader:
     """Turns a TOML document into a scenario, or says what is wrong where."""
 
-    def __init__(self, text: str, file: str, document: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        text: str,
+        file: str,
+        document: dict[str, Any],
+        origin: dict[Location, Location] | None = None,
+    ) -> None:
         self.text, self.file, self.document = text, file, document
+        #: Where in the text a value stands that stands elsewhere in the document.
+        self.origin = origin or {}
 
     def fail(self, at: Location, what: str) -> ScenarioError:
         """The error to raise about ``at``, or about the table that lacks it."""
-        lines = locate(self.text)
+        lines, at = locate(self.text), self.origin.get(at, at)
         while at and at not in lines:
             at = at[:-1]
         return ScenarioError(f"{self.file}:{lines[at] if at else 1}: {what}.")
@@ -290,7 +310,7 @@ class _Reader:
     def table(self, value: Any, at: Location, keys: tuple[str, ...]) -> dict[str, Any]:
         """``value`` as a table that holds no key but ``keys``."""
         if not isinstance(value, dict):
-            raise self.fail(at, f"{at[0]} must be a table, not {_kind(value)}")
+            raise self.fail(at, f"{at[0]} must be a table, not {kind_of(value)}")
         for key in value:
             if key not in keys:
                 where = f" in [{at[0]}]" if at else ""
@@ -311,33 +331,39 @@ class _Reader:
         return value
 
     def string(self, at: Location, default: str | None = None) -> str:
+        """The string at ``at``."""
         value = self.get(at, default)
         if not isinstance(value, str):
-            raise self.fail(at, f"{self.label(at)} must be a string, not {_kind(value)}")
+            raise self.fail(at, f"{self.label(at)} must be a string, not {kind_of(value)}")
         return value
 
     def integer(self, at: Location, default: int, low: int, high: int) -> int:
+        """The whole number at ``at``, within low .. high."""
         value = self.get(at, default)
         if not isinstance(value, int) or isinstance(value, bool):
-            raise self.fail(at, f"{self.label(at)} must be a whole number, not {_kind(value)}")
+            raise self.fail(at, f"{self.label(at)} must be a whole number, not {kind_of(value)}")
         if not low <= value <= high:
             raise self.fail(at, f"{self.label(at)} is {value}, not within {low} .. {high}")
         return value
 
     def boolean(self, at: Location, default: bool) -> bool:
+        """True or false."""
         value = self.get(at, default)
         if not isinstance(value, bool):
-            raise self.fail(at, f"{self.label(at)} must be true or false, not {_kind(value)}")
+            raise self.fail(at, f"{self.label(at)} must be true or false, not {kind_of(value)}")
         return value
 
     def quantity(
         self, at: Location, default: str | None, units: dict[str, int], high: int
     ) -> Decimal:
+        """The number with one of ``units`` at ``at``, see :meth:`amount`."""
+        return self.amount(at, self.string(at, default), units, high)
+
+    def amount(self, at: Location, value: str, units: dict[str, int], high: int) -> Decimal:
         """A number with one of ``units``, in the base unit, within 0 .. high.
 
         ``high`` is in the last of the units.
         """
-        value = self.string(at, default)
         names = list(units)
         choice = " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
         example = self.label(at)
@@ -356,32 +382,48 @@ class _Reader:
         return amount
 
     def rate_bps(self, at: Location) -> int:
+        """A rate in bits/s."""
         rate = int(self.quantity(at, None, _RATE_UNITS, 100))
         if rate < 1000:
             raise self.fail(at, f'{self.label(at)} is "{self.get(at)}": less than 1kbit')
         return rate
 
     def time_us(self, at: Location, default: str | None, high_s: int) -> int:
+        """A time in us, at most ``high_s``."""
         return round(self.quantity(at, default, _TIME_UNITS, high_s))
 
     def fraction(self, at: Location, default: str) -> float:
+        """A percentage below 100 as a fraction."""
         percent = self.quantity(at, default, {"%": 1}, 100)
         if percent == 100:
             raise self.fail(at, f"{self.label(at)} is 100%: it must be less")
         return float(percent / 100)
 
     def queue_packets(self, at: Location, rate_bps: int, rtt_us: int) -> int:
-        amount = self.string(at, "1.0bdp")
-        bdp = Decimal(rate_bps) * rtt_us / 8_000_000 / PACKET_BYTES
+        """The length of a queue; of two sizes the larger."""
+        bdps, comma, packets = self.string(at, "1.0bdp").partition(",")
+        if not comma:
+            return self.queue_part(at, bdps, rate_bps, rtt_us)
+        if not bdps.strip().endswith("bdp") or not packets.strip().endswith("p"):
+            raise self.fail(
+                at, f'{self.label(at)} is "{self.get(at)}": of two sizes the first is in bdp, '
+                f"the second in p"
+            )  # fmt: skip
+        return max(self.queue_part(at, part, rate_bps, rtt_us) for part in (bdps, packets))
+
+    def queue_part(self, at: Location, amount: str, rate_bps: int, rtt_us: int) -> int:
+        """One size of a queue, in packets."""
         if amount.strip().endswith("bdp"):
-            packets = math.ceil(self.quantity(at, "1.0bdp", {"bdp": 1}, 1000) * bdp)
+            bdp = Decimal(rate_bps) * rtt_us / 8_000_000 / PACKET_BYTES
+            packets = math.ceil(self.amount(at, amount, {"bdp": 1}, 1000) * bdp)
             return min(max(packets, MIN_BDP_QUEUE_PACKETS), MAX_QUEUE_PACKETS)
-        number = self.quantity(at, None, {"bdp": 1, "p": 1}, MAX_QUEUE_PACKETS)
+        number = self.amount(at, amount, {"bdp": 1, "p": 1}, MAX_QUEUE_PACKETS)
         if number != int(number) or number < 1:
             raise self.fail(at, f'{self.label(at)} is "{amount}": not a whole number of packets')
         return int(number)
 
     def cc(self, at: Location, known: tuple[str, ...], default: str | None = None) -> str:
+        """The name of a CC out of ``known``."""
         name = self.string(at, default)
         if name not in known:
             raise self.fail(
@@ -390,9 +432,10 @@ class _Reader:
         return name
 
     def modes(self) -> tuple[str, ...]:
+        """The modes, each once."""
         modes = self.get(("modes",), list(DEFAULT_MODES))
         if not isinstance(modes, list):
-            raise self.fail(("modes",), f"modes must be a list, not {_kind(modes)}")
+            raise self.fail(("modes",), f"modes must be a list, not {kind_of(modes)}")
         if not modes:
             raise self.fail(("modes",), f"modes is empty; it takes {', '.join(MODES)}")
         for index, mode in enumerate(modes):
@@ -406,15 +449,17 @@ class _Reader:
         return tuple(modes)
 
     def seconds(self) -> float:
+        """The length of each run."""
         at = ("seconds",)
         value = self.get(at)
         if not isinstance(value, int | float) or isinstance(value, bool):
-            raise self.fail(at, f"seconds must be a number, not {_kind(value)}")
+            raise self.fail(at, f"seconds must be a number, not {kind_of(value)}")
         if not 0 < value <= MAX_SECONDS:
             raise self.fail(at, f"seconds is {value}, not above 0 and at most {MAX_SECONDS}")
         return float(value)
 
     def path(self) -> Path:
+        """The table [path]."""
         at = ("path",)
         keys = ("rate", "rtt", "loss", "queue", "duplicate", "corrupt", "reorder", "reorder_by")
         table = self.table(self.get(at), at, keys)
@@ -447,6 +492,7 @@ class _Reader:
         return by_us
 
     def flow(self, index: int, seconds: float) -> Flow:
+        """The table [[flow]] with this index, from 0."""
         at = ("flow", index)
         keys = tuple(field.name for field in dataclasses.fields(Flow))
         keys = tuple(re.sub("_us$|_fraction$", "", key) for key in keys)
@@ -473,10 +519,11 @@ class _Reader:
         )
 
     def flows(self, seconds: float) -> tuple[Flow, ...]:
+        """All tables [[flow]]."""
         at = ("flow",)
         tables = self.get(at, [])
         if not isinstance(tables, list):
-            raise self.fail(at, f"flow must be written [[flow]], not as {_kind(tables)}")
+            raise self.fail(at, f"flow must be written [[flow]], not as {kind_of(tables)}")
         if not tables:
             raise self.fail(at, "there is no [[flow]]: a scenario needs at least one")
         flows = tuple(self.flow(index, seconds) for index in range(len(tables)))
@@ -486,13 +533,9 @@ class _Reader:
         return flows
 
     def scenario(self) -> Scenario:
+        """The whole document."""
         self.table(self.document, (), ("name", "seconds", "modes", "seed", "path", "flow"))
-        name = self.string(("name",))
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
-            raise self.fail(
-                ("name",),
-                f"name is {json.dumps(name)}: it takes up to 64 letters, digits, '.', '_' and '-'",
-            )
+        name = self.name()
         seconds = self.seconds()
         return Scenario(
             name=name,
@@ -503,8 +546,18 @@ class _Reader:
             flows=self.flows(seconds),
         )
 
+    def name(self) -> str:
+        """The name, which becomes part of file names."""
+        name = self.string(("name",))
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+            raise self.fail(
+                ("name",),
+                f"name is {json.dumps(name)}: it takes up to 64 letters, digits, '.', '_' and '-'",
+            )
+        return name
 
-def _kind(value: Any) -> str:
+
+def kind_of(value: Any) -> str:
     """What a TOML value is, for messages."""
     kinds = {bool: "a boolean", int: "a number", float: "a number", str: "a string"}
     kinds |= {list: "a list", dict: "a table"}
