@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command tcon-lab: run, shell, exec."""
+"""The command tcon-lab: run, campaign, shell, exec."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from . import lab, results, scenario, uml
+from . import campaign as campaigns
+from . import campaign_run, compare, lab, results, scenario, uml
 from .engine import DEFAULT_SHIFT, Machine
 from .errors import LabError
 from .products import TOP
@@ -111,11 +112,47 @@ def run(
     made = results.all_results(raw)
     (out / "results.json").write_text(results.to_text(made[0] if len(made) == 1 else made))
     (out / "report.html").write_text(report.report_html(made))
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_FILE_WIDTH)
-    console.print(report.table(made))
+    _print(report.table(made))
     print(f"{out / 'results.json'}\n{out / 'report.html'}")
+
+
+@app.command()
+def campaign(
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The campaign.")],
+    out: Annotated[Path | None, typer.Option(help="Its folder; default tcon-results/NAME.")] = None,
+    report_only: Annotated[
+        bool, typer.Option("--report", help="Run nothing: report what is there.")
+    ] = False,
+    engine: Engine = "qemu",
+    debug_kernel: DebugKernel = False,
+    kvm: Kvm = False,
+    shift: Shift = DEFAULT_SHIFT,
+    jobs: Annotated[int, typer.Option(help="Machines at a time.", min=1)] = os.cpu_count() or 1,
+) -> None:
+    """Run a matrix of scenarios; write tables and heat maps of enforced against native.
+
+    What is done is kept: started again, a campaign goes on where it stood.  A run
+    that fails does not stop the others; the exit status is then 1.
+    """
+    from . import campaign_report  # slow to import
+
+    options = _options(engine, debug_kernel, kvm, False, shift)
+    chosen = campaigns.load(file)
+    folder = out or Path("tcon-results") / chosen.name
+    store, failures = campaign_run.Store(folder), []
+    if not report_only:
+        with _Display() as display:
+            failures = lab.run_campaign(chosen, options, jobs, folder, display.say)
+    made = compare.compare(chosen, store.index(chosen), store.load)
+    (folder / "comparison.json").write_text(results.to_text(made))
+    (folder / "comparison.md").write_text(campaign_report.markdown(made))
+    (folder / "report.html").write_text(campaign_report.page(made))
+    _print(campaign_report.table(made))
+    for name in ("comparison.json", "comparison.md", "report.html"):
+        print(folder / name)
+    for failure in failures:
+        _errors.print(f"tcon-lab: {failure.run.label}: {failure.reason}", markup=False)
+    raise typer.Exit(1 if failures else 0)
 
 
 @app.command()
@@ -182,6 +219,14 @@ def execute(
             host, command, machine, pairs, modprobe or [], ovs, on_output, Path(log.name)
         )
     raise typer.Exit(status)
+
+
+def _print(made: RenderableType) -> None:
+    """Print a table, wide enough where standard output is no terminal."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_FILE_WIDTH)
+    console.print(made)
 
 
 def _append_pair(entry: str) -> tuple[Path, str]:

@@ -7,6 +7,7 @@ what ran before it cannot matter, and runs go in parallel, one on each core.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from . import products, root
+from .campaign import Campaign
+from .campaign_run import Failure, Store, conduct, runs_of
 from .engine import DEFAULT_SHIFT, Engine, Machine, Outcome
 from .errors import LabError
 from .qemu import Qemu
@@ -86,6 +89,17 @@ class Host:
             self.products.vswitchd,
         )
         root.write_initrd(self.base, overlay, dest)
+
+    def digest(self) -> str:
+        """A digest of all that a run depends on beside its job: kernel, root, engine."""
+        state = hashlib.sha256(f"{self.engine.name} {self.options}".encode())
+        with tempfile.TemporaryDirectory(prefix="tcon-lab-") as scratch:
+            initrd = Path(scratch) / "initrd.cpio"
+            self.initrd({}, initrd, [])
+            for file in (self.base.vmlinux, initrd):
+                with file.open("rb") as stream:
+                    state.update(hashlib.file_digest(stream, "sha256").digest())
+        return state.hexdigest()
 
     def tcon_modules(self) -> list[str]:
         """Names of tcon.ko and the CC modules, if they are there."""
@@ -186,6 +200,30 @@ def run_all(
             stop.set()
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def run_campaign(
+    campaign: Campaign, options: Options, jobs: int, folder: Path, say: Say
+) -> list[Failure]:
+    """Run what is not done yet of a campaign; what failed.
+
+    Raises LabError where nothing can run at all.
+    """
+    host = Host(options, say)
+    scenarios = [cell.scenario for cell in campaign.cells]
+    _refuse_impossible(host, [(s, mode) for s in scenarios for mode in s.modes])
+    digest = host.digest()
+    runs = runs_of(campaign, lambda mode: digest)
+    store = Store(folder)
+    store.prepare(campaign, runs)
+
+    def quiet(label: str, line: str) -> None:
+        """The campaign's own line says enough."""
+
+    def runner(scenario: Scenario, mode: str, out: Path, stop: threading.Event) -> dict[str, Any]:
+        return run_in_vm(host, scenario, mode, out, quiet, stop)
+
+    return conduct(runs, store, runner, jobs, lambda line: say(campaign.name, line))
 
 
 def _refuse_impossible(host: Host, wanted: list[tuple[Scenario, str]]) -> None:

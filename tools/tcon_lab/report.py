@@ -384,7 +384,7 @@ def _figure(result: Record) -> go.Figure:
     return figure
 
 
-_STYLE = """
+PAGE_STYLE = """
 :root { color-scheme: light dark; --text: #1c1e21; --page: #ffffff; --line: #c9cdd2;
   --soft: #5b6168; --tint: #f2f5f4; }
 @media (prefers-color-scheme: dark) { :root { --text: #e4e6e8; --page: #15181b; --line: #3a4046;
@@ -412,7 +412,7 @@ td.mode.enforced::before { border-top: 3px solid #009e73; }
 """
 
 #: Plotly knows no CSS variables: give its text the page's colour, always.
-_SCRIPT = """
+PAGE_SCRIPT = """
 const dark = matchMedia("(prefers-color-scheme: dark)");
 function recolour() {
   const colour = getComputedStyle(document.body).color;
@@ -485,13 +485,13 @@ def report_html(results: list[Record]) -> str:
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>TCon lab report</title><style>{_STYLE}</style>
+<title>TCon lab report</title><style>{PAGE_STYLE}</style>
 <script>{get_plotlyjs()}</script></head><body>
 <h1>TCon lab report</h1>
 {_html_table(results)}
 <p class="note">{escape(NOTE)}</p>
 <p class="note">{escape(listed)}</p>
 {sections}
-<script>{_SCRIPT}</script>
+<script>{PAGE_SCRIPT}</script>
 </body></html>
 """

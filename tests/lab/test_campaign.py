@@ -1,0 +1,559 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Campaigns: what files mean, what is run when, and what the runs add up to."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import synthetic
+from rich.console import Console
+from tcon_lab import campaign_report
+from tcon_lab.campaign import Campaign, load, parse
+from tcon_lab.campaign_run import Estimate, Run, Store, conduct, duration, runs_of
+from tcon_lab.compare import COMPARED, compare, geometric_mean
+from tcon_lab.errors import LabError
+from tcon_lab.scenario import Scenario, ScenarioError
+
+CAMPAIGNS = Path(__file__).parents[2] / "tools/campaigns"
+
+FULL = """\
+name = "grid"
+seconds = 10
+modes = ["native", "enforced"]
+seeds = [1, 2]
+
+[path]
+queue = "1.0bdp,50p"
+
+[[flow]]
+guest_cc = "cubic"
+native_cc = "bbr"
+enforce = "bbr"
+
+[matrix]
+rate = ["10mbit", "100mbit"]
+rtt = ["8ms", "64ms"]
+loss = ["0%", "0.1%"]
+
+[[bar]]
+metric = "goodput"
+rtt_max = "8ms"
+min = 0.95
+aim = 0.98
+
+[[bar]]
+metric = "goodput"
+min = 0.9
+max = 1.1
+
+[[bar]]
+metric = "goodput"
+over = "mean"
+min = 0.98
+"""
+
+
+def change(old: str, new: str, text: str = FULL) -> str:
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+# --- files ------------------------------------------------------------------
+
+
+def test_every_combination_is_a_cell() -> None:
+    got = parse(FULL)
+    assert len(got.cells) == 8
+    assert got.seeds == (1, 2)
+    assert got.modes == ("native", "enforced")
+    cell = got.cells[6]
+    assert cell.name == "100mbit 64ms 0%"
+    assert cell.values == {"rate": "100mbit", "rtt": "64ms", "loss": "0%"}
+    assert cell.scenario.name == "grid-100mbit-64ms-0pct"
+    path = cell.scenario.path
+    assert (path.rate_bps, path.rtt_us, path.loss_fraction) == (100_000_000, 64_000, 0.0)
+    assert path.queue_packets == 534
+    assert got.cells[1].scenario.path.loss_fraction == 0.001
+    assert got.cells[0].scenario.path.queue_packets == 50  # a BDP would be 7
+    assert len({cell.scenario.name for cell in got.cells}) == 8
+
+
+def test_ccs_are_those_of_all_flows() -> None:
+    text = change('loss = ["0%", "0.1%"]', 'guest_cc = ["reno", "vegas"]')
+    text = text.replace('guest_cc = "cubic"\n', "", 1)
+    text = text.replace("[matrix]", '[[flow]]\nguest_cc = "bbr"\n[matrix]')
+    flows = parse(text).cells[1].scenario.flows
+    assert [flow.guest_cc for flow in flows] == ["vegas", "vegas"]
+    assert [flow.native_cc for flow in flows] == ["bbr", "vegas"]
+
+
+CASES = """\
+name = "paths"
+seconds = 5
+[[flow]]
+guest_cc = "cubic"
+enforce = "cubic"
+[matrix]
+loss = ["0%", "1%"]
+[[case]]
+name = "near by"
+rate = "100mbit"
+rtt = "1ms"
+[[case]]
+name = "far"
+rate = "5mbit"
+rtt = "200ms"
+"""
+
+
+def test_cases_are_named_cells() -> None:
+    got = parse(CASES)
+    assert [cell.name for cell in got.cells] == ["near by 0%", "near by 1%", "far 0%", "far 1%"]
+    assert got.cells[1].scenario.name == "paths-near-by-1pct"
+    assert got.cells[2].scenario.path.rate_bps == 5_000_000
+    assert got.cells[2].values == {
+        "case": "far", "rate": "5mbit", "rtt": "200ms", "loss": "0%"
+    }  # fmt: skip
+
+
+def test_without_a_matrix_there_is_one_cell() -> None:
+    text = FULL[: FULL.index("[matrix]")] + '[[bar]]\nmetric = "rtt"\nmax = 1.1\n'
+    text = text.replace("[path]", '[path]\nrate = "1mbit"\nrtt = "10ms"')
+    (cell,) = parse(text).cells
+    assert cell.scenario.name == cell.name == "grid"
+
+
+def test_the_first_bar_that_fits_counts() -> None:
+    got = parse(FULL)
+    bars = [got.bar("goodput", cell) for cell in got.cells]
+    assert [bar and bar.low for bar in bars] == [0.95, 0.95, 0.9, 0.9] * 2
+    assert got.bar("rtt", got.cells[0]) is None
+    mean = got.mean_bar("goodput")
+    assert mean is not None
+    assert mean.low == 0.98
+    strict, loose = bars[0], bars[2]
+    assert strict is not None
+    assert loose is not None
+    assert [strict.reached(value) for value in (0.949, 0.95, 3)] == [False, True, True]
+    assert [loose.reached(value) for value in (0.89, 1.1, 1.11)] == [False, True, False]
+    assert [strict.aim_reached(value) for value in (0.979, 0.98)] == [False, True]
+
+
+def test_bars_by_loss_and_guest_cc() -> None:
+    text = change('rtt_max = "8ms"', 'loss_max = "0%"\nguest_cc = ["reno"]')
+    assert parse(text).bars[0].fits(parse(FULL).cells[0].scenario) is False
+    text = text.replace('["reno"]', '["cubic"]')
+    assert [parse(text).bars[0].fits(cell.scenario) for cell in parse(FULL).cells[:2]] == [
+        True, False
+    ]  # fmt: skip
+
+
+WRONG = [
+    ("seconds = 10", "seconds = 0", 2, "seconds is 0"),
+    ("seeds = [1, 2]", "seed = 1", 4, 'unknown key "seed"'),
+    ("seeds = [1, 2]", "seeds = 1", 4, "seeds must be a list of numbers, not a number"),
+    ("seeds = [1, 2]", "seeds = []", 4, "not an empty list"),
+    ("seeds = [1, 2]", "seeds = [1, -2]", 4, "seed -2"),
+    ("seeds = [1, 2]", "seeds = [1, true]", 4, "seed True"),
+    ("seeds = [1, 2]", "seeds = [\n 1,\n 1]", 4, "seed 1 stands twice"),
+    ('rtt = ["8ms", "64ms"]', 'rtt = "8ms"', 16, "matrix.rtt must be a list of values, not a st"),
+    ('rtt = ["8ms", "64ms"]', "rtt = []", 16, "not an empty list"),
+    ('rtt = ["8ms", "64ms"]', 'rtt = ["8ms", "8ms"]', 16, "8ms stands twice in matrix.rtt"),
+    ('rtt = ["8ms", "64ms"]', 'rtt = ["8ms", "64"]', 16, 'path.rtt is "64" without a unit'),
+    ('rtt = ["8ms", "64ms"]', "rtt = [8]", 16, "path.rtt must be a string"),
+    ('rtt = ["8ms", "64ms"]', 'rtts = ["8ms"]', 16, 'unknown key "rtts" in [matrix]'),
+    ('loss = ["0%", "0.1%"]', 'enforce = ["reno"]', 17, "flow 1's enforce is \"reno\""),
+    ('rtt = ["8ms", "64ms"]\n', "", 6, "path.rtt is missing"),
+    ('loss = ["0%", "0.1%"]', 'loss = ["0.1%", "0.1pct"]', 17, 'unknown unit "pct"'),
+    ('enforce = "bbr"', 'enforce = "vegas"', 12, "flow 1's enforce"),
+    ("min = 0.9\nmax", "minimum = 0.9\nmax", 27, 'unknown key "minimum" in [bar]'),
+    ("min = 0.9\nmax = 1.1", "", 25, "bar 2 has neither min nor max nor aim"),
+    ("min = 0.9\n", 'min = "0.9"\n', 27, "bar 2's min must be a number, not a string"),
+    ("min = 0.9\n", "min = -1\n", 27, "bar 2's min is -1: it cannot be negative"),
+    ('over = "mean"', 'over = "all"', 32, 'bar 3\'s over is "all"; known are cells, mean'),
+    ('rtt_max = "8ms"', 'rtt_max = "8"', 21, "bar 1's rtt_max is \"8\" without a unit"),
+    ('rtt_max = "8ms"', 'guest_cc = "reno"', 21, "bar 1's guest_cc must be a list of CCs"),
+    ('metric = "goodput"\nover', 'metric = "speed"\nover', 31, 'metric is "speed"; known are'),
+    ('metric = "goodput"\nover', 'metric = "own_limit"\nover', 32, "own_limit has no mean"),
+    ("[matrix]", "[matrices]", 14, 'unknown key "matrices"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "line", "words"), WRONG)
+def test_errors_name_the_line(old: str, new: str, line: int, words: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        parse(change(old, new), "dir/my.toml")
+    message = str(caught.value)
+    assert message.startswith(f"dir/my.toml:{line}: ")
+    assert words in message
+    assert message.endswith(".")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ('"far"', '"near by"', 13, 'two cases have the name "near by"'),
+        ('rate = "5mbit"', 'loss = "0%"', 14, "both case 2 and the matrix have the key loss"),
+        ('rate = "5mbit"', 'rate = "5"', 14, 'path.rate is "5" without a unit'),
+        ('rate = "5mbit"\n', "", 1, "path.rate is missing"),
+        ('"far"', '"near  by"', 6, 'two cells have the name "paths-near-by-0pct"'),
+        ('[[case]]\nname = "near by"', '[[case]]\nnme = "near by"', 9, 'unknown key "nme"'),
+    ],
+)
+def test_errors_about_cases(old: str, new: str, line: int, words: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        parse(change(old, new, CASES), "f")
+    assert str(caught.value).startswith(f"f:{line}: ")
+    assert words in str(caught.value)
+
+
+def test_a_campaign_is_not_too_large() -> None:
+    counts = ", ".join(str(n) for n in range(1, 600))
+    text = change(
+        'loss = ["0%", "0.1%"]', f"loss = [{', '.join(repr(f'{n}us') for n in range(9))}]"
+    )
+    text = change("[matrix]", f"[matrix]\ncount = [{counts}]", text)
+    with pytest.raises(ScenarioError, match="there are 21564 cells, more than 10000"):
+        parse(text)
+
+
+def test_the_campaigns_that_come_with_tcon() -> None:
+    files = sorted(CAMPAIGNS.glob("*.toml"))
+    assert len(files) >= 2
+    for file in files:
+        got = load(file)
+        assert got.name == file.stem
+        assert COMPARED in got.modes
+        assert got.bars
+
+
+# --- runs -------------------------------------------------------------------
+
+
+def runs(campaign: Campaign, made_from: str = "v1") -> list[Run]:
+    return runs_of(campaign, lambda mode: made_from)
+
+
+def test_keys_say_what_numbers_depend_on() -> None:
+    got = runs(parse(FULL))
+    assert len(got) == 8 * 2 * 2
+    keys = {run.key for run in got}
+    assert len(keys) == 32
+    assert not keys & {run.key for run in runs(parse(FULL), "v2")}
+    renamed = runs(parse(change('name = "grid"', 'name = "other"')))
+    assert [run.key for run in renamed] == [run.key for run in got]
+    longer = runs(parse(change("seconds = 10", "seconds = 11")))
+    assert not keys & {run.key for run in longer}
+
+
+def test_runs_that_are_equal_are_done_once() -> None:
+    text = change('loss = ["0%", "0.1%"]', 'guest_cc = ["reno", "vegas"]')
+    got = runs(parse(text))
+    assert len(got) == 32
+    native = {run.key for run in got if run.mode == "native"}
+    assert len(native) == 8  # native BBR beside either guest
+    assert len({run.key for run in got}) == 8 + 16
+
+
+def raw_of(scenario: Scenario, mode: str, goodput_bps: float = 9e6) -> dict[str, Any]:
+    """A synthetic raw record as of a run of ``scenario``."""
+    raw = synthetic.raw(mode)
+    scale = goodput_bps / 94e6
+    for record in raw["probe"]:
+        if record["type"] == "flow":
+            record["acked_bytes"] = round(record["acked_bytes"] * scale)
+    return raw | {"scenario": scenario.to_dict(), "seed": scenario.seed}
+
+
+class Fake:
+    """Runs nothing: notes what it is asked for, and fails where it is told to."""
+
+    def __init__(self, failing: str = "", at_most: int = 1000) -> None:
+        self.asked: list[tuple[str, str, int]] = []
+        self.failing, self.at_most = failing, at_most
+        self.lock = threading.Lock()
+
+    def __call__(
+        self, scenario: Scenario, mode: str, out: Path, stop: threading.Event
+    ) -> dict[str, Any]:
+        with self.lock:
+            if len(self.asked) == self.at_most:
+                raise KeyboardInterrupt
+            self.asked.append((scenario.name, mode, scenario.seed))
+        (out / "console.log").write_text("said something")
+        if self.failing and self.failing in scenario.name:
+            raise LabError("the machine has had enough")
+        return raw_of(scenario, mode)
+
+
+SMALL = change('rate = ["10mbit", "100mbit"]', 'rate = ["10mbit"]', FULL)
+
+
+def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
+    campaign = parse(SMALL)
+    store, fake, said = Store(tmp_path), Fake(at_most=5), []
+    store.prepare(campaign, runs(campaign))
+    with pytest.raises(KeyboardInterrupt):
+        conduct(runs(campaign), store, fake, 1, said.append)
+    assert len(fake.asked) == 5
+    again = Fake()
+    assert conduct(runs(campaign), store, again, 2, said.append) == []
+    assert len(again.asked) == 16 - 5
+    assert not set(fake.asked) & set(again.asked)
+    assert "5 of 16 runs are done already" in said
+    assert said[-1] == "16 of 16 runs done"
+    assert re.fullmatch(r"6 of 16 runs done, about \d+ s left", said[said.index(
+        "5 of 16 runs are done already") + 1])  # fmt: skip
+    assert not list(store.console.iterdir())
+    third = Fake()
+    conduct(runs(campaign), store, third, 1, said.append)
+    assert third.asked == []
+    conduct(runs(campaign, "v2"), store, third, 1, said.append)
+    assert len(third.asked) == 16
+
+
+def test_a_damaged_file_is_no_result(tmp_path: Path) -> None:
+    campaign = parse(SMALL)
+    store = Store(tmp_path)
+    store.prepare(campaign, runs(campaign))
+    conduct(runs(campaign), store, Fake(), 1, lambda line: None)
+    files = sorted((tmp_path / "runs").iterdir())
+    files[0].write_text(files[0].read_text()[:100])
+    files[1].write_text(files[2].read_text())
+    fake = Fake()
+    conduct(runs(campaign), store, fake, 1, lambda line: None)
+    assert len(fake.asked) == 2
+
+
+def test_a_failure_stops_nothing_and_is_reported(tmp_path: Path) -> None:
+    campaign = parse(SMALL)
+    store, said = Store(tmp_path), []
+    store.prepare(campaign, runs(campaign))
+    failures = conduct(runs(campaign), store, Fake(failing="64ms-0pct"), 2, said.append)
+    assert (
+        sorted((f.run.cell.name, f.run.mode) for f in failures)
+        == [("10mbit 64ms 0%", "enforced")] * 2 + [("10mbit 64ms 0%", "native")] * 2
+    )
+    assert {f.reason for f in failures} == {"the machine has had enough"}
+    assert said[-1] == "12 of 16 runs done, 4 failed"
+    assert sum("FAILED: the machine has had enough" in line for line in said) == 4
+    kept = {log.parent.name for log in store.console.rglob("*.log")}
+    assert kept == {failure.run.key for failure in failures}
+    made = compare(campaign, store.index(campaign), store.load)
+    assert len(made["missing"]) == 4
+    assert "10mbit 64ms 0%, native, seed 1" in made["missing"]
+    assert made["cells"][2]["metrics"] == {}
+
+
+def test_what_is_stored_has_no_samples(tmp_path: Path) -> None:
+    campaign = parse(SMALL)
+    store = Store(tmp_path)
+    store.prepare(campaign, runs(campaign))
+    conduct(runs(campaign)[:1], store, Fake(), 1, lambda line: None)
+    (file,) = (tmp_path / "runs").iterdir()
+    stored = json.loads(file.read_text())
+    assert stored["key"] == file.stem == runs(campaign)[0].key
+    assert (stored["mode"], stored["seed"]) == ("native", 1)
+    assert stored["versions"]["kernel"] == "6.1.0"
+    assert stored["scenario"]["path"]["rtt_us"] == 8000
+    assert "samples" not in file.read_text().replace("rtt_samples", "")
+    assert stored["run"]["flows"][0]["rtt_us"]["p50"] > 20_000
+
+
+def test_an_index_is_of_one_campaign(tmp_path: Path) -> None:
+    campaign = parse(SMALL)
+    store = Store(tmp_path / "x")
+    with pytest.raises(LabError, match="holds no campaign's results"):
+        store.index(campaign)
+    store.prepare(campaign, runs(campaign))
+    assert len(store.index(campaign)) == 16
+    other = parse(change('name = "grid"', 'name = "other"'))
+    with pytest.raises(LabError, match="holds the results of campaign grid"):
+        store.index(other)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LabError, match="Not a directory"):
+        Store(tmp_path / "file").prepare(campaign, [])
+
+
+def test_estimates() -> None:
+    got = runs(parse(FULL))
+    slow = [run for run in got if run.scenario.path.rate_bps == 100_000_000]
+    fast = [run for run in got if run.scenario.path.rate_bps == 10_000_000]
+    assert slow[0].weight == 12 + 10 * 1.1
+    assert fast[0].weight == 12 + 10 * 0.2
+    estimate = Estimate([slow[0], slow[1], fast[0]], 2)
+    assert estimate.left_s is None
+    estimate.took(slow[0], 46)  # two seconds for each unit of weight
+    assert estimate.left_s == pytest.approx((23 + 14) * 2 / 2)
+    estimate.failed(slow[1])
+    assert estimate.left_s == pytest.approx(14)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (89, "89 s"), (100, "2 min"), (5000, "83 min"), (5400, "1 h 30 min"),
+     (11100, "3 h 05 min")],
+)  # fmt: skip
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+# --- comparison -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"), [([], None), ([2, 8], 4), ([1, 1, 8], 2), ([0, 5], 0)]
+)
+def test_geometric_mean(values: list[float], expected: float | None) -> None:
+    assert geometric_mean(values) == (expected and pytest.approx(expected))
+
+
+def flow_record(goodput: float, rtt_us: int, guest_share: float | None) -> dict[str, Any]:
+    share = guest_share is not None and {
+        "window": 1 - guest_share, "guest": guest_share, "receiver": 0.0, "idle": 0.0
+    }  # fmt: skip
+    return {"index": 0, "error": None, "goodput_bps": goodput, "limited_share_settled": share,
+            "rtt_us": {"min": 1, "p50": rtt_us, "p99": 2 * rtt_us}}  # fmt: skip
+
+
+def comparison(
+    goodputs: dict[tuple[str, int], float], text: str = SMALL, warning: str = ""
+) -> dict[str, Any]:
+    """Of runs with these goodputs by mode and seed, the same in each cell but the
+    first, where the enforced ones have 94 % of that.
+    """
+    campaign = parse(text)
+    stored: dict[str, dict[str, Any]] = {}
+    index = []
+    for run in runs(campaign):
+        mode, seed = run.mode, run.scenario.seed
+        index.append({"cell": run.cell.name, "mode": mode, "seed": seed, "key": run.key})
+        goodput = goodputs[mode, seed]
+        if mode == COMPARED and run.cell is campaign.cells[0]:
+            goodput *= 0.94
+        share = 0.01 * seed if mode == COMPARED else None
+        record = flow_record(goodput, 30_000 if mode == COMPARED else 20_000, share)
+        made = {"goodput_bps": goodput, "flows": [record], "warnings": [w for w in [warning] if w]}
+        stored[run.key] = {"versions": {"kernel": "6.1"}, "run": made}
+    return compare(campaign, index, stored.get)
+
+
+GOODPUTS = {("native", 1): 8e6, ("native", 2): 10e6, ("enforced", 1): 8e6, ("enforced", 2): 9.8e6}
+
+
+def test_ratios_are_taken_seed_by_seed() -> None:
+    made = comparison(GOODPUTS)
+    goodput = made["cells"][1]["metrics"]["goodput"]
+    assert goodput["seeds"] == [1.0, 0.98]
+    assert goodput["mean"] == pytest.approx(0.99)
+    assert (goodput["min"], goodput["max"]) == (0.98, 1.0)
+    assert made["cells"][1]["modes"]["native"]["goodput"]["mean"] == 9e6
+    assert made["cells"][1]["metrics"]["rtt"]["mean"] == 1.5
+    assert made["cells"][1]["metrics"]["own_limit"]["mean"] == pytest.approx(0.015)
+    assert "own_limit" not in made["cells"][1]["modes"]["native"]
+    assert (made["baseline"], made["compared"]) == ("native", "enforced")
+
+
+def test_cells_that_miss() -> None:
+    made = comparison(GOODPUTS)
+    verdicts = [cell["metrics"]["goodput"]["verdict"] for cell in made["cells"]]
+    assert verdicts == ["missed", "reached", "reached", "reached"]  # 0.93 where 0.95 is asked
+    overall = made["overall"]["goodput"]
+    assert overall["missed"] == overall["aim_missed"] == ["10mbit 8ms 0%"]
+    assert overall["geometric_mean"] == pytest.approx((0.94 * 0.99**4) ** 0.25)
+    assert overall["verdict"] == "missed"
+    assert made["overall"]["rtt"]["verdict"] is None
+    lower = dict(GOODPUTS) | {("enforced", 1): 7.7e6}
+    verdicts = [cell["metrics"]["goodput"]["verdict"] for cell in comparison(lower)["cells"]]
+    assert verdicts == ["missed", "aim missed", "reached", "reached"]
+
+
+def test_a_native_run_without_goodput_has_no_ratio() -> None:
+    made = comparison(GOODPUTS | {("native", 1): 0.0})
+    assert made["cells"][1]["metrics"]["goodput"]["seeds"] == [0.98]
+
+
+def text_of(made: dict[str, Any]) -> str:
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(campaign_report.table(made))
+    return console.export_text()
+
+
+def test_the_table_for_people() -> None:
+    text = text_of(comparison(GOODPUTS, warning="the probe lost 3 packets"))
+    row = next(line for line in text.splitlines() if "10mbit" in line and "0.1%" in line)
+    assert re.split(r"  +", row.strip()) == [
+        "10mbit", "8ms", "0.1%", "9.00", "8.90", "20.0", "30.0", "0.990 (0.980 .. 1.000)",
+        "1.500 (1.500 .. 1.500)", "1.5% (1.0% .. 2.0%)",
+    ]  # fmt: skip
+    assert "0.931 (0.921 .. 0.940) !" in text
+    assert "geometric mean 0.975 over 4 cells (at least 0.98: missed)" in text
+    assert "Goodput to native: 1 of 4 cells miss their bar: 10mbit 8ms 0%" in text
+    assert "warning: 10mbit 8ms 0%, native, seed 1: the probe lost 3 packets" in text
+
+
+def test_the_table_in_markdown() -> None:
+    lines = campaign_report.markdown(comparison(GOODPUTS)).splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    assert len(rows) == 2 + 4
+    assert {row.count("|") for row in rows} == {11}
+    assert rows[0].startswith("| rate | rtt | loss | native Mbit/s |")
+    assert lines[0] == "# grid"
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.addresses: list[str] = []
+        self.rows = 0
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+        self.rows += tag == "tr"
+        self.addresses += [v for k, v in attrs if k in ("src", "href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_stands_alone() -> None:
+    made = comparison(GOODPUTS, warning="<script>alert(1)</script>")
+    html = campaign_report.page(made)
+    tags = Tags()
+    tags.feed(html)
+    assert tags.open == []
+    assert tags.addresses == []
+    assert tags.rows == 1 + 4
+    assert "<script>alert" not in html
+    assert html.count('class="plotly-graph-div"') == 3
+
+
+def test_a_heat_map_has_each_cell_in_its_place() -> None:
+    figure = campaign_report.heat_map(comparison(GOODPUTS), "goodput")
+    data = figure.data[0]
+    assert list(data.x) == ["10mbit 8ms", "10mbit 64ms"]
+    assert list(data.y) == ["0%", "0.1%"]
+    assert [list(row) for row in data.z] == [
+        [pytest.approx(0.94 * 0.99), pytest.approx(0.99)], [pytest.approx(0.99)] * 2
+    ]  # fmt: skip
+    assert data.text[0][0] == "0.931 !"
+    lower = campaign_report.heat_map(comparison(GOODPUTS), "rtt").data[0].colorscale
+    upper = data.colorscale
+    assert [c for _, c in lower] == [c for _, c in reversed(upper)]
+
+
+def test_comparisons_do_not_change_what_they_compare() -> None:
+    made = comparison(GOODPUTS)
+    before = copy.deepcopy(made)
+    text_of(made), campaign_report.page(made), campaign_report.markdown(made)
+    assert made == before

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs a campaign: what is not done yet, side by side, one file for each run.
+
+The folder of a campaign holds::
+
+    index.json          the campaign's cells, and the key of each of their runs
+    runs/KEY.json       what one run brought: its metrics and how it came about
+    console/...         the console of runs that failed
+
+A run's key is a digest of all that its numbers depend on: path, flows, mode,
+seed, engine, and the files that are put into the machine.  So a campaign that
+was interrupted goes on where it stood, a run that two cells share (native CUBIC
+beside three guest CCs) is done once, and new modules are measured anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import results
+from .campaign import Campaign, Cell
+from .errors import LabError
+from .scenario import Scenario
+
+Record = dict[str, Any]
+
+#: Runs one mode of one scenario; console logs go to the folder: its raw record.
+Runner = Callable[[Scenario, str, Path, threading.Event], Record]
+
+#: Weight of a run, for estimates: its start, a virtual second, and each
+#: 100 Mbit/s of that second.
+_WEIGHT_START, _WEIGHT_SECOND, _WEIGHT_100MBIT = 12.0, 0.1, 1.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """One mode of one cell with one seed."""
+
+    cell: Cell
+    mode: str
+    scenario: Scenario
+    key: str
+
+    @property
+    def label(self) -> str:
+        """How messages call it."""
+        return f"{self.cell.name}, {self.mode}, seed {self.scenario.seed}"
+
+    @property
+    def weight(self) -> float:
+        """How long it takes, in units of its own."""
+        per_second = _WEIGHT_SECOND + _WEIGHT_100MBIT * self.scenario.path.rate_bps / 1e8
+        return _WEIGHT_START + self.scenario.seconds * per_second
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that brought nothing, and why."""
+
+    run: Run
+    reason: str
+
+
+def _effective(scenario: Scenario, mode: str, seed: int) -> Scenario:
+    """The scenario without what ``mode`` does not look at."""
+    flows = []
+    for flow in scenario.flows:
+        cc = flow.stack_cc(mode)
+        kept = {"guest_cc": cc, "native_cc": cc, "enforce": flow.enforced_cc(mode)}
+        flows.append(dataclasses.replace(flow, **kept))
+    changes = {"modes": (mode,), "seed": seed, "flows": tuple(flows)}
+    return dataclasses.replace(scenario, **changes)
+
+
+def key_of(scenario: Scenario, made_from: str) -> str:
+    """The key of a run whose ``scenario`` has one mode."""
+    nameless = dataclasses.replace(scenario, name="-").to_json()
+    return hashlib.sha256(f"{made_from}\n{nameless}".encode()).hexdigest()[:20]
+
+
+def runs_of(campaign: Campaign, made_from: Callable[[str], str]) -> list[Run]:
+    """All runs, seed after seed, so that an unfinished campaign has whole cells.
+
+    ``made_from`` is a digest of what a mode's numbers depend on beside the scenario.
+    """
+    found = []
+    for seed in campaign.seeds:
+        for cell in campaign.cells:
+            for mode in cell.scenario.modes:
+                scenario = _effective(cell.scenario, mode, seed)
+                found.append(Run(cell, mode, scenario, key_of(scenario, made_from(mode))))
+    return found
+
+
+class Store:
+    """The folder of a campaign."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.console = folder / "console"
+        self._runs = folder / "runs"
+
+    def prepare(self, campaign: Campaign, runs: list[Run]) -> None:
+        """Make the folder and write the index.  Raises LabError where it cannot."""
+        index = {
+            "campaign": campaign.name,
+            "runs": [
+                {"cell": r.cell.name, "mode": r.mode, "seed": r.scenario.seed, "key": r.key}
+                for r in runs
+            ],
+        }
+        try:
+            for folder in (self.console, self._runs):
+                folder.mkdir(parents=True, exist_ok=True)
+            self._write(self.folder / "index.json", index)
+        except OSError as error:
+            raise LabError(f"{self.folder}: {error.strerror}") from None
+
+    def index(self, campaign: Campaign) -> list[Record]:
+        """The runs that the index names.
+
+        Raises LabError where there is none, or that of another campaign.
+        """
+        index = self._read(self.folder / "index.json")
+        if index is None:
+            raise LabError(f"{self.folder} holds no campaign's results")
+        if index["campaign"] != campaign.name:
+            raise LabError(f"{self.folder} holds the results of campaign {index['campaign']}")
+        return index["runs"]
+
+    def load(self, key: str) -> Record | None:
+        """What a run brought; None where it has not been done, or its file is damaged."""
+        record = self._read(self._runs / f"{key}.json")
+        return record if record is not None and record.get("key") == key else None
+
+    def save(self, run: Run, raw: Record, real_s: float) -> None:
+        """Keep what a run brought.  Raises LabError where its raw data are malformed."""
+        made = results.results_from_raw([raw])
+        self._write(
+            self._runs / f"{run.key}.json",
+            {
+                "key": run.key,
+                "scenario": made["definition"],
+                "mode": run.mode,
+                "seed": made["seed"],
+                "virtual_time": made["virtual_time"],
+                "versions": made["versions"],
+                "real_s": round(real_s, 1),
+                "run": compact(made["runs"][0]),
+            },
+        )
+
+    @staticmethod
+    def _read(file: Path) -> Record | None:
+        try:
+            record = json.loads(file.read_text())
+        except (OSError, ValueError):
+            return None
+        return record if isinstance(record, dict) else None
+
+    @staticmethod
+    def _write(file: Path, record: Record) -> None:
+        """Whole or not at all: a campaign may be interrupted at any time."""
+        partial = file.with_suffix(".partial")
+        partial.write_text(results.to_text(record))
+        partial.replace(file)
+
+
+def compact(run: Record) -> Record:
+    """A run of results.json without its samples."""
+    flows = [{k: v for k, v in flow.items() if k != "samples"} for flow in run["flows"]]
+    return {k: v for k, v in run.items() if k != "queue_samples"} | {"flows": flows}
+
+
+class Estimate:
+    """How much is left, judged by how long runs of which weight have taken."""
+
+    def __init__(self, todo: list[Run], jobs: int) -> None:
+        self._left = sum(run.weight for run in todo)
+        self._jobs = jobs
+        self._real_s = self._weight = 0.0
+
+    def took(self, run: Run, real_s: float) -> None:
+        """A run has been done."""
+        self.failed(run)
+        self._real_s += real_s
+        self._weight += run.weight
+
+    def failed(self, run: Run) -> None:
+        """A run has ended early: it says nothing about the others."""
+        self._left -= run.weight
+
+    @property
+    def left_s(self) -> float | None:
+        """Real seconds until the end; None before the first run has ended."""
+        if not self._weight:
+            return None
+        return max(0.0, self._left) * self._real_s / self._weight / self._jobs
+
+
+def duration(seconds: float) -> str:
+    """A time for people: "40 s", "12 min" or "3 h 05 min"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def conduct(
+    runs: list[Run], store: Store, runner: Runner, jobs: int, say: Callable[[str], None]
+) -> list[Failure]:
+    """Do what is not done yet, ``jobs`` at a time; what failed, and why.
+
+    A run that fails does not stop the others; an interrupt stops all.
+    """
+    wanted = list({run.key: run for run in runs}.values())
+    todo = [run for run in wanted if store.load(run.key) is None]
+    estimate, failures, stop = Estimate(todo, jobs), [], threading.Event()
+    done = len(wanted) - len(todo)
+    say(f"{done} of {len(wanted)} runs are done already")
+    with ThreadPoolExecutor(jobs) as pool:
+        running = {pool.submit(_one, run, store, runner, stop): run for run in todo}
+        try:
+            while running:
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    run = running.pop(future)
+                    try:
+                        estimate.took(run, future.result())
+                        done += 1
+                    except LabError as error:
+                        estimate.failed(run)
+                        failures.append(Failure(run, str(error)))
+                        say(f"{run.label} FAILED: {error}")
+                    say(_progress(done, len(failures), len(wanted), estimate.left_s))
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return failures
+
+
+def _progress(done: int, failed: int, total: int, left_s: float | None) -> str:
+    parts = [f"{done} of {total} runs done"]
+    if failed:
+        parts.append(f"{failed} failed")
+    if left_s is not None and done + failed < total:
+        parts.append(f"about {duration(left_s)} left")
+    return ", ".join(parts)
+
+
+def _one(run: Run, store: Store, runner: Runner, stop: threading.Event) -> float:
+    """Do one run and keep what it brings; the real seconds it took."""
+    start_s = time.monotonic()
+    console = store.console / run.key
+    console.mkdir(exist_ok=True)
+    raw = runner(run.scenario, run.mode, console, stop)
+    real_s = time.monotonic() - start_s
+    store.save(run, raw, real_s)
+    for log in console.iterdir():
+        log.unlink()
+    console.rmdir()
+    return real_s

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a campaign shows: per cell the enforced CC against the native one.
+
+A comparison is plain data, the content of comparison.json::
+
+    {"campaign", "compared": "enforced", "baseline": "native" or "stock",
+     "cells": [{"cell", "values", "modes": {mode: {quantity: spread}},
+                "metrics": {metric: spread + "bar", "aim", "verdict"}}],
+     "overall": {metric: {"geometric_mean", "cells", "missed", "aim_missed", "bar",
+                 "aim", "verdict"}},
+     "missing": [runs without results], "warnings": [...], "versions": {...}}
+
+A spread is {"mean", "min", "max", "seeds": [one value for each]}.  Ratios are of
+the compared mode to the baseline with the same seed; ``saving_kept`` is the part
+of what the baseline saves over mode "guest", in completion time, that the
+compared mode saves too, given where the baseline saves at least MIN_SAVING;
+``own_limit`` is the share of the compared mode's time, after its start, in which
+the guest's own cwnd or send buffer kept it from sending more.  A verdict is
+"reached", "aim missed", "missed", or null where there is no bar.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .campaign import METRICS, RATIOS, Bar, Campaign, Cell
+
+Record = dict[str, Any]
+
+COMPARED = "enforced"
+MIN_SAVING = 0.10
+
+#: Of a run and a key: what the store has, or None.
+Load = Callable[[str], Record | None]
+
+
+def _median_rtt_us(run: Record) -> float | None:
+    """The median of the flows' median path RTTs."""
+    found = sorted(flow["rtt_us"]["p50"] for flow in run["flows"] if flow["rtt_us"])
+    return found[(len(found) - 1) // 2] if found else None
+
+
+def _own_limit(run: Record) -> float | None:
+    shares = [flow.get("limited_share_settled") for flow in run["flows"]]
+    known = [share["guest"] for share in shares if share]
+    return sum(known) / len(known) if known else None
+
+
+#: Quantities of a run; goodput in bits/s, RTT in us.
+QUANTITIES: dict[str, Callable[[Record], float | None]] = {
+    "goodput": lambda run: run["goodput_bps"],
+    "rtt": _median_rtt_us,
+    "own_limit": _own_limit,
+}
+
+
+def spread(values: list[float]) -> Record | None:
+    """Mean, smallest and largest of one value for each seed; None of nothing."""
+    if not values:
+        return None
+    mean = sum(values) / len(values)
+    return {"mean": mean, "min": min(values), "max": max(values), "seeds": values}
+
+
+def geometric_mean(values: list[float]) -> float | None:
+    """None of nothing; 0 if one of them is."""
+    if not values:
+        return None
+    if min(values) <= 0:
+        return 0.0
+    return math.exp(sum(math.log(value) for value in values) / len(values))
+
+
+class _CellData:
+    """The runs of a cell: by mode, then by seed."""
+
+    def __init__(self, runs: dict[str, dict[int, Record]]) -> None:
+        self.runs = runs
+
+    def values(self, mode: str, quantity: str) -> dict[int, float]:
+        """One value for each seed that has one."""
+        found = {seed: QUANTITIES[quantity](r) for seed, r in self.runs.get(mode, {}).items()}
+        return {seed: value for seed, value in found.items() if value is not None}
+
+    def ratio(self, quantity: str, baseline: str) -> Record | None:
+        """Of the compared mode to the baseline, seed by seed."""
+        ours, base = self.values(COMPARED, quantity), self.values(baseline, quantity)
+        return spread([ours[seed] / base[seed] for seed in ours if base.get(seed)])
+
+    def metric(self, name: str, baseline: str) -> Record | None:
+        """The spread of a metric; None where nobody measured it."""
+        if name in RATIOS:
+            return self.ratio(name, baseline)
+        return spread(list(self.values(COMPARED, name).values()))
+
+
+def verdict(value: float, bar: Bar | None) -> str | None:
+    """How a value stands to its bar; None where there is none."""
+    if bar is None:
+        return None
+    if not bar.reached(value):
+        return "missed"
+    return "reached" if bar.aim_reached(value) else "aim missed"
+
+
+def bar_text(bar: Bar | None) -> str | None:
+    """A bar in words: "at least 0.95", "0.9 to 1.15"."""
+    if bar is None or (bar.low is None and bar.high is None):
+        return None
+    if bar.low is not None and bar.high is not None:
+        return f"{bar.low:g} to {bar.high:g}"
+    return f"at least {bar.low:g}" if bar.low is not None else f"at most {bar.high:g}"
+
+
+def _judged(value: float, bar: Bar | None) -> Record:
+    return {"bar": bar_text(bar), "aim": bar and bar.aim, "verdict": verdict(value, bar)}
+
+
+def baseline_of(campaign: Campaign) -> str:
+    """The mode to which the enforced one is compared."""
+    return "stock" if "stock" in campaign.modes else "native"
+
+
+def _cell(campaign: Campaign, cell: Cell, runs: dict[str, dict[int, Record]]) -> Record:
+    data, metrics = _CellData(runs), {}
+    for name in METRICS:
+        found = data.metric(name, baseline_of(campaign))
+        if found is not None:
+            metrics[name] = found | _judged(found["mean"], campaign.bar(name, cell))
+    modes = {
+        mode: {
+            quantity: spread(list(values.values()))
+            for quantity in QUANTITIES
+            if (values := data.values(mode, quantity))
+        }
+        for mode in campaign.modes
+    }
+    return {"cell": cell.name, "values": cell.values, "modes": modes, "metrics": metrics}
+
+
+def _overall(campaign: Campaign, cells: list[Record]) -> Record:
+    overall: Record = {}
+    for name in METRICS:
+        known = [cell for cell in cells if name in cell["metrics"]]
+        if not known:
+            continue
+        mean = None
+        if name in RATIOS:
+            mean = geometric_mean([cell["metrics"][name]["mean"] for cell in known])
+
+        def having(*verdicts: str, name: str = name, known: list[Record] = known) -> list[str]:
+            return [c["cell"] for c in known if c["metrics"][name]["verdict"] in verdicts]
+
+        overall[name] = {
+            "geometric_mean": mean,
+            "cells": len(known),
+            "missed": having("missed"),
+            "aim_missed": having("missed", "aim missed")
+            if any(cell["metrics"][name]["aim"] is not None for cell in known)
+            else [],
+        } | _judged(mean or 0.0, campaign.mean_bar(name))
+    return overall
+
+
+def _warnings(cell: str, mode: str, seed: int, run: Record) -> list[str]:
+    """What a run complains about."""
+    found = run["warnings"] + [
+        f"flow {flow['index']}: {flow['error']}" for flow in run["flows"] if flow["error"]
+    ]
+    return [f"{cell}, {mode}, seed {seed}: {text}" for text in found]
+
+
+def compare(campaign: Campaign, index: list[Record], load: Load) -> Record:
+    """Make the comparison of the runs in ``index`` that there are."""
+    by_cell: dict[str, dict[str, dict[int, Record]]] = {}
+    missing, warnings = [], []
+    versions: dict[str, str] = {}
+    for entry in index:
+        stored = load(entry["key"])
+        cell, mode, seed = entry["cell"], entry["mode"], entry["seed"]
+        if stored is None:
+            missing.append(f"{cell}, {mode}, seed {seed}")
+            continue
+        versions |= stored["versions"]
+        warnings += _warnings(cell, mode, seed, stored["run"])
+        by_cell.setdefault(cell, {}).setdefault(mode, {})[seed] = stored["run"]
+    cells = [_cell(campaign, cell, by_cell.get(cell.name, {})) for cell in campaign.cells]
+    return {
+        "campaign": campaign.name,
+        "compared": COMPARED,
+        "baseline": baseline_of(campaign),
+        "seconds": campaign.cells[0].scenario.seconds,
+        "seeds": list(campaign.seeds),
+        "cells": cells,
+        "overall": _overall(campaign, cells),
+        "missing": missing,
+        "warnings": warnings,
+        "versions": versions,
+    }
