@@ -111,3 +111,48 @@ def raw(mode: str, count: int = 1, seed: int = 1) -> dict[str, Any]:
     return {"scenario": asked.to_dict(), "mode": mode, "seed": seed, "virtual_time": True,
             "versions": {"kernel": "6.1.0", "openvswitch": "3.1.0"}, "flows": flows,
             "probe": probe, "queue": queue}  # fmt: skip
+
+
+TRANSFERS = """
+name = "files"
+seconds = 100
+modes = ["guest", "native", "enforced"]
+[path]
+rate = "10mbit"
+rtt = "20ms"
+[[transfer]]
+bytes = "1MB"
+count = {count}
+guest_cc = "cubic"
+native_cc = "bbr"
+enforce = "bbr"
+"""
+
+
+def raw_transfers(mode: str, times_s: list[float], seed: int = 1) -> dict[str, Any]:
+    """A run of transfers, one after another, that took these times."""
+    asked = parse(TRANSFERS.format(count=len(times_s)))
+    server = {"saddr": "10.1.0.1", "sport": 5202, "daddr": "10.2.0.1"}
+    probe: list[dict[str, Any]] = [
+        {"type": "start", "t_s": 0.0, "dev": "u", "interval_ms": 100, "monotonic_s": 50.0}
+    ]
+    transfers, start_s = [], 0.0
+    for number, time_s in enumerate(times_s):
+        transfers.append({"start_s": start_s, "seconds": time_s})
+        start_s += time_s
+        key = server | {"dport": 30000 + number}
+        repaired = {"repairs": 2, "spurious_repairs": 1, "probes": 3, "timeouts": 0}
+        state = {"state": "window-enforced", "reason": "none"} | dict.fromkeys(repaired, 0)
+        ended = {"state": "observed", "reason": "closed"} | repaired
+        if mode == "enforced":
+            probe += [{"type": "tcon", "t_s": start_s, **key, **now} for now in (state, ended)]
+        rtt = {"min": 20000, "p50": 21000 + number, "p99": 30000 + number, "samples": 10}
+        probe.append({"type": "summary", "t_s": 99.0, **key, "first_s": 1.0, "last_s": 2.0,
+                      "acked_bytes": 10**6, "sent_bytes": 10**6, "retransmitted_bytes": 100,
+                      "untimed_packets": 0, "rtt_us": rtt})  # fmt: skip
+    probe.append({"type": "end", "t_s": 99.0, "packets": 1, "dropped": 0, "untracked": 0})
+    flow = {"index": 0, **server, "guest_cc": "cubic", "cc": "bbr", "start_s": 0.0,
+            "transfers": list(reversed(transfers))}  # fmt: skip
+    return {"scenario": asked.to_dict(), "mode": mode, "seed": seed, "virtual_time": True,
+            "versions": {"kernel": "6.1.0"}, "flows": [flow], "probe": probe, "queue": [],
+            "start_monotonic_s": 50.5}  # fmt: skip

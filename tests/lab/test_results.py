@@ -503,3 +503,50 @@ def test_a_report_of_what_failed() -> None:
     results = [results_from_raw([raw])]
     assert "the probe saw no data of it" in report.report_html(results)
     assert "tiny" in terminal(results)
+
+
+# --- transfers --------------------------------------------------------------
+
+
+def test_completion_times() -> None:
+    times_s = [2.0, 1.0, 4.0, 1.0]
+    (run,) = results_from_raw([synthetic.raw_transfers("enforced", times_s)])["runs"]
+    (flow,) = run["flows"]
+    assert flow["transfers"]["each_s"] == times_s  # by their start, not by their end
+    assert flow["transfers"]["seconds"] == {
+        "mean": 2.0, "min": 1.0, "p50": 1.0, "p95": 4.0, "p99": 4.0, "max": 4.0
+    }  # fmt: skip
+    assert flow["goodput_bps"] == 4_000_000  # 4 MB in 8 s
+    assert run["utilisation"] == 0.4
+    assert flow["rtt_us"] == {"min": 20000, "p50": 21001, "p99": 30003}
+    assert (flow["retransmitted_bytes"], flow["rtt_samples"]) == (400, 40)
+    assert flow["error"] is None
+
+
+def test_a_connection_that_has_ended_is_in_no_state() -> None:
+    (run,) = results_from_raw([synthetic.raw_transfers("enforced", [1.0, 1.0])])["runs"]
+    assert run["flows"][0]["state"] == "window-enforced"
+    assert run["flows"][0]["state_share"] == {"window-enforced": 1.0}
+    assert run["flows"][0]["reasons"] == []
+    repairs = ("tcon_retransmits", "tcon_spurious", "tcon_probes", "tcon_timeouts")
+    assert [run["flows"][0][key] for key in repairs] == [4, 2, 6, 0]  # of both connections
+    (run,) = results_from_raw([synthetic.raw_transfers("native", [1.0, 1.0])])["runs"]
+    assert run["flows"][0]["state"] is None
+
+
+def test_transfers_that_the_probe_did_not_see() -> None:
+    raw = synthetic.raw_transfers("native", [1.0])
+    raw["probe"] = [r for r in raw["probe"] if r["type"] != "summary"]
+    (run,) = results_from_raw([raw])["runs"]
+    assert run["flows"][0]["error"] == "the probe saw no data of it"
+
+
+def test_the_report_of_transfers() -> None:
+    made = all_results([synthetic.raw_transfers(m, [n, 2.0]) for n, m in enumerate(MODES, 1)])
+    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(report.table(made))
+    text = console.export_text()
+    assert "native bbr: 2 transfers of 1000 kB: mean 2 s, p50 2 s, p95 2 s, p99 2 s" in text
+    html = report.report_html(made)
+    assert html.count('class="plotly-graph-div"') == 1  # completion times, no curves over time
+    assert "% of the transfers" in html

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tcon_lab import scenario
 from tcon_lab.errors import LabError
-from tcon_lab.scenario import Flow, Scenario, ScenarioError, parse
+from tcon_lab.scenario import Flow, Scenario, ScenarioError, Transfer, parse
 
 SCENARIOS = Path(__file__).parents[2] / "tools/scenarios"
 
@@ -152,6 +152,69 @@ def test_json_there_and_back() -> None:
     assert scenario.from_dict(got.to_dict()) == got
 
 
+TRANSFERS = """\
+name = "files"
+seconds = 60
+modes = ["stock", "enforced"]
+[path]
+rate = "100mbit"
+rtt = "20ms"
+[[transfer]]
+bytes = "1.5MB"
+count = 20
+guest_cc = "cubic"
+native_cc = "bbr"
+enforce = "bbr"
+[[transfer]]
+bytes = "100kB"
+load = "5%"
+guest_cc = "reno"
+start = "1s"
+"""
+
+
+def test_transfers() -> None:
+    got = parse(TRANSFERS)
+    first, second = got.flows
+    assert first.transfer == Transfer(1_500_000, 20, None)
+    assert second.transfer == Transfer(100_000, 1, 0.05)
+    assert (first.count, second.start_us) == (1, 1_000_000)
+    assert first.transfer.per_second(got.path.rate_bps) == 0
+    assert second.transfer.per_second(got.path.rate_bps) == 6.25  # 5 Mbit/s of 800 kbit each
+    assert [first.stack_cc(mode) for mode in got.modes] == ["bbr", "cubic"]
+    assert [first.deciding_cc(mode) for mode in got.modes] == ["bbr", "bbr"]
+    assert scenario.from_json(got.to_json()) == got
+
+
+def test_flows_come_before_transfers() -> None:
+    got = parse(TRANSFERS + '[[flow]]\ncount = 2\nguest_cc = "vegas"\n')
+    assert [flow.guest_cc for flow in got.connections()] == ["vegas", "vegas", "cubic", "reno"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("1.5MB", "1.5MiB", 8, "transfer 1's bytes is \"1.5MiB\": unknown unit"),
+        ("1.5MB", "0MB", 8, "not a whole number of bytes above 0"),
+        ("1.5MB", "0.5B", 8, "not a whole number of bytes"),
+        ('bytes = "100kB"\n', "", 13, "transfer 2's bytes is missing"),
+        ('"5%"', '"0%"', 15, "transfer 2's load is 0"),
+        ('"5%"', '"100%"', 15, "transfer 2's load is 100%"),
+        ("count = 20", "count = 0", 9, "transfer 1's count is 0"),
+        ("count = 20", "count = 4001", 9, "transfer 1's count is 4001"),
+        ('"1s"', '"60s"', 17, "transfer 2's start is \"60s\", but the run ends after 60s"),
+        ("[[transfer]]\nbytes = \"100kB\"", '[[flow]]\nbytes = "100kB"', 14,
+         'unknown key "bytes" in [flow]'),
+    ],
+)  # fmt: skip
+def test_errors_about_transfers(old: str, new: str, line: int, words: str) -> None:
+    assert TRANSFERS.count(old) == 1
+    with pytest.raises(ScenarioError) as caught:
+        parse(TRANSFERS.replace(old, new), "f")
+    assert str(caught.value).startswith(f"f:{line}: ")
+    assert words in str(caught.value)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"modes": [], "path": {"x": 1}, "flows": []}'])
 def test_json_that_is_none(text: str) -> None:
     with pytest.raises(ScenarioError, match="not a scenario in JSON"):
@@ -259,9 +322,9 @@ def test_errors_name_the_line(old: str, new: str, line: int, words: str) -> None
         ('name = "x"\nseconds = 1\n', 1, "path is missing"),
         ('name = "x"\nseconds = 1\npath = 3\n', 3, "path must be a table, not a number"),
         ('name = "x"\nseconds = 1\n[path]\nrate = "1mbit"\nrtt = "1ms"\n', 1,
-         "there is no [[flow]]"),
+         "there is no [[flow]] and no [[transfer]]"),
         ('name = "x"\nseconds = 1\nflow = []\n[path]\nrate = "1mbit"\nrtt = "1ms"\n', 3,
-         "there is no [[flow]]"),
+         "there is no [[flow]] and no [[transfer]]"),
         ('name = "x"\nseconds = 1\n[path]\nrate = "1mbit"\nrtt = "1ms"\n[flow]\n', 6,
          "flow must be written [[flow]], not as a table"),
         ('name = "x"\nseconds = 1\nflow = [\n 3]\n[path]\nrate = "1mbit"\nrtt = "1ms"\n', 3,

@@ -162,6 +162,8 @@ def run_on_host(scenario: Scenario, mode: str, say: Say) -> dict[str, Any]:
     """One run on this machine, in real time.  Needs root.  Raises LabError."""
     if os.geteuid():
         raise LabError("--site=host needs root: use sudo")
+    if mode == "stock":
+        raise LabError(f"{scenario.name}: mode stock boots a machine: it needs --site=vm")
     try:
         from . import runner
     except ModuleNotFoundError as missing:
@@ -189,11 +191,10 @@ def run_all(
     wanted = [(scenario, mode) for scenario in scenarios for mode in scenario.modes]
     if site == "host":
         return [run_on_host(scenario, mode, say) for scenario, mode in wanted]
-    host = Host(options, say)
-    _refuse_impossible(host, wanted)
+    hosts = _hosts(wanted, options, say)
     stop = threading.Event()
     with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(run_in_vm, host, s, m, out, say, stop) for s, m in wanted]
+        futures = [pool.submit(run_in_vm, hosts[m], s, m, out, say, stop) for s, m in wanted]
         try:
             return [future.result() for future in futures]
         except BaseException:
@@ -209,11 +210,10 @@ def run_campaign(
 
     Raises LabError where nothing can run at all.
     """
-    host = Host(options, say)
     scenarios = [cell.scenario for cell in campaign.cells]
-    _refuse_impossible(host, [(s, mode) for s in scenarios for mode in s.modes])
-    digest = host.digest()
-    runs = runs_of(campaign, lambda mode: digest)
+    hosts = _hosts([(s, mode) for s in scenarios for mode in s.modes], options, say)
+    digests = {host: host.digest() for host in set(hosts.values())}
+    runs = runs_of(campaign, lambda mode: digests[hosts[mode]])
     store = Store(folder)
     store.prepare(campaign, runs)
 
@@ -221,17 +221,27 @@ def run_campaign(
         """The campaign's own line says enough."""
 
     def runner(scenario: Scenario, mode: str, out: Path, stop: threading.Event) -> dict[str, Any]:
-        return run_in_vm(host, scenario, mode, out, quiet, stop)
+        return run_in_vm(hosts[mode], scenario, mode, out, quiet, stop)
 
     return conduct(runs, store, runner, jobs, lambda line: say(campaign.name, line))
 
 
-def _refuse_impossible(host: Host, wanted: list[tuple[Scenario, str]]) -> None:
+def _hosts(wanted: list[tuple[Scenario, str]], options: Options, say: Say) -> dict[str, Host]:
+    """What each mode boots from: mode "stock" goes without TCon.  Raises LabError."""
+    modes = dict.fromkeys(mode for _, mode in wanted)
+    stock = {mode: options.stock or mode == "stock" for mode in modes}
+    made = {kind: Host(replace(options, stock=kind), say) for kind in set(stock.values())}
+    hosts = {mode: made[stock[mode]] for mode in modes}
     for scenario, mode in wanted:
-        needed = {flow.enforced_cc(mode) for flow in scenario.flows} - {None}
-        for cc in sorted(needed):
-            if f"tcon_{cc}" not in host.tcon_modules():
-                raise LabError(f"{scenario.name}: mode {mode} needs the module tcon_{cc}.ko")
+        _refuse_impossible(hosts[mode], scenario, mode)
+    return hosts
+
+
+def _refuse_impossible(host: Host, scenario: Scenario, mode: str) -> None:
+    needed = {flow.enforced_cc(mode) for flow in scenario.flows} - {None}
+    for cc in sorted(needed):
+        if f"tcon_{cc}" not in host.tcon_modules():
+            raise LabError(f"{scenario.name}: mode {mode} needs the module tcon_{cc}.ko")
 
 
 def execute(

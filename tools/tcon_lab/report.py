@@ -16,6 +16,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from .completion import completion_curves
 from .results import LIMITS, SETTLED_AFTER_RTTS
 
 Record = dict[str, Any]
@@ -26,6 +27,7 @@ STYLES = {
     "guest": ("#d55e00", "dot"),
     "native": ("#3a8fd0", "dash"),
     "enforced": ("#009e73", "solid"),
+    "stock": ("#cc79a7", "longdash"),
 }
 #: Dashes and dots go over a solid line, which would hide them.
 DRAWN_ABOVE = {"guest": 2, "native": 1}
@@ -194,9 +196,10 @@ NOTE = (
     "it; of several flows the median of their p50 and the largest p99. Goodput is acknowledged "
     "payload, link used its share of the bottleneck's rate. Guest: the guest's own CC, TCon "
     "leaves it alone; native: the CC of comparison in the guest's own stack; enforced: the "
-    "guest's own CC with TCon enforcing another. Limited by: what kept the flow from sending "
-    "more, TCon's window or pacer, the guest's own cwnd or send buffer, the receiver's window, "
-    f"or nothing to send; settled: without the first {SETTLED_AFTER_RTTS} base RTTs."
+    "guest's own CC with TCon enforcing another; stock: as native, without TCon. Limited "
+    "by: what kept the flow from sending more, TCon's window or pacer, the guest's own cwnd or "
+    "send buffer, the receiver's window, or nothing to send; settled: without the first "
+    f"{SETTLED_AFTER_RTTS} base RTTs."
 )
 
 
@@ -245,6 +248,23 @@ def _scenario_table(result: Record) -> Table:
     return made
 
 
+def _completions(result: Record) -> list[str]:
+    """What each series of transfers of each run took, in a sentence."""
+    found = []
+    for run in result["runs"]:
+        for flow in run["flows"]:
+            if transfers := flow.get("transfers"):
+                took = ", ".join(
+                    f"{name} {transfers['seconds'][name]:.4g} s"
+                    for name in ("mean", "p50", "p95", "p99")
+                )
+                found.append(
+                    f"{run['mode']} {_cc(flow, run['mode'])}: {len(transfers['each_s'])} transfers "
+                    f"of {transfers['bytes'] / 1e3:g} kB: {took}"
+                )
+    return found
+
+
 def table(results: list[Record]) -> Group:
     """The comparison, TCon's states and warnings, for rich to print on a terminal."""
     parts: list[RenderableType] = []
@@ -255,6 +275,8 @@ def table(results: list[Record]) -> Group:
                 parts.append(Text(f"{row.mode}: TCon's state is {row.state}"))
             if row.repair:
                 parts.append(Text(f"{row.mode}: {row.repair}"))
+        parts += [Text(text) for text in _completions(result)]
+        for row in rows([result]):
             for text in row.warnings:
                 parts.append(Text(f"warning: {row.mode}: {text}", style="bold red"))
     return Group(*parts, Text(NOTE, style="dim"))
@@ -407,6 +429,7 @@ td.mode::before { content: ""; display: inline-block; width: 1.6em; margin-right
 td.mode.guest::before { border-top: 3px dotted #d55e00; }
 td.mode.native::before { border-top: 3px dashed #3a8fd0; }
 td.mode.enforced::before { border-top: 3px solid #009e73; }
+td.mode.stock::before { border-top: 3px dashed #cc79a7; }
 .note, .about { color: var(--soft); } .note { max-width: 75em; font-size: .9em; }
 .warning { border-left: 4px solid #d55e00; padding-left: .8em; }
 """
@@ -450,6 +473,30 @@ def _html_table(results: list[Record]) -> str:
     )
 
 
+def _has_samples(result: Record) -> bool:
+    return any(flow["samples"] for run in result["runs"] for flow in run["flows"])
+
+
+def _curves(result: Record) -> dict[str, dict[str, list[float]]]:
+    """Completion times: a panel for each series of transfers, a curve for each mode."""
+    panels: dict[str, dict[str, list[float]]] = {}
+    for run in result["runs"]:
+        for flow in run["flows"]:
+            if transfers := flow.get("transfers"):
+                name = f"flow {flow['index']}: {transfers['bytes'] / 1e3:g} kB"
+                panels.setdefault(name, {})[run["mode"]] = transfers["each_s"]
+    return panels
+
+
+def _completion_plot(panels: dict[str, dict[str, list[float]]], number: int) -> str:
+    return completion_curves(panels, STYLES).to_html(
+        full_html=False,
+        include_plotlyjs=False,
+        div_id=f"completion-{number}",
+        config={"displaylogo": False, "responsive": True},
+    )
+
+
 def _section(result: Record, number: int) -> str:
     figure = _figure(result).to_html(
         full_html=False,
@@ -457,6 +504,10 @@ def _section(result: Record, number: int) -> str:
         div_id=f"plot-{number}",
         config={"displaylogo": False, "responsive": True},
     )
+    if curves := _curves(result):
+        shown = [f"<p>{escape(text)}</p>" for text in _completions(result)]
+        plot = _completion_plot(curves, number)
+        figure = "".join(shown) + plot + (figure if _has_samples(result) else "")
     warnings = "".join(
         f'<p class="warning">{escape(row.mode)}: {escape(text)}</p>'
         for row in rows([result])

@@ -9,6 +9,9 @@ A raw record is what the runner brings back of one (scenario, seed, mode)::
                 "start_s", "iperf3": the client's JSON report}],
      "probe": [records of tcon-probe --dev], "queue": [records of tcon-probe --queue]}
 
+Of a series of transfers "dport" and "iperf3" are missing, and there is "transfers":
+[{"start_s", "seconds"}] in the order in which they ended.
+
 ``results.json`` holds one scenario with one seed and a run for each mode.  Beside
 what its name says: ``cc`` decided (the guest's own or the enforced one),
 ``rtt_us`` is the path's as the probe at the sender's uplink saw it over the
@@ -21,7 +24,10 @@ repeated, ``tcon_spurious`` those of them that were not needed, ``tcon_probes`` 
 ``tcon_timeouts`` its tail probes and time-outs, ``copy_bytes`` the memory of copies.
 ``limited_share`` says by what the flow was limited in which share of the time in
 which it was enforced, ``limited_share_settled`` the same without its first 30 base
-RTTs.  A number that nobody measured is null.
+RTTs.  A series of transfers has ``transfers``: their ``seconds`` from before the
+connection is opened until the last byte has come, and ``each_s`` of them in the order
+of their start; its goodput is the bytes over the sum of those times, its RTT p50 the
+median of the connections'.  A number that nobody measured is null.
 Equal raw records give an equal text, to the byte.
 """
 
@@ -293,6 +299,72 @@ def _repair_result(data: _FlowData, tcon: list[Record], base_rtt_us: int) -> Rec
     }
 
 
+_COMPLETION = {"min": 0, "p50": 50, "p95": 95, "p99": 99, "max": 100}
+
+
+def completion(times_s: list[float]) -> dict[str, float] | None:
+    """Mean and percentiles of completion times; None of nothing."""
+    found = spread(times_s, _COMPLETION)
+    return found and found | {"mean": round(sum(times_s) / len(times_s), 6)}
+
+
+def _repair_sums(records: list[Record]) -> Record:
+    """What TCon's loss repair did for all connections of a series of transfers."""
+    last = {r["dport"]: r for r in records if r["type"] == "tcon" and "repairs" in r}
+    names = {"tcon_retransmits": "repairs", "tcon_spurious": "spurious_repairs"}
+    names |= {"tcon_probes": "probes", "tcon_timeouts": "timeouts"}
+    return {
+        name: sum(r[key] for r in last.values()) if last else None for name, key in names.items()
+    }
+
+
+def _transfer_result(flow: Record, probe: list[Record], scenario: Scenario) -> Record:
+    """What :func:`_flow_result` is of a flow, of a series of transfers."""
+    transfer = scenario.connections()[int(flow["index"])].transfer
+    if transfer is None:
+        raise KeyError("transfer")
+    server = (flow["saddr"], flow["sport"])
+    mine = [r for r in probe if (r.get("saddr"), r.get("sport")) == server]
+    rtts = [r["rtt_us"] for r in mine if r["type"] == "summary" and r["rtt_us"]]
+    # A connection that has ended stays in TCon's table for a while.
+    tcon = [r for r in mine if r["type"] == "tcon" and r.get("reason") not in (None, "closed")]
+    states = [r.get("state") for r in tcon]
+    by_start = sorted(flow["transfers"], key=lambda record: record["start_s"])
+    times_s = [round(record["seconds"], 6) for record in by_start]
+    return {
+        **{key: flow[key] for key in ("index", "guest_cc", "cc", "start_s")},
+        "seconds": _seconds(sum(times_s)),
+        "error": None if rtts else "the probe saw no data of it",
+        "goodput_bps": round(8 * transfer.size_bytes * len(times_s) / sum(times_s)),
+        "rtt_us": {
+            "min": min(rtt["min"] for rtt in rtts),
+            "p50": percentile([rtt["p50"] for rtt in rtts], 50),
+            "p99": max(rtt["p99"] for rtt in rtts),
+        }
+        if rtts
+        else None,
+        "rtt_samples": sum(rtt["samples"] for rtt in rtts),
+        "retransmitted_bytes": sum(
+            r["retransmitted_bytes"] for r in mine if r["type"] == "summary"
+        ),
+        "guest_srtt_us": None,
+        "guest_retransmits": None,
+        **_repair_sums(mine),
+        "state": max(sorted(set(states)), key=states.count) if states else None,
+        "state_share": {
+            str(state): round(states.count(state) / len(states), 4) for state in set(states)
+        },
+        "reasons": sorted({r["reason"] for r in tcon} - {"none"}),
+        "samples": [],
+        "transfers": {
+            "bytes": transfer.size_bytes,
+            "load_fraction": transfer.load_fraction,
+            "seconds": completion(times_s),
+            "each_s": times_s,
+        },
+    }
+
+
 def _warnings(probe: list[Record], mode: str) -> list[str]:
     """What makes the numbers of a run less than whole."""
     notes = [record["text"] for record in probe if record.get("type") == "note"]
@@ -325,23 +397,37 @@ def _queue(records: list[Record], zero_s: float, seconds: float) -> list[Record]
     return [sample for sample in samples if 0 <= sample["t_s"] <= seconds]
 
 
+def _span_s(raw: Record, scenario: Scenario) -> float:
+    """The time that a run is about; transfers alone end it when they have ended."""
+    if any("transfers" not in flow for flow in raw["flows"]):
+        return scenario.seconds
+    return max(t["start_s"] + t["seconds"] for flow in raw["flows"] for t in flow["transfers"])
+
+
 def _run_result(raw: Record) -> Record:
     scenario = from_dict(raw["scenario"])
-    probe = raw.get("probe") or []
-    data = [_FlowData(flow, probe, scenario) for flow in raw["flows"]]
-    begins = [d.first_s - d.start_s for d in data if d.first_s is not None]
+    probe, seconds = raw.get("probe") or [], _span_s(raw, scenario)
+    data = {f["index"]: _FlowData(f, probe, scenario) for f in raw["flows"] if "transfers" not in f}
+    begins = [d.first_s - d.start_s for d in data.values() if d.first_s is not None]
     # The runner starts flows a little after it starts the probes: time 0 is
     # where the first flow would be with start "0s".
-    zero_s = min(begins, default=_Clock(probe).start_s)
-    flows = [_flow_result(d, scenario, raw["mode"], zero_s) for d in data]
-    acked = sum(d.acked_bytes(zero_s, zero_s + scenario.seconds) for d in data)
+    zero_s = min(begins, default=raw.get("start_monotonic_s", _Clock(probe).start_s))
+    flows = [
+        _flow_result(data[flow["index"]], scenario, raw["mode"], zero_s)
+        if flow["index"] in data
+        else _transfer_result(flow, probe, scenario)
+        for flow in raw["flows"]
+    ]
+    acked = sum(d.acked_bytes(zero_s, zero_s + seconds) for d in data.values())
+    acked += sum(f["transfers"]["bytes"] * len(f["transfers"]["each_s"])
+                 for f in flows if "transfers" in f)  # fmt: skip
     goodputs = [flow["goodput_bps"] or 0 for flow in flows]
-    queue = _queue(raw.get("queue") or [], zero_s, scenario.seconds)
+    queue = _queue(raw.get("queue") or [], zero_s, seconds)
     packets = [float(sample["packets"]) for sample in queue]
     return {
         "mode": raw["mode"],
         "jain": jain(goodputs),
-        "utilisation": round(8 * acked / scenario.path.rate_bps / scenario.seconds, 4),
+        "utilisation": round(8 * acked / scenario.path.rate_bps / seconds, 4),
         "goodput_bps": sum(goodputs),
         "queue_packets": spread(packets, {"p50": 50, "p99": 99}),
         "queue_samples": queue,

@@ -175,7 +175,7 @@ KERNEL_MODULES = (
 # on each byte of its root.
 GUEST_CODE = (
     "__init__.py", "channel.py", "errors.py", "guest", "ovs.py", "runner.py", "scenario.py",
-    "topo.py",
+    "topo.py", "transfer.py",
 )  # fmt: skip
 
 # Where in the kernel package those may be.

@@ -23,12 +23,16 @@ from typing import Any
 
 from .errors import LabError
 from .ovs import appctl
-from .scenario import Scenario, from_dict
+from .scenario import Flow, Scenario, Transfer, from_dict
 from .topo import FRAME_BYTES, Lab, run_in
 
 Progress = Callable[[str], None]
 
+_TRANSFER = Path(__file__).with_name("transfer.py")
+
 IPERF3_PORT = 5201
+#: Where a sender waits for requests.
+TRANSFER_PORT = 5202
 FIRST_SOURCE_PORT = 40001
 INTERVAL_S = 0.1
 #: When tcon/flows is read: this long before the run ends.
@@ -36,6 +40,8 @@ _SNAPSHOT_BEFORE_END_S = 0.2
 #: How long after its time an iperf3 client may still need to exchange results.
 _CLIENT_GRACE_S = 60.0
 _READY_TIMEOUT_S = 20.0
+#: How often it is looked whether transfers have ended.
+_POLL_S = 0.25
 _RTT_TOLERANCE = 0.05
 _RTT_TOLERANCE_US = 1000
 _RATE_TOLERANCE = 0.02
@@ -183,20 +189,41 @@ class _Probes:
 
 
 def _start_server(lab: Lab, index: int) -> subprocess.Popen[bytes]:
-    server = lab.receiver(index).popen(
-        ["iperf3", "-s", "-p", str(IPERF3_PORT), "-J", "-i", str(INTERVAL_S)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    listening = f":{IPERF3_PORT:04X} 0"
-    tables = [Path(f"/proc/{lab.receiver(index).pid}/net/{name}") for name in ("tcp", "tcp6")]
+    """What a connection's client connects to: iperf3 at the receiver, which waits
+    for data, or at the sender what waits for requests.
+    """
+    if lab.pairs[index].transfer:
+        node, port = lab.sender(index), TRANSFER_PORT
+        command = ["python3", str(_TRANSFER), "serve", str(port)]
+    else:
+        node, port = lab.receiver(index), IPERF3_PORT
+        command = ["iperf3", "-s", "-p", str(port), "-J", "-i", str(INTERVAL_S)]
+    server = node.popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    tables = [Path(f"/proc/{node.pid}/net/{name}") for name in ("tcp", "tcp6")]
     _wait_for(
-        "an iperf3 server",
-        lambda: any(re.search(f"{listening}+:0000 0A", t.read_text()) for t in tables),
+        command[0],
+        lambda: any(re.search(f":{port:04X} 0+:0000 0A", t.read_text()) for t in tables),
     )
     return server
 
 
-def _client_command(lab: Lab, index: int, mode: str) -> list[str]:
+def _start_client(lab: Lab, index: int, mode: str, out: Any) -> subprocess.Popen[bytes]:
+    flow = lab.pairs[index]
+    if flow.transfer:
+        node, command = lab.receiver(index), _fetch_command(lab, index, flow.transfer)
+    else:
+        node, command = lab.sender(index), _iperf3_command(lab, index, mode)
+    return node.popen(command, stdout=out, stderr=subprocess.DEVNULL)
+
+
+def _fetch_command(lab: Lab, index: int, transfer: Transfer) -> list[str]:
+    per_second = transfer.per_second(lab.scenario.path.rate_bps)
+    numbers = (TRANSFER_PORT, transfer.size_bytes, transfer.count, per_second, lab.scenario.seed)
+    words = [str(number) for number in numbers]
+    return ["python3", str(_TRANSFER), "fetch", lab.sender_address(index), *words]
+
+
+def _iperf3_command(lab: Lab, index: int, mode: str) -> list[str]:
     flow = lab.pairs[index]
     seconds = math.ceil(lab.scenario.seconds - flow.start_us / 1e6)
     return [
@@ -225,7 +252,7 @@ def _set_guest_ccs(lab: Lab, mode: str) -> None:
         )
 
 
-def _client_result(lab: Lab, index: int, client: subprocess.Popen[bytes], file: Path) -> Any:
+def _iperf3_report(lab: Lab, index: int, client: subprocess.Popen[bytes], file: Path) -> Any:
     """The client's JSON.  Raises LabError with iperf3's own complaint."""
     end = lab.scenario.seconds + _CLIENT_GRACE_S
     try:
@@ -242,6 +269,74 @@ def _client_result(lab: Lab, index: int, client: subprocess.Popen[bytes], file: 
     return report
 
 
+def _transfer_times(
+    lab: Lab, index: int, client: subprocess.Popen[bytes], file: Path, start_s: float
+) -> list[dict[str, float]]:
+    """When each transfer began, from ``start_s`` on, and its seconds, as they ended.
+
+    Raises LabError where one failed.
+    """
+    transfer = lab.pairs[index].transfer
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    for number, record in enumerate(records, 1):
+        if "error" in record:
+            raise LabError(f"transfer {number} of connection {index + 1}: {record['error']}")
+    if client.wait() or transfer is None or len(records) != transfer.count:
+        raise LabError(f"connection {index + 1}: the transfers exited with {client.returncode}")
+    return [{**r, "start_s": round(r["start_s"] - start_s, 6)} for r in records]
+
+
+def _flow_record(
+    lab: Lab, index: int, mode: str, client: subprocess.Popen[bytes], file: Path, start_s: float
+) -> dict[str, Any]:
+    """What is known about a connection when its client has ended.  Raises LabError."""
+    flow = lab.pairs[index]
+    record = {
+        "index": index,
+        "saddr": lab.sender_address(index),
+        "daddr": lab.receiver_address(index),
+        "guest_cc": flow.stack_cc(mode),
+        "cc": flow.deciding_cc(mode),
+        "start_s": flow.start_us / 1e6,
+    }
+    if flow.transfer:
+        transfers = _transfer_times(lab, index, client, file, start_s)
+        return record | {"sport": TRANSFER_PORT, "transfers": transfers}
+    iperf3 = _iperf3_report(lab, index, client, file)
+    ports = {"sport": FIRST_SOURCE_PORT + index, "dport": IPERF3_PORT}
+    return record | ports | {"iperf3": iperf3}
+
+
+def _wait_for_time(scenario: Scenario, mode: str, start_s: float, progress: Progress) -> None:
+    """Until the run's time is nearly over."""
+    seconds = scenario.seconds
+    for tenth in range(1, 10):
+        _sleep_until(start_s + (seconds - _SNAPSHOT_BEFORE_END_S) * tenth / 10)
+        progress(f"{mode}: {seconds * tenth / 10:.1f} of {seconds:g} s")
+    _sleep_until(start_s + seconds - _SNAPSHOT_BEFORE_END_S)
+
+
+def _wait_for_transfers(
+    flows: list[Flow],
+    clients: list[subprocess.Popen[bytes]],
+    files: list[Path],
+    end_s: float,
+    progress: Progress,
+) -> None:
+    """Until all transfers have ended.  Raises LabError when ``end_s`` comes first."""
+    wanted, tenths = sum(flow.transfer.count for flow in flows if flow.transfer), 0
+    while any(client.poll() is None for client in clients):
+        done = sum(file.read_bytes().count(b"\n") for file in files)
+        if 10 * done // wanted > tenths:
+            tenths = 10 * done // wanted
+            progress(f"{done} of {wanted} transfers")
+        if time.monotonic() > end_s:
+            for client in clients:
+                client.kill()
+            raise LabError(f"only {done} of {wanted} transfers have ended in time")
+        time.sleep(_POLL_S)
+
+
 def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) -> dict[str, Any]:
     """Start the clients in time, wait for them; their reports and TCon's state."""
     seconds = lab.scenario.seconds
@@ -252,13 +347,17 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
     for index, flow in sorted(enumerate(lab.pairs), key=lambda item: item[1].start_us):
         _sleep_until(start_s + flow.start_us / 1e6)
         with files[index].open("wb") as out:
-            clients[index] = lab.sender(index).popen(
-                _client_command(lab, index, mode), stdout=out, stderr=subprocess.DEVNULL
-            )
-    for tenth in range(1, 10):
-        _sleep_until(start_s + (seconds - _SNAPSHOT_BEFORE_END_S) * tenth / 10)
-        progress(f"{mode}: {seconds * tenth / 10:.1f} of {seconds:g} s")
-    _sleep_until(start_s + seconds - _SNAPSHOT_BEFORE_END_S)
+            clients[index] = _start_client(lab, index, mode, out)
+    fetching = [index for index, flow in enumerate(lab.pairs) if flow.transfer]
+    if len(fetching) < len(lab.pairs):
+        _wait_for_time(lab.scenario, mode, start_s, progress)
+    _wait_for_transfers(
+        [lab.pairs[index] for index in fetching],
+        [clients[index] for index in fetching],
+        [files[index] for index in fetching],
+        start_s + seconds,
+        lambda line: progress(f"{mode}: {line}"),
+    )
     end_busy, end_total = _cpu_ticks()
     cpu_share = (end_busy - busy) / max(1, end_total - total)
     if cpu_share > _CPU_BUSY_SHARE:
@@ -268,25 +367,13 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
     state = {"ovs_flows": None, "show": None}
     if tcon:
         state = {"ovs_flows": lab.br0.tcon_flows(), "show": lab.br0.tcon_show()}
-    reports = {i: _client_result(lab, i, client, files[i]) for i, client in clients.items()}
-    flows = [
-        {
-            "index": index,
-            "saddr": lab.sender_address(index),
-            "daddr": lab.receiver_address(index),
-            "sport": FIRST_SOURCE_PORT + index,
-            "dport": IPERF3_PORT,
-            "guest_cc": flow.stack_cc(mode),
-            "cc": flow.deciding_cc(mode),
-            "start_s": flow.start_us / 1e6,
-            "iperf3": reports[index],
-        }
-        for index, flow in enumerate(lab.pairs)
-    ]
     return {
         "start_monotonic_s": start_s,
         "cpu_busy_share": round(cpu_share, 3),
-        "flows": flows,
+        "flows": [
+            _flow_record(lab, index, mode, clients[index], files[index], start_s)
+            for index in range(len(lab.pairs))
+        ],
         **state,
     }
 

@@ -27,14 +27,21 @@ A scenario file::
     extra_loss = "0%"            # data direction, this flow only; default 0%
     ipv6 = false                 # default false: IPv4
     tso = true                   # the guest sends super-packets; default true
+    [[transfer]]                 # beside flows, or instead: for completion times
+    bytes = "10MB"               # of each transfer: kB, MB, GB
+    count = 100                  # default 1; a connection each, one after another
+    load = "5%"                  # or: at random times, this share of the rate
+    guest_cc = "cubic"           # this and the others: as of a flow
+
+Transfers must have ended when the run's ``seconds`` are over.
 
 All that happens to packets happens to single ones, whether or not guests send
 super-packets: these are cut before the bottleneck.
 
 A mode says who decides: ``guest`` is the guest's own ``guest_cc`` with TCon
 leaving it alone, ``native`` is ``native_cc`` in the guest's stack with TCon
-leaving it alone, and ``enforced`` is ``guest_cc`` in the guest with TCon
-enforcing ``enforce``.
+leaving it alone, ``enforced`` is ``guest_cc`` in the guest with TCon enforcing
+``enforce``, and ``stock`` is ``native_cc`` on the distribution's own datapath.
 
 Whatever is wrong with a file is said in one sentence that starts with
 ``FILE:LINE:``.  This module needs nothing outside the standard library: the
@@ -55,7 +62,7 @@ from typing import Any
 
 from .errors import LabError
 
-MODES = ("guest", "native", "enforced")
+MODES = ("guest", "native", "enforced", "stock")
 DEFAULT_MODES = ("native", "enforced")
 
 #: Every TCP congestion control of Debian's 6.1 kernel.
@@ -71,8 +78,10 @@ PACKET_BYTES = 1500
 #: A queue given in BDPs is never smaller: the initial window (RFC 6928).
 MIN_BDP_QUEUE_PACKETS = 10
 
-MAX_SECONDS = 3600
+MAX_SECONDS = 36_000
 MAX_FLOWS = 1000
+#: The probe tells that many connections apart.
+MAX_TRANSFERS = 4000
 MAX_SEED = 2**32 - 1
 MAX_QUEUE_PACKETS = 10_000_000
 
@@ -108,10 +117,27 @@ class Path:
 
 
 @dataclass(frozen=True)
+class Transfer:
+    """``count`` transfers of ``size_bytes`` between one pair of guests, one after
+    another where ``load_fraction`` is None, else at random times at which they
+    take that share of the path's rate.
+    """
+
+    size_bytes: int
+    count: int
+    load_fraction: float | None
+
+    def per_second(self, rate_bps: int) -> float:
+        """How many begin in a second; 0: one after another."""
+        return (self.load_fraction or 0.0) * rate_bps / 8 / self.size_bytes
+
+
+@dataclass(frozen=True)
 class Flow:
-    """``count`` equal bulk transfers.  ``enforce`` None: TCon leaves them alone;
-    ``start_us`` counts from the start of the run; ``extra_*`` come on top of
-    the path's; without ``tso`` the guest sends single packets.
+    """``count`` equal bulk transfers, or what ``transfer`` says.  ``enforce`` None:
+    TCon leaves them alone; ``start_us`` counts from the start of the run;
+    ``extra_*`` come on top of the path's; without ``tso`` the guest sends single
+    packets.
     """
 
     count: int
@@ -123,10 +149,11 @@ class Flow:
     extra_loss_fraction: float
     ipv6: bool = False
     tso: bool = True
+    transfer: Transfer | None = None
 
     def stack_cc(self, mode: str) -> str:
         """The CC that the guest's own stack runs in ``mode``."""
-        return self.native_cc if mode == "native" else self.guest_cc
+        return self.native_cc if mode in ("native", "stock") else self.guest_cc
 
     def enforced_cc(self, mode: str) -> str | None:
         """The CC that TCon enforces in ``mode``; None: it leaves the flow alone."""
@@ -170,6 +197,11 @@ class Scenario:
         return json.dumps(self.to_dict(), sort_keys=True)
 
 
+def _flow_from_dict(data: dict[str, Any]) -> Flow:
+    transfer = data.get("transfer")
+    return Flow(**data | {"transfer": Transfer(**transfer) if transfer else None})
+
+
 def from_dict(data: dict[str, Any]) -> Scenario:
     """Undo :meth:`Scenario.to_dict`.  Raises ScenarioError for anything else."""
     try:
@@ -178,7 +210,7 @@ def from_dict(data: dict[str, Any]) -> Scenario:
             | {
                 "modes": tuple(data["modes"]),
                 "path": Path(**data["path"]),
-                "flows": tuple(Flow(**flow) for flow in data["flows"]),
+                "flows": tuple(_flow_from_dict(flow) for flow in data["flows"]),
             }
         )
     except (TypeError, KeyError) as error:
@@ -276,6 +308,7 @@ def locate(text: str) -> dict[Location, int]:
 
 
 _RATE_UNITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+_SIZE_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 _TIME_UNITS = {"us": 1, "ms": 10**3, "s": 10**6}
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
 
@@ -303,8 +336,8 @@ class Reader:
 
     def label(self, at: Location) -> str:
         """How a message calls ``at``: ``path.rate``, ``flow 2's start``."""
-        if at[0] == "flow" and len(at) == 3:
-            return f"flow {int(at[1]) + 1}'s {at[2]}"
+        if at[0] in ("flow", "transfer") and len(at) == 3:
+            return f"{at[0]} {int(at[1]) + 1}'s {at[2]}"
         return ".".join(str(part) for part in at)
 
     def table(self, value: Any, at: Location, keys: tuple[str, ...]) -> dict[str, Any]:
@@ -491,50 +524,73 @@ class Reader:
             )
         return by_us
 
-    def flow(self, index: int, seconds: float) -> Flow:
-        """The table [[flow]] with this index, from 0."""
-        at = ("flow", index)
-        keys = tuple(field.name for field in dataclasses.fields(Flow))
-        keys = tuple(re.sub("_us$|_fraction$", "", key) for key in keys)
-        table = self.table(self.get(at), at, keys)
+    def flow(self, at: Location, seconds: float) -> Flow:
+        """The table [[flow]] or [[transfer]] at ``at``."""
+        is_transfer = at[0] == "transfer"
+        keys = [field.name for field in dataclasses.fields(Flow) if field.name != "transfer"]
+        keys = [re.sub("_us$|_fraction$", "", key) for key in keys]
+        table = self.table(self.get(at), at, (*["bytes", "load"][: 2 * is_transfer], *keys))
         guest_cc = self.cc((*at, "guest_cc"), GUEST_CCS)
         start_us = self.time_us((*at, "start"), "0s", MAX_SECONDS)
         if start_us >= seconds * 1e6:
             raise self.fail(
                 (*at, "start"),
-                f'flow {index + 1}\'s start is "{table["start"]}", but the run ends '
+                f'{self.label((*at, "start"))} is "{table["start"]}", but the run ends '
                 f"after {seconds:g}s",
             )
-        enforce = self.cc((*at, "enforce"), ENFORCE_CCS) if "enforce" in table else None
         return Flow(
-            count=self.integer((*at, "count"), 1, 1, MAX_FLOWS),
+            count=1 if is_transfer else self.integer((*at, "count"), 1, 1, MAX_FLOWS),
             guest_cc=guest_cc,
             native_cc=self.cc((*at, "native_cc"), GUEST_CCS, guest_cc),
-            enforce=enforce,
+            enforce=self.cc((*at, "enforce"), ENFORCE_CCS) if "enforce" in table else None,
             start_us=start_us,
             extra_delay_us=self.time_us((*at, "extra_delay"), "0ms", 10),
             extra_loss_fraction=self.fraction((*at, "extra_loss"), "0%"),
             ipv6=self.boolean((*at, "ipv6"), False),
             tso=self.boolean((*at, "tso"), True),
+            transfer=self.transfer(at) if is_transfer else None,
         )
 
+    def transfer(self, at: Location) -> Transfer:
+        """What a table [[transfer]] has that a flow has not."""
+        size_bytes = self.quantity((*at, "bytes"), None, _SIZE_UNITS, 100)
+        if size_bytes != int(size_bytes) or size_bytes < 1:
+            raise self.fail(
+                (*at, "bytes"),
+                f'{self.label((*at, "bytes"))} is "{self.get((*at, "bytes"))}": '
+                f"not a whole number of bytes above 0",
+            )
+        load = None
+        if "load" in self.get(at):
+            load = self.fraction((*at, "load"), "")
+            if not load:
+                raise self.fail((*at, "load"), f"{self.label((*at, 'load'))} is 0: nothing comes")
+        count = self.integer((*at, "count"), 1, 1, MAX_TRANSFERS)
+        return Transfer(int(size_bytes), count, load)
+
     def flows(self, seconds: float) -> tuple[Flow, ...]:
-        """All tables [[flow]]."""
-        at = ("flow",)
-        tables = self.get(at, [])
-        if not isinstance(tables, list):
-            raise self.fail(at, f"flow must be written [[flow]], not as {kind_of(tables)}")
-        if not tables:
-            raise self.fail(at, "there is no [[flow]]: a scenario needs at least one")
-        flows = tuple(self.flow(index, seconds) for index in range(len(tables)))
-        total = sum(flow.count for flow in flows)
+        """All tables [[flow]], then all [[transfer]]."""
+        found: list[Flow] = []
+        for kind in ("flow", "transfer"):
+            tables = self.get((kind,), [])
+            if not isinstance(tables, list):
+                raise self.fail(
+                    (kind,), f"{kind} must be written [[{kind}]], not as {kind_of(tables)}"
+                )
+            found += [self.flow((kind, index), seconds) for index in range(len(tables))]
+        if not found:
+            raise self.fail(
+                ("flow",), "there is no [[flow]] and no [[transfer]]: a scenario needs one"
+            )
+        total = sum(flow.count for flow in found)
         if total > MAX_FLOWS:
-            raise self.fail(at, f"there are {total} flows, more than {MAX_FLOWS}")
-        return flows
+            raise self.fail(("flow",), f"there are {total} flows, more than {MAX_FLOWS}")
+        return tuple(found)
 
     def scenario(self) -> Scenario:
         """The whole document."""
-        self.table(self.document, (), ("name", "seconds", "modes", "seed", "path", "flow"))
+        keys = ("name", "seconds", "modes", "seed", "path", "flow", "transfer")
+        self.table(self.document, (), keys)
         name = self.name()
         seconds = self.seconds()
         return Scenario(
