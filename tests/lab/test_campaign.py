@@ -18,7 +18,9 @@ from tcon_lab import campaign_report
 from tcon_lab.campaign import Campaign, load, parse
 from tcon_lab.campaign_run import Estimate, Run, Store, conduct, duration, runs_of
 from tcon_lab.compare import COMPARED, compare, geometric_mean
+from tcon_lab.completion import completion_curves
 from tcon_lab.errors import LabError
+from tcon_lab.results import results_from_raw
 from tcon_lab.scenario import Scenario, ScenarioError
 
 CAMPAIGNS = Path(__file__).parents[2] / "tools/campaigns"
@@ -235,6 +237,34 @@ def test_the_campaigns_that_come_with_tcon() -> None:
         assert got.bars
 
 
+def test_what_was_published(tmp_path: Path) -> None:
+    got = load(CAMPAIGNS / "transfers.toml")
+    assert got.published["LAN 10MB"].mean_s == {"guest": 1.7003, "native": 1.586, "enforced": 1.653}
+    assert "Guan" in got.source
+    assert {cell.values["case"] for cell in got.cells} == set(got.published)
+    text = FULL.replace("[path]", 'published = "paper.toml"\n[path]', 1)
+    file = tmp_path / "c.toml"
+    file.write_text(text)
+    with pytest.raises(ScenarioError, match=r"paper\.toml: cannot be read"):
+        load(file)
+    (tmp_path / "paper.toml").write_text('source = "x"\n')
+    with pytest.raises(ScenarioError, match=r"c\.toml:6: .*no published completion times"):
+        load(file)
+
+
+def test_transfers_in_a_matrix() -> None:
+    got = load(CAMPAIGNS / "light-load.toml")
+    assert len(got.cells) == 12
+    transfers = {cell.scenario.flows[0].transfer for cell in got.cells}
+    assert {t.size_bytes for t in transfers if t} == {10_000, 100_000}
+    cell = got.cells[-1]
+    assert cell.name == "BBR on CUBIC 20ms 100kB"
+    flow = cell.scenario.flows[0]
+    assert (flow.guest_cc, flow.stack_cc("stock"), flow.enforced_cc("enforced")) == (
+        "cubic", "bbr", "bbr"
+    )  # fmt: skip
+
+
 # --- runs -------------------------------------------------------------------
 
 
@@ -397,6 +427,17 @@ def test_estimates() -> None:
     assert estimate.left_s == pytest.approx(14)
 
 
+def test_transfers_are_weighed_by_their_bytes() -> None:
+    small, large = (
+        next(r for r in runs(load(CAMPAIGNS / "transfers.toml")) if r.cell.name == name)
+        for name in ("LAN 10MB", "LAN large")
+    )
+    assert small.weight == pytest.approx(12 + 20 * (0.8 + 0.003) * 1.1)
+    assert large.weight == pytest.approx(12 + 4 * (5.04 + 0.003) * 1.1)
+    (request, *_) = runs(load(CAMPAIGNS / "light-load.toml"))
+    assert request.weight == pytest.approx(12 + 16 * 1.1)  # 1000 at 62.5 in a second
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(0, "0 s"), (89, "89 s"), (100, "2 min"), (5000, "83 min"), (5400, "1 h 30 min"),
@@ -479,6 +520,97 @@ def test_cells_that_miss() -> None:
 def test_a_native_run_without_goodput_has_no_ratio() -> None:
     made = comparison(GOODPUTS | {("native", 1): 0.0})
     assert made["cells"][1]["metrics"]["goodput"]["seeds"] == [0.98]
+
+
+FILES = """\
+name = "files"
+seconds = 100
+modes = ["guest", "native", "enforced"]
+seeds = [1, 2]
+[path]
+rate = "10mbit"
+rtt = "20ms"
+[[transfer]]
+bytes = "1MB"
+count = 2
+guest_cc = "cubic"
+native_cc = "bbr"
+enforce = "bbr"
+[[case]]
+name = "LAN 10MB"
+loss = "1%"
+[[bar]]
+metric = "saving_kept"
+min = 0.95
+"""
+
+
+def transfers(times_s: dict[str, list[list[float]]], text: str = FILES) -> dict[str, Any]:
+    """The comparison of runs that took these times, by mode and seed."""
+    campaign = parse(text)
+    stored, index = {}, []
+    for run in runs(campaign):
+        mode, seed = run.mode, run.scenario.seed
+        raw = synthetic.raw_transfers(mode, times_s[mode][seed - 1], seed)
+        record = results_from_raw([raw])
+        stored[run.key] = {"versions": {}, "run": record["runs"][0]}
+        index.append({"cell": run.cell.name, "mode": mode, "seed": seed, "key": run.key})
+    return compare(campaign, index, stored.get)
+
+
+TIMES_S = {
+    "guest": [[10.0, 12.0], [8.0, 10.0]],  # mean 10
+    "native": [[6.0, 6.0], [5.0, 7.0]],  # mean 6, saves 40 %
+    "enforced": [[7.0, 7.0], [6.0, 6.0]],  # mean 6.5, saves 35 %
+}
+
+
+def test_what_is_kept_of_a_saving() -> None:
+    made = transfers(TIMES_S)
+    (cell,) = made["cells"]
+    kept = cell["metrics"]["saving_kept"]
+    assert kept["mean"] == pytest.approx(3.5 / 4)
+    assert kept["seeds"] == [pytest.approx(4 / 5), pytest.approx(3 / 3)]
+    assert kept["verdict"] == "missed"
+    assert cell["metrics"]["completion_mean"]["mean"] == pytest.approx((7 / 6 + 1) / 2)
+    assert "goodput" not in cell["metrics"]
+    assert cell["completion"]["guest"]["p50"] == 10.0
+    assert cell["completion_s"]["native"] == [5.0, 6.0, 6.0, 7.0]
+    assert made["overall"]["saving_kept"]["geometric_mean"] is None
+
+
+def test_a_small_saving_is_none() -> None:
+    close = TIMES_S | {"native": [[10.0, 10.0], [8.5, 9.5]]}  # saves 5 %
+    assert "saving_kept" not in transfers(close)["cells"][0]["metrics"]
+    limit = TIMES_S | {"native": [[9.0, 11.0], [7.0, 9.0]]}  # saves 10 %
+    assert "saving_kept" in transfers(limit)["cells"][0]["metrics"]
+
+
+def test_transfers_beside_the_papers() -> None:
+    paper = CAMPAIGNS.parent / "published/tcon-paper.toml"
+    made = transfers(TIMES_S, FILES.replace("[path]", f'published = "{paper}"\n[path]'))
+    headings, rows = campaign_report.completions(made)
+    assert headings[-3:] == ["saved", "paper: mean, s", "paper: saved"]
+    assert rows[2] == [
+        "LAN 10MB", "enforced", "4", "6.5", "6", "7", "7", "35.0%", "1.65", "2.8%"
+    ]  # fmt: skip
+    assert rows[0][-3:] == ["-", "1.7", "-"]
+    markdown = campaign_report.markdown(made)
+    assert "| LAN 10MB | enforced | 4 | 6.5 |" in markdown
+    assert "The paper is Zhang" in markdown
+    html = campaign_report.page(made)
+    tags = Tags()
+    tags.feed(html)
+    assert tags.open == []
+    assert 'id="completion"' in html
+
+
+def test_completion_curves_are_steps_to_all() -> None:
+    figure = completion_curves({"a": {"guest": [3.0, 1.0, 2.0, 4.0]}, "b": {"x": [1.0]}}, {})
+    first = figure.data[0]
+    assert list(first.x) == [1.0, 1.0, 2.0, 3.0, 4.0]
+    assert list(first.y) == [0.0, 25.0, 50.0, 75.0, 100.0]
+    assert [trace.showlegend for trace in figure.data] == [True, False]
 
 
 def text_of(made: dict[str, Any]) -> str:

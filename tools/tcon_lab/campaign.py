@@ -10,6 +10,7 @@ A campaign file is a scenario file (see :mod:`.scenario`) with, instead of
     rate = ["10mbit", "100mbit"] # rate, rtt, loss, queue: in place of [path]'s
     rtt = ["8ms", "64ms"]
     guest_cc = ["reno", "bbr"]   # guest_cc, native_cc, enforce, count: every flow's
+                                 # and transfer's; bytes, load: every transfer's
 
     [[case]]                     # or: named cells; [matrix] multiplies them
     name = "lan"
@@ -24,6 +25,9 @@ A campaign file is a scenario file (see :mod:`.scenario`) with, instead of
     loss_max = "1.2%"
     guest_cc = ["reno"]          # only cells with one of these
     over = "cells"               # "mean": for the mean of all cells instead
+
+    published = "paper.toml"     # completion times to print beside, by case; its
+                                 # name counts from the campaign's folder
 
 Of a metric's bars the first that fits a cell is that cell's.
 
@@ -47,17 +51,22 @@ from .scenario import MAX_SEED, Location, Reader, Scenario, kind_of, parse_toml,
 METRICS = {
     "goodput": True,
     "rtt": False,
+    "completion_mean": False,
+    "completion_p50": False,
+    "completion_p99": False,
+    "saving_kept": True,
     "own_limit": False,
 }
-RATIOS = ("goodput", "rtt")
+RATIOS = ("goodput", "rtt", "completion_mean", "completion_p50", "completion_p99")
 
 #: What a matrix may vary, by the table in which a scenario has it.
 _PATH_KEYS = ("rate", "rtt", "loss", "queue")
 _FLOW_KEYS = ("count", "guest_cc", "native_cc", "enforce")
-MATRIX_KEYS = (*_PATH_KEYS, *_FLOW_KEYS)
+_TRANSFER_KEYS = ("bytes", "load")
+MATRIX_KEYS = (*_PATH_KEYS, *_FLOW_KEYS, *_TRANSFER_KEYS)
 
-_SCENARIO_KEYS = ("name", "seconds", "modes", "path", "flow")
-_OWN_KEYS = ("seeds", "matrix", "case", "bar")
+_SCENARIO_KEYS = ("name", "seconds", "modes", "path", "flow", "transfer")
+_OWN_KEYS = ("seeds", "matrix", "case", "bar", "published")
 _BAR_KEYS = ("metric", "min", "max", "aim", "rtt_max", "loss_max", "guest_cc", "over")
 
 MAX_CELLS = 10_000
@@ -111,13 +120,26 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Published:
+    """What a paper says about one case: mean completion times in seconds, by mode."""
+
+    where: str
+    mean_s: dict[str, float]
+
+
+@dataclass(frozen=True)
 class Campaign:
-    """A matrix of cells, each to be run in all its modes with all seeds."""
+    """A matrix of cells, each to be run in all its modes with all seeds.
+
+    ``published`` are a paper's numbers by case, ``source`` is the paper.
+    """
 
     name: str
     cells: tuple[Cell, ...]
     seeds: tuple[int, ...]
     bars: tuple[Bar, ...]
+    published: dict[str, Published]
+    source: str
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -149,6 +171,13 @@ def parse(text: str, file: str = "campaign") -> Campaign:
 
 #: One choice of a matrix or case: where it stands, its key and its value.
 _Choice = tuple[Location, str, Any]
+
+
+def _tables_with(key: str) -> tuple[str, ...]:
+    """The kinds of tables, of which there may be several, that have a key."""
+    if key in _FLOW_KEYS:
+        return ("flow", "transfer")
+    return ("transfer",) if key in _TRANSFER_KEYS else ()
 
 
 class _CampaignReader(Reader):
@@ -217,11 +246,12 @@ class _CampaignReader(Reader):
             if key in _PATH_KEYS and isinstance(document.setdefault("path", {}), dict):
                 document["path"][key] = value
                 origin["path", key] = at
-            flows = document.get("flow") if key in _FLOW_KEYS else None
-            for index, flow in enumerate(flows if isinstance(flows, list) else []):
-                if isinstance(flow, dict):
-                    flow[key] = value
-                    origin["flow", index, key] = at
+            for kind in _tables_with(key):
+                tables = document.get(kind)
+                for index, table in enumerate(tables if isinstance(tables, list) else []):
+                    if isinstance(table, dict):
+                        table[key] = value
+                        origin[kind, index, key] = at
             if key == "case" or at[0] == "matrix" or not named_case:
                 words.append(str(value))
         name = "-".join(re.sub("[^A-Za-z0-9.]+", "-", w.replace("%", "pct")) for w in words)
@@ -317,12 +347,31 @@ class _CampaignReader(Reader):
             over_mean=over_mean,
         )  # fmt: skip
 
+    def published(self) -> tuple[dict[str, Published], str]:
+        """The published numbers by case, and where they are from."""
+        at = ("published",)
+        if "published" not in self.document:
+            return {}, ""
+        file = pathlib.Path(self.file).parent / self.string(at)
+        document = parse_toml(read_text(file), str(file))
+        try:
+            found = {
+                entry["case"]: Published(str(entry["where"]), dict(entry["mean_s"]))
+                for entry in document["completion"]
+            }
+            return found, str(document["source"])
+        except (KeyError, TypeError) as error:
+            raise self.fail(at, f"{file} holds no published completion times: {error}") from None
+
     def campaign(self) -> Campaign:
         """The whole document."""
         self.table(self.document, (), (*_SCENARIO_KEYS, *_OWN_KEYS))
+        published, source = self.published()
         return Campaign(
             name=self.name(),
             cells=self.cells(),
             seeds=self.seeds(),
             bars=tuple(self.bar(index) for index in range(self.tables("bar"))),
+            published=published,
+            source=source,
         )

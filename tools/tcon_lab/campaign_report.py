@@ -14,7 +14,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .report import PAGE_SCRIPT, PAGE_STYLE
+from .completion import completion_curves
+from .report import PAGE_SCRIPT, PAGE_STYLE, STYLES
 
 Record = dict[str, Any]
 
@@ -34,15 +35,27 @@ class _Shown:
 SHOWN = {
     "goodput": _Shown("Goodput to {baseline}", ".3f", 1.0, 0.15, 1),
     "rtt": _Shown("RTT p50 to {baseline}", ".3f", 1.0, 0.3, -1),
+    "completion_mean": _Shown("Mean completion to {baseline}", ".3f", 1.0, 0.15, -1),
+    "completion_p50": _Shown("Completion p50 to {baseline}", ".3f", 1.0, 0.06, -1),
+    "completion_p99": _Shown("Completion p99 to {baseline}", ".3f", 1.0, 0.06, -1),
+    "saving_kept": _Shown("Saving kept", ".1%", 0.95, 0.3, 1),
     "own_limit": _Shown("Limited by the guest", ".1%", 0.02, 0.05, -1),
 }
 #: Of each quantity that modes have: heading, divisor to the unit, format.
 QUANTITIES = {"goodput": ("Mbit/s", 1e6, ".2f"), "rtt": ("RTT p50, ms", 1e3, ".1f")}
+#: What is told of completion times.
+COMPLETION = ("mean", "p50", "p95", "p99")
 #: How a verdict shows in tables: with a mark, not by colour alone.
 MARKS = {"missed": " !", "aim missed": " ~"}
 NOTE = (
     "Ratios are of the enforced run to the {baseline} one with the same seed: mean over the "
     "seeds (smallest .. largest). RTT is the path's. ! misses its bar, ~ misses its aim."
+)
+COMPLETION_NOTE = (
+    "Completion times are from before the connection is opened until the last byte has come, "
+    "of the transfers of all seeds. A saving is a share of mode guest's mean time; saving kept: "
+    "of what the native CC saves, the part that the enforced one saves too, where that is 10 % "
+    "or more."
 )
 
 
@@ -66,6 +79,14 @@ def _keys(comparison: Record) -> list[str]:
     for cell in comparison["cells"]:
         keys |= dict.fromkeys(cell["values"])
     return list(keys)
+
+
+def _by_case(comparison: Record, key: str) -> bool:
+    """Whether a key says no more than the case."""
+    seen: dict[str | None, set[str | None]] = {}
+    for cell in comparison["cells"]:
+        seen.setdefault(cell["values"].get("case"), set()).add(cell["values"].get(key))
+    return all(len(values) == 1 for values in seen.values())
 
 
 def _modes(comparison: Record) -> list[str]:
@@ -122,10 +143,56 @@ def findings(comparison: Record) -> list[str]:
     return found
 
 
+def _seconds(value: float) -> str:
+    """Three digits, or all of those before the point."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _saving(mean_s: dict[str, float], mode: str) -> str:
+    """How much a mode saves of mode guest's time."""
+    if mode == "guest" or not {"guest", mode} <= set(mean_s):
+        return "-"
+    return f"{1 - mean_s[mode] / mean_s['guest']:.1%}"
+
+
+def completions(comparison: Record) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows of completion times, a row for each mode of each cell.
+
+    A paper's means and savings stand beside ours; no rows without transfers.
+    """
+    paper = bool(comparison["published"])
+    headings = ["cell", "mode", "transfers", *(f"{name}, s" for name in COMPLETION), "saved"]
+    headings += ["paper: mean, s", "paper: saved"] if paper else []
+    rows = []
+    for cell in comparison["cells"]:
+        means = {mode: found["mean"] for mode, found in cell["completion"].items()}
+        theirs = (cell["published"] or {}).get("mean_s", {})
+        for mode, found in cell["completion"].items():
+            row = [cell["cell"], mode, str(len(cell["completion_s"][mode]))]
+            row += [_seconds(found[name]) for name in COMPLETION]
+            row.append(_saving(means, mode))
+            if paper:
+                row.append(_seconds(theirs[mode]) if mode in theirs else "-")
+                row.append(_saving(theirs, mode))
+            rows.append(row)
+    return headings, rows
+
+
+def _notes(comparison: Record) -> list[str]:
+    notes = [NOTE.format(baseline=comparison["baseline"])]
+    if any(cell["completion"] for cell in comparison["cells"]):
+        notes.append(COMPLETION_NOTE)
+    if comparison["published"]:
+        notes.append(f"The paper is {comparison['published']}.")
+    return notes
+
+
 def _about(comparison: Record) -> str:
     seeds = ", ".join(str(seed) for seed in comparison["seeds"])
+    bulk = any("goodput" in modes for c in comparison["cells"] for modes in c["modes"].values())
+    time = f"{comparison['seconds']:g} s each, " if bulk else ""
     return (
-        f"{len(comparison['cells'])} cells, {comparison['seconds']:g} s each, "
+        f"{len(comparison['cells'])} cells, {time}"
         f"seed{'s' if len(comparison['seeds']) > 1 else ''} {seeds}"
     )
 
@@ -142,11 +209,9 @@ def _problems(comparison: Record) -> list[str]:
     return lost + comparison["warnings"]
 
 
-def table(comparison: Record) -> Group:
-    """The comparison for rich to print on a terminal."""
-    headings, rows = columns(comparison)
+def _rich_table(title: str, headings: list[str], rows: list[list[str]]) -> Table:
     made = Table(
-        title=Text(f"{comparison['campaign']}: {_about(comparison)}"),
+        title=Text(title),
         title_justify="left",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
@@ -157,27 +222,40 @@ def table(comparison: Record) -> Group:
     for row in rows:
         style = "red" if any(text.endswith(MARKS["missed"]) for text in row) else None
         made.add_row(*(Text(text) for text in row), style=style)
-    parts: list[RenderableType] = [made, *(Text(text) for text in findings(comparison))]
+    return made
+
+
+def table(comparison: Record) -> Group:
+    """The comparison for rich to print on a terminal."""
+    title = f"{comparison['campaign']}: {_about(comparison)}"
+    parts: list[RenderableType] = [_rich_table(title, *columns(comparison))]
+    headings, rows = completions(comparison)
+    if rows:
+        parts.append(_rich_table("Completion times", headings, rows))
+    parts += [Text(text) for text in findings(comparison)]
     parts += [Text(f"warning: {text}", style="bold red") for text in _problems(comparison)]
-    note = NOTE.format(baseline=comparison["baseline"])
-    return Group(*parts, Text(note, style="dim"))
+    return Group(*parts, *(Text(text, style="dim") for text in _notes(comparison)))
 
 
-def _cell_text(text: str) -> str:
-    return text.replace("|", "\\|")
+def _markdown_table(headings: list[str], rows: list[list[str]]) -> list[str]:
+    def line(texts: list[str]) -> str:
+        return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+
+    return [line(headings), "|" + "---:|" * len(headings), *map(line, rows)]
 
 
 def markdown(comparison: Record) -> str:
     """The comparison as a page to be kept under version control."""
-    headings, rows = columns(comparison)
     lines = [f"# {comparison['campaign']}", "", f"{_about(comparison)}.", ""]
     lines += [f"- {text}" for text in findings(comparison)]
     lines += [f"- warning: {text}" for text in _problems(comparison)]
-    lines += ["", "| " + " | ".join(_cell_text(text) for text in headings) + " |"]
-    lines.append("|" + "---:|" * len(headings))
-    lines += ["| " + " | ".join(_cell_text(text) for text in row) + " |" for row in rows]
-    lines += ["", NOTE.format(baseline=comparison["baseline"]), "", _versions(comparison)]
-    return "\n".join(lines) + "\n"
+    lines += ["", *_markdown_table(*columns(comparison)), ""]
+    headings, rows = completions(comparison)
+    if rows:
+        lines += [*_markdown_table(headings, rows), ""]
+    for note in [*_notes(comparison), _versions(comparison)]:
+        lines += [note, ""]
+    return "\n".join(lines[:-1]) + "\n"
 
 
 # --- the page ---------------------------------------------------------------
@@ -186,9 +264,11 @@ def markdown(comparison: Record) -> str:
 def _axes(comparison: Record) -> tuple[list[str], list[str]]:
     """Which keys make the columns of a heat map, and which its rows.
 
-    Rate and RTT go across, everything else down.
+    Rate and RTT go across, everything else down; what a case's name says is left out.
     """
     keys = _keys(comparison)
+    if "case" in keys:
+        keys = [key for key in keys if key == "case" or not _by_case(comparison, key)]
     across = [key for key in keys if key in ("rate", "rtt")]
     if len(across) == len(keys):
         across = keys[:-1]
@@ -250,8 +330,13 @@ def heat_map(comparison: Record, metric: str) -> go.Figure:
     return figure
 
 
-def _html_table(comparison: Record) -> str:
-    headings, rows = columns(comparison)
+def _panels(comparison: Record) -> dict[str, dict[str, list[float]]]:
+    """Completion times of each cell and mode that has some."""
+    cells = comparison["cells"]
+    return {cell["cell"]: cell["completion_s"] for cell in cells if cell["completion_s"]}
+
+
+def _html_table(headings: list[str], rows: list[list[str]]) -> str:
     head = "".join(f"<th>{escape(text)}</th>" for text in headings)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows
@@ -262,21 +347,34 @@ def _html_table(comparison: Record) -> str:
     )
 
 
+def _plot(figure: go.Figure, name: str) -> str:
+    return figure.to_html(
+        full_html=False,
+        include_plotlyjs=False,
+        div_id=name,
+        config={"displayModeBar": False, "responsive": True},
+    )
+
+
 def page(comparison: Record) -> str:
     """The comparison as HTML with heat maps; it loads nothing from anywhere."""
     name = escape(comparison["campaign"])
-    maps = ""
-    for number, metric in enumerate(m for m in SHOWN if m in comparison["overall"]):
-        figure = heat_map(comparison, metric).to_html(
-            full_html=False,
-            include_plotlyjs=False,
-            div_id=f"map-{number}",
-            config={"displayModeBar": False, "responsive": True},
-        )
-        maps += f"<h2>{escape(_heading(metric, comparison))}</h2>{figure}"
+    maps = "".join(
+        f"<h2>{escape(_heading(metric, comparison))}</h2>"
+        + _plot(heat_map(comparison, metric), f"map-{metric}")
+        for metric in SHOWN
+        if metric in comparison["overall"]
+    )
+    headings, rows = completions(comparison)
+    if rows:
+        curves = _plot(completion_curves(_panels(comparison), STYLES), "completion")
+        maps += f"<h2>Completion times</h2>{curves}{_html_table(headings, rows)}"
     answers = "".join(f"<li>{escape(text)}</li>" for text in findings(comparison))
     warnings = "".join(f'<p class="warning">{escape(t)}</p>' for t in _problems(comparison))
-    note = NOTE.format(baseline=comparison["baseline"])
+    notes = "".join(
+        f'<p class="note">{escape(text)}</p>'
+        for text in [*_notes(comparison), _versions(comparison)]
+    )
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -287,9 +385,8 @@ def page(comparison: Record) -> str:
 <ul>{answers}</ul>{warnings}
 {maps}
 <h2>Cells</h2>
-{_html_table(comparison)}
-<p class="note">{escape(note)}</p>
-<p class="note">{escape(_versions(comparison))}</p>
+{_html_table(*columns(comparison))}
+{notes}
 <script>{PAGE_SCRIPT}</script>
 </body></html>
 """

@@ -59,7 +59,7 @@ class Run:
     def weight(self) -> float:
         """How long it takes, in units of its own."""
         per_second = _WEIGHT_SECOND + _WEIGHT_100MBIT * self.scenario.path.rate_bps / 1e8
-        return _WEIGHT_START + self.scenario.seconds * per_second
+        return _WEIGHT_START + _expected_s(self.scenario) * per_second
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,20 @@ class Failure:
 
     run: Run
     reason: str
+
+
+def _expected_s(scenario: Scenario) -> float:
+    """Virtual seconds that a run should take."""
+    expected_s = 0.0
+    for flow in scenario.flows:
+        if flow.transfer is None:
+            return scenario.seconds
+        per_second = flow.transfer.per_second(scenario.path.rate_bps)
+        alone_s = 8 * flow.transfer.size_bytes / scenario.path.rate_bps
+        alone_s += 3 * scenario.path.rtt_us / 1e6
+        each_s = 1 / per_second if per_second else alone_s
+        expected_s = max(expected_s, flow.transfer.count * each_s)
+    return expected_s
 
 
 def _effective(scenario: Scenario, mode: str, seed: int) -> Scenario:

@@ -5,7 +5,10 @@ A comparison is plain data, the content of comparison.json::
 
     {"campaign", "compared": "enforced", "baseline": "native" or "stock",
      "cells": [{"cell", "values", "modes": {mode: {quantity: spread}},
-                "metrics": {metric: spread + "bar", "aim", "verdict"}}],
+                "metrics": {metric: spread + "bar", "aim", "verdict"},
+                "completion": {mode: mean and percentiles of all seeds' transfers},
+                "completion_s": {mode: the times themselves, sorted},
+                "published": {"where", "mean_s": {mode: seconds}} or null}],
      "overall": {metric: {"geometric_mean", "cells", "missed", "aim_missed", "bar",
                  "aim", "verdict"}},
      "missing": [runs without results], "warnings": [...], "versions": {...}}
@@ -21,11 +24,13 @@ the guest's own cwnd or send buffer kept it from sending more.  A verdict is
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
 
 from .campaign import METRICS, RATIOS, Bar, Campaign, Cell
+from .results import completion
 
 Record = dict[str, Any]
 
@@ -36,8 +41,24 @@ MIN_SAVING = 0.10
 Load = Callable[[str], Record | None]
 
 
+def _times_s(run: Record) -> list[float]:
+    """The completion times of all transfers of a run."""
+    return [t for flow in run["flows"] if "transfers" in flow for t in flow["transfers"]["each_s"]]
+
+
+def _completion(name: str) -> Callable[[Record], float | None]:
+    return lambda run: (completion(_times_s(run)) or {}).get(name)
+
+
+def _goodput_bps(run: Record) -> float | None:
+    """Of bulk flows: transfers have completion times instead."""
+    return None if _times_s(run) else run["goodput_bps"]
+
+
 def _median_rtt_us(run: Record) -> float | None:
-    """The median of the flows' median path RTTs."""
+    """The median of the flows' median path RTTs, of bulk flows."""
+    if _times_s(run):
+        return None
     found = sorted(flow["rtt_us"]["p50"] for flow in run["flows"] if flow["rtt_us"])
     return found[(len(found) - 1) // 2] if found else None
 
@@ -48,10 +69,13 @@ def _own_limit(run: Record) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-#: Quantities of a run; goodput in bits/s, RTT in us.
+#: Quantities of a run; goodput in bits/s, RTT in us, completion in s.
 QUANTITIES: dict[str, Callable[[Record], float | None]] = {
-    "goodput": lambda run: run["goodput_bps"],
+    "goodput": _goodput_bps,
     "rtt": _median_rtt_us,
+    "completion_mean": _completion("mean"),
+    "completion_p50": _completion("p50"),
+    "completion_p99": _completion("p99"),
     "own_limit": _own_limit,
 }
 
@@ -89,10 +113,33 @@ class _CellData:
         ours, base = self.values(COMPARED, quantity), self.values(baseline, quantity)
         return spread([ours[seed] / base[seed] for seed in ours if base.get(seed)])
 
+    def times_s(self, mode: str) -> list[float]:
+        """The completion times of all seeds, sorted."""
+        return sorted(t for run in self.runs.get(mode, {}).values() for t in _times_s(run))
+
+    def saving_kept(self, baseline: str) -> Record | None:
+        """Of all seeds together, with its spread over the single ones."""
+        pooled = {mode: completion(self.times_s(mode)) for mode in ("guest", baseline, COMPARED)}
+        if not all(pooled.values()):
+            return None
+        guest, base, ours = (found["mean"] for found in pooled.values() if found)
+        if guest - base < MIN_SAVING * guest:
+            return None
+        means = [self.values(mode, "completion_mean") for mode in pooled]
+        seeds = [
+            (means[0][seed] - means[2][seed]) / (means[0][seed] - means[1][seed])
+            for seed in means[0]
+            if seed in means[1] and seed in means[2] and means[0][seed] != means[1][seed]
+        ]
+        found = spread(seeds)
+        return found and found | {"mean": (guest - ours) / (guest - base)}
+
     def metric(self, name: str, baseline: str) -> Record | None:
         """The spread of a metric; None where nobody measured it."""
         if name in RATIOS:
             return self.ratio(name, baseline)
+        if name == "saving_kept":
+            return self.saving_kept(baseline)
         return spread(list(self.values(COMPARED, name).values()))
 
 
@@ -137,7 +184,17 @@ def _cell(campaign: Campaign, cell: Cell, runs: dict[str, dict[int, Record]]) ->
         }
         for mode in campaign.modes
     }
-    return {"cell": cell.name, "values": cell.values, "modes": modes, "metrics": metrics}
+    times_s = {mode: data.times_s(mode) for mode in campaign.modes}
+    published = campaign.published.get(cell.values.get("case", ""))
+    return {
+        "cell": cell.name,
+        "values": cell.values,
+        "modes": modes,
+        "metrics": metrics,
+        "completion": {mode: completion(times) for mode, times in times_s.items() if times},
+        "completion_s": {mode: times for mode, times in times_s.items() if times},
+        "published": dataclasses.asdict(published) if published else None,
+    }
 
 
 def _overall(campaign: Campaign, cells: list[Record]) -> Record:
@@ -192,6 +249,7 @@ def compare(campaign: Campaign, index: list[Record], load: Load) -> Record:
         "compared": COMPARED,
         "baseline": baseline_of(campaign),
         "seconds": campaign.cells[0].scenario.seconds,
+        "published": campaign.source,
         "seeds": list(campaign.seeds),
         "cells": cells,
         "overall": _overall(campaign, cells),
