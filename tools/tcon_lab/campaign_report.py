@@ -363,7 +363,7 @@ def page(comparison: Record) -> str:
         f"<h2>{escape(_heading(metric, comparison))}</h2>"
         + _plot(heat_map(comparison, metric), f"map-{metric}")
         for metric in SHOWN
-        if metric in comparison["overall"]
+        if metric in comparison["overall"] and _axes(comparison)[0]
     )
     headings, rows = completions(comparison)
     if rows:
