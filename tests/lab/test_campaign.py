@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
 from html.parser import HTMLParser
 from pathlib import Path
@@ -689,3 +692,41 @@ def test_comparisons_do_not_change_what_they_compare() -> None:
     before = copy.deepcopy(made)
     text_of(made), campaign_report.page(made), campaign_report.markdown(made)
     assert made == before
+
+
+# --- the command ------------------------------------------------------------
+
+
+def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(CAMPAIGNS.parent)}
+    return subprocess.run(
+        [sys.executable, "-m", "tcon_lab", "campaign", *words],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_report_of_what_is_there(tmp_path: Path) -> None:
+    campaign, file, folder = parse(SMALL), tmp_path / "grid.toml", tmp_path / "out"
+    file.write_text(SMALL)
+    empty = command(file, "--out", folder, "--report")
+    assert (empty.returncode, empty.stdout) == (1, "")
+    assert empty.stderr == f"tcon-lab: {folder} holds no campaign's results\n"
+    store = Store(folder)
+    store.prepare(campaign, runs(campaign))
+    conduct(runs(campaign), store, Fake(failing="64ms-0pct"), 1, lambda line: None)
+    done = command(file, "--out", folder, "--report")
+    assert done.returncode == 0
+    assert "warning: 4 runs are missing" in done.stdout
+    made = json.loads((folder / "comparison.json").read_text())
+    assert made["cells"][0]["metrics"]["goodput"]["mean"] == pytest.approx(1)
+    assert (folder / "comparison.md").read_text().startswith("# grid\n")
+    assert (folder / "report.html").stat().st_size > 10**6
+
+
+def test_a_wrong_file_runs_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "grid.toml"
+    file.write_text(change("seconds = 10", "seconds = 0"))
+    got = command(file, "--out", tmp_path / "out")
+    assert got.returncode == 1
+    assert got.stderr == f"tcon-lab: {file}:2: seconds is 0, not above 0 and at most 36000.\n"
+    assert not (tmp_path / "out").exists()
