@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The sender's timers (datapath/timer.c), with times by hand.
+ *
+ * After the handshake SRTT is 10 ms and 4 * RTTVAR 20 ms, so the RTO is 10 ms +
+ * 200 ms (its lower bound).  A tail probe is due 20 ms + 2 ms after the last
+ * transmission.
+ */
+#include "conn.h"
+
+#define RTO_US		210000U
+#define PROBE_US	22000U
+
+static enum tcon_expiry expire(struct conn *c)
+{
+	enum tcon_expiry what = tcon_timer_expire(&c->t, c->now_us);
+
+	check(c);
+	return what;
+}
+
+/* Nothing is due before @us from now on, then @want. */
+static void assert_expires(struct conn *c, u64 us, enum tcon_expiry want)
+{
+	assert_int_equal(tcon_timer_next_us(&c->t), c->now_us + us);
+	wait_us(c, us - 1);
+	assert_int_equal(expire(c), TCON_EXPIRY_NONE);
+	wait_us(c, 1);
+	assert_int_equal(expire(c), want);
+}
+
+/* The last segment goes again, as repair.c does it. */
+static void probe(struct conn *c)
+{
+	u32 end = c->t.cc.nxt;
+
+	assert_true(tcon_track_repaired(&c->t, end - MSS, end, MSS, c->now_us));
+	tcon_timer_probed(&c->t, MSS, c->now_us);
+}
+
+static struct conn *conn_probed(u32 segs)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, segs);
+	assert_expires(c, PROBE_US, TCON_EXPIRY_PROBE);
+	probe(c);
+	return c;
+}
+
+static void nothing_in_flight(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	assert_int_equal(tcon_timer_next_us(&c->t), 0);
+	assert_int_equal(expire(c), TCON_EXPIRY_NONE);
+	send(c, 2);
+	wait_us(c, RTT_US);
+	ack(c, 2);
+	assert_int_equal(tcon_timer_next_us(&c->t), 0);
+	wait_us(c, 1000000);
+	assert_int_equal(expire(c), TCON_EXPIRY_NONE);
+	conn_close(c);
+}
+
+/* Two round trips after the last transmission, or the last progress. */
+static void probe_time(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 2);
+	wait_us(c, 5000);
+	send(c, 1);
+	assert_int_equal(tcon_timer_next_us(&c->t), c->now_us + PROBE_US);
+	wait_us(c, 5000);
+	ack(c, 1);
+	assert_int_equal(c->t.cc.srtt_us, RTT_US);
+	assert_expires(c, PROBE_US, TCON_EXPIRY_PROBE);
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	conn_close(c);
+}
+
+/* A single segment may wait 200 ms for its ACK (RFC 8985, 7.2). */
+static void probe_of_single(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	c->t.rttvar_x4_us = 400000;		/* RTO 410 ms */
+	send(c, 1);
+	assert_expires(c, 2 * RTT_US + 200000, TCON_EXPIRY_PROBE);
+	conn_close(c);
+}
+
+/* Where the time-out comes first, the probe takes its place, once. */
+static void probe_for_timeout(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 1);
+	assert_expires(c, RTO_US, TCON_EXPIRY_PROBE);
+	probe(c);
+	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
+	conn_close(c);
+}
+
+/* After a probe, sent or not, comes the time-out: a whole RTO later. */
+static void probe_once(void **state)
+{
+	struct conn *c = conn_probed(3);
+
+	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
+	assert_int_equal(c->t.timer.probe_bytes, 0);
+	conn_close(c);
+
+	c = conn_open(true);
+	send(c, 3);
+	assert_expires(c, PROBE_US, TCON_EXPIRY_PROBE);
+	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
+	conn_close(c);
+}
+
+/* New data, or progress, and the tail may be probed again. */
+static void probe_again(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 3);
+	assert_expires(c, PROBE_US, TCON_EXPIRY_PROBE);
+	send(c, 1);
+	assert_expires(c, PROBE_US, TCON_EXPIRY_PROBE);
+	ack(c, 1);
+	c->t.srtt_x8_us = RTT_US * 8;
+	c->t.cc.srtt_us = RTT_US;
+	assert_expires(c, PROBE_US, TCON_EXPIRY_PROBE);
+	probe(c);
+	ack(c, 2);				/* that one is out still */
+	assert_int_equal(c->t.timer.probe_bytes, MSS);
+	assert_true(tcon_timer_next_us(&c->t) > c->now_us + RTO_US - 1);
+	conn_close(c);
+}
+
+static void no_probe(void **state)
+{
+	struct conn *c = conn_open(false);	/* without SACK */
+
+	send(c, 3);
+	assert_int_equal(tcon_timer_next_us(&c->t), c->now_us + RTO_US);
+	conn_close(c);
+
+	c = conn_open(true);			/* in recovery */
+	send(c, 3);
+	c->t.cc.ca_state = TCON_CA_RECOVERY;
+	assert_int_equal(tcon_timer_next_us(&c->t), c->now_us + RTO_US);
+	conn_close(c);
+
+	c = conn_open(true);			/* a SACK tells enough */
+	send(c, 3);
+	ack_sack(c, 0, 1, 2);
+	c->t.rack.deadline_us = 0;
+	assert_false(may_probe(&c->t));
+	conn_close(c);
+
+	c = conn_open(true);			/* something is lost */
+	send(c, 3);
+	tcon_loss_mark_head(&c->t);
+	assert_false(may_probe(&c->t));
+	assert_true(tcon_track_repaired(&c->t, FIRST, FIRST + MSS, MSS,
+					c->now_us));
+	assert_false(may_probe(&c->t));		/* or on its way again */
+	conn_close(c);
+
+	c = conn_open(true);			/* the RTT is not known */
+	c->t.srtt_x8_us = 0;
+	send(c, 3);
+	assert_int_equal(tcon_timer_next_us(&c->t),
+			 c->now_us + TCON_RTO_INIT_US);
+	conn_close(c);
+}
+
+/* RFC 8985, 7.4.2, case 1: a DSACK of the probe: nothing was lost. */
+static void probe_not_needed(void **state)
+{
+	struct conn *c = conn_probed(3);
+
+	ack_sack(c, 3, 2, 3);
+	assert_int_equal(c->t.timer.probe_bytes, 0);
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	assert_int_equal(c->ack.spurious_repairs, 0);
+	assert_false(c->t.rack.reordered);	/* it was asked for */
+	send(c, 1);
+	ack(c, 4);
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	conn_close(c);
+}
+
+/* Case 2: a duplicate ACK without SACK, by a peer that has no DSACK. */
+static void probe_not_needed_no_dsack(void **state)
+{
+	struct conn *c = conn_probed(3);
+
+	ack(c, 3);
+	assert_int_equal(c->t.timer.probe_bytes, MSS);	/* both are possible */
+	c->window++;
+	ack(c, 3);				/* a window update: no answer */
+	assert_int_equal(c->t.timer.probe_bytes, MSS);
+	ack(c, 3);
+	assert_int_equal(c->t.timer.probe_bytes, 0);
+	send(c, 1);
+	ack(c, 4);
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	conn_close(c);
+}
+
+/* Case 3: una goes beyond, and no sign that it was needless: a loss. */
+static void probe_needed(void **state)
+{
+	struct conn *c = conn_probed(3);
+
+	wait_us(c, RTT_US);
+	ack(c, 3);
+	assert_int_equal(c->ack.rs.losses_bytes, 0);
+	assert_false(may_probe(&c->t));
+	send(c, 1);
+	wait_us(c, RTT_US);
+	ack(c, 4);
+	assert_int_equal(c->ack.rs.losses_bytes, MSS);
+	assert_int_equal(c->t.cc.lost_bytes, MSS);
+	assert_int_equal(c->t.timer.probe_bytes, 0);
+	send(c, 1);
+	wait_us(c, RTT_US);
+	ack(c, 5);
+	assert_int_equal(c->t.cc.lost_bytes, MSS);	/* once */
+	conn_close(c);
+}
+
+/* The probe's SACK shows a hole: the recovery is the only loss event. */
+static void probe_starts_recovery(void **state)
+{
+	struct conn *c = conn_probed(3);
+
+	wait_us(c, RTT_US);
+	ack_sack(c, 1, 2, 3);
+	assert_int_equal(c->ack.rs.losses_bytes, MSS);
+	assert_true(is_lost(c, 1, 2));
+	c->t.cc.ca_state = TCON_CA_RECOVERY;	/* tcon_ca_lost() */
+	c->t.recovery_point = c->t.cc.nxt;
+	assert_true(tcon_track_repaired(&c->t, FIRST + MSS, FIRST + 2 * MSS,
+					MSS, c->now_us));
+	wait_us(c, RTT_US);
+	ack(c, 3);
+	assert_int_equal(c->t.timer.probe_bytes, 0);
+	c->t.cc.ca_state = TCON_CA_OPEN;
+	send(c, 1);
+	wait_us(c, RTT_US);
+	ack(c, 4);
+	assert_int_equal(c->t.cc.lost_bytes, MSS);
+	conn_close(c);
+}
+
+/* RFC 6298: doubled with each time-out in a row; then it is the guest's. */
+static void backs_off(void **state)
+{
+	struct conn *c = conn_open(false);
+	u32 i;
+
+	send(c, 3);
+	for (i = 0; i < TCON_BACKOFF_MAX; i++) {
+		assert_expires(c, (u64)RTO_US << i, TCON_EXPIRY_TIMEOUT);
+		assert_true(is_lost(c, 0, 3));
+		assert_int_equal(c->t.cc.inflight_bytes, 0);
+		assert_int_equal(c->t.cc.lost_bytes, 3 * MSS);	/* once */
+	}
+	assert_expires(c, (u64)RTO_US << i, TCON_EXPIRY_GIVE_UP);
+	assert_expires(c, (u64)RTO_US << i, TCON_EXPIRY_GIVE_UP);
+	conn_close(c);
+}
+
+static void backs_off_to_two_minutes(void **state)
+{
+	static const u64 after_us[] = { 50000000, 100000000, 120000000,
+					120000000 };
+	struct conn *c = conn_open(false);
+	u32 i;
+
+	c->t.cc.srtt_us = 10000000;
+	c->t.rttvar_x4_us = 40000000;
+	send(c, 1);
+	for (i = 0; i < ARRAY_SIZE(after_us); i++)
+		assert_expires(c, after_us[i], TCON_EXPIRY_TIMEOUT);
+	conn_close(c);
+}
+
+/* Progress ends the back-off, and starts the clock anew. */
+static void progress_restarts(void **state)
+{
+	struct conn *c = conn_open(false);
+
+	send(c, 5);
+	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
+	assert_expires(c, 2 * RTO_US, TCON_EXPIRY_TIMEOUT);
+	assert_true(tcon_track_repaired(&c->t, FIRST, FIRST + MSS, MSS,
+					c->now_us));
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	assert_int_equal(c->t.timer.backoff, 0);
+	assert_int_equal(c->ack.rs.rtt_us, -1);		/* Karn */
+	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
+	wait_us(c, 1000);
+	ack(c, 1);					/* no progress */
+	assert_int_equal(c->t.timer.backoff, 1);
+	conn_close(c);
+}
+
+/* A SACK is none, but what stands at una counts from when it last left. */
+static void head_sent_again(void **state)
+{
+	struct conn *c = conn_open(true);
+	u64 sent_us;
+
+	send(c, 6);
+	sent_us = c->now_us;
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 5);
+	assert_true(is_lost(c, 0, 1));
+	c->t.cc.ca_state = TCON_CA_RECOVERY;
+	assert_int_equal(tcon_timer_next_us(&c->t), sent_us + RTO_US);
+	wait_us(c, 3000);
+	assert_true(tcon_track_repaired(&c->t, FIRST, FIRST + MSS, MSS,
+					c->now_us));
+	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
+	assert_true(is_lost(c, 0, 1));
+	assert_int_equal(c->t.sacked.bytes, 4 * MSS);
+	assert_int_equal(c->t.lost.bytes, 2 * MSS);
+	conn_close(c);
+}
+
+/* What a page could not be had for has left all the same. */
+static void sent_without_record(void **state)
+{
+	struct conn *c = conn_open(true);
+	bool coarse;
+
+	send(c, 63);				/* the SYN was the first */
+	kfree(c->t.sendq.spare);
+	c->t.sendq.spare = NULL;
+	wait_us(c, 5000);
+	shim_alloc_failures = 1;
+	tcon_track_sent(&c->t, c->t.cc.nxt, c->t.cc.nxt + MSS, MSS, c->now_us,
+			&coarse);
+	assert_true(coarse);
+	assert_int_equal(tcon_timer_next_us(&c->t), c->now_us + PROBE_US);
+	conn_close(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_in_flight),
+		cmocka_unit_test(probe_time),
+		cmocka_unit_test(probe_of_single),
+		cmocka_unit_test(probe_for_timeout),
+		cmocka_unit_test(probe_once),
+		cmocka_unit_test(probe_again),
+		cmocka_unit_test(no_probe),
+		cmocka_unit_test(probe_not_needed),
+		cmocka_unit_test(probe_not_needed_no_dsack),
+		cmocka_unit_test(probe_needed),
+		cmocka_unit_test(probe_starts_recovery),
+		cmocka_unit_test(backs_off),
+		cmocka_unit_test(backs_off_to_two_minutes),
+		cmocka_unit_test(progress_restarts),
+		cmocka_unit_test(head_sent_again),
+		cmocka_unit_test(sent_without_record),
+	};
+
+	return cmocka_run_group_tests_name("timer", tests, NULL, NULL);
+}
