@@ -204,6 +204,96 @@ static void no_memory(void **state)
 	tcon_sendq_clear(&q);
 }
 
+/* A record with a copy of what it stands for. */
+static void append_copy(struct tcon_sendq *q)
+{
+	struct tcon_send *s = append(q);
+
+	assert_non_null(s);
+	assert_null(s->copy);
+	s->copy = copy_new(s->start, q->end);
+}
+
+/* A copy lives until the last of its bytes is acknowledged, and no longer. */
+static void copies_end_with_their_record(void **state)
+{
+	struct tcon_sendq q = {};
+	u32 i;
+
+	for (i = 0; i < 100; i++)
+		append_copy(&q);
+	assert_int_equal(copies_live, 100);
+	for (i = 0; i < 99; i++) {
+		tcon_sendq_ack(&q, (i + 1) * SEG - 1);
+		assert_int_equal(copies_live, 100 - i);
+		assert_int_equal(tcon_sendq_at(&q, q.head)->copy->seq, i * SEG);
+		tcon_sendq_ack(&q, (i + 1) * SEG);
+		assert_int_equal(copies_live, 99 - i);
+	}
+	tcon_sendq_ack(&q, 200 * SEG);
+	assert_int_equal(copies_live, 0);
+	tcon_sendq_clear(&q);
+}
+
+static void copies_given_up(void **state)
+{
+	struct tcon_sendq q = {};
+	u32 i;
+
+	tcon_sendq_drop_copies(&q);		/* there are none */
+	for (i = 0; i < 100; i++)
+		append_copy(&q);
+	tcon_sendq_ack(&q, 30 * SEG);
+	tcon_sendq_drop_copies(&q);
+	assert_int_equal(copies_live, 0);
+	assert_int_equal(q.tail - q.head, 70);	/* the records stay */
+	append_copy(&q);
+	assert_int_equal(copies_live, 1);
+	tcon_sendq_ack(&q, 100 * SEG);
+	assert_int_equal(copies_live, 1);
+	tcon_sendq_clear(&q);
+	assert_int_equal(copies_live, 0);
+}
+
+/* The ring grows, and turns, with copies in it. */
+static void copies_move_with_the_ring(void **state)
+{
+	struct tcon_sendq q;
+	u32 i, n = 40 * TCON_SENDQ_PER_PAGE;
+
+	starts_at(&q, -300);
+	for (i = 0; i < n; i++) {
+		append_copy(&q);
+		if (i % 3 == 0)
+			tcon_sendq_ack(&q, (i / 3 + 1) * SEG);
+	}
+	assert_int_equal(copies_live, q.tail - q.head);
+	for (i = q.head; i != q.tail; i++)
+		assert_int_equal(tcon_sendq_at(&q, i)->copy->seq,
+				 tcon_sendq_at(&q, i)->start);
+	tcon_sendq_clear(&q);
+	assert_int_equal(copies_live, 0);
+}
+
+/* The newest record grows where no page is to be had; its copy does not. */
+static void copy_of_extended_record(void **state)
+{
+	struct tcon_sendq q = {};
+	u32 i;
+
+	for (i = 0; i < TCON_SENDQ_PER_PAGE; i++)
+		append_copy(&q);
+	shim_alloc_failures = 1;
+	assert_null(append(&q));
+	assert_int_equal(tcon_sendq_at(&q, q.tail - 1)->copy->end, i * SEG);
+	assert_int_equal(tcon_sendq_end(&q, q.tail - 1), (i + 1) * SEG);
+	tcon_sendq_ack(&q, i * SEG);
+	assert_int_equal(copies_live, 1);	/* some of it is not */
+	tcon_sendq_ack(&q, (i + 1) * SEG);
+	assert_int_equal(copies_live, 0);
+	tcon_sendq_clear(&q);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +305,10 @@ int main(void)
 		cmocka_unit_test(index_wraps),
 		cmocka_unit_test(ring_turns),
 		cmocka_unit_test(no_memory),
+		cmocka_unit_test(copies_end_with_their_record),
+		cmocka_unit_test(copies_given_up),
+		cmocka_unit_test(copies_move_with_the_ring),
+		cmocka_unit_test(copy_of_extended_record),
 	};
 
 	return cmocka_run_group_tests_name("sendq", tests, NULL, NULL);
