@@ -21,7 +21,7 @@ ovs-appctl tcon/set-cc br0 flow=tcp,nw_src=10.0.0.1,tp_dst=5201 bbr
 ip netns exec server iperf3 -s -1 >/dev/null &
 wait_flow() {
 	for _ in $(seq 600); do
-		ovs-appctl tcon/flows -j br0 | grep -q '"state":"window-enforced"' && return
+		ovs-appctl tcon/flows -j br0 | grep -q '"state":"repair-enforced"' && return
 		sleep 0.1
 	done
 	echo "no enforced flow came" >&2

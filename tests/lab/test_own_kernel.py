@@ -45,7 +45,7 @@ def outcome(tmp_path_factory):
 def test_guest_obeys(outcome):
     flows, report = outcome
     data = max(flows["flows"], key=lambda flow: flow["sent_bytes"])
-    assert data["state"] == "window-enforced"
+    assert data["state"] == "repair-enforced"
     assert data["cc"] == "bbr"
     assert data["src"] == "10.0.0.1"
     assert data["rwnd_bytes"] < data["peer_rwnd_bytes"], "TCon's window is the lower one"
