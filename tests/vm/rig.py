@@ -116,7 +116,9 @@ def unload(module: str) -> None:
 
 
 def parameter(name: str) -> int:
-    return int(Path(f"/sys/module/tcon/parameters/{name}").read_text())
+    """A parameter of tcon.ko; 0 or 1 where it is a switch."""
+    text = Path(f"/sys/module/tcon/parameters/{name}").read_text().strip()
+    return int({"N": "0", "Y": "1"}.get(text, text))
 
 
 def set_parameter(name: str, value: int) -> None:
