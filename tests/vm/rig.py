@@ -189,6 +189,7 @@ class RawEnd:
 _TUNSETIFF, _TUNSETOFFLOAD = 0x400454CA, 0x400454D0
 _IFF_TAP, _IFF_NO_PI, _IFF_VNET_HDR = 0x2, 0x1000, 0x4000
 TUN_F_CSUM, TUN_F_TSO4, TUN_F_TSO6 = 1, 2, 4
+TSO = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6
 VNET_NEEDS_CSUM, VNET_GSO_TCPV4, VNET_GSO_TCPV6 = 1, 1, 4
 _VNET = struct.Struct("=BBHHHH")
 
@@ -320,6 +321,14 @@ class Rig:
                    f"in_port={uplink},actions=output:{guest}")  # fmt: skip
         return self.raw("g-e", "g"), self.raw("s-e", "s")
 
+    def taps(self, guest: int = 0, uplink: int = 0) -> tuple[Tap, Tap]:
+        """br1 with a guest's tap and an uplink's, with these offloads."""
+        self.bridge("br1")
+        a, b = self.tap("tg", guest), self.tap("tu", uplink)
+        n, m = self.port("br1", "tg"), self.port("br1", "tu", "UPLINK")
+        self.flows("br1", f"in_port={n},actions=output:{m}", f"in_port={m},actions=output:{n}")
+        return a, b
+
     def close(self) -> None:
         for end in self.ends:
             with contextlib.suppress(OSError):
@@ -356,10 +365,12 @@ class Conn:
         scales: tuple[int | None, int | None] = (7, 7),
         mss_bytes: int = 1460,
         ts: bool = True,
+        sack: tuple[bool, bool] = (True, True),
         sport: int | None = None,
         isn: tuple[int, int] = (1_000_000, 7_000_000),
     ) -> None:
         self.guest, self.peer = guest, peer
+        self.sack = sack
         self.vlans, self.ts, self.scales, self.mss_bytes = vlans, ts, scales, mss_bytes
         self.addresses = ("10.0.0.1", "10.0.1.2") if family == 4 else ("fd00::1", "fd01::2")
         self.sport, self.dport = sport or next(_ports), 5201
@@ -371,10 +382,12 @@ class Conn:
 
     # Building ---------------------------------------------------------------
 
-    def _options(self, syn: bool, scale: int | None, own: int, other: int) -> bytes:
-        options = b""
+    def _options(self, syn: bool, end: int, own: int, other: int) -> bytes:
+        options, scale = b"", self.scales[end]
         if syn:
-            options += wire.opt_mss(self.mss_bytes) + wire.SACK_PERMITTED
+            options += wire.opt_mss(self.mss_bytes)
+            if self.sack[end]:
+                options += wire.SACK_PERMITTED
             if scale is not None:
                 options += wire.NOP + wire.opt_wscale(scale)
         if self.ts:
@@ -389,7 +402,7 @@ class Conn:
         segment = wire.Segment(
             *self.addresses, self.sport, self.dport, self.guest_nxt % 2**32,
             self.peer_nxt % 2**32 if flags & wire.ACK else 0, flags, 0xFFFF if syn else 512,
-            self._options(syn, self.scales[0], self.clock, self.peer_ts), payload,
+            self._options(syn, 0, self.clock, self.peer_ts), payload,
             vlans=self.vlans,
         )  # fmt: skip
         return segment.but(**changes)
@@ -403,7 +416,7 @@ class Conn:
             *self.addresses[::-1], self.dport, self.sport, self.peer_nxt % 2**32,
             self.guest_nxt % 2**32 if flags & wire.ACK else 0, flags,
             0xFFFF if syn else self.window,
-            self._options(syn, self.scales[1], self.clock, self.guest_ts), payload,
+            self._options(syn, 1, self.clock, self.guest_ts), payload,
             wire.Segment.dst_mac, wire.Segment.src_mac, vlans=self.vlans,
         )  # fmt: skip
         return segment.but(**changes)
@@ -493,5 +506,16 @@ def state(client: genl.Genl, sport: int, ifname: str | None = None) -> tuple[str
     """State, reason and CC of a half-flow by their names; fails without it."""
     flow = find_flow(client, sport, ifname)
     assert flow, f"no half-flow of port {sport}"
-    names = ("observed", "enforced")
-    return names[flow["state"]], genl.REASONS[flow["reason"]], str(flow["cc"])
+    return genl.STATES[flow["state"]], genl.REASONS[flow["reason"]], str(flow["cc"])
+
+
+@contextlib.contextmanager
+def counted(client: genl.Genl, **expected: int) -> Iterator[None]:
+    """These counters (with _ for -) grow by exactly so much."""
+    before = client.counters()
+    yield
+    after = client.counters()
+    grown = {
+        name: after[name.replace("_", "-")] - before[name.replace("_", "-")] for name in expected
+    }
+    assert grown == expected

@@ -76,6 +76,7 @@ class Segment:
     dst_mac: bytes = b"\x02\0\0\0\0\x02"
     vlans: tuple[int, ...] = ()
     tos: int = 0
+    urgent: int = 0  # urgent pointer
     extensions: bytes = b""  # IPv6 extension headers; the last names TCP
     first_header: int = IPPROTO_TCP  # IPv6 next header, with extensions
     data_offset: int | None = None  # words; None: what fits
@@ -90,7 +91,7 @@ class Segment:
         raw = struct.pack(
             "!HHIIBBHHH",
             self.sport, self.dport, self.seq & 0xFFFFFFFF, self.ack & 0xFFFFFFFF,
-            words << 4, self.flags, self.window, 0, 0,
+            words << 4, self.flags, self.window, 0, self.urgent,
         )  # fmt: skip
         raw += options + self.payload
         pseudo = pseudo_header(self.src, self.dst, len(raw))
@@ -173,10 +174,12 @@ def decode(frame: bytes) -> Segment | None:
     else:
         return None
     a, b = str(ipaddress.ip_address(src)), str(ipaddress.ip_address(dst))
-    sport, dport, seq, ack, words, flags, window, check, _ = struct.unpack_from("!HHIIBBHHH", tcp)
+    sport, dport, seq, ack, words, flags, window, check, urgent = struct.unpack_from(
+        "!HHIIBBHHH", tcp
+    )
     end = (words >> 4) * 4
     tcp_ok = ones_sum(pseudo_header(a, b, len(tcp)) + tcp) == 0xFFFF
     return Segment(
         a, b, sport, dport, seq, ack, flags, window, tcp[20:end], tcp[end:],
-        frame[6:12], frame[:6], tuple(vlans), tos, sums_ok=ip_ok and tcp_ok, check=check,
+        frame[6:12], frame[:6], tuple(vlans), tos, urgent, sums_ok=ip_ok and tcp_ok, check=check,
     )  # fmt: skip
