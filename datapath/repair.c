@@ -257,10 +257,11 @@ bool tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 static bool cut_smaller(const struct sk_buff *copy, const struct sk_buff *skb,
 			const struct tcon_packet *pkt)
 {
-	u32 bytes = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size :
-				      pkt->payload_bytes;
+	u32 wire_bytes = tcon_segment_wire_bytes(copy);
 
-	return bytes < tcon_segment_wire_bytes(copy) &&
+	if (skb_is_gso(skb))
+		return skb_shinfo(skb)->gso_size < wire_bytes;
+	return pkt->payload_bytes < wire_bytes &&
 	       pkt->end_seq != tcon_segment(copy)->end_seq;
 }
 
