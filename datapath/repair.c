@@ -296,8 +296,8 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 		return false;
 	}
 	again = tcon_resent_find(&t->resent, pkt->seq, pkt->end_seq);
-	if (again && again->lost && again->count >= FAILED_OFTEN)
-		return false;
+	if (again && again->count >= FAILED_OFTEN + !again->lost)
+		return false;	/* the last one may still be on its way */
 	flow->absorbed++;
 	flow->absorbed_start = pkt->seq;
 	flow->absorbed_end = pkt->end_seq;
