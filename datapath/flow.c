@@ -291,6 +291,10 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->tsval_floor_valid = false;
 	flow->absorbed_valid = false;
 	flow->rounds = 0;
+	flow->absorbed = 0;
+	flow->hidden_acks = 0;
+	flow->probes = 0;
+	flow->timeouts = 0;
 	memset(&flow->limits, 0, sizeof(flow->limits));
 	flow->release_ns = 0;
 	flow->burst_bytes = 0;
