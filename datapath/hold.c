@@ -320,6 +320,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	struct tcon_track *t = &flow->track;
 	bool waiting = tcon_flow_waits(flow) || flow->injecting;
+	bool repaired = tcon_flow_repaired(flow);
 	struct tcon_segment cb = {
 		.seq = pkt->seq,
 		.end_seq = pkt->end_seq,
@@ -330,7 +331,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	};
 	u64 when;
 
-	if (tcon_flow_repaired(flow) && pkt->end_seq != pkt->seq &&
+	if (repaired && pkt->end_seq != pkt->seq &&
 	    tcon_repair_absorbs(flow, skb, pkt)) {
 		consume_skb(skb);
 		return false;
@@ -343,6 +344,9 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		consume_skb(skb);
 		return false;
 	}
+	if (repaired && pkt->end_seq != pkt->seq &&
+	    seq_before(pkt->seq, t->nxt_guest))
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_PASSED);
 	if (!seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES))
 		t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
 	tcon_repair_passed(flow, pkt);
