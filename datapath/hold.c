@@ -330,6 +330,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		.payload_offset = pkt->payload_offset,
 	};
 	u64 when;
+	u32 span;
 
 	if (repaired && pkt->end_seq != pkt->seq &&
 	    tcon_repair_absorbs(flow, skb, pkt)) {
@@ -355,8 +356,11 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	*tcon_segment(skb) = cb;
 	when = gate(flow, &cb, now_ns);
 	if (!waiting && !when && !must_split(flow, skb)) {
+		span = t->cc.nxt - t->cc.una;
 		leaves(flow, skb, now_ns);
-		if (tcon_flow_repaired(flow) && !READ_ONCE(flow->pacer))
+		/* A probe of more than one segment is due earlier. */
+		if (tcon_flow_repaired(flow) &&
+		    (span <= t->cc.mss_bytes || !READ_ONCE(flow->pacer)))
 			tcon_hold_appoint(flow, 0);
 		return true;
 	}
