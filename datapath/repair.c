@@ -199,15 +199,18 @@ struct sk_buff *tcon_repair_next(struct tcon_flow *flow, u64 now_us)
 struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us)
 {
 	struct tcon_track *t = &flow->track;
-	u32 end = t->cc.nxt, start, copy_end;
+	u32 end = t->cc.nxt, start, data_end, copy_end;
+	const struct tcon_segment *seg;
 	struct sk_buff *copy, *skb;
 
 	copy = copy_of(flow, end - 1, &copy_end);
 	if (!copy)
 		return NULL;
-	start = seq_max(t->cc.una, tcon_segment(copy)->seq);
-	if (end - start > tcon_segment_wire_bytes(copy))
-		start = end - max(tcon_segment_wire_bytes(copy), 1U);
+	seg = tcon_segment(copy);
+	start = seq_max(t->cc.una, seg->seq);
+	data_end = seq_min(end, seg->seq + seg->payload_bytes);
+	if (seq_after(data_end, start + tcon_segment_wire_bytes(copy)))
+		start = data_end - tcon_segment_wire_bytes(copy);
 	skb = repeat(flow, copy, start, end, now_us);
 	tcon_timer_probed(t, end - start, now_us);
 	if (skb) {
