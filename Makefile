@@ -13,7 +13,7 @@ C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/include/tcon \
 PYTHON_FILES := tools tests
 
 .PHONY: all modules userspace deps lab demo check check-unit check-fuzz \
-	check-lab check-vm check-repeat bench style install uninstall clean help
+	check-lab check-vm check-debug check-repeat bench style install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
 
@@ -39,7 +39,7 @@ $(VENV)/.stamp: tools/requirements.txt
 demo: lab				## compare a guest's CUBIC, native BBR and enforced BBR
 	@$(LAB) run tools/scenarios/demo.toml --out build/demo --jobs $(JOBS)
 
-check: style check-unit check-fuzz check-lab check-vm check-repeat	## all tests
+check: style check-unit check-fuzz check-lab check-vm check-debug check-repeat	## all tests
 
 check-unit: deps			## unit tests in user space, ASan and UBSan
 	@$(MAKE) -s -C tests/unit run
@@ -53,10 +53,15 @@ check-lab: lab				## the lab's own tests
 check-vm: lab				## packet and system tests on the real datapath, in the lab
 	@$(MAKE) -s -C tests/vm run LAB=$(abspath $(LAB))
 
-check-repeat: lab			## one scenario twice: the numbers must be equal
-	@$(LAB) run tools/scenarios/repeat.toml --out build/repeat/1 --jobs $(JOBS)
-	@$(LAB) run tools/scenarios/repeat.toml --out build/repeat/2 --jobs $(JOBS)
-	@cmp build/repeat/1/results.json build/repeat/2/results.json
+check-debug: lab			## the same on a kernel with KASAN and lockdep; no report
+	@$(MAKE) -s -C tests/vm debug LAB=$(abspath $(LAB))
+
+check-repeat: lab			## one scenario twice on each engine: the numbers must be equal
+	@for engine in qemu uml; do for round in 1 2; do \
+		$(LAB) run --engine=$$engine tools/scenarios/repeat.toml \
+			--out build/repeat/$$engine-$$round --jobs $(JOBS) || exit 1; done; \
+		cmp build/repeat/$$engine-1/results.json build/repeat/$$engine-2/results.json || \
+			exit 1; done
 
 bench: lab				## what TCon costs, against the stock datapath
 	@$(MAKE) -s -C tests/bench run LAB=$(abspath $(LAB))

@@ -17,7 +17,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from . import campaign as campaigns
 from . import campaign_run, compare, lab, results, scenario, uml
-from .engine import DEFAULT_SHIFT, Machine
+from .engine import DEFAULT_SHIFT, Machine, Outcome
 from .errors import LabError
 from .products import TOP
 
@@ -187,6 +187,9 @@ def execute(
         str, typer.Option(metavar="PATH[,listen]", help="Join eth0 to another machine's.")
     ] = "",
     timeout: Annotated[float, typer.Option(help="Real seconds until it is killed.")] = 1800,
+    kernel_log: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the kernel's log there.")
+    ] = None,
     engine: Engine = "qemu",
     debug_kernel: DebugKernel = False,
     kvm: Kvm = False,
@@ -215,9 +218,15 @@ def execute(
     with _Display() as display:
         host = lab.Host(options, display.say)
     with tempfile.NamedTemporaryFile(prefix="tcon-console-", suffix=".log") as log:
-        status = lab.execute(
-            host, command, machine, pairs, modprobe or [], ovs, on_output, Path(log.name)
-        )
+        outcome = Outcome(on_output=on_output)
+        try:
+            status = lab.execute(
+                host, command, machine, pairs, modprobe or [], ovs, outcome, Path(log.name)
+            )
+        finally:
+            if kernel_log:
+                kernel_log.parent.mkdir(parents=True, exist_ok=True)
+                kernel_log.write_text(outcome.kernel_log or outcome.console)
     raise typer.Exit(status)
 
 
@@ -227,6 +236,14 @@ def _print(made: RenderableType) -> None:
     if not console.is_terminal:
         console = Console(width=_FILE_WIDTH)
     console.print(made)
+
+
+@app.command()
+def kdir(engine: Engine = "qemu", debug_kernel: DebugKernel = False) -> None:
+    """Print the folder to build modules against, for --append to `tcon-lab exec`."""
+    options = _options(engine, debug_kernel, False, False, None)
+    with _Display() as display:
+        print(lab.kernel_tree(options, display.say))
 
 
 def _append_pair(entry: str) -> tuple[Path, str]:

@@ -27,7 +27,7 @@ from .errors import LabError
 from .qemu import Qemu
 from .scenario import Scenario
 from .uml import Uml
-from .uml_kernel import uml_kernel
+from .uml_kernel import UmlKernel, uml_kernel
 
 #: Says what a run does: its label, one line.
 Say = Callable[[str, str], None]
@@ -55,6 +55,19 @@ class Options:
     shift: int | None = DEFAULT_SHIFT
 
 
+def _own_kernel(options: Options, say: Say) -> UmlKernel | None:
+    if options.engine != "uml":
+        return None
+    return uml_kernel(options.debug_kernel, lambda line: say("lab", line))
+
+
+def kernel_tree(options: Options, say: Say) -> Path:
+    """The folder to build modules against.  Raises LabError."""
+    if kernel := _own_kernel(options, say):
+        return kernel.kdir
+    return Path(f"/usr/src/linux-headers-{root.lab_kernel_release()}")
+
+
 class Host:
     """Everything that boots need, made once: kernel, base root, products, engine."""
 
@@ -64,12 +77,8 @@ class Host:
 
         self.options = options
         release = root.lab_kernel_release()
-        kdir = Path(f"/usr/src/linux-headers-{release}")
-        kernel = None
-        if options.engine == "uml":
-            kernel = uml_kernel(options.debug_kernel, progress)
-            kdir = kernel.kdir
-        self.products = products.build(kdir, options.stock, progress)
+        kernel = _own_kernel(options, say)
+        self.products = products.build(kernel_tree(options, say), options.stock, progress)
         self.base = root.base_root(release, progress, kernel)
         self.engine: Engine = Uml(kernel) if kernel else Qemu(self.base.vmlinux, options.kvm)
 
@@ -251,15 +260,14 @@ def execute(
     files: list[tuple[Path, str]],
     modules: list[str],
     ovs: bool,
-    on_output: Callable[[bytes], None],
+    outcome: Outcome,
     log: Path,
 ) -> int:
-    """Run a command in a machine; its exit status.
+    """Run a command in a machine and fill outcome; the command's exit status.
 
     Raises LabError if the kernel reports a fault or the machine dies.
     """
     job = {"kind": "exec", "argv": argv, "modules": modules, "ovs": ovs}
-    outcome = Outcome(on_output=on_output)
     with tempfile.TemporaryDirectory(prefix="tcon-lab-") as scratch:
         initrd = Path(scratch) / "initrd.cpio"
         host.initrd(job, initrd, files)

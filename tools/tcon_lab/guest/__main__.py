@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -25,6 +26,9 @@ from ..errors import LabError
 
 _UML_CHANNEL = Path("/dev/mmapper")
 _IVSHMEM_ID = ("0x1af4", "0x1110")
+_KMEMLEAK = Path("/sys/kernel/debug/kmemleak")
+_KMEMLEAK_MIN_AGE_S = 6.0  # younger objects are not reported
+_LOCKDEP = Path("/proc/lockdep_stats")
 _TCP_MEM_PAGES = "65536 98304 131072"  # of 4 KiB: sockets may take half of the RAM
 
 
@@ -83,6 +87,21 @@ def _shell(job: dict) -> int:
     return 0
 
 
+def _last_checks() -> str:
+    """What a debug kernel reports only when it is asked, as lines of a kernel log."""
+    lines = []
+    if _KMEMLEAK.exists():
+        time.sleep(_KMEMLEAK_MIN_AGE_S)
+        # What is freed by RCU, or was in a register, is gone at the second scan.
+        for _ in range(2):
+            _KMEMLEAK.write_text("scan")
+            time.sleep(1)
+        lines += _KMEMLEAK.read_text().splitlines()
+    if _LOCKDEP.exists() and not re.search(r"debug_locks: +1", _LOCKDEP.read_text()):
+        lines.append("INFO: lockdep is turned off: it had something to report, or ran out of room")
+    return "".join(f"{line}\n" for line in lines)
+
+
 def _do(job: dict, channel: Writer) -> int:
     Path("/proc/sys/net/ipv4/tcp_mem").write_text(_TCP_MEM_PAGES)
     _load_modules(job.get("modules", []))
@@ -108,8 +127,9 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001 (the last resort: the host must learn of it)
         traceback.print_exc(file=sys.stderr)
         channel.send(ERROR, f"{type(error).__name__} in the VM: {error}")
+    found = _last_checks()
     log = subprocess.run(["dmesg"], capture_output=True, check=False).stdout
-    channel.send(KERNEL_LOG, log)
+    channel.send(KERNEL_LOG, log + found.encode())
     channel.send(EXIT, str(status))
 
 
