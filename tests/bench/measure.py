@@ -196,7 +196,10 @@ def guests(names: str) -> None:
 def set_up() -> None:
     """br0 with both; static neighbours, so that nothing else is sent."""
     guests("ab")
-    sh("ovs-vsctl add-br br0 -- add-port br0 pa -- add-port br0 pb")
+    sh(
+        "ovs-vsctl add-br br0 -- add-port br0 pa -- add-port br0 pb"
+        " -- set Interface pb other_config:tcon-role=uplink"
+    )
     sh("ovs-ofctl del-flows br0")
     sh("ovs-ofctl add-flow br0 in_port=pa,actions=output:pb")
     sh("ovs-ofctl add-flow br0 in_port=pb,actions=output:pa")
