@@ -368,17 +368,20 @@ static struct tcon_flow *find_or_create(struct tcon_port *port,
 	return tcon_flow_create(port, key, syn, now_us);
 }
 
-static bool path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
+/* Most packets pass an uplink: they shall not pay for the room below. */
+static bool is_guest(const struct tcon_port *port)
 {
-	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
+	return READ_ONCE(port->role) == TCON_ROLE_GUEST && !READ_ONCE(closing);
+}
+
+static noinline bool guest_ingress(struct tcon_port *port, struct sk_buff *skb)
+{
 	struct tcon_packet pkt;
 	struct tcon_flow *flow;
 	struct tcon_key key;
 	bool pass = true;
 	u64 now_ns;
 
-	if (READ_ONCE(port->role) != TCON_ROLE_GUEST || READ_ONCE(closing))
-		return true;
 	if (!parse(port, skb, &pkt) || !make_key(&key, port, skb, &pkt, true))
 		return true;
 	now_ns = tcon_now_ns();
@@ -392,9 +395,8 @@ static bool path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	return pass;
 }
 
-static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
+static noinline bool guest_egress(struct tcon_port *port, struct sk_buff *skb)
 {
-	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
 	struct sk_buff *extra = NULL;
 	struct tcon_packet pkt;
 	struct tcon_flow *flow;
@@ -402,8 +404,6 @@ static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	bool pass = true;
 	u64 now_us;
 
-	if (READ_ONCE(port->role) != TCON_ROLE_GUEST || READ_ONCE(closing))
-		return true;
 	if (!parse(port, skb, &pkt) || !make_key(&key, port, skb, &pkt, false))
 		return true;
 	now_us = tcon_us(tcon_now_ns());
@@ -419,6 +419,20 @@ static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	if (!pass)
 		consume_skb(skb);
 	return pass;
+}
+
+static bool path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
+{
+	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
+
+	return !is_guest(port) || guest_ingress(port, skb);
+}
+
+static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
+{
+	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
+
+	return !is_guest(port) || guest_egress(port, skb);
 }
 
 const struct ovs_tcon_ops tcon_path_ops = {
