@@ -66,7 +66,7 @@ static int flow_cmp(struct rhashtable_compare_arg *arg, const void *obj)
 {
 	const struct tcon_flow *flow = obj;
 
-	return memcmp(&flow->key, arg->key, sizeof(flow->key));
+	return !tcon_key_equal(&flow->key, arg->key);
 }
 
 static const struct rhashtable_params flow_params = {
