@@ -121,6 +121,9 @@ u32 tcon_sendq_find(const struct tcon_sendq *q, u32 seq)
 {
 	u32 lo = 0, hi = q->tail - q->head, mid;
 
+	/* What is acknowledged mostly begins at the oldest. */
+	if (hi && seq_after(tcon_sendq_end(q, q->head), seq))
+		return q->head;
 	while (lo < hi) {
 		mid = (lo + hi) / 2;
 		if (seq_after(tcon_sendq_end(q, q->head + mid), seq))
