@@ -305,6 +305,18 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 		tcon_pacer_at(flow, when);
 }
 
+static void describe(struct sk_buff *skb, const struct tcon_packet *pkt)
+{
+	struct tcon_segment *seg = tcon_segment(skb);
+
+	seg->seq = pkt->seq;
+	seg->end_seq = pkt->end_seq;
+	seg->payload_bytes = pkt->payload_bytes;
+	seg->l3_offset = pkt->l3_offset;
+	seg->l4_offset = pkt->l4_offset;
+	seg->payload_offset = pkt->payload_offset;
+}
+
 /**
  * tcon_hold_admit() - a guest's segment with data, FIN or RST has entered
  * @flow: its lock is held
@@ -321,14 +333,6 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	struct tcon_track *t = &flow->track;
 	bool waiting = tcon_flow_waits(flow) || flow->injecting;
 	bool repaired = tcon_flow_repaired(flow);
-	struct tcon_segment cb = {
-		.seq = pkt->seq,
-		.end_seq = pkt->end_seq,
-		.payload_bytes = pkt->payload_bytes,
-		.l3_offset = pkt->l3_offset,
-		.l4_offset = pkt->l4_offset,
-		.payload_offset = pkt->payload_offset,
-	};
 	u64 when;
 	u32 span;
 
@@ -353,8 +357,8 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	tcon_repair_passed(flow, pkt);
 	flow->burst_bytes = max(pkt->payload_bytes,
 				flow->burst_bytes - flow->burst_bytes / 8);
-	*tcon_segment(skb) = cb;
-	when = gate(flow, &cb, now_ns);
+	describe(skb, pkt);
+	when = gate(flow, tcon_segment(skb), now_ns);
 	if (!waiting && !when && !must_split(flow, skb)) {
 		span = t->cc.nxt - t->cc.una;
 		leaves(flow, skb, now_ns);
