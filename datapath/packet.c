@@ -44,6 +44,11 @@
 #define OPT_AO			29
 #define OPT_MPTCP		30
 
+#define TS_BYTES		10
+/* Two NOPs and the time stamps' kind and length: RFC 7323, appendix A. */
+#define ALIGNED_TS		(OPT_NOP << 24 | OPT_NOP << 16 | \
+				 OPT_TS << 8 | TS_BYTES)
+
 /* Where the parser stands. */
 struct cursor {
 	const u8 *frame;
@@ -212,6 +217,13 @@ static void parse_sack(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 	}
 }
 
+static void parse_timestamps(struct tcon_packet *pkt, const u8 *opt)
+{
+	pkt->has_ts = true;
+	pkt->tsval = get_unaligned_be32(opt + 2);
+	pkt->tsecr = get_unaligned_be32(opt + 6);
+}
+
 /* One option that has a length; @opt points to its kind. */
 static void parse_option(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 {
@@ -234,11 +246,8 @@ static void parse_option(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 		parse_sack(pkt, opt, bytes);
 		break;
 	case OPT_TS:
-		if (bytes == 10) {
-			pkt->has_ts = true;
-			pkt->tsval = get_unaligned_be32(opt + 2);
-			pkt->tsecr = get_unaligned_be32(opt + 6);
-		}
+		if (bytes == TS_BYTES)
+			parse_timestamps(pkt, opt);
 		break;
 	case OPT_MD5:
 	case OPT_AO:
@@ -255,6 +264,12 @@ static void parse_options(struct tcon_packet *pkt, const u8 *opt, u32 bytes)
 {
 	u32 i = 0;
 
+	/* Nearly every segment carries this and nothing else. */
+	if (likely(bytes == 2 + TS_BYTES &&
+		   get_unaligned_be32(opt) == ALIGNED_TS)) {
+		parse_timestamps(pkt, opt + 2);
+		return;
+	}
 	while (i < bytes && opt[i] != OPT_END) {
 		if (opt[i] == OPT_NOP) {
 			i++;
