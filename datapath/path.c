@@ -12,6 +12,7 @@
 #include <linux/skbuff.h>
 
 #include "ack.h"
+#include "compat.h"
 #include "flow.h"
 #include "hold.h"
 #include "pacer.h"
@@ -274,7 +275,7 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 			 u64 now_us)
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
-	struct tcon_ack ack;
+	struct tcon_ack ack tcon_uninitialized;
 
 	if (tcon_flow_enforced(flow)) {
 		note_app_limit(flow);
@@ -376,9 +377,9 @@ static bool is_guest(const struct tcon_port *port)
 
 static noinline bool guest_ingress(struct tcon_port *port, struct sk_buff *skb)
 {
-	struct tcon_packet pkt;
+	struct tcon_packet pkt tcon_uninitialized;
 	struct tcon_flow *flow;
-	struct tcon_key key;
+	struct tcon_key key tcon_uninitialized;
 	bool pass = true;
 	u64 now_ns;
 
@@ -397,10 +398,10 @@ static noinline bool guest_ingress(struct tcon_port *port, struct sk_buff *skb)
 
 static noinline bool guest_egress(struct tcon_port *port, struct sk_buff *skb)
 {
+	struct tcon_packet pkt tcon_uninitialized;
+	struct tcon_key key tcon_uninitialized;
 	struct sk_buff *extra = NULL;
-	struct tcon_packet pkt;
 	struct tcon_flow *flow;
-	struct tcon_key key;
 	bool pass = true;
 	u64 now_us;
 
