@@ -39,6 +39,11 @@
 #define RETRY_NS		NSEC_PER_MSEC
 /* No time to wait for: an ACK or a timer of the tracker opens the gate. */
 #define NOT_BEFORE_AN_ACK	U64_MAX
+/* Linux's tcp_tso_rtt_log and gso_max_size: a path below 0.5 ms stands bursts of
+ * 64 KiB, which save all hosts on it work; each 0.5 ms more halves that.
+ */
+#define BURST_BYTES		65536U
+#define BURST_HALVED_US		512
 
 static unsigned int hold_flow_bytes = 8 << 20;
 module_param(hold_flow_bytes, uint, 0644);
@@ -57,6 +62,12 @@ static u64 wire_ns(const struct tcon_cc *cc, u32 bytes)
 	return div64_u64((u64)bytes * 8 * NSEC_PER_SEC, cc->pacing_rate_bps);
 }
 
+/* What leaves together once the clock lets the first packet go. */
+static u32 burst_bytes(const struct tcon_cc *cc)
+{
+	return BURST_BYTES >> min(cc->min_rtt_us / BURST_HALVED_US, 31U);
+}
+
 /**
  * tcon_hold_allowance() - how much a paced guest may have waiting
  * @flow: its lock is held, paced
@@ -72,7 +83,7 @@ u32 tcon_hold_allowance(const struct tcon_flow *flow)
 	u64 bytes = mul_u64_u64_div_u64(cc->pacing_rate_bps, ALLOWANCE_NS,
 					8ULL * NSEC_PER_SEC);
 
-	bytes = max_t(u64, bytes, 2 * flow->burst_bytes);
+	bytes = max_t(u64, bytes, 2 * max(flow->burst_bytes, burst_bytes(cc)));
 	bytes = max_t(u64, bytes, ALLOWANCE_SEGS * cc->mss_bytes);
 	return min_t(u64, bytes, hold_flow_bytes / 2);
 }
@@ -124,19 +135,22 @@ static bool is_stalled(struct tcon_flow *flow, u64 now_us)
 	return true;
 }
 
-static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns)
+/* By the clock, which may be @ahead_ns behind. */
+static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
 {
 	if (!flow->track.cc.pacing_rate_bps ||
-	    flow->release_ns <= now_ns + QUANTUM_NS)
+	    flow->release_ns <= now_ns + ahead_ns)
 		return 0;
 	return flow->release_ns - QUANTUM_NS;
 }
 
 /*
- * When may a segment leave?  0: now.  Repeats ask the clock, but not cwnd: what
- * they repeat is counted as lost already, or as in flight.
+ * When may a segment leave, up to @ahead_ns before the clock's time?  0: now.
+ * Repeats ask the clock, but not cwnd: what they repeat is counted as lost
+ * already, or as in flight.
  */
-static u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb, u64 now_ns)
+static u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
+		u64 now_ns, u64 ahead_ns)
 {
 	struct tcon_track *t = &flow->track;
 	struct tcon_cc *cc = &t->cc;
@@ -153,7 +167,7 @@ static u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb, u64 now_n
 	    cc->cwnd_bytes + cc->mss_bytes && !is_stalled(flow, now_us))
 		return tcon_flow_repaired(flow) ? NOT_BEFORE_AN_ACK :
 			(t->progress_us + tcon_track_rto_us(t)) * NSEC_PER_USEC;
-	return pacing_gate(flow, now_ns);
+	return pacing_gate(flow, now_ns, ahead_ns);
 }
 
 /*
@@ -170,7 +184,7 @@ static u64 repair_gate(struct tcon_flow *flow, u64 now_ns)
 	if (t->lost.range[0].start != cc->una &&
 	    cc->inflight_bytes + cc->mss_bytes > cc->cwnd_bytes)
 		return NOT_BEFORE_AN_ACK;
-	return pacing_gate(flow, now_ns);
+	return pacing_gate(flow, now_ns, QUANTUM_NS);
 }
 
 /* The clock moves on by what @bytes occupy; being late earns half of it back. */
@@ -358,7 +372,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	flow->burst_bytes = max(pkt->payload_bytes,
 				flow->burst_bytes - flow->burst_bytes / 8);
 	describe(skb, pkt);
-	when = gate(flow, tcon_segment(skb), now_ns);
+	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
 	if (!waiting && !when && !must_split(flow, skb)) {
 		span = t->cc.nxt - t->cc.una;
 		leaves(flow, skb, now_ns);
@@ -412,8 +426,9 @@ static u64 collect_repairs(struct tcon_flow *flow, struct sk_buff_head *out,
 /* Moves what may leave now to @out; says when to look again, 0: never. */
 static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 {
+	struct tcon_cc *cc = &flow->track.cc;
 	struct sk_buff *skb;
-	u64 when;
+	u64 when, ahead_ns = QUANTUM_NS;
 
 	if (tcon_flow_repaired(flow)) {
 		when = collect_repairs(flow, out, now_ns);
@@ -425,9 +440,11 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 			return now_ns;
 		if (must_split(flow, skb) && split_head(flow))
 			continue;
-		when = gate(flow, tcon_segment(skb), now_ns);
+		when = gate(flow, tcon_segment(skb), now_ns, ahead_ns);
 		if (when)
 			return when;
+		if (ahead_ns == QUANTUM_NS && cc->pacing_rate_bps)
+			ahead_ns += wire_ns(cc, burst_bytes(cc));
 		skb = dequeue(flow);
 		leaves(flow, skb, now_ns);
 		tcon_count(tcon_flow_stats(flow),
