@@ -11,6 +11,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -350,3 +351,15 @@ def test_a_wrong_command_line_gets_one_sentence(words, complaint, tmp_path):
     assert complaint in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_not_used_for_a_week_goes(tmp_path: Path) -> None:
+    week_s = 7 * 24 * 3600
+    now = time.time()
+    ages_s = {"root-a": week_s + 60, "root-b": week_s + 60, "root-c": week_s - 60, "other": 1e8}
+    for name, age_s in ages_s.items():
+        (tmp_path / name / "lib").mkdir(parents=True)
+        os.utime(tmp_path / name, (now - age_s, now - age_s))
+    root.note_use(tmp_path / "root-a", "root-*")
+    assert {path.name for path in tmp_path.iterdir()} == {"root-a", "root-c", "other"}
+    assert (tmp_path / "root-a").stat().st_mtime >= now - 60

@@ -28,6 +28,7 @@ import struct
 import subprocess
 import tarfile
 import tempfile
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -37,6 +38,9 @@ from .cpio import CpioWriter
 from .errors import LabError
 
 Progress = Callable[[str], None]
+
+#: What the cache keeps without a use, in seconds: a week.
+_UNUSED_S = 7 * 24 * 3600
 
 PACKAGES = (
     "bash",
@@ -197,6 +201,17 @@ def cache_dir() -> Path:
     """The folder for everything that is built or downloaded."""
     default = Path.home() / ".cache" / "tcon"
     return Path(os.environ.get("TCON_CACHE") or default)
+
+
+def note_use(used: Path, pattern: str) -> None:
+    """Of the folders beside ``used`` that match, remove those not used for a week.
+
+    A folder's time of modification says when it was last used; it is set here.
+    """
+    os.utime(used)
+    for folder in used.parent.glob(pattern):
+        if time.time() - folder.stat().st_mtime > _UNUSED_S:
+            shutil.rmtree(folder)
 
 
 def lab_kernel_release() -> str:
@@ -526,6 +541,7 @@ def _base_root(state: Path, release: str, progress: Progress, kernel: Kernel | N
             partial.mkdir()
             _build_base(debs, kernel, release, partial, progress)
             partial.rename(dest)
+    note_use(dest, "root-*")
     versions = {}
     for deb in debs:
         name, version, _ = deb.name.rsplit("_", 2)
