@@ -211,6 +211,7 @@ static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 		if (err)
 			return err;
 	}
+	tcon_rule_note_given(rule, ops);
 	return 0;
 }
 
@@ -465,21 +466,18 @@ static int put_match(struct sk_buff *skb, const struct tcon_match *m)
 	return 0;
 }
 
-/* Parameters that differ from the CC's defaults; none while the CC is gone. */
+/* Parameters that differ from the CC's defaults, also while the CC is gone. */
 static int put_rule_params(struct sk_buff *skb, const struct tcon_rule *rule)
 {
-	const struct tcon_cc_ops *ops = rcu_access_pointer(rule->ops);
 	struct nlattr *nest;
 	unsigned int i;
 
-	for (i = 0; ops && i < ops->n_params; i++) {
-		if (rule->params[i] == ops->params[i].def)
-			continue;
+	for (i = 0; i < rule->n_given; i++) {
 		nest = nla_nest_start(skb, TCON_RULE_A_PARAM);
 		if (!nest ||
 		    nla_put_string(skb, TCON_PARAM_A_NAME,
-				   ops->params[i].name) ||
-		    nla_put_s64(skb, TCON_PARAM_A_VALUE, rule->params[i],
+				   rule->given[i].name) ||
+		    nla_put_s64(skb, TCON_PARAM_A_VALUE, rule->given[i].value,
 				TCON_PARAM_A_PAD))
 			return -EMSGSIZE;
 		nla_nest_end(skb, nest);
@@ -517,7 +515,6 @@ static int dump_rules(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (err)
 		return err;
-	mutex_lock(&tcon_cc_lock);	/* the names of parameters */
 	mutex_lock(&tnet->lock);
 	list_for_each_entry(rule, &tnet->rules, node) {
 		if (i >= cb->args[0] && fill_rule(skb, cb, rule))
@@ -525,7 +522,6 @@ static int dump_rules(struct sk_buff *skb, struct netlink_callback *cb)
 		i++;
 	}
 	mutex_unlock(&tnet->lock);
-	mutex_unlock(&tcon_cc_lock);
 	cb->args[0] = i;
 	return skb->len;
 }

@@ -13,6 +13,7 @@
 #include "flow.h"
 #include "policy.h"
 #include "port.h"
+#include "registry.h"
 
 static bool prefix_equal(const union tcon_addr *a, const union tcon_addr *b,
 			 unsigned int bits)
@@ -92,6 +93,55 @@ void tcon_rule_put(struct tcon_rule *rule)
 {
 	if (refcount_dec_and_test(&rule->refs))
 		kfree_rcu(rule, rcu);
+}
+
+/**
+ * tcon_rule_note_given() - remember a rule's parameters by their names
+ * @rule: with its params complete
+ * @ops: its CC
+ *
+ * Context: nobody else knows the rule, or its namespace's lock held.
+ */
+void tcon_rule_note_given(struct tcon_rule *rule,
+			  const struct tcon_cc_ops *ops)
+{
+	struct tcon_given *given;
+	unsigned int i;
+
+	rule->n_given = 0;
+	for (i = 0; i < ops->n_params; i++) {
+		if (rule->params[i] == ops->params[i].def)
+			continue;
+		given = &rule->given[rule->n_given++];
+		strscpy(given->name, ops->params[i].name, sizeof(given->name));
+		given->value = rule->params[i];
+	}
+}
+
+/*
+ * A CC has come back, perhaps another version with other parameters: what was
+ * given and does not fit any more is given up.  No flow runs on @rule->params.
+ */
+static void take_up(struct tcon_rule *rule, const struct tcon_cc_ops *ops)
+{
+	const struct tcon_given *given;
+	unsigned int i;
+	int param;
+
+	memset(rule->params, 0, sizeof(rule->params));
+	tcon_cc_defaults(ops, rule->params);
+	for (i = 0; i < rule->n_given; i++) {
+		given = &rule->given[i];
+		param = tcon_cc_param_index(ops, given->name);
+		if (param >= 0 && given->value >= ops->params[param].min &&
+		    given->value <= ops->params[param].max)
+			rule->params[param] = given->value;
+		else
+			pr_warn("tcon: CC %s does not take %s=%lld any more: a rule of bridge %s goes on without\n",
+				ops->name, given->name, given->value,
+				rule->bridge);
+	}
+	tcon_rule_note_given(rule, ops);
 }
 
 static bool same_place(const struct tcon_rule *rule, const char *bridge,
@@ -250,9 +300,12 @@ static void cc_come(struct tcon_net *tnet, const void *arg)
 	const struct tcon_cc_ops *ops = arg;
 	struct tcon_rule *rule;
 
-	list_for_each_entry(rule, &tnet->rules, node)
-		if (!strcmp(rule->cc_name, ops->name))
-			rcu_assign_pointer(rule->ops, ops);
+	list_for_each_entry(rule, &tnet->rules, node) {
+		if (strcmp(rule->cc_name, ops->name))
+			continue;
+		take_up(rule, ops);
+		rcu_assign_pointer(rule->ops, ops);
+	}
 	tcon_net_changed(tnet);
 }
 

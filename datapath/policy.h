@@ -44,6 +44,16 @@ struct tcon_match {
 };
 
 /**
+ * struct tcon_given - a parameter as a rule gives it
+ * @name: of the parameter
+ * @value: not the CC's default
+ */
+struct tcon_given {
+	char name[TCON_PARAM_NAME_MAX];
+	s64 value;
+};
+
+/**
  * struct tcon_rule - a rule
  * @node: in tcon_net.rules; RCU
  * @rcu: for its end
@@ -54,6 +64,9 @@ struct tcon_match {
  * @cc_name: the CC, or %TCON_CC_OBSERVE
  * @ops: the CC; NULL for %TCON_CC_OBSERVE, and while its module is gone
  * @params: the CC's parameters, defaults where the user gave none
+ * @given: those that differ from the defaults, by name: a CC's module may go and
+ *	come back with others
+ * @n_given: their number
  * @flows: number of flows that obey it
  */
 struct tcon_rule {
@@ -66,6 +79,8 @@ struct tcon_rule {
 	char cc_name[TCON_CC_NAME_MAX];
 	const struct tcon_cc_ops __rcu *ops;
 	s64 params[TCON_MAX_PARAMS];
+	struct tcon_given given[TCON_MAX_PARAMS];
+	unsigned int n_given;
 	atomic_t flows;
 };
 
@@ -80,6 +95,8 @@ void tcon_policy_cc_gone(const struct tcon_cc_ops *ops);
 void tcon_policy_cc_come(const struct tcon_cc_ops *ops);
 bool tcon_match_key(const struct tcon_match *m, const struct tcon_key *key);
 void tcon_rule_put(struct tcon_rule *rule);
+void tcon_rule_note_given(struct tcon_rule *rule,
+			  const struct tcon_cc_ops *ops);
 
 static inline bool tcon_rule_observes(const struct tcon_rule *rule)
 {

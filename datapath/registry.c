@@ -36,7 +36,8 @@ static const char *complaint(const struct tcon_cc_ops *ops)
 	if (ops->n_params > TCON_MAX_PARAMS)
 		return "n_params";
 	for (i = 0; i < ops->n_params; i++)
-		if (ops->params[i].def < ops->params[i].min ||
+		if (strlen(ops->params[i].name) >= TCON_PARAM_NAME_MAX ||
+		    ops->params[i].def < ops->params[i].min ||
 		    ops->params[i].def > ops->params[i].max)
 			return ops->params[i].name;
 	return NULL;

@@ -16,6 +16,7 @@ import socket
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP = 1, 4, 0x300
 NLMSG_ERROR, NLMSG_DONE = 2, 3
@@ -240,15 +241,29 @@ class Genl:
             found.append(port)
         return found
 
-    def rules(self) -> list[dict[str, int | str | bytes]]:
-        """Rules in the order in which they are tried; "match" is the raw nest."""
+    def rules(self) -> list[dict[str, Any]]:
+        """Rules in the order in which they are tried.
+
+        "match" is the raw nest, "params" has the parameters that are not defaults.
+        """
         found = []
         for raw in self.dump("GET_RULE"):
             attrs = dict(parse(raw))
             rule = self._named(attrs[E["TCON_A_RULE"]], "TCON_RULE_A_")
+            rule["params"] = self._params(attrs[E["TCON_A_RULE"]])
             rule["bridge"] = attrs[E["TCON_A_BRIDGE"]].rstrip(b"\0").decode()
             rule["match"] = attrs.get(E["TCON_A_RULE_MATCH"], b"")
             found.append(rule)
+        return found
+
+    @staticmethod
+    def _params(raw: bytes) -> dict[str, int]:
+        found = {}
+        for kind, payload in parse(raw):
+            if kind == E["TCON_RULE_A_PARAM"]:
+                attrs = dict(parse(payload))
+                name = attrs[E["TCON_PARAM_A_NAME"]].rstrip(b"\0").decode()
+                found[name] = struct.unpack("=q", attrs[E["TCON_PARAM_A_VALUE"]])[0]
         return found
 
     @staticmethod
@@ -258,9 +273,11 @@ class Genl:
         found: dict[str, int | str | bytes] = {}
         for kind, payload in parse(raw):
             name = names[kind]
+            if name == "param":
+                continue
             if name in strings:
                 found[name] = payload.rstrip(b"\0").decode()
-            elif name in ("src", "dst", "param"):
+            elif name in ("src", "dst"):
                 found[name] = payload
             else:
                 found[name] = int.from_bytes(payload, "little")

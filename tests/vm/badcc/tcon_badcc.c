@@ -66,8 +66,19 @@ static struct tcon_cc_ops badcc = {
 	.undo_cwnd = badcc_undo_cwnd,
 };
 
+/* Another version of it: the first parameter is gone, the others stand in other
+ * places.  For tests of rules alone: no flow may run on it.
+ */
+static bool other_version;
+module_param(other_version, bool, 0444);
+MODULE_PARM_DESC(other_version, "a version without good_segs");
+
 static int __init badcc_module_init(void)
 {
+	if (other_version) {
+		badcc.params++;
+		badcc.n_params--;
+	}
 	return tcon_cc_register(&badcc);
 }
 
