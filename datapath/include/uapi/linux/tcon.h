@@ -29,7 +29,9 @@
  * @TCON_CMD_SET_PORT: tell the kernel a port's bridge, OpenFlow number and role
  * @TCON_CMD_GET_PORT: ports (dump)
  * @TCON_CMD_SET_RULE: add a rule, or replace the one with the same bridge,
- *	match and priority
+ *	match and priority.  The module tcon-cc-NAME of a CC that is not
+ *	registered is loaded before anything else is looked at, so a request
+ *	with %TCON_RULE_A_CC alone loads it, and is refused (-EINVAL)
  * @TCON_CMD_DEL_RULE: remove the rule with this bridge, match and priority
  *	(-ENOENT where there is none); without %TCON_A_RULE_MATCH, every rule of
  *	the bridge
