@@ -169,7 +169,8 @@ def saturate_once(cc: str, flows: int) -> float:
         ["ip", "netns", "exec", "b", "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL
     )
     time.sleep(0.5)
-    client = sh(f"ip netns exec a iperf3 -c 10.0.0.2 -C {cc} -t {SECONDS} -O {OMIT_S} -P {flows} -J")
+    times = f"-t {SECONDS} -O {OMIT_S}"
+    client = sh(f"ip netns exec a iperf3 -c 10.0.0.2 -C {cc} {times} -P {flows} -J")
     server.wait()
     return json.loads(client)["end"]["sum_received"]["bits_per_second"]
 
