@@ -314,7 +314,9 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 			return true;
 		tcon_ack_remember(flow, skb, pkt);
 		pass = tcon_ack_enforce(flow, skb, pkt, now_us);
-		if (pass && tcon_flow_repaired(flow))
+		if (!pass)	/* but the window may have grown */
+			*extra = tcon_ack_update(flow, now_us);
+		else if (tcon_flow_repaired(flow))
 			*extra = tcon_ack_needless(flow, pkt);
 	} else if (syn || tcon_track_established(t)) {
 		tcon_window_observe(&flow->window, pkt->ack, pkt->window,
