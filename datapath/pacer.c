@@ -3,8 +3,9 @@
  * The pacer's clockwork.
  *
  * A flow that holds packets, or has a timer running, stands in the queue of one
- * CPU, by the time at which something may be due.  Each CPU has one soft hrtimer for the head of its
- * queue.  Packets are injected from that timer, never from inside a hook.
+ * CPU, by the time at which something may be due.  Each CPU has one soft hrtimer
+ * for the head of its queue.  Packets are injected from that timer, never from
+ * inside a hook.
  */
 #include <linux/hrtimer.h>
 #include <linux/percpu.h>

@@ -23,14 +23,15 @@
 #define SPURIOUS_MANY	32	/* before a path is judged by them */
 
 /* How things stand for tcon_limit_*(). */
-#define LIMIT_STATE(flow)						\
-	((struct tcon_limit_state) {					\
-		.t = &(flow)->track,					\
-		.w = &(flow)->window,					\
-		.slack_bytes = max((flow)->track.cc.mss_bytes,		\
-				   (flow)->burst_bytes),		\
-		.waits = tcon_flow_waits(flow),				\
-	})
+static struct tcon_limit_state limit_state(const struct tcon_flow *flow)
+{
+	return (struct tcon_limit_state) {
+		.t = &flow->track,
+		.w = &flow->window,
+		.slack_bytes = max(flow->track.cc.mss_bytes, flow->burst_bytes),
+		.waits = tcon_flow_waits(flow),
+	};
+}
 
 /* The module is about to go: pass everything. */
 static bool closing __read_mostly;
@@ -152,12 +153,25 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt)
 		tcon_track_note_syn(&flow->pending, pkt);
 }
 
+/* Data, FIN or RST.  Returns whether it may go on now. */
+static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
+		       const struct tcon_packet *pkt, u64 now_ns)
+{
+	struct tcon_limit_state st;
+
+	if (tcon_flow_enforced(flow) && pkt->end_seq != pkt->seq &&
+	    seq_after(pkt->end_seq, flow->track.nxt_guest)) {
+		st = limit_state(flow);
+		tcon_limit_data(&flow->limits, &st, tcon_us(now_ns));
+	}
+	return tcon_hold_admit(flow, skb, pkt, now_ns);
+}
+
 static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		       const struct tcon_packet *pkt, u64 now_ns)
 {
 	struct tcon_track *t = &flow->track;
 	u64 now_us = tcon_us(now_ns);
-	bool pass = true;
 
 	flow->seen_us = now_us;
 	tcon_flow_refresh(flow, now_us);
@@ -185,16 +199,10 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		t->fin_seq = pkt->end_seq;
 	}
 	note_end(flow, pkt, now_us);
-	if (!tcon_packet_is_pure_ack(pkt)) {
-		if (tcon_flow_enforced(flow) && pkt->end_seq != pkt->seq &&
-		    seq_after(pkt->end_seq, t->nxt_guest))
-			tcon_limit_data(&flow->limits, &LIMIT_STATE(flow),
-					now_us);
-		pass = tcon_hold_admit(flow, skb, pkt, now_ns);
-	} else {
-		tcon_repair_passed(flow, pkt);
-	}
-	return pass;
+	if (!tcon_packet_is_pure_ack(pkt))
+		return guest_data(flow, skb, pkt, now_ns);
+	tcon_repair_passed(flow, pkt);
+	return true;
 }
 
 /*
@@ -276,10 +284,12 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 	struct tcon_ack ack tcon_uninitialized;
+	struct tcon_limit_state st;
 
 	if (tcon_flow_enforced(flow)) {
 		note_app_limit(flow);
-		tcon_limit_ack(&flow->limits, &LIMIT_STATE(flow), now_us);
+		st = limit_state(flow);
+		tcon_limit_ack(&flow->limits, &st, now_us);
 	}
 	tcon_track_ack(&flow->track, pkt, now_us, &ack);
 	if (!ack.valid) {

@@ -90,7 +90,6 @@ def test_the_file_takes_no_space_beforehand(tmp_path):
         "iperf3: page allocation failure: order:4",
         "Out of memory: Killed process 12 (iperf3)",
         "Call Trace:",
-        "WARNING: possible circular locking dependency detected",
         "WARNING: inconsistent lock state",
         "ODEBUG: free active (active state 0) object type: timer_list hint: f+0x0/0x1",
         "kmemleak: 10 new suspected memory leaks (see /sys/kernel/debug/kmemleak)",
