@@ -20,7 +20,7 @@
  * at least this apart, where more than so many segments are still in flight.
  */
 #define START_ROUNDS		24
-#define START_ACKS		4
+#define START_ACKS		7
 #define START_GAP_US		2200U
 #define START_SEGS		4
 
@@ -63,37 +63,36 @@ static bool is_bare_duplicate(const struct tcon_flow *flow,
 
 /*
  * A CUBIC guest ends its slow start by HyStart when ACKs come as a train, less
- * than 2 ms apart for half a round trip, or when eight of a round all came late,
- * be it because una stood still during a repair; it would then need seconds to
- * get to a cwnd that does not bind.  So at first it is given few in a round, as
- * long as others will follow.  The guest's rounds and these may be out of step by
- * half: four here are never more than eight there.  TCon's window is not smaller
- * for that: window updates go on.
+ * than 2 ms apart for half a round trip, or when more than eight of a round all
+ * came late, be it because una stood still during a repair; it would then need
+ * seconds to get to a cwnd that does not bind.  So at first it is given a few in
+ * each of its rounds, evenly, as long as others will follow.  TCon's window is
+ * not smaller for that: window updates go on.
  */
 static bool is_superfluous(const struct tcon_flow *flow,
 			   const struct tcon_packet *pkt, u64 now_us)
 {
 	const struct tcon_cc *cc = &flow->track.cc;
-	u32 gap_us = max(cc->srtt_us / START_ACKS, START_GAP_US);
+	u32 share = (flow->round_end - flow->round_start) / START_ACKS;
 
 	if (flow->rounds >= START_ROUNDS || !cc->pacing_rate_bps ||
 	    !tcon_packet_is_pure_ack(pkt) ||
 	    cc->nxt - pkt->ack <= START_SEGS * cc->mss_bytes ||
-	    !seq_before(pkt->ack, flow->round_end))
+	    seq_after(pkt->ack, flow->round_end))
 		return false;
-	return flow->round_acks >= START_ACKS ||
-	       (now_us - flow->told_us < gap_us && gap_us < cc->srtt_us / 2);
+	return pkt->ack - flow->told_ack < share ||
+	       (now_us - flow->told_us < START_GAP_US &&
+		cc->srtt_us > 2 * START_GAP_US);
 }
 
-/* The guest is told of @ack. */
+/* The guest is told of @ack.  Its round ends as CUBIC's does. */
 static void tell(struct tcon_flow *flow, u32 ack, u64 now_us)
 {
-	if (!seq_before(ack, flow->round_end)) {
+	if (seq_after(ack, flow->round_end)) {
+		flow->round_start = ack;
 		flow->round_end = flow->track.nxt_guest;
-		flow->round_acks = 0;
 		flow->rounds += flow->rounds < START_ROUNDS;
 	}
-	flow->round_acks++;
 	flow->told_ack = ack;
 	flow->told_us = now_us;
 }

@@ -228,7 +228,8 @@ static void note_app_limit(struct tcon_flow *flow)
 	if (!skb_queue_empty(&flow->held) || path_is_full(t))
 		return;
 	if (t->cc.pacing_rate_bps)
-		slack += tcon_hold_allowance(flow) / 2;
+		slack = t->cc.mss_bytes + min(flow->burst_bytes,
+					      tcon_hold_allowance(flow) / 2);
 	if (tcon_window_unused(&flow->window, t->nxt_guest) > slack &&
 	    t->cc.inflight_bytes < t->cc.cwnd_bytes)
 		tcon_track_app_limited(&flow->track);
@@ -333,6 +334,7 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 				    syn ? 0 : tcon_track_peer_wscale(t),
 				    now_us);
 		flow->told_ack = pkt->ack;
+		flow->round_start = pkt->ack;
 		flow->round_end = pkt->ack;
 	}
 	return pass;
