@@ -16,6 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import genl
+import hosts
 import rig as rigs
 
 
@@ -63,3 +64,9 @@ def ends(machine: None) -> Iterator[tuple[rigs.RawEnd, rigs.RawEnd]]:
         yield made.scripted()
     finally:
         made.close()
+
+
+@pytest.fixture
+def net(rig: rigs.Rig, tcon: genl.Genl) -> hosts.Net:
+    """The usual topology on a bridge that learns."""
+    return hosts.usual(rig, tcon)

@@ -1,231 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Guests with kernels' own TCP, on the bridges and under the loads of real use.
 
-The usual topology; s is the only hop with a delay, at the receiver's side of
-TCon, as a path has it:
-
-    guest g1 -- p1 [br0] up0 -- router r -- server s
-                                 rate ^       ^ delay, loss
+The topology is that of hosts.py.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import ipaddress
 import os
-import random
 import socket
 import struct
 import subprocess
 import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import genl
 import pytest
 import rig as rigs
+from hosts import (
+    MEGA,
+    PORT,
+    Net,
+    Transfer,
+    address,
+    assert_enforced,
+    guest,
+    reload_tcon,
+    tcp_info,
+)
 from rig import Rig, poll, run, state
-
-PORT = 5201
-MEGA = 1_000_000
-
-
-# --- transfers ------------------------------------------------------------------
-
-
-class Transfer:
-    """Random bytes from a client to a server, in the background.
-
-    Both sockets live in their namespaces, the threads in this process.
-    """
-
-    def __init__(
-        self,
-        client: str | None,
-        server: str | None,
-        address: str,
-        size_bytes: int,
-        *,
-        port: int = PORT,
-        cc: str = "cubic",
-        chunk_bytes: int = 65536,
-    ) -> None:
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self.data = random.Random(size_bytes).randbytes(size_bytes)
-        self.received = hashlib.sha256()
-        self.received_bytes = 0
-        self.error: OSError | None = None
-        self.chunk_bytes = chunk_bytes
-        with rigs.inside(server):
-            self.listener = socket.create_server((address, port), family=family)
-        with rigs.inside(client):
-            self.client = socket.socket(family, socket.SOCK_STREAM)
-        self.client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
-        self.listener.settimeout(20)
-        self.client.settimeout(60)
-        self.client.connect((address, port))
-        self.sport = self.client.getsockname()[1]
-        self.server, self.peer_name = self.listener.accept()
-        self.server.settimeout(60)
-        self.threads = [
-            threading.Thread(target=f, daemon=True) for f in (self._send, self._receive)
-        ]
-        for thread in self.threads:
-            thread.start()
-
-    def _send(self) -> None:
-        try:
-            for at in range(0, len(self.data), self.chunk_bytes):
-                self.client.sendall(self.data[at : at + self.chunk_bytes])
-            self.client.shutdown(socket.SHUT_WR)
-        except OSError as error:
-            self.error = error
-
-    def _receive(self) -> None:
-        try:
-            while chunk := self.server.recv(1 << 18):
-                self.received.update(chunk)
-                self.received_bytes += len(chunk)
-        except OSError as error:
-            self.error = error
-
-    def running(self) -> bool:
-        return any(thread.is_alive() for thread in self.threads)
-
-    def finish(self, timeout_s: float = 60.0) -> None:
-        """Wait for the end; every byte must have arrived as it was."""
-        poll(lambda: not self.running(), "the transfer ends", timeout_s, 0.05)
-        self.close()
-        assert not self.error, self.error
-        assert self.received_bytes == len(self.data)
-        assert self.received.digest() == hashlib.sha256(self.data).digest()
-
-    def close(self) -> None:
-        for sock in (self.client, self.server, self.listener):
-            sock.close()
-
-
-# struct tcp_info (linux/tcp.h): offsets of what is compared.
-_TCP_INFO_BYTES = 232
-_INFO = {
-    "rtt": ("I", 68), "bytes_acked": ("Q", 120), "min_rtt": ("I", 148),
-    "delivery_rate": ("Q", 160), "bytes_sent": ("Q", 200),
-}  # fmt: skip
-
-
-def tcp_info(sock: socket.socket) -> dict[str, int]:
-    """What `ss -tin` prints of a socket."""
-    raw = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
-    return {name: struct.unpack_from(f"={kind}", raw, at)[0] for name, (kind, at) in _INFO.items()}
-
-
-# --- topologies -------------------------------------------------------------------
-
-
-@dataclass
-class Net:
-    """A rig, and how its guests reach its server."""
-
-    rig: Rig
-    tcon: genl.Genl
-    guest: str = "g1"
-    server: str = "s"
-    addresses: tuple[str, str] = ("10.1.0.2", "fd01::2")
-    offload_devices: list[tuple[str | None, str]] = field(default_factory=list)
-
-    def transfer(self, size_bytes: int, *, family: int = 4, **options: object) -> Transfer:
-        address = self.addresses[0] if family == 4 else self.addresses[1]
-        return Transfer(self.guest, self.server, address, size_bytes, **options)
-
-    def shape(self, *, rate: str = "100mbit", delay: str = "20ms", loss: str = "0%") -> None:
-        """The bottleneck, and what lies beyond it."""
-        run("tc", "qdisc", "replace", "dev", "s-e", "root", "netem", "delay", delay,
-            "limit", "10000", ns="s")  # fmt: skip
-        run("tc", "qdisc", "replace", "dev", "r-s", "root", "handle", "1:", "tbf", "rate", rate,
-            "burst", "16000", "limit", "3000000", ns="r")  # fmt: skip
-        if loss != "0%":
-            run("tc", "qdisc", "add", "dev", "s-e", "ingress", ns="s")
-            run("ip", "link", "add", "ifb-s", "type", "ifb", ns="s")
-            run("ip", "link", "set", "ifb-s", "up", ns="s")
-            run("tc", "filter", "add", "dev", "s-e", "parent", "ffff:", "matchall", "action",
-                "mirred", "egress", "redirect", "dev", "ifb-s", ns="s")  # fmt: skip
-            run("tc", "qdisc", "add", "dev", "ifb-s", "root", "netem", "loss", loss,
-                "limit", "10000", ns="s")  # fmt: skip
-
-    def offloads(self, on: bool) -> None:
-        word = "on" if on else "off"
-        for ns, dev in self.offload_devices:
-            run("ethtool", "-K", dev, "tso", word, "gso", word, "gro", word, ns=ns)
-
-
-def address(ns: str | None, dev: str, *addresses: str) -> None:
-    """Configure a device; IPv6 without duplicate address detection."""
-    prefix = ("ip", "-n", ns) if ns else ("ip",)
-    for one in addresses:
-        run(*prefix, "addr", "add", one, "dev", dev, *(("nodad",) if ":" in one else ()))
-    run(*prefix, "link", "set", dev, "up")
-
-
-def ends_of_path(rig: Rig) -> None:
-    """Router r and server s behind the uplink up0."""
-    rig.namespace("r")
-    rig.namespace("s")
-    rig.veth("up0", "r-u", "r", quiet=False)
-    run(
-        "ip",
-        "link",
-        "add",
-        "r-s",
-        "netns",
-        "r",
-        "type",
-        "veth",
-        "peer",
-        "name",
-        "s-e",
-        "netns",
-        "s",
-    )
-    address("r", "r-u", "10.0.0.254/24", "fd00::fe/64")
-    address("r", "r-s", "10.1.0.254/24", "fd01::fe/64")
-    address("s", "s-e", "10.1.0.2/24", "fd01::2/64")
-    for setting in ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"):
-        run("sysctl", "-qw", setting, ns="r")
-    for family, gateway in (("-4", "10.1.0.254"), ("-6", "fd01::fe")):
-        run("ip", family, "-n", "s", "route", "add", "default", "via", gateway)
-
-
-def guest(rig: Rig, name: str, dev: str, number: int) -> None:
-    """A guest's namespace, its device called eth0."""
-    rig.namespace(name)
-    rig.veth(dev, "eth0", name, quiet=False)
-    address(name, "eth0", f"10.0.0.{number}/24", f"fd00::{number}/64")
-    for family, gateway in (("-4", "10.0.0.254"), ("-6", "fd00::fe")):
-        run("ip", family, "-n", name, "route", "add", "default", "via", gateway)
-
-
-@pytest.fixture
-def net(rig: Rig, tcon: genl.Genl) -> Net:
-    """The usual topology on a bridge that learns."""
-    run("modprobe", "-a", "sch_netem", "sch_tbf", "sch_ingress", "act_mirred", "cls_matchall",
-        "ifb", "tcp_bbr")  # fmt: skip
-    ends_of_path(rig)
-    guest(rig, "g1", "p1", 1)
-    rig.bridge("br0", normal=True)
-    rig.port("br0", "p1")
-    rig.port("br0", "up0", "UPLINK")
-    made = Net(rig, tcon)
-    made.offload_devices = [("g1", "eth0"), (None, "p1"), (None, "up0"), ("r", "r-u"), ("r", "r-s"),
-                            ("s", "s-e")]  # fmt: skip
-    return made
-
-
-def assert_enforced(tcon: genl.Genl, sport: int, cc: str, ifname: str = "p1") -> None:
-    assert state(tcon, sport, ifname) == ("repair-enforced", "none", cc)
-
 
 # --- transfers arrive ---------------------------------------------------------------
 
@@ -468,17 +274,6 @@ def test_tap_beside_veth(net: Net) -> None:
 
 
 # --- comings and goings -----------------------------------------------------------
-
-
-def reload_tcon(net: Net) -> None:
-    """Remove and load tcon.ko with its CCs; ports and rules are told again."""
-    for module in (*rigs.CCS, "tcon"):
-        rigs.unload(module)
-    rigs.load_all()
-    net.tcon = net.rig.genl = genl.Genl()
-    for dev, role in (("p1", "AUTO"), ("up0", "UPLINK")):
-        number = int(run("ovs-vsctl", "get", "Interface", dev, "ofport"))
-        net.rig.tell("br0", dev, number, role)
 
 
 def test_running_flow_is_only_observed_after_a_load(net: Net) -> None:

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Loss repair under kernels' own TCP: every byte arrives, memory stays bounded.
+
+Losses happen on ifb-s, behind the router, whose super-packets are cut before
+they get there; ACKs meet theirs on their own way back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import time
+from collections.abc import Iterator
+
+import genl
+import pytest
+import rig as rigs
+from hosts import MEGA, PORT, Net, Transfer, assert_enforced, reload_tcon
+from rig import counted, poll, run, state
+
+#: Ports from here on are ruled; those below are the guests' own affair.
+RULED = 6000
+
+MISCHIEF = {
+    "loss": ("loss 3%", "loss 2%"),
+    "reordering": ("delay 4ms reorder 70%", ""),
+    "duplication": ("duplicate 4%", "duplicate 4%"),
+    "corruption": ("corrupt 1%", "corrupt 0.5%"),
+    "all": ("delay 2ms reorder 90% loss 2% duplicate 1% corrupt 0.5%", "loss 1% duplicate 1%"),
+}
+
+
+def match_port(port: int) -> bytes:
+    return genl.u16(genl.E["TCON_MATCH_A_DPORT"], port)
+
+
+@contextlib.contextmanager
+def going(net: Net, n: int, size_bytes: int, **options: object) -> Iterator[list[Transfer]]:
+    """So many transfers at once; what is still open at the end is closed."""
+    made: list[Transfer] = []
+    try:
+        for i in range(n):
+            made.append(net.transfer(size_bytes, port=RULED + i, **options))
+        yield made
+    finally:
+        for transfer in made:
+            transfer.close()
+
+
+def finish(transfers: list[Transfer], timeout_s: float = 120.0) -> None:
+    end = time.monotonic() + timeout_s
+    for transfer in transfers:
+        transfer.finish(end - time.monotonic())
+
+
+def totals(net: Net, *names: str) -> list[int]:
+    """Sums over the half-flows."""
+    flows = net.tcon.flows()
+    return [sum(int(flow[name]) for flow in flows) for name in names]
+
+
+# --- integrity ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("offloads", [True, False], ids=["tso", "no-tso"])
+@pytest.mark.parametrize("cc", ["cubic", "bbr"])
+@pytest.mark.parametrize("kind", MISCHIEF)
+def test_every_byte_arrives(net: Net, kind: str, cc: str, offloads: bool) -> None:
+    """Enforced beside native: right sums, and no stall longer than a native's longest."""
+    data, acks = MISCHIEF[kind]
+    net.shape(rate="50mbit", delay="10ms", mischief=data, ack_mischief=acks)
+    net.offloads(offloads)
+    net.cut()
+    for i in range(4):
+        net.tcon.set_rule(cc, match_port(RULED + i), priority=40000 + i)
+    before = net.tcon.counters()
+    native = [net.transfer(MEGA // 2, port=PORT + i, family=4 + i % 2 * 2) for i in range(4)]
+    ruled = [net.transfer(MEGA, port=RULED + i, family=4 + i % 2 * 2) for i in range(4)]
+    for transfer in ruled:
+        assert state(net.tcon, transfer.sport)[::2] == ("repair-enforced", cc)
+    finish(ruled)
+    finish(native)
+    after = net.tcon.counters()
+    grown = {name: after[name] - before[name] for name in after if after[name] != before[name]}
+    print("stalls:", [[round(t.stall_s, 2) for t in ts] for ts in (ruled, native)], grown)
+    for counter in ("malformed", "write-failed", "no-memory", "repair-failed", "copy-failed"):
+        assert counter not in grown, counter
+    if kind in ("loss", "corruption", "all"):
+        assert grown["repair-sent"] > 20
+    longest = max(t.stall_s for t in native)
+    assert max(t.stall_s for t in ruled) <= max(longest, 0.25), "a stall"
+    poll(lambda: net.tcon.info("HELD_BYTES") == 0, "nothing is held")
+    poll(lambda: net.tcon.info("COPY_BYTES") == 0, "no copy is left")
+
+
+def test_fifty_flows(net: Net) -> None:
+    """Half of them enforced, all through everything at once."""
+    net.shape(rate="50mbit", delay="10ms", mischief=MISCHIEF["all"][0],
+              ack_mischief=MISCHIEF["all"][1])  # fmt: skip
+    net.cut()
+    for i in range(25):
+        net.tcon.set_rule("bbr", match_port(RULED + i), priority=40000 + i)
+    native = [net.transfer(MEGA // 5, port=PORT + i, family=4 + i % 2 * 2) for i in range(25)]
+    with going(net, 25, MEGA // 5) as ruled:
+        finish(ruled, 300)
+        finish(native, 300)
+        stalls = [max(t.stall_s for t in ts) for ts in (ruled, native)]
+        print("longest stalls, enforced and native:", stalls)
+        assert stalls[0] <= stalls[1]
+    poll(lambda: net.tcon.info("COPY_BYTES") == 0, "no copy is left")
+
+
+@pytest.mark.parametrize("offloads", [True, False], ids=["tso", "no-tso"])
+def test_guest_does_not_notice(net: Net, offloads: bool) -> None:
+    """A CUBIC guest through loss: it repeats next to nothing, and is not slowed down."""
+    net.shape(rate="50mbit", delay="10ms", loss="2%")
+    net.offloads(offloads)
+    net.cut()
+    net.tcon.set_rule("bbr")
+    transfer = net.transfer(4 * MEGA)
+    start_s = time.monotonic()
+    transfer.finish()
+    flow = rigs.find_flow(net.tcon, transfer.sport)
+    assert flow
+    assert flow["repairs"] > 30
+    assert flow["repeated_bytes"] + flow["absorbed"] * 1448 < flow["sent_bytes"] / 100
+    assert 4 * MEGA * 8 / (time.monotonic() - start_s) > 25e6
+
+
+# --- memory -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bound", ["copy_port_bytes", "copy_host_bytes"])
+def test_many_lossy_flows_stay_inside_a_bound(net: Net, bound: str) -> None:
+    net.shape(rate="100mbit", delay="20ms", loss="2%")
+    net.cut()
+    net.tcon.set_rule("bbr")
+    limit, most = 1 << 20, 0
+    with rigs.parameters(**{bound: limit}), going(net, 60, MEGA // 5) as transfers:
+        while any(t.running() for t in transfers):
+            (port,) = (p for p in net.tcon.ports() if p["ifname"] == "p1")
+            most = max(most, int(port["copy_bytes"]))
+            assert net.tcon.info("COPY_BYTES") <= limit
+            time.sleep(0.02)
+        finish(transfers)
+    assert limit / 2 < most <= limit, "too short a test"
+    poll(lambda: net.tcon.info("COPY_BYTES") == 0, "no copy is left")
+
+
+def test_flow_bound(net: Net) -> None:
+    net.shape(rate="100mbit", delay="40ms", loss="1%")
+    net.cut()
+    net.tcon.set_rule("bbr")
+    limit, most = 256 << 10, 0
+    with rigs.parameters(copy_flow_bytes=limit), going(net, 2, 2 * MEGA) as transfers:
+        while any(t.running() for t in transfers):
+            most = max([most, *(int(f["copy_bytes"]) for f in net.tcon.flows())])
+            time.sleep(0.01)
+        finish(transfers)
+    assert limit / 2 < most <= limit
+
+
+@pytest.mark.parametrize("bound", ["copy_flow_bytes", "copy_port_bytes", "copy_host_bytes"])
+def test_bound_of_nearly_nothing(net: Net, bound: str) -> None:
+    """No copies, no repair: every transfer ends all the same."""
+    net.shape(rate="50mbit", delay="10ms", loss="2%")
+    net.cut()
+    net.tcon.set_rule("bbr")
+    with rigs.parameters(**{bound: 4096}), going(net, 8, MEGA // 4) as transfers:
+        before = net.tcon.counters()
+        finish(transfers)
+        assert net.tcon.counters()["copy-pressure"] > before["copy-pressure"]
+
+
+# --- comings and goings -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cc", ["cubic", "bbr"])
+def test_unload_in_the_middle_of_recovery(net: Net, cc: str) -> None:
+    """100 flows; what TCon knew is gone, and the guests find out by themselves."""
+    net.shape(rate="50mbit", delay="20ms", loss="3%")
+    net.cut()
+    net.tcon.set_rule(cc)
+    with going(net, 100, MEGA // 8) as transfers:
+        poll(lambda: totals(net, "repairs")[0] > 100, "many have repaired something")
+        copies, repairs = totals(net, "copy_bytes", "repairs")
+        print("unloaded with", copies, "bytes of copies and", repairs, "repairs")
+        assert copies
+        running = sum(t.running() for t in transfers)
+        reload_tcon(net)
+        assert running > 50, "too short a test"
+        finish(transfers)
+
+
+@pytest.mark.parametrize("what", ["port", "bridge"])
+def test_deleted_with_copies(net: Net, what: str) -> None:
+    """Nothing leaks: the totals are zero and rmmod finds every cache empty."""
+    net.shape(rate="10mbit", delay="20ms", loss="2%")
+    net.tcon.set_rule("bbr")
+    with going(net, 3, 4 * MEGA) as transfers:
+        poll(lambda: totals(net, "repairs")[0] > 3 and net.tcon.info("COPY_BYTES") > 0, "copies")
+        if what == "port":
+            run("ip", "link", "del", "p1")
+        else:
+            run("ovs-vsctl", "del-br", "br0")
+        poll(lambda: not any(p["ifname"] == "p1" for p in net.tcon.ports()), "the port is gone")
+        assert net.tcon.info("COPY_BYTES") == 0
+        assert net.tcon.info("HELD_BYTES") == 0
+        assert not net.tcon.flows()
+        for transfer in transfers:
+            for sock in (transfer.client, transfer.server):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    for module in (*rigs.CCS, "tcon"):
+        rigs.unload(module)
+
+
+def test_repair_switched_off_and_on(net: Net) -> None:
+    net.shape(rate="20mbit", delay="10ms", loss="1%")
+    net.cut()
+    net.tcon.set_rule("bbr")
+    with rigs.parameters(repair=0), counted(net.tcon, repair_sent=0, ack_hidden=0):
+        transfer = net.transfer(2 * MEGA)
+        poll(lambda: transfer.received_bytes > MEGA // 4, "it runs", 30)
+        assert state(net.tcon, transfer.sport) == ("window-enforced", "repair-off", "bbr")
+        flow = rigs.find_flow(net.tcon, transfer.sport)
+        assert flow
+        assert flow["repeated_bytes"], "the guest repairs"
+        assert flow["copy_bytes"] == 0
+    assert transfer.running(), "too short a test"
+    poll(lambda: state(net.tcon, transfer.sport)[0] == "repair-enforced", "it is repaired again")
+    transfer.finish()
+
+
+@pytest.mark.parametrize("offloads", [True, False], ids=["tso", "no-tso"])
+@pytest.mark.parametrize("family", [4, 6])
+def test_path_mtu_falls(net: Net, family: int, offloads: bool) -> None:
+    """The router says so, the guest cuts anew, TCon's old copies are given up."""
+    net.shape(rate="20mbit", delay="10ms")
+    net.offloads(offloads)
+    net.cut()
+    net.tcon.set_rule("bbr")
+    transfer = net.transfer(3 * MEGA, family=family)
+    poll(lambda: transfer.received_bytes > MEGA // 2, "it runs", 30)
+    assert_enforced(net.tcon, transfer.sport, "bbr")
+    fell = net.tcon.counters()["mtu-fell"]
+    run("ip", "-n", "r", "link", "set", "r-s", "mtu", "1300")
+    at = transfer.received_bytes
+    poll(lambda: transfer.received_bytes > at + MEGA // 2, "it goes on", 30)
+    assert net.tcon.counters()["mtu-fell"] > fell
+    assert transfer.running(), "too short a test"
+    poll(lambda: state(net.tcon, transfer.sport)[0] == "repair-enforced", "it is repaired again")
+    transfer.finish()
+    assert transfer.stall_s < 2
+
+
+# --- what limits a flow ---------------------------------------------------------------------
+
+
+def shares(net: Net, sport: int) -> dict[str, float]:
+    """Seconds by what limited; their sum is the time since the flow was enforced."""
+    flow = rigs.find_flow(net.tcon, sport)
+    assert flow
+    raw = int(flow["limited_us"]).to_bytes(8 * len(genl.LIMITS), "little")
+    found = dict(zip(genl.LIMITS, (us / 1e6 for us in struct.unpack("=4Q", raw)), strict=True))
+    age_s = int(flow["age_ms"]) / 1e3
+    print(found, "of", age_s)
+    assert sum(found.values()) == pytest.approx(age_s, rel=0.05)
+    return found
+
+
+def mostly(net: Net, sport: int, what: str) -> None:
+    found = shares(net, sport)
+    assert found[what] > 0.8 * sum(found.values()), found
+
+
+def test_bulk_flow_is_limited_by_the_window(net: Net) -> None:
+    net.shape(rate="20mbit", delay="20ms")
+    net.tcon.set_rule("bbr")
+    transfer = net.transfer(6 * MEGA)
+    poll(lambda: transfer.received_bytes > 5 * MEGA, "it runs", 60)
+    mostly(net, transfer.sport, "window")
+    transfer.finish()
+
+
+def idle_pair(net: Net) -> tuple[socket.socket, socket.socket]:
+    """A guest's socket and the server's, connected; a small receive buffer."""
+    with rigs.inside("s"):
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        listener.bind((net.addresses[0], PORT))
+        listener.listen()
+    with rigs.inside("g1"):
+        client = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    client.connect((net.addresses[0], PORT))
+    server, _ = listener.accept()
+    listener.close()
+    return client, server
+
+
+def test_receiver_that_does_not_read(net: Net) -> None:
+    net.shape(rate="50mbit", delay="10ms")
+    net.tcon.set_rule("bbr")
+    client, server = idle_pair(net)
+    with client, server:
+        client.setblocking(False)
+        end_s = time.monotonic() + 4
+        while time.monotonic() < end_s:
+            with contextlib.suppress(BlockingIOError):
+                client.send(bytes(65536))
+            time.sleep(0.05)
+        mostly(net, client.getsockname()[1], "receiver")
+
+
+def test_one_request_a_second(net: Net) -> None:
+    net.shape(rate="50mbit", delay="20ms")
+    net.tcon.set_rule("bbr")
+    client, server = idle_pair(net)
+    with client, server:
+        for _ in range(6):
+            client.send(bytes(300))
+            assert server.recv(1000)
+            time.sleep(1)
+        client.send(bytes(300))
+        assert server.recv(1000)
+        mostly(net, client.getsockname()[1], "idle")
+
+
+def test_guest_with_a_tiny_send_buffer(net: Net) -> None:
+    net.shape(rate="50mbit", delay="40ms")
+    net.tcon.set_rule("cubic")
+    client, server = idle_pair(net)
+    with client, server:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4608)
+        client.setblocking(False)
+        server.setblocking(False)
+        end_s = time.monotonic() + 4
+        while time.monotonic() < end_s:
+            with contextlib.suppress(BlockingIOError):
+                client.send(bytes(65536))
+            with contextlib.suppress(BlockingIOError):
+                server.recv(1 << 20)
+            time.sleep(0.0005)
+        mostly(net, client.getsockname()[1], "guest")
