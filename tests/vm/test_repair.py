@@ -31,11 +31,13 @@ REPAIRED = ("repair-enforced", "none", "cubic")
 SACK_PAD = wire.NOP * 2
 
 
-def connect(conn: Conn, tcon: genl.Genl, cc: str = "cubic", syn_window: int = 0xFF80) -> Conn:
-    """A connection under repair whose round trip takes RTT_S."""
+def connect(
+    conn: Conn, tcon: genl.Genl, cc: str = "cubic", syn_window: int = 0xFF80, rtt_s: float = RTT_S
+) -> Conn:
+    """A connection under repair, and its round trip."""
     tcon.set_rule(cc, bridge="br1" if isinstance(conn.guest, rigs.Tap) else "br0")
     conn.guest_sends(SYN)
-    time.sleep(RTT_S)
+    time.sleep(rtt_s)
     conn.peer_sends(SYN | ACK, window=syn_window)
     conn.guest_sends()
     conn.window = BIG
@@ -135,7 +137,7 @@ def test_lost_segment_is_repaired(
     ends: Ends, tcon: genl.Genl, family: int, vlans: tuple[int, ...], ts: bool
 ) -> None:
     isn = (2**32 - 3000, 2**32 - 1)  # wraps in the middle
-    conn = connect(Conn(*ends, family=family, vlans=vlans, ts=ts, isn=isn), tcon)
+    conn = connect(Conn(*ends, family=family, vlans=vlans, ts=ts, isn=isn), tcon, rtt_s=0.4)
     with counted(tcon, repair_sent=1, ack_hidden=3, probe_sent=0, timeout=0, repair_spurious=0):
         lost, *rest = send(conn, 4)
         for segment in rest:
