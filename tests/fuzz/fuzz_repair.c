@@ -24,6 +24,7 @@
 #include "../../datapath/track.c"
 
 #include "../unit/copies.h"
+#include "../unit/receiver.h"
 #include "tracker.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
@@ -34,7 +35,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 #define PEER_ISN	77U
 #define DELAY_US	10000U		/* one way, when the network is perfect */
 #define WIRE_PACKETS	256
-#define BLOCKS		512
 #define SPAN_MAX	400000U		/* what the guest's buffer holds */
 #define TIMEOUTS_MAX	4		/* of a perfect network */
 #define LOOKS_MAX	3		/* three timers */
@@ -58,38 +58,6 @@ struct wire_packet {
 struct wire {
 	struct wire_packet packet[WIRE_PACKETS];
 	u32 n;
-};
-
-/**
- * struct block - a range that the receiver holds beyond a hole
- * @start: first sequence number
- * @end: the one after the last
- * @stamp: when it last changed
- */
-struct block {
-	u32 start;
-	u32 end;
-	u32 stamp;
-};
-
-/**
- * struct receiver - the peer
- * @nxt: next sequence number expected
- * @block: @n of them, sorted, apart
- * @n: their number
- * @stamp: counts changes
- * @unacked: segments in order since the last ACK
- * @sack: it speaks SACK
- * @no_dsack: but no DSACK
- */
-struct receiver {
-	u32 nxt;
-	struct block block[BLOCKS];
-	u32 n;
-	u32 stamp;
-	u32 unacked;
-	bool sack;
-	bool no_dsack;
 };
 
 /**
@@ -184,7 +152,7 @@ static struct sk_buff *copy_of(const struct world *x, u32 seq, u32 *end)
 	WARN_ON(i == q->tail);
 	copy = tcon_sendq_at(q, i)->copy;
 	WARN_ON(!copy || seq_before(seq, copy->seq) ||
-	       !seq_before(seq, copy->end));
+		!seq_before(seq, copy->end));
 	*end = seq_min(tcon_sendq_end(q, i), copy->end);
 	return copy;
 }
@@ -286,97 +254,20 @@ static void ack_arrives(struct world *x, const struct tcon_packet *pkt)
 		x->bare = false;
 }
 
-/* Up to @room blocks, the one that changed last first. */
-static void add_blocks(const struct receiver *rx, struct tcon_packet *pkt)
+static void receiver_acks(struct world *x)
 {
-	u32 below = U32_MAX, i, best;
+	struct tcon_packet ack = receiver_ack(&x->rx, 0, 0);
 
-	while (pkt->n_sacks < 3) {
-		best = rx->n;
-		for (i = 0; i < rx->n; i++)
-			if (rx->block[i].stamp < below &&
-			    (best == rx->n ||
-			     rx->block[i].stamp > rx->block[best].stamp))
-				best = i;
-		if (best == rx->n)
-			return;
-		below = rx->block[best].stamp;
-		pkt->sacks[pkt->n_sacks++] = (struct tcon_sack) {
-			rx->block[best].start, rx->block[best].end
-		};
-	}
-}
-
-/* @lo .. @hi came twice, if they differ. */
-static void receiver_acks(struct world *x, u32 lo, u32 hi)
-{
-	struct receiver *rx = &x->rx;
-	struct tcon_packet pkt = {
-		.flags = TCON_TCP_ACK,
-		.seq = PEER_ISN + 1,
-		.end_seq = PEER_ISN + 1,
-		.ack = rx->nxt,
-		.window = 500,
-	};
-
-	rx->unacked = 0;
-	if (rx->sack) {
-		if (lo != hi && !rx->no_dsack)
-			pkt.sacks[pkt.n_sacks++] = (struct tcon_sack) { lo, hi };
-		add_blocks(rx, &pkt);
-	}
-	transmit(x, ACKS, &pkt);
-}
-
-/* @start .. @end lies beyond a hole. */
-static void keep_block(struct receiver *rx, u32 start, u32 end)
-{
-	u32 i = 0, j;
-
-	while (i < rx->n && seq_before(rx->block[i].end, start))
-		i++;
-	for (j = i; j < rx->n && !seq_after(rx->block[j].start, end); j++) {
-		start = seq_min(start, rx->block[j].start);
-		end = seq_max(end, rx->block[j].end);
-	}
-	if (i == j && rx->n == BLOCKS)
-		return;
-	memmove(&rx->block[i + 1], &rx->block[j],
-		(rx->n - j) * sizeof(rx->block[0]));
-	rx->n = rx->n - j + i + 1;
-	rx->block[i] = (struct block) { start, end, ++rx->stamp };
+	transmit(x, ACKS, &ack);
 }
 
 static void data_arrives(struct world *x, u32 start, u32 end)
 {
-	struct receiver *rx = &x->rx;
-	u32 i, hole = rx->n;
+	struct tcon_packet ack;
 
 	WARN_ON(seq_after(end, x->t.cc.nxt));
-	if (!seq_after(end, rx->nxt)) {
-		receiver_acks(x, start, end);
-		return;
-	}
-	for (i = 0; i < rx->n; i++)
-		if (!seq_before(start, rx->block[i].start) &&
-		    !seq_after(end, rx->block[i].end)) {
-			rx->block[i].stamp = ++rx->stamp;
-			receiver_acks(x, start, end);
-			return;
-		}
-	if (seq_after(start, rx->nxt)) {
-		keep_block(rx, start, end);
-		receiver_acks(x, 0, 0);
-		return;
-	}
-	rx->nxt = end;
-	for (i = 0; i < rx->n && !seq_after(rx->block[i].start, rx->nxt); i++)
-		rx->nxt = seq_max(rx->nxt, rx->block[i].end);
-	memmove(rx->block, rx->block + i, (rx->n - i) * sizeof(rx->block[0]));
-	rx->n -= i;
-	/* RFC 5681, 4.2: every second segment, and while there is a hole. */
-	if (++rx->unacked == 2 || hole)
-		receiver_acks(x, 0, 0);
+	if (receiver_data(&x->rx, start, end, &ack))
+		transmit(x, ACKS, &ack);
 }
 
 /* Packet @i arrives. */
@@ -560,7 +451,7 @@ static void step(struct world *x)
 		break;
 	case 15:
 		if (what < 128)
-			receiver_acks(x, 0, 0);		/* of its own accord */
+			receiver_acks(x);		/* of its own accord */
 		else if (what < 240)
 			tcon_track_app_limited(&x->t);
 		else if (!x->bare)
@@ -573,7 +464,7 @@ static void step(struct world *x)
 static void idle_ends(struct world *x)
 {
 	if (x->rx.unacked || x->rx.nxt != x->t.cc.una)
-		receiver_acks(x, 0, 0);
+		receiver_acks(x);
 	if (!x->bare || x->now_us - x->guest_us < 1000000)
 		return;
 	x->guest_us = x->now_us;
@@ -650,6 +541,7 @@ static void open_flow(struct world *x, u8 options)
 	x->una = FIRST;
 	x->nxt = FIRST;
 	x->rx.nxt = FIRST;
+	x->rx.seq = PEER_ISN + 1;
 	x->rx.sack = pkt.sack_permitted;
 	x->rx.no_dsack = options & 4;
 	x->garbage = (options & 0x70) == 0x70;
