@@ -449,18 +449,20 @@ static void take_sack(struct tcon_track *t, struct ack_work *w, u32 start,
 	u32 before = set->bytes, at = start, stop;
 	unsigned int i;
 
-	if (tcon_ranges_covered(set, start, end) == end - start)
-		return;
-	for (i = tcon_ranges_find(set, start); seq_before(at, end); i++) {
+	while (seq_before(at, end)) {
+		i = tcon_ranges_find(set, at);
+		if (i < set->n && !seq_after(set->range[i].start, at)) {
+			at = set->range[i].end;
+			continue;
+		}
 		stop = i < set->n ? seq_min(set->range[i].start, end) : end;
-		if (seq_before(at, stop))
-			deliver(t, w, at, stop);
-		if (i == set->n)
+		if (tcon_ranges_add(set, at, stop)) {
+			w->out->sack_overflow++;
 			break;
-		at = set->range[i].end;
+		}
+		deliver(t, w, at, stop);
+		at = stop;
 	}
-	if (tcon_ranges_add(set, start, end))
-		w->out->sack_overflow++;
 	w->out->rs.acked_sacked_bytes += not_counted(t, set->bytes - before);
 }
 

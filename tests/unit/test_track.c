@@ -1032,6 +1032,7 @@ static void no_memory(void **state)
 	ack_sack(c, 0, 2, 3);
 	assert_int_equal(c->ack.sack_overflow, 1);
 	assert_int_equal(c->ack.rs.acked_sacked_bytes, 0);
+	assert_int_equal(c->ack.rs.rtt_us, -1);	/* nor in any later ACK */
 	ack_sack(c, 0, 2, 3);			/* memory is back */
 	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
 	for (i = 4; i < 60; i += 2)
