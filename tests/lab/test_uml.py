@@ -77,7 +77,7 @@ def test_equal_machines_have_equal_command_lines():
     ],
 )
 def test_what_it_cannot_be_is_refused_before_anything_starts(machine, complaint, tmp_path):
-    kernel = uml_kernel.UmlKernel("6.1", *[tmp_path / "absent"] * 4)
+    kernel = uml_kernel.UmlKernel("6.1", *[tmp_path / "absent"] * 3)
     with pytest.raises(LabError, match=complaint):
         uml.Uml(kernel).run(machine, tmp_path / "initrd", Outcome(), tmp_path / "log")
     assert list(tmp_path.iterdir()) == []
@@ -89,9 +89,7 @@ def _engine(tmp_path: Path, script: str) -> uml.Uml:
     image.write_text(f"#!/bin/sh\n{script}\n")
     image.chmod(0o755)
     (tmp_path / "initrd").touch()
-    preload = tmp_path / "host.so"
-    uml_kernel.build_preload(preload)
-    return uml.Uml(uml_kernel.UmlKernel("6.1", image, tmp_path, tmp_path, preload))
+    return uml.Uml(uml_kernel.UmlKernel("6.1", image, tmp_path, tmp_path))
 
 
 def test_the_program_gets_seed_initrd_and_channel(tmp_path):
@@ -152,29 +150,80 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def _run_with(tmp_path: Path, code: str, **environment: str) -> str:
+def _run_with(code: str, **environment: str) -> str:
     """Output of a program that gets the path of host.so as its argument."""
-    preload = tmp_path / "host.so"
-    uml_kernel.build_preload(preload)
-    command = [sys.executable, "-c", code, str(preload)]
+    command = [sys.executable, "-c", code, str(uml_kernel.shared_library("host"))]
     environment = dict(os.environ) | environment
     return subprocess.run(
         command, env=environment, stdout=subprocess.PIPE, text=True, check=False, timeout=30
     ).stdout
 
 
-def test_random_numbers_follow_the_seed(tmp_path):
-    first, second, other = (
-        _run_with(tmp_path, _RANDOM, TCON_UML_SEED=seed) for seed in ("1", "1", "2")
-    )
+def test_random_numbers_follow_the_seed():
+    first, second, other = (_run_with(_RANDOM, TCON_UML_SEED=seed) for seed in ("1", "1", "2"))
     assert first == second != other
     assert len(set(first.split() + other.split())) == 4
 
 
-def test_what_is_traced_dies_with_its_tracer(tmp_path):
-    child = int(_run_with(tmp_path, _TRACER, LD_PRELOAD=str(tmp_path / "host.so")))
+def test_what_is_traced_dies_with_its_tracer():
+    child = int(_run_with(_TRACER, LD_PRELOAD=str(uml_kernel.shared_library("host"))))
     try:
         _wait_until_gone(child)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
+
+
+# --- iperf3_wait.c ------------------------------------------------------------
+
+# Asks 200 times about a file that can be written to and a socket with nothing to
+# read; then the same, with a write before each; then with something to read.
+_WAITER = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+static double ask(int times, int idle, int sink, int write_first)
+{
+	struct timespec a, b;
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (int i = 0; i < times; i++) {
+		struct timeval second = { 1, 0 };
+		fd_set r, w;
+		FD_ZERO(&r); FD_ZERO(&w); FD_SET(idle, &r); FD_SET(sink, &w);
+		if (write_first && write(sink, "x", 1) != 1)
+			return -1;
+		if (select(FD_SETSIZE, &r, &w, NULL, &second) < 1 || !FD_ISSET(sink, &w))
+			return -1;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	return b.tv_sec - a.tv_sec + (b.tv_nsec - a.tv_nsec) / 1e9;
+}
+int main(void)
+{
+	int idle[2], sink = open("/dev/null", O_WRONLY);
+	socketpair(AF_UNIX, SOCK_STREAM, 0, idle);
+	printf("%f ", ask(200, idle[0], sink, 0));
+	printf("%f ", ask(200, idle[0], sink, 1));
+	send(idle[1], "x", 1, 0);
+	printf("%f\\n", ask(200, idle[0], sink, 0));
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["iperf3", "another"])
+def test_who_asks_again_without_a_write_waits_for_something_to_read(tmp_path, name):
+    (tmp_path / "waiter.c").write_text(_WAITER)
+    program = tmp_path / name
+    subprocess.run(["gcc", "-o", program, tmp_path / "waiter.c"], check=True)
+    environment = os.environ | {"LD_PRELOAD": str(uml_kernel.shared_library("iperf3_wait"))}
+    run = subprocess.run([program], env=environment, capture_output=True, text=True, check=True)
+    idle_s, writing_s, reading_s = (float(word) for word in run.stdout.split())
+    if name == "iperf3":
+        assert idle_s > 0.19
+    else:
+        assert 0 <= idle_s < 0.1
+    assert 0 <= writing_s < 0.1
+    assert 0 <= reading_s < 0.1

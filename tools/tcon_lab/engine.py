@@ -87,6 +87,10 @@ class Engine(ABC):
 
     name: str
 
+    def guest_files(self) -> list[tuple[Path, str]]:
+        """What guests need to run well on this engine: files, their names in the VM."""
+        return []
+
     @abstractmethod
     def run(self, machine: Machine, initrd: Path, outcome: Outcome, log: Path) -> None:
         """Boot, run the job in the initrd, fill outcome; the console goes to log.

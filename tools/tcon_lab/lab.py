@@ -94,7 +94,7 @@ class Host:
         overlay = root.Overlay(
             job,
             list(self.products.modules),
-            [(self.products.probe, _PROBE_IN_VM), *files],
+            [(self.products.probe, _PROBE_IN_VM), *self.engine.guest_files(), *files],
             self.products.vswitchd,
         )
         root.write_initrd(self.base, overlay, dest)

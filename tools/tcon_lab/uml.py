@@ -24,7 +24,7 @@ from pathlib import Path
 from .channel import Reader
 from .engine import Engine, Machine, Outcome
 from .errors import LabError
-from .uml_kernel import UmlKernel
+from .uml_kernel import UmlKernel, shared_library
 
 _POLL_S = 0.02
 _START_NS = 1_767_225_600 * 10**9  # 2026-01-01, as in QEMU
@@ -71,6 +71,13 @@ class Uml(Engine):
     def __init__(self, kernel: UmlKernel) -> None:
         self._kernel = kernel
 
+    def guest_files(self) -> list[tuple[Path, str]]:
+        """See :meth:`Engine.guest_files`."""
+        return [
+            (shared_library("iperf3_wait"), "/usr/lib/iperf3_wait.so"),
+            (Path(__file__).parent / "uml" / "ld.so.preload", "/etc/ld.so.preload"),
+        ]
+
     def run(self, machine: Machine, initrd: Path, outcome: Outcome, log: Path) -> None:
         """See :meth:`Engine.run`."""
         refuse(machine)
@@ -108,7 +115,7 @@ class Uml(Engine):
             "HOME": ".",
             "TMPDIR": os.environ.get("TMPDIR") or "/dev/shm",
             "PATH": "/usr/bin:/bin",
-            "LD_PRELOAD": str(self._kernel.preload),
+            "LD_PRELOAD": str(shared_library("host")),
             "TCON_UML_SEED": str(machine.seed),
         }
         words = arguments(machine)

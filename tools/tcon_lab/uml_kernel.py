@@ -42,7 +42,6 @@ class UmlKernel(Kernel):
     """A kernel in the cache; its image is a program of the host."""
 
     kdir: Path  # what modules are built against
-    preload: Path  # uml/host.c
 
 
 def settings(text: str) -> dict[str, str]:
@@ -69,8 +68,7 @@ def fragment(debug: bool) -> str:
 
 def kernel_key(source_version: str, compiler: str, wanted: str) -> str:
     """What a kernel is made from, as a short key."""
-    preload = (_FRAGMENTS / "host.c").read_text()
-    return digest(source_version, compiler, wanted, preload, _RECIPE)
+    return digest(source_version, compiler, wanted, _RECIPE)
 
 
 def _output(*command: str) -> str:
@@ -144,26 +142,26 @@ def _build_kernel(tarball: Path, wanted: str, dest: Path) -> None:
     _prune(tree)
 
 
-def build_preload(dest: Path) -> None:
-    """Compile uml/host.c to dest.  Raises LabError."""
-    command = [
-        "gcc",
-        "-O2",
-        "-shared",
-        "-fPIC",
-        "-o",
-        str(dest),
-        str(_FRAGMENTS / "host.c"),
-        "-ldl",
-    ]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    if run.returncode:
-        raise LabError(f"uml/host.c does not build: {run.stderr.strip()}")
+def shared_library(name: str) -> Path:
+    """uml/NAME.c, compiled, in the cache.  Raises LabError."""
+    source = _FRAGMENTS / f"{name}.c"
+    folder = cache_dir() / "uml"
+    library = folder / f"{name}-{digest(source.read_bytes(), _output('gcc', '--version'))}.so"
+    if not library.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            made = Path(scratch) / library.name
+            command = ["gcc", "-O2", "-shared", "-fPIC", "-o", str(made), str(source), "-ldl"]
+            run = subprocess.run(command, capture_output=True, text=True, check=False)
+            if run.returncode:
+                raise LabError(f"uml/{name}.c does not build: {run.stderr.strip()}")
+            made.rename(library)
+    return library
 
 
 def _find(folder: Path) -> UmlKernel:
     (modules,) = folder.glob("lib/modules/*")
-    return UmlKernel(modules.name, folder / "linux", modules, folder / "build", folder / "host.so")
+    return UmlKernel(modules.name, folder / "linux", modules, folder / "build")
 
 
 def uml_kernel(debug: bool, progress: Progress) -> UmlKernel:
@@ -185,7 +183,6 @@ def uml_kernel(debug: bool, progress: Progress) -> UmlKernel:
             with tempfile.TemporaryDirectory(dir=state) as scratch:
                 partial = Path(scratch) / "kernel"
                 partial.mkdir()
-                build_preload(partial / "host.so")
                 _build_kernel(tarball, wanted, partial)
                 partial.rename(dest)
     return _find(dest)
