@@ -75,7 +75,7 @@ install:				## as root: modules, ovs-vswitchd and man pages on this host
 	@tools/install-host install $(KDIR)
 
 uninstall:				## as root: undo install
-	@tools/install-host uninstall $(KDIR)
+	@tools/install-host uninstall
 
 clean:					## remove build/ (the cache in $(CACHE) stays)
 	rm -rf build
