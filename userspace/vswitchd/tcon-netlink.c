@@ -97,29 +97,40 @@ tcon_nl_request(const struct tcon_nl *nl, enum tcon_cmd cmd)
     return request;
 }
 
+/* Returns the errno, positive or 0, with which 'msg' ends a dump, and the
+ * kernel's sentence in '*text' if it gave one. */
+static int
+done_status(const struct ofpbuf *msg, const char **text)
+{
+    const int *done = ofpbuf_at(msg, NLMSG_HDRLEN, sizeof *done);
+    const struct nlattr *sentence;
+
+    if (!done || *done >= 0) {
+        return 0;
+    }
+    if (nl_msg_nlmsghdr(msg)->nlmsg_flags & NLM_F_ACK_TLVS) {
+        sentence = nl_attr_find(msg, NLMSG_HDRLEN + sizeof *done,
+                                NLMSGERR_ATTR_MSG);
+        *text = sentence ? nl_attr_get_string(sentence) : NULL;
+    }
+    return -*done;
+}
+
 /* Returns the outcome that 'msg', which ends a reply, tells: 0 or a positive
  * errno, with the kernel's sentence in 'error' if it gave one. */
 static int
 final_status(const struct ofpbuf *msg, struct tcon_error *error)
 {
     const char *text = NULL;
-    const int *done;
     int err = 0;
 
-    if (nl_msg_nlmsgerr(msg, &err, &text)) {
-        if (err && text) {
-            tcon_error_set(error, "%s", text);
-        } else if (err) {
-            tcon_error_set(error, "%s", ovs_strerror(err));
-        }
-        return err;
+    if (!nl_msg_nlmsgerr(msg, &err, &text)) {
+        err = done_status(msg, &text);
     }
-    done = ofpbuf_at(msg, NLMSG_HDRLEN, sizeof *done);
-    if (done && *done < 0) {
-        tcon_error_set(error, "%s", ovs_strerror(-*done));
-        return -*done;
+    if (err) {
+        tcon_error_set(error, "%s", text ? text : ovs_strerror(err));
     }
-    return 0;
+    return err;
 }
 
 /* Gives each message of 'buf' to 'cb'.  Returns true, and the outcome in
