@@ -28,12 +28,12 @@ deps:					## install what is missing, or say what to install
 
 lab: deps $(VENV)/.stamp		## prepare the lab's Python
 
-$(VENV)/.stamp: tools/requirements.txt
+$(VENV)/.stamp:				# its name tells what is in it
 	@echo "preparing the lab's Python in $(VENV)"
 	@rm -rf $(VENV)
 	@/usr/bin/python3 -m venv --system-site-packages $(VENV)
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check \
-		--ignore-installed -r $<
+		--ignore-installed -r tools/requirements.txt
 	@touch $@
 
 demo: lab				## compare a guest's CUBIC, native BBR and enforced BBR
