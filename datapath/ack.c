@@ -19,7 +19,7 @@
 /* A guest's start: for so many round trips no more ACKs than this in each, and
  * at least this apart, where more than so many segments are still in flight.
  */
-#define START_ROUNDS		24
+#define START_ROUNDS		100
 #define START_ACKS		7
 #define START_GAP_US		2200U
 #define START_SEGS		4

@@ -21,6 +21,7 @@
 #include "seq.h"
 
 #define SPURIOUS_MANY	32	/* before a path is judged by them */
+#define GAP_NS		NSEC_PER_MSEC	/* of a pacer without work */
 
 /* How things stand for tcon_limit_*(). */
 static struct tcon_limit_state limit_state(const struct tcon_flow *flow)
@@ -153,6 +154,54 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt)
 		tcon_track_note_syn(&flow->pending, pkt);
 }
 
+/*
+ * Is the path full although the guest does not use its window?  Then its own
+ * cwnd limits it, at the rate of the path, and rate samples show that rate: a
+ * queue stands, and the guest keeps answering ACKs with data.
+ */
+static bool path_is_full(const struct tcon_track *t)
+{
+	const struct tcon_cc *cc = &t->cc;
+
+	return cc->srtt_us > cc->min_rtt_us + cc->min_rtt_us / 8 &&
+	       cc->inflight_bytes > max(t->max_inflight_bytes,
+					t->prev_max_inflight_bytes) / 4 * 3;
+}
+
+/* Did the guest leave unused what it could have sent? */
+static void note_app_limit(struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+	u32 slack = 2 * t->cc.mss_bytes;
+
+	if (!skb_queue_empty(&flow->held) || path_is_full(t))
+		return;
+	if (t->cc.pacing_rate_bps)
+		slack = t->cc.mss_bytes + min(flow->burst_bytes,
+					      tcon_hold_allowance(flow) / 2);
+	if (tcon_window_unused(&flow->window, t->nxt_guest) > slack &&
+	    t->cc.inflight_bytes < t->cc.cwnd_bytes)
+		tcon_track_app_limited(&flow->track);
+}
+
+/*
+ * Had the pacer run dry before @pkt came, although there was leave to send?  An
+ * ACK may find packets waiting and yet have been sent into a gap.
+ */
+static void note_gap(struct tcon_flow *flow, const struct tcon_packet *pkt,
+		     u64 now_ns)
+{
+	const struct tcon_track *t = &flow->track;
+	const struct tcon_cc *cc = &t->cc;
+
+	if (cc->pacing_rate_bps && !tcon_flow_waits(flow) &&
+	    flow->release_ns + GAP_NS < now_ns &&
+	    cc->inflight_bytes + cc->mss_bytes < cc->cwnd_bytes &&
+	    tcon_window_unused(&flow->window, pkt->seq) >= cc->mss_bytes &&
+	    !path_is_full(t))
+		tcon_track_app_limited(&flow->track);
+}
+
 /* Data, FIN or RST.  Returns whether it may go on now. */
 static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 		       const struct tcon_packet *pkt, u64 now_ns)
@@ -163,6 +212,7 @@ static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 	    seq_after(pkt->end_seq, flow->track.nxt_guest)) {
 		st = limit_state(flow);
 		tcon_limit_data(&flow->limits, &st, tcon_us(now_ns));
+		note_gap(flow, pkt, now_ns);
 	}
 	return tcon_hold_admit(flow, skb, pkt, now_ns);
 }
@@ -203,36 +253,6 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		return guest_data(flow, skb, pkt, now_ns);
 	tcon_repair_passed(flow, pkt);
 	return true;
-}
-
-/*
- * Is the path full although the guest does not use its window?  Then its own
- * cwnd limits it, at the rate of the path, and rate samples show that rate: a
- * queue stands, and the guest keeps answering ACKs with data.
- */
-static bool path_is_full(const struct tcon_track *t)
-{
-	const struct tcon_cc *cc = &t->cc;
-
-	return cc->srtt_us > cc->min_rtt_us + cc->min_rtt_us / 8 &&
-	       cc->inflight_bytes > max(t->max_inflight_bytes,
-					t->prev_max_inflight_bytes) / 4 * 3;
-}
-
-/* Did the guest leave unused what it could have sent? */
-static void note_app_limit(struct tcon_flow *flow)
-{
-	const struct tcon_track *t = &flow->track;
-	u32 slack = 2 * t->cc.mss_bytes;
-
-	if (!skb_queue_empty(&flow->held) || path_is_full(t))
-		return;
-	if (t->cc.pacing_rate_bps)
-		slack = t->cc.mss_bytes + min(flow->burst_bytes,
-					      tcon_hold_allowance(flow) / 2);
-	if (tcon_window_unused(&flow->window, t->nxt_guest) > slack &&
-	    t->cc.inflight_bytes < t->cc.cwnd_bytes)
-		tcon_track_app_limited(&flow->track);
 }
 
 /* The guest's data went another way: what is known of it cannot be relied on. */
