@@ -19,8 +19,8 @@
 /* A guest's start: for so many round trips no more ACKs than this in each, and
  * at least this apart, where more than so many segments are still in flight.
  */
-#define START_ROUNDS		100
-#define START_ACKS		7
+#define START_ROUNDS		32
+#define START_ACKS		4
 #define START_GAP_US		2200U
 #define START_SEGS		4
 
@@ -66,35 +66,20 @@ static bool is_bare_duplicate(const struct tcon_flow *flow,
  * than 2 ms apart for half a round trip, or when more than eight of a round all
  * came late, be it because una stood still during a repair; it would then need
  * seconds to get to a cwnd that does not bind.  So at first it is given a few in
- * each of its rounds, evenly, as long as others will follow.  TCon's window is
- * not smaller for that: window updates go on.
+ * each round trip, as long as others will follow.  Not fewer: until it is told
+ * what has arrived, that takes room in its cwnd.  TCon's window is not smaller
+ * for that: window updates go on.
  */
 static bool is_superfluous(const struct tcon_flow *flow,
 			   const struct tcon_packet *pkt, u64 now_us)
 {
 	const struct tcon_cc *cc = &flow->track.cc;
-	u32 share = (flow->round_end - flow->round_start) / START_ACKS;
+	u32 gap_us = max(cc->srtt_us / START_ACKS, START_GAP_US);
 
-	if (flow->rounds >= START_ROUNDS || !cc->pacing_rate_bps ||
-	    !tcon_packet_is_pure_ack(pkt) ||
-	    cc->nxt - pkt->ack <= START_SEGS * cc->mss_bytes ||
-	    seq_after(pkt->ack, flow->round_end))
-		return false;
-	return pkt->ack - flow->told_ack < share ||
-	       (now_us - flow->told_us < START_GAP_US &&
-		cc->srtt_us > 2 * START_GAP_US);
-}
-
-/* The guest is told of @ack.  Its round ends as CUBIC's does. */
-static void tell(struct tcon_flow *flow, u32 ack, u64 now_us)
-{
-	if (seq_after(ack, flow->round_end)) {
-		flow->round_start = ack;
-		flow->round_end = flow->track.nxt_guest;
-		flow->rounds += flow->rounds < START_ROUNDS;
-	}
-	flow->told_ack = ack;
-	flow->told_us = now_us;
+	return cc->pacing_rate_bps && tcon_packet_is_pure_ack(pkt) &&
+	       now_us - flow->created_us < (u64)START_ROUNDS * cc->srtt_us &&
+	       now_us - flow->told_us < gap_us && gap_us < cc->srtt_us / 2 &&
+	       cc->nxt - pkt->ack > START_SEGS * cc->mss_bytes;
 }
 
 /* Is the guest better off without it?  Windows as they were before: @before. */
@@ -144,7 +129,8 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 		}
 		hide_sacks(flow, skb, pkt);
 	}
-	tell(flow, pkt->ack, now_us);
+	flow->told_ack = pkt->ack;
+	flow->told_us = now_us;
 	if (field == pkt->window)
 		tcon_count(stats, TCON_COUNTER_WINDOW_KEPT);
 	else if (tcon_segment_set_window(skb, pkt, field))

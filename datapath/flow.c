@@ -290,7 +290,6 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->reordering = false;
 	flow->tsval_floor_valid = false;
 	flow->absorbed_valid = false;
-	flow->rounds = 0;
 	flow->absorbed = 0;
 	flow->hidden_acks = 0;
 	flow->probes = 0;

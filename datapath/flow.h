@@ -76,9 +76,6 @@ struct tcon_template {
  * @reordering: the path reorders more than repair can bear
  * @told_ack: acknowledgment number that the guest was given last
  * @told_us: when that was
- * @round_start: what was acknowledged when the guest's present round began
- * @round_end: what it had sent then
- * @rounds: rounds so far, while the guest starts
  * @guest_ack: acknowledgment number that the guest sent last
  * @guest_tsecr: TSecr that it sent last
  * @guest_window: window field that it sent last
@@ -134,9 +131,6 @@ struct tcon_flow {
 	bool reordering;
 	u32 told_ack;
 	u64 told_us;
-	u32 round_start;
-	u32 round_end;
-	u8 rounds;
 	u32 guest_ack;
 	u32 guest_tsecr;
 	u16 guest_window;

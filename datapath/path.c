@@ -354,8 +354,6 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 				    syn ? 0 : tcon_track_peer_wscale(t),
 				    now_us);
 		flow->told_ack = pkt->ack;
-		flow->round_start = pkt->ack;
-		flow->round_end = pkt->ack;
 	}
 	return pass;
 }
