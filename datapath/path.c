@@ -18,6 +18,7 @@
 #include "pacer.h"
 #include "path.h"
 #include "repair.h"
+#include "segment.h"
 #include "seq.h"
 
 #define SPURIOUS_MANY	32	/* before a path is judged by them */
@@ -439,6 +440,10 @@ static noinline bool guest_egress(struct tcon_port *port, struct sk_buff *skb)
 
 	if (!parse(port, skb, &pkt) || !make_key(&key, port, skb, &pkt, false))
 		return true;
+	if (!tcon_segment_sound(skb, &pkt)) {
+		tcon_count(port->tnet->stats, TCON_COUNTER_BAD_CHECKSUM);
+		return true;
+	}
 	now_us = tcon_us(tcon_now_ns());
 	flow = find_or_create(port, &key, &pkt, false, now_us);
 	if (!flow)

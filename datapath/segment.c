@@ -49,6 +49,25 @@ void tcon_segment_finish(struct sk_buff *skb, u8 family)
 	skb->ip_summed = CHECKSUM_NONE;	/* complete */
 }
 
+static bool sum_is_right(const struct sk_buff *skb, u8 family, u32 l3_offset,
+			 u32 l4_offset, u32 tcp_bytes)
+{
+	__wsum sum = skb_checksum(skb, l4_offset, tcp_bytes, 0);
+	const u8 *l3 = skb->data + l3_offset;
+
+	if (family == AF_INET) {
+		const struct iphdr *ip = (const struct iphdr *)l3;
+
+		return !csum_tcpudp_magic(ip->saddr, ip->daddr, tcp_bytes,
+					  IPPROTO_TCP, sum);
+	} else {
+		const struct ipv6hdr *ip6 = (const struct ipv6hdr *)l3;
+
+		return !csum_ipv6_magic(&ip6->saddr, &ip6->daddr, tcp_bytes,
+					IPPROTO_TCP, sum);
+	}
+}
+
 /**
  * tcon_segment_intact() - does a kept packet carry what its checksum says?
  * @skb: the packet, with its &struct tcon_segment
@@ -63,25 +82,32 @@ void tcon_segment_finish(struct sk_buff *skb, u8 family)
 bool tcon_segment_intact(const struct sk_buff *skb, u8 family)
 {
 	const struct tcon_segment *seg = tcon_segment(skb);
-	u32 tcp_bytes = seg->payload_offset - seg->l4_offset +
-			seg->payload_bytes;
-	const u8 *l3 = skb->data + seg->l3_offset;
-	__wsum sum;
-
 	if (skb->ip_summed != CHECKSUM_NONE)
 		return true;
-	sum = skb_checksum(skb, seg->l4_offset, tcp_bytes, 0);
-	if (family == AF_INET) {
-		const struct iphdr *ip = (const struct iphdr *)l3;
+	return sum_is_right(skb, family, seg->l3_offset, seg->l4_offset,
+			    seg->payload_offset - seg->l4_offset +
+			    seg->payload_bytes);
+}
 
-		return !csum_tcpudp_magic(ip->saddr, ip->daddr, tcp_bytes,
-					  IPPROTO_TCP, sum);
-	} else {
-		const struct ipv6hdr *ip6 = (const struct ipv6hdr *)l3;
-
-		return !csum_ipv6_magic(&ip6->saddr, &ip6->daddr, tcp_bytes,
-					IPPROTO_TCP, sum);
-	}
+/**
+ * tcon_segment_sound() - may a packet from outside be believed?
+ * @skb: the packet, data at the link-layer header
+ * @pkt: the same, parsed
+ *
+ * A bit that was turned on the way would have TCon believe a window, an
+ * acknowledgment or a reset that the guest will not.  Where a device has looked
+ * at the sum that is known; else it is cheap: ACKs are short.
+ *
+ * Return: false if its checksum is wrong.
+ */
+bool tcon_segment_sound(const struct sk_buff *skb,
+			const struct tcon_packet *pkt)
+{
+	if (likely(skb->ip_summed != CHECKSUM_NONE))
+		return true;
+	return sum_is_right(skb, pkt->family, pkt->l3_offset, pkt->l4_offset,
+			    pkt->payload_offset - pkt->l4_offset +
+			    pkt->payload_bytes);
 }
 
 /**

@@ -46,6 +46,8 @@ static inline u32 tcon_segment_wire_bytes(const struct sk_buff *skb)
 
 void tcon_segment_finish(struct sk_buff *skb, u8 family);
 bool tcon_segment_intact(const struct sk_buff *skb, u8 family);
+bool tcon_segment_sound(const struct sk_buff *skb,
+			const struct tcon_packet *pkt);
 u8 *tcon_segment_option(struct tcphdr *th, u8 kind);
 bool tcon_segment_strip_sack(struct sk_buff *skb,
 			     const struct tcon_packet *pkt);

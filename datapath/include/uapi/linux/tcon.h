@@ -271,7 +271,8 @@ enum tcon_reason {
 	X(SACK_STRIPPED, "sack-stripped", "ACKs whose SACK blocks were taken out") \
 	X(DSACK_SENT,	"dsack-sent",	"DSACKs given to guests for an absorbed tail probe") \
 	X(MTU_FELL,	"mtu-fell",	"half-flows that gave up their copies: the path MTU fell") \
-	X(REPAIR_BLIND,	"repair-blind",	"repairs that waited: no memory to note them")
+	X(REPAIR_BLIND,	"repair-blind",	"repairs that waited: no memory to note them") \
+	X(BAD_CHECKSUM,	"bad-checksum",	"packets to guests passed unread: their checksum is wrong")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,
