@@ -141,6 +141,24 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /**
+ * tcon_ack_late() - an ACK comes that newer ones have overtaken
+ * @flow: its lock is held, enforced
+ * @skb: the ACK, data at the link-layer header
+ * @pkt: the same, parsed, not valid
+ *
+ * Its number and window tell the guest nothing, but its SACK blocks would.
+ *
+ * Context: bottom halves disabled, in the egress hook.
+ */
+void tcon_ack_late(struct tcon_flow *flow, struct sk_buff *skb,
+		   const struct tcon_packet *pkt)
+{
+	if (tcon_flow_repaired(flow) &&
+	    seq_before(pkt->ack, flow->track.cc.una))
+		hide_sacks(flow, skb, pkt);
+}
+
+/**
  * tcon_ack_remember() - keep an ACK's headers for those that TCon will make
  * @flow: its lock is held
  * @skb: the ACK, data at the link-layer header

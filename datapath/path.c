@@ -342,8 +342,10 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 
 	valid = ack_to_guest(flow, pkt, now_us);
 	if (!syn && tcon_flow_enforced(flow)) {
-		if (!valid)
+		if (!valid) {
+			tcon_ack_late(flow, skb, pkt);
 			return true;
+		}
 		tcon_ack_remember(flow, skb, pkt);
 		pass = tcon_ack_enforce(flow, skb, pkt, now_us);
 		if (!pass)	/* but the window may have grown */
