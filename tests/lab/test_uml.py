@@ -100,6 +100,13 @@ def test_the_program_gets_seed_initrd_and_channel(tmp_path):
     assert outcome.console.endswith("channel\ninitrd.cpio\n")
 
 
+def test_a_machine_stays_on_one_cpu(tmp_path):
+    outcome = Outcome()
+    engine = _engine(tmp_path, "nproc")
+    engine.run(Machine(), tmp_path / "initrd", outcome, tmp_path / "log")
+    assert outcome.console == "1\n"
+
+
 def test_a_machine_that_takes_too_long_is_ended_with_all_its_processes(tmp_path):
     pids = tmp_path / "pids"
     engine = _engine(tmp_path, f"sleep 1000 & echo $$ $! > {pids}; wait")

@@ -31,6 +31,9 @@ import wire
 
 T = TypeVar("T")
 
+#: The kernel checks itself (KASAN and others), which takes memory of its own.
+DEBUG_KERNEL = Path("/sys/kernel/debug/kmemleak").exists()
+
 _libc = ctypes.CDLL(None, use_errno=True)
 _ETH_P_ALL = 3
 _SOL_PACKET, _PACKET_AUXDATA, _PACKET_OUTGOING = 263, 8, 4

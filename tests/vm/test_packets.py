@@ -747,7 +747,9 @@ def test_syn_flood_is_bounded(ends: Ends, tcon: genl.Genl, source: str) -> None:
         assert tcon.info("EMBRYOS") == caps["max_embryos"] == tcon.info("FLOWS") - 1
         discard(*ends)
         # Each half-flow takes more than a KiB: all of them would be 4 MiB and more.
-        poll(lambda: slab_bytes() - slab < 2 << 20, "the flood's memory is given back")
+        # KASAN keeps what is freed for a while, to find who still uses it.
+        if not rigs.DEBUG_KERNEL:
+            poll(lambda: slab_bytes() - slab < 2 << 20, "the flood's memory is given back")
         # Who was there before suffers nothing.
         assert state(tcon, conn.sport) == ENFORCED_CUBIC
         assert conn.peer_sends(window=BIG).window < BIG

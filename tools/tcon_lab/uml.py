@@ -18,8 +18,12 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 import time
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 from .channel import Reader
 from .engine import Engine, Machine, Outcome
@@ -47,6 +51,8 @@ _ARGUMENTS = (
     "net.ifnames=0",
 )
 
+_PREFIX = ("setpriv", "--pdeathsig", "KILL", "setarch", "-R")
+
 
 def refuse(machine: Machine) -> None:
     """Raise LabError for what User-Mode Linux cannot be."""
@@ -64,9 +70,15 @@ def arguments(machine: Machine) -> list[str]:
 
 
 class Uml(Engine):
-    """User-Mode Linux in virtual time."""
+    """User-Mode Linux in virtual time.
+
+    Kernel and guest programs are processes that take turns: on one CPU they do so
+    faster than on two.  So each machine has a CPU, that with the fewest of them.
+    """
 
     name = "uml"
+    _machines: ClassVar[Counter[int]] = Counter()
+    _lock = threading.Lock()
 
     def __init__(self, kernel: UmlKernel) -> None:
         self._kernel = kernel
@@ -86,20 +98,9 @@ class Uml(Engine):
             folder = Path(scratch)
             reader = Reader(folder / "channel")
             (folder / "initrd.cpio").symlink_to(initrd.resolve())
-            process = self._spawn(machine, folder, log)
-            try:
-                while process.poll() is None:
-                    for frame in reader.frames():
-                        outcome.take(frame)
-                    if outcome.stop.is_set():
-                        raise LabError("stopped")
-                    if time.monotonic() - start > machine.timeout_s:
-                        raise LabError(f"no end after {machine.timeout_s:.0f} s; console in {log}")
-                    time.sleep(_POLL_S)
-            finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            with self._cpu() as cpu:
+                process = self._spawn(machine, folder, log, cpu)
+                self._watch(process, machine, reader, outcome, log, start)
             for frame in reader.frames():
                 outcome.take(frame)
             outcome.real_s = time.monotonic() - start
@@ -109,7 +110,48 @@ class Uml(Engine):
         """See :meth:`Engine.interactive`: there is no such thing in virtual time."""
         raise LabError("User-Mode Linux has no terminal: time would fly while it waits for you")
 
-    def _spawn(self, machine: Machine, folder: Path, log: Path) -> subprocess.Popen[bytes]:
+    def _watch(
+        self,
+        process: subprocess.Popen[bytes],
+        machine: Machine,
+        reader: Reader,
+        outcome: Outcome,
+        log: Path,
+        start: float,
+    ) -> None:
+        """Take frames until the machine ends; end it when its time is over."""
+        try:
+            while process.poll() is None:
+                for frame in reader.frames():
+                    outcome.take(frame)
+                if outcome.stop.is_set():
+                    raise LabError("stopped")
+                if time.monotonic() - start > machine.timeout_s:
+                    raise LabError(f"no end after {machine.timeout_s:.0f} s; console in {log}")
+                time.sleep(_POLL_S)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    @contextlib.contextmanager
+    def _cpu(self) -> Iterator[int]:
+        """A CPU for one machine."""
+        known = sorted(os.sched_getaffinity(0))
+        # Labs that run at once do not all begin with the first.
+        known = known[os.getpid() % len(known) :] + known[: os.getpid() % len(known)]
+        with self._lock:
+            cpu = min(known, key=lambda cpu: self._machines[cpu])
+            self._machines[cpu] += 1
+        try:
+            yield cpu
+        finally:
+            with self._lock:
+                self._machines[cpu] -= 1
+
+    def _spawn(
+        self, machine: Machine, folder: Path, log: Path, cpu: int
+    ) -> subprocess.Popen[bytes]:
         """Start it in a process group of its own."""
         environment = {
             "HOME": ".",
@@ -121,7 +163,7 @@ class Uml(Engine):
         words = arguments(machine)
         with log.open("wb") as console:
             return subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "setarch", "-R", self._kernel.image, *words],
+                [*_PREFIX, "taskset", "-c", str(cpu), self._kernel.image, *words],
                 cwd=folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
