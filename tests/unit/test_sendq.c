@@ -117,8 +117,10 @@ static void fill_from(u32 index)
 	while (append(&q)) {
 		n++;
 		assert_true(n <= RECORDS_OF(TCON_SENDQ_PAGES));
-		check_form(&q);
+		if (n % 509 == 0)
+			check_form(&q);
 	}
+	check_form(&q);
 	assert_true(n > RECORDS_OF(TCON_SENDQ_PAGES) - TCON_SENDQ_PER_PAGE);
 	assert_int_equal(q.end, (n + 1) * SEG);
 	assert_int_equal(tcon_sendq_end(&q, q.tail - 1), (n + 1) * SEG);
@@ -128,7 +130,8 @@ static void fill_from(u32 index)
 	end = q.end;
 	while (q.head != q.tail) {
 		tcon_sendq_ack(&q, tcon_sendq_end(&q, q.head));
-		check_form(&q);
+		if (q.head % 509 == 0)
+			check_form(&q);
 	}
 	assert_int_equal(q.end, end);
 	assert_non_null(append(&q));
