@@ -511,11 +511,12 @@ static void all_lost(void **state)
 	tcon_track_mark_all_lost(&c->t);	/* nothing in flight */
 	assert_int_equal(c->t.lost.n, 0);
 	send(c, 6);
-	recovery(c);
 	wait_us(c, RTT_US);
 	ack_sack(c, 0, 2, 3);
+	assert_int_not_equal(c->t.rack.deadline_us, 0);
 	repair(c, 0, 2);
 	tcon_track_mark_all_lost(&c->t);
+	assert_int_equal(c->t.rack.deadline_us, 0);
 	assert_int_equal(c->t.sacked.bytes, MSS);
 	assert_int_equal(c->t.lost.bytes, 5 * MSS);
 	assert_true(tcon_resent_find(&c->t.resent, FIRST, FIRST + 1)->lost);
