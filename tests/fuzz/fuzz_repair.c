@@ -166,6 +166,7 @@ static bool repeat(struct world *x, u32 start, u32 end)
 	WARN_ON(tcon_ranges_covered(&t->sacked, start, end));
 	if (!tcon_track_repaired(t, start, end, end - start, x->now_us))
 		return false;
+	WARN_ON(tcon_ranges_covered(&t->lost, start, end));
 	transmit_data(x, start, end);
 	return true;
 }
