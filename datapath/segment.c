@@ -82,6 +82,7 @@ static bool sum_is_right(const struct sk_buff *skb, u8 family, u32 l3_offset,
 bool tcon_segment_intact(const struct sk_buff *skb, u8 family)
 {
 	const struct tcon_segment *seg = tcon_segment(skb);
+
 	if (skb->ip_summed != CHECKSUM_NONE)
 		return true;
 	return sum_is_right(skb, family, seg->l3_offset, seg->l4_offset,
