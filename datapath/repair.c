@@ -40,7 +40,9 @@ static struct sk_buff *copy_of(const struct tcon_flow *flow, u32 seq, u32 *end)
 	if (i == q->tail)
 		return NULL;
 	copy = tcon_sendq_at(q, i)->copy;
-	if (!copy || !seq_before(seq, tcon_segment(copy)->end_seq))
+	/* A guest that skips sequence numbers has records that begin before it. */
+	if (!copy || seq_before(seq, tcon_segment(copy)->seq) ||
+	    !seq_before(seq, tcon_segment(copy)->end_seq))
 		return NULL;
 	*end = seq_min(tcon_sendq_end(q, i), tcon_segment(copy)->end_seq);
 	return copy;
@@ -115,8 +117,12 @@ static struct sk_buff *build(const struct tcon_flow *flow,
 	skb_shinfo(skb)->gso_segs = 0;
 	skb_shinfo(skb)->gso_type = 0;
 	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
-	skb_copy_bits(copy, 0, skb_put(skb, header_bytes), header_bytes);
-	skb_copy_bits(copy, header_bytes + offset, skb_put(skb, bytes), bytes);
+	if (skb_copy_bits(copy, 0, skb_put(skb, header_bytes), header_bytes) ||
+	    skb_copy_bits(copy, header_bytes + offset, skb_put(skb, bytes),
+			  bytes)) {
+		kfree_skb(skb);
+		return NULL;
+	}
 	skb_reset_mac_header(skb);
 	skb_set_network_header(skb, seg->l3_offset);
 	skb_set_transport_header(skb, seg->l4_offset);
@@ -212,8 +218,8 @@ struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us)
 	if (seq_after(data_end, start + tcon_segment_wire_bytes(copy)))
 		start = data_end - tcon_segment_wire_bytes(copy);
 	skb = repeat(flow, copy, start, end, now_us);
-	tcon_timer_probed(t, end - start, now_us);
 	if (skb) {
+		tcon_timer_probed(t, end - start, now_us);
 		flow->probes++;
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_PROBE_SENT);
 	}
