@@ -45,6 +45,7 @@ class Transfer:
         port: int = PORT,
         cc: str = "cubic",
         chunk_bytes: int = 65536,
+        start: bool = True,
     ) -> None:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.data = random.Random(size_bytes).randbytes(size_bytes)
@@ -67,6 +68,11 @@ class Transfer:
         self.threads = [
             threading.Thread(target=f, daemon=True) for f in (self._send, self._receive)
         ]
+        if start:
+            self.start()
+
+    def start(self) -> None:
+        """Begin, where it has not begun."""
         for thread in self.threads:
             thread.start()
 

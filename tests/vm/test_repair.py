@@ -340,6 +340,53 @@ def test_ack_that_carries_something_is_edited_not_dropped(
     discard(conn.peer)
 
 
+def test_overtaken_ack_does_not_show_its_sack(ends: Ends, tcon: genl.Genl) -> None:
+    """A guest reads the SACK blocks even of an ACK below its una."""
+    conn = connect(Conn(*ends), tcon)
+    first, lost, *rest = send(conn, 5)
+    heard(conn, peer_acks(conn, lost.seq))
+    with counted(tcon, bad_ack=1, sack_stripped=1):
+        late = peer_acks(conn, first.seq, (rest[0].seq, end_of(rest[0])))
+        got = conn.receive(conn.guest)
+    assert got
+    assert got.sums_ok
+    assert got == late.but(options=late.options[:12] + wire.NOP * 12)
+    finish(conn, tcon)
+
+
+@pytest.mark.parametrize("what", ["ack", "window", "reset", "sack"])
+@pytest.mark.parametrize("family", [4, 6])
+def test_damaged_packet_is_not_believed(
+    ends: Ends, tcon: genl.Genl, what: str, family: int
+) -> None:
+    """The guest will drop it: to TCon it must mean nothing either."""
+    conn = connect(Conn(*ends, family=family), tcon)
+    sent = send(conn, 4)
+    before = rigs.find_flow(tcon, conn.sport)
+    changed = {
+        "ack": {"ack": conn.guest_nxt + 5},
+        "window": {"ack": sent[0].seq, "window": 1},
+        "reset": {"ack": sent[0].seq, "flags": RST | ACK},
+        "sack": {
+            "ack": sent[0].seq,
+            "options": conn.from_peer().options
+            + SACK_PAD
+            + wire.opt_sack((sent[1].seq, end_of(sent[3]))),
+        },
+    }[what]
+    damaged = bytearray(conn.from_peer(**changed).frame())
+    at = len(conn.from_peer().frame()) - len(conn.from_peer().tcp()) + 16
+    damaged[at] ^= 0x10  # a bit of the checksum itself
+    with counted(tcon, bad_checksum=1, bad_ack=0, ack_in=0, ack_hidden=0):
+        conn.peer.send(bytes(damaged))
+        assert conn.guest.recv(1.0) == bytes(damaged)
+    after = rigs.find_flow(tcon, conn.sport)
+    for name in ("state", "reason", "una", "edge", "peer_rwnd_bytes", "copy_bytes", "lost_bytes"):
+        assert after[name] == before[name], name
+    nothing_for(conn.peer, conn)
+    finish(conn, tcon)
+
+
 @pytest.mark.parametrize("shift", [0, 7, 12])
 def test_duplicate_passes_only_as_a_window_update(ends: Ends, tcon: genl.Genl, shift: int) -> None:
     """The field must grow: for the guest a larger one of the same ACK is no duplicate."""
