@@ -346,7 +346,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	struct tcon_track *t = &flow->track;
 	bool waiting = tcon_flow_waits(flow) || flow->injecting;
-	bool repaired = tcon_flow_repaired(flow);
+	bool repaired = tcon_flow_repaired(flow), urgent = false;
 	u64 when;
 	u32 span;
 
@@ -363,9 +363,14 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		consume_skb(skb);
 		return false;
 	}
+	/* Repairs may wait for ACKs that only this repeat brings; TSvals that it
+	 * overtakes are raised when they are repaired.
+	 */
 	if (repaired && pkt->end_seq != pkt->seq &&
-	    seq_before(pkt->seq, t->nxt_guest))
+	    seq_before(pkt->seq, t->cc.nxt)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_PASSED);
+		urgent = true;
+	}
 	if (!seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES))
 		t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
 	tcon_repair_passed(flow, pkt);
@@ -373,7 +378,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 				flow->burst_bytes - flow->burst_bytes / 8);
 	describe(skb, pkt);
 	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
-	if (!waiting && !when && !must_split(flow, skb)) {
+	if (urgent || (!waiting && !when && !must_split(flow, skb))) {
 		span = t->cc.nxt - t->cc.una;
 		leaves(flow, skb, now_ns);
 		/* A probe of more than one segment is due earlier. */
