@@ -302,6 +302,7 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 	if (cut_smaller(copy, skb, pkt)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MTU_FELL);
 		tcon_copy_give_up(flow, TCON_REASON_PATH_MTU);
+		flow->bare_end = t->nxt_guest;	/* what waits is as large */
 		return false;
 	}
 	again = tcon_resent_find(&t->resent, pkt->seq, pkt->end_seq);
