@@ -162,8 +162,17 @@ class Net:
                 ns="s")  # fmt: skip
 
     def cut(self) -> None:
-        """The router hands on segments, so that parts of a super-packet can be lost."""
+        """The router hands on single segments, as a wire does.
+
+        So parts of a super-packet can be lost.  Nor does anybody check sums on
+        the way: what GRO has found right would be believed even if netem then
+        turned a bit of it.  And no ARP is lost, which nobody repairs.
+        """
         run("ethtool", "-K", "r-s", "tso", "off", "gso", "off", ns="r")
+        for ns, dev in (("r", "r-u"), ("r", "r-s"), ("s", "s-e")):
+            run("ethtool", "-K", dev, "gro", "off", ns=ns)
+        pin("r", "r-s", "s", "s-e", *self.addresses)
+        pin("s", "s-e", "r", "r-s", "10.1.0.254", "fd01::fe")
 
     def offloads(self, on: bool) -> None:
         """Super-packets everywhere, or nowhere."""
@@ -178,6 +187,13 @@ def address(ns: str | None, dev: str, *addresses: str) -> None:
     for one in addresses:
         run(*prefix, "addr", "add", one, "dev", dev, *(("nodad",) if ":" in one else ()))
     run(*prefix, "link", "set", dev, "up")
+
+
+def pin(ns: str, dev: str, other_ns: str, other_dev: str, *addresses: str) -> None:
+    """Tell a namespace the hardware address of a neighbour for good."""
+    mac = run("cat", f"/sys/class/net/{other_dev}/address", ns=other_ns).strip()
+    for one in addresses:
+        run("ip", "-n", ns, "neigh", "replace", one, "lladdr", mac, "dev", dev)
 
 
 def ends_of_path(rig: Rig) -> None:

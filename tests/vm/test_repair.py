@@ -553,6 +553,28 @@ def test_repeat_of_what_was_repaired_in_vain_passes(ends: Ends, tcon: genl.Genl)
     poll(lambda: rigs.find_flow(tcon, conn.sport)["inflight_bytes"] == 0, "all is acknowledged")
 
 
+@pytest.mark.parametrize("what", ["acknowledged", "smaller"])
+def test_repeat_does_not_wait_for_repairs(ends: Ends, tcon: genl.Genl, what: str) -> None:
+    """Those may wait for room that only an answer to it will make."""
+    conn = connect(Conn(*ends), tcon)
+    before = send(conn, 1)[0]
+    heard(conn, peer_acks(conn, conn.guest_nxt))
+    sent = send(conn, 8)
+    for _ in range(3):
+        poll(lambda: conn.receive(conn.peer, 0.1), "a time-out's repair", 10)
+    poll(lambda: rigs.find_flow(tcon, conn.sport)["timeouts"] > 1, "two time-outs", 10)
+    time.sleep(SOON_S)
+    discard(conn.peer)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert flow["inflight_bytes"] >= flow["cwnd_bytes"], "repairs can go on"
+    assert flow["inflight_bytes"] < 8 * MSS, "no repair waits"
+    again = before if what == "acknowledged" else sent[0].but(payload=sent[0].payload[:700])
+    with counted(tcon, repeat_passed=1, copy_absorbed=0, held=0):
+        got = repeat(conn, again)
+        assert conn.receive(conn.peer, SOON_S) == got
+
+
 def test_smaller_segments_pass(ends: Ends, tcon: genl.Genl) -> None:
     """The path MTU fell: copies of the old size would never arrive."""
     conn = connect(Conn(*ends), tcon)

@@ -39,12 +39,14 @@ def match_port(port: int) -> bytes:
 
 
 @contextlib.contextmanager
-def going(net: Net, n: int, size_bytes: int, **options: object) -> Iterator[list[Transfer]]:
+def going(net: Net, n: int, size_bytes: int, first_port: int = RULED) -> Iterator[list[Transfer]]:
     """So many transfers at once; what is still open at the end is closed."""
     made: list[Transfer] = []
     try:
         for i in range(n):
-            made.append(net.transfer(size_bytes, port=RULED + i, start=False, **options))
+            made.append(
+                net.transfer(size_bytes, port=first_port + i, family=4 + i % 2 * 2, start=False)
+            )
         for transfer in made:
             transfer.start()
         yield made
@@ -108,13 +110,15 @@ def test_fifty_flows(net: Net) -> None:
     net.cut()
     for i in range(25):
         net.tcon.set_rule("bbr", match_port(RULED + i), priority=40000 + i)
-    native = [net.transfer(MEGA // 5, port=PORT + i, family=4 + i % 2 * 2) for i in range(25)]
-    with going(net, 25, MEGA // 5) as ruled:
-        finish(ruled, 300)
-        finish(native, 300)
-        stalls = [max(t.stall_s for t in ts) for ts in (ruled, native)]
-        print("longest stalls, enforced and native:", stalls)
-        assert stalls[0] <= stalls[1]
+    with going(net, 50, MEGA // 5, first_port=RULED - 25) as transfers:
+        finish(transfers, 300)
+        # The longest of 25 is chance; five show whether the two differ.
+        enforced, native = (
+            sum(sorted(t.stall_s for t in part)[-5:]) / 5
+            for part in (transfers[25:], transfers[:25])
+        )
+        print("five longest stalls, enforced and native:", enforced, native)
+        assert enforced <= native * 1.25
     poll(lambda: net.tcon.info("COPY_BYTES") == 0, "no copy is left")
 
 
@@ -228,12 +232,9 @@ def test_repair_switched_off_and_on(net: Net) -> None:
     net.tcon.set_rule("bbr")
     with rigs.parameters(repair=0), counted(net.tcon, repair_sent=0, ack_hidden=0):
         transfer = net.transfer(2 * MEGA)
-        poll(lambda: transfer.received_bytes > MEGA // 4, "it runs", 30)
+        poll(lambda: totals(net, "repeated_bytes")[0], "the guest repairs", 30)
         assert state(net.tcon, transfer.sport) == ("window-enforced", "repair-off", "bbr")
-        flow = rigs.find_flow(net.tcon, transfer.sport)
-        assert flow
-        assert flow["repeated_bytes"], "the guest repairs"
-        assert flow["copy_bytes"] == 0
+        assert net.tcon.info("COPY_BYTES") == 0
     assert transfer.running(), "too short a test"
     poll(lambda: state(net.tcon, transfer.sport)[0] == "repair-enforced", "it is repaired again")
     transfer.finish()
@@ -290,11 +291,11 @@ def test_bulk_flow_is_limited_by_the_window(net: Net) -> None:
     transfer.finish()
 
 
-def idle_pair(net: Net) -> tuple[socket.socket, socket.socket]:
-    """A guest's socket and the server's, connected; a small receive buffer."""
+def pair(net: Net, receive_bytes: int = 1 << 20) -> tuple[socket.socket, socket.socket]:
+    """A guest's socket and the server's, connected; the server's buffer is so large."""
     with rigs.inside("s"):
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         listener.bind((net.addresses[0], PORT))
         listener.listen()
     with rigs.inside("g1"):
@@ -308,7 +309,7 @@ def idle_pair(net: Net) -> tuple[socket.socket, socket.socket]:
 def test_receiver_that_does_not_read(net: Net) -> None:
     net.shape(rate="50mbit", delay="10ms")
     net.tcon.set_rule("bbr")
-    client, server = idle_pair(net)
+    client, server = pair(net, 65536)
     with client, server:
         client.setblocking(False)
         end_s = time.monotonic() + 4
@@ -322,7 +323,7 @@ def test_receiver_that_does_not_read(net: Net) -> None:
 def test_one_request_a_second(net: Net) -> None:
     net.shape(rate="50mbit", delay="20ms")
     net.tcon.set_rule("bbr")
-    client, server = idle_pair(net)
+    client, server = pair(net)
     with client, server:
         for _ in range(6):
             client.send(bytes(300))
@@ -335,8 +336,9 @@ def test_one_request_a_second(net: Net) -> None:
 
 def test_guest_with_a_tiny_send_buffer(net: Net) -> None:
     net.shape(rate="50mbit", delay="40ms")
+    net.offloads(False)  # a buffer holds a super-packet, however small it is
     net.tcon.set_rule("cubic")
-    client, server = idle_pair(net)
+    client, server = pair(net)
     with client, server:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4608)
         client.setblocking(False)
