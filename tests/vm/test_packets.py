@@ -723,6 +723,15 @@ def slab_bytes() -> int:
     raise AssertionError("no Slab in /proc/meminfo")
 
 
+def readdress(frame: bytearray, at: int, n: int) -> None:
+    """Write n into the low bytes of the IPv4 address at an offset; TCP's sum stays right."""
+    total = ~int.from_bytes(frame[50:52], "big") & 0xFFFF
+    total -= sum(int.from_bytes(frame[i : i + 2], "big") for i in (at, at + 2))
+    frame[at + 1 : at + 4] = n.to_bytes(3, "big")
+    total += sum(int.from_bytes(frame[i : i + 2], "big") for i in (at, at + 2))
+    frame[50:52] = (~(total % 0xFFFF) & 0xFFFF).to_bytes(2, "big")
+
+
 @pytest.mark.parametrize("source", ["guest", "peer"])
 def test_syn_flood_is_bounded(ends: Ends, tcon: genl.Genl, source: str) -> None:
     forget_flows(tcon)
@@ -735,7 +744,7 @@ def test_syn_flood_is_bounded(ends: Ends, tcon: genl.Genl, source: str) -> None:
         frame = bytearray((one.from_guest if source == "guest" else one.from_peer)(SYN).frame())
         end, at = (ends[0], 26) if source == "guest" else (ends[1], 26)
         for n in range(flood):
-            frame[at + 1 : at + 4] = n.to_bytes(3, "big")  # source address: its sum does not matter
+            readdress(frame, at, n)
             end.send(bytes(frame))
             if n % 250 == 0:
                 discard(*ends)
