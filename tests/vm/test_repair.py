@@ -137,9 +137,10 @@ def test_lost_segment_is_repaired(
     ends: Ends, tcon: genl.Genl, family: int, vlans: tuple[int, ...], ts: bool
 ) -> None:
     isn = (2**32 - 3000, 2**32 - 1)  # wraps in the middle
-    conn = connect(Conn(*ends, family=family, vlans=vlans, ts=ts, isn=isn), tcon, rtt_s=0.4)
+    conn = connect(Conn(*ends, family=family, vlans=vlans, ts=ts, isn=isn), tcon, rtt_s=0.8)
     with counted(tcon, repair_sent=1, ack_hidden=3, probe_sent=0, timeout=0, repair_spurious=0):
         lost, *rest = send(conn, 4)
+        time.sleep(0.8)  # RACK waits for a quarter of that, unless three are SACKed
         for segment in rest:
             nothing_for(conn.peer, conn, 0)
             peer_acks(conn, lost.seq, (rest[0].seq, end_of(segment)))
