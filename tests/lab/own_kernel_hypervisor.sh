@@ -13,12 +13,13 @@ ip -n server link set server0 up
 ip -n server addr add 10.0.0.2/24 dev server0
 ip netns exec server tc qdisc add dev server0 root netem delay 20ms limit 10000
 ip netns exec server ethtool -K server0 gro off
-tc qdisc add dev up0 root tbf rate 20mbit burst 3200 limit 2000000
 ovs-vsctl add-br br0 -- add-port br0 eth0 -- add-port br0 up0 \
 	-- set Interface eth0 other_config:tcon-role=guest \
 	-- set Interface up0 other_config:tcon-role=uplink
+# Open vSwitch takes the queue away that it finds on a new port.
+tc qdisc add dev up0 root tbf rate 20mbit burst 3200 limit 2000000
 ovs-appctl tcon/set-cc br0 flow=tcp,nw_src=10.0.0.1,tp_dst=5201 bbr
-ip netns exec server iperf3 -s -1 >/dev/null &
+ip netns exec server iperf3 -s -1 >/dev/null 2>&1 &
 wait_flow() {
 	for _ in $(seq 600); do
 		ovs-appctl tcon/flows -j br0 | grep -q '"state":"repair-enforced"' && return

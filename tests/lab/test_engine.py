@@ -314,6 +314,12 @@ class TestQemu:
                 Machine(), tmp_path / "initrd", Outcome(), tmp_path / "log"
             )
 
+    def test_a_cable_needs_somebody_who_listens(self, tmp_path):
+        (tmp_path / "cable").touch()  # a plain file is not somebody who listens
+        machine = Machine(link=str(tmp_path / "cable"), timeout_s=0.1)
+        with pytest.raises(LabError, match=r"nobody listens at .*cable after 0 s"):
+            Qemu(Path("vmlinux")).run(machine, tmp_path / "initrd", Outcome(), tmp_path / "log")
+
 
 # --- command line -------------------------------------------------------------
 

@@ -108,7 +108,7 @@ class Qemu(Engine):
             *("-object", f"memory-backend-file,id=channel,share=on,size={CAPACITY_BYTES},"
                 f"mem-path={shared}"),
             *("-device", "ivshmem-plain,memdev=channel"),
-            *_link(machine.link),
+            *_link(machine),
             *serial,
             *("-kernel", str(self._vmlinux), "-initrd", str(initrd)),
             *("-append", " ".join((_APPEND, *machine.append))),
@@ -148,13 +148,22 @@ class Qemu(Engine):
             raise LabError("KVM does not run the lab's kernel on this machine: leave out --kvm")
 
 
-def _link(link: str) -> list[str]:
-    """An interface whose other end is another machine's."""
-    if not link:
+def _link(machine: Machine) -> list[str]:
+    """An interface whose other end is another machine's.
+
+    QEMU goes on without a word when nobody listens, with a cable that leads
+    nowhere: the machine that does not listen waits for the one that does.
+    """
+    if not machine.link:
         return []
-    path, comma, word = link.partition(",")
+    path, comma, word = machine.link.partition(",")
     if comma and word != "listen":
-        raise LabError(f'a link is PATH or PATH,listen, not "{link}"')
+        raise LabError(f'a link is PATH or PATH,listen, not "{machine.link}"')
+    deadline = time.monotonic() + machine.timeout_s
+    while not comma and not Path(path).is_socket():
+        if time.monotonic() > deadline:
+            raise LabError(f"nobody listens at {path} after {machine.timeout_s:.0f} s")
+        time.sleep(_POLL_S)
     side = "on" if comma else "off"
     mac = f"02:00:00:00:0a:{1 if comma else 2:02x}"
     return [
