@@ -67,7 +67,8 @@ static bool is_bare_duplicate(const struct tcon_flow *flow,
  * came late, be it because una stood still during a repair; it would then need
  * seconds to get to a cwnd that does not bind.  So at first it is given a few in
  * each round trip, as long as others will follow.  Not fewer: until it is told
- * what has arrived, that takes room in its cwnd.  TCon's window is not smaller
+ * what has arrived, that takes room in its cwnd; so where that is more than what
+ * is left, as after a repair, it is told at once.  TCon's window is not smaller
  * for that: window updates go on.
  */
 static bool is_superfluous(const struct tcon_flow *flow,
@@ -79,7 +80,8 @@ static bool is_superfluous(const struct tcon_flow *flow,
 	return cc->pacing_rate_bps && tcon_packet_is_pure_ack(pkt) &&
 	       now_us - flow->created_us < (u64)START_ROUNDS * cc->srtt_us &&
 	       now_us - flow->told_us < gap_us && gap_us < cc->srtt_us / 2 &&
-	       cc->nxt - pkt->ack > START_SEGS * cc->mss_bytes;
+	       cc->nxt - pkt->ack > START_SEGS * cc->mss_bytes &&
+	       cc->nxt - pkt->ack >= pkt->ack - flow->told_ack;
 }
 
 /* Is the guest better off without it?  Windows as they were before: @before. */
