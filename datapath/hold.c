@@ -34,6 +34,8 @@
 /* What a paced guest may have waiting: enough until its next answer. */
 #define ALLOWANCE_NS		(4 * NSEC_PER_MSEC)
 #define ALLOWANCE_SEGS		4
+/* What leaves first is not paced: Linux lets an initial window (RFC 6928) go. */
+#define UNPACED_SEGS		10
 #define RUN_MAX_PACKETS		64
 /* Where a repair could not be made for lack of memory. */
 #define RETRY_NS		NSEC_PER_MSEC
@@ -62,6 +64,14 @@ static u64 wire_ns(const struct tcon_cc *cc, u32 bytes)
 	return div64_u64((u64)bytes * 8 * NSEC_PER_SEC, cc->pacing_rate_bps);
 }
 
+/* What may still leave before the clock counts. */
+static u32 unpaced_bytes(const struct tcon_track *t)
+{
+	u32 bytes = UNPACED_SEGS * t->cc.mss_bytes;
+
+	return t->sent_bytes < bytes ? bytes - t->sent_bytes : 0;
+}
+
 /* What leaves together once the clock lets the first packet go. */
 static u32 burst_bytes(const struct tcon_cc *cc)
 {
@@ -85,6 +95,7 @@ u32 tcon_hold_allowance(const struct tcon_flow *flow)
 
 	bytes = max_t(u64, bytes, 2 * max(flow->burst_bytes, burst_bytes(cc)));
 	bytes = max_t(u64, bytes, ALLOWANCE_SEGS * cc->mss_bytes);
+	bytes += unpaced_bytes(&flow->track);
 	return min_t(u64, bytes, hold_flow_bytes / 2);
 }
 
@@ -192,7 +203,7 @@ static void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
 {
 	u64 len_ns, late_ns = 0;
 
-	if (!flow->track.cc.pacing_rate_bps)
+	if (!flow->track.cc.pacing_rate_bps || unpaced_bytes(&flow->track))
 		return;
 	len_ns = wire_ns(&flow->track.cc, bytes);
 	if (flow->release_ns < now_ns) {
@@ -249,7 +260,8 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	if (bytes > cc->cwnd_bytes / 4 && cc->inflight_bytes &&
 	    bytes + cc->inflight_bytes > cc->cwnd_bytes + cc->mss_bytes)
 		return true;
-	return cc->pacing_rate_bps && wire_ns(cc, bytes) > SPLIT_NS;
+	return cc->pacing_rate_bps && bytes > unpaced_bytes(&flow->track) &&
+	       wire_ns(cc, bytes) > SPLIT_NS;
 }
 
 static void set_segment_cb(struct sk_buff *seg, const struct tcon_segment *whole,
