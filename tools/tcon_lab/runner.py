@@ -82,7 +82,7 @@ def _wait_for(what: str, ready: Callable[[], bool]) -> None:
 def _check_rtt(lab: Lab, index: int) -> float:
     """Ping along a connection's path: the smallest RTT in us, if it is right.
 
-    Where packets overtake others, the median.
+    Where packets overtake others, the median.  ping rounds down to microseconds.
     """
     flow = lab.pairs[index]
     path = lab.scenario.path
@@ -96,7 +96,7 @@ def _check_rtt(lab: Lab, index: int) -> float:
         raise LabError(f"no ping gets from {lab.sender(index)} to {lab.receiver(index)}")
     rtt_ms = rtts_ms[(len(rtts_ms) - 1) // 2 if path.reorder_fraction else 0]
     rtt_us, wanted_us = rtt_ms * 1000, lab.base_rtt_us(flow)
-    if not wanted_us <= rtt_us <= wanted_us * (1 + _RTT_TOLERANCE) + _RTT_TOLERANCE_US:
+    if not wanted_us - 1 <= rtt_us <= wanted_us * (1 + _RTT_TOLERANCE) + _RTT_TOLERANCE_US:
         raise LabError(f"the path's RTT is {rtt_us:.0f} us where {wanted_us} us are wanted")
     return rtt_us
 
