@@ -9,6 +9,7 @@
  * Whatever is not understood passes untouched and is counted.
  */
 #include <linux/if_vlan.h>
+#include <linux/math64.h>
 #include <linux/skbuff.h>
 
 #include "ack.h"
@@ -22,7 +23,7 @@
 #include "seq.h"
 
 #define SPURIOUS_MANY	32	/* before a path is judged by them */
-#define GAP_NS		NSEC_PER_MSEC	/* of a pacer without work */
+#define GAP_US		1000	/* of a pacer without work */
 
 /* How things stand for tcon_limit_*(). */
 static struct tcon_limit_state limit_state(const struct tcon_flow *flow)
@@ -165,41 +166,32 @@ static bool path_is_full(const struct tcon_track *t)
 	const struct tcon_cc *cc = &t->cc;
 
 	return cc->srtt_us > cc->min_rtt_us + cc->min_rtt_us / 8 &&
-	       cc->inflight_bytes > max(t->max_inflight_bytes,
-					t->prev_max_inflight_bytes) / 4 * 3;
+	       cc->inflight_bytes > mul_u64_u64_div_u64(cc->last_rate_bps,
+				cc->min_rtt_us, 8ULL * USEC_PER_SEC);
 }
 
-/* Did the guest leave unused what it could have sent? */
-static void note_app_limit(struct tcon_flow *flow)
+/* Has the pacer had no work for a while? */
+static bool pacer_is_dry(const struct tcon_flow *flow, u64 now_us)
+{
+	return flow->track.cc.pacing_rate_bps && !tcon_flow_waits(flow) &&
+	       tcon_us(flow->release_ns) + GAP_US < now_us;
+}
+
+/* Did the guest leave unused what it could have sent from @nxt_guest on? */
+static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, u64 now_us)
 {
 	const struct tcon_track *t = &flow->track;
 	u32 slack = 2 * t->cc.mss_bytes;
 
 	if (!skb_queue_empty(&flow->held) || path_is_full(t))
 		return;
-	if (t->cc.pacing_rate_bps)
+	if (pacer_is_dry(flow, now_us))
+		slack = t->cc.mss_bytes;
+	else if (t->cc.pacing_rate_bps)	/* it may wait to fill a super-packet */
 		slack = t->cc.mss_bytes + min(flow->burst_bytes,
 					      tcon_hold_allowance(flow) / 2);
-	if (tcon_window_unused(&flow->window, t->nxt_guest) > slack &&
-	    t->cc.inflight_bytes < t->cc.cwnd_bytes)
-		tcon_track_app_limited(&flow->track);
-}
-
-/*
- * Had the pacer run dry before @pkt came, although there was leave to send?  An
- * ACK may find packets waiting and yet have been sent into a gap.
- */
-static void note_gap(struct tcon_flow *flow, const struct tcon_packet *pkt,
-		     u64 now_ns)
-{
-	const struct tcon_track *t = &flow->track;
-	const struct tcon_cc *cc = &t->cc;
-
-	if (cc->pacing_rate_bps && !tcon_flow_waits(flow) &&
-	    flow->release_ns + GAP_NS < now_ns &&
-	    cc->inflight_bytes + cc->mss_bytes < cc->cwnd_bytes &&
-	    tcon_window_unused(&flow->window, pkt->seq) >= cc->mss_bytes &&
-	    !path_is_full(t))
+	if (tcon_window_unused(&flow->window, nxt_guest, now_us) >= slack &&
+	    t->cc.inflight_bytes + t->cc.mss_bytes < t->cc.cwnd_bytes)
 		tcon_track_app_limited(&flow->track);
 }
 
@@ -213,7 +205,9 @@ static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 	    seq_after(pkt->end_seq, flow->track.nxt_guest)) {
 		st = limit_state(flow);
 		tcon_limit_data(&flow->limits, &st, tcon_us(now_ns));
-		note_gap(flow, pkt, now_ns);
+		/* An ACK may find packets waiting that came into a gap. */
+		if (pacer_is_dry(flow, tcon_us(now_ns)))
+			note_app_limit(flow, pkt->seq, tcon_us(now_ns));
 	}
 	return tcon_hold_admit(flow, skb, pkt, now_ns);
 }
@@ -309,7 +303,7 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	struct tcon_limit_state st;
 
 	if (tcon_flow_enforced(flow)) {
-		note_app_limit(flow);
+		note_app_limit(flow, flow->track.nxt_guest, now_us);
 		st = limit_state(flow);
 		tcon_limit_ack(&flow->limits, &st, now_us);
 	}

@@ -160,12 +160,16 @@ u16 tcon_window_update(struct tcon_window *w, u32 ack, u8 wscale, u32 wanted,
  * tcon_window_unused() - what the guest was given and did not use
  * @w: the windows
  * @nxt_guest: what the guest would send next
+ * @now_us: the time
  *
  * Return: bytes, of an edge that the guest has had time to answer.
  */
-u32 tcon_window_unused(const struct tcon_window *w, u32 nxt_guest)
+u32 tcon_window_unused(const struct tcon_window *w, u32 nxt_guest, u64 now_us)
 {
-	if (!w->valid || !seq_after(w->marked_edge, nxt_guest))
-		return 0;
-	return w->marked_edge - nxt_guest;
+	u32 edge = w->marked_edge;
+
+	/* No edge was given since, or it would have been marked. */
+	if (now_us - w->mark_us >= 2 * TCON_EDGE_ANSWER_US)
+		edge = w->edge;
+	return w->valid && seq_after(edge, nxt_guest) ? edge - nxt_guest : 0;
 }

@@ -190,7 +190,7 @@ static void observe(void **state)
 {
 	struct tcon_window w = {};
 
-	assert_int_equal(tcon_window_unused(&w, 0), 0);
+	assert_int_equal(tcon_window_unused(&w, 0, 0), 0);
 	tcon_window_observe(&w, 1000, 500, 3, 0);
 	assert_true(w.valid);
 	assert_int_equal(w.edge, 5000);
@@ -338,21 +338,29 @@ static void random_updates(void **state)
 /* What the guest had time to answer and did not use. */
 static void unused(void **state)
 {
+	u64 now_us = 1000 + TCON_EDGE_ANSWER_US;
 	struct tcon_window w = {};
 
 	tcon_window_observe(&w, 0, 10000, 0, 1000);
-	assert_int_equal(tcon_window_unused(&w, 4000), 6000);
-	assert_int_equal(tcon_window_unused(&w, 10000), 0);
-	assert_int_equal(tcon_window_unused(&w, 12000), 0);
+	assert_int_equal(tcon_window_unused(&w, 4000, 1000), 6000);
+	assert_int_equal(tcon_window_unused(&w, 10000, 1000), 0);
+	assert_int_equal(tcon_window_unused(&w, 12000, 1000), 0);
 
 	/* A new edge counts after TCON_EDGE_ANSWER_US, twice rounded. */
-	tcon_window_observe(&w, 0, 30000, 0, 1000 + TCON_EDGE_ANSWER_US - 1);
-	assert_int_equal(tcon_window_unused(&w, 4000), 6000);
-	tcon_window_observe(&w, 0, 30000, 0, 1000 + TCON_EDGE_ANSWER_US);
-	assert_int_equal(tcon_window_unused(&w, 4000), 6000);
-	tcon_window_observe(&w, 0, 30000, 0, 1000 + 2 * TCON_EDGE_ANSWER_US);
-	assert_int_equal(tcon_window_unused(&w, 4000), 26000);
-	assert_int_equal(tcon_window_unused(&w, 29999), 1);
+	tcon_window_observe(&w, 0, 30000, 0, now_us - 1);
+	assert_int_equal(tcon_window_unused(&w, 4000, now_us - 1), 6000);
+	tcon_window_observe(&w, 0, 30000, 0, now_us);
+	assert_int_equal(tcon_window_unused(&w, 4000, now_us), 6000);
+	now_us += TCON_EDGE_ANSWER_US;
+	tcon_window_observe(&w, 0, 30000, 0, now_us);
+	assert_int_equal(tcon_window_unused(&w, 4000, now_us), 26000);
+	assert_int_equal(tcon_window_unused(&w, 29999, now_us), 1);
+
+	/* Also where no ACK is given for a long time. */
+	tcon_window_observe(&w, 0, 40000, 0, now_us + 1);
+	now_us += 2 * TCON_EDGE_ANSWER_US;
+	assert_int_equal(tcon_window_unused(&w, 4000, now_us - 1), 26000);
+	assert_int_equal(tcon_window_unused(&w, 4000, now_us), 36000);
 }
 
 /* No edge counts as unused before the guest has had it for a millisecond. */
