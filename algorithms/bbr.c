@@ -172,6 +172,7 @@ static const char * const mode_names[] = {
  * @prev_state: cc.ca_state at the last ACK
  * @round_start: this ACK begins a round
  * @full_bw_reached: the pipe has been full
+ * @round_limited: the guest left a part of this round unused, in STARTUP
  * @idle_restart: data was sent after silence and not yet delivered
  * @probe_rtt_round_done: a round has passed with little in flight
  * @conserving: first round of a recovery
@@ -207,6 +208,7 @@ struct bbr {
 	u8 prev_state;
 	bool round_start;
 	bool full_bw_reached;
+	bool round_limited;
 	bool idle_restart;
 	bool probe_rtt_round_done;
 	bool conserving;
@@ -526,11 +528,18 @@ static u32 extra_acked_room(const struct bbr *bbr)
 		   bytes_at(bw_bps(bbr), EXTRA_MAX_US));
 }
 
+/*
+ * Draft, 4.3.1.2, but a round counts as limited by the guest where any of its
+ * samples was, not the first alone: a guest whose cwnd waits for a repair fills
+ * the pipe in one part of a round and not in another.
+ */
 static void check_full_bw(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
+	bool limited = bbr->round_limited || rs->is_app_limited;
 
-	if (bbr->full_bw_reached || !bbr->round_start || rs->is_app_limited)
+	bbr->round_limited = limited && !bbr->round_start;
+	if (bbr->full_bw_reached || !bbr->round_start || limited)
 		return;
 	if (max_bw_bps(bbr) * FULL_BW_GROWTH_DEN >=
 	    bbr->full_bw_bps * FULL_BW_GROWTH_NUM) {
