@@ -436,8 +436,8 @@ def test_tracker_agrees_with_the_guest(net: Net, loss: str) -> None:
     print(len(deviations["srtt"]), "comparisons; 95th percentile:", usual, "worst:", worst)
     limits = {"srtt": 0.03, "min_rtt": 0.02, "rate": 0.03, "acked": 0.01, "sent": 0.01}
     assert all(usual[name] <= limit for name, limit in limits.items()), usual
-    # A rate sample in a recovery may be of nine packets, two of them judged differently.
-    assert all(worst[name] <= (0.3 if name == "rate" else 0.15) for name in limits), worst
+    # A rate sample in a recovery may be of five packets, two of them judged differently.
+    assert all(worst[name] <= (0.45 if name == "rate" else 0.15) for name in limits), worst
 
 
 def test_closed_and_idle_half_flows_go(net: Net) -> None:
