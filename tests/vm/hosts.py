@@ -10,6 +10,7 @@ TCon, as a path has it:
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import random
 import socket
@@ -27,6 +28,12 @@ MEGA = 1_000_000
 
 
 # --- transfers ------------------------------------------------------------------
+
+
+@functools.cache
+def some_bytes(size_bytes: int) -> bytes:
+    """The same for all transfers of a size."""
+    return random.Random(size_bytes).randbytes(size_bytes)
 
 
 class Transfer:
@@ -48,7 +55,7 @@ class Transfer:
         start: bool = True,
     ) -> None:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self.data = random.Random(size_bytes).randbytes(size_bytes)
+        self.data = some_bytes(size_bytes)
         self.received = hashlib.sha256()
         self.received_bytes = 0
         self.stall_s = 0.0  # longest time without progress
@@ -143,6 +150,13 @@ class Net:
     def transfer(self, size_bytes: int, *, family: int = 4, **options: object) -> Transfer:
         address = self.addresses[0] if family == 4 else self.addresses[1]
         return Transfer(self.guest, self.server, address, size_bytes, **options)
+
+    def wait_for_path(self) -> None:
+        """A carrier is noticed up to a second late; where CPU work is free, that is late."""
+        for one in self.addresses:
+            ping = ("ping", "-c1", "-W1", one)
+            poll(lambda ping=ping: "1 received" in run(*ping, check=False, ns=self.guest),
+                 f"{one} answers")  # fmt: skip
 
     def shape(self, *, rate: str = "100mbit", delay: str = "20ms", loss: str = "0%",
               mischief: str = "", ack_mischief: str = "") -> None:  # fmt: skip
@@ -246,6 +260,7 @@ def usual(rig: Rig, tcon: genl.Genl) -> Net:
     made = Net(rig, tcon)
     made.offload_devices = [("g1", "eth0"), (None, "p1"), (None, "up0"), ("r", "r-u"), ("r", "r-s"),
                             ("s", "s-e")]  # fmt: skip
+    made.wait_for_path()
     return made
 
 

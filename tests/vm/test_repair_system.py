@@ -7,7 +7,9 @@ they get there; ACKs meet theirs on their own way back.
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import resource
 import socket
 import struct
 import time
@@ -18,9 +20,6 @@ import pytest
 import rig as rigs
 from hosts import MEGA, PORT, Net, Transfer, assert_enforced, reload_tcon
 from rig import counted, poll, run, state
-
-#: Ports from here on are ruled; those below are the guests' own affair.
-RULED = 6000
 
 MISCHIEF = {
     "loss": ("loss 3%", "loss 2%"),
@@ -34,19 +33,13 @@ MISCHIEF = {
 }
 
 
-def match_port(port: int) -> bytes:
-    return genl.u16(genl.E["TCON_MATCH_A_DPORT"], port)
-
-
 @contextlib.contextmanager
-def going(net: Net, n: int, size_bytes: int, first_port: int = RULED) -> Iterator[list[Transfer]]:
+def going(net: Net, n: int, size_bytes: int) -> Iterator[list[Transfer]]:
     """So many transfers at once; what is still open at the end is closed."""
     made: list[Transfer] = []
     try:
         for i in range(n):
-            made.append(
-                net.transfer(size_bytes, port=first_port + i, family=4 + i % 2 * 2, start=False)
-            )
+            made.append(net.transfer(size_bytes, port=PORT + i, family=4 + i % 2 * 2, start=False))
         for transfer in made:
             transfer.start()
         yield made
@@ -70,62 +63,88 @@ def totals(net: Net, *names: str) -> list[int]:
 # --- integrity ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("offloads", [True, False], ids=["tso", "no-tso"])
-@pytest.mark.parametrize("cc", ["cubic", "bbr"])
+def fifty(net: Net, cc: str) -> tuple[list[float], set[str]]:
+    """Transfers by CUBIC guests under a CC, or, with "none", by themselves.
+
+    Half of them are IPv4, half IPv6.  Their longest stalls in seconds; why some
+    were not under repair.
+    """
+    net.tcon.del_rules()
+    net.tcon.set_rule(cc)
+    seen: set[str] = set()
+    with going(net, 50, MEGA // 5) as transfers:
+        if cc != "none":
+            for transfer in transfers:
+                assert_enforced(net.tcon, transfer.sport, cc)
+        ports = {t.sport for t in transfers}
+        while any(t.running() for t in transfers):
+            seen |= {genl.REASONS[f["reason"]] for f in net.tcon.flows() if f["sport"] in ports}
+            time.sleep(0.02)
+        finish(transfers)
+    return [transfer.stall_s for transfer in transfers], seen
+
+
+@pytest.fixture(scope="module")
+def all_stalls() -> dict[str, list[float]]:
+    """Of BBR on CUBIC guests, and of those guests by themselves, from all paths."""
+    return {"enforced": [], "native": []}
+
+
+@pytest.mark.parametrize(
+    ("cc", "offloads"), [("bbr", True), ("bbr", False), ("cubic", True)],
+    ids=["bbr-tso", "bbr-no-tso", "cubic-tso"],
+)  # fmt: skip
 @pytest.mark.parametrize("kind", MISCHIEF)
-def test_every_byte_arrives(net: Net, kind: str, cc: str, offloads: bool) -> None:
-    """Enforced beside native: right sums, and no stall longer than a native's longest."""
+def test_every_byte_arrives(
+    net: Net, all_stalls: dict[str, list[float]], kind: str, cc: str, offloads: bool
+) -> None:
+    """Fifty flows enforced, then as many native, twice: right sums, shorter stalls."""
     data, acks = MISCHIEF[kind]
     net.shape(rate="50mbit", delay="10ms", mischief=data, ack_mischief=acks)
     net.offloads(offloads)
     net.cut()
-    for i in range(4):
-        net.tcon.set_rule(cc, match_port(RULED + i), priority=40000 + i)
-    before = net.tcon.counters()
-    with going(net, 8, MEGA, first_port=RULED - 4) as transfers:
-        native, ruled = transfers[:4], transfers[4:]
-        for transfer in ruled:
-            assert_enforced(net.tcon, transfer.sport, cc)
-        seen = set()
-        while any(t.running() for t in ruled):
-            ports = {t.sport for t in ruled}
-            seen |= {genl.REASONS[f["reason"]] for f in net.tcon.flows() if f["sport"] in ports}
-            time.sleep(0.02)
-        finish(transfers)
-    after = net.tcon.counters()
-    grown = {name: after[name] - before[name] for name in after if after[name] != before[name]}
-    print("stalls:", [[round(t.stall_s, 2) for t in ts] for ts in (ruled, native)], grown)
-    reorders = kind in ("reordering", "all")
-    assert seen <= {"none", "closed", *(["reordering"] if reorders else [])}
+    enforced: list[float] = []
+    native: list[float] = []
+    reasons: set[str] = set()
+    grown: collections.Counter[str] = collections.Counter()
+    for _ in range(2):
+        before = net.tcon.counters()
+        stalls, seen = fifty(net, cc)
+        grown.update({name: n - before[name] for name, n in net.tcon.counters().items()})
+        enforced += stalls
+        reasons |= seen
+        native += fifty(net, "none")[0]
+    enforced.sort(reverse=True)
+    native.sort(reverse=True)
+    for name, stalls in (("enforced", enforced), ("native", native)):
+        longest = [round(stall_s, 3) for stall_s in stalls[:5]]
+        print(name, "stalls in s, mean", round(sum(stalls) / len(stalls), 3), "longest", longest)
+    print(+grown)
+    assert reasons <= {"none", "closed", *(["reordering"] if kind in ("reordering", "all") else [])}
     for counter in ("write-failed", "no-memory", "repair-failed", "copy-failed"):
-        assert counter not in grown, counter
+        assert not grown[counter], counter
     if kind in ("loss", "corruption", "all"):
-        assert grown["repair-sent"] > 20
-    assert ("bad-checksum" in grown) == (kind in ("corruption", "all"))
-    # Four flows are too few to compare by (test_fifty_flows does): one time-out is fair.
-    longest = max(t.stall_s for t in native)
-    assert max(t.stall_s for t in ruled) <= max(longest, 0.3), "a stall"
+        assert grown["repair-sent"] > 100
+    assert bool(grown["bad-checksum"]) == (kind in ("corruption", "all"))
+    assert sum(enforced) <= sum(native)
+    if cc == "bbr":  # where both are CUBIC, whose long ones are longer is chance
+        assert enforced[10] <= native[10]
+        all_stalls["enforced"] += enforced
+        all_stalls["native"] += native
     poll(lambda: net.tcon.info("HELD_BYTES") == 0, "nothing is held")
     poll(lambda: net.tcon.info("COPY_BYTES") == 0, "no copy is left")
 
 
-def test_fifty_flows(net: Net) -> None:
-    """Half of them enforced, all through everything at once."""
-    net.shape(rate="50mbit", delay="10ms", mischief=MISCHIEF["all"][0],
-              ack_mischief=MISCHIEF["all"][1])  # fmt: skip
-    net.cut()
-    for i in range(25):
-        net.tcon.set_rule("bbr", match_port(RULED + i), priority=40000 + i)
-    with going(net, 50, MEGA // 5, first_port=RULED - 25) as transfers:
-        finish(transfers, 300)
-        # The longest of 25 is chance; five show whether the two differ.
-        enforced, native = (
-            sum(sorted(t.stall_s for t in part)[-5:]) / 5
-            for part in (transfers[25:], transfers[:25])
-        )
-        print("five longest stalls, enforced and native:", enforced, native)
-        assert enforced <= native * 1.25
-    poll(lambda: net.tcon.info("COPY_BYTES") == 0, "no copy is left")
+def test_long_stalls_are_as_rare_as_natively(all_stalls: dict[str, list[float]]) -> None:
+    """What one native flow in a hundred exceeds; which of all is longest is chance."""
+    if not all_stalls["native"]:
+        pytest.skip("test_every_byte_arrives was not run")
+    enforced, native = (sorted(all_stalls[who], reverse=True) for who in ("enforced", "native"))
+    at = len(native) // 100
+    print(
+        "longest of", len(native), "stalls in s, enforced:", enforced[:at], "native:", native[:at]
+    )
+    assert sum(stall_s > native[at] for stall_s in enforced) <= at
 
 
 @pytest.mark.parametrize("offloads", [True, False], ids=["tso", "no-tso"])
@@ -149,19 +168,25 @@ def test_guest_does_not_notice(net: Net, offloads: bool) -> None:
 
 
 @pytest.mark.parametrize("bound", ["copy_port_bytes", "copy_host_bytes"])
-def test_many_lossy_flows_stay_inside_a_bound(net: Net, bound: str) -> None:
+def test_thousand_lossy_flows_stay_inside_a_bound(net: Net, bound: str) -> None:
     net.shape(rate="100mbit", delay="20ms", loss="2%")
     net.cut()
     net.tcon.set_rule("bbr")
-    limit, most = 1 << 20, 0
-    with rigs.parameters(**{bound: limit}), going(net, 80, MEGA // 8) as transfers:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (8192, 8192))
+    limit, most, flows = 2 * MEGA, 0, 0
+    with rigs.parameters(**{bound: limit}), going(net, 1000, MEGA // 20) as transfers:
         while any(t.running() for t in transfers):
             (port,) = (p for p in net.tcon.ports() if p["ifname"] == "p1")
             most = max(most, int(port["copy_bytes"]))
+            flows = max(flows, net.tcon.info("FLOWS"))
             assert net.tcon.info("COPY_BYTES") <= limit
             time.sleep(0.02)
         finish(transfers)
+        repairs = totals(net, "repairs")[0]
+    print("most copies:", most, "bytes; most half-flows:", flows, "repairs:", repairs)
     assert limit / 2 < most <= limit, "too short a test"
+    assert flows >= 1000
+    assert repairs > 500
     poll(lambda: net.tcon.info("COPY_BYTES") == 0, "no copy is left")
 
 
