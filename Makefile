@@ -39,7 +39,7 @@ $(VENV)/.stamp:				# its name tells what is in it
 demo: lab				## compare a guest's CUBIC, native BBR and enforced BBR
 	@$(LAB) run tools/scenarios/demo.toml --out build/demo --jobs $(JOBS)
 
-check: style check-unit check-fuzz check-lab check-vm check-repeat	## all tests but check-debug
+check: style check-unit check-fuzz check-lab check-vm check-repeat	## all tests; of check-debug's the packet tests
 
 check-unit: deps			## unit tests in user space, ASan and UBSan
 	@$(MAKE) -s -C tests/unit run
@@ -53,7 +53,7 @@ check-lab: lab				## the lab's own tests
 check-vm: lab				## packet and system tests on the real datapath, in the lab
 	@$(MAKE) -s -C tests/vm run LAB=$(abspath $(LAB))
 
-check-debug: lab			## the same on a kernel with KASAN and lockdep; no report
+check-debug: lab			## all of those on a kernel with KASAN and lockdep; no report
 	@$(MAKE) -s -C tests/vm debug LAB=$(abspath $(LAB))
 
 check-repeat: lab			## one scenario twice on each engine: the numbers must be equal
