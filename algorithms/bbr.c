@@ -84,6 +84,7 @@
 #define FULL_BW_GROWTH_NUM	5
 #define FULL_BW_GROWTH_DEN	4
 #define FULL_BW_ROUNDS		3
+#define QUEUE_DEN		4	/* a quarter of min_rtt more: a queue stands */
 /* Draft, 4.2.1: pace 1 % below the estimate, lest a queue builds by rounding */
 #define PACING_MARGIN_PERCENT	1
 /* RTT to pace the initial window by, before there is a sample (draft, 4.2.1) */
@@ -173,6 +174,7 @@ static const char * const mode_names[] = {
  * @round_start: this ACK begins a round
  * @full_bw_reached: the pipe has been full
  * @round_limited: the guest left a part of this round unused, in STARTUP
+ * @round_queued: a queue stood in another part of it
  * @idle_restart: data was sent after silence and not yet delivered
  * @probe_rtt_round_done: a round has passed with little in flight
  * @conserving: first round of a recovery
@@ -209,6 +211,7 @@ struct bbr {
 	bool round_start;
 	bool full_bw_reached;
 	bool round_limited;
+	bool round_queued;
 	bool idle_restart;
 	bool probe_rtt_round_done;
 	bool conserving;
@@ -529,17 +532,34 @@ static u32 extra_acked_room(const struct bbr *bbr)
 }
 
 /*
- * Draft, 4.3.1.2, but a round counts as limited by the guest where any of its
- * samples was, not the first alone: a guest whose cwnd waits for a repair fills
- * the pipe in one part of a round and not in another.
+ * What a round of STARTUP says about the path.  A guest whose cwnd waits for a
+ * repair fills the pipe in one part of a round and not in another, so any sample
+ * that it limited spoils the round, unless another shows a queue, which only a
+ * full pipe has.
  */
+static bool round_counts(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	struct bbr *bbr = tcon_cc_priv(cc);
+	bool counts;
+
+	if (rs->is_app_limited)
+		bbr->round_limited = true;
+	else if (rs->rtt_us > cc->min_rtt_us + cc->min_rtt_us / QUEUE_DEN)
+		bbr->round_queued = true;
+	if (!bbr->round_start)
+		return false;
+	counts = !bbr->round_limited || bbr->round_queued;
+	bbr->round_limited = false;
+	bbr->round_queued = false;
+	return counts;
+}
+
+/* Draft, 4.3.1.2 */
 static void check_full_bw(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
-	bool limited = bbr->round_limited || rs->is_app_limited;
 
-	bbr->round_limited = limited && !bbr->round_start;
-	if (bbr->full_bw_reached || !bbr->round_start || limited)
+	if (bbr->full_bw_reached || !round_counts(cc, rs))
 		return;
 	if (max_bw_bps(bbr) * FULL_BW_GROWTH_DEN >=
 	    bbr->full_bw_bps * FULL_BW_GROWTH_NUM) {
