@@ -175,6 +175,7 @@ static const char * const mode_names[] = {
  * @full_bw_reached: the pipe has been full
  * @round_limited: the guest left a part of this round unused, in STARTUP
  * @round_queued: a queue stood in another part of it
+ * @round_rtt_us: least RTT of this round, in STARTUP
  * @idle_restart: data was sent after silence and not yet delivered
  * @probe_rtt_round_done: a round has passed with little in flight
  * @conserving: first round of a recovery
@@ -198,6 +199,7 @@ struct bbr {
 	u32 extra_bytes[2];
 	u32 min_rtt_us;
 	u32 prior_cwnd_bytes;
+	u32 round_rtt_us;
 	u32 round;
 	u16 pacing_gain;
 	u16 cwnd_gain;
@@ -534,23 +536,28 @@ static u32 extra_acked_room(const struct bbr *bbr)
 /*
  * What a round of STARTUP says about the path.  A guest whose cwnd waits for a
  * repair fills the pipe in one part of a round and not in another, so any sample
- * that it limited spoils the round, unless another shows a queue, which only a
- * full pipe has.
+ * that it limited spoils the round.  Not so where a queue stands, which only a full
+ * pipe has: in a sample that was not limited, or all through the round.
  */
 static bool round_counts(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 {
+	u32 queued_us = cc->min_rtt_us + cc->min_rtt_us / QUEUE_DEN;
 	struct bbr *bbr = tcon_cc_priv(cc);
 	bool counts;
 
 	if (rs->is_app_limited)
 		bbr->round_limited = true;
-	else if (rs->rtt_us > cc->min_rtt_us + cc->min_rtt_us / QUEUE_DEN)
+	else if (rs->rtt_us > queued_us)
 		bbr->round_queued = true;
+	if (rs->rtt_us > 0)
+		bbr->round_rtt_us = min_t(s64, bbr->round_rtt_us, rs->rtt_us);
 	if (!bbr->round_start)
 		return false;
-	counts = !bbr->round_limited || bbr->round_queued;
+	counts = !bbr->round_limited || bbr->round_queued ||
+		 (bbr->round_rtt_us > queued_us && bbr->round_rtt_us != U32_MAX);
 	bbr->round_limited = false;
 	bbr->round_queued = false;
+	bbr->round_rtt_us = U32_MAX;
 	return counts;
 }
 
