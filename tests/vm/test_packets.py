@@ -858,6 +858,10 @@ def test_super_packet_is_split_and_paced(rig: rigs.Rig, tcon: genl.Genl, family:
     time.sleep(0.04)
     conn.peer_sends(SYN | ACK)
     conn.guest_sends()
+    for _ in range(10):  # at once: these are not paced
+        conn.guest_sends(ACK, bytes(MSS))
+    time.sleep(0.04)
+    conn.peer_sends()
     payload = random.Random(2).randbytes(28 * MSS + 7)
     start = conn.guest_nxt
     sent = conn.from_guest(PSH | ACK, payload, partial=True)
