@@ -174,7 +174,7 @@ static u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 		return 0;
 	}
 	if (!seq_before(cb->seq, cc->nxt) && cc->inflight_bytes &&
-	    cc->inflight_bytes + cb->payload_bytes >
+	    cc->inflight_bytes + cb->payload_bytes >=
 	    cc->cwnd_bytes + cc->mss_bytes && !is_stalled(flow, now_us))
 		return tcon_flow_repaired(flow) ? NOT_BEFORE_AN_ACK :
 			(t->progress_us + tcon_track_rto_us(t)) * NSEC_PER_USEC;
@@ -258,7 +258,7 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	    bytes <= 2 * cc->mss_bytes)
 		return false;
 	if (bytes > cc->cwnd_bytes / 4 && cc->inflight_bytes &&
-	    bytes + cc->inflight_bytes > cc->cwnd_bytes + cc->mss_bytes)
+	    bytes + cc->inflight_bytes >= cc->cwnd_bytes + cc->mss_bytes)
 		return true;
 	return cc->pacing_rate_bps && bytes > unpaced_bytes(&flow->track) &&
 	       wire_ns(cc, bytes) > SPLIT_NS;
