@@ -315,7 +315,8 @@ struct sk_buff *tcon_ack_update(struct tcon_flow *flow, u64 now_us)
 		return NULL;
 	field = tcon_window_update(&flow->window, flow->told_ack,
 				   tcon_track_peer_wscale(t), wanted_edge(flow),
-				   t->nxt_guest, t->cc.mss_bytes, now_us);
+				   t->nxt_guest, t->cc.mss_bytes,
+				   flow->burst_bytes, now_us);
 	if (!field)
 		return NULL;
 	flow->limits.acked_us = now_us;

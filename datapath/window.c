@@ -127,22 +127,30 @@ u16 tcon_window_write(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
  * @wanted: right edge that the CC wants
  * @nxt_guest: what the guest would send next
  * @mss_bytes: payload of a full segment
+ * @burst_bytes: what the guest may gather before it sends
  * @now_us: the time
  *
- * It is where the edge keeps the guest from sending a segment, two more could
- * be sent, the peer would have allowed that, and the field grows: otherwise the
- * guest would see a duplicate ACK.
+ * It is where the edge keeps the guest from sending a segment, or a burst that
+ * it could send then, two segments more could be sent, the peer would have
+ * allowed that, and the field grows: otherwise the guest would see a duplicate
+ * ACK.  (Linux sends no less than a burst while it waits for an ACK that is
+ * overdue, as behind a hole.)
  *
  * Return: the field of the update, which counts as given; 0: none is due.
  */
 u16 tcon_window_update(struct tcon_window *w, u32 ack, u8 wscale, u32 wanted,
-		       u32 nxt_guest, u32 mss_bytes, u64 now_us)
+		       u32 nxt_guest, u32 mss_bytes, u32 burst_bytes,
+		       u64 now_us)
 {
 	u32 edge, field, old;
 
-	if (!w->valid || seq_before(nxt_guest + mss_bytes, w->edge))
+	if (!w->valid)
 		return 0;
 	edge = seq_min(wanted, w->peer_edge);
+	if (seq_before(nxt_guest + mss_bytes, w->edge) &&
+	    (seq_before(nxt_guest + burst_bytes, w->edge) ||
+	     seq_before(edge, nxt_guest + burst_bytes)))
+		return 0;
 	if (!seq_after(edge, w->edge + 2 * mss_bytes - 1))
 		return 0;
 	field = min(DIV_ROUND_UP(edge - ack, 1U << wscale), FIELD_MAX);

@@ -261,7 +261,7 @@ static void update_table(void **state)
 		w.peer_edge = c->ack + c->peer_bytes;
 		before = w;
 		field = tcon_window_update(&w, c->ack, c->wscale, c->wanted,
-					   c->nxt_guest, MSS, 10);
+					   c->nxt_guest, MSS, 0, 10);
 		if (field != c->want)
 			fail_msg("%s: %u, not %u", c->rule, field, c->want);
 		if (!field) {
@@ -278,7 +278,7 @@ static void update_needs_an_edge(void **state)
 {
 	struct tcon_window w = {};
 
-	assert_int_equal(tcon_window_update(&w, 0, 0, 10000, 0, MSS, 0), 0);
+	assert_int_equal(tcon_window_update(&w, 0, 0, 10000, 0, MSS, 0, 0), 0);
 }
 
 /* An update is due once; the next only when the guest has used it. */
@@ -288,17 +288,51 @@ static void update_once(void **state)
 
 	assert_int_equal(tcon_window_write(&w, 5000, 60000, 0, 15000, MSS, 0),
 			 10000);
-	assert_int_equal(tcon_window_update(&w, 5000, 0, 25000, 15000, MSS, 1),
+	assert_int_equal(tcon_window_update(&w, 5000, 0, 25000, 15000, MSS, 0, 1),
 			 20000);
-	assert_int_equal(tcon_window_update(&w, 5000, 0, 25000, 15000, MSS, 2),
+	assert_int_equal(tcon_window_update(&w, 5000, 0, 25000, 15000, MSS, 0, 2),
 			 0);
-	assert_int_equal(tcon_window_update(&w, 5000, 0, 40000, 15000, MSS, 3),
+	assert_int_equal(tcon_window_update(&w, 5000, 0, 40000, 15000, MSS, 0, 3),
 			 0);
-	assert_int_equal(tcon_window_update(&w, 5000, 0, 40000, 25000, MSS, 4),
+	assert_int_equal(tcon_window_update(&w, 5000, 0, 40000, 25000, MSS, 0, 4),
 			 35000);
 	/* The next ACK may not take it back. */
 	assert_int_equal(tcon_window_write(&w, 6000, 60000, 0, 20000, MSS, 5),
 			 34000);
+}
+
+/*
+ * A guest that has 5 segments left may be gathering a burst: it gets an edge that
+ * lets it send one, but only while it has less than one, and none that would not.
+ */
+static void update_for_a_burst(void **state)
+{
+	static const struct {
+		const char *rule;
+		u32 wanted, burst_bytes;
+		u16 want;
+	} cases[] = {
+		{ "a burst fits", 23000, 8000, 13000 },
+		{ "does not fit", 22999, 8000, 0 },
+		{ "the guest has more than one", 30000, 4999, 0 },
+		{ "the guest has just one", 30000, 5000, 20000 },
+		{ "no burst is known", 30000, 0, 0 },
+		{ "a burst fits, but no two segments more", 21999, 6000, 0 },
+		{ "a burst fits, and two segments more", 22000, 6000, 12000 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct tcon_window w = window_at(20000);
+		u16 field;
+
+		w.peer_edge = 10000 + 60000;
+		field = tcon_window_update(&w, 10000, 0, cases[i].wanted, 15000,
+					   MSS, cases[i].burst_bytes, 10);
+		if (field != cases[i].want)
+			fail_msg("%s: %u, not %u", cases[i].rule, field,
+				 cases[i].want);
+	}
 }
 
 /* An update never offers what the peer did not, and always more than before. */
@@ -322,7 +356,7 @@ static void random_updates(void **state)
 		nxt = edge - prng_below(&rng, min(2 * MSS, edge - ack) + 1);
 		wanted = nxt + prng_below(&rng, 1 << 25);
 		old = (edge - ack) >> wscale;
-		field = tcon_window_update(&w, ack, wscale, wanted, nxt, MSS, 0);
+		field = tcon_window_update(&w, ack, wscale, wanted, nxt, MSS, 0, 0);
 		if (!field)
 			continue;
 		given = (u32)field << wscale;
@@ -398,6 +432,7 @@ int main(void)
 		cmocka_unit_test(update_table),
 		cmocka_unit_test(update_needs_an_edge),
 		cmocka_unit_test(update_once),
+		cmocka_unit_test(update_for_a_burst),
 		cmocka_unit_test(random_updates),
 		cmocka_unit_test(unused),
 		cmocka_unit_test(unused_is_never_early),
