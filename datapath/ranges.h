@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define TCON_RANGES_MAX		512	/* 4 KiB */
+#define TCON_RANGES_MAX		4096	/* 32 KiB */
 
 /**
  * struct tcon_range - half-open range of sequence numbers

@@ -10,7 +10,7 @@
 
 #include "sendq.h"
 
-#define TCON_RESENT_MAX		2048	/* 256 KiB a flow at most */
+#define TCON_RESENT_MAX		8192	/* 1 MiB a flow at most */
 
 /**
  * struct tcon_resend - a range that was sent again
