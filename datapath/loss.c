@@ -26,13 +26,10 @@
 /* What of @start .. @end has been sent again waits for that one's fate. */
 static void spare_resent(struct tcon_track *t, u32 start, u32 end)
 {
-	struct tcon_resend *r;
+	struct tcon_resend *r = tcon_resent_find(&t->resent, start, end);
 
-	if (!tcon_resent_find(&t->resent, start, end))
-		return;
-	list_for_each_entry(r, &t->resent.list, node)
-		if (!r->lost && seq_before(r->tx.start, end) &&
-		    seq_before(start, r->end))
+	for (; r; r = tcon_resent_next(r, end))
+		if (!r->lost)
 			tcon_ranges_remove(&t->lost,
 					   seq_max(start, r->tx.start),
 					   seq_min(end, r->end));
@@ -74,7 +71,7 @@ void tcon_loss_mark(struct tcon_track *t, u32 start, u32 end)
  */
 void tcon_loss_mark_all(struct tcon_track *t)
 {
-	struct tcon_resend *r;
+	struct tcon_resend *r, *next;
 
 	if (t->cc.una == t->cc.nxt)
 		return;
@@ -82,8 +79,8 @@ void tcon_loss_mark_all(struct tcon_track *t)
 		t->dup_credit_bytes += t->sacked.bytes;
 		tcon_ranges_clear(&t->sacked);
 	}
-	list_for_each_entry(r, &t->resent.list, node)
-		r->lost = true;
+	list_for_each_entry_safe(r, next, &t->resent.sent, node)
+		tcon_resent_judge_lost(&t->resent, r);
 	t->dup_bytes = 0;
 	t->rack.deadline_us = 0;
 	tcon_loss_mark(t, t->cc.una, t->cc.nxt);
@@ -221,17 +218,16 @@ static u64 judge_originals(struct tcon_track *t, u32 patience_us, u64 now_us)
 static u64 judge_resent(struct tcon_track *t, u32 patience_us, u64 now_us)
 {
 	const struct tcon_rack *rack = &t->rack;
-	struct tcon_resend *r;
+	struct tcon_resend *r, *next;
 
-	list_for_each_entry(r, &t->resent.list, node) {
+	list_for_each_entry_safe(r, next, &t->resent.sent, node) {
 		if (seq_after(r->tx.order, rack->order))
 			break;
-		if (r->lost || (r->tx.order == rack->order &&
-				seq_after(r->end, rack->end)))
+		if (r->tx.order == rack->order && seq_after(r->end, rack->end))
 			continue;
 		if (r->tx.tx_us + patience_us > now_us)
 			return r->tx.tx_us + patience_us;
-		r->lost = true;
+		tcon_resent_judge_lost(&t->resent, r);
 		tcon_loss_mark(t, r->tx.start, r->end);
 	}
 	return 0;

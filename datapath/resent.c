@@ -2,9 +2,9 @@
 /*
  * Ranges that were sent again.
  *
- * The list is short (what was lost within a round trip) and kept by order of
- * transmission, which is what RACK walks along.  Bounds on the sequence numbers
- * in it spare the search for what was never sent twice.
+ * SACK blocks ask by sequence, so there is a tree; RACK walks in order of
+ * transmission along what is in flight, so that is a list as well.  A peer may
+ * answer in any order, and a full queue may have dropped thousands.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -13,19 +13,26 @@
 #include "resent.h"
 #include "seq.h"
 
+static struct tcon_resend *entry(struct rb_node *node)
+{
+	return rb_entry_safe(node, struct tcon_resend, by_seq);
+}
+
 /**
- * tcon_resent_init() - an empty list
- * @set: the list
+ * tcon_resent_init() - an empty set
+ * @set: the set
  */
 void tcon_resent_init(struct tcon_resent *set)
 {
-	INIT_LIST_HEAD(&set->list);
+	set->tree = RB_ROOT;
+	INIT_LIST_HEAD(&set->sent);
+	INIT_LIST_HEAD(&set->lost);
 	set->n = 0;
 }
 
 /**
- * tcon_resent_find() - the oldest transmission that overlaps a range
- * @set: the list
+ * tcon_resent_find() - the first entry, by sequence, that overlaps a range
+ * @set: the set
  * @start: first sequence number
  * @end: the one after the last
  *
@@ -34,18 +41,50 @@ void tcon_resent_init(struct tcon_resent *set)
 struct tcon_resend *tcon_resent_find(const struct tcon_resent *set, u32 start,
 				     u32 end)
 {
-	struct tcon_resend *r;
+	struct tcon_resend *r = entry(set->tree.rb_node), *found = NULL;
 
-	if (!set->n || !seq_before(start, set->hi) || !seq_before(set->lo, end))
-		return NULL;
-	list_for_each_entry(r, &set->list, node)
-		if (seq_before(r->tx.start, end) && seq_before(start, r->end))
-			return r;
-	return NULL;
+	while (r) {
+		if (seq_after(r->end, start)) {
+			found = r;
+			r = entry(r->by_seq.rb_left);
+		} else {
+			r = entry(r->by_seq.rb_right);
+		}
+	}
+	return found && seq_before(found->tx.start, end) ? found : NULL;
+}
+
+/**
+ * tcon_resent_next() - the next entry, by sequence, that overlaps a range
+ * @r: from tcon_resent_find() or an earlier call
+ * @end: sequence number after the range's last
+ *
+ * Return: the entry, or NULL.
+ */
+struct tcon_resend *tcon_resent_next(const struct tcon_resend *r, u32 end)
+{
+	struct tcon_resend *next = entry(rb_next(&r->by_seq));
+
+	return next && seq_before(next->tx.start, end) ? next : NULL;
+}
+
+static void insert(struct tcon_resent *set, struct tcon_resend *r)
+{
+	struct rb_node **link = &set->tree.rb_node, *parent = NULL;
+
+	while (*link) {
+		parent = *link;
+		link = seq_before(r->tx.start, entry(parent)->tx.start) ?
+		       &parent->rb_left : &parent->rb_right;
+	}
+	rb_link_node(&r->by_seq, parent, link);
+	rb_insert_color(&r->by_seq, &set->tree);
+	set->n++;
 }
 
 static void drop(struct tcon_resent *set, struct tcon_resend *r)
 {
+	rb_erase(&r->by_seq, &set->tree);
 	list_del(&r->node);
 	kfree(r);
 	set->n--;
@@ -63,12 +102,12 @@ static void split(struct tcon_resent *set, struct tcon_resend *r, u32 start)
 	*rest = *r;
 	rest->tx.start = start;
 	list_add(&rest->node, &r->node);
-	set->n++;
+	insert(set, rest);
 }
 
 /**
  * tcon_resent_cut() - take a range out of an entry
- * @set: the list
+ * @set: the set
  * @r: the entry, which overlaps the range; it may be gone afterwards
  * @start: first sequence number
  * @end: the one after the last
@@ -93,8 +132,19 @@ u32 tcon_resent_cut(struct tcon_resent *set, struct tcon_resend *r, u32 start,
 }
 
 /**
+ * tcon_resent_judge_lost() - an entry's last transmission is lost too
+ * @set: the set
+ * @r: the entry
+ */
+void tcon_resent_judge_lost(struct tcon_resent *set, struct tcon_resend *r)
+{
+	r->lost = true;
+	list_move_tail(&r->node, &set->lost);
+}
+
+/**
  * tcon_resent_ack() - drop what is acknowledged
- * @set: the list
+ * @set: the set
  * @una: first unacknowledged sequence number before
  * @ack: the present one
  *
@@ -106,21 +156,28 @@ void tcon_resent_ack(struct tcon_resent *set, u32 una, u32 ack)
 
 	while ((r = tcon_resent_find(set, una, ack)))
 		tcon_resent_cut(set, r, una, ack);
-	set->lo = seq_max(set->lo, ack);
+}
+
+/* Make room: what is lost will be sent again anyway. */
+static void forget_oldest(struct tcon_resent *set)
+{
+	drop(set, list_first_entry(list_empty(&set->lost) ? &set->sent :
+							    &set->lost,
+				   struct tcon_resend, node));
 }
 
 /**
  * tcon_resent_add() - a range is sent again
- * @set: the list
+ * @set: the set
  * @start: first sequence number
  * @end: the one after the last
  *
- * A full list forgets its oldest: that counts as sent once, and waits for the
+ * A full set forgets its oldest: that counts as sent once, and waits for the
  * retransmission timer.  To refuse would block repair where all were lost.
  *
  * Context: any; allocates atomically.
- * Return: the new entry, last in the list, with @count set and tx.start; NULL
- *	without memory: then nothing has changed.
+ * Return: the new entry, the newest, with @count set and tx.start; NULL without
+ *	memory: then nothing has changed.
  */
 struct tcon_resend *tcon_resent_add(struct tcon_resent *set, u32 start, u32 end)
 {
@@ -135,26 +192,21 @@ struct tcon_resend *tcon_resent_add(struct tcon_resent *set, u32 start, u32 end)
 		tcon_resent_cut(set, old, start, end);
 	}
 	if (set->n >= TCON_RESENT_MAX)
-		drop(set, list_first_entry(&set->list, struct tcon_resend,
-					   node));
+		forget_oldest(set);
 	r->tx.start = start;
 	r->end = end;
 	r->count = count + (count < U8_MAX);
-	set->lo = set->n ? seq_min(set->lo, start) : start;
-	set->hi = set->n ? seq_max(set->hi, end) : end;
-	list_add_tail(&r->node, &set->list);
-	set->n++;
+	list_add_tail(&r->node, &set->sent);
+	insert(set, r);
 	return r;
 }
 
 /**
- * tcon_resent_clear() - empty the list
- * @set: the list
+ * tcon_resent_clear() - empty the set
+ * @set: the set
  */
 void tcon_resent_clear(struct tcon_resent *set)
 {
-	struct tcon_resend *r, *next;
-
-	list_for_each_entry_safe(r, next, &set->list, node)
-		drop(set, r);
+	while (set->tree.rb_node)
+		drop(set, entry(set->tree.rb_node));
 }

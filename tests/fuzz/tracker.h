@@ -111,31 +111,34 @@ static void check_sendq(const struct tcon_track *t)
 	}
 }
 
-/* Ordered by transmission, disjoint, within una .. nxt; in flight or lost. */
+/* Disjoint, within una .. nxt; in flight, ordered by transmission, or lost. */
 static void check_resent(const struct tcon_track *t)
 {
 	const struct tcon_resent *set = &t->resent;
-	u32 span = t->cc.nxt - t->cc.una, n = 0, at = 0, bytes = 0;
+	u32 span = t->cc.nxt - t->cc.una, n = 0, in_lists = 0, before = 0, at = 0;
 	struct tcon_resend *r;
 
 	WARN_ON(set->n > TCON_RESENT_MAX);
-	list_for_each_entry(r, &set->list, node) {
+	r = tcon_resent_find(set, t->cc.una, t->cc.nxt);
+	for (; r; r = tcon_resent_next(r, t->cc.nxt), n++) {
 		u32 lo = r->tx.start - t->cc.una, hi = r->end - t->cc.una;
 
-		WARN_ON(lo >= hi || hi > span);
-		WARN_ON(seq_before(r->tx.start, set->lo) ||
-			seq_after(r->end, set->hi));
-		WARN_ON(n++ && seq_before(r->tx.order, at));
+		WARN_ON(lo < before || lo >= hi || hi > span);
 		WARN_ON(seq_after(r->tx.order, t->tx_order));
 		WARN_ON(!r->lost && tcon_ranges_covered(&t->lost, r->tx.start,
 							r->end));
-		WARN_ON(n <= 64 && tcon_resent_find(set, r->tx.start,
-						    r->end) != r);
+		WARN_ON(tcon_resent_find(set, r->tx.start, r->end) != r);
 		WARN_ON(!r->count);
-		at = r->tx.order;
-		bytes += hi - lo;
+		before = hi;
 	}
-	WARN_ON(n != set->n || bytes > span);
+	WARN_ON(n != set->n);
+	list_for_each_entry(r, &set->sent, node) {
+		WARN_ON(r->lost || (in_lists++ && seq_before(r->tx.order, at)));
+		at = r->tx.order;
+	}
+	list_for_each_entry(r, &set->lost, node)
+		WARN_ON(!r->lost || ++in_lists > n);
+	WARN_ON(in_lists != n);
 }
 
 static void check_tracker(const struct tcon_track *t)

@@ -13,16 +13,17 @@
 #define BASE	0xffffffe0U	/* all tests cross 2^32 */
 #define BYTES	100U
 
-/* The @i-th entry, from the oldest transmission on. */
+/* The @i-th entry in flight, from the oldest transmission on. */
 static struct tcon_resend *nth(const struct tcon_resent *set, u32 i)
 {
 	struct tcon_resend *r;
 
 	assert_true(i < set->n);
-	list_for_each_entry(r, &set->list, node)
+	list_for_each_entry(r, &set->sent, node)
 		if (!i--)
-			break;
-	return r;
+			return r;
+	fail_msg("not so many in flight");
+	return NULL;
 }
 
 static void assert_entry(const struct tcon_resent *set, u32 i, u32 start,
@@ -64,7 +65,11 @@ static void found_by_overlap(void **state)
 	assert_null(find(&set, 60, 61));
 	assert_ptr_equal(find(&set, 0, 11), nth(&set, 1));
 	assert_ptr_equal(find(&set, 59, 60), nth(&set, 0));
-	assert_ptr_equal(find(&set, 19, 41), nth(&set, 0));	/* the older */
+	assert_ptr_equal(find(&set, 19, 41), nth(&set, 1));	/* the lower */
+	assert_ptr_equal(tcon_resent_next(nth(&set, 1), BASE + 41),
+			 nth(&set, 0));
+	assert_null(tcon_resent_next(nth(&set, 1), BASE + 40));
+	assert_null(tcon_resent_next(nth(&set, 0), BASE + BYTES));
 	tcon_resent_clear(&set);
 	assert_int_equal(set.n, 0);
 	assert_null(find(&set, 0, BYTES));
@@ -76,8 +81,10 @@ static void again_and_again(void **state)
 	struct tcon_resent set;
 
 	tcon_resent_init(&set);
-	add(&set, 0, 10, 1)->lost = true;
+	tcon_resent_judge_lost(&set, add(&set, 0, 10, 1));
 	add(&set, 10, 20, 2);
+	assert_ptr_equal(nth(&set, 0), find(&set, 10, 20));
+	assert_true(find(&set, 0, 10)->lost);
 	add(&set, 0, 10, 3);
 	assert_int_equal(set.n, 2);
 	assert_entry(&set, 0, 10, 20, 2, 1);
@@ -134,7 +141,7 @@ static void acknowledged(void **state)
 	assert_null(find(&set, 0, 25));
 	tcon_resent_ack(&set, BASE + 25, BASE + 60);
 	assert_int_equal(set.n, 0);
-	add(&set, 70, 80, 4);		/* bounds start anew */
+	add(&set, 70, 80, 4);
 	assert_non_null(find(&set, 79, 90));
 	tcon_resent_clear(&set);
 }
@@ -174,6 +181,10 @@ static void full(void **state)
 	assert_non_null(find(&set, 20, 30));
 	assert_non_null(add(&set, 42, 45, ++i));	/* cuts one in two */
 	assert_int_equal(set.n, TCON_RESENT_MAX);
+	tcon_resent_judge_lost(&set, find(&set, 100, 110));
+	assert_non_null(add(&set, 10 * i, 10 * i + 10, i));
+	assert_int_equal(set.n, TCON_RESENT_MAX);
+	assert_null(find(&set, 100, 110));		/* lost ones first */
 	tcon_resent_clear(&set);
 }
 

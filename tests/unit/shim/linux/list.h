@@ -54,4 +54,11 @@ static inline void list_del(struct list_head *entry)
 	entry->prev = NULL;
 }
 
+static inline void list_move_tail(struct list_head *entry,
+				  struct list_head *head)
+{
+	list_del(entry);
+	list_add_tail(entry, head);
+}
+
 #endif /* _SHIM_LINUX_LIST_H */
