@@ -37,7 +37,7 @@ LOADS = {
 def measure(lab: str, *variants: str, stock: bool = False) -> dict[str, Any]:
     """Run measure.py in a machine; its JSON.  Exits where that fails."""
     command = [
-        lab, "exec", "--shift", "1", *(["--stock"] if stock else []),
+        lab, "exec", "--shift", "1", "--timeout", "5400", *(["--stock"] if stock else []),
         "--append", f"{TOP / 'tests/bench'}:/lab/bench",
         "--append", f"{TOP / 'tests/vm/genl.py'}:/lab/bench/genl.py",
         "--append", f"{TOP / 'datapath/include/uapi/linux/tcon.h'}:/lab/uapi/tcon.h",
