@@ -39,6 +39,10 @@
 #define RUN_MAX_PACKETS		64
 /* Where a repair could not be made for lack of memory. */
 #define RETRY_NS		NSEC_PER_MSEC
+/* Timers of the tracker are no finer than Linux's at 250 Hz, so that those of many
+ * flows go off together: else each comes between two batches of packets.
+ */
+#define TIMER_TICK_US		4096
 /* No time to wait for: an ACK or a timer of the tracker opens the gate. */
 #define NOT_BEFORE_AN_ACK	U64_MAX
 /* Linux's tcp_tso_rtt_log and gso_max_size: a path below 0.5 ms stands bursts of
@@ -325,6 +329,7 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 		when = 0;
 	if (tcon_flow_repaired(flow))
 		timer_us = tcon_timer_next_us(&flow->track);
+	timer_us = round_up(timer_us, TIMER_TICK_US);
 	if (timer_us && (!when || timer_us * NSEC_PER_USEC < when))
 		when = timer_us * NSEC_PER_USEC;
 	if (when)

@@ -21,7 +21,8 @@
 
 /* A receiver may delay its ACK of a single segment (RFC 8985, 7.2). */
 #define ACK_DELAY_US	200000U
-#define PROBE_SLACK_US	2000U
+/* Two ticks of Linux at 250 Hz: a host that is busy is not a lost tail. */
+#define PROBE_SLACK_US	8000U
 
 /* When did what stands at una last leave? */
 static u64 head_tx_us(const struct tcon_track *t)

@@ -3,13 +3,13 @@
  * The sender's timers (datapath/timer.c), with times by hand.
  *
  * After the handshake SRTT is 10 ms and 4 * RTTVAR 20 ms, so the RTO is 10 ms +
- * 200 ms (its lower bound).  A tail probe is due 20 ms + 2 ms after the last
+ * 200 ms (its lower bound).  A tail probe is due 20 ms + 8 ms after the last
  * transmission.
  */
 #include "conn.h"
 
 #define RTO_US		210000U
-#define PROBE_US	22000U
+#define PROBE_US	28000U
 
 static enum tcon_expiry expire(struct conn *c)
 {
