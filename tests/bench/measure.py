@@ -7,8 +7,9 @@ Variants, all in one boot of one openvswitch.ko: "plain" (without tcon.ko),
 "observed", "cubic" and "bbr" (tcon.ko, with no rule or that one).  Prints one
 JSON object:
 
-* saturate: goodput of iperf3 between two CUBIC guests' namespaces, bits/s, by
-  variant, TSO on or off, 1 or 64 flows; "native bbr": BBR guests, no tcon.ko;
+* saturate: goodput of iperf3 between two CUBIC guests' namespaces, bits/s, one
+  value for each run, by variant, TSO on or off, 1 or 64 flows; "native bbr": BBR
+  guests, no tcon.ko;
 * forward: virtual nanoseconds for one packet from one veth end to the other,
   by variant ("wire": a veth pair without Open vSwitch), super-packets or plain
   ones, data or ACKs, 1 or 64 flows.  Frames are made beforehand and sent on
@@ -32,8 +33,10 @@ import genl
 from tcon_lab import ovs
 
 PACED = ("bbr",)
-OMIT_S = 4  # 64 flows' start leaves a queue that takes seconds to drain
-SECONDS = 8
+SECONDS, OMIT_S = 8, 4  # 64 flows' start leaves a queue that takes seconds to drain
+# One flow settles in one of two modes (how many packets both ends handle at a time),
+# a quarter apart, and stays there: several runs.
+SINGLE_RUNS, SINGLE_SECONDS, SINGLE_OMIT_S = 5, 3, 1
 PACKETS = 6000
 WARM_UP = 20
 MSS = 1448
@@ -161,24 +164,27 @@ def offload(tso: bool) -> None:
         sh(f"ip netns exec {netns} ethtool -K {netns}-eth tso {switch} gso {switch}")
 
 
-def saturate_once(cc: str, flows: int) -> float:
+def saturate_once(cc: str, flows: int, seconds: int, omit_s: int) -> float:
     """Goodput of iperf3, bits/s, as its receiver has it."""
     server = subprocess.Popen(
         ["ip", "netns", "exec", "b", "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL
     )
     time.sleep(0.5)
-    times = f"-t {SECONDS} -O {OMIT_S}"
+    times = f"-t {seconds} -O {omit_s}"
     client = sh(f"ip netns exec a iperf3 -c 10.0.0.2 -C {cc} {times} -P {flows} -J")
     server.wait()
     return json.loads(client)["end"]["sum_received"]["bits_per_second"]
 
 
-def saturate(cc: str = "cubic") -> dict[str, float]:
-    """Goodput by load."""
+def saturate(cc: str = "cubic") -> dict[str, list[float]]:
+    """Goodputs by load."""
     found = {}
-    for kind, flows in ((kind, flows) for kind in ("tso", "plain") for flows in (1, 64)):
+    for kind in ("tso", "plain"):
         offload(kind == "tso")
-        found[f"{kind}-{flows}"] = saturate_once(cc, flows)
+        found[f"{kind}-1"] = [
+            saturate_once(cc, 1, SINGLE_SECONDS, SINGLE_OMIT_S) for _ in range(SINGLE_RUNS)
+        ]
+        found[f"{kind}-64"] = [saturate_once(cc, 64, SECONDS, OMIT_S)]
     return found
 
 
