@@ -92,9 +92,7 @@ def show(table: dict[str, Any]) -> None:
     for variant, title in VARIANTS.items():
         for load, load_title in LOADS.items():
             row = table[variant][load]
-            line = (
-                f"{title:28}{load_title:20}{row['goodput_ratio']:10.3f}{row['best_ratio']:10.3f}"
-            )
+            line = f"{title:28}{load_title:20}{row['goodput_ratio']:10.3f}{row['best_ratio']:10.3f}"
             if "data_ratio" in row:
                 line += (
                     f"{row['data_instructions_more']:+14.0f}{row['data_ratio']:10.3f}"
