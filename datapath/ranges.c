@@ -3,9 +3,9 @@
  * Sets of sequence ranges.
  *
  * A sorted array: a scoreboard rarely holds more than a few dozen ranges, and
- * then moving a few hundred bytes is cheaper than a tree.  Only where a full queue has
- * dropped every other packet it holds thousands.  It grows by doubling
- * up to 32 KiB, so that a peer cannot make it hold more.
+ * then moving a few hundred bytes is cheaper than a tree.  Where a full queue has
+ * dropped every other packet it holds thousands.  It grows by doubling up to
+ * 32 KiB, so that a peer cannot make it hold more.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
