@@ -381,8 +381,7 @@ def test_the_scenarios_that_come_with_tcon() -> None:
     for file in files:
         got = scenario.load(file)
         assert got.name == file.stem
-        assert "enforced" in got.modes
-        assert any(flow.enforce for flow in got.flows)
+        assert ("enforced" in got.modes) == any(flow.enforce for flow in got.flows)
         assert got.path.queue_packets >= got.path.bdp_bytes // scenario.PACKET_BYTES
 
 

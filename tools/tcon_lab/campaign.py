@@ -7,7 +7,8 @@ A campaign file is a scenario file (see :mod:`.scenario`) with, instead of
     seeds = [1, 2, 3]            # every cell runs once with each; default [1]
 
     [matrix]                     # every combination is a cell
-    rate = ["10mbit", "100mbit"] # rate, rtt, loss, queue: in place of [path]'s
+    rate = ["10mbit", "100mbit"] # rate, rtt, loss, queue, aqm, aqm_threshold and the
+                                 # other aqm_*: in place of [path]'s
     rtt = ["8ms", "64ms"]
     guest_cc = ["reno", "bbr"]   # guest_cc, native_cc, enforce, count: every flow's
                                  # and transfer's; bytes, load: every transfer's
@@ -44,7 +45,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from .scenario import MAX_SEED, Location, Reader, Scenario, kind_of, parse_toml, read_text
+from .scenario import AQM_KEYS, MAX_SEED, Location, Reader, Scenario, kind_of, parse_toml, read_text
 
 #: What bars are about, and whether more of it is better; see :mod:`.compare`.
 #: Those in RATIOS are of the enforced run to the one that it is compared with.
@@ -60,7 +61,7 @@ METRICS = {
 RATIOS = ("goodput", "rtt", "completion_mean", "completion_p50", "completion_p99")
 
 #: What a matrix may vary, by the table in which a scenario has it.
-_PATH_KEYS = ("rate", "rtt", "loss", "queue")
+_PATH_KEYS = ("rate", "rtt", "loss", "queue", *AQM_KEYS)
 _FLOW_KEYS = ("count", "guest_cc", "native_cc", "enforce")
 _TRANSFER_KEYS = ("bytes", "load")
 MATRIX_KEYS = (*_PATH_KEYS, *_FLOW_KEYS, *_TRANSFER_KEYS)

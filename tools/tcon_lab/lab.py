@@ -118,7 +118,9 @@ class Host:
 
 def _scenario_modules(scenario: Scenario) -> list[str]:
     ccs = {flow.stack_cc(mode) for flow in scenario.flows for mode in scenario.modes}
-    return [*_BASE_MODULES, *(f"tcp_{cc}" for cc in sorted(ccs) if cc not in _BUILT_IN_CCS)]
+    queue = [scenario.path.aqm.module] if scenario.path.aqm else []
+    tcp = [f"tcp_{cc}" for cc in sorted(ccs) if cc not in _BUILT_IN_CCS]
+    return [*_BASE_MODULES, *queue, *tcp]
 
 
 def _timeout_s(scenario: Scenario) -> float:

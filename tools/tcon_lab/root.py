@@ -167,8 +167,9 @@ KERNEL_MODULES = (
     "ip6_udp_tunnel", "ip_gre", "macvlan", "macvtap", "nf_conncount", "nf_conntrack",
     "nf_conntrack_netlink", "nf_nat", "nf_tables", "nfnetlink", "nfnetlink_log",
     "nft_chain_nat", "nft_ct", "nft_masq", "nft_nat", "nlmon", "nsh", "openvswitch", "pktgen",
-    "sch_cake", "sch_etf", "sch_fq", "sch_htb", "sch_ingress", "sch_netem", "sch_pie",
-    "sch_prio", "sch_red", "sch_tbf", "tap", "tcp_bbr", "tcp_bic", "tcp_cdg", "tcp_dctcp",
+    "sch_cake", "sch_codel", "sch_etf", "sch_fq", "sch_fq_codel", "sch_htb", "sch_ingress",
+    "sch_netem", "sch_pie", "sch_prio", "sch_red", "sch_tbf", "tap",
+    "tcp_bbr", "tcp_bic", "tcp_cdg", "tcp_dctcp",
     "tcp_diag", "tcp_highspeed", "tcp_htcp", "tcp_hybla", "tcp_illinois", "tcp_lp", "tcp_nv",
     "tcp_scalable", "tcp_vegas", "tcp_veno", "tcp_westwood", "tcp_yeah", "tun", "udp_tunnel",
     "unix_diag", "veth", "virtio_net", "virtio_pci", "vport_geneve", "vport_gre", "vport_vxlan",
@@ -178,8 +179,8 @@ KERNEL_MODULES = (
 # The part of this package that runs in the VM.  No more: a run's numbers depend
 # on each byte of its root.
 GUEST_CODE = (
-    "__init__.py", "channel.py", "errors.py", "guest", "ovs.py", "runner.py", "scenario.py",
-    "topo.py", "transfer.py",
+    "__init__.py", "aqm.py", "channel.py", "errors.py", "guest", "ovs.py", "red_qdisc.py",
+    "runner.py", "scenario.py", "topo.py", "transfer.py",
 )  # fmt: skip
 
 # Where in the kernel package those may be.

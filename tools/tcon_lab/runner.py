@@ -21,10 +21,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .aqm import counters
 from .errors import LabError
 from .ovs import appctl
 from .scenario import Flow, Scenario, Transfer, from_dict
-from .topo import FRAME_BYTES, Lab, run_in
+from .topo import FRAME_BYTES, QUEUE_PARENT, Lab, run_in
 
 Progress = Callable[[str], None]
 
@@ -107,13 +108,11 @@ def _sent_bytes(lab: Lab) -> int:
     return int(re.search(r"r1-r2:(.*)", table)[1].split()[8])
 
 
-def _backlog_packets(lab: Lab) -> int:
-    text = run_in(lab.net["r1"], "tc -s -j qdisc show dev r1-r2")
-    return max(int(q["qlen"]) for q in json.loads(text))
+def _check_rate(lab: Lab) -> tuple[float, list[dict[str, Any]]]:
+    """Overload the bottleneck with UDP: its rate in bits/s, if it is right.
 
-
-def _check_rate(lab: Lab) -> float:
-    """Overload the bottleneck with UDP: its rate in bits/s, if it is right."""
+    And the state of its qdiscs when the queue is empty again.
+    """
     wanted_bps = lab.scenario.path.rate_bps
     # At least 100 frames, so that one more or less does not matter.
     seconds = max(_RATE_CHECK_S, 100 * FRAME_BYTES * 8 / wanted_bps)
@@ -128,23 +127,41 @@ def _check_rate(lab: Lab) -> float:
     blast.communicate()
     if blast.returncode:
         raise LabError("the rate check's sender failed")
-    _wait_for("an empty queue", lambda: _backlog_packets(lab) == 0)
+    qdiscs: list[dict[str, Any]] = []
+
+    def is_empty() -> bool:
+        qdiscs[:] = lab.bottleneck()
+        return max(int(q["qlen"]) for q in qdiscs) == 0
+
+    _wait_for("an empty queue", is_empty)
     rate_bps = (end_bytes - start_bytes) * 8 / (end_s - start_s)
     if abs(rate_bps / wanted_bps - 1) > _RATE_TOLERANCE:
         raise LabError(
             f"the bottleneck passes {rate_bps / 1e6:.3f} Mbit/s where "
             f"{wanted_bps / 1e6:.3f} are wanted"
         )
-    return rate_bps
+    return rate_bps, qdiscs
 
 
 def check_path(lab: Lab, progress: Progress) -> dict[str, Any]:
-    """Measure RTTs and rate of the empty path.  Raises LabError if one is wrong."""
+    """Measure RTTs and rate of the empty path.  Raises LabError if one is wrong.
+
+    "queue_drops" are those of the check, which the queue goes on counting from.
+    """
     first_of_kind = {flow: index for index, flow in reversed(list(enumerate(lab.pairs)))}
     rtts_us = {index: _check_rtt(lab, index) for index in sorted(first_of_kind.values())}
-    rate_bps = _check_rate(lab)
+    rate_bps, qdiscs = _check_rate(lab)
+    drops = counters(qdiscs, QUEUE_PARENT)["drops"]
     progress(f"path checked: {rate_bps / 1e6:.2f} Mbit/s, {min(rtts_us.values()) / 1e3:.2f} ms")
-    return {"rate_bps": rate_bps, "rtt_us": min(rtts_us.values())}
+    return {"rate_bps": rate_bps, "rtt_us": min(rtts_us.values()), "queue_drops": drops}
+
+
+def _queue_counts(lab: Lab, checked: dict[str, Any]) -> dict[str, int]:
+    """What the bottleneck marked and dropped in the run; an AQM is new at its start."""
+    counts = counters(lab.bottleneck(), QUEUE_PARENT)
+    if not lab.scenario.path.aqm:
+        counts["drops"] -= checked["queue_drops"]
+    return counts
 
 
 # --- one run ----------------------------------------------------------------
@@ -416,6 +433,7 @@ def run(job: dict[str, Any], progress: Progress) -> dict[str, Any]:
     progress(f"{mode}: building {2 * len(scenario.connections())} guests")
     with Lab(scenario, job["tear_down"]) as lab, tempfile.TemporaryDirectory() as scratch:
         checked = check_path(lab, progress)
+        lab.start_aqm()
         _set_guest_ccs(lab, mode)
         _set_rules(lab, mode)
         servers = [_start_server(lab, index) for index in range(len(lab.pairs))]
@@ -423,6 +441,7 @@ def run(job: dict[str, Any], progress: Progress) -> dict[str, Any]:
         try:
             raw = _traffic(lab, mode, tcon, Path(scratch), progress)
             raw |= probes.stop()
+            raw["queue_counts"] = _queue_counts(lab, checked)
         finally:
             for server in servers:
                 server.kill()
@@ -444,6 +463,7 @@ def shell(job: dict[str, Any], say: Progress) -> None:
 
     scenario = from_dict(job["scenario"])
     with Lab(scenario, job["tear_down"]) as lab:
+        lab.start_aqm()
         _set_guest_ccs(lab, job["mode"])
         if _tcon_loaded():
             _set_rules(lab, job["mode"])

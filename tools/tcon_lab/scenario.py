@@ -13,6 +13,17 @@ A scenario file::
     loss = "0%"                  # data direction; default 0%
     queue = "1000p"              # packets, or "1.0bdp" (default), or the larger
                                  # of both: "1.0bdp,50p"
+    aqm = "droptail"             # or red, codel, fq_codel, pie, step; default droptail
+    aqm_threshold = "20p"        # step: marks ECT packets that find so many in the
+                                 # queue, drops only what the queue cannot hold
+    aqm_min = "30p"              # red: of the average queue; default a third of max
+    aqm_max = "90p"              # red; default 3 min, or a quarter of the queue
+    aqm_probability = "2%"       # red: at max; default 2%
+    aqm_target = "5ms"           # codel, fq_codel, pie; default 5ms, pie's 15ms
+    aqm_interval = "100ms"       # codel, fq_codel; default 100ms
+    aqm_tupdate = "15ms"         # pie, which rounds it up to ticks of 4 ms; default 15ms
+    aqm_ecn = false              # red, codel, fq_codel, pie: mark what is ECT instead of
+                                 # dropping it; default false, fq_codel's true
     duplicate = "0%"             # of packets in the data direction; default 0%
     corrupt = "0%"               # one bit of the packet is turned; default 0%
     reorder = "0%"               # overtake what is before them; default 0%
@@ -32,6 +43,12 @@ A scenario file::
     count = 100                  # default 1; a connection each, one after another
     load = "5%"                  # or: at random times, this share of the rate
     guest_cc = "cubic"           # this and the others: as of a flow
+
+The queue is a plain FIFO (droptail) or under an AQM; ``queue`` is how many packets it
+holds in any case.  An AQM starts afresh when the path has been checked, right before
+the run.  A parameter that the AQM does not take is an error, but for those in [path]
+of a campaign whose matrix or cases choose the AQM.  Why "step" is RED, and what it
+counts, is in :mod:`.aqm`.
 
 Transfers must have ended when the run's ``seconds`` are over.
 
@@ -60,6 +77,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from . import aqm
+from .aqm import Aqm
 from .errors import LabError
 
 MODES = ("guest", "native", "enforced", "stock")
@@ -84,6 +103,13 @@ MAX_FLOWS = 1000
 MAX_TRANSFERS = 4000
 MAX_SEED = 2**32 - 1
 MAX_QUEUE_PACKETS = 10_000_000
+MAX_AQM_TIME_S = 10
+
+#: What [path] may say about the queue's AQM.
+AQM_KEYS = (
+    "aqm", "aqm_threshold", "aqm_min", "aqm_max", "aqm_probability", "aqm_target",
+    "aqm_interval", "aqm_tupdate", "aqm_ecn",
+)  # fmt: skip
 
 Location = tuple[str | int, ...]
 
@@ -95,9 +121,9 @@ class ScenarioError(LabError):
 @dataclass(frozen=True)
 class Path:
     """The bottleneck: ``rate_bps`` in bits/s, ``rtt_us`` of an empty path,
-    ``queue_packets`` long.  The fractions are of packets in the data direction:
-    ``loss_fraction`` are dropped, ``duplicate_fraction`` arrive twice,
-    ``corrupt_fraction`` have a bit turned, ``reorder_fraction`` are
+    ``queue_packets`` long, under ``aqm`` unless that is None.  The fractions are of
+    packets in the data direction: ``loss_fraction`` are dropped, ``duplicate_fraction``
+    arrive twice, ``corrupt_fraction`` have a bit turned, ``reorder_fraction`` are
     ``reorder_by_us`` faster than others.
     """
 
@@ -109,6 +135,7 @@ class Path:
     corrupt_fraction: float = 0.0
     reorder_fraction: float = 0.0
     reorder_by_us: int = 0
+    aqm: Aqm | None = None
 
     @property
     def bdp_bytes(self) -> int:
@@ -202,6 +229,11 @@ def _flow_from_dict(data: dict[str, Any]) -> Flow:
     return Flow(**data | {"transfer": Transfer(**transfer) if transfer else None})
 
 
+def _path_from_dict(data: dict[str, Any]) -> Path:
+    queue = data.get("aqm")
+    return Path(**data | {"aqm": Aqm(**queue) if queue else None})
+
+
 def from_dict(data: dict[str, Any]) -> Scenario:
     """Undo :meth:`Scenario.to_dict`.  Raises ScenarioError for anything else."""
     try:
@@ -209,7 +241,7 @@ def from_dict(data: dict[str, Any]) -> Scenario:
             **data
             | {
                 "modes": tuple(data["modes"]),
-                "path": Path(**data["path"]),
+                "path": _path_from_dict(data["path"]),
                 "flows": tuple(_flow_from_dict(flow) for flow in data["flows"]),
             }
         )
@@ -495,19 +527,124 @@ class Reader:
         """The table [path]."""
         at = ("path",)
         keys = ("rate", "rtt", "loss", "queue", "duplicate", "corrupt", "reorder", "reorder_by")
+        keys += AQM_KEYS
         table = self.table(self.get(at), at, keys)
         rate_bps = self.rate_bps((*at, "rate"))
         rtt_us = self.time_us((*at, "rtt"), None, 10)
+        queue_packets = self.queue_packets((*at, "queue"), rate_bps, rtt_us)
         return Path(
             rate_bps=rate_bps,
             rtt_us=rtt_us,
             loss_fraction=self.fraction((*at, "loss"), "0%"),
-            queue_packets=self.queue_packets((*at, "queue"), rate_bps, rtt_us),
+            queue_packets=queue_packets,
             duplicate_fraction=self.fraction((*at, "duplicate"), "0%"),
             corrupt_fraction=self.fraction((*at, "corrupt"), "0%"),
             reorder_fraction=self.fraction((*at, "reorder"), "0%"),
             reorder_by_us=self.reorder_by_us(table, rtt_us),
+            aqm=self.aqm(table, queue_packets),
         )
+
+    def aqm(self, table: dict[str, Any], queue_packets: int) -> Aqm | None:
+        """What [path] says about the queue's AQM; None for droptail."""
+        kind = self.string(("path", "aqm"), "droptail")
+        if kind not in aqm.KINDS:
+            raise self.fail(
+                ("path", "aqm"),
+                f'path.aqm is "{kind}", an unknown AQM; known are {", ".join(aqm.KINDS)}',
+            )
+        self.refuse_other_aqms(table, kind)
+        if kind == "droptail":
+            return None
+        low, high = self.aqm_thresholds(table, kind, queue_packets)
+        return Aqm(
+            kind,
+            ecn=kind == "step" or self.boolean(("path", "aqm_ecn"), kind in aqm.DEFAULT_ECN),
+            min_packets=low,
+            max_packets=high,
+            probability=self.probability() if kind == "red" else 0.0,
+            target_us=self.aqm_time_us(kind, "target"),
+            interval_us=self.aqm_time_us(kind, "interval"),
+            tupdate_us=self.aqm_time_us(kind, "tupdate"),
+        )
+
+    def refuse_other_aqms(self, table: dict[str, Any], kind: str) -> None:
+        """Parameters that ``kind`` does not take; a campaign's [path] may have them."""
+        chosen = ("path", "aqm") in self.origin
+        for key in table:
+            at = ("path", key)
+            if key in AQM_KEYS[1:] and key.removeprefix("aqm_") not in aqm.PARAMETERS[kind]:
+                if chosen and at not in self.origin:
+                    continue
+                takers = [k for k in aqm.KINDS if key.removeprefix("aqm_") in aqm.PARAMETERS[k]]
+                raise self.fail(
+                    at, f'path.{key} says nothing with aqm "{kind}"; it is of {", ".join(takers)}'
+                )
+
+    def aqm_time_us(self, kind: str, name: str) -> int:
+        """A time of the AQM, above 0; 0 where it has none of that name."""
+        at, default = ("path", f"aqm_{name}"), aqm.DEFAULT_TIMES.get(kind, {}).get(name)
+        if default is None:
+            return 0
+        time_us = self.time_us(at, default, MAX_AQM_TIME_S)
+        if not time_us:
+            raise self.fail(at, f'{self.label(at)} is "{self.get(at)}": less than 1us')
+        return time_us
+
+    def probability(self) -> float:
+        """RED's at its maximum."""
+        at = ("path", "aqm_probability")
+        percent = self.quantity(at, aqm.DEFAULT_PROBABILITY, {"%": 1}, 100)
+        if not percent:
+            raise self.fail(at, "path.aqm_probability is 0: red would do nothing below its max")
+        return float(percent / 100)
+
+    def packets(self, at: Location) -> int:
+        """A number of packets, at least one."""
+        number = self.quantity(at, None, {"p": 1}, MAX_QUEUE_PACKETS)
+        if number != int(number) or number < 1:
+            raise self.fail(
+                at, f'{self.label(at)} is "{self.get(at)}": not a whole number of packets above 0'
+            )
+        return int(number)
+
+    def aqm_thresholds(
+        self, table: dict[str, Any], kind: str, queue_packets: int
+    ) -> tuple[int, int]:
+        """Minimum and maximum of red; of step both are the threshold; else 0."""
+        if kind == "step":
+            at: Location = ("path", "aqm_threshold")
+            threshold = self.packets(at)
+            most = min(queue_packets - 1, aqm.MAX_STEP_PACKETS)
+            if threshold > most:
+                raise self.fail(
+                    at, f"path.aqm_threshold is {threshold} packets: more than {most}, with which "
+                    f"a queue of {queue_packets} packets could still mark"
+                )  # fmt: skip
+            return threshold, threshold
+        return self.red_thresholds(table, queue_packets) if kind == "red" else (0, 0)
+
+    def red_thresholds(self, table: dict[str, Any], queue_packets: int) -> tuple[int, int]:
+        """Minimum and maximum of red; of what is not given tc's defaults."""
+        low_at, high_at = ("path", "aqm_min"), ("path", "aqm_max")
+        low = self.packets(low_at) if "aqm_min" in table else 0
+        if "aqm_max" in table:
+            high = self.packets(high_at)
+        else:
+            wanted = 3 * low or max(2, queue_packets // 4)
+            high = min(wanted, queue_packets, aqm.MAX_RED_PACKETS)
+        low = low or max(1, high // 3)
+        most = min(queue_packets, aqm.MAX_RED_PACKETS)
+        if high > most:
+            raise self.fail(
+                high_at, f"path.aqm_max is {high} packets: more than {most}, which red can have in "
+                f"a queue of {queue_packets} packets"
+            )  # fmt: skip
+        if low >= high:
+            at = low_at if "aqm_min" in table else high_at
+            raise self.fail(
+                at, f"path.aqm_min is {low} packets, not below aqm_max, which is {high}"
+            )
+        return low, high
 
     def reorder_by_us(self, table: dict[str, Any], rtt_us: int) -> int:
         """How much faster a packet that overtakes is; 0 where none does."""

@@ -8,7 +8,8 @@
 
 * ``h1 .. hN`` send, ``s1 .. sN`` receive: a pair of guests for each connection,
   so that each has a TCP stack (and a CC) of its own.
-* r1 -> r2 is the bottleneck: tbf with a pfifo of the scenario's length.  The
+* r1 -> r2 is the bottleneck: tbf with a pfifo of the scenario's length, or with its
+  AQM in that place (see :mod:`.aqm`).  The
   uplinks have no TSO, as behind a NIC that has cut the guest's super-packets:
   the queue holds, and netem loses, packets as they are on a wire.
 * Delay, loss, duplication and corruption sit behind the bottleneck, at r2: half
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 import json
 import resource
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -35,12 +37,15 @@ from mininet.net import Mininet
 from mininet.node import Node, OVSSwitch
 from mininet.topo import Topo
 
+from . import aqm
 from .errors import LabError
 from .ovs import appctl
 from .scenario import Flow, Scenario
 
 #: A full frame: 1500 bytes of IP and the Ethernet header.
 FRAME_BYTES = 1514
+#: Where the bottleneck's queue is, below tbf.
+QUEUE_PARENT = "1:1"
 #: tbf's bucket holds what it may be late: two frames, or this time.
 _MIN_BURST_BYTES = 2 * FRAME_BYTES
 _BURST_US = 300
@@ -57,6 +62,7 @@ _MODERATED_MIN_RATE_BPS = 200_000_000
 _MODERATION_NS = 50_000
 _MIN_OPEN_FILES = 256
 _OPEN_FILES_PER_GUEST = 16
+_RED_QDISC = Path(aqm.__file__).with_name("red_qdisc.py")
 _NO_OFFLOAD = "tso off tx-udp-segmentation off"
 _UPLINKS = {"br0": ("br0-up", "r1-up"), "br1": ("br1-up", "r2-up")}
 
@@ -340,7 +346,7 @@ class Lab:
             f"""
             tc qdisc add dev r1-r2 root handle 1: tbf rate {path.rate_bps}bit \\
                 burst {burst_bytes} limit {_AMPLE_PACKETS}
-            tc qdisc add dev r1-r2 parent 1:1 handle 2: pfifo limit {path.queue_packets}
+            tc qdisc add dev r1-r2 parent {QUEUE_PARENT} handle 2: pfifo limit {path.queue_packets}
         """,
         )
         run_in(
@@ -351,6 +357,22 @@ class Lab:
             tc qdisc add dev r2-r1 root netem delay {back_us}us limit {_AMPLE_PACKETS}
         """,
         )
+
+    def start_aqm(self) -> None:
+        """Put the scenario's AQM, as new, where the bottleneck's queue is.
+
+        Not before the path is checked: what overloads the path fills its averages.
+        """
+        commands = aqm_commands(self.scenario)
+        if commands:
+            run_in(self.net["r1"], "\n".join(commands))
+
+    def bottleneck(self) -> list[dict[str, Any]]:
+        """The bottleneck's qdiscs, as `tc -s -j` tells them."""
+        found: list[dict[str, Any]] = json.loads(
+            run_in(self.net["r1"], "tc -s -j qdisc show dev r1-r2")
+        )
+        return found
 
     def _shape_flow(self, index: int, flow: Flow) -> None:
         path = self.scenario.path
@@ -363,6 +385,20 @@ class Lab:
                 f"tc qdisc add dev br1-s{index + 1} root netem delay {delay_us}us {words}"
                 f" limit {_AMPLE_PACKETS}",
             )
+
+
+def aqm_commands(scenario: Scenario) -> list[str]:
+    """What to run in r1 for the scenario's AQM; nothing for droptail."""
+    queue, limit_packets = scenario.path.aqm, scenario.path.queue_packets
+    if queue is None:
+        return []
+    if words := queue.tc_words(limit_packets):
+        return [f"tc qdisc replace dev r1-r2 parent {QUEUE_PARENT} handle 3: {' '.join(words)}"]
+    words = [str(_RED_QDISC), "r1-r2", QUEUE_PARENT, "3:", *queue.red_words(FRAME_BYTES)]
+    return [
+        f"python3 {shlex.join(words)}",
+        f"tc qdisc add dev r1-r2 parent 3:1 handle 4: pfifo limit {limit_packets}",
+    ]
 
 
 def _set_limits(guests: int) -> None:

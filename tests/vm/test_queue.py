@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The lab's bottleneck queues: set as a scenario asks, and what "step" marks.
+
+end a -- r1-r2 [rate, queue] -- veth -- r2-r1 -- end b
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import rig as rigs
+import wire
+from tcon_lab.aqm import counters
+from tcon_lab.scenario import parse
+from tcon_lab.topo import FRAME_BYTES, QUEUE_PARENT, aqm_commands
+
+SCENARIO = """
+name = "queue"
+seconds = 1
+[path]
+rate = "1mbit"
+rtt = "20ms"
+queue = "{queue}p"
+{path}
+[[flow]]
+guest_cc = "cubic"
+"""
+#: A frame takes 24 ms at this rate: all are sent before the third of them leaves.
+RATE_BPS = 500_000
+#: Frames of a burst that do not have to wait, and what the rate limiter is given for it.
+AT_ONCE = 2
+BURST_BYTES = AT_ONCE * FRAME_BYTES + FRAME_BYTES // 4
+QUEUE, THRESHOLD, FRAMES = 40, 20, 60
+STEP = f'aqm = "step"\naqm_threshold = "{THRESHOLD}p"'
+NOT_ECT, ECT_1, ECT_0, CE = range(4)
+
+
+@contextlib.contextmanager
+def bottleneck(path: str, queue: int = QUEUE) -> Iterator[tuple[rigs.RawEnd, rigs.RawEnd]]:
+    """The link with a scenario's queue: its ends."""
+    rigs.run("modprobe", "-a", "sch_tbf", "sch_red", "sch_codel", "sch_fq_codel", "sch_pie")
+    rig = rigs.Rig()
+    try:
+        rig.namespace("r2")
+        rig.veth("r1-r2", "r2-r1", "r2")
+        limits = f"rate {RATE_BPS}bit burst {BURST_BYTES} limit 1000000"
+        rigs.run("bash", "-ec", "\n".join([
+            f"tc qdisc add dev r1-r2 root handle 1: tbf {limits}",
+            f"tc qdisc add dev r1-r2 parent {QUEUE_PARENT} handle 2: pfifo limit {queue}",
+            *aqm_commands(parse(SCENARIO.format(path=path, queue=queue))),
+        ]))  # fmt: skip
+        yield rig.raw("r1-r2"), rig.raw("r2-r1", "r2")
+    finally:
+        rig.close()
+
+
+def qdiscs() -> list[dict[str, Any]]:
+    return json.loads(rigs.run("tc", "-s", "-d", "-j", "qdisc", "show", "dev", "r1-r2"))
+
+
+def options(kind: str) -> dict[str, Any]:
+    """What the kernel says of the queue, which must be of this kind."""
+    (found,) = (q for q in qdiscs() if q.get("parent") == QUEUE_PARENT)
+    assert found["kind"] == kind
+    return found["options"]
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "wanted"),
+    [
+        ("", "pfifo", {"limit": 40}),
+        ('aqm = "red"\naqm_min = "5p"\naqm_max = "15p"\naqm_probability = "10%"', "red",
+         {"min": 7570, "max": 22710, "ewma": 9, "probability": 0.1, "ecn": False,
+          "nodrop": False, "harddrop": False, "adaptive": False}),
+        ('aqm = "red"\naqm_ecn = true', "red",
+         {"min": 4542, "max": 15140, "probability": 0.02, "ecn": True, "nodrop": False}),
+        (STEP, "red", {"min": 30280, "max": 30280, "ewma": 0, "ecn": True, "nodrop": True}),
+        # CoDel's clock ticks in 1.024 us.
+        ('aqm = "codel"', "codel", {"limit": 40, "target": 4999, "interval": 99999}),
+        ('aqm = "codel"\naqm_target = "1ms"\naqm_interval = "20ms"\naqm_ecn = true', "codel",
+         {"limit": 40, "target": 999, "interval": 19999, "ecn": True}),
+        ('aqm = "fq_codel"', "fq_codel",
+         {"limit": 40, "target": 4999, "interval": 99999, "memory_limit": 2**31 - 1,
+          "ecn": True}),
+        # PIE's update comes with a tick, each 4 ms.
+        ('aqm = "pie"', "pie", {"limit": 40, "target": 15000, "tupdate": 16000}),
+        ('aqm = "pie"\naqm_target = "1ms"\naqm_tupdate = "32ms"\naqm_ecn = true', "pie",
+         {"limit": 40, "target": 1000, "tupdate": 32000, "ecn": True}),
+    ],
+)  # fmt: skip
+def test_the_queue_is_what_the_scenario_says(path: str, kind: str, wanted: dict) -> None:
+    with bottleneck(path):
+        found = options(kind)
+        assert {key: found.get(key) for key in wanted} == wanted
+        if "ecn" not in wanted:
+            assert not found.get("ecn")
+        if kind == "red":
+            (fifo,) = (q for q in qdiscs() if q.get("parent") == "3:1")
+            assert (fifo["kind"], fifo["options"]["limit"]) == ("pfifo", QUEUE)
+
+
+def frame(number: int, ecn: int) -> bytes:
+    """A full frame of UDP in IPv4, with its number."""
+    size = FRAME_BYTES - 14
+    header = struct.pack("!BBHHHBBH8x", 0x45, ecn, size, number, 0, 64, wire.IPPROTO_UDP, 0)
+    checksum = 0xFFFF ^ wire.ones_sum(header)
+    header = header[:10] + struct.pack("!H", checksum) + header[12:]
+    macs = b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01"
+    return (macs + struct.pack("!H", wire.ETH_IP) + header).ljust(FRAME_BYTES, b"\0")
+
+
+def arrivals(a: rigs.RawEnd, b: rigs.RawEnd, codepoints: list[int]) -> dict[int, int]:
+    """Send one frame of each codepoint at once: number and codepoint of what arrives."""
+    for number, ecn in enumerate(codepoints):
+        a.send(frame(number, ecn))
+    found = {}
+    while raw := b.recv(0.5):
+        assert wire.ones_sum(raw[14:34]) == 0xFFFF
+        found[struct.unpack_from("!H", raw, 18)[0]] = raw[15] & 3
+    return found
+
+
+def test_step_marks_what_finds_the_threshold_in_the_queue() -> None:
+    with bottleneck(STEP) as (a, b):
+        sent = [ECT_0, ECT_1] * (FRAMES // 2)
+        found = arrivals(a, b, sent)
+        unmarked = AT_ONCE + THRESHOLD
+        kept = AT_ONCE + QUEUE
+        assert list(found) == list(range(kept))
+        assert [found[n] for n in range(unmarked)] == sent[:unmarked]
+        assert {found[n] for n in range(unmarked, kept)} == {CE}
+        # What is marked may still find no room.
+        assert counters(qdiscs(), QUEUE_PARENT) == {
+            "marks": FRAMES - unmarked, "drops": FRAMES - kept,
+        }  # fmt: skip
+        # No memory: the queue that was long is empty, and so is its average.
+        assert set(arrivals(a, b, [ECT_0] * unmarked).values()) == {ECT_0}
+
+
+def test_step_drops_what_is_not_ect_only_where_the_queue_is_full() -> None:
+    with bottleneck(STEP) as (a, b):
+        kept = AT_ONCE + QUEUE
+        found = arrivals(a, b, [NOT_ECT] * FRAMES)
+        assert list(found) == list(range(kept))
+        assert set(found.values()) == {NOT_ECT}
+        assert counters(qdiscs(), QUEUE_PARENT) == {"marks": 0, "drops": FRAMES - kept}
+
+
+def test_red_without_ecn_drops_where_it_would_mark() -> None:
+    path = 'aqm = "red"\naqm_min = "1p"\naqm_max = "2p"'
+    with bottleneck(path, queue=4000) as (a, b):
+        sent = [ECT_0] * 600
+        found = arrivals(a, b, sent)
+        counts = counters(qdiscs(), QUEUE_PARENT)
+        assert counts["marks"] == 0
+        assert counts["drops"] == len(sent) - len(found) > 0
+        assert set(found.values()) == {ECT_0}
