@@ -16,6 +16,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from .aqm import Aqm
 from .completion import completion_curves
 from .results import LIMITS, SETTLED_AFTER_RTTS
 
@@ -51,6 +52,8 @@ class Row:
     rtt_p99_ms: float | None
     queue_p50: float | None
     queue_p99: float | None
+    queue_marks: float | None
+    queue_drops: float | None
     retransmits: float | None
     repairs: float | None
     repair: str  # what TCon's loss repair did, in words
@@ -143,6 +146,8 @@ def _row(result: Record, run: Record, native: Record | None) -> Row:
         rtt_p99_ms=max(_rtts_ms(run, "p99"), default=None),
         queue_p50=queue.get("p50"),
         queue_p99=queue.get("p99"),
+        queue_marks=run.get("queue_marks"),
+        queue_drops=run.get("queue_drops"),
         retransmits=sum(retransmits) if retransmits else None,
         repairs=sum(repairs) if repairs else None,
         repair=_repair(flows) if mode == "enforced" else "",
@@ -182,6 +187,8 @@ COLUMNS: list[tuple[str, str, Callable[[Row], str]]] = [
     ("RTT p99", "ms", lambda row: _format(row.rtt_p99_ms, ".2f")),
     ("Queue p50", "packets", lambda row: _format(row.queue_p50, ".0f")),
     ("Queue p99", "packets", lambda row: _format(row.queue_p99, ".0f")),
+    ("Queue marks", "", lambda row: _format(row.queue_marks, ".0f")),
+    ("Queue drops", "", lambda row: _format(row.queue_drops, ".0f")),
     ("Guest retrans.", "", lambda row: _format(row.retransmits, ".0f")),
     ("TCon repairs", "", lambda row: _format(row.repairs, ".0f")),
     ("Guest limited", "% settled", lambda row: _format(_percent(row.guest_limited), ".2f")),
@@ -203,6 +210,17 @@ NOTE = (
 )
 
 
+def _columns(shown: list[Row]) -> list[tuple[str, str, Callable[[Row], str]]]:
+    """Those of the table for these rows: marks only where there are any."""
+    marked = any(row.queue_marks for row in shown)
+    return [column for column in COLUMNS if marked or column[0] != "Queue marks"]
+
+
+def _aqm(path: Record) -> str:
+    """The queue's AQM, behind a comma; empty where it is a FIFO."""
+    return f", {Aqm(**path['aqm'])}" if path.get("aqm") else ""
+
+
 def _about(result: Record) -> str:
     """The path and the conditions of a scenario, in one line."""
     path = result["definition"]["path"]
@@ -219,13 +237,15 @@ def _about(result: Record) -> str:
     return (
         f"{path['rate_bps'] / 1e6:g} Mbit/s, {path['rtt_us'] / 1000:g} ms base RTT, "
         f"{100 * path['loss_fraction']:g} % loss, {mischief}"
-        f"queue of {path['queue_packets']} packets; "
+        f"queue of {path['queue_packets']} packets{_aqm(path)}; "
         f"{result['definition']['seconds']:g} s in {time}, seed {result['seed']}"
     )
 
 
 #: Left out of the terminal's table, to stay within 100 columns.
-PAGE_COLUMNS = ("Scenario", "Queue p99", "TCon repairs", "Guest limited", "Link used", "TCon")
+PAGE_COLUMNS = (
+    "Scenario", "Queue p99", "Queue drops", "TCon repairs", "Guest limited", "Link used", "TCon",
+)  # fmt: skip
 
 
 def _scenario_table(result: Record) -> Table:
@@ -236,7 +256,7 @@ def _scenario_table(result: Record) -> Table:
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    columns = [column for column in COLUMNS if column[0] not in PAGE_COLUMNS]
+    columns = [column for column in _columns(rows([result])) if column[0] not in PAGE_COLUMNS]
     for heading, unit, _ in columns:
         made.add_column(
             "\n".join([*heading.split(), unit]).rstrip(),
@@ -451,12 +471,14 @@ def _html_table(results: list[Record]) -> str:
     def kind(heading: str) -> str:
         return ' class="text"' if heading in TEXT_COLUMNS else ""
 
+    shown = rows(results)
+    columns = _columns(shown)
     head = "".join(
         f"<th{kind(heading)}>{escape(heading)}<small>{escape(unit)}</small></th>"
-        for heading, unit, _ in COLUMNS
+        for heading, unit, _ in columns
     )
     body, previous = [], None
-    for row in rows(results):
+    for row in shown:
         classes = [row.mode] if row.mode in STYLES else []
         classes += ["first"] if row.scenario != previous else []
         previous = row.scenario
@@ -464,7 +486,7 @@ def _html_table(results: list[Record]) -> str:
             f'<td class="text mode {escape(row.mode)}">{escape(text(row))}</td>'
             if heading == "Mode"
             else f"<td{kind(heading)}>{escape(text(row))}</td>"
-            for heading, _, text in COLUMNS
+            for heading, _, text in columns
         )
         body.append(f'<tr class="{" ".join(classes)}">{cells}</tr>')
     return (

@@ -7,7 +7,8 @@ A raw record is what the runner brings back of one (scenario, seed, mode)::
      "versions": {...},
      "flows": [{"index", "saddr", "daddr", "sport", "dport", "guest_cc", "cc",
                 "start_s", "iperf3": the client's JSON report}],
-     "probe": [records of tcon-probe --dev], "queue": [records of tcon-probe --queue]}
+     "probe": [records of tcon-probe --dev], "queue": [records of tcon-probe --queue],
+     "queue_counts": {"marks", "drops"}}
 
 Of a series of transfers "dport" and "iperf3" are missing, and there is "transfers":
 [{"start_s", "seconds"}] in the order in which they ended.
@@ -24,7 +25,9 @@ repeated, ``tcon_spurious`` those of them that were not needed, ``tcon_probes`` 
 ``tcon_timeouts`` its tail probes and time-outs, ``copy_bytes`` the memory of copies.
 ``limited_share`` says by what the flow was limited in which share of the time in
 which it was enforced, ``limited_share_settled`` the same without its first 30 base
-RTTs.  A series of transfers has ``transfers``: their ``seconds`` from before the
+RTTs.  ``queue_packets`` is how long the bottleneck's queue was, ``queue_marks`` how
+many packets it marked (CE) in the run, ``queue_drops`` how many it dropped.  A series
+of transfers has ``transfers``: their ``seconds`` from before the
 connection is opened until the last byte has come, and ``each_s`` of them in the order
 of their start; its goodput is the bytes over the sum of those times, its RTT p50 the
 median of the connections'.  A number that nobody measured is null.
@@ -424,12 +427,15 @@ def _run_result(raw: Record) -> Record:
     goodputs = [flow["goodput_bps"] or 0 for flow in flows]
     queue = _queue(raw.get("queue") or [], zero_s, seconds)
     packets = [float(sample["packets"]) for sample in queue]
+    counts = raw.get("queue_counts") or {}
     return {
         "mode": raw["mode"],
         "jain": jain(goodputs),
         "utilisation": round(8 * acked / scenario.path.rate_bps / seconds, 4),
         "goodput_bps": sum(goodputs),
         "queue_packets": spread(packets, {"p50": 50, "p99": 99}),
+        "queue_marks": counts.get("marks"),
+        "queue_drops": counts.get("drops"),
         "queue_samples": queue,
         "warnings": _warnings(probe, raw["mode"]),
         "flows": flows,
