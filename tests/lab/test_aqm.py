@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The bottleneck's AQM: scenario, commands, counters, report."""
+"""The bottleneck's AQM and the guests' ECN: scenario, commands, counters, report."""
 
 from __future__ import annotations
 
@@ -175,13 +175,28 @@ def test_cases_of_aqms() -> None:
         cells("", tables.replace('"step"', '"red"', 1))
 
 
+# --- guests' ECN ----------------------------------------------------------------
+
+
+def test_who_speaks_ecn() -> None:
+    (flow,) = of("").flows
+    assert [flow.speaks_ecn(mode) for mode in ("guest", "native", "enforced")] == [False] * 3
+    (flow,) = of("", "ecn = true").flows
+    assert [flow.speaks_ecn(mode) for mode in ("guest", "native", "enforced")] == [True] * 3
+    (flow,) = of("", 'native_cc = "dctcp"').flows
+    assert [flow.speaks_ecn(mode) for mode in ("guest", "native")] == [False, True]
+    with pytest.raises(ScenarioError, match=r"^f:11: flow 1's ecn must be true or false"):
+        of("", "ecn = 1")
+
+
 def test_the_modules_of_a_scenario() -> None:
     plain = lab._scenario_modules(of(""))
-    wanted = lab._scenario_modules(of('aqm = "step"\naqm_threshold = "9p"'))
-    assert set(wanted) - set(plain) == {"sch_red"}
+    wanted = lab._scenario_modules(of('aqm = "step"\naqm_threshold = "9p"', 'native_cc = "dctcp"'))
+    assert set(wanted) - set(plain) == {"sch_red", "tcp_dctcp"}
     for kind in ("red", "codel", "fq_codel", "pie"):
         assert f"sch_{kind}" in lab._scenario_modules(of(f'aqm = "{kind}"'))
         assert f"sch_{kind}" in lab.root.KERNEL_MODULES
+    assert "tcp_dctcp" in lab.root.KERNEL_MODULES
 
 
 # --- commands -------------------------------------------------------------------

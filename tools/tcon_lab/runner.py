@@ -9,6 +9,7 @@ changes no packet.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import platform
@@ -17,7 +18,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from .topo import FRAME_BYTES, QUEUE_PARENT, Lab, run_in
 
 Progress = Callable[[str], None]
 
+_ALLOWED_CCS = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 _TRANSFER = Path(__file__).with_name("transfer.py")
 
 IPERF3_PORT = 5201
@@ -261,12 +263,33 @@ def _set_rules(lab: Lab, mode: str) -> None:
             lab.br0.set_cc(f"{family},in_port={lab.sender_port(index)}", cc)
 
 
-def _set_guest_ccs(lab: Lab, mode: str) -> None:
+@contextlib.contextmanager
+def _allowed_ccs(lab: Lab, mode: str) -> Iterator[None]:
+    """Let the guests choose their CCs: a namespace may have few but those allowed to all."""
+    allowed = _ALLOWED_CCS.read_text().split()
+    missing = sorted({flow.stack_cc(mode) for flow in lab.pairs} - set(allowed))
+    if missing:
+        _ALLOWED_CCS.write_text(" ".join([*allowed, *missing]))
+    try:
+        yield
+    finally:
+        if missing:
+            _ALLOWED_CCS.write_text(" ".join(allowed))
+
+
+def _set_guests(lab: Lab, mode: str) -> None:
+    """The guests' CCs, and ECN where their stacks speak it.
+
+    The receiver answers CE as its own CC wants: DCTCP needs DCTCP at both ends.
+    """
     for index, flow in enumerate(lab.pairs):
-        run_in(
-            lab.sender(index),
-            f"sysctl -qw net.ipv4.tcp_congestion_control={flow.stack_cc(mode)}",
-        )
+        set_cc = f"sysctl -qw net.ipv4.tcp_congestion_control={flow.stack_cc(mode)}"
+        set_ecn = " net.ipv4.tcp_ecn=1" if flow.speaks_ecn(mode) else ""
+        run_in(lab.sender(index), set_cc + set_ecn)
+        if flow.stack_cc(mode) == "dctcp":
+            run_in(lab.receiver(index), set_cc + set_ecn)
+        elif set_ecn:
+            run_in(lab.receiver(index), f"sysctl -qw{set_ecn}")
 
 
 def _iperf3_report(lab: Lab, index: int, client: subprocess.Popen[bytes], file: Path) -> Any:
@@ -431,10 +454,14 @@ def run(job: dict[str, Any], progress: Progress) -> dict[str, Any]:
     if not tcon and any(flow.enforced_cc(mode) for flow in scenario.flows):
         raise LabError("mode enforced needs tcon.ko, which is not loaded")
     progress(f"{mode}: building {2 * len(scenario.connections())} guests")
-    with Lab(scenario, job["tear_down"]) as lab, tempfile.TemporaryDirectory() as scratch:
+    with (
+        Lab(scenario, job["tear_down"]) as lab,
+        _allowed_ccs(lab, mode),
+        tempfile.TemporaryDirectory() as scratch,
+    ):
         checked = check_path(lab, progress)
         lab.start_aqm()
-        _set_guest_ccs(lab, mode)
+        _set_guests(lab, mode)
         _set_rules(lab, mode)
         servers = [_start_server(lab, index) for index in range(len(lab.pairs))]
         probes = _Probes(lab, Path(scratch), job.get("probe"), tcon)
@@ -462,9 +489,9 @@ def shell(job: dict[str, Any], say: Progress) -> None:
     from mininet.cli import CLI
 
     scenario = from_dict(job["scenario"])
-    with Lab(scenario, job["tear_down"]) as lab:
+    with Lab(scenario, job["tear_down"]) as lab, _allowed_ccs(lab, job["mode"]):
         lab.start_aqm()
-        _set_guest_ccs(lab, job["mode"])
+        _set_guests(lab, job["mode"])
         if _tcon_loaded():
             _set_rules(lab, job["mode"])
         say(

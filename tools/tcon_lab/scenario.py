@@ -38,6 +38,8 @@ A scenario file::
     extra_loss = "0%"            # data direction, this flow only; default 0%
     ipv6 = false                 # default false: IPv4
     tso = true                   # the guest sends super-packets; default true
+    ecn = false                  # both guests of the flow speak ECN (tcp_ecn=1); default
+                                 # false; a stack that runs dctcp does in any case
     [[transfer]]                 # beside flows, or instead: for completion times
     bytes = "10MB"               # of each transfer: kB, MB, GB
     count = 100                  # default 1; a connection each, one after another
@@ -164,7 +166,7 @@ class Flow:
     """``count`` equal bulk transfers, or what ``transfer`` says.  ``enforce`` None:
     TCon leaves them alone; ``start_us`` counts from the start of the run;
     ``extra_*`` come on top of the path's; without ``tso`` the guest sends single
-    packets.
+    packets; with ``ecn`` its stack speaks ECN.
     """
 
     count: int
@@ -176,11 +178,16 @@ class Flow:
     extra_loss_fraction: float
     ipv6: bool = False
     tso: bool = True
+    ecn: bool = False
     transfer: Transfer | None = None
 
     def stack_cc(self, mode: str) -> str:
         """The CC that the guest's own stack runs in ``mode``."""
         return self.native_cc if mode in ("native", "stock") else self.guest_cc
+
+    def speaks_ecn(self, mode: str) -> bool:
+        """Whether the guests' own stacks speak ECN in ``mode``."""
+        return self.ecn or self.stack_cc(mode) == "dctcp"
 
     def enforced_cc(self, mode: str) -> str | None:
         """The CC that TCon enforces in ``mode``; None: it leaves the flow alone."""
@@ -685,6 +692,7 @@ class Reader:
             extra_loss_fraction=self.fraction((*at, "extra_loss"), "0%"),
             ipv6=self.boolean((*at, "ipv6"), False),
             tso=self.boolean((*at, "tso"), True),
+            ecn=self.boolean((*at, "ecn"), False),
             transfer=self.transfer(at) if is_transfer else None,
         )
 
