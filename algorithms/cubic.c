@@ -56,6 +56,8 @@
 #include <linux/time64.h>
 #include <tcon/cc.h>
 
+#include "reno.h"
+
 /* HyStart, Linux's values (tcp_cubic of 6.1). */
 #define HYSTART_MIN_CWND_SEGS	16	/* below it, slow start is harmless */
 #define HYSTART_TRAIN_GAP_US	2000	/* ACKs closer than this are one train */
@@ -123,9 +125,7 @@ struct cubic_curve {
  * struct cubic - private area
  * @curve: the present curve
  * @saved_curve: the one before the last reduction
- * @saved_cwnd_bytes: cwnd then; 0: nothing to undo
- * @saved_ssthresh_bytes: ssthresh then
- * @reduced_until: nxt at the last reduction
+ * @reno: the last reduction
  * @cwnd_rest: growth of cwnd that was too small for a byte, times cwnd
  * @est_rest: growth of W_est that was too small for a byte, times cwnd and
  *	(1 + beta) in thousandths
@@ -136,44 +136,23 @@ struct cubic_curve {
  * @round_min_rtt_us: smallest RTT of the round
  * @min_rtt_us: smallest RTT of the flow; 0: none yet
  * @round_samples: RTT samples of the round, up to %HYSTART_SAMPLES
- * @reduced: una has not reached @reduced_until
- * @reduced_by_ece: that reduction was for ECE
  * @hystart_done: HyStart has ended this slow start
  */
 struct cubic {
 	struct cubic_curve curve;
 	struct cubic_curve saved_curve;
-	u32 saved_cwnd_bytes;
-	u32 saved_ssthresh_bytes;
+	struct tcon_reno reno;
 	u64 cwnd_rest;
 	u64 est_rest;
 	u64 last_ack_us;
 	u64 round_start_us;
 	u64 train_us;
-	u32 reduced_until;
 	u32 round_end;
 	u32 round_min_rtt_us;
 	u32 min_rtt_us;
 	u8 round_samples;
-	bool reduced;
-	bool reduced_by_ece;
 	bool hystart_done;
 };
-
-static bool before(u32 a, u32 b)
-{
-	return (s32)(a - b) < 0;
-}
-
-static bool in_slow_start(const struct tcon_cc *cc)
-{
-	return cc->cwnd_bytes < cc->ssthresh_bytes;
-}
-
-static u32 min_cwnd_bytes(const struct tcon_cc *cc)
-{
-	return TCON_MIN_CWND_SEGS * cc->mss_bytes;
-}
 
 /* Largest r with r^3 <= x, bit by bit from the top: 22 steps. */
 static u32 cubic_root(u64 x)
@@ -311,19 +290,6 @@ static void avoid_congestion(struct tcon_cc *cc, u32 acked_bytes, u64 now_us)
 	cc->cwnd_bytes = min_t(u64, grown, TCON_CWND_MAX_BYTES);
 }
 
-/* RFC 5681, 3.1, by bytes (RFC 3465) without its limit L, as Linux does. */
-static u32 slow_start(struct tcon_cc *cc, u32 acked_bytes)
-{
-	u32 limit = min(cc->ssthresh_bytes, TCON_CWND_MAX_BYTES);
-	u32 grown;
-
-	if (cc->cwnd_bytes >= limit)
-		return acked_bytes;
-	grown = min(acked_bytes, limit - cc->cwnd_bytes);
-	cc->cwnd_bytes += grown;
-	return acked_bytes - grown;
-}
-
 static void hystart_new_round(const struct tcon_cc *cc, u64 now_us)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
@@ -375,7 +341,7 @@ static void hystart(struct tcon_cc *cc, u32 rtt_us, u64 now_us)
 	struct cubic *ca = tcon_cc_priv(cc);
 	bool train, delay;
 
-	if (before(ca->round_end, cc->una))
+	if (tcon_reno_before(ca->round_end, cc->una))
 		hystart_new_round(cc, now_us);
 	if (cc->cwnd_bytes < HYSTART_MIN_CWND_SEGS * cc->mss_bytes)
 		return;
@@ -400,7 +366,8 @@ static void take_rtt(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 	rtt_us = clamp_t(s64, rs->rtt_us, 1, TCON_RTT_NONE_US - 1);
 	if (!ca->min_rtt_us || rtt_us < ca->min_rtt_us)
 		ca->min_rtt_us = rtt_us;
-	if (cc->params[PARAM_HYSTART] && !ca->hystart_done && in_slow_start(cc))
+	if (cc->params[PARAM_HYSTART] && !ca->hystart_done &&
+	    tcon_reno_in_slow_start(cc))
 		hystart(cc, rtt_us, rs->now_us);
 }
 
@@ -414,33 +381,20 @@ static void shift_epoch(struct tcon_cc *cc, u64 now_us)
 	ca->last_ack_us = now_us;
 }
 
-static bool may_grow(const struct tcon_cc *cc,
-		     const struct tcon_rate_sample *rs)
-{
-	const struct cubic *ca = tcon_cc_priv(cc);
-
-	if (!rs->is_cwnd_limited || !rs->acked_bytes)
-		return false;
-	return cc->ca_state == TCON_CA_LOSS ||
-	       (cc->ca_state == TCON_CA_OPEN && !ca->reduced);
-}
-
 static void cubic_cong_control(struct tcon_cc *cc,
 			       const struct tcon_rate_sample *rs)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 	u32 acked_bytes = rs->acked_sacked_bytes;
 
-	if (ca->reduced && !before(cc->una, ca->reduced_until))
-		ca->reduced = false;
+	tcon_reno_acked(cc, &ca->reno);
 	take_rtt(cc, rs);
 	if (!rs->is_cwnd_limited)
 		shift_epoch(cc, rs->now_us);
 	ca->last_ack_us = rs->now_us;
-	if (!may_grow(cc, rs))
+	if (!tcon_reno_may_grow(cc, &ca->reno, rs))
 		return;
-	if (in_slow_start(cc))
-		acked_bytes = slow_start(cc, acked_bytes);
+	acked_bytes = tcon_reno_slow_start(cc, acked_bytes);
 	if (acked_bytes)
 		avoid_congestion(cc, acked_bytes, rs->now_us);
 }
@@ -453,56 +407,34 @@ static void reduce(struct tcon_cc *cc, bool by_ece)
 	u32 w_max = cwnd;
 
 	ca->saved_curve = ca->curve;
-	ca->saved_cwnd_bytes = cwnd;
-	ca->saved_ssthresh_bytes = cc->ssthresh_bytes;
-
+	tcon_reno_reduce(cc, &ca->reno, div_u64((u64)cwnd * beta, 1000), by_ece);
 	if (cc->params[PARAM_FAST_CONVERGENCE] && cwnd < ca->curve.w_max_bytes)
 		w_max = div_u64((u64)cwnd * (1000 + beta), 2000);
 	ca->curve.w_max_bytes = w_max;
 	ca->curve.cwnd_prior_bytes = cwnd;
 	ca->curve.epoch_us = 0;
-	cc->ssthresh_bytes = max_t(u32, div_u64((u64)cwnd * beta, 1000),
-				   min_cwnd_bytes(cc));
-	ca->reduced = true;
-	ca->reduced_by_ece = by_ece;
-	ca->reduced_until = cc->nxt;
 }
 
-/* Is what was in flight at the last reduction for ECE still in flight? */
-static bool in_cwr(const struct tcon_cc *cc)
-{
-	const struct cubic *ca = tcon_cc_priv(cc);
-
-	return ca->reduced && ca->reduced_by_ece &&
-	       before(cc->una, ca->reduced_until);
-}
-
-/*
- * RFC 9438, 4.8: after a time-out W_max is unknown.  In a recovery, or when the
- * timer backs off, ssthresh has been lowered for the same data already (Linux's
- * tcp_enter_loss()).
- */
+/* RFC 9438, 4.8: after a time-out W_max is unknown. */
 static void cubic_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 			    u64 now_us)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 
+	if (tcon_reno_is_new_loss(cc, &ca->reno, state))
+		reduce(cc, false);
 	switch (state) {
 	case TCON_CA_OPEN:
 		break;
 	case TCON_CA_RECOVERY:
-		if (!in_cwr(cc))
-			reduce(cc, false);
 		cc->cwnd_bytes = cc->ssthresh_bytes;
 		break;
 	case TCON_CA_LOSS:
-		if (cc->ca_state == TCON_CA_OPEN && !in_cwr(cc))
-			reduce(cc, false);
 		ca->curve.w_max_bytes = 0;
 		ca->curve.epoch_us = 0;
 		ca->hystart_done = false;
 		hystart_new_round(cc, now_us);
-		cc->cwnd_bytes = min_cwnd_bytes(cc);
+		cc->cwnd_bytes = tcon_reno_min_cwnd_bytes(cc);
 		break;
 	}
 }
@@ -516,9 +448,8 @@ static void cubic_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 	case TCON_CA_EVENT_TX_START:
 		shift_epoch(cc, now_us);
 		break;
-	case TCON_CA_EVENT_ECE:	/* RFC 3168, 6.1.2: once per window */
-		if (cc->ca_state != TCON_CA_OPEN ||
-		    (ca->reduced && before(cc->una, ca->reduced_until)))
+	case TCON_CA_EVENT_ECE:
+		if (!tcon_reno_is_new_ece(cc, &ca->reno))
 			break;
 		reduce(cc, true);
 		cc->cwnd_bytes = cc->ssthresh_bytes;
@@ -531,30 +462,16 @@ static void cubic_undo_cwnd(struct tcon_cc *cc)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 
-	if (!ca->saved_cwnd_bytes)
-		return;
-	cc->cwnd_bytes = max(cc->cwnd_bytes, ca->saved_cwnd_bytes);
-	cc->ssthresh_bytes = max(cc->ssthresh_bytes, ca->saved_ssthresh_bytes);
-	ca->curve = ca->saved_curve;
-	ca->saved_cwnd_bytes = 0;
-	ca->reduced = false;
+	if (tcon_reno_undo(cc, &ca->reno))
+		ca->curve = ca->saved_curve;
 }
 
-/*
- * What a live switch leaves in flight is the start, but nothing less than what
- * RFC 6928 allows to every new connection, unless the flow repairs a loss: the
- * guest may just have nothing to send.
- */
 static void cubic_init(struct tcon_cc *cc, u64 now_us)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
-	u32 segs = cc->ca_state == TCON_CA_OPEN ? TCON_INIT_CWND_SEGS :
-						  TCON_MIN_CWND_SEGS;
 
 	BUILD_BUG_ON(sizeof(struct cubic) > TCON_CC_PRIV_BYTES);
-	cc->cwnd_bytes = clamp(cc->cwnd_bytes, segs * cc->mss_bytes,
-			       TCON_CWND_MAX_BYTES);
-	cc->pacing_rate_bps = 0;
+	tcon_reno_start(cc);
 	if (cc->min_rtt_us != TCON_RTT_NONE_US)
 		ca->min_rtt_us = cc->min_rtt_us;
 	ca->last_ack_us = now_us;
@@ -566,9 +483,9 @@ static const char *mode_name(const struct tcon_cc *cc)
 	const struct cubic *ca = tcon_cc_priv(cc);
 	const struct cubic_curve *curve = &ca->curve;
 
-	if (cc->ca_state == TCON_CA_RECOVERY || ca->reduced)
+	if (cc->ca_state == TCON_CA_RECOVERY || ca->reno.reduced)
 		return "REDUCED";
-	if (in_slow_start(cc))
+	if (tcon_reno_in_slow_start(cc))
 		return "SLOW_START";
 	if (cc->params[PARAM_TCP_FRIENDLINESS] &&
 	    cc->cwnd_bytes <= curve->w_est_bytes)

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What Reno gave to other CCs: slow start, additive increase, one reduction per
+ * window of data, and the way back from it.
+ *
+ * Slow start and avoidance count bytes (RFC 3465), without that RFC's limit L on
+ * what one ACK may add, as Linux does: an ACK for n segments is worth n ACKs.
+ * Windows fit 30 bits; whatever is added to one is added in 64.
+ */
+#ifndef _TCON_RENO_H
+#define _TCON_RENO_H
+
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <tcon/cc.h>
+
+/**
+ * struct tcon_reno - the last reduction, and growth since
+ * @saved_cwnd_bytes: cwnd before the last reduction; 0: nothing to undo
+ * @saved_ssthresh_bytes: ssthresh then
+ * @reduced_until: nxt at the last reduction
+ * @acked_bytes: acknowledged since avoidance last added a segment
+ * @reduced: una has not reached @reduced_until
+ * @reduced_by_ece: that reduction was for ECE
+ */
+struct tcon_reno {
+	u32 saved_cwnd_bytes;
+	u32 saved_ssthresh_bytes;
+	u32 reduced_until;
+	u32 acked_bytes;
+	bool reduced;
+	bool reduced_by_ece;
+};
+
+static inline bool tcon_reno_before(u32 a, u32 b)
+{
+	return (s32)(a - b) < 0;
+}
+
+static inline bool tcon_reno_in_slow_start(const struct tcon_cc *cc)
+{
+	return cc->cwnd_bytes < cc->ssthresh_bytes;
+}
+
+static inline u32 tcon_reno_min_cwnd_bytes(const struct tcon_cc *cc)
+{
+	return TCON_MIN_CWND_SEGS * cc->mss_bytes;
+}
+
+/**
+ * tcon_reno_start() - cwnd of a flow that gets another CC
+ * @cc: the flow
+ *
+ * What a live switch leaves in flight is the start, but nothing less than what
+ * RFC 6928 allows to every new connection, unless the flow repairs a loss: the
+ * guest may just have nothing to send.
+ */
+static inline void tcon_reno_start(struct tcon_cc *cc)
+{
+	u32 segs = cc->ca_state == TCON_CA_OPEN ? TCON_INIT_CWND_SEGS :
+						  TCON_MIN_CWND_SEGS;
+
+	cc->cwnd_bytes = clamp(cc->cwnd_bytes, segs * cc->mss_bytes,
+			       TCON_CWND_MAX_BYTES);
+	cc->pacing_rate_bps = 0;
+}
+
+/**
+ * tcon_reno_slow_start() - grow by what was acknowledged, up to ssthresh
+ * @cc: the flow
+ * @acked_bytes: how much
+ *
+ * RFC 5681, 3.1.
+ * Return: what is left for avoidance; all of it, if this is not slow start.
+ */
+static inline u32 tcon_reno_slow_start(struct tcon_cc *cc, u32 acked_bytes)
+{
+	u32 limit = min(cc->ssthresh_bytes, TCON_CWND_MAX_BYTES);
+	u32 grown;
+
+	if (cc->cwnd_bytes >= limit)
+		return acked_bytes;
+	grown = min(acked_bytes, limit - cc->cwnd_bytes);
+	cc->cwnd_bytes += grown;
+	return acked_bytes - grown;
+}
+
+/**
+ * tcon_reno_avoid() - grow by a segment for each window that was acknowledged
+ * @cc: the flow
+ * @r: counts what was acknowledged
+ * @acked_bytes: how much
+ *
+ * RFC 5681, 3.1; RFC 3465, 2.1.
+ */
+static inline void tcon_reno_avoid(struct tcon_cc *cc, struct tcon_reno *r,
+				   u32 acked_bytes)
+{
+	u64 acked = (u64)r->acked_bytes + acked_bytes;
+	u64 segs = div_u64_rem(acked, cc->cwnd_bytes, &r->acked_bytes);
+
+	cc->cwnd_bytes = min_t(u64, cc->cwnd_bytes + segs * cc->mss_bytes,
+			       TCON_CWND_MAX_BYTES);
+}
+
+/**
+ * tcon_reno_may_grow() - may this ACK raise cwnd?
+ * @cc: the flow
+ * @r: its last reduction
+ * @rs: what the ACK told
+ *
+ * Only a window that binds grows, and none that was just reduced.
+ * Return: whether it may.
+ */
+static inline bool tcon_reno_may_grow(const struct tcon_cc *cc,
+				      const struct tcon_reno *r,
+				      const struct tcon_rate_sample *rs)
+{
+	if (!rs->is_cwnd_limited || !rs->acked_bytes)
+		return false;
+	return cc->ca_state == TCON_CA_LOSS ||
+	       (cc->ca_state == TCON_CA_OPEN && !r->reduced);
+}
+
+/* Is what was in flight at the last reduction still in flight? */
+static inline bool tcon_reno_is_reduced(const struct tcon_cc *cc,
+					const struct tcon_reno *r)
+{
+	return r->reduced && tcon_reno_before(cc->una, r->reduced_until);
+}
+
+/**
+ * tcon_reno_acked() - an ACK may have ended the last reduction
+ * @cc: the flow
+ * @r: the reduction
+ *
+ * Return: whether it has.
+ */
+static inline bool tcon_reno_acked(const struct tcon_cc *cc,
+				   struct tcon_reno *r)
+{
+	if (!r->reduced || tcon_reno_is_reduced(cc, r))
+		return false;
+	r->reduced = false;
+	return true;
+}
+
+/**
+ * tcon_reno_reduce() - a new ssthresh, and what undo needs
+ * @cc: the flow
+ * @r: takes the note
+ * @ssthresh_bytes: what is left of the window
+ * @by_ece: the reduction is for ECE, not for a loss
+ *
+ * cwnd is left to the caller.
+ */
+static inline void tcon_reno_reduce(struct tcon_cc *cc, struct tcon_reno *r,
+				    u32 ssthresh_bytes, bool by_ece)
+{
+	r->saved_cwnd_bytes = cc->cwnd_bytes;
+	r->saved_ssthresh_bytes = cc->ssthresh_bytes;
+	r->reduced_until = cc->nxt;
+	r->acked_bytes = 0;
+	r->reduced = true;
+	r->reduced_by_ece = by_ece;
+	cc->ssthresh_bytes = max(ssthresh_bytes, tcon_reno_min_cwnd_bytes(cc));
+}
+
+/**
+ * tcon_reno_is_new_loss() - does a change of state call for a reduction?
+ * @cc: the flow, still in the old state
+ * @r: its last reduction
+ * @state: the new state
+ *
+ * Not if ssthresh has been lowered for the same window of data: for ECE; or, at
+ * a time-out, in a recovery or by the time-out that backs off (Linux's
+ * tcp_enter_loss()).
+ * Return: whether it does.
+ */
+static inline bool tcon_reno_is_new_loss(const struct tcon_cc *cc,
+					 const struct tcon_reno *r,
+					 enum tcon_ca_state state)
+{
+	if (r->reduced_by_ece && tcon_reno_is_reduced(cc, r))
+		return false;
+	return state == TCON_CA_RECOVERY ||
+	       (state == TCON_CA_LOSS && cc->ca_state == TCON_CA_OPEN);
+}
+
+/**
+ * tcon_reno_is_new_ece() - does an ECE call for a reduction?
+ * @cc: the flow
+ * @r: its last reduction
+ *
+ * Once per window (RFC 3168, 6.1.2).
+ * Return: whether it does.
+ */
+static inline bool tcon_reno_is_new_ece(const struct tcon_cc *cc,
+					const struct tcon_reno *r)
+{
+	return cc->ca_state == TCON_CA_OPEN && !tcon_reno_is_reduced(cc, r);
+}
+
+/**
+ * tcon_reno_set_state() - halve for a loss
+ * @cc: the flow
+ * @r: its last reduction
+ * @state: the new state
+ *
+ * RFC 5681, 3.1 and 3.2.
+ */
+static inline void tcon_reno_set_state(struct tcon_cc *cc, struct tcon_reno *r,
+				       enum tcon_ca_state state)
+{
+	if (tcon_reno_is_new_loss(cc, r, state))
+		tcon_reno_reduce(cc, r, cc->cwnd_bytes / 2, false);
+	if (state == TCON_CA_RECOVERY)
+		cc->cwnd_bytes = cc->ssthresh_bytes;
+	else if (state == TCON_CA_LOSS)
+		cc->cwnd_bytes = tcon_reno_min_cwnd_bytes(cc);
+}
+
+/**
+ * tcon_reno_ece() - halve for ECE
+ * @cc: the flow
+ * @r: its last reduction
+ */
+static inline void tcon_reno_ece(struct tcon_cc *cc, struct tcon_reno *r)
+{
+	if (!tcon_reno_is_new_ece(cc, r))
+		return;
+	tcon_reno_reduce(cc, r, cc->cwnd_bytes / 2, true);
+	cc->cwnd_bytes = cc->ssthresh_bytes;
+}
+
+/**
+ * tcon_reno_undo() - the last reduction was spurious
+ * @cc: the flow
+ * @r: the reduction
+ *
+ * Return: whether there was one to undo.
+ */
+static inline bool tcon_reno_undo(struct tcon_cc *cc, struct tcon_reno *r)
+{
+	if (!r->saved_cwnd_bytes)
+		return false;
+	cc->cwnd_bytes = max(cc->cwnd_bytes, r->saved_cwnd_bytes);
+	cc->ssthresh_bytes = max(cc->ssthresh_bytes, r->saved_ssthresh_bytes);
+	r->saved_cwnd_bytes = 0;
+	r->reduced = false;
+	return true;
+}
+
+#endif /* _TCON_RENO_H */
