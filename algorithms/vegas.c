@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * TCP Vegas: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on
+ * a Global Internet", IEEE JSAC 13(8), 1995; where it leaves room, and for the
+ * defaults, Linux's tcp_vegas (6.1).
+ *
+ * The model.  What a flow has in a queue can be seen before it overflows.  An
+ * empty path would deliver a window in baseRTT, the smallest RTT of all; it takes
+ * the RTT of the round.  The difference of these rates, times baseRTT, is what
+ * waits in queues (the paper's "congestion avoidance mechanism"):
+ *
+ *	Expected = cwnd / baseRTT
+ *	Actual	 = cwnd / RTT
+ *	Diff	 = (Expected - Actual) baseRTT = cwnd (RTT - baseRTT) / RTT
+ *
+ * Once per round trip the window is led to where Diff, in whole segments, is
+ * between alpha and beta:
+ *
+ *	slow start	Diff > gamma:	cwnd = Actual baseRTT + 1, avoidance
+ *			else:		cwnd += what was acknowledged
+ *	avoidance	Diff < alpha:	cwnd += 1
+ *			Diff > beta:	cwnd -= 1
+ *
+ * The states.
+ *
+ *	slow start -- Diff > gamma, or cwnd = ssthresh --> avoidance
+ *	   ^                                                |    ^
+ *	   | time-out, cwnd = 2 MSS               loss, ECE |    | una passes what
+ *	   |                                                v    | was in flight
+ *	   +--------------------------------------------- reduced
+ *
+ * A loss halves, as in Reno, and once per window of data: as the paper wants it,
+ * no loss of what was sent before the last reduction counts.  From a time-out until
+ * all is repaired the flow is Reno's.  A new round, without samples, begins
+ * whenever data flows normally again: at the start, after each of these, and after
+ * silence.
+ *
+ * As Linux, and unlike the paper:
+ * - The RTT of a round is its smallest, so that delayed ACKs do not count as a
+ *   queue.  A round with fewer than three samples may hold delayed ones only: it
+ *   is Reno's.
+ * - Slow start doubles each round, not every other ("modified slow-start"): Actual
+ *   is the rate at which ACKs come, so the window need not stand still for a
+ *   round to be measured.
+ * - It ends at the window that Actual needs; "+ 1" is for rounding.
+ * - Diff counts whole segments: it is above 4 from 5 on.
+ * - Losses are found by SACK and RACK, not by the paper's time stamps.
+ * Unlike Linux, and as the paper: Diff is what waits in queues.  Linux divides by
+ * baseRTT instead of RTT, which is more where the queue is not small beside cwnd.
+ *
+ * What a hypervisor does differently:
+ * - Everything is in bytes; a cwnd need not be whole segments.
+ * - The paper takes the window for what is in transit.  Where the guest sends less
+ *   that does not hold: a round in which cwnd did not bind decides nothing.
+ * - A live switch may find a queue that the last CC made, of hundreds of segments.
+ *   At one per round it would take minutes to drain.  So if the first decision is
+ *   to slow down, it is made as at the end of slow start.
+ * - baseRTT starts from the tracker's minimum, of 150 to 300 s, which has mostly
+ *   seen the path empty: where another CC has filled the queue, the flow's own
+ *   samples would take it for the path.  From then on it is the minimum for ever,
+ *   as in the paper, or until silence.  There Linux forgets it, lest it be that of
+ *   another route; here it becomes the tracker's again.
+ * - Two segments is the smallest window (design, section 4; Linux's as well).
+ *
+ * A window fits 30 bits and an RTT 32, so their product fits 64.
+ */
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <tcon/cc.h>
+
+#include "reno.h"
+
+/* Linux: of three ACKs at least one was not delayed */
+#define MIN_SAMPLES	3
+
+enum {
+	PARAM_ALPHA,
+	PARAM_BETA,
+	PARAM_GAMMA,
+};
+
+/* Linux's defaults; the paper tried alpha 1 and 2, beta 3 and 4, and gamma 1 */
+static const struct tcon_cc_param vegas_params[] = {
+	[PARAM_ALPHA] = { "alpha", TCON_PARAM_UINT, 2, 1, 10000, "segments",
+			  "with less of its own in queues a flow speeds up" },
+	[PARAM_BETA] = { "beta", TCON_PARAM_UINT, 4, 1, 10000, "segments",
+			 "with more of its own in queues a flow slows down" },
+	[PARAM_GAMMA] = { "gamma", TCON_PARAM_UINT, 1, 0, 10000, "segments",
+			  "with more of its own in queues slow start ends" },
+};
+
+/**
+ * struct vegas - private area
+ * @reno: the last reduction, and what Reno counts
+ * @base_rtt_us: baseRTT; %TCON_RTT_NONE_US: none yet
+ * @round_rtt_us: smallest RTT of the round; %TCON_RTT_NONE_US: none yet
+ * @round_samples: number of its RTT samples
+ * @round_acked_bytes: acknowledged in the round in avoidance, while cwnd bound
+ * @round_end: nxt when the round began
+ * @diff_segs: Diff at the last decision
+ * @fresh: there has been none yet
+ */
+struct vegas {
+	struct tcon_reno reno;
+	u32 base_rtt_us;
+	u32 round_rtt_us;
+	u32 round_samples;
+	u32 round_acked_bytes;
+	u32 round_end;
+	u32 diff_segs;
+	bool fresh;
+};
+
+static void begin_round(const struct tcon_cc *cc)
+{
+	struct vegas *vegas = tcon_cc_priv(cc);
+
+	vegas->round_rtt_us = TCON_RTT_NONE_US;
+	vegas->round_samples = 0;
+	vegas->round_acked_bytes = 0;
+	vegas->round_end = cc->nxt;
+}
+
+static void take_rtt(struct vegas *vegas, s64 sample_us)
+{
+	u32 rtt_us;
+
+	if (sample_us < 0)
+		return;
+	rtt_us = clamp_t(s64, sample_us, 1, TCON_RTT_NONE_US - 1);
+	vegas->base_rtt_us = min(vegas->base_rtt_us, rtt_us);
+	vegas->round_rtt_us = min(vegas->round_rtt_us, rtt_us);
+	vegas->round_samples++;
+}
+
+/* Diff of a round that has samples, in whole segments. */
+static u32 diff_segs(const struct tcon_cc *cc)
+{
+	const struct vegas *vegas = tcon_cc_priv(cc);
+	u32 rtt_us = vegas->round_rtt_us;
+	u64 queued = (u64)cc->cwnd_bytes * (rtt_us - vegas->base_rtt_us);
+
+	return div64_u64(queued, (u64)rtt_us * cc->mss_bytes);
+}
+
+/* Actual baseRTT + 1: the window that leaves about one segment in queues. */
+static u32 actual_bytes(const struct tcon_cc *cc)
+{
+	const struct vegas *vegas = tcon_cc_priv(cc);
+
+	return div_u64((u64)cc->cwnd_bytes * vegas->base_rtt_us,
+		       vegas->round_rtt_us) + cc->mss_bytes;
+}
+
+/* cwnd must not fall below ssthresh: that would be slow start. */
+static void slow_down(struct tcon_cc *cc, bool at_once)
+{
+	u32 cwnd = cc->cwnd_bytes;
+
+	cwnd = at_once ? min(cwnd, actual_bytes(cc)) : cwnd - cc->mss_bytes;
+	cc->cwnd_bytes = max(cwnd, tcon_reno_min_cwnd_bytes(cc));
+	cc->ssthresh_bytes = min(cc->ssthresh_bytes, cc->cwnd_bytes);
+}
+
+/* The end of a round with enough samples, by an ACK for @acked_bytes. */
+static void decide(struct tcon_cc *cc, u32 acked_bytes)
+{
+	struct vegas *vegas = tcon_cc_priv(cc);
+	bool slow_start = tcon_reno_in_slow_start(cc);
+	u32 diff = diff_segs(cc);
+	u32 most = cc->params[slow_start ? PARAM_GAMMA : PARAM_BETA];
+
+	if (diff > most)
+		slow_down(cc, slow_start || vegas->fresh);
+	else if (slow_start)
+		tcon_reno_slow_start(cc, acked_bytes);
+	else if (diff < cc->params[PARAM_ALPHA])
+		cc->cwnd_bytes = min(cc->cwnd_bytes + cc->mss_bytes,
+				     TCON_CWND_MAX_BYTES);
+	vegas->diff_segs = diff;
+	vegas->fresh = false;
+}
+
+/* An ACK while all is well; @acked_bytes are 0 where cwnd did not bind. */
+static void lead(struct tcon_cc *cc, u32 acked_bytes)
+{
+	struct vegas *vegas = tcon_cc_priv(cc);
+	bool over = tcon_reno_before(vegas->round_end, cc->una);
+
+	if (over && acked_bytes && vegas->round_samples >= MIN_SAMPLES) {
+		decide(cc, acked_bytes);
+	} else {
+		acked_bytes = tcon_reno_slow_start(cc, acked_bytes);
+		vegas->round_acked_bytes += acked_bytes;
+		if (over && acked_bytes)
+			tcon_reno_avoid(cc, &vegas->reno,
+					vegas->round_acked_bytes);
+	}
+	if (over)
+		begin_round(cc);
+}
+
+static void vegas_cong_control(struct tcon_cc *cc,
+			       const struct tcon_rate_sample *rs)
+{
+	struct vegas *vegas = tcon_cc_priv(cc);
+	struct tcon_reno *reno = &vegas->reno;
+	u32 acked_bytes = 0;
+
+	if (tcon_reno_acked(cc, reno))
+		begin_round(cc);
+	take_rtt(vegas, rs->rtt_us);
+	if (tcon_reno_may_grow(cc, reno, rs))
+		acked_bytes = rs->acked_sacked_bytes;
+	if (cc->ca_state == TCON_CA_OPEN && !reno->reduced) {
+		lead(cc, acked_bytes);
+	} else if (acked_bytes) {
+		acked_bytes = tcon_reno_slow_start(cc, acked_bytes);
+		tcon_reno_avoid(cc, reno, acked_bytes);
+	}
+}
+
+static void vegas_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+			    u64 now_us)
+{
+	struct vegas *vegas = tcon_cc_priv(cc);
+
+	tcon_reno_set_state(cc, &vegas->reno, state);
+	if (state == TCON_CA_OPEN)
+		begin_round(cc);
+}
+
+static void vegas_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+			     u64 now_us)
+{
+	struct vegas *vegas = tcon_cc_priv(cc);
+
+	switch (event) {
+	case TCON_CA_EVENT_TX_START:
+		vegas->base_rtt_us = cc->min_rtt_us;
+		begin_round(cc);
+		break;
+	case TCON_CA_EVENT_ECE:
+		tcon_reno_ece(cc, &vegas->reno);
+		break;
+	}
+}
+
+static void vegas_undo_cwnd(struct tcon_cc *cc)
+{
+	struct vegas *vegas = tcon_cc_priv(cc);
+
+	tcon_reno_undo(cc, &vegas->reno);
+}
+
+static void vegas_init(struct tcon_cc *cc, u64 now_us)
+{
+	struct vegas *vegas = tcon_cc_priv(cc);
+
+	BUILD_BUG_ON(sizeof(struct vegas) > TCON_CC_PRIV_BYTES);
+	tcon_reno_start(cc);
+	vegas->base_rtt_us = cc->min_rtt_us;
+	vegas->fresh = true;
+	begin_round(cc);
+}
+
+static const char *mode_name(const struct tcon_cc *cc)
+{
+	const struct vegas *vegas = tcon_cc_priv(cc);
+
+	if (cc->ca_state == TCON_CA_RECOVERY || vegas->reno.reduced)
+		return "REDUCED";
+	return tcon_reno_in_slow_start(cc) ? "SLOW_START" : "AVOIDANCE";
+}
+
+static int vegas_get_info(const struct tcon_cc *cc, char *buf, int size)
+{
+	const struct vegas *vegas = tcon_cc_priv(cc);
+	u32 base_rtt_us = vegas->base_rtt_us;
+
+	if (base_rtt_us == TCON_RTT_NONE_US)
+		base_rtt_us = 0;
+	return scnprintf(buf, size, "mode=%s base_rtt_us=%u diff_segs=%u",
+			 mode_name(cc), base_rtt_us, vegas->diff_segs);
+}
+
+static struct tcon_cc_ops vegas_ops = {
+	.name		= "vegas",
+	.category	= "delay",
+	.source		= "Brakmo and Peterson, IEEE JSAC 13(8), 1995",
+	.owner		= THIS_MODULE,
+	.priv_bytes	= sizeof(struct vegas),
+	.params		= vegas_params,
+	.n_params	= ARRAY_SIZE(vegas_params),
+	.init		= vegas_init,
+	.cong_control	= vegas_cong_control,
+	.set_state	= vegas_set_state,
+	.cwnd_event	= vegas_cwnd_event,
+	.undo_cwnd	= vegas_undo_cwnd,
+	.get_info	= vegas_get_info,
+};
+
+static int __init vegas_module_init(void)
+{
+	return tcon_cc_register(&vegas_ops);
+}
+
+static void __exit vegas_module_exit(void)
+{
+	tcon_cc_unregister(&vegas_ops);
+}
+
+module_init(vegas_module_init);
+module_exit(vegas_module_exit);
+
+MODULE_DESCRIPTION("TCon: Vegas congestion control (Brakmo and Peterson, 1995)");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("tcon-cc-vegas");
