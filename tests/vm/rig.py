@@ -101,7 +101,7 @@ def _setns(fd: int) -> None:
 
 # --- modules ------------------------------------------------------------------
 
-CCS = ("tcon_cubic", "tcon_bbr")
+CCS = ("tcon_reno", "tcon_cubic", "tcon_vegas", "tcon_bbr")
 
 
 def loaded(module: str) -> bool:

@@ -558,9 +558,14 @@ def test_ccs_describe_themselves(port: str, tcon: genl.Genl) -> None:
             )
             assert low <= value <= high
             assert len(parameter[E["TCON_PARAM_A_HELP"]]) > 1
-    assert {"cubic", "bbr"} <= found.keys()
-    names = {p[E["TCON_PARAM_A_NAME"]].rstrip(b"\0").decode() for p in found["cubic"]}
-    assert names == {"beta", "c", "fast_convergence", "tcp_friendliness", "hystart"}
+    assert {"reno", "cubic", "vegas", "bbr"} <= found.keys()
+    names = {
+        cc: {p[E["TCON_PARAM_A_NAME"]].rstrip(b"\0").decode() for p in found[cc]}
+        for cc in ("reno", "cubic", "vegas")
+    }
+    assert names["reno"] == set()
+    assert names["cubic"] == {"beta", "c", "fast_convergence", "tcp_friendliness", "hystart"}
+    assert names["vegas"] == {"alpha", "beta", "gamma"}
 
 
 def test_random_bytes(port: str, tcon: genl.Genl) -> None:

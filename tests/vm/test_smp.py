@@ -52,7 +52,7 @@ def disturb(lab, round_number):
     rigs.run("modprobe", "tcon_bbr")
     time.sleep(0.3)
     if round_number % 2:
-        rigs.run("rmmod", "tcon_bbr", "tcon_cubic", "tcon")
+        rigs.run("rmmod", *rigs.CCS, "tcon")
         rigs.load_all()
     client = iperf3(lab, 1, 5300 + round_number, "-t", "1")
     assert client.wait() == 0, client.stdout.read()
