@@ -9,9 +9,12 @@
  * the RTT of the round.  The difference of these rates, times baseRTT, is what
  * waits in queues (the paper's "congestion avoidance mechanism"):
  *
- *	Expected = cwnd / baseRTT
- *	Actual	 = cwnd / RTT
- *	Diff	 = (Expected - Actual) baseRTT = cwnd (RTT - baseRTT) / RTT
+ *	Expected = W / baseRTT
+ *	Actual	 = W / RTT
+ *	Diff	 = (Expected - Actual) baseRTT = W (RTT - baseRTT) / RTT
+ *
+ * W is the window when the packets were sent whose RTT that is: cwnd at the begin
+ * of the round before.
  *
  * Once per round trip the window is led to where Diff, in whole segments, is
  * between alpha and beta:
@@ -39,14 +42,17 @@
  * - The RTT of a round is its smallest, so that delayed ACKs do not count as a
  *   queue.  A round with fewer than three samples may hold delayed ones only: it
  *   is Reno's.
- * - Slow start doubles each round, not every other ("modified slow-start"): Actual
- *   is the rate at which ACKs come, so the window need not stand still for a
- *   round to be measured.
- * - It ends at the window that Actual needs; "+ 1" is for rounding.
+ * - Slow start doubles each round, not every other ("modified slow-start").  It
+ *   ends at the window that Actual needs; "+ 1" is for rounding.
  * - Diff counts whole segments: it is above 4 from 5 on.
  * - Losses are found by SACK and RACK, not by the paper's time stamps.
- * Unlike Linux, and as the paper: Diff is what waits in queues.  Linux divides by
- * baseRTT instead of RTT, which is more where the queue is not small beside cwnd.
+ * Unlike Linux, and as the paper:
+ * - Diff is what waits in queues.  Linux divides by baseRTT instead of RTT, which
+ *   is more where the queue is not small beside W.
+ * - Expected and Actual are of the same packets.  For that the paper lets the
+ *   window stand still every other round of slow start.  Linux has cwnd for W: at
+ *   the end of slow start this is four times what the RTT was measured with, and
+ *   so is the window that slow start leaves, where no loss comes first.
  *
  * What a hypervisor does differently:
  * - Everything is in bytes; a cwnd need not be whole segments.
@@ -98,6 +104,8 @@ static const struct tcon_cc_param vegas_params[] = {
  * @round_samples: number of its RTT samples
  * @round_acked_bytes: acknowledged in the round in avoidance, while cwnd bound
  * @round_end: nxt when the round began
+ * @round_cwnd_bytes: cwnd then
+ * @sent_cwnd_bytes: W, cwnd when the round before began
  * @diff_segs: Diff at the last decision
  * @fresh: there has been none yet
  */
@@ -108,6 +116,8 @@ struct vegas {
 	u32 round_samples;
 	u32 round_acked_bytes;
 	u32 round_end;
+	u32 round_cwnd_bytes;
+	u32 sent_cwnd_bytes;
 	u32 diff_segs;
 	bool fresh;
 };
@@ -120,6 +130,17 @@ static void begin_round(const struct tcon_cc *cc)
 	vegas->round_samples = 0;
 	vegas->round_acked_bytes = 0;
 	vegas->round_end = cc->nxt;
+	vegas->sent_cwnd_bytes = vegas->round_cwnd_bytes;
+	vegas->round_cwnd_bytes = cc->cwnd_bytes;
+}
+
+/* Data flows normally again: there was no round before. */
+static void begin_rounds(const struct tcon_cc *cc)
+{
+	struct vegas *vegas = tcon_cc_priv(cc);
+
+	vegas->round_cwnd_bytes = cc->cwnd_bytes;
+	begin_round(cc);
 }
 
 static void take_rtt(struct vegas *vegas, s64 sample_us)
@@ -139,7 +160,8 @@ static u32 diff_segs(const struct tcon_cc *cc)
 {
 	const struct vegas *vegas = tcon_cc_priv(cc);
 	u32 rtt_us = vegas->round_rtt_us;
-	u64 queued = (u64)cc->cwnd_bytes * (rtt_us - vegas->base_rtt_us);
+	u64 queued = (u64)vegas->sent_cwnd_bytes *
+		     (rtt_us - vegas->base_rtt_us);
 
 	return div64_u64(queued, (u64)rtt_us * cc->mss_bytes);
 }
@@ -149,7 +171,7 @@ static u32 actual_bytes(const struct tcon_cc *cc)
 {
 	const struct vegas *vegas = tcon_cc_priv(cc);
 
-	return div_u64((u64)cc->cwnd_bytes * vegas->base_rtt_us,
+	return div_u64((u64)vegas->sent_cwnd_bytes * vegas->base_rtt_us,
 		       vegas->round_rtt_us) + cc->mss_bytes;
 }
 
@@ -209,7 +231,7 @@ static void vegas_cong_control(struct tcon_cc *cc,
 	u32 acked_bytes = 0;
 
 	if (tcon_reno_acked(cc, reno))
-		begin_round(cc);
+		begin_rounds(cc);
 	take_rtt(vegas, rs->rtt_us);
 	if (tcon_reno_may_grow(cc, reno, rs))
 		acked_bytes = rs->acked_sacked_bytes;
@@ -228,7 +250,7 @@ static void vegas_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 
 	tcon_reno_set_state(cc, &vegas->reno, state);
 	if (state == TCON_CA_OPEN)
-		begin_round(cc);
+		begin_rounds(cc);
 }
 
 static void vegas_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
@@ -239,7 +261,7 @@ static void vegas_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 	switch (event) {
 	case TCON_CA_EVENT_TX_START:
 		vegas->base_rtt_us = cc->min_rtt_us;
-		begin_round(cc);
+		begin_rounds(cc);
 		break;
 	case TCON_CA_EVENT_ECE:
 		tcon_reno_ece(cc, &vegas->reno);
@@ -262,7 +284,7 @@ static void vegas_init(struct tcon_cc *cc, u64 now_us)
 	tcon_reno_start(cc);
 	vegas->base_rtt_us = cc->min_rtt_us;
 	vegas->fresh = true;
-	begin_round(cc);
+	begin_rounds(cc);
 }
 
 static const char *mode_name(const struct tcon_cc *cc)
