@@ -41,8 +41,9 @@ demo: lab				## compare a guest's CUBIC, native BBR and enforced BBR
 
 check: style check-unit check-fuzz check-lab check-vm check-repeat	## all tests; of check-debug's the packet tests
 
-check-unit: deps			## unit tests in user space, ASan and UBSan
+check-unit: lab			## unit tests in user space, ASan and UBSan; the equations of CCs
 	@$(MAKE) -s -C tests/unit run
+	@$(PYTHON) -m pytest -q tests/unit
 
 check-fuzz: deps			## fuzzers, each for a fixed number of inputs
 	@$(MAKE) -s -C tests/fuzz run

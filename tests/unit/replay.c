@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Runs one CC over events from standard input, and prints cwnd and ssthresh in
+ * bytes after each: for oracles that are written in another language.
+ *
+ *	flow MSS CWND SSTHRESH SRTT_US MIN_RTT_US NOW_US [VALUE...]
+ *				a new flow with CWND bytes in flight; values of
+ *				parameters in their order, defaults for the rest
+ *	send BYTES		new data leaves
+ *	ack BYTES RTT_US LIMITED NOW_US
+ *				cumulative; RTT -1: no sample; LIMITED 0 or 1
+ *	state open|recovery|loss NOW_US
+ *	event tx_start|ece NOW_US
+ *	min_rtt US		the tracker's minimum changes
+ *	undo
+ *
+ * Built by `make -C tests/unit replay` once for each CC, from CC_FILE, whose
+ * module is CC_NAME.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/random.h>
+
+#include CC_FILE
+
+#define CONCAT_(a, b, c)	a ## b ## c
+#define CONCAT(a, b, c)		CONCAT_(a, b, c)
+#define INIT			CONCAT(shim_, CC_NAME, _module_init)
+
+static struct tcon_cc_ops *cc_ops;
+static s64 params[TCON_MAX_PARAMS];
+static struct tcon_cc cc;
+
+int tcon_cc_register(struct tcon_cc_ops *ops)
+{
+	cc_ops = ops;
+	return 0;
+}
+
+void tcon_cc_unregister(struct tcon_cc_ops *ops)
+{
+}
+
+/* No choice is random here. */
+u32 get_random_u32(void)
+{
+	return 0;
+}
+
+static void die(const char *line)
+{
+	fprintf(stderr, "replay: bad line: %s", line);
+	exit(2);
+}
+
+static void flow(const char *line, u64 now_us, const char *values)
+{
+	char *end;
+	int i;
+
+	for (i = 0; i < cc_ops->n_params; i++) {
+		params[i] = strtoll(values, &end, 10);
+		if (end == values)
+			params[i] = cc_ops->params[i].def;
+		else if (params[i] < cc_ops->params[i].min ||
+			 params[i] > cc_ops->params[i].max)
+			die(line);
+		values = end;
+	}
+	if (values[strspn(values, " \n")])
+		die(line);
+	cc.ops = cc_ops;
+	cc.params = params;
+	cc.nxt = cc.cwnd_bytes;
+	cc.inflight_bytes = cc.cwnd_bytes;
+	cc_ops->init(&cc, now_us);
+}
+
+static void set_state(const char *line, const char *name, u64 now_us)
+{
+	static const char * const names[] = { "open", "recovery", "loss" };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i])) {
+			cc_ops->set_state(&cc, i, now_us);
+			cc.ca_state = i;
+			return;
+		}
+	die(line);
+}
+
+static void ack(u32 bytes, s64 rtt_us, bool limited, u64 now_us)
+{
+	struct tcon_rate_sample rs = {
+		.now_us = now_us,
+		.delivered_bytes = -1,
+		.interval_us = -1,
+		.rtt_us = rtt_us,
+		.acked_bytes = bytes,
+		.acked_sacked_bytes = bytes,
+		.prior_inflight_bytes = cc.inflight_bytes,
+		.is_cwnd_limited = limited,
+	};
+
+	cc.una += bytes;
+	cc.delivered_bytes += bytes;
+	cc.inflight_bytes -= min(bytes, cc.inflight_bytes);
+	cc_ops->cong_control(&cc, &rs);
+}
+
+static void handle(const char *line)
+{
+	char name[16] = "";
+	u64 now_us;
+	u32 bytes;
+	s64 rtt_us;
+	int limited, used;
+
+	if (!strncmp(line, "flow ", 5)) {
+		memset(&cc, 0, sizeof(cc));
+		if (sscanf(line, "flow %u %u %u %u %u %" SCNu64 "%n",
+			   &cc.mss_bytes, &cc.cwnd_bytes, &cc.ssthresh_bytes,
+			   &cc.srtt_us, &cc.min_rtt_us, (uint64_t *)&now_us,
+			   &used) != 6)
+			die(line);
+		flow(line, now_us, line + used);
+	} else if (sscanf(line, "send %u", &bytes) == 1) {
+		cc.nxt += bytes;
+		cc.inflight_bytes += bytes;
+	} else if (sscanf(line, "ack %u %" SCNd64 " %d %" SCNu64, &bytes,
+			  (int64_t *)&rtt_us, &limited,
+			  (uint64_t *)&now_us) == 4) {
+		ack(bytes, rtt_us, limited, now_us);
+	} else if (sscanf(line, "state %15s %" SCNu64, name,
+			  (uint64_t *)&now_us) == 2) {
+		set_state(line, name, now_us);
+	} else if (sscanf(line, "event %15s %" SCNu64, name,
+			  (uint64_t *)&now_us) == 2) {
+		cc_ops->cwnd_event(&cc, strcmp(name, "ece") ?
+				   TCON_CA_EVENT_TX_START :
+				   TCON_CA_EVENT_ECE, now_us);
+	} else if (sscanf(line, "min_rtt %u", &bytes) == 1) {
+		cc.min_rtt_us = bytes;
+	} else if (!strcmp(line, "undo\n")) {
+		cc_ops->undo_cwnd(&cc);
+	} else {
+		die(line);
+	}
+	printf("%u %u\n", cc.cwnd_bytes, cc.ssthresh_bytes);
+}
+
+int main(void)
+{
+	char line[512];
+
+	INIT();
+	while (fgets(line, sizeof(line), stdin))
+		handle(line);
+	return 0;
+}

@@ -1,0 +1,447 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The CC modules against the equations of their papers and RFCs.
+
+The models below are written from those, in exact fractions (Reno, Vegas) or 50
+digits (CUBIC).  They decide what a flow sends; its events then go to the module,
+compiled for user space (``replay.c``), whose windows must be the model's: to the
+byte, or, where a cube root is rounded, nearly.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import subprocess
+from collections.abc import Callable, Iterator
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+INFINITE = 0x7FFFFFFF
+MAX_BYTES = 1 << 30
+NO_RTT = 2**32 - 1
+MIN_SEGS, INIT_SEGS = 2, 10
+DIGITS = 50
+
+
+class Reno:
+    """RFC 5681 and RFC 6582, with RFC 3465's bytes."""
+
+    params: tuple[int, ...] = ()
+
+    def __init__(self, mss: int, flight: int, ssthresh: int, min_rtt_us: int):
+        self.mss, self.ssthresh, self.min_rtt_us = mss, ssthresh, min_rtt_us
+        self.una, self.nxt = 0, flight
+        self.cwnd: int | Decimal = min(max(flight, INIT_SEGS * mss), MAX_BYTES)
+        self.state = "open"
+        self.credit = 0
+        self.recover = 0  # the reduction is over when una is here
+        self.reduced: str | None = None
+        self.before: tuple[int, int] | None = None
+
+    @property
+    def flight(self) -> int:
+        return self.nxt - self.una
+
+    def slow_start(self, acked: int) -> int:
+        """Returns what avoidance is left."""
+        room = max(min(self.ssthresh, MAX_BYTES) - self.cwnd, 0)
+        self.cwnd += min(room, acked)
+        return acked - min(room, acked)
+
+    def avoid(self, acked: int) -> None:
+        windows, self.credit = divmod(self.credit + acked, self.cwnd)
+        self.cwnd = min(self.cwnd + windows * self.mss, MAX_BYTES)
+
+    def take_ack(self, acked: int, rtt_us: int, limited: bool, now_us: int) -> None:
+        self.una += acked
+        over = self.reduced is not None and self.una >= self.recover
+        if over:
+            self.reduced = None
+        grows = limited and (
+            self.state == "loss" or (self.state == "open" and self.reduced is None)
+        )
+        self.steer(acked if grows else 0, rtt_us, over, now_us)
+
+    def steer(self, acked: int, rtt_us: int, over: bool, now_us: int) -> None:
+        if rest := self.slow_start(acked):
+            self.avoid(rest)
+
+    def reduce(self, why: str) -> None:
+        self.before = (self.cwnd, self.ssthresh)
+        self.ssthresh = max(self.cwnd // 2, MIN_SEGS * self.mss)
+        self.recover, self.reduced, self.credit = self.nxt, why, 0
+
+    def take_state(self, state: str, now_us: int) -> None:
+        fresh = self.reduced != "ece" or self.una >= self.recover
+        if fresh and (state == "recovery" or (state == "loss" and self.state == "open")):
+            self.reduce("loss")
+        if state == "recovery":
+            self.cwnd = self.ssthresh
+        elif state == "loss":
+            self.cwnd = MIN_SEGS * self.mss
+        self.state = state
+
+    def take_ece(self, now_us: int) -> None:
+        if self.state == "open" and not (self.reduced and self.una < self.recover):
+            self.reduce("ece")
+            self.cwnd = self.ssthresh
+
+    def take_tx_start(self, now_us: int) -> None:
+        pass
+
+    def undo(self) -> None:
+        if self.before:
+            self.cwnd = max(self.cwnd, self.before[0])
+            self.ssthresh = max(self.ssthresh, self.before[1])
+            self.before = self.reduced = None
+
+
+class Vegas(Reno):
+    """Brakmo and Peterson, 1995: Expected, Actual and Diff, a decision per round."""
+
+    def __init__(self, *args: int, params: tuple[int, ...] = (2, 4, 1)):
+        super().__init__(*args)
+        self.params = params
+        self.base: int | None = None if self.min_rtt_us == NO_RTT else self.min_rtt_us
+        self.decided = False
+        self.begin_rounds()
+
+    def begin_rounds(self) -> None:
+        self.windows = [self.cwnd]
+        self.begin_round()
+
+    def begin_round(self) -> None:
+        """Of the windows at the begin of rounds, two are needed."""
+        self.windows = [self.windows[-1], self.cwnd]
+        self.rtts: list[int] = []
+        self.round_end, self.round_acked = self.nxt, 0
+
+    def decide(self, acked: int) -> None:
+        alpha, beta, gamma = self.params
+        window, rtt = self.windows[0], min(self.rtts)
+        expected, actual = Fraction(window, self.base), Fraction(window, rtt)
+        diff = math.floor((expected - actual) * self.base / self.mss)
+        slow_start = self.cwnd < self.ssthresh
+        if diff > (gamma if slow_start else beta):
+            if slow_start or not self.decided:
+                self.cwnd = min(self.cwnd, math.floor(actual * self.base) + self.mss)
+            else:
+                self.cwnd -= self.mss
+            self.cwnd = max(self.cwnd, MIN_SEGS * self.mss)
+            self.ssthresh = min(self.ssthresh, self.cwnd)
+        elif slow_start:
+            self.slow_start(acked)
+        elif diff < alpha:
+            self.cwnd = min(self.cwnd + self.mss, MAX_BYTES)
+        self.decided = True
+
+    def steer(self, acked: int, rtt_us: int, over: bool, now_us: int) -> None:
+        if over:
+            self.begin_rounds()
+        if rtt_us >= 0:
+            self.rtts.append(max(rtt_us, 1))
+            self.base = min(self.base or self.rtts[-1], self.rtts[-1])
+        if self.state != "open" or self.reduced:
+            super().steer(acked, rtt_us, over, now_us)
+            return
+        ends = self.una > self.round_end
+        if ends and acked and len(self.rtts) >= 3:
+            self.decide(acked)
+        else:
+            rest = self.slow_start(acked)
+            self.round_acked += rest
+            if ends and rest:
+                self.avoid(self.round_acked)
+        if ends:
+            self.begin_round()
+
+    def take_state(self, state: str, now_us: int) -> None:
+        super().take_state(state, now_us)
+        if state == "open":
+            self.begin_rounds()
+
+    def take_tx_start(self, now_us: int) -> None:
+        self.base = self.min_rtt_us
+        self.begin_rounds()
+
+
+class Cubic(Reno):
+    """RFC 9438 without HyStart; figures in bytes, seconds and Decimals."""
+
+    #: Where no W_max is known: at least a 20th per RTT, as Linux.
+    BLIND = Decimal("1.05")
+
+    def __init__(self, *args: int, params: tuple[int, ...], srtt_us: int):
+        super().__init__(*args)
+        self.params = params
+        self.beta, self.c = Decimal(params[0]) / 1000, Decimal(params[1]) / 1000
+        self.fast, self.friendly = params[2:4]
+        self.srtt = Decimal(srtt_us) / 10**6
+        self.w_max = self.prior = self.w_est = self.k = Decimal(0)
+        self.epoch_us: int | None = None
+
+    def w_cubic(self, t: Decimal) -> Decimal:
+        """No window is larger than TCP can offer."""
+        return min(self.c * self.mss * (t - self.k) ** 3 + self.origin, Decimal(MAX_BYTES))
+
+    def start_epoch(self, now_us: int) -> None:
+        self.epoch_us = now_us
+        self.origin = max(self.w_max, self.cwnd)
+        gap = (self.origin - self.cwnd) / self.mss / self.c
+        self.k = gap ** (Decimal(1) / 3) if gap else Decimal(0)
+        self.w_est = self.cwnd
+        self.prior = self.prior or self.cwnd
+
+    def avoid(self, acked: int, now_us: int = 0) -> None:
+        if self.epoch_us is None:
+            self.start_epoch(now_us)
+        t = Decimal(now_us - self.epoch_us) / 10**6
+        alpha = 3 * (1 - self.beta) / (1 + self.beta) if self.w_est < self.prior else 1
+        self.w_est += alpha * acked * self.mss / self.cwnd
+        target = self.w_cubic(t + self.srtt)
+        if not self.w_max:
+            target = max(target, self.cwnd * self.BLIND)
+        target = min(max(target, self.cwnd), self.cwnd * Decimal("1.5"))
+        self.cwnd += (target - self.cwnd) * acked / self.cwnd
+        if self.friendly and self.w_cubic(t) < self.w_est:
+            self.cwnd = max(self.cwnd, self.w_est)
+        self.cwnd = min(self.cwnd, Decimal(MAX_BYTES))
+
+    def steer(self, acked: int, rtt_us: int, over: bool, now_us: int) -> None:
+        self.cwnd = Decimal(self.cwnd)
+        if acked and (rest := self.slow_start(acked)):
+            self.avoid(rest, now_us)
+
+    def reduce(self, why: str) -> None:
+        super().reduce(why)
+        self.cwnd = Decimal(self.cwnd)
+        shrinks = self.fast and self.cwnd < self.w_max
+        self.w_max = self.cwnd * (1 + self.beta) / 2 if shrinks else self.cwnd
+        self.prior, self.epoch_us = self.cwnd, None
+        self.ssthresh = max(self.cwnd * self.beta, Decimal(MIN_SEGS * self.mss))
+
+    def take_state(self, state: str, now_us: int) -> None:
+        super().take_state(state, now_us)
+        if state == "loss":
+            self.w_max, self.epoch_us = Decimal(0), None
+
+
+class Conditions:
+    """Random conditions: 1 kbit/s to 400 Gbit/s, 10 us to 10 s."""
+
+    def __init__(self, rng: random.Random):
+        self.rng = rng
+        self.mss = rng.choice((88, 536, 1220, 1448, 8948))
+        self.rtt_us = round(10 ** rng.uniform(1, 7))
+        self.bytes_per_us = 10 ** rng.uniform(3, 11.6) / 8e6
+        self.noise = rng.choice((0.0, 0.001, 0.05, 0.5))
+
+    def sample_us(self, flight: int) -> int:
+        """An RTT with ``flight`` bytes on the way; sometimes none."""
+        if self.rng.random() < 0.05:
+            return -1
+        rtt_us = max(self.rtt_us, flight / self.bytes_per_us)
+        return min(round(rtt_us * (1 + self.rng.random() * self.noise)), 2**40)
+
+    def flight(self) -> int:
+        """What a live switch finds: around the BDP, or nothing."""
+        bdp = self.rtt_us * self.bytes_per_us
+        return self.rng.choice((0, int(min(bdp * 10 ** self.rng.uniform(-2, 1), 2**31 - 1))))
+
+
+class Flow:
+    """Feeds a model, and notes the events and the model's windows."""
+
+    def __init__(self, model: Reno, path: Conditions, srtt_us: int, first: str):
+        self.model, self.path, self.rng = model, path, path.rng
+        self.now_us = 10**9
+        self.srtt_us = srtt_us
+        self.lines: list[str] = []
+        self.windows: list[tuple[int | Decimal, int | Decimal]] = []
+        self.note(first)
+
+    def note(self, line: str) -> None:
+        self.lines.append(line)
+        self.windows.append((self.model.cwnd, self.model.ssthresh))
+
+    def fill(self) -> None:
+        """Send what cwnd allows."""
+        if (room := int(self.model.cwnd) - self.model.flight) > 0:
+            self.model.nxt += room
+            self.note(f"send {room}")
+
+    def ack(self, acked: int, limited: bool) -> None:
+        rtt_us = self.path.sample_us(self.model.flight)
+        self.model.take_ack(acked, rtt_us, limited, self.now_us)
+        self.note(f"ack {acked} {rtt_us} {int(limited)} {self.now_us}")
+        self.fill()
+
+    def round(self, limited: bool = True) -> None:
+        """ACKs for all that is in flight now, some for many segments."""
+        self.fill()
+        left, acks = self.model.flight, self.rng.choice((1, 2, 3, 4, 5, 12))
+        for n in range(acks, 0, -1):
+            share = left if n == 1 else min(left, self.rng.randint(1, 1 + 2 * left // n))
+            if share:
+                self.ack(share, limited)
+            left -= share
+            self.now_us += self.srtt_us // acks
+
+    def state(self, state: str) -> None:
+        self.model.take_state(state, self.now_us)
+        self.note(f"state {state} {self.now_us}")
+
+    def recover(self) -> None:
+        """Until what was in flight is acknowledged; or it was spurious."""
+        end = self.model.nxt
+        if self.rng.random() < 0.2 and not isinstance(self.model, Cubic):
+            self.model.undo()
+            self.note("undo")
+        else:
+            while self.model.una < end:
+                self.ack(self.rng.randint(1, end - self.model.una), True)
+        self.state("open")
+
+    def idle(self) -> None:
+        """All is acknowledged, and later the flow goes on."""
+        if self.model.flight:
+            flight = self.model.flight
+            self.model.take_ack(flight, -1, False, self.now_us)
+            self.note(f"ack {flight} -1 0 {self.now_us}")
+        self.model.min_rtt_us = self.path.rtt_us + self.rng.randint(0, 10)
+        self.note(f"min_rtt {self.model.min_rtt_us}")
+        self.model.take_tx_start(self.now_us)
+        self.note(f"event tx_start {self.now_us}")
+
+    def ece(self) -> None:
+        self.model.take_ece(self.now_us)
+        self.note(f"event ece {self.now_us}")
+
+    def lose(self) -> None:
+        self.state("recovery")
+        if self.rng.random() < 0.2:
+            self.state("loss")
+        self.recover()
+
+    def time_out(self) -> None:
+        self.state("loss")
+        if self.rng.random() < 0.3:
+            self.state("loss")
+        self.recover()
+
+
+def any_event(flow: Flow) -> None:
+    kinds: tuple[Callable[[], None], ...] = (
+        flow.lose, flow.time_out, flow.idle, flow.ece, lambda: flow.round(limited=False),
+    )  # fmt: skip
+    if flow.rng.random() < 0.15:
+        flow.rng.choice(kinds)()
+    else:
+        flow.round()
+
+
+def start(make: Callable[..., Reno], path: Conditions, srtt_us: int) -> Flow:
+    flight = path.flight()
+    ssthresh = INFINITE if path.rng.random() < 0.5 else max(flight, 2 * path.mss)
+    min_rtt_us = path.rng.choice((path.rtt_us, path.rtt_us + 50, NO_RTT))
+    model = make(path.mss, flight, ssthresh, min_rtt_us)
+    words = (path.mss, flight, ssthresh, srtt_us, min_rtt_us, 10**9, *model.params)
+    return Flow(model, path, srtt_us, f"flow {' '.join(map(str, words))}")
+
+
+def reno_flow(rng: random.Random) -> Flow:
+    path = Conditions(rng)
+    flow = start(Reno, path, path.rtt_us)
+    for _ in range(30):
+        any_event(flow)
+    return flow
+
+
+def vegas_flow(rng: random.Random) -> Flow:
+    path = Conditions(rng)
+    params = (2, 4, 1) if rng.random() < 0.5 else tuple(rng.randint(1, 40) for _ in range(3))
+    flow = start(lambda *args: Vegas(*args, params=params), path, path.rtt_us)
+    for _ in range(40):
+        any_event(flow)
+    return flow
+
+
+def cubic_flow(rng: random.Random) -> Flow:
+    path = Conditions(rng)
+    params = (
+        rng.randint(100, 950),
+        rng.randint(10, 10000),
+        rng.randint(0, 1),
+        rng.randint(0, 1),
+        0,
+    )
+    flow = start(lambda *args: Cubic(*args, params=params, srtt_us=path.rtt_us), path, path.rtt_us)
+    for _ in range(40):
+        chance = rng.random()
+        if chance < 0.1:
+            flow.lose()
+        elif chance < 0.13:
+            flow.time_out()
+        else:
+            flow.round()
+    return flow
+
+
+@pytest.fixture(scope="module")
+def programs() -> Path:
+    """The folder with ``replay_NAME``."""
+    build = ["make", "-s", "-C", Path(__file__).parent, "replay"]
+    return Path(subprocess.run(build, check=True, capture_output=True, text=True).stdout.strip())
+
+
+def replay(program: Path, flows: list[Flow]) -> Iterator[tuple[Flow, int, int, int]]:
+    """Each flow, the number of its event, and the module's cwnd and ssthresh."""
+    text = "".join(line + "\n" for flow in flows for line in flow.lines)
+    run = subprocess.run([program], input=text, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    answers = iter(run.stdout.splitlines())
+    for flow in flows:
+        for n in range(len(flow.lines)):
+            cwnd, ssthresh = map(int, next(answers).split())
+            yield flow, n, cwnd, ssthresh
+    assert next(answers, None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "count"), [("reno", reno_flow, 2000), ("vegas", vegas_flow, 3000)]
+)
+def test_to_the_byte(
+    programs: Path, name: str, make: Callable[[random.Random], Flow], count: int
+) -> None:
+    flows = [make(random.Random(f"{name} {seed}")) for seed in range(count)]
+    for flow, n, *got in replay(programs / f"replay_{name}", flows):
+        assert tuple(got) == flow.windows[n], "\n".join(flow.lines[: n + 1])
+
+
+def test_cubic(programs: Path) -> None:
+    """K is right to a thousandth, so its cube to three; or to an eighth of a segment."""
+    with localcontext() as context:
+        context.prec = DIGITS
+        flows = [cubic_flow(random.Random(seed)) for seed in range(500)]
+    for flow, n, *got in replay(programs / "replay_cubic", flows):
+        for mine, theirs in zip(got, flow.windows[n], strict=True):
+            error = max(theirs * 3 / 1000, flow.model.mss // 8 + n)
+            assert abs(mine - theirs) <= error, "\n".join(flow.lines[: n + 1])
+
+
+def test_every_branch_is_taken() -> None:
+    """Random flows would prove little if they never left slow start."""
+    flows = [vegas_flow(random.Random(f"vegas {seed}")) for seed in range(300)]
+    steps = {"faster": 0, "slower": 0, "still": 0, "slow start": 0}
+    for flow in flows:
+        mss = flow.model.mss
+        for (cwnd, ssthresh), (after, _), line in zip(
+            flow.windows, flow.windows[1:], flow.lines[1:], strict=False
+        ):
+            if line.startswith("ack"):
+                kind = {mss: "faster", -mss: "slower", 0: "still"}.get(after - cwnd)
+                steps["slow start" if cwnd < ssthresh else kind or "still"] += 1
+    assert min(steps.values()) > 300, steps
