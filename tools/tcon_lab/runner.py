@@ -265,11 +265,17 @@ def _set_rules(lab: Lab, mode: str) -> None:
 
 @contextlib.contextmanager
 def _allowed_ccs(lab: Lab, mode: str) -> Iterator[None]:
-    """Let the guests choose their CCs: a namespace may have few but those allowed to all."""
+    """Let the guests choose their CCs: a namespace may have few but those allowed to all.
+
+    Raises LabError if the kernel lacks one.
+    """
     allowed = _ALLOWED_CCS.read_text().split()
     missing = sorted({flow.stack_cc(mode) for flow in lab.pairs} - set(allowed))
     if missing:
-        _ALLOWED_CCS.write_text(" ".join([*allowed, *missing]))
+        try:
+            _ALLOWED_CCS.write_text(" ".join([*allowed, *missing]))
+        except OSError:
+            raise LabError(f"the kernel lacks a CC of {', '.join(missing)}") from None
     try:
         yield
     finally:
