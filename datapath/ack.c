@@ -99,6 +99,19 @@ static bool must_hide(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	return true;
 }
 
+static void write_field(const struct tcon_flow *flow, struct sk_buff *skb,
+			const struct tcon_packet *pkt, u16 field)
+{
+	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+
+	if (field == pkt->window)
+		tcon_count(stats, TCON_COUNTER_WINDOW_KEPT);
+	else if (tcon_segment_set_window(skb, pkt, field))
+		tcon_count(stats, TCON_COUNTER_WINDOW_WRITTEN);
+	else
+		tcon_count(stats, TCON_COUNTER_WRITE_FAILED);
+}
+
 /**
  * tcon_ack_enforce() - give the guest what it may see of an ACK
  * @flow: its lock is held, enforced
@@ -116,7 +129,6 @@ static bool must_hide(struct tcon_flow *flow, const struct tcon_packet *pkt,
 bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 		      const struct tcon_packet *pkt, u64 now_us)
 {
-	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 	struct tcon_window before = flow->window;
 	u16 field;
 
@@ -133,12 +145,7 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 	}
 	flow->told_ack = pkt->ack;
 	flow->told_us = now_us;
-	if (field == pkt->window)
-		tcon_count(stats, TCON_COUNTER_WINDOW_KEPT);
-	else if (tcon_segment_set_window(skb, pkt, field))
-		tcon_count(stats, TCON_COUNTER_WINDOW_WRITTEN);
-	else
-		tcon_count(stats, TCON_COUNTER_WRITE_FAILED);
+	write_field(flow, skb, pkt, field);
 	return true;
 }
 
@@ -148,16 +155,24 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
  * @skb: the ACK, data at the link-layer header
  * @pkt: the same, parsed, not valid
  *
- * Its number and window tell the guest nothing, but its SACK blocks would.
+ * Its SACK blocks would tell the guest that something is missing.  Its window is
+ * the peer's, and a guest that has not been given the newer ones would take it.
  *
  * Context: bottom halves disabled, in the egress hook.
  */
 void tcon_ack_late(struct tcon_flow *flow, struct sk_buff *skb,
 		   const struct tcon_packet *pkt)
 {
-	if (tcon_flow_repaired(flow) &&
-	    seq_before(pkt->ack, flow->track.cc.una))
+	u16 field;
+
+	if (!seq_before(pkt->ack, flow->track.cc.una))
+		return;
+	field = tcon_window_late(&flow->window, pkt->ack, pkt->window,
+				 tcon_track_peer_wscale(&flow->track),
+				 flow->track.cc.mss_bytes);
+	if (tcon_flow_repaired(flow))
 		hide_sacks(flow, skb, pkt);
+	write_field(flow, skb, pkt, field);
 }
 
 /**

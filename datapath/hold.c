@@ -388,9 +388,9 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_PASSED);
 		urgent = true;
 	}
+	tcon_repair_passed(flow, pkt);
 	if (!seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES))
 		t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
-	tcon_repair_passed(flow, pkt);
 	flow->burst_bytes = max(pkt->payload_bytes,
 				flow->burst_bytes - flow->burst_bytes / 8);
 	describe(skb, pkt);

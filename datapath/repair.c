@@ -322,7 +322,8 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
  * @pkt: the segment, parsed
  *
  * Remembers what repairs repeat of the guest's header, and, of a segment that is
- * not ahead of all others, the time stamp that may not be undercut.
+ * not ahead of all others, the time stamp that may not be undercut.  What waits
+ * counts: a guest whose window shrank acknowledges from its edge, below its nxt.
  */
 void tcon_repair_passed(struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
@@ -335,7 +336,7 @@ void tcon_repair_passed(struct tcon_flow *flow, const struct tcon_packet *pkt)
 	if (!pkt->has_ts)
 		return;
 	flow->guest_tsecr = pkt->tsecr;
-	if (!seq_before(pkt->seq, t->cc.nxt))
+	if (!seq_before(pkt->seq, t->nxt_guest))
 		return;
 	if (!flow->tsval_floor_valid || seq_after(pkt->tsval, flow->tsval_floor))
 		flow->tsval_floor = pkt->tsval;

@@ -120,6 +120,29 @@ u16 tcon_window_write(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
 }
 
 /**
+ * tcon_window_late() - the window field for an ACK that newer ones have overtaken
+ * @w: the windows, which it does not change
+ * @ack: acknowledgment number
+ * @field: window field as the peer sent it
+ * @wscale: shift count of the peer
+ * @mss_bytes: payload of a full segment
+ *
+ * Return: the field to write, at most @field.  It offers no more than the newer
+ * ACKs did: the guest would see its window shrink at the next.
+ */
+u16 tcon_window_late(const struct tcon_window *w, u32 ack, u16 field, u8 wscale,
+		     u32 mss_bytes)
+{
+	u32 bytes = 0;
+
+	if (!w->valid)
+		return field;
+	if (seq_after(w->edge, ack))
+		bytes = w->edge - ack;
+	return min_t(u32, field, field_for(bytes, wscale, mss_bytes));
+}
+
+/**
  * tcon_window_update() - is a window update due, and which?
  * @w: the windows
  * @ack: acknowledgment number that the update would repeat

@@ -161,6 +161,24 @@ static void random_writes(void **state)
 	}
 }
 
+/* An ACK that others have overtaken offers what they did, or what the peer does. */
+static void late(void **state)
+{
+	struct tcon_window w = window_at(0), before;
+
+	assert_int_equal(tcon_window_late(&w, 100000, 5000, 0, MSS), 5000);
+	tcon_window_write(&w, 100000, 60000, 2, 120000, MSS, 0);
+	before = w;
+	assert_int_equal(tcon_window_late(&w, 99000, 60000, 2, MSS), 21000 / 4);
+	assert_int_equal(tcon_window_late(&w, 99001, 60000, 2, MSS), 21000 / 4);
+	assert_int_equal(tcon_window_late(&w, 99000, 5000, 2, MSS), 5000);
+	assert_int_equal(tcon_window_late(&w, 119999, 60000, 2, MSS),
+			 DIV_ROUND_UP(2 * MSS, 4));
+	assert_int_equal(tcon_window_late(&w, 120001, 60000, 2, MSS),
+			 DIV_ROUND_UP(2 * MSS, 4));
+	assert_memory_equal(&w, &before, sizeof(w));
+}
+
 static void wanted(void **state)
 {
 	struct tcon_cc cc = {
@@ -427,6 +445,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(write_table),
 		cmocka_unit_test(random_writes),
+		cmocka_unit_test(late),
 		cmocka_unit_test(wanted),
 		cmocka_unit_test(observe),
 		cmocka_unit_test(update_table),

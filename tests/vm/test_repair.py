@@ -341,17 +341,21 @@ def test_ack_that_carries_something_is_edited_not_dropped(
     discard(conn.peer)
 
 
-def test_overtaken_ack_does_not_show_its_sack(ends: Ends, tcon: genl.Genl) -> None:
-    """A guest reads the SACK blocks even of an ACK below its una."""
+def test_overtaken_ack_shows_neither_its_sack_nor_its_window(ends: Ends, tcon: genl.Genl) -> None:
+    """A guest reads the SACK blocks even of an ACK below its una.
+
+    Of one above it, as the newer ones may have been kept back, the window too.
+    """
     conn = connect(Conn(*ends), tcon)
     first, lost, *rest = send(conn, 5)
-    heard(conn, peer_acks(conn, lost.seq))
-    with counted(tcon, bad_ack=1, sack_stripped=1):
+    newer = heard(conn, peer_acks(conn, lost.seq))
+    with counted(tcon, bad_ack=1, sack_stripped=1, window_written=1):
         late = peer_acks(conn, first.seq, (rest[0].seq, end_of(rest[0])))
-        got = conn.receive(conn.guest)
-    assert got
-    assert got.sums_ok
-    assert got == late.but(options=late.options[:12] + wire.NOP * 12)
+        got = heard(conn, late)
+    assert got.window < late.window
+    quantum = 1 << conn.scales[1]
+    edge = lost.seq + newer.window * quantum
+    assert edge <= first.seq + got.window * quantum < edge + quantum
     finish(conn, tcon)
 
 
@@ -755,6 +759,29 @@ def test_repairs_after_a_keep_alive_have_its_timestamp(
     for segment in rest:
         peer_acks(conn, lost.seq, (rest[0].seq, end_of(segment)))
     repaired(conn, lost.but(options=probe.options))
+    finish(conn, tcon)
+
+
+def test_repairs_after_an_ack_that_overtook_data_have_its_timestamp(
+    ends: Ends, tcon: genl.Genl
+) -> None:
+    """A guest whose window shrank acknowledges from its edge, below its nxt."""
+    conn = connect(Conn(*ends), tcon)
+    send(conn, 10)
+    waiting = [conn.from_guest(PSH | ACK, payload(MSS), seq=conn.guest_nxt + i * MSS)
+               for i in range(4)]  # fmt: skip
+    for segment in waiting:
+        conn.guest.send(segment.frame())
+    nothing_for(conn.peer, conn)
+    conn.guest_nxt += 4 * MSS
+    overtakes = conn.guest_sends(seq=waiting[0].seq)
+    assert overtakes.timestamps()[0] > waiting[0].timestamps()[0]
+    heard(conn, peer_acks(conn, waiting[0].seq))
+    assert [conn.receive(conn.peer) for _ in waiting] == waiting
+    for segment in waiting[1:]:
+        peer_acks(conn, waiting[0].seq, (waiting[1].seq, end_of(segment)))
+    repaired(conn, waiting[0].but(options=overtakes.options))
+    discard(conn.guest)
     finish(conn, tcon)
 
 
