@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import math
 import resource
 import socket
 import struct
@@ -138,11 +139,12 @@ def test_every_byte_arrives(
 def test_stalls_are_no_longer_than_natively(
     all_stalls: dict[str, tuple[list[float], list[float]]], cc: str
 ) -> None:
-    """In the mean, and what one native flow in a hundred exceeds.
+    """In the mean; and as many as chance allows exceed what one native in a hundred does.
 
     Over all paths: on each of them by itself, whose longest of a hundred is
     longer is chance, and a CUBIC guest's stall is how its window falls into
-    bursts in a queue that never empties.
+    bursts in a queue that never empties.  Of two equal sets so many more, two
+    standard deviations, exceed the other's at-th in one case of forty.
     """
     enforced, native = (sorted(stalls, reverse=True) for stalls in all_stalls[cc])
     if not native:
@@ -151,7 +153,7 @@ def test_stalls_are_no_longer_than_natively(
     for name, stalls in (("enforced", enforced), ("native", native)):
         print(name, "stalls in s, mean", round(sum(stalls) / len(stalls), 3), stalls[: at + 1])
     assert sum(enforced) <= sum(native)
-    assert sum(stall_s > native[at] for stall_s in enforced) <= at
+    assert sum(stall_s > native[at] for stall_s in enforced) <= at + 2 * math.sqrt(2 * at)
 
 
 @pytest.mark.parametrize("offloads", [True, False], ids=["tso", "no-tso"])
