@@ -12,21 +12,28 @@ from tcon_lab.runner import _records
 CONNECTION = {"saddr": "10.0.0.1", "sport": 5202, "daddr": "10.0.1.1", "dport": 40000}
 
 
-def tcon(t_s: float, reason: str, **changes: object) -> dict[str, Any]:
-    return {"type": "tcon", "t_s": t_s, **CONNECTION, "reason": reason, **changes}
+def tcon(t_s: float, state: str, **changes: object) -> dict[str, Any]:
+    return {"type": "tcon", "t_s": t_s, **CONNECTION, "state": state, "una": 1, **changes}
 
 
-def test_of_a_connection_that_is_over_the_first_record_is_kept(tmp_path: Path) -> None:
+def test_repeats_are_left_out(tmp_path: Path) -> None:
     kept = [
-        tcon(0.1, "none"),
-        tcon(0.2, "closed"),
-        tcon(0.2, "closed", dport=40001),
-        {"type": "flow", "t_s": 0.3, **CONNECTION},
-        {"type": "tcon", "t_s": 0.3, "error": "malformed"},
-        tcon(0.4, "none"),  # its ports are used again
-        tcon(0.5, "closed"),
+        tcon(0.1, "window-enforced"),
+        tcon(0.2, "window-enforced"),  # an interval of an enforced one each
+        tcon(0.3, "observed"),
+        tcon(0.3, "observed", dport=40001),
+        {"type": "flow", "t_s": 0.4, **CONNECTION},
+        {"type": "tcon", "t_s": 0.4, "error": "malformed"},
+        tcon(0.5, "observed", una=2),
+        tcon(0.7, "window-enforced"),
+        tcon(0.8, "observed"),
     ]
-    more = [tcon(0.3, "closed"), tcon(0.3, "closed", dport=40001), tcon(0.6, "closed")]
+    more = [
+        tcon(0.4, "observed"),
+        tcon(0.4, "observed", dport=40001),
+        tcon(0.6, "observed", una=2),
+        tcon(0.6, "observed", dport=40001),
+    ]
     written = sorted(kept + more, key=lambda record: record["t_s"])
     file = tmp_path / "probe.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in written))

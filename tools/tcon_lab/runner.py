@@ -206,23 +206,20 @@ class _Probes:
 
 
 def _records(file: Path) -> Iterator[dict[str, Any]]:
-    """What a probe wrote, without repeats of what it said of connections that are over.
+    """What a probe wrote, without repeats of what it said of connections at rest.
 
-    tcon.ko keeps those for a while: of a thousand short ones all records do not
-    fit into a machine's memory.
+    tcon.ko keeps those that are over for a while: of a thousand short ones all
+    records do not fit into a machine's memory.
     """
-    over: set[tuple[Any, ...]] = set()
+    said: dict[tuple[Any, ...], dict[str, Any]] = {}
     with file.open() as lines:
         for line in lines:
             record = json.loads(line)
-            if record["type"] == "tcon" and "error" not in record:
+            if record["type"] == "tcon" and record.get("state") == "observed":
                 key = tuple(record[name] for name in ("saddr", "sport", "daddr", "dport"))
-                if record["reason"] != "closed":
-                    over.discard(key)
-                elif key in over:
+                if said.get(key) == (news := {**record, "t_s": None}):
                     continue
-                else:
-                    over.add(key)
+                said[key] = news
             yield record
 
 
