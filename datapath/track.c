@@ -423,10 +423,11 @@ static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 			break;
 		lo = seq_max(start, s->start);
 		hi = seq_min(end, tcon_sendq_end(q, i));
-		if (deliver_resent(t, w, lo, hi) != hi - lo)
+		if (!t->resent.n || deliver_resent(t, w, lo, hi) != hi - lo)
 			consider(t, w, s, hi, false);
 	}
-	deliver_resent(t, w, start, end);	/* where records are missing */
+	if (t->resent.n)
+		deliver_resent(t, w, start, end);	/* without a record */
 	if (t->lost.n)
 		not_lost(t, tcon_ranges_remove(&t->lost, start, end));
 }
