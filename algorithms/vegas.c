@@ -67,18 +67,14 @@
  *   as in the paper, or until silence.  There Linux forgets it, lest it be that of
  *   another route; here it becomes the tracker's again.
  * - Two segments is the smallest window (design, section 4; Linux's as well).
- *
- * A window fits 30 bits and an RTT 32, so their product fits 64.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <tcon/cc.h>
 
+#include "backlog.h"
 #include "reno.h"
-
-/* Linux: of three ACKs at least one was not delayed */
-#define MIN_SAMPLES	3
 
 enum {
 	PARAM_ALPHA,
@@ -99,25 +95,15 @@ static const struct tcon_cc_param vegas_params[] = {
 /**
  * struct vegas - private area
  * @reno: the last reduction, and what Reno counts
- * @base_rtt_us: baseRTT; %TCON_RTT_NONE_US: none yet
- * @round_rtt_us: smallest RTT of the round; %TCON_RTT_NONE_US: none yet
- * @round_samples: number of its RTT samples
+ * @backlog: what waits in queues
  * @round_acked_bytes: acknowledged in the round in avoidance, while cwnd bound
- * @round_end: nxt when the round began
- * @round_cwnd_bytes: cwnd then
- * @sent_cwnd_bytes: W, cwnd when the round before began
  * @diff_segs: Diff at the last decision
  * @fresh: there has been none yet
  */
 struct vegas {
 	struct tcon_reno reno;
-	u32 base_rtt_us;
-	u32 round_rtt_us;
-	u32 round_samples;
+	struct tcon_backlog backlog;
 	u32 round_acked_bytes;
-	u32 round_end;
-	u32 round_cwnd_bytes;
-	u32 sent_cwnd_bytes;
 	u32 diff_segs;
 	bool fresh;
 };
@@ -126,53 +112,35 @@ static void begin_round(const struct tcon_cc *cc)
 {
 	struct vegas *vegas = tcon_cc_priv(cc);
 
-	vegas->round_rtt_us = TCON_RTT_NONE_US;
-	vegas->round_samples = 0;
 	vegas->round_acked_bytes = 0;
-	vegas->round_end = cc->nxt;
-	vegas->sent_cwnd_bytes = vegas->round_cwnd_bytes;
-	vegas->round_cwnd_bytes = cc->cwnd_bytes;
+	tcon_backlog_begin_round(cc, &vegas->backlog);
 }
 
-/* Data flows normally again: there was no round before. */
 static void begin_rounds(const struct tcon_cc *cc)
 {
 	struct vegas *vegas = tcon_cc_priv(cc);
 
-	vegas->round_cwnd_bytes = cc->cwnd_bytes;
-	begin_round(cc);
-}
-
-static void take_rtt(struct vegas *vegas, s64 sample_us)
-{
-	u32 rtt_us;
-
-	if (sample_us < 0)
-		return;
-	rtt_us = clamp_t(s64, sample_us, 1, TCON_RTT_NONE_US - 1);
-	vegas->base_rtt_us = min(vegas->base_rtt_us, rtt_us);
-	vegas->round_rtt_us = min(vegas->round_rtt_us, rtt_us);
-	vegas->round_samples++;
+	vegas->round_acked_bytes = 0;
+	tcon_backlog_begin(cc, &vegas->backlog);
 }
 
 /* Diff of a round that has samples, in whole segments. */
 static u32 diff_segs(const struct tcon_cc *cc)
 {
 	const struct vegas *vegas = tcon_cc_priv(cc);
-	u32 rtt_us = vegas->round_rtt_us;
-	u64 queued = (u64)vegas->sent_cwnd_bytes *
-		     (rtt_us - vegas->base_rtt_us);
+	const struct tcon_backlog *b = &vegas->backlog;
 
-	return div64_u64(queued, (u64)rtt_us * cc->mss_bytes);
+	return tcon_backlog_of(b, b->sent_cwnd_bytes) / cc->mss_bytes;
 }
 
 /* Actual baseRTT + 1: the window that leaves about one segment in queues. */
 static u32 actual_bytes(const struct tcon_cc *cc)
 {
 	const struct vegas *vegas = tcon_cc_priv(cc);
+	const struct tcon_backlog *b = &vegas->backlog;
 
-	return div_u64((u64)vegas->sent_cwnd_bytes * vegas->base_rtt_us,
-		       vegas->round_rtt_us) + cc->mss_bytes;
+	return div_u64((u64)b->sent_cwnd_bytes * b->base_rtt_us,
+		       b->round_rtt_us) + cc->mss_bytes;
 }
 
 /* cwnd must not fall below ssthresh: that would be slow start. */
@@ -208,9 +176,9 @@ static void decide(struct tcon_cc *cc, u32 acked_bytes)
 static void lead(struct tcon_cc *cc, u32 acked_bytes)
 {
 	struct vegas *vegas = tcon_cc_priv(cc);
-	bool over = tcon_reno_before(vegas->round_end, cc->una);
+	bool over = tcon_backlog_is_over(cc, &vegas->backlog);
 
-	if (over && acked_bytes && vegas->round_samples >= MIN_SAMPLES) {
+	if (over && acked_bytes && tcon_backlog_is_known(&vegas->backlog)) {
 		decide(cc, acked_bytes);
 	} else {
 		acked_bytes = tcon_reno_slow_start(cc, acked_bytes);
@@ -232,7 +200,7 @@ static void vegas_cong_control(struct tcon_cc *cc,
 
 	if (tcon_reno_acked(cc, reno))
 		begin_rounds(cc);
-	take_rtt(vegas, rs->rtt_us);
+	tcon_backlog_take_rtt(&vegas->backlog, rs->rtt_us);
 	if (tcon_reno_may_grow(cc, reno, rs))
 		acked_bytes = rs->acked_sacked_bytes;
 	if (cc->ca_state == TCON_CA_OPEN && !reno->reduced) {
@@ -260,7 +228,7 @@ static void vegas_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 
 	switch (event) {
 	case TCON_CA_EVENT_TX_START:
-		vegas->base_rtt_us = cc->min_rtt_us;
+		vegas->backlog.base_rtt_us = cc->min_rtt_us;
 		begin_rounds(cc);
 		break;
 	case TCON_CA_EVENT_ECE:
@@ -282,7 +250,7 @@ static void vegas_init(struct tcon_cc *cc, u64 now_us)
 
 	BUILD_BUG_ON(sizeof(struct vegas) > TCON_CC_PRIV_BYTES);
 	tcon_reno_start(cc);
-	vegas->base_rtt_us = cc->min_rtt_us;
+	vegas->backlog.base_rtt_us = cc->min_rtt_us;
 	vegas->fresh = true;
 	begin_rounds(cc);
 }
@@ -299,7 +267,7 @@ static const char *mode_name(const struct tcon_cc *cc)
 static int vegas_get_info(const struct tcon_cc *cc, char *buf, int size)
 {
 	const struct vegas *vegas = tcon_cc_priv(cc);
-	u32 base_rtt_us = vegas->base_rtt_us;
+	u32 base_rtt_us = vegas->backlog.base_rtt_us;
 
 	if (base_rtt_us == TCON_RTT_NONE_US)
 		base_rtt_us = 0;

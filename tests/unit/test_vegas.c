@@ -41,7 +41,7 @@ static void flow_avoid(struct tcon_cc *cc, u32 segs)
  */
 static void round_of(struct tcon_cc *cc, int samples, s64 rtt_us)
 {
-	u32 end = priv(cc)->round_end;
+	u32 end = priv(cc)->backlog.round_end;
 
 	while (--samples > 0)
 		ack(cc, MSS, rtt_us);
@@ -83,9 +83,9 @@ static void diff_table(void **unused)
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		flow_init(&cc, 10);
-		priv(&cc)->sent_cwnd_bytes = t[i].cwnd_bytes;
-		priv(&cc)->base_rtt_us = t[i].base_us;
-		priv(&cc)->round_rtt_us = t[i].rtt_us;
+		priv(&cc)->backlog.sent_cwnd_bytes = t[i].cwnd_bytes;
+		priv(&cc)->backlog.base_rtt_us = t[i].base_us;
+		priv(&cc)->backlog.round_rtt_us = t[i].rtt_us;
 		assert_int_equal(diff_segs(&cc), t[i].want);
 	}
 }
@@ -141,7 +141,7 @@ static void once_per_round(void **unused)
 	}
 	ack(&cc, 1, BASE_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(101));
-	assert_int_equal(priv(&cc)->round_samples, 0);
+	assert_int_equal(priv(&cc)->backlog.round_samples, 0);
 	ack(&cc, MSS, BASE_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(101));
 }
@@ -201,7 +201,7 @@ static void measured_window(void **unused)
 	state(&cc, TCON_CA_RECOVERY);
 	cc.una = cc.nxt;
 	state(&cc, TCON_CA_OPEN);
-	assert_int_equal(priv(&cc)->sent_cwnd_bytes, (285229 + MSS) / 2);
+	assert_int_equal(priv(&cc)->backlog.sent_cwnd_bytes, (285229 + MSS) / 2);
 }
 
 /* Slow start ends at ssthresh too, here within a round that adds a segment. */
@@ -260,12 +260,12 @@ static void smallest_sample(void **unused)
 	/* 100 ms are much, now that 80 ms were seen. */
 	flow_avoid(&cc, 100);
 	round_of(&cc, 4, 80000);
-	assert_int_equal(priv(&cc)->base_rtt_us, 80000);
+	assert_int_equal(priv(&cc)->backlog.base_rtt_us, 80000);
 	round_of(&cc, 4, BASE_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(100));
 	assert_int_equal(priv(&cc)->diff_segs, 20);	/* 100 * 0.2 */
 	round_of(&cc, 4, 0);				/* below the clock */
-	assert_int_equal(priv(&cc)->base_rtt_us, 1);
+	assert_int_equal(priv(&cc)->backlog.base_rtt_us, 1);
 }
 
 /* cwnd did not bind: what is in transit is not cwnd, and nothing is decided. */
@@ -278,7 +278,7 @@ static void unbound(void **unused)
 	for (i = 0; i < 250; i++)
 		ack_if(&cc, MSS, i & 1 ? SLOW_US : BASE_US + 90000, false);
 	assert_int_equal(cc.cwnd_bytes, SEGS(100));
-	assert_true(priv(&cc)->round_samples < 100);	/* rounds pass */
+	assert_true(priv(&cc)->backlog.round_samples < 100);	/* rounds pass */
 	flow_init(&cc, 100);
 	for (i = 0; i < 250; i++)
 		ack_if(&cc, MSS, SLOW_US, false);
@@ -296,11 +296,11 @@ static void bounds(void **unused)
 	params[PARAM_ALPHA] = 1;
 	cc.ssthresh_bytes = SEGS(2);
 	cc.cwnd_bytes = SEGS(2) + 5;
-	priv(&cc)->sent_cwnd_bytes = cc.cwnd_bytes;
+	priv(&cc)->backlog.sent_cwnd_bytes = cc.cwnd_bytes;
 	round_of(&cc, 4, 50 * BASE_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(2) + 5);	/* Diff 1.96 */
 	cc.cwnd_bytes = SEGS(3) - 5;
-	priv(&cc)->sent_cwnd_bytes = cc.cwnd_bytes;
+	priv(&cc)->backlog.sent_cwnd_bytes = cc.cwnd_bytes;
 	round_of(&cc, 4, 50 * BASE_US);			/* Diff 2.94 */
 	assert_int_equal(cc.cwnd_bytes, SEGS(2));
 	assert_int_equal(cc.ssthresh_bytes, SEGS(2));
@@ -323,8 +323,8 @@ static void recovery(void **unused)
 	round_of(&cc, 50, SLOW_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(50));
 	state(&cc, TCON_CA_OPEN);
-	assert_int_equal(priv(&cc)->round_samples, 0);
-	assert_int_equal(priv(&cc)->round_end, cc.nxt);
+	assert_int_equal(priv(&cc)->backlog.round_samples, 0);
+	assert_int_equal(priv(&cc)->backlog.round_end, cc.nxt);
 	round_of(&cc, 3, BASE_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(51));
 }
@@ -359,8 +359,8 @@ static void ece(void **unused)
 	ack(&cc, SEGS(99), SLOW_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(50));
 	ack(&cc, MSS, SLOW_US);
-	assert_int_equal(priv(&cc)->round_samples, 1);
-	assert_int_equal(priv(&cc)->round_end, cc.nxt - MSS);
+	assert_int_equal(priv(&cc)->backlog.round_samples, 1);
+	assert_int_equal(priv(&cc)->backlog.round_end, cc.nxt - MSS);
 	round_of(&cc, 3, SLOW_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(49));
 }
@@ -389,9 +389,9 @@ static void idle(void **unused)
 	cc.min_rtt_us = 90000;		/* 50 ms are too long ago */
 	event(&cc, TCON_CA_EVENT_TX_START);
 	assert_int_equal(cc.cwnd_bytes, SEGS(100));
-	assert_int_equal(priv(&cc)->base_rtt_us, 90000);
-	assert_int_equal(priv(&cc)->round_samples, 0);
-	assert_int_equal(priv(&cc)->round_end, cc.nxt);
+	assert_int_equal(priv(&cc)->backlog.base_rtt_us, 90000);
+	assert_int_equal(priv(&cc)->backlog.round_samples, 0);
+	assert_int_equal(priv(&cc)->backlog.round_end, cc.nxt);
 	round_of(&cc, 3, 91000);
 	assert_int_equal(cc.cwnd_bytes, SEGS(101));
 }
@@ -407,7 +407,7 @@ static void live_switch(void **unused)
 	default_params(&vegas_ops);
 	start(&cc, &vegas_ops, MSS, SEGS(1000), 20000);
 	cc.ssthresh_bytes = SEGS(700);
-	assert_int_equal(priv(&cc)->base_rtt_us, 20000);
+	assert_int_equal(priv(&cc)->backlog.base_rtt_us, 20000);
 	round_of(&cc, 4, 100000);
 	assert_int_equal(cc.cwnd_bytes, SEGS(201));
 	assert_int_equal(cc.ssthresh_bytes, SEGS(201));
@@ -422,10 +422,10 @@ static void live_switch(void **unused)
 
 	start(&cc, &vegas_ops, MSS, 0, TCON_RTT_NONE_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(10));
-	assert_int_equal(priv(&cc)->base_rtt_us, TCON_RTT_NONE_US);
+	assert_int_equal(priv(&cc)->backlog.base_rtt_us, TCON_RTT_NONE_US);
 	ack(&cc, MSS, -1);
 	ack(&cc, MSS, 30000);
-	assert_int_equal(priv(&cc)->base_rtt_us, 30000);
+	assert_int_equal(priv(&cc)->backlog.base_rtt_us, 30000);
 }
 
 static void info(void **unused)
@@ -441,7 +441,7 @@ static void info(void **unused)
 	vegas_ops.get_info(&cc, buf, sizeof(buf));
 	assert_string_equal(buf, "mode=AVOIDANCE base_rtt_us=100000 diff_segs=50");
 	state(&cc, TCON_CA_RECOVERY);
-	priv(&cc)->base_rtt_us = TCON_RTT_NONE_US;
+	priv(&cc)->backlog.base_rtt_us = TCON_RTT_NONE_US;
 	vegas_ops.get_info(&cc, buf, sizeof(buf));
 	assert_string_equal(buf, "mode=REDUCED base_rtt_us=0 diff_segs=50");
 	assert_int_equal(vegas_ops.get_info(&cc, buf, 13), 12);
