@@ -81,21 +81,12 @@ static void reno_init(struct tcon_cc *cc, u64 now_us)
 	tcon_reno_start(cc);
 }
 
-static const char *mode_name(const struct tcon_cc *cc)
-{
-	const struct tcon_reno *reno = tcon_cc_priv(cc);
-
-	if (cc->ca_state == TCON_CA_RECOVERY || reno->reduced)
-		return "REDUCED";
-	return tcon_reno_in_slow_start(cc) ? "SLOW_START" : "AVOIDANCE";
-}
-
 static int reno_get_info(const struct tcon_cc *cc, char *buf, int size)
 {
 	const struct tcon_reno *reno = tcon_cc_priv(cc);
 
-	return scnprintf(buf, size, "mode=%s acked_bytes=%u", mode_name(cc),
-			 reno->acked_bytes);
+	return scnprintf(buf, size, "mode=%s acked_bytes=%u",
+			 tcon_reno_mode_name(cc, reno), reno->acked_bytes);
 }
 
 static struct tcon_cc_ops reno_ops = {

@@ -251,4 +251,19 @@ static inline bool tcon_reno_undo(struct tcon_cc *cc, struct tcon_reno *r)
 	return true;
 }
 
+/**
+ * tcon_reno_mode_name() - what the window does, for users
+ * @cc: the flow
+ * @r: its last reduction
+ *
+ * Return: a word.
+ */
+static inline const char *tcon_reno_mode_name(const struct tcon_cc *cc,
+					      const struct tcon_reno *r)
+{
+	if (cc->ca_state == TCON_CA_RECOVERY || r->reduced)
+		return "REDUCED";
+	return tcon_reno_in_slow_start(cc) ? "SLOW_START" : "AVOIDANCE";
+}
+
 #endif /* _TCON_RENO_H */

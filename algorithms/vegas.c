@@ -255,15 +255,6 @@ static void vegas_init(struct tcon_cc *cc, u64 now_us)
 	begin_rounds(cc);
 }
 
-static const char *mode_name(const struct tcon_cc *cc)
-{
-	const struct vegas *vegas = tcon_cc_priv(cc);
-
-	if (cc->ca_state == TCON_CA_RECOVERY || vegas->reno.reduced)
-		return "REDUCED";
-	return tcon_reno_in_slow_start(cc) ? "SLOW_START" : "AVOIDANCE";
-}
-
 static int vegas_get_info(const struct tcon_cc *cc, char *buf, int size)
 {
 	const struct vegas *vegas = tcon_cc_priv(cc);
@@ -272,7 +263,8 @@ static int vegas_get_info(const struct tcon_cc *cc, char *buf, int size)
 	if (base_rtt_us == TCON_RTT_NONE_US)
 		base_rtt_us = 0;
 	return scnprintf(buf, size, "mode=%s base_rtt_us=%u diff_segs=%u",
-			 mode_name(cc), base_rtt_us, vegas->diff_segs);
+			 tcon_reno_mode_name(cc, &vegas->reno), base_rtt_us,
+			 vegas->diff_segs);
 }
 
 static struct tcon_cc_ops vegas_ops = {

@@ -55,6 +55,18 @@
 #define round_up(x, y)		((((x) - 1) | ((__typeof__(x))((y) - 1))) + 1)
 #define round_down(x, y)	((x) & ~((__typeof__(x))((y) - 1)))
 #define roundup(x, y)		((((x) + ((y) - 1)) / (y)) * (y))
+
+/* The largest integer whose square is not above @x. */
+static inline u32 int_sqrt64(u64 x)
+{
+	u64 root = 0, bit;
+
+	for (bit = 1ULL << 31; bit; bit >>= 1)
+		if ((root | bit) * (root | bit) <= x)
+			root |= bit;
+	return root;
+}
+
 #define container_of(ptr, type, member)					\
 	((type *)((char *)(ptr) - offsetof(type, member)))
 
