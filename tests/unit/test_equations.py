@@ -168,6 +168,95 @@ class Vegas(Reno):
         self.begin_rounds()
 
 
+class Ctcp(Reno):
+    """Compound TCP: Tan et al., 2006; gamma by emulation; windows in whole bytes."""
+
+    def __init__(self, *args: int, params: tuple[int, ...] = (125, 500, 1000, 30, 5, 38)):
+        super().__init__(*args)
+        self.params = params
+        alpha, beta, eta, gamma, low, self.low_window = params
+        self.alpha, self.beta, self.eta = Decimal(alpha) / 1000, Fraction(beta, 1000), eta
+        self.gammas = (min(low, gamma) * self.mss, gamma * self.mss)
+        self.dwnd = self.saved = 0
+        self.forget()
+        self.begin_rounds()
+
+    def forget(self) -> None:
+        """Nothing is known of the path."""
+        self.base: int | None = None if self.min_rtt_us == NO_RTT else self.min_rtt_us
+        self.gamma = self.gammas[1]
+        self.diff_reno: int | None = None
+
+    def begin_rounds(self) -> None:
+        self.windows = [(self.cwnd, self.cwnd - self.dwnd)]
+        self.begin_round()
+
+    def begin_round(self) -> None:
+        self.windows = [self.windows[-1], (self.cwnd, self.cwnd - self.dwnd)]
+        self.rtts: list[int] = []
+        self.round_end = self.nxt
+
+    def decide(self) -> None:
+        rtt = min(self.rtts)
+        queued = [math.floor(w * (1 - Fraction(self.base, rtt))) for w in self.windows[0]]
+        diff, self.diff_reno = queued
+        reno = self.cwnd - self.dwnd
+        if self.cwnd < self.low_window * self.mss:
+            self.dwnd = 0
+        elif diff < self.gamma:
+            win = Decimal(self.cwnd) / self.mss
+            self.dwnd += max(math.floor((self.alpha * win ** Decimal("0.75") - 1) * self.mss), 0)
+        else:
+            self.dwnd = max(self.dwnd - diff * self.eta // 1000, 0)
+        self.dwnd = min(self.dwnd, MAX_BYTES - reno)
+        self.cwnd = reno + self.dwnd
+        self.ssthresh = min(self.ssthresh, self.cwnd)
+
+    def steer(self, acked: int, rtt_us: int, over: bool, now_us: int) -> None:
+        if over:
+            self.begin_rounds()
+        if rtt_us >= 0:
+            self.rtts.append(min(max(rtt_us, 1), NO_RTT - 1))
+            self.base = min(self.base or self.rtts[-1], self.rtts[-1])
+        rest = self.slow_start(acked)
+        if rest:
+            self.avoid(rest)
+        if self.state != "open" or self.reduced or self.una <= self.round_end:
+            return
+        if rest and len(self.rtts) >= 3:
+            self.decide()
+        self.begin_round()
+
+    def reduce(self, why: str) -> None:
+        if self.diff_reno is not None:
+            tuned = (3 * self.gamma + self.diff_reno * 3 // 4) // 4
+            self.gamma = min(max(tuned, self.gammas[0]), self.gammas[1])
+            self.diff_reno = None
+        win, reno = self.cwnd, self.cwnd - self.dwnd
+        super().reduce(why)
+        left = math.floor(win * (1 - self.beta))
+        self.saved = self.dwnd
+        self.dwnd = max(left - max(reno // 2, MIN_SEGS * self.mss), 0)
+        self.ssthresh = max(left, MIN_SEGS * self.mss)
+
+    def take_state(self, state: str, now_us: int) -> None:
+        super().take_state(state, now_us)
+        if state == "open":
+            self.begin_rounds()
+        elif state == "loss":
+            self.dwnd = 0
+            self.forget()
+
+    def take_tx_start(self, now_us: int) -> None:
+        self.base = None if self.min_rtt_us == NO_RTT else self.min_rtt_us
+        self.begin_rounds()
+
+    def undo(self) -> None:
+        if self.before:
+            self.dwnd = self.saved
+        super().undo()
+
+
 class Cubic(Reno):
     """RFC 9438 without HyStart; figures in bytes, seconds and Decimals."""
 
@@ -369,6 +458,20 @@ def vegas_flow(rng: random.Random) -> Flow:
     return flow
 
 
+def ctcp_flow(rng: random.Random) -> Flow:
+    path = Conditions(rng)
+    params = (125, 500, 1000, 30, 5, 38)
+    if rng.random() < 0.5:
+        params = (
+            rng.randint(0, 1000), rng.randint(100, 900), rng.randint(0, 3000),
+            rng.randint(1, 100), rng.randint(1, 100), rng.randint(0, 100),
+        )  # fmt: skip
+    flow = start(lambda *args: Ctcp(*args, params=params), path, path.rtt_us)
+    for _ in range(40):
+        any_event(flow)
+    return flow
+
+
 def cubic_flow(rng: random.Random) -> Flow:
     path = Conditions(rng)
     params = (
@@ -419,6 +522,18 @@ def test_to_the_byte(
     flows = [make(random.Random(f"{name} {seed}")) for seed in range(count)]
     for flow, n, *got in replay(programs / f"replay_{name}", flows):
         assert tuple(got) == flow.windows[n], "\n".join(flow.lines[: n + 1])
+
+
+def test_ctcp(programs: Path) -> None:
+    """win^(3/4) is right to a 32000th of a segment and of itself, each round."""
+    with localcontext() as context:
+        context.prec = DIGITS
+        flows = [ctcp_flow(random.Random(f"ctcp {seed}")) for seed in range(2000)]
+    assert sum(flow.model.dwnd > 0 for flow in flows) > 200
+    for flow, n, *got in replay(programs / "replay_ctcp", flows):
+        for mine, theirs in zip(got, flow.windows[n], strict=True):
+            error = 1 + n + theirs // 10000 if theirs < INFINITE else 0
+            assert abs(mine - theirs) <= error, "\n".join(flow.lines[: n + 1])
 
 
 def test_cubic(programs: Path) -> None:
