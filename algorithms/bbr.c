@@ -53,11 +53,8 @@
  * - After a time-out two segments are the smallest window, not one (design,
  *   section 4).
  *
- * Units: bits/s, bytes of TCP payload (the pacing rate as well) and
- * microseconds.  Gains are fractions of 256.  Bandwidths end at 10 Tbit/s, so
- * that with any gain and margin they fit 64 bits.
+ * Units: bits/s (bw.h), bytes of TCP payload and microseconds.
  */
-#include <linux/bits.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -65,11 +62,10 @@
 #include <linux/time64.h>
 #include <tcon/cc.h>
 
+#include "bw.h"
 #include "filter.h"
 
-#define GAIN_SHIFT		8
-#define GAIN_UNIT		BIT(GAIN_SHIFT)
-#define BW_MAX_BPS		10000000000000ULL
+#define GAIN_UNIT		TCON_BW_GAIN_UNIT
 
 /* Draft, 4.1.1.3: BBRBtlBwFilterLen: a gain cycle and two rounds */
 #define BW_WINDOW_ROUNDS	10
@@ -84,15 +80,6 @@
 #define FULL_BW_GROWTH_NUM	5
 #define FULL_BW_GROWTH_DEN	4
 #define FULL_BW_ROUNDS		3
-#define QUEUE_DEN		4	/* a quarter of min_rtt more: a queue stands */
-/* Draft, 4.2.1: pace 1 % below the estimate, lest a queue builds by rounding */
-#define PACING_MARGIN_PERCENT	1
-/* RTT to pace the initial window by, before there is a sample (draft, 4.2.1) */
-#define NOMINAL_RTT_US		1000
-/* Draft, 4.2.2: send quantum: one segment below 1.2 Mbit/s, else two or 1 ms */
-#define SLOW_BPS		1200000
-#define QUANTUM_HZ		1000
-#define QUANTUM_MAX_BYTES	65536U
 /* Draft, 4.2.3.1: three quanta for the sender's, the path's and receiver's */
 #define QUANTA_IN_FLIGHT	3
 /* Draft, 4.3.4.1: the cycle; it starts anywhere but in the phase below 1 */
@@ -161,6 +148,7 @@ static const char * const mode_names[] = {
  * @extra_bytes: largest excess over max_bw in two windows of rounds
  * @min_rtt_us: smallest RTT of the window
  * @prior_cwnd_bytes: cwnd before recovery or PROBE_RTT
+ * @pipe: what this round of STARTUP shows
  * @round: number of round trips
  * @pacing_gain: of 256
  * @cwnd_gain: of 256
@@ -173,9 +161,6 @@ static const char * const mode_names[] = {
  * @prev_state: cc.ca_state at the last ACK
  * @round_start: this ACK begins a round
  * @full_bw_reached: the pipe has been full
- * @round_limited: the guest left a part of this round unused, in STARTUP
- * @round_queued: a queue stood in another part of it
- * @round_rtt_us: least RTT of this round, in STARTUP
  * @idle_restart: data was sent after silence and not yet delivered
  * @probe_rtt_round_done: a round has passed with little in flight
  * @conserving: first round of a recovery
@@ -199,7 +184,7 @@ struct bbr {
 	u32 extra_bytes[2];
 	u32 min_rtt_us;
 	u32 prior_cwnd_bytes;
-	u32 round_rtt_us;
+	struct tcon_bw_round pipe;
 	u32 round;
 	u16 pacing_gain;
 	u16 cwnd_gain;
@@ -212,8 +197,6 @@ struct bbr {
 	u8 prev_state;
 	bool round_start;
 	bool full_bw_reached;
-	bool round_limited;
-	bool round_queued;
 	bool idle_restart;
 	bool probe_rtt_round_done;
 	bool conserving;
@@ -233,28 +216,6 @@ static u64 bw_bps(const struct bbr *bbr)
 	return bbr->lt_use ? bbr->lt_bw_bps : max_bw_bps(bbr);
 }
 
-/* @bytes in @us, in bits/s. */
-static u64 rate_bps(u64 bytes, u64 us)
-{
-	bytes = min_t(u64, bytes, BIT_ULL(40));
-	return min(div64_u64(bytes * 8 * USEC_PER_SEC, max_t(u64, us, 1)),
-		   BW_MAX_BPS);
-}
-
-/* @bps for @us, in bytes, at most %TCON_CWND_MAX_BYTES. */
-static u32 bytes_at(u64 bps, u32 us)
-{
-	return min_t(u64, mul_u64_u32_div(bps, us, 8 * USEC_PER_SEC),
-		     TCON_CWND_MAX_BYTES);
-}
-
-static u64 paced_bps(u64 bps, u32 gain)
-{
-	bps = bps * gain >> GAIN_SHIFT;
-	bps = div_u64(bps * (100 - PACING_MARGIN_PERCENT), 100);
-	return max_t(u64, bps, 1);	/* 0 would mean: not paced */
-}
-
 /*
  * Before the pipe has been full the rate only rises: the first samples of an
  * initial window are small.
@@ -266,34 +227,21 @@ static void set_pacing_rate(struct tcon_cc *cc, u64 bps, u32 gain)
 
 	if (!bbr->rtt_seen && cc->srtt_us) {
 		bbr->rtt_seen = true;
-		cc->pacing_rate_bps = paced_bps(rate_bps(cc->cwnd_bytes,
-							 cc->srtt_us),
-						STARTUP_GAIN);
+		cc->pacing_rate_bps = tcon_bw_paced(tcon_bw_of_cwnd(cc),
+						    STARTUP_GAIN);
 	}
-	rate = paced_bps(bps, gain);
+	rate = tcon_bw_paced(bps, gain);
 	if (bbr->full_bw_reached || rate > cc->pacing_rate_bps)
 		cc->pacing_rate_bps = rate;
-}
-
-static u32 send_quantum_bytes(const struct tcon_cc *cc)
-{
-	u64 bytes = div_u64(cc->pacing_rate_bps, 8 * QUANTUM_HZ);
-	u32 segs = cc->pacing_rate_bps < SLOW_BPS ? 1 : 2;
-
-	bytes = min_t(u64, bytes, QUANTUM_MAX_BYTES);
-	return max_t(u32, bytes, segs * cc->mss_bytes);
 }
 
 static u32 bdp_bytes(const struct tcon_cc *cc, u64 bps, u32 gain)
 {
 	const struct bbr *bbr = tcon_cc_priv(cc);
-	u64 bdp;
 
 	if (bbr->min_rtt_us == TCON_RTT_NONE_US)
 		return TCON_INIT_CWND_SEGS * cc->mss_bytes;
-	bdp = bytes_at(bps, bbr->min_rtt_us);
-	return min_t(u64, (bdp * gain + GAIN_UNIT - 1) >> GAIN_SHIFT,
-		     TCON_CWND_MAX_BYTES);
+	return tcon_bw_gain_bytes(tcon_bw_bytes(bps, bbr->min_rtt_us), gain);
 }
 
 /*
@@ -306,7 +254,7 @@ static u32 add_burst_room(const struct tcon_cc *cc, u64 bytes)
 	const struct bbr *bbr = tcon_cc_priv(cc);
 	u32 pair = 2 * cc->mss_bytes;
 
-	bytes += QUANTA_IN_FLIGHT * send_quantum_bytes(cc);
+	bytes += QUANTA_IN_FLIGHT * tcon_bw_quantum_bytes(cc);
 	bytes = div_u64(bytes + pair - 1, pair) * pair;
 	if (bbr->mode == BBR_PROBE_BW && !bbr->cycle_phase)
 		bytes += pair;
@@ -372,7 +320,7 @@ static void lt_end(struct tcon_cc *cc, u64 now_us)
 	if (!delivered || lost < delivered / LT_LOSS_DIV ||
 	    now_us - bbr->lt_at_us < USEC_PER_MSEC)
 		return;
-	bps = rate_bps(delivered, now_us - bbr->lt_at_us);
+	bps = tcon_bw_of(delivered, now_us - bbr->lt_at_us);
 	if (bbr->lt_bw_bps && lt_same(bps, bbr->lt_bw_bps)) {
 		bbr->lt_bw_bps = (bps + bbr->lt_bw_bps) / 2;
 		bbr->lt_use = true;
@@ -442,7 +390,7 @@ static bool phase_is_over(const struct tcon_cc *cc,
 		return full || inflight <= inflight_bytes_at(cc, max_bw_bps(bbr),
 							     GAIN_UNIT);
 	/* What the pacer releases next counts (Linux's EDT). */
-	inflight += send_quantum_bytes(cc);
+	inflight += tcon_bw_quantum_bytes(cc);
 	return full && (rs->losses_bytes ||
 			inflight >= inflight_bytes_at(cc, max_bw_bps(bbr),
 						      gain));
@@ -487,7 +435,7 @@ static void update_round(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 static void update_max_bw(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
-	u64 bps = rate_bps(rs->delivered_bytes, rs->interval_us);
+	u64 bps = tcon_bw_of(rs->delivered_bytes, rs->interval_us);
 
 	if (!rs->is_app_limited || bps >= max_bw_bps(bbr))
 		tcon_filter_max(&bbr->bw, BW_WINDOW_ROUNDS, bbr->round, bps);
@@ -510,7 +458,7 @@ static void update_extra_acked(struct tcon_cc *cc,
 		bbr->extra_i ^= 1;
 		bbr->extra_bytes[bbr->extra_i] = 0;
 	}
-	expected = bytes_at(bw_bps(bbr), min_t(u64, U32_MAX, rs->now_us -
+	expected = tcon_bw_bytes(bw_bps(bbr), min_t(u64, U32_MAX, rs->now_us -
 					       bbr->extra_at_us));
 	if (bbr->extra_epoch_bytes <= expected ||
 	    bbr->extra_epoch_bytes + rs->acked_sacked_bytes >=
@@ -530,35 +478,7 @@ static u32 extra_acked_room(const struct bbr *bbr)
 	if (!bbr->full_bw_reached)
 		return 0;
 	return min(max(bbr->extra_bytes[0], bbr->extra_bytes[1]),
-		   bytes_at(bw_bps(bbr), EXTRA_MAX_US));
-}
-
-/*
- * What a round of STARTUP says about the path.  A guest whose cwnd waits for a
- * repair fills the pipe in one part of a round and not in another, so any sample
- * that it limited spoils the round.  Not so where a queue stands, which only a full
- * pipe has: in a sample that was not limited, or all through the round.
- */
-static bool round_counts(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
-{
-	u32 queued_us = cc->min_rtt_us + cc->min_rtt_us / QUEUE_DEN;
-	struct bbr *bbr = tcon_cc_priv(cc);
-	bool counts;
-
-	if (rs->is_app_limited)
-		bbr->round_limited = true;
-	else if (rs->rtt_us > queued_us)
-		bbr->round_queued = true;
-	if (rs->rtt_us > 0)
-		bbr->round_rtt_us = min_t(s64, bbr->round_rtt_us, rs->rtt_us);
-	if (!bbr->round_start)
-		return false;
-	counts = !bbr->round_limited || bbr->round_queued ||
-		 (bbr->round_rtt_us > queued_us && bbr->round_rtt_us != U32_MAX);
-	bbr->round_limited = false;
-	bbr->round_queued = false;
-	bbr->round_rtt_us = U32_MAX;
-	return counts;
+		   tcon_bw_bytes(bw_bps(bbr), EXTRA_MAX_US));
 }
 
 /* Draft, 4.3.1.2 */
@@ -566,7 +486,8 @@ static void check_full_bw(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
 
-	if (bbr->full_bw_reached || !round_counts(cc, rs))
+	if (bbr->full_bw_reached ||
+	    !tcon_bw_round_counts(cc, &bbr->pipe, rs, bbr->round_start))
 		return;
 	if (max_bw_bps(bbr) * FULL_BW_GROWTH_DEN >=
 	    bbr->full_bw_bps * FULL_BW_GROWTH_NUM) {
@@ -817,34 +738,14 @@ static void bbr_undo_cwnd(struct tcon_cc *cc)
 	lt_reset(bbr);
 }
 
-/*
- * Does a flow that runs already fill its pipe?  It sends in bulk, and either its
- * slow start is over (an ssthresh), or its RTT shows a queue.
- */
-static bool fills_pipe(const struct tcon_cc *cc)
-{
-	if (cc->app_limited_until ||
-	    cc->inflight_bytes < TCON_INIT_CWND_SEGS * cc->mss_bytes)
-		return false;
-	return cc->ssthresh_bytes < TCON_SSTHRESH_INFINITE ||
-	       (u64)cc->srtt_us * FULL_BW_GROWTH_DEN >=
-	       (u64)cc->min_rtt_us * FULL_BW_GROWTH_NUM;
-}
-
-/*
- * A live switch.  The rate is the last sample, or what was in flight per RTT if
- * that is more: a single sample can be low.  It is one value of the window of
- * rounds, so an error is forgotten.
- */
+/* A live switch.  An error of the rate is forgotten with the window of rounds. */
 static void resume(struct tcon_cc *cc)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
-	u64 bps = min(cc->last_rate_bps, BW_MAX_BPS);
+	u64 bps = tcon_bw_start(cc);
 
-	if (cc->srtt_us)
-		bps = max(bps, rate_bps(cc->inflight_bytes, cc->srtt_us));
 	tcon_filter_reset(&bbr->bw, bbr->round, bps);
-	if (!fills_pipe(cc))
+	if (!tcon_bw_fills_pipe(cc))
 		return;
 	bbr->full_bw_reached = true;
 	bbr->full_bw_bps = bps;
@@ -872,14 +773,13 @@ static void bbr_init(struct tcon_cc *cc, u64 now_us)
 	bbr->min_rtt_at_us = now_us;
 	bbr->extra_at_us = now_us;
 	bbr->mode = BBR_STARTUP;
+	tcon_bw_round_begin(&bbr->pipe);
 	if (cc->last_rate_bps)
 		resume(cc);
 	update_gains(cc);
 	cc->pacing_rate_bps = 0;
 	bbr->rtt_seen = cc->srtt_us;
-	set_pacing_rate(cc, max(bw_bps(bbr), rate_bps(cc->cwnd_bytes,
-						      cc->srtt_us ? :
-						      NOMINAL_RTT_US)),
+	set_pacing_rate(cc, max(bw_bps(bbr), tcon_bw_of_cwnd(cc)),
 			bbr->pacing_gain);
 }
 

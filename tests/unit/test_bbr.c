@@ -393,7 +393,7 @@ static void quantum(void **state)
 	flow_init(&f);
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		f.cc.pacing_rate_bps = t[i].bps;
-		assert_int_equal(send_quantum_bytes(&f.cc), t[i].bytes);
+		assert_int_equal(tcon_bw_quantum_bytes(&f.cc), t[i].bytes);
 	}
 }
 
@@ -411,7 +411,7 @@ static void bdp(void **state)
 		{ 1000, 10000000, 256, 1250 },
 		{ 400000 * MBPS, 10, 512, 1000000 },
 		{ 400000 * MBPS, 10000000, 256, TCON_CWND_MAX_BYTES },
-		{ BW_MAX_BPS, U32_MAX - 1, 1024, TCON_CWND_MAX_BYTES },
+		{ TCON_BW_MAX_BPS, U32_MAX - 1, 1024, TCON_CWND_MAX_BYTES },
 	};
 	struct flow f;
 	int i;
@@ -795,7 +795,7 @@ static void extremes(void **state)
 		assert_in_range(f.cc.cwnd_bytes, 2 * f.cc.mss_bytes,
 				TCON_CWND_MAX_BYTES);
 		assert_true(f.cc.pacing_rate_bps > 0);
-		assert_true(max_bw_bps(priv(&f)) <= BW_MAX_BPS);
+		assert_true(max_bw_bps(priv(&f)) <= TCON_BW_MAX_BPS);
 	}
 }
 

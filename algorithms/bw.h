@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Bandwidths, for CCs that model the path by them (BBR): bits/s of TCP payload,
+ * which is what the pacer wants.  They end at 10 Tbit/s, so that with any gain and
+ * margin they fit 64 bits.  Gains are fractions of 256.
+ */
+#ifndef _TCON_BW_H
+#define _TCON_BW_H
+
+#include <linux/bits.h>
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/time64.h>
+#include <tcon/cc.h>
+
+#define TCON_BW_MAX_BPS		10000000000000ULL
+#define TCON_BW_GAIN_SHIFT	8
+#define TCON_BW_GAIN_UNIT	BIT(TCON_BW_GAIN_SHIFT)
+/* Pace 1 % below the estimate, lest a queue builds by rounding */
+#define TCON_BW_MARGIN_PERCENT	1
+/* RTT to pace the initial window by, before there is a sample */
+#define TCON_BW_NOMINAL_RTT_US	1000
+/* A burst: one segment below 1.2 Mbit/s, else two or 1 ms, at most 64 KiB */
+#define TCON_BW_SLOW_BPS	1200000
+#define TCON_BW_QUANTUM_HZ	1000
+#define TCON_BW_QUANTUM_MAX	65536U
+/* A quarter of min_rtt more: a queue stands, and the pipe is full */
+#define TCON_BW_QUEUE_DEN	4
+
+/* @bytes in @us, in bits/s. */
+static inline u64 tcon_bw_of(u64 bytes, u64 us)
+{
+	bytes = min_t(u64, bytes, BIT_ULL(40));
+	return min(div64_u64(bytes * 8 * USEC_PER_SEC, max_t(u64, us, 1)),
+		   TCON_BW_MAX_BPS);
+}
+
+/* cwnd per RTT. */
+static inline u64 tcon_bw_of_cwnd(const struct tcon_cc *cc)
+{
+	return tcon_bw_of(cc->cwnd_bytes, cc->srtt_us ? :
+					  TCON_BW_NOMINAL_RTT_US);
+}
+
+/* @bps for @us, in bytes, at most %TCON_CWND_MAX_BYTES. */
+static inline u32 tcon_bw_bytes(u64 bps, u32 us)
+{
+	return min_t(u64, mul_u64_u32_div(bps, us, 8 * USEC_PER_SEC),
+		     TCON_CWND_MAX_BYTES);
+}
+
+/* @bytes times a gain, rounded up, at most %TCON_CWND_MAX_BYTES. */
+static inline u32 tcon_bw_gain_bytes(u32 bytes, u32 gain)
+{
+	u64 scaled = (u64)bytes * gain + TCON_BW_GAIN_UNIT - 1;
+
+	return min_t(u64, scaled >> TCON_BW_GAIN_SHIFT, TCON_CWND_MAX_BYTES);
+}
+
+/* The rate to pace by; never 0, which would mean: not paced. */
+static inline u64 tcon_bw_paced(u64 bps, u32 gain)
+{
+	bps = bps * gain >> TCON_BW_GAIN_SHIFT;
+	bps = div_u64(bps * (100 - TCON_BW_MARGIN_PERCENT), 100);
+	return max_t(u64, bps, 1);
+}
+
+/**
+ * tcon_bw_quantum_bytes() - what leaves at once
+ * @cc: the flow, paced
+ *
+ * Return: bytes.
+ */
+static inline u32 tcon_bw_quantum_bytes(const struct tcon_cc *cc)
+{
+	u64 bytes = div_u64(cc->pacing_rate_bps, 8 * TCON_BW_QUANTUM_HZ);
+	u32 segs = cc->pacing_rate_bps < TCON_BW_SLOW_BPS ? 1 : 2;
+
+	bytes = min_t(u64, bytes, TCON_BW_QUANTUM_MAX);
+	return max_t(u32, bytes, segs * cc->mss_bytes);
+}
+
+/**
+ * tcon_bw_start() - bandwidth of a flow that runs already, for a live switch
+ * @cc: the flow
+ *
+ * The rate is the last sample, or what was in flight per RTT if that is more: a
+ * single sample can be low.
+ * Return: bits/s.
+ */
+static inline u64 tcon_bw_start(const struct tcon_cc *cc)
+{
+	u64 bps = min(cc->last_rate_bps, TCON_BW_MAX_BPS);
+
+	if (cc->srtt_us)
+		bps = max(bps, tcon_bw_of(cc->inflight_bytes, cc->srtt_us));
+	return bps;
+}
+
+/**
+ * tcon_bw_fills_pipe() - does a flow that runs already fill its pipe?
+ * @cc: the flow
+ *
+ * It sends in bulk, and either its slow start is over (an ssthresh), or its RTT
+ * shows a queue.
+ * Return: whether it does.
+ */
+static inline bool tcon_bw_fills_pipe(const struct tcon_cc *cc)
+{
+	if (cc->app_limited_until ||
+	    cc->inflight_bytes < TCON_INIT_CWND_SEGS * cc->mss_bytes)
+		return false;
+	return cc->ssthresh_bytes < TCON_SSTHRESH_INFINITE ||
+	       (u64)cc->srtt_us * TCON_BW_QUEUE_DEN >=
+	       (u64)cc->min_rtt_us * (TCON_BW_QUEUE_DEN + 1);
+}
+
+/**
+ * struct tcon_bw_round - what a round of probing says about the path
+ * @rtt_us: least RTT; U32_MAX: none
+ * @limited: the guest left a part of it unused
+ * @queued: a queue stood in another part of it
+ */
+struct tcon_bw_round {
+	u32 rtt_us;
+	bool limited;
+	bool queued;
+};
+
+static inline void tcon_bw_round_begin(struct tcon_bw_round *r)
+{
+	r->rtt_us = U32_MAX;
+	r->limited = false;
+	r->queued = false;
+}
+
+/**
+ * tcon_bw_round_counts() - did a round show what the path can do?
+ * @cc: the flow
+ * @r: the round
+ * @rs: what the ACK told
+ * @ends: the ACK ends it; the next begins
+ *
+ * A guest whose cwnd waits for a repair fills the pipe in one part of a round and
+ * not in another, so any sample that it limited spoils the round.  Not so where a
+ * queue stands, which only a full pipe has: in a sample that was not limited, or all
+ * through the round.
+ * Return: whether it did; false before its end.
+ */
+static inline bool tcon_bw_round_counts(const struct tcon_cc *cc,
+					struct tcon_bw_round *r,
+					const struct tcon_rate_sample *rs,
+					bool ends)
+{
+	u32 queued_us = cc->min_rtt_us + cc->min_rtt_us / TCON_BW_QUEUE_DEN;
+	bool counts;
+
+	if (rs->is_app_limited)
+		r->limited = true;
+	else if (rs->rtt_us > queued_us)
+		r->queued = true;
+	if (rs->rtt_us > 0)
+		r->rtt_us = min_t(s64, r->rtt_us, rs->rtt_us);
+	if (!ends)
+		return false;
+	counts = !r->limited || r->queued ||
+		 (r->rtt_us > queued_us && r->rtt_us != U32_MAX);
+	tcon_bw_round_begin(r);
+	return counts;
+}
+
+#endif /* _TCON_BW_H */
