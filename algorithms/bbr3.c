@@ -1,0 +1,1222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * BBR, version 3: draft-ietf-ccwg-bbr-06 (July 2026), whose names are used; where it
+ * leaves room ("Google" below) the values of Google's tcp_bbr.c (branch v3, 2023).
+ *
+ * The model.  As version 1 (bbr.c): a path has a bandwidth and an RTT, measured in
+ * turns.  New is what it can hold: losses and ECN marks bound what is in flight, on
+ * two time scales.
+ *
+ *	max_bw		largest delivery rate of this and the last probe cycle
+ *	min_rtt		smallest RTT of the last 10 s
+ *	longterm	largest flight without too many losses, found by probing
+ *	shortterm	the rate and flight of the last rounds with losses while not
+ *			probing; forgotten before the next probe
+ *
+ *	bw	    = min(max_bw, bw_shortterm)
+ *	pacing rate = pacing_gain * bw * 0.99
+ *	cwnd	    = cwnd_gain * bw * min_rtt + bursts, but within the flights above
+ *
+ * The states.
+ *
+ *	STARTUP -- no growth in 3 rounds, or losses, or marks --> DRAIN
+ *	   ^						    |
+ *	   | pipe never filled	   inflight <= BDP, 3 rounds|
+ *	   |						    v
+ *	PROBE_RTT <- from any,	   +-----------------------> DOWN -------+
+ *	   |	     min_rtt 5 s   |  full, or losses		|  BDP, headroom
+ *	   |	     old	  UP				v	 |
+ *	   +-- 200 ms, a round --- | ------------------------> CRUISE	 |
+ *				   +--- a round --- REFILL <----+ 2..3 s,+
+ *							    or min(BDP, 63) rounds
+ *
+ *			pacing	cwnd	flight at most
+ *	STARTUP		2.77	2	-
+ *	DRAIN		0.5	2	shortterm
+ *	DOWN		0.9	2	longterm, shortterm
+ *	CRUISE		1	2	0.85 longterm, shortterm
+ *	REFILL		1	2	longterm
+ *	UP		1.25	2.25	longterm, which grows by 1, 2, 4 ... segments
+ *	PROBE_RTT	1	0.5	0.85 longterm, shortterm
+ *
+ * What probing does to longterm:
+ * - "Too high" is a sample that lost more than 2 % of the flight it was sent with, or
+ *   half of whose bytes are marked.  The first one of REFILL or UP sets longterm to
+ *   that flight, not below 0.7 of what was wanted, and ends UP.
+ * - The next UP is precautionary: it ends as soon as longterm is in flight; if a round
+ *   later nothing was too high, REFILL and UP follow at once.
+ * - A flight above longterm that was not too high raises it, in any state.
+ * What losses do otherwise, at the end of each round that had some:
+ *	shortterm = max(of the last round, 0.7 shortterm)
+ *
+ * What differs from version 1: losses count (1: never), at 2 % of a flight; a probe
+ * every 2 to 3 s or as often as Reno's losses (1: every 8 rounds); headroom for others;
+ * PROBE_RTT every 5 s at half the BDP (1: 10 s, 4 segments); no packet conservation
+ * in recovery, no policer's rate (shortterm does it).
+ * What differs from version 2 (draft-cardwell-iccrg-bbr-congestion-control-02; the
+ * BBR2 of virtualised test-beds): UP ends when the bandwidth stops growing, not as soon
+ * as 1.25 BDP are in flight, so it does not stop short beside others, and has room in
+ * cwnd for that (2.25); DOWN paces at 0.9, not 0.75; STARTUP's gains are 2.77 and 2,
+ * not 2.89 for both; it ends after 6 losses, not 8, and longterm is then no less than
+ * what was delivered.
+ *
+ * ECN.  The draft asks for a response, and leaves it open.  It is Google's: alpha, a
+ * moving average of the share of bytes that are marked (gain 1/16), and once per round
+ * with marks inflight_shortterm falls by alpha / 3; STARTUP ends after two rounds with
+ * half of the bytes marked.  Google asks for an RTT below 5 ms, as only there marks are
+ * known to be DCTCP's; here whoever marks is answered.
+ *
+ * What a hypervisor does differently:
+ * - A live switch: the bandwidth is what was measured.  If the flow fills its pipe, it
+ *   begins with PROBE_RTT, once at 4 segments, for the queue is the last CC's and
+ *   min_rtt may hold it; else with STARTUP.
+ * - A loss is known with the ACK that shows it: "too high" is judged by the sample of
+ *   that ACK, whose packet was sent after the lost one, and not for each lost packet
+ *   (the draft's InflightAtLoss).  In UP, where it matters, flights grow: the later
+ *   one is larger, by less than what one round adds.
+ * - Six lost ranges in a round of STARTUP are six ACKs that showed losses, as Google's.
+ * - Whether a round shows a full pipe: bw.h.  A sample of any time in a round ends the
+ *   plateau, not only its last (Google).
+ * - What the pacer holds is not in flight.
+ * - After a time-out two segments are the smallest window (design, section 4).
+ *
+ * The private area takes 248 of 256 bytes.
+ * Units: bits/s (bw.h), bytes of TCP payload and microseconds.
+ */
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/time64.h>
+#include <tcon/cc.h>
+
+#include "bw.h"
+#include "filter.h"
+
+#define GAIN_UNIT		TCON_BW_GAIN_UNIT
+#define NONE_BPS		U64_MAX		/* no bound */
+#define NONE_BYTES		U32_MAX
+
+/* Draft: MinRTTFilterLen, ProbeRTTInterval */
+#define MIN_RTT_WINDOW_US	(10 * USEC_PER_SEC)
+#define PROBE_RTT_INTERVAL_US	(5 * USEC_PER_SEC)
+/* Draft: MinPipeCwnd: a round's ACKs even of a delaying receiver */
+#define MIN_PIPE_SEGS		4U
+/* Draft, "Exiting Acceleration Based on Bandwidth Plateau" */
+#define FULL_BW_GROWTH_NUM	5
+#define FULL_BW_GROWTH_DEN	4
+#define FULL_BW_ROUNDS		3
+/* Draft: BBRStartupFullLossCnt */
+#define STARTUP_LOSSES		6
+/* Draft, CheckDrainDone() */
+#define DRAIN_ROUNDS		3
+/* Draft: ExtraAckedFilterLen; in STARTUP one round */
+#define EXTRA_WINDOW_ROUNDS	10
+#define EXTRA_MAX_BYTES		TCON_CWND_MAX_BYTES
+/* Draft: three quanta for the sender's, the path's and receiver's */
+#define QUANTA_IN_FLIGHT	3
+/* Draft, PickProbeWait(): 2 s and up to 1 s; 63 rounds less one or none */
+#define PROBE_WAIT_US		(2 * USEC_PER_SEC)
+#define PROBE_WAIT_RANDOM_US	USEC_PER_SEC
+#define PROBE_MAX_ROUNDS	63
+#define PROBE_RANDOM_ROUNDS	2
+#define UP_ROUNDS_MAX		30
+/* Google: ecn_thresh, ecn_factor, ecn_alpha_gain, full_ecn_cnt */
+#define ECN_THRESH_DIV		2
+#define ECN_FACTOR_DIV		3
+#define ECN_ALPHA_SHIFT		4
+#define ECN_ALPHA_UNIT		BIT(10)
+#define STARTUP_ECN_ROUNDS	2
+
+enum {
+	PARAM_LOSS_THRESH,
+	PARAM_BETA,
+	PARAM_HEADROOM,
+	PARAM_PROBE_RTT_MS,
+};
+
+/* The draft's constants */
+static const struct tcon_cc_param bbr3_params[] = {
+	[PARAM_LOSS_THRESH] = { "loss_thresh", TCON_PARAM_MILLI, 20, 1, 500, "",
+				"share of a flight that may be lost in a probe" },
+	[PARAM_BETA] = { "beta", TCON_PARAM_MILLI, 700, 100, 950, "",
+			 "what is left at least after a round with losses" },
+	[PARAM_HEADROOM] = { "headroom", TCON_PARAM_MILLI, 150, 0, 500, "",
+			     "share of what the path holds that is left to others" },
+	[PARAM_PROBE_RTT_MS] = { "probe_rtt_ms", TCON_PARAM_UINT, 200, 10, 1000,
+				 "ms", "how long the path is emptied every 5 s" },
+};
+
+enum bbr3_state {
+	STARTUP,
+	DRAIN,
+	DOWN,
+	CRUISE,
+	REFILL,
+	UP,
+	PROBE_RTT,
+	NO_STATE,
+};
+
+static const struct {
+	const char *name;
+	u16 pacing_gain;
+	u16 cwnd_gain;
+} states[] = {
+	/* 4 ln 2 = 2.7726: the least that doubles the rate each round */
+	[STARTUP]	= { "STARTUP", 710, 512 },
+	[DRAIN]		= { "DRAIN", 128, 512 },
+	[DOWN]		= { "DOWN", 230, 512 },
+	[CRUISE]	= { "CRUISE", 256, 512 },
+	[REFILL]	= { "REFILL", 256, 512 },
+	[UP]		= { "UP", 320, 576 },
+	[PROBE_RTT]	= { "PROBE_RTT", 256, 128 },
+};
+
+/* Draft: BBR.ack_phase: what ACKs say about the probe */
+enum ack_phase {
+	ACKS_INIT,
+	ACKS_REFILLING,
+	ACKS_PROBE_STARTING,
+	ACKS_PROBE_FEEDBACK,
+	ACKS_PROBE_STOPPING,
+};
+
+/**
+ * struct bbr3 - private area
+ * @extra: windowed maximum of what ACKs were ahead of bw, by rounds
+ * @max_bw_bps: of the last probe cycle, and of this one
+ * @bw_shortterm_bps: bound by losses; %NONE_BPS
+ * @bw_latest_bps: largest rate of this round of losses
+ * @full_bw_bps: rate that STARTUP and UP compare with
+ * @undo_bw_shortterm_bps: before the recovery
+ * @round_end_delivered: the round ends with the ACK of a packet that was sent when
+ *	this much had been delivered
+ * @loss_round_end_delivered: the same for rounds that begin with a loss
+ * @min_rtt_at_us: when @min_rtt_us was measured
+ * @probe_rtt_min_at_us: when @probe_rtt_min_us was, or PROBE_RTT ended
+ * @probe_rtt_end_us: when PROBE_RTT may end; 0: too much is in flight still
+ * @cycle_at_us: when DOWN began
+ * @extra_at_us: when the epoch of ACKs began
+ * @ecn_delivered: cc.delivered_bytes at the last round
+ * @ecn_delivered_ce: cc.delivered_ce_bytes at the last round
+ * @extra_epoch_bytes: what the epoch's ACKs delivered
+ * @min_rtt_us: smallest RTT in 10 s
+ * @probe_rtt_min_us: smallest RTT in 5 s
+ * @prior_cwnd_bytes: cwnd before recovery or PROBE_RTT
+ * @longterm_bytes: bound by probes; %NONE_BYTES
+ * @shortterm_bytes: bound by losses; %NONE_BYTES
+ * @latest_bytes: largest volume delivered in this round of losses
+ * @undo_longterm_bytes: before the recovery
+ * @undo_shortterm_bytes: before the recovery
+ * @up_acked_bytes: acknowledged since UP raised @longterm_bytes
+ * @up_bytes_per_seg: how much raises it by a segment
+ * @probe_wait_us: time from DOWN to REFILL
+ * @round: number of round trips
+ * @pipe: what this round shows of the pipe, in STARTUP and UP
+ * @ecn_alpha: share of bytes marked, of %ECN_ALPHA_UNIT
+ * @state: enum bbr3_state
+ * @undo_state: what a loss ended; %NO_STATE
+ * @ack_phase: enum ack_phase
+ * @full_bw_rounds: rounds without growth
+ * @up_rounds: rounds of growth in UP
+ * @rounds_since_probe: since UP ended
+ * @drain_rounds: of DRAIN
+ * @startup_losses: ACKs with losses in this round of losses
+ * @startup_ecn_rounds: rounds in a row with many marks
+ * @round_start: this ACK begins a round
+ * @loss_round_start: this ACK begins a round of losses
+ * @loss_in_round: there was a loss
+ * @ecn_in_round: there was ECE
+ * @full_bw_now: growth has ended since STARTUP or UP began
+ * @full_bw_reached: the pipe has been full
+ * @is_probe_sample: ACKs are of REFILL or UP, and nothing was too high
+ * @prev_too_high: the last UP was
+ * @prev_precautionary: the last UP was cut short
+ * @idle_restart: data was sent after silence and not yet delivered
+ * @probe_rtt_round_done: a round has passed with little in flight
+ * @empties: PROBE_RTT after a live switch: empty the path
+ * @rtt_seen: the pacing rate comes from a measured RTT
+ */
+struct bbr3 {
+	struct tcon_filter extra;
+	u64 max_bw_bps[2];
+	u64 bw_shortterm_bps;
+	u64 bw_latest_bps;
+	u64 full_bw_bps;
+	u64 undo_bw_shortterm_bps;
+	u64 round_end_delivered;
+	u64 loss_round_end_delivered;
+	u64 min_rtt_at_us;
+	u64 probe_rtt_min_at_us;
+	u64 probe_rtt_end_us;
+	u64 cycle_at_us;
+	u64 extra_at_us;
+	u32 ecn_delivered;
+	u32 ecn_delivered_ce;
+	u32 extra_epoch_bytes;
+	u32 min_rtt_us;
+	u32 probe_rtt_min_us;
+	u32 prior_cwnd_bytes;
+	u32 longterm_bytes;
+	u32 shortterm_bytes;
+	u32 latest_bytes;
+	u32 undo_longterm_bytes;
+	u32 undo_shortterm_bytes;
+	u32 up_acked_bytes;
+	u32 up_bytes_per_seg;
+	u32 probe_wait_us;
+	u32 round;
+	struct tcon_bw_round pipe;
+	u16 ecn_alpha;
+	u8 state;
+	u8 undo_state;
+	u8 ack_phase;
+	u8 full_bw_rounds;
+	u8 up_rounds;
+	u8 rounds_since_probe;
+	u8 drain_rounds;
+	u8 startup_losses;
+	u8 startup_ecn_rounds;
+	bool round_start;
+	bool loss_round_start;
+	bool loss_in_round;
+	bool ecn_in_round;
+	bool full_bw_now;
+	bool full_bw_reached;
+	bool is_probe_sample;
+	bool prev_too_high;
+	bool prev_precautionary;
+	bool idle_restart;
+	bool probe_rtt_round_done;
+	bool empties;
+	bool rtt_seen;
+};
+
+static u64 max_bw_bps(const struct bbr3 *b)
+{
+	return max(b->max_bw_bps[0], b->max_bw_bps[1]);
+}
+
+/* The bandwidth to act upon. */
+static u64 bw_bps(const struct bbr3 *b)
+{
+	return min(max_bw_bps(b), b->bw_shortterm_bps);
+}
+
+static bool in_probe_bw(const struct bbr3 *b)
+{
+	return b->state >= DOWN && b->state <= UP;
+}
+
+/* In these more is sent than what is known to fit. */
+static bool is_probing(const struct bbr3 *b)
+{
+	return b->state == STARTUP || b->state == REFILL || b->state == UP;
+}
+
+static u32 min_pipe_bytes(const struct tcon_cc *cc)
+{
+	return MIN_PIPE_SEGS * cc->mss_bytes;
+}
+
+/* @bytes times a parameter in thousandths. */
+static u32 milli_bytes(const struct tcon_cc *cc, u32 bytes, int param)
+{
+	return div_u64((u64)bytes * (u32)cc->params[param], 1000);
+}
+
+static u32 bdp_bytes(const struct tcon_cc *cc, u64 bps, u32 gain)
+{
+	const struct bbr3 *b = tcon_cc_priv(cc);
+
+	if (b->min_rtt_us == TCON_RTT_NONE_US)
+		return TCON_INIT_CWND_SEGS * cc->mss_bytes;
+	return tcon_bw_gain_bytes(tcon_bw_bytes(bps, b->min_rtt_us), gain);
+}
+
+/* Draft, QuantizationBudget() */
+static u32 with_burst_room(const struct tcon_cc *cc, u64 bytes)
+{
+	const struct bbr3 *b = tcon_cc_priv(cc);
+
+	bytes = max3(bytes, (u64)QUANTA_IN_FLIGHT * tcon_bw_quantum_bytes(cc),
+		     (u64)min_pipe_bytes(cc));
+	if (b->state == UP)
+		bytes += 2 * cc->mss_bytes;
+	return min_t(u64, bytes, TCON_CWND_MAX_BYTES);
+}
+
+/* Draft, Inflight(1.0) */
+static u32 pipe_bytes(const struct tcon_cc *cc, u64 bps)
+{
+	return with_burst_room(cc, bdp_bytes(cc, bps, GAIN_UNIT));
+}
+
+/* Draft, TargetInflight() */
+static u32 target_bytes(const struct tcon_cc *cc)
+{
+	return min(bdp_bytes(cc, bw_bps(tcon_cc_priv(cc)), GAIN_UNIT),
+		   cc->cwnd_bytes);
+}
+
+/* Draft, InflightWithHeadroom() */
+static u32 headroom_bytes(const struct tcon_cc *cc)
+{
+	const struct bbr3 *b = tcon_cc_priv(cc);
+	u32 room;
+
+	if (b->longterm_bytes == NONE_BYTES)
+		return NONE_BYTES;
+	room = max(cc->mss_bytes,
+		   milli_bytes(cc, b->longterm_bytes, PARAM_HEADROOM));
+	return max(b->longterm_bytes - min(room, b->longterm_bytes),
+		   min_pipe_bytes(cc));
+}
+
+/*
+ * Before the pipe has been full the rate only rises: the first samples of an
+ * initial window are small.
+ */
+static void set_pacing_rate(struct tcon_cc *cc, u64 bps, u32 gain)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+	u64 rate;
+
+	if (!b->rtt_seen && cc->srtt_us) {
+		b->rtt_seen = true;
+		cc->pacing_rate_bps = tcon_bw_paced(tcon_bw_of_cwnd(cc),
+						    states[STARTUP].pacing_gain);
+	}
+	rate = tcon_bw_paced(bps, gain);
+	if (b->full_bw_reached || rate > cc->pacing_rate_bps)
+		cc->pacing_rate_bps = rate;
+}
+
+static void save_cwnd(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	if (cc->ca_state == TCON_CA_OPEN && b->state != PROBE_RTT)
+		b->prior_cwnd_bytes = cc->cwnd_bytes;
+	else
+		b->prior_cwnd_bytes = max(b->prior_cwnd_bytes, cc->cwnd_bytes);
+}
+
+static void restore_cwnd(struct tcon_cc *cc)
+{
+	const struct bbr3 *b = tcon_cc_priv(cc);
+
+	cc->cwnd_bytes = max(cc->cwnd_bytes, b->prior_cwnd_bytes);
+}
+
+/* Resets */
+
+static void start_round(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	b->round_end_delivered = cc->delivered_bytes;
+}
+
+static void reset_full_bw(struct bbr3 *b, u64 baseline_bps)
+{
+	b->full_bw_bps = baseline_bps;
+	b->full_bw_rounds = 0;
+	b->full_bw_now = false;
+}
+
+static void reset_congestion(struct bbr3 *b)
+{
+	b->loss_in_round = false;
+	b->ecn_in_round = false;
+	b->bw_latest_bps = 0;
+	b->latest_bytes = 0;
+}
+
+static void reset_shortterm(struct bbr3 *b)
+{
+	b->bw_shortterm_bps = NONE_BPS;
+	b->shortterm_bytes = NONE_BYTES;
+}
+
+/* Changes of state */
+
+static void enter_down(struct tcon_cc *cc, u64 now_us)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	reset_congestion(b);
+	b->up_bytes_per_seg = NONE_BYTES;
+	b->rounds_since_probe = reciprocal_scale(get_random_u32(),
+						 PROBE_RANDOM_ROUNDS);
+	b->probe_wait_us = PROBE_WAIT_US +
+			   reciprocal_scale(get_random_u32(),
+					    PROBE_WAIT_RANDOM_US);
+	b->cycle_at_us = now_us;
+	b->ack_phase = ACKS_PROBE_STOPPING;
+	b->state = DOWN;
+	start_round(cc);
+}
+
+static void enter_refill(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	reset_shortterm(b);
+	b->up_rounds = 0;
+	b->up_acked_bytes = 0;
+	b->prev_precautionary = false;
+	b->ack_phase = ACKS_REFILLING;
+	b->state = REFILL;
+	start_round(cc);
+}
+
+/* 1, 2, 4 ... segments per round. */
+static void raise_slope(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	b->up_bytes_per_seg = max(cc->cwnd_bytes >> b->up_rounds,
+				  cc->mss_bytes);
+	b->up_rounds = min(b->up_rounds + 1, UP_ROUNDS_MAX);
+}
+
+static void enter_up(struct tcon_cc *cc, u64 bps)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	b->is_probe_sample = true;
+	b->ack_phase = ACKS_PROBE_STARTING;
+	reset_full_bw(b, bps);
+	tcon_bw_round_begin(&b->pipe);
+	b->state = UP;
+	raise_slope(cc);
+	start_round(cc);
+}
+
+static void enter_probe_rtt(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	save_cwnd(cc);
+	b->state = PROBE_RTT;
+	b->probe_rtt_end_us = 0;
+	b->ack_phase = ACKS_PROBE_STOPPING;
+	start_round(cc);
+}
+
+static void exit_probe_rtt(struct tcon_cc *cc, u64 now_us)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	b->empties = false;
+	reset_shortterm(b);
+	b->state = STARTUP;
+	if (!b->full_bw_reached)
+		return;
+	enter_down(cc, now_us);
+	b->state = CRUISE;	/* less than a BDP is in flight */
+}
+
+/* Losses and marks */
+
+/* Draft, IsInflightTooHigh(); a mark counts as Google's */
+static bool is_too_high(const struct tcon_cc *cc,
+			const struct tcon_rate_sample *rs)
+{
+	if (rs->lost_bytes > milli_bytes(cc, rs->tx_in_flight_bytes,
+					 PARAM_LOSS_THRESH) &&
+	    rs->tx_in_flight_bytes)
+		return true;
+	return rs->delivered_bytes > 0 &&
+	       rs->delivered_ce_bytes > rs->delivered_bytes / ECN_THRESH_DIV;
+}
+
+/* Draft, HandleInflightTooHigh(): once per probe */
+static void handle_too_high(struct tcon_cc *cc,
+			    const struct tcon_rate_sample *rs)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	b->prev_too_high = true;
+	b->is_probe_sample = false;
+	if (!rs->is_app_limited)
+		b->longterm_bytes = max(rs->tx_in_flight_bytes,
+					milli_bytes(cc, target_bytes(cc),
+						    PARAM_BETA));
+	if (b->state == UP) {
+		b->undo_state = UP;
+		enter_down(cc, rs->now_us);
+	}
+}
+
+static void note_loss(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	if (!b->loss_in_round)
+		b->loss_round_end_delivered = cc->delivered_bytes;
+	b->loss_in_round = true;
+}
+
+/* Draft, AdaptLowerBoundsFromCongestion(); alpha / 3 for marks: Google */
+static void adapt_shortterm(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+	u32 marked = NONE_BYTES, base = b->shortterm_bytes;
+
+	if (base == NONE_BYTES)
+		base = cc->cwnd_bytes;
+	if (b->ecn_in_round)
+		marked = base - div_u64((u64)base * b->ecn_alpha,
+					ECN_FACTOR_DIV * ECN_ALPHA_UNIT);
+	if (b->loss_in_round) {
+		if (b->bw_shortterm_bps == NONE_BPS)
+			b->bw_shortterm_bps = max_bw_bps(b);
+		b->bw_shortterm_bps =
+			max(b->bw_latest_bps,
+			    div_u64(b->bw_shortterm_bps *
+				    (u32)cc->params[PARAM_BETA], 1000));
+		b->shortterm_bytes = max(b->latest_bytes,
+					 milli_bytes(cc, base, PARAM_BETA));
+	}
+	b->shortterm_bytes = min(b->shortterm_bytes, marked);
+}
+
+/* STARTUP has filled the pipe, and more. */
+static void startup_too_high(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	b->undo_state = STARTUP;
+	b->full_bw_now = true;
+	b->full_bw_reached = true;
+	b->longterm_bytes = max(bdp_bytes(cc, bw_bps(b), GAIN_UNIT),
+				b->latest_bytes);
+}
+
+/* Once per round */
+static void update_ecn_alpha(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+	u32 delivered = (u32)cc->delivered_bytes - b->ecn_delivered;
+	u32 marked = (u32)cc->delivered_ce_bytes - b->ecn_delivered_ce;
+	u32 share;
+
+	if (!delivered)
+		return;
+	marked = min(marked, delivered);
+	share = div_u64((u64)marked * ECN_ALPHA_UNIT, delivered);
+	b->ecn_alpha += share >> ECN_ALPHA_SHIFT;
+	b->ecn_alpha -= min_t(u32, b->ecn_alpha,
+			      b->ecn_alpha >> ECN_ALPHA_SHIFT);
+	b->ecn_delivered = cc->delivered_bytes;
+	b->ecn_delivered_ce = cc->delivered_ce_bytes;
+	if (b->state != STARTUP || marked < delivered / ECN_THRESH_DIV ||
+	    !marked)
+		b->startup_ecn_rounds = 0;
+	else if (++b->startup_ecn_rounds >= STARTUP_ECN_ROUNDS)
+		startup_too_high(cc);
+}
+
+/* Draft, CheckStartupHighLoss() */
+static void check_startup_loss(struct tcon_cc *cc,
+			       const struct tcon_rate_sample *rs)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	if (rs->losses_bytes && b->startup_losses < STARTUP_LOSSES)
+		b->startup_losses++;
+	if (!b->loss_round_start)
+		return;
+	if (b->state == STARTUP && cc->ca_state == TCON_CA_RECOVERY &&
+	    b->startup_losses >= STARTUP_LOSSES && is_too_high(cc, rs))
+		startup_too_high(cc);
+	b->startup_losses = 0;
+}
+
+/* The model */
+
+static void update_round(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	b->round_start = rs->prior_delivered >= b->round_end_delivered;
+	if (!b->round_start)
+		return;
+	start_round(cc);
+	b->round++;
+	b->rounds_since_probe = min(b->rounds_since_probe + 1, 255);
+	b->drain_rounds = min(b->drain_rounds + 1, 255);
+	update_ecn_alpha(cc);
+}
+
+/* A rate that the guest limited is only a lower bound. */
+static void update_max_bw(struct bbr3 *b, const struct tcon_rate_sample *rs,
+			  u64 bps)
+{
+	if (!rs->is_app_limited || bps >= max_bw_bps(b))
+		b->max_bw_bps[1] = max(b->max_bw_bps[1], bps);
+}
+
+static void advance_max_bw(struct bbr3 *b)
+{
+	if (!b->max_bw_bps[1])
+		return;
+	b->max_bw_bps[0] = b->max_bw_bps[1];
+	b->max_bw_bps[1] = 0;
+}
+
+/* Draft, UpdateLatestDeliverySignals() and UpdateCongestionSignals() */
+static void update_congestion(struct tcon_cc *cc,
+			      const struct tcon_rate_sample *rs, u64 bps)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	b->bw_latest_bps = max(b->bw_latest_bps, bps);
+	b->latest_bytes = max_t(u64, b->latest_bytes,
+				min_t(u64, rs->delivered_bytes,
+				      TCON_CWND_MAX_BYTES));
+	b->loss_round_start = rs->prior_delivered >=
+			      b->loss_round_end_delivered;
+	if (b->loss_round_start)
+		b->loss_round_end_delivered = cc->delivered_bytes;
+	update_max_bw(b, rs, bps);
+	if (!b->loss_round_start)
+		return;
+	if (!is_probing(b))
+		adapt_shortterm(cc);
+	b->loss_in_round = false;
+	b->ecn_in_round = false;
+}
+
+/* Draft, AdvanceLatestDeliverySignals() */
+static void advance_latest(struct bbr3 *b, const struct tcon_rate_sample *rs,
+			   u64 bps)
+{
+	if (!b->loss_round_start)
+		return;
+	b->bw_latest_bps = bps;
+	b->latest_bytes = min_t(u64, rs->delivered_bytes, TCON_CWND_MAX_BYTES);
+}
+
+/* Draft, UpdateACKAggregation() */
+static void update_extra_acked(struct tcon_cc *cc,
+			       const struct tcon_rate_sample *rs)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+	u32 acked = min(rs->acked_sacked_bytes, EXTRA_MAX_BYTES);
+	u32 expected, extra;
+
+	expected = tcon_bw_bytes(bw_bps(b), min_t(u64, U32_MAX, rs->now_us -
+						  b->extra_at_us));
+	if (b->extra_epoch_bytes <= expected ||
+	    b->extra_epoch_bytes + acked > EXTRA_MAX_BYTES) {
+		b->extra_epoch_bytes = 0;
+		b->extra_at_us = rs->now_us;
+		expected = 0;
+	}
+	b->extra_epoch_bytes += acked;
+	extra = b->extra_epoch_bytes - min(expected, b->extra_epoch_bytes);
+	tcon_filter_max(&b->extra, b->full_bw_reached ? EXTRA_WINDOW_ROUNDS : 1,
+			b->round, min(extra, cc->cwnd_bytes));
+}
+
+/* Draft, CheckFullBWReached() */
+static void check_full_bw(struct tcon_cc *cc, const struct tcon_rate_sample *rs,
+			  u64 bps)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+	bool counts;
+
+	if (b->full_bw_now || (b->state != STARTUP && b->state != UP))
+		return;
+	counts = tcon_bw_round_counts(cc, &b->pipe, rs, b->round_start);
+	if (!rs->is_app_limited && bps * FULL_BW_GROWTH_DEN >=
+				   b->full_bw_bps * FULL_BW_GROWTH_NUM) {
+		reset_full_bw(b, bps);
+		return;
+	}
+	if (!counts || ++b->full_bw_rounds < FULL_BW_ROUNDS)
+		return;
+	b->full_bw_now = true;
+	b->full_bw_reached = true;
+}
+
+/* ssthresh is for the CC that may come next: slow start is over. */
+static void check_drain(struct tcon_cc *cc, u64 now_us)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	if (b->state == STARTUP && b->full_bw_reached) {
+		b->state = DRAIN;
+		b->drain_rounds = 0;
+		cc->ssthresh_bytes = pipe_bytes(cc, max_bw_bps(b));
+	}
+	if (b->state == DRAIN &&
+	    (cc->inflight_bytes <= pipe_bytes(cc, bw_bps(b)) ||
+	     b->drain_rounds > DRAIN_ROUNDS))
+		enter_down(cc, now_us);
+}
+
+/* PROBE_BW */
+
+/* Draft, IsTimeToProbeBW() */
+static bool is_time_to_probe(const struct tcon_cc *cc, u64 now_us)
+{
+	const struct bbr3 *b = tcon_cc_priv(cc);
+
+	return now_us - b->cycle_at_us > b->probe_wait_us ||
+	       b->rounds_since_probe >= min_t(u32, PROBE_MAX_ROUNDS,
+					      target_bytes(cc) / cc->mss_bytes);
+}
+
+/* Draft, IsTimeToCruise() */
+static bool is_time_to_cruise(const struct tcon_cc *cc)
+{
+	const struct bbr3 *b = tcon_cc_priv(cc);
+
+	return cc->inflight_bytes <= headroom_bytes(cc) &&
+	       cc->inflight_bytes <= pipe_bytes(cc, max_bw_bps(b));
+}
+
+/* Draft, IsTimeToGoDown() */
+static bool is_time_to_go_down(struct tcon_cc *cc,
+			       const struct tcon_rate_sample *rs, u64 bps)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	if (b->prev_too_high && cc->inflight_bytes >= b->longterm_bytes) {
+		b->prev_precautionary = true;
+		return true;
+	}
+	if (rs->is_cwnd_limited && cc->cwnd_bytes >= b->longterm_bytes) {
+		reset_full_bw(b, bps);
+		return false;
+	}
+	return b->full_bw_now;
+}
+
+/* Draft, ProbeInflightLongtermUpward() */
+static void raise_longterm(struct tcon_cc *cc,
+			   const struct tcon_rate_sample *rs)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+	u64 acked = (u64)b->up_acked_bytes + rs->acked_sacked_bytes, segs;
+
+	if (!rs->is_cwnd_limited || cc->cwnd_bytes < b->longterm_bytes)
+		return;
+	segs = div_u64_rem(acked, b->up_bytes_per_seg, &b->up_acked_bytes);
+	b->longterm_bytes = min_t(u64, b->longterm_bytes + segs * cc->mss_bytes,
+				  TCON_CWND_MAX_BYTES);
+	if (b->round_start)
+		raise_slope(cc);
+}
+
+/*
+ * Draft, AdaptLongTermModel().
+ * Return: whether the state has changed.
+ */
+static bool adapt_longterm(struct tcon_cc *cc,
+			   const struct tcon_rate_sample *rs)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	if (b->ack_phase == ACKS_PROBE_STARTING && b->round_start)
+		b->ack_phase = ACKS_PROBE_FEEDBACK;
+	if (b->ack_phase == ACKS_PROBE_STOPPING && b->round_start) {
+		b->is_probe_sample = false;
+		b->ack_phase = ACKS_INIT;
+		if (in_probe_bw(b) && !rs->is_app_limited)
+			advance_max_bw(b);
+		if (in_probe_bw(b) && b->prev_precautionary &&
+		    !b->prev_too_high) {
+			enter_refill(cc);
+			return true;
+		}
+	}
+	if (is_too_high(cc, rs)) {
+		if (b->is_probe_sample)
+			handle_too_high(cc, rs);
+	} else if (b->longterm_bytes != NONE_BYTES) {
+		b->longterm_bytes = max(b->longterm_bytes,
+					rs->tx_in_flight_bytes);
+		if (b->state == UP)
+			raise_longterm(cc, rs);
+	}
+	return false;
+}
+
+/* Draft, UpdateProbeBWCyclePhase() */
+static void update_cycle(struct tcon_cc *cc, const struct tcon_rate_sample *rs,
+			 u64 bps)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	if (!b->full_bw_reached || adapt_longterm(cc, rs))
+		return;
+	switch (b->state) {
+	case DOWN:
+	case CRUISE:
+		if (is_time_to_probe(cc, rs->now_us))
+			enter_refill(cc);
+		else if (b->state == DOWN && is_time_to_cruise(cc))
+			b->state = CRUISE;
+		break;
+	case REFILL:
+		if (b->round_start)
+			enter_up(cc, bps);
+		break;
+	case UP:
+		if (!is_time_to_go_down(cc, rs, bps))
+			break;
+		b->prev_too_high = false;	/* as far as is known */
+		enter_down(cc, rs->now_us);
+		break;
+	}
+}
+
+/* PROBE_RTT */
+
+static u32 probe_rtt_bytes(const struct tcon_cc *cc)
+{
+	const struct bbr3 *b = tcon_cc_priv(cc);
+	u32 bytes = bdp_bytes(cc, bw_bps(b), states[PROBE_RTT].cwnd_gain);
+
+	return b->empties ? min_pipe_bytes(cc) :
+			    max(bytes, min_pipe_bytes(cc));
+}
+
+static void check_probe_rtt_done(struct tcon_cc *cc, u64 now_us)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	if (!b->probe_rtt_end_us || now_us <= b->probe_rtt_end_us)
+		return;
+	b->probe_rtt_min_at_us = now_us;
+	restore_cwnd(cc);
+	exit_probe_rtt(cc, now_us);
+}
+
+/* Rates are low for want of data in flight: mark them as app-limited. */
+static void run_probe_rtt(struct tcon_cc *cc, u64 now_us)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+	u64 until = cc->delivered_bytes + cc->inflight_bytes;
+
+	cc->app_limited_until = max_t(u64, until, 1);
+	if (!b->probe_rtt_end_us) {
+		if (cc->inflight_bytes > probe_rtt_bytes(cc))
+			return;
+		b->probe_rtt_end_us = now_us + USEC_PER_MSEC *
+				      cc->params[PARAM_PROBE_RTT_MS];
+		b->probe_rtt_round_done = false;
+		start_round(cc);
+		return;
+	}
+	if (b->round_start)
+		b->probe_rtt_round_done = true;
+	if (b->probe_rtt_round_done)
+		check_probe_rtt_done(cc, now_us);
+}
+
+/*
+ * Draft, UpdateMinRTT(); a delayed ACK does not replace an expired RTT (Google).
+ * Return: whether it is time for PROBE_RTT.
+ */
+static bool update_min_rtt(struct bbr3 *b, const struct tcon_rate_sample *rs)
+{
+	bool expired = rs->now_us - b->probe_rtt_min_at_us >
+		       PROBE_RTT_INTERVAL_US;
+
+	if (rs->rtt_us >= 0 && (rs->rtt_us < b->probe_rtt_min_us ||
+				(expired && !rs->is_ack_delayed))) {
+		b->probe_rtt_min_us = clamp_t(s64, rs->rtt_us, 1,
+					      TCON_RTT_NONE_US - 1);
+		b->probe_rtt_min_at_us = rs->now_us;
+	}
+	if (b->probe_rtt_min_us <= b->min_rtt_us ||
+	    rs->now_us - b->min_rtt_at_us > MIN_RTT_WINDOW_US) {
+		b->min_rtt_us = b->probe_rtt_min_us;
+		b->min_rtt_at_us = b->probe_rtt_min_at_us;
+	}
+	return expired;
+}
+
+/* Draft, CheckProbeRTT() */
+static void check_probe_rtt(struct tcon_cc *cc,
+			    const struct tcon_rate_sample *rs, bool expired)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	if (expired && !b->idle_restart && b->state != PROBE_RTT)
+		enter_probe_rtt(cc);
+	if (b->state == PROBE_RTT)
+		run_probe_rtt(cc, rs->now_us);
+	if (rs->delivered_bytes > 0)
+		b->idle_restart = false;
+}
+
+static void update_model(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	bool sampled = rs->delivered_bytes >= 0 && rs->interval_us > 0;
+	struct bbr3 *b = tcon_cc_priv(cc);
+	u64 bps = 0;
+
+	b->round_start = false;
+	b->loss_round_start = false;
+	if (rs->losses_bytes)
+		note_loss(cc);
+	b->ecn_in_round |= rs->is_ece;
+	if (sampled) {
+		bps = tcon_bw_of(rs->delivered_bytes, rs->interval_us);
+		update_round(cc, rs);
+		update_congestion(cc, rs, bps);
+		update_extra_acked(cc, rs);
+		check_full_bw(cc, rs, bps);
+	}
+	check_startup_loss(cc, rs);
+	check_drain(cc, rs->now_us);
+	update_cycle(cc, rs, bps);
+	check_probe_rtt(cc, rs, update_min_rtt(b, rs));
+	if (sampled)
+		advance_latest(b, rs, bps);
+}
+
+/* Draft, BoundCwndForModel() */
+static u32 bound_bytes(const struct tcon_cc *cc)
+{
+	const struct bbr3 *b = tcon_cc_priv(cc);
+	u32 bound = NONE_BYTES;
+
+	if (b->state == CRUISE || b->state == PROBE_RTT)
+		bound = headroom_bytes(cc);
+	else if (in_probe_bw(b))
+		bound = b->longterm_bytes;
+	return max(min(bound, b->shortterm_bytes), min_pipe_bytes(cc));
+}
+
+/* Draft, SetCwnd() */
+static void set_cwnd(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	const struct bbr3 *b = tcon_cc_priv(cc);
+	u32 acked = min(rs->acked_sacked_bytes, TCON_CWND_MAX_BYTES);
+	u32 cwnd = min(cc->cwnd_bytes, TCON_CWND_MAX_BYTES), most;
+
+	most = with_burst_room(cc, (u64)bdp_bytes(cc, bw_bps(b),
+						  states[b->state].cwnd_gain) +
+				   tcon_filter_get(&b->extra));
+	if (b->full_bw_reached)
+		cwnd = min(cwnd + acked, most);
+	else if (cwnd < most || cc->delivered_bytes <
+		 TCON_INIT_CWND_SEGS * cc->mss_bytes)
+		cwnd += acked;
+	cwnd = max(cwnd, min_pipe_bytes(cc));
+	if (b->state == PROBE_RTT)
+		cwnd = min(cwnd, probe_rtt_bytes(cc));
+	cwnd = min(cwnd, bound_bytes(cc));
+	cc->cwnd_bytes = min(cwnd, TCON_CWND_MAX_BYTES);
+}
+
+static void bbr3_cong_control(struct tcon_cc *cc,
+			      const struct tcon_rate_sample *rs)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	update_model(cc, rs);
+	set_pacing_rate(cc, bw_bps(b), states[b->state].pacing_gain);
+	set_cwnd(cc, rs);
+}
+
+/* Draft, SaveStateUponLoss() */
+static void save_state(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	save_cwnd(cc);
+	b->undo_state = NO_STATE;
+	b->undo_bw_shortterm_bps = b->bw_shortterm_bps;
+	b->undo_shortterm_bytes = b->shortterm_bytes;
+	b->undo_longterm_bytes = b->longterm_bytes;
+}
+
+/*
+ * The path may be another: look for growth anew.  The flight to reduce is that before
+ * the time-out (Google).
+ */
+static void enter_loss(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+	u32 least = TCON_MIN_CWND_SEGS * cc->mss_bytes;
+
+	note_loss(cc);
+	reset_full_bw(b, 0);
+	if (!is_probing(b) && b->shortterm_bytes == NONE_BYTES)
+		b->shortterm_bytes = b->prior_cwnd_bytes;
+	cc->cwnd_bytes = clamp(cc->inflight_bytes + cc->mss_bytes, least,
+			       max(cc->cwnd_bytes, least));
+}
+
+static void bbr3_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+			   u64 now_us)
+{
+	if (state == TCON_CA_OPEN) {
+		restore_cwnd(cc);
+		return;
+	}
+	save_state(cc);
+	if (state == TCON_CA_LOSS)
+		enter_loss(cc);
+}
+
+/* Draft, HandleRestartFromIdle(): the pipe is empty: restart at the rate. */
+static void bbr3_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+			    u64 now_us)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	if (event != TCON_CA_EVENT_TX_START)
+		return;
+	b->idle_restart = true;
+	b->extra_at_us = now_us;
+	b->extra_epoch_bytes = 0;
+	if (in_probe_bw(b))
+		set_pacing_rate(cc, bw_bps(b), GAIN_UNIT);
+	else if (b->state == PROBE_RTT)
+		check_probe_rtt_done(cc, now_us);
+}
+
+/* Draft, HandleSpuriousLossDetection() */
+static void bbr3_undo_cwnd(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+	u8 state = b->undo_state;
+
+	restore_cwnd(cc);
+	b->loss_in_round = false;
+	reset_full_bw(b, 0);
+	b->bw_shortterm_bps = max(b->bw_shortterm_bps,
+				  b->undo_bw_shortterm_bps);
+	b->shortterm_bytes = max(b->shortterm_bytes, b->undo_shortterm_bytes);
+	b->longterm_bytes = max(b->longterm_bytes, b->undo_longterm_bytes);
+	b->undo_state = NO_STATE;
+	if (state == STARTUP && b->state != STARTUP) {
+		b->full_bw_reached = false;
+		if (b->state != PROBE_RTT)
+			b->state = STARTUP;
+	} else if (state == UP && b->state != UP && b->state != PROBE_RTT) {
+		enter_refill(cc);
+	}
+}
+
+/* A live switch.  An error of the rate is forgotten with the next probe cycle. */
+static void resume(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	b->max_bw_bps[1] = tcon_bw_start(cc);
+	if (!tcon_bw_fills_pipe(cc))
+		return;
+	b->full_bw_reached = true;
+	b->empties = true;
+	enter_probe_rtt(cc);
+}
+
+static void init_model(struct tcon_cc *cc, u64 now_us)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+
+	b->loss_round_end_delivered = cc->delivered_bytes;
+	b->ecn_delivered = cc->delivered_bytes;
+	b->ecn_delivered_ce = cc->delivered_ce_bytes;
+	b->ecn_alpha = ECN_ALPHA_UNIT;
+	b->min_rtt_us = cc->min_rtt_us;
+	b->min_rtt_at_us = now_us;
+	b->probe_rtt_min_us = cc->min_rtt_us;
+	b->probe_rtt_min_at_us = now_us;
+	b->extra_at_us = now_us;
+	b->longterm_bytes = NONE_BYTES;
+	b->up_bytes_per_seg = NONE_BYTES;
+	b->undo_state = NO_STATE;
+	b->undo_longterm_bytes = NONE_BYTES;
+	reset_shortterm(b);
+	tcon_bw_round_begin(&b->pipe);
+	start_round(cc);
+}
+
+/*
+ * cwnd starts from what is in flight, but with no less than RFC 6928 allows to
+ * every new connection, unless the flow repairs a loss: the guest may just have
+ * nothing to send.
+ */
+static void bbr3_init(struct tcon_cc *cc, u64 now_us)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+	u32 segs = cc->ca_state == TCON_CA_OPEN ? TCON_INIT_CWND_SEGS :
+						  MIN_PIPE_SEGS;
+
+	BUILD_BUG_ON(sizeof(struct bbr3) > TCON_CC_PRIV_BYTES);
+	cc->cwnd_bytes = clamp(cc->cwnd_bytes, segs * cc->mss_bytes,
+			       TCON_CWND_MAX_BYTES);
+	b->prior_cwnd_bytes = cc->cwnd_bytes;
+	b->state = STARTUP;
+	init_model(cc, now_us);
+	if (cc->last_rate_bps)
+		resume(cc);
+	cc->pacing_rate_bps = 0;
+	b->rtt_seen = cc->srtt_us;
+	set_pacing_rate(cc, max(bw_bps(b), tcon_bw_of_cwnd(cc)),
+			states[b->state].pacing_gain);
+}
+
+static u64 shown(u64 value, u64 none)
+{
+	return value == none ? 0 : value;
+}
+
+/* A bound that is not there is shown as 0. */
+static int bbr3_get_info(const struct tcon_cc *cc, char *buf, int size)
+{
+	const struct bbr3 *b = tcon_cc_priv(cc);
+
+	return scnprintf(buf, size,
+			 "mode=%s bw_bps=%llu max_bw_bps=%llu min_rtt_us=%u longterm_bytes=%llu shortterm_bytes=%llu",
+			 states[b->state].name, bw_bps(b), max_bw_bps(b),
+			 b->min_rtt_us, shown(b->longterm_bytes, NONE_BYTES),
+			 shown(b->shortterm_bytes, NONE_BYTES));
+}
+
+static struct tcon_cc_ops bbr3_ops = {
+	.name		= "bbr3",
+	.category	= "model",
+	.source		= "draft-ietf-ccwg-bbr-06",
+	.owner		= THIS_MODULE,
+	.paced		= true,
+	.priv_bytes	= sizeof(struct bbr3),
+	.params		= bbr3_params,
+	.n_params	= ARRAY_SIZE(bbr3_params),
+	.init		= bbr3_init,
+	.cong_control	= bbr3_cong_control,
+	.set_state	= bbr3_set_state,
+	.cwnd_event	= bbr3_cwnd_event,
+	.undo_cwnd	= bbr3_undo_cwnd,
+	.get_info	= bbr3_get_info,
+};
+
+static int __init bbr3_module_init(void)
+{
+	return tcon_cc_register(&bbr3_ops);
+}
+
+static void __exit bbr3_module_exit(void)
+{
+	tcon_cc_unregister(&bbr3_ops);
+}
+
+module_init(bbr3_module_init);
+module_exit(bbr3_module_exit);
+
+MODULE_DESCRIPTION("TCon: BBR congestion control, version 3");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("tcon-cc-bbr3");
