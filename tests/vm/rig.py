@@ -101,7 +101,7 @@ def _setns(fd: int) -> None:
 
 # --- modules ------------------------------------------------------------------
 
-CCS = ("tcon_reno", "tcon_cubic", "tcon_vegas", "tcon_bbr")
+CCS = ("tcon_reno", "tcon_cubic", "tcon_vegas", "tcon_ctcp", "tcon_bbr", "tcon_bbr3")
 
 
 def loaded(module: str) -> bool:

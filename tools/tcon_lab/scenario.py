@@ -92,7 +92,7 @@ GUEST_CCS = (
     "illinois", "lp", "nv", "scalable", "vegas", "veno", "westwood", "yeah",
 )  # fmt: skip
 #: What TCon can enforce.
-ENFORCE_CCS = ("reno", "cubic", "vegas", "bbr")
+ENFORCE_CCS = ("reno", "cubic", "vegas", "ctcp", "bbr", "bbr3")
 
 #: Bytes of a full IP packet: what one place of a queue given in BDPs holds.
 PACKET_BYTES = 1500
