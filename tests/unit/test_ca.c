@@ -495,17 +495,23 @@ static void sane(void **state)
 
 	static const struct {
 		u32 cwnd_bytes;
+		u64 pacing_rate_bps;
 		bool sane;
 	} row[] = {
-		{ 0, false }, { MSS, false }, { 2 * MSS - 1, false },
-		{ 2 * MSS, true }, { 10 * MSS, true },
-		{ TCON_CWND_MAX_BYTES, true },
-		{ TCON_CWND_MAX_BYTES + 1, false }, { U32_MAX, false },
+		{ 0, 0, false }, { MSS, 0, false }, { 2 * MSS - 1, 0, false },
+		{ 2 * MSS, 0, true }, { 10 * MSS, 0, true },
+		{ TCON_CWND_MAX_BYTES, 0, true },
+		{ TCON_CWND_MAX_BYTES + 1, 0, false }, { U32_MAX, 0, false },
+		/* 8000 bits in a minute are 133.3 a second */
+		{ 10 * MSS, 1, false }, { 10 * MSS, 132, false },
+		{ 10 * MSS, 133, true }, { 10 * MSS, U64_MAX, true },
+		{ MSS, 133, false },
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(row); i++) {
 		cc.cwnd_bytes = row[i].cwnd_bytes;
+		cc.pacing_rate_bps = row[i].pacing_rate_bps;
 		assert_int_equal(tcon_ca_sane(&cc), row[i].sane);
 	}
 }

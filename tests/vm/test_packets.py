@@ -560,13 +560,19 @@ def test_reason_cc_gone_and_back(ends: Ends, tcon: genl.Genl) -> None:
 
 
 @pytest.mark.parametrize(
-    ("after_bytes", "cwnd_bytes"), [(0, 0), (3000, MSS), (0, (1 << 30) + 1)],
-    ids=["zero", "later one segment", "huge"],
-)  # fmt: skip
-def test_reason_watchdog(ends: Ends, tcon: genl.Genl, after_bytes: int, cwnd_bytes: int) -> None:
+    "params",
+    [
+        {"cwnd_bytes": 0},
+        {"cwnd_bytes": MSS, "after_bytes": 3000},
+        {"cwnd_bytes": (1 << 30) + 1},
+        {"cwnd_bytes": 10 * MSS, "pacing_bps": 1},
+    ],
+    ids=["zero", "later one segment", "huge", "stopped"],
+)
+def test_reason_watchdog(ends: Ends, tcon: genl.Genl, params: dict[str, int]) -> None:
     rigs.run("insmod", "/lab/badcc/tcon_badcc.ko")
     try:
-        tcon.set_rule("badcc", params={"after_bytes": after_bytes, "cwnd_bytes": cwnd_bytes})
+        tcon.set_rule("badcc", params=params)
         conn = Conn(*ends).handshake()
         assert state(tcon, conn.sport) == ("repair-enforced", "none", "badcc")
         for _ in range(4):

@@ -3,7 +3,7 @@
  * A CC that misbehaves on purpose, for tests of the watchdog.  Never installed.
  *
  * It keeps a cwnd of @good_segs segments until @after_bytes are delivered, then
- * gives @cwnd_bytes, whatever that is.
+ * gives @cwnd_bytes and paces at @pacing_bps, whatever these are.
  */
 #include <linux/module.h>
 #include <tcon/cc.h>
@@ -12,6 +12,7 @@ enum {
 	BADCC_GOOD_SEGS,
 	BADCC_AFTER_BYTES,
 	BADCC_CWND_BYTES,
+	BADCC_PACING_BPS,
 };
 
 static const struct tcon_cc_param badcc_params[] = {
@@ -30,6 +31,11 @@ static const struct tcon_cc_param badcc_params[] = {
 		.def = 0, .min = 0, .max = U32_MAX, .unit = "bytes",
 		.help = "cwnd when it misbehaves",
 	},
+	[BADCC_PACING_BPS] = {
+		.name = "pacing_bps", .type = TCON_PARAM_UINT,
+		.def = 0, .min = 0, .max = U32_MAX, .unit = "bits/s",
+		.help = "pacing rate when it misbehaves",
+	},
 };
 
 static void badcc_init(struct tcon_cc *cc, u64 now_us)
@@ -40,8 +46,10 @@ static void badcc_init(struct tcon_cc *cc, u64 now_us)
 static void badcc_cong_control(struct tcon_cc *cc,
 			       const struct tcon_rate_sample *rs)
 {
-	if (cc->delivered_bytes > cc->params[BADCC_AFTER_BYTES])
-		cc->cwnd_bytes = cc->params[BADCC_CWND_BYTES];
+	if (cc->delivered_bytes <= cc->params[BADCC_AFTER_BYTES])
+		return;
+	cc->cwnd_bytes = cc->params[BADCC_CWND_BYTES];
+	cc->pacing_rate_bps = cc->params[BADCC_PACING_BPS];
 }
 
 static void badcc_set_state(struct tcon_cc *cc, enum tcon_ca_state state,

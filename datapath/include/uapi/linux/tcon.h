@@ -204,7 +204,7 @@ enum tcon_limit {
 	X(SCALE,	"ambiguous-scale", "SYN retransmissions disagree about the window scale") \
 	X(MD5_AO,	"md5-ao",	"TCP-MD5 or TCP-AO signs the header") \
 	X(MPTCP,	"mptcp",	"the window belongs to an MPTCP connection") \
-	X(WATCHDOG,	"watchdog",	"the CC gave a cwnd out of bounds") \
+	X(WATCHDOG,	"watchdog",	"the CC gave a cwnd or a pacing rate out of bounds") \
 	X(CLOSED,	"closed",	"the connection has ended")	\
 	X(CC_GONE,	"cc-gone",	"the CC module was removed")	\
 	X(REPAIR_OFF,	"repair-off",	"the module parameter repair is off") \
