@@ -9,7 +9,7 @@ PYTHON := $(VENV)/bin/python
 LAB := tools/tcon-lab
 JOBS ?= $(shell nproc)
 C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/include/tcon \
-	datapath/openvswitch algorithms))
+	datapath/openvswitch algorithms algorithms/example))
 PYTHON_FILES := tools tests
 
 .PHONY: all modules userspace deps lab demo check check-unit check-fuzz \

@@ -92,7 +92,8 @@ static inline void state(struct tcon_cc *cc, enum tcon_ca_state new_state)
 
 static inline void event(struct tcon_cc *cc, enum tcon_ca_event what)
 {
-	cc->ops->cwnd_event(cc, what, T0_US);
+	if (cc->ops->cwnd_event)
+		cc->ops->cwnd_event(cc, what, T0_US);
 }
 
 /* Some RTT, window and MSS: events of all kinds; bounds always hold. */

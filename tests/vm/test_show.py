@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tcon/show and tcon/flows tell of loss repair, on a path that loses 2 %."""
+"""What tcon/list-cc tells of CCs, and what tcon/show and tcon/flows tell of loss repair,
+on a path that loses 2 %; and a CC from outside of the tree."""
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -49,6 +51,86 @@ def busy(lab: Lab) -> Iterator[Lab]:
     time.sleep(SECONDS)
     yield lab
     client.wait()
+
+
+#: Category, source, and each parameter: default, least, most, unit.
+CCS: dict[str, tuple[str, str, dict[str, tuple[Any, Any, Any, str]]]] = {
+    "reno": ("loss", "RFC 5681", {}),
+    "vegas": ("delay", "JSAC", {"alpha": (2, 1, 10000, "segments")}),
+    "ctcp": (
+        "hybrid",
+        "INFOCOM 2006",
+        {"alpha": (0.125, 0, 1, ""), "gamma": (30, 1, 10000, "segments")},
+    ),
+    "bbr3": (
+        "model, paced",
+        "draft-ietf-ccwg-bbr",
+        {"loss_thresh": (0.02, 0.001, 0.5, ""), "probe_rtt_ms": (200, 10, 1000, "ms")},
+    ),
+    "cubic": ("loss", "RFC 9438", {"beta": (0.7, 0.1, 0.95, "")}),
+}
+
+
+def test_ccs_describe_themselves(machine: None) -> None:
+    """Category, source, and of each parameter default, range, unit: as text and as JSON."""
+    text = appctl("tcon/list-cc")
+    known = {cc["name"]: cc for cc in json.loads(appctl("tcon/list-cc", "-j"))["ccs"]}
+    assert set(known) == {name.removeprefix("tcon_") for name in rigs.CCS}
+    for name, cc in known.items():
+        assert cc["category"] in ("loss", "delay", "model", "hybrid", "ECN")
+        paced = ", paced" if cc["paced"] else ""
+        head = f"{name}: {cc['category']}{paced}, {cc['source']}, flows: 0\n"
+        assert head in text
+        section = text.split(head)[1]
+        for parameter in cc["params"]:
+            line, section = section.split("\n", 1)
+            assert line.startswith(f"    {parameter['name']}="), line
+            assert line.endswith(f": {parameter['help']}"), line
+    for name, (category, source, params) in CCS.items():
+        assert re.search(rf"^{name}: {category}, .*{source}.*, flows: 0$", text, re.M)
+        found = {p["name"]: p for p in known[name]["params"]}
+        for parameter, (value, low, high, unit) in params.items():
+            got = found[parameter]
+            assert [got[key] for key in ("default", "min", "max", "unit")] == [
+                value, low, high, unit,
+            ]  # fmt: skip
+            tail = f" {unit}" if unit else ""
+            assert f"    {parameter}={value} ({low} to {high}{tail}): " in text
+    assert text.endswith("none: observe only\n")
+
+
+def windows(lab: Lab, cc: str, **params: float) -> list[float]:
+    """Segments of cwnd over some seconds of a transfer, the start left out."""
+    lab.br0.set_cc("all", cc, **params)
+    client = lab.sender(0).popen(["iperf3", "-c", lab.receiver_address(0), "-t", "6"])
+    time.sleep(1)
+    seen = []
+    for _ in range(16):
+        time.sleep(0.25)
+        flow = data_flow(lab)
+        assert (flow["state"], flow["cc"]) == ("repair-enforced", cc)
+        seen.append(flow["cwnd_bytes"] / flow["mss_bytes"])
+    client.wait()
+    return seen
+
+
+def test_a_cc_from_outside_of_the_tree(lab: Lab) -> None:
+    """algorithms/README.md: the example, built on its own, decides with its parameters.
+
+    Where p is lost the mean window is sqrt(increase / (1 - decrease) / p): 10 and 39
+    segments at 2 %, where the path and its queue hold 66.
+    """
+    rigs.run("insmod", "/lab/example/tcon_aimd.ko")
+    try:
+        assert "aimd: loss, Chiu and Jain" in appctl("tcon/list-cc")
+        small = windows(lab, "aimd")
+        large = windows(lab, "aimd", increase=6, decrease=0.8)
+        assert 5 < sum(small) / len(small) < 16, small
+        assert 24 < sum(large) / len(large) < 56, large
+        assert len(set(small)) > 3, "the window does not move"
+    finally:
+        lab.br0.del_cc("all")
+        rigs.unload("tcon_aimd")
 
 
 def test_flows(busy: Lab) -> None:
