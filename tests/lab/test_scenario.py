@@ -289,7 +289,7 @@ WRONG = [
     ('guest_cc = "cubic"', 'guest_cc = "qubic"', 16, 'guest_cc is "qubic", an unknown CC'),
     ('guest_cc = "cubic"\n', "", 14, "flow 1's guest_cc is missing"),
     ('native_cc = "bbr"', 'native_cc = "bbr3"', 17, "an unknown CC; known are reno, cubic, bbr"),
-    ('enforce = "bbr"', 'enforce = "veno"', 18, "an unknown CC; known are reno, cubic, vegas, ctcp"),
+    ('enforce = "bbr"', 'enforce = "veno"', 18, "an unknown CC; known are reno, cubic, vegas"),
     ('start = "500ms"', 'start = "20s"', 19, 'start is "20s", but the run ends after 20s'),
     ('extra_delay = "250us"', 'extra_delay = "x"', 20, "flow 1's extra_delay"),
     ('extra_loss = "1%"', "ipv6 = 1", 21, "flow 1's ipv6 must be true or false, not a number"),
