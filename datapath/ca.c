@@ -39,13 +39,25 @@ static void set_state(struct tcon_track *t, enum tcon_ca_state state,
  *
  * A flow that runs already hands on what is in flight; without a loss so far it
  * may still be in slow start.
+ *
+ * Return: 0; or the CC's error: then the tracker stays without a CC.
  */
-void tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
-		   const s64 *params, u64 now_us)
+int tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
+		  const s64 *params, u64 now_us)
 {
 	struct tcon_cc *cc = &t->cc;
 	u32 initial = TCON_INIT_CWND_SEGS * cc->mss_bytes;
+	int err;
 
+	memset(cc->priv, 0, sizeof(cc->priv));
+	cc->ops = ops;
+	cc->params = params;
+	err = ops->prepare ? ops->prepare(cc) : 0;
+	if (err) {
+		cc->ops = NULL;
+		cc->params = NULL;
+		return err;
+	}
 	cc->cwnd_bytes = clamp(cc->inflight_bytes, initial,
 			       TCON_CWND_MAX_BYTES);
 	if (!cc->ssthresh_bytes)
@@ -53,11 +65,9 @@ void tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
 						      TCON_SSTHRESH_INFINITE;
 	cc->pacing_rate_bps = 0;
 	cc->ca_state = TCON_CA_OPEN;
-	cc->ops = ops;
-	cc->params = params;
 	t->unproven_bytes = 0;
-	memset(cc->priv, 0, sizeof(cc->priv));
 	ops->init(cc, now_us);
+	return 0;
 }
 
 /**

@@ -7,8 +7,8 @@
 
 #include "track.h"
 
-void tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
-		   const s64 *params, u64 now_us);
+int tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
+		  const s64 *params, u64 now_us);
 void tcon_ca_stop(struct tcon_track *t);
 void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack);
 void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us);

@@ -416,10 +416,16 @@ void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
 		cc->params = flow->rule->params;
 		return;
 	}
+	tcon_ca_stop(&flow->track);
+	if (tcon_ca_start(&flow->track, ops, flow->rule->params, now_us)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
+		flow->reason = TCON_REASON_CC_MEMORY;
+		if (tcon_flow_enforced(flow))
+			observe(flow);
+		return;
+	}
 	if (!tcon_flow_enforced(flow))
 		start_bare(flow);
-	tcon_ca_stop(&flow->track);
-	tcon_ca_start(&flow->track, ops, flow->rule->params, now_us);
 	tcon_flow_level(flow);
 	tcon_flow_check_cc(flow, now_us);
 	tcon_pacer_kick(flow);

@@ -244,14 +244,16 @@ static int read_rule(struct genl_info *info, struct tcon_rule *rule)
 }
 
 /* Loads the module of the CC that a request names, if it is not there. */
-static void autoload(struct genl_info *info)
+static int autoload(struct genl_info *info)
 {
 	struct nlattr *a[TCON_RULE_A_MAX + 1];
+	const char *why = NULL;
 
 	if (info->attrs[TCON_A_RULE] &&
 	    !nla_parse_nested(a, TCON_RULE_A_MAX, info->attrs[TCON_A_RULE],
 			      rule_policy, NULL) && a[TCON_RULE_A_CC])
-		tcon_cc_autoload(nla_data(a[TCON_RULE_A_CC]));
+		why = tcon_cc_autoload(nla_data(a[TCON_RULE_A_CC]));
+	return why ? refuse(info->extack, -ENOPKG, why) : 0;
 }
 
 static int set_rule(struct sk_buff *skb, struct genl_info *info)
@@ -260,7 +262,9 @@ static int set_rule(struct sk_buff *skb, struct genl_info *info)
 	struct tcon_rule *rule;
 	int err;
 
-	autoload(info);
+	err = autoload(info);
+	if (err)
+		return err;
 	rule = kzalloc(sizeof(*rule), GFP_KERNEL);
 	if (!rule)
 		return -ENOMEM;
@@ -587,6 +591,8 @@ static int dump_ccs(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (err)
 		return err;
+	if (!cb->args[0])
+		tcon_cc_scan();
 	mutex_lock(&tcon_cc_lock);
 	list_for_each_entry(ops, &tcon_cc_list, list) {
 		if (i >= cb->args[0] && fill_cc(skb, cb, ops))

@@ -15,9 +15,10 @@
 #include "policy.h"
 #include "registry.h"
 
-/* Protects tcon_cc_list; taken outside a namespace's lock. */
+/* Protects tcon_cc_list and families; taken outside a namespace's lock. */
 DEFINE_MUTEX(tcon_cc_lock);
 LIST_HEAD(tcon_cc_list);
+static LIST_HEAD(families);
 
 static const char *complaint(const struct tcon_cc_ops *ops)
 {
@@ -60,21 +61,82 @@ const struct tcon_cc_ops *tcon_cc_find(const char *name)
 	return NULL;
 }
 
+/* The family before the first colon of @name, with a reference, or NULL. */
+static struct tcon_cc_family *get_family(const char *name, size_t len)
+{
+	struct tcon_cc_family *family, *found = NULL;
+
+	mutex_lock(&tcon_cc_lock);
+	list_for_each_entry(family, &families, list)
+		if (strlen(family->name) == len &&
+		    !strncmp(family->name, name, len) &&
+		    try_module_get(family->owner))
+			found = family;
+	mutex_unlock(&tcon_cc_lock);
+	return found;
+}
+
+static const char *resolve(const char *name, size_t len)
+{
+	struct tcon_cc_family *family = get_family(name, len);
+	const char *why;
+
+	if (!family) {
+		request_module("tcon-cc-%.*s", (int)len, name);
+		family = get_family(name, len);
+	}
+	if (!family)
+		return "there is no module for what stands before the colon";
+	why = family->resolve(name + len + 1);
+	module_put(family->owner);
+	return why;
+}
+
 /**
- * tcon_cc_autoload() - load the module of a CC that is not registered
+ * tcon_cc_autoload() - see to it that a CC is registered, if there is one
  * @name: as a user wrote it
  *
  * Context: process context, no lock held.
+ * Return: NULL, or a sentence of the CC's family that says why there is no such CC.
  */
-void tcon_cc_autoload(const char *name)
+const char *tcon_cc_autoload(const char *name)
 {
+	const char *colon = strchr(name, ':');
 	bool known;
 
+	if (colon)
+		return resolve(name, colon - name);
 	mutex_lock(&tcon_cc_lock);
 	known = tcon_cc_find(name);
 	mutex_unlock(&tcon_cc_lock);
 	if (!known && strcmp(name, TCON_CC_OBSERVE))
 		request_module("tcon-cc-%s", name);
+	return NULL;
+}
+
+/**
+ * tcon_cc_scan() - let every family register the CCs that there are
+ *
+ * Context: process context, no lock held.
+ */
+void tcon_cc_scan(void)
+{
+	struct tcon_cc_family *family, *done = NULL;
+
+	mutex_lock(&tcon_cc_lock);
+	list_for_each_entry(family, &families, list) {
+		if (!try_module_get(family->owner))
+			continue;
+		mutex_unlock(&tcon_cc_lock);
+		if (done)
+			module_put(done->owner);
+		family->scan();
+		done = family;	/* it stays in the list until it is put */
+		mutex_lock(&tcon_cc_lock);
+	}
+	mutex_unlock(&tcon_cc_lock);
+	if (done)
+		module_put(done->owner);
 }
 
 /**
@@ -156,3 +218,40 @@ void tcon_cc_unregister(struct tcon_cc_ops *ops)
 	mutex_unlock(&tcon_cc_lock);
 }
 EXPORT_SYMBOL_GPL(tcon_cc_unregister);
+
+/**
+ * tcon_cc_register_family() - offer CCs that are made when they are asked for
+ * @family: stays until tcon_cc_unregister_family()
+ *
+ * Context: process context.
+ * Return: 0, or -EEXIST for a name that is taken.
+ */
+int tcon_cc_register_family(struct tcon_cc_family *family)
+{
+	struct tcon_cc_family *other;
+	int err = 0;
+
+	mutex_lock(&tcon_cc_lock);
+	list_for_each_entry(other, &families, list)
+		if (!strcmp(other->name, family->name))
+			err = -EEXIST;
+	if (!err)
+		list_add_tail(&family->list, &families);
+	mutex_unlock(&tcon_cc_lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(tcon_cc_register_family);
+
+/**
+ * tcon_cc_unregister_family() - make no more CCs
+ * @family: a registered one; its CCs are for the caller to unregister
+ *
+ * Context: process context of its owner's exit, so that no call is under way.
+ */
+void tcon_cc_unregister_family(struct tcon_cc_family *family)
+{
+	mutex_lock(&tcon_cc_lock);
+	list_del(&family->list);
+	mutex_unlock(&tcon_cc_lock);
+}
+EXPORT_SYMBOL_GPL(tcon_cc_unregister_family);

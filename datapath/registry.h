@@ -11,7 +11,8 @@ extern struct mutex tcon_cc_lock;
 extern struct list_head tcon_cc_list;
 
 const struct tcon_cc_ops *tcon_cc_find(const char *name);
-void tcon_cc_autoload(const char *name);
+const char *tcon_cc_autoload(const char *name);
+void tcon_cc_scan(void);
 void tcon_cc_defaults(const struct tcon_cc_ops *ops, s64 *params);
 int tcon_cc_param_index(const struct tcon_cc_ops *ops, const char *name);
 

@@ -751,6 +751,8 @@ void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 	rs->prior_inflight_bytes = t->cc.inflight_bytes;
 	rs->is_ece = pkt->flags & TCON_TCP_ECE && !(pkt->flags & TCON_TCP_SYN);
 	t->ece_acks += rs->is_ece;
+	rs->has_ts = pkt->has_ts;
+	rs->peer_tsval = pkt->tsval;
 
 	take_sacks(t, pkt, &w);
 	duplicate = is_duplicate(t, pkt);

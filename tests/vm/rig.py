@@ -101,7 +101,9 @@ def _setns(fd: int) -> None:
 
 # --- modules ------------------------------------------------------------------
 
-CCS = ("tcon_reno", "tcon_cubic", "tcon_vegas", "tcon_ctcp", "tcon_bbr", "tcon_bbr3")
+CCS = (
+    "tcon_reno", "tcon_cubic", "tcon_vegas", "tcon_ctcp", "tcon_bbr", "tcon_bbr3", "tcon_linux",
+)  # fmt: skip
 
 
 def loaded(module: str) -> bool:

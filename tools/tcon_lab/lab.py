@@ -251,8 +251,9 @@ def _hosts(wanted: list[tuple[Scenario, str]], options: Options, say: Say) -> di
 def _refuse_impossible(host: Host, scenario: Scenario, mode: str) -> None:
     needed = {flow.enforced_cc(mode) for flow in scenario.flows} - {None}
     for cc in sorted(needed):
-        if f"tcon_{cc}" not in host.tcon_modules():
-            raise LabError(f"{scenario.name}: mode {mode} needs the module tcon_{cc}.ko")
+        module = f"tcon_{cc.partition(':')[0]}"
+        if module not in host.tcon_modules():
+            raise LabError(f"{scenario.name}: mode {mode} needs the module {module}.ko")
 
 
 def execute(

@@ -92,7 +92,10 @@ GUEST_CCS = (
     "illinois", "lp", "nv", "scalable", "vegas", "veno", "westwood", "yeah",
 )  # fmt: skip
 #: What TCon can enforce.
-ENFORCE_CCS = ("reno", "cubic", "vegas", "ctcp", "bbr", "bbr3")
+ENFORCE_CCS = (
+    "reno", "cubic", "vegas", "ctcp", "bbr", "bbr3",
+    *(f"linux:{cc}" for cc in GUEST_CCS),
+)  # fmt: skip
 
 #: Bytes of a full IP packet: what one place of a queue given in BDPs holds.
 PACKET_BYTES = 1500

@@ -75,6 +75,8 @@ enum tcon_ca_event {
  * @is_cwnd_limited: since the previous round TCon's cwnd was what bound
  * @is_ece: the ACK carries ECE
  * @is_ack_delayed: the ACK covers less than two segments
+ * @has_ts: the ACK has a time stamp
+ * @peer_tsval: its TSval
  *
  * Rates follow draft-cheng-iccrg-delivery-rate-estimation (the kernel's
  * tcp_rate.c); the additional fields are those that BBRv3
@@ -101,6 +103,8 @@ struct tcon_rate_sample {
 	bool is_cwnd_limited;
 	bool is_ece;
 	bool is_ack_delayed;
+	bool has_ts;
+	u32 peer_tsval;
 };
 
 /**
@@ -125,7 +129,7 @@ struct tcon_cc_param {
 
 /**
  * struct tcon_cc_ops - a CC module
- * @name: unique; letters, digits, '_' and '-'
+ * @name: unique; letters, digits, '_' and '-', after FAMILY: where one made it
  * @category: "loss", "delay", "model", "hybrid" or "ECN"
  * @source: RFC or paper
  * @owner: THIS_MODULE
@@ -133,6 +137,8 @@ struct tcon_cc_param {
  * @priv_bytes: size of the private area, at most %TCON_CC_PRIV_BYTES
  * @params: parameters, in the order of tcon_cc.params
  * @n_params: their number, at most %TCON_MAX_PARAMS
+ * @prepare: before @init, allocate what the private area cannot hold; anything but
+ *	0 keeps the flow observed, and no other call follows.  Optional.
  * @init: start on @cc.  Required.  The tracker's fields are filled; a live
  *	switch leaves cwnd_bytes at the present inflight and ssthresh_bytes as
  *	the previous CC had it, a new flow starts with %TCON_INIT_CWND_SEGS and
@@ -162,6 +168,7 @@ struct tcon_cc_ops {
 	const struct tcon_cc_param *params;
 	unsigned int n_params;
 
+	int (*prepare)(struct tcon_cc *cc);
 	void (*init)(struct tcon_cc *cc, u64 now_us);
 	void (*release)(struct tcon_cc *cc);
 	void (*cong_control)(struct tcon_cc *cc,
@@ -234,7 +241,29 @@ static inline void *tcon_cc_priv(const struct tcon_cc *cc)
 	return (void *)cc->priv;
 }
 
+/**
+ * struct tcon_cc_family - a module that makes CCs when they are asked for
+ * @name: what stands before the colon in the names of its CCs; the module has the
+ *	alias tcon-cc-NAME
+ * @owner: THIS_MODULE
+ * @resolve: register the CC @name:@member unless that is done.  Returns NULL, or a
+ *	sentence that says why not
+ * @scan: register what there is without being asked for
+ * @list: of the registry
+ *
+ * Both may sleep, and run in the context of the process that asks.
+ */
+struct tcon_cc_family {
+	const char *name;
+	struct module *owner;
+	const char *(*resolve)(const char *member);
+	void (*scan)(void);
+	struct list_head list;
+};
+
 int tcon_cc_register(struct tcon_cc_ops *ops);
 void tcon_cc_unregister(struct tcon_cc_ops *ops);
+int tcon_cc_register_family(struct tcon_cc_family *family);
+void tcon_cc_unregister_family(struct tcon_cc_family *family);
 
 #endif /* _TCON_CC_H */

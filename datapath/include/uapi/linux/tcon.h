@@ -15,7 +15,7 @@
 #define TCON_GENL_NAME		"tcon"
 #define TCON_GENL_VERSION	1
 
-#define TCON_CC_NAME_MAX	16	/* with the NUL */
+#define TCON_CC_NAME_MAX	32	/* with the NUL */
 #define TCON_CC_OBSERVE		"none"	/* the rule that only observes */
 #define TCON_PARAM_NAME_MAX	24
 #define TCON_BRIDGE_NAME_MAX	64
@@ -31,7 +31,9 @@
  * @TCON_CMD_SET_RULE: add a rule, or replace the one with the same bridge,
  *	match and priority.  The module tcon-cc-NAME of a CC that is not
  *	registered is loaded before anything else is looked at, so a request
- *	with %TCON_RULE_A_CC alone loads it, and is refused (-EINVAL)
+ *	with %TCON_RULE_A_CC alone loads it, and is refused (-EINVAL).  Of a
+ *	name FAMILY:MEMBER that is the module tcon-cc-FAMILY, which then makes
+ *	the CC or says why not (-ENOPKG)
  * @TCON_CMD_DEL_RULE: remove the rule with this bridge, match and priority
  *	(-ENOENT where there is none); without %TCON_A_RULE_MATCH, every rule of
  *	the bridge
@@ -212,7 +214,8 @@ enum tcon_limit {
 	X(COPY_MEMORY,	"copy-memory",	"there was no room or memory for copies") \
 	X(PATH_MTU,	"path-mtu",	"the path MTU fell: the guest sends anew") \
 	X(REORDERING,	"reordering",	"the path reorders more than repair can bear") \
-	X(BAD_COPY,	"bad-copy",	"a copy is damaged: the guest repeats it")
+	X(BAD_COPY,	"bad-copy",	"a copy is damaged: the guest repeats it") \
+	X(CC_MEMORY,	"cc-memory",	"there was no memory for the CC's own state")
 
 enum tcon_reason {
 #define TCON_X(id, name, text) TCON_REASON_##id,
