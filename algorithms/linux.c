@@ -323,9 +323,9 @@ static void enter_recovery(struct sock *sk)
 		tp->snd_cwnd_cnt = 0;
 		tp->prior_cwnd = tcp_snd_cwnd(tp);
 		tp->snd_ssthresh = ops_of(sk)->ssthresh(sk);
-		reduce_cwnd(sk);
 	}
-	change_state(sk, TCP_CA_Recovery);
+	change_state(sk, TCP_CA_Recovery);	/* DCTCP looks at cwnd once more */
+	reduce_cwnd(sk);
 }
 
 /* tcp_enter_loss() */
@@ -684,7 +684,7 @@ static const struct {
 	{ "veno", "hybrid", "Fu, Liew, 2003" },
 	{ "yeah", "hybrid", "Baiocchi et al., 2007" },
 	{ "dctcp", "ECN", "RFC 8257" },
-	{ "bbr", "model", "draft-cardwell-iccrg-bbr-congestion-control-00" },
+	{ "bbr", "model", "Cardwell et al., 2016" },
 };
 
 static bool is_bpf(const struct tcp_congestion_ops *kernel)

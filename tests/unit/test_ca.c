@@ -63,6 +63,16 @@ static void mock_init(struct tcon_cc *cc, u64 now_us)
 	notes.at_us = now_us;
 }
 
+/* Its memory is gone, or not. */
+static int mock_prepare(struct tcon_cc *cc)
+{
+	note('p');
+	assert_ptr_equal(cc->ops->prepare, mock_prepare);
+	assert_int_equal(cc->priv[0], 0);
+	cc->priv[0] = 1;
+	return *cc->params;
+}
+
 static void mock_release(struct tcon_cc *cc)
 {
 	note('r');
@@ -109,6 +119,16 @@ static const struct tcon_cc_ops mock = {
 static const struct tcon_cc_ops bare = {
 	.name = "bare",
 	.init = mock_init,
+	.cong_control = mock_cong_control,
+	.set_state = mock_set_state,
+	.undo_cwnd = mock_undo_cwnd,
+};
+
+static const struct tcon_cc_ops hungry = {
+	.name = "hungry",
+	.prepare = mock_prepare,
+	.init = mock_init,
+	.release = mock_release,
 	.cong_control = mock_cong_control,
 	.set_state = mock_set_state,
 	.undo_cwnd = mock_undo_cwnd,
@@ -259,6 +279,30 @@ static void start_while_running(void **state)
 	t.cc.inflight_bytes = TCON_CWND_MAX_BYTES + 1;
 	tcon_ca_start(&t, &mock, NULL, now_us);
 	assert_int_equal(t.cc.cwnd_bytes, TCON_CWND_MAX_BYTES);
+	stop_cc(&t);
+}
+
+/* What a CC allocates is there before it starts; without, there is no CC. */
+static void start_that_allocates(void **state)
+{
+	static const s64 enough, none = -12;
+	struct tcon_track t;
+
+	start_cc(&t);
+	tcon_ca_stop(&t);
+	noted();
+	t.cc.priv[0] = 7;
+	assert_int_equal(tcon_ca_start(&t, &hungry, &none, now_us), none);
+	assert_string_equal(noted(), "p");
+	assert_null(t.cc.ops);
+	assert_null(t.cc.params);
+	assert_int_equal(t.cc.cwnd_bytes, 0);
+	tcon_ca_stop(&t);
+	assert_string_equal(noted(), "");
+	assert_int_equal(tcon_ca_start(&t, &hungry, &enough, now_us), 0);
+	assert_string_equal(noted(), "pi");
+	assert_int_equal(t.cc.priv[0], 1);
+	assert_int_equal(t.cc.cwnd_bytes, TCON_INIT_CWND_SEGS * MSS);
 	stop_cc(&t);
 }
 
@@ -521,6 +565,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(start_and_stop),
 		cmocka_unit_test(start_while_running),
+		cmocka_unit_test(start_that_allocates),
 		cmocka_unit_test(plain_acks),
 		cmocka_unit_test(ece_before_control),
 		cmocka_unit_test(tx_start),

@@ -213,23 +213,23 @@ parse_param(const struct tcon_cc *cc, const char *arg, struct tcon_rule *rule,
 
 /* Has the kernel load the module of CC 'name', if there is one.  It does so
  * for every rule that names the CC, before it looks at the rest; this one has
- * no match, so it changes nothing. */
+ * no match, so it changes nothing and is refused; 'refused' says why. */
 static void
-load_cc(struct tcon_nl *nl, const char *name)
+load_cc(struct tcon_nl *nl, const char *name, struct tcon_error *refused)
 {
     struct ofpbuf *request = tcon_nl_request(nl, TCON_CMD_SET_RULE);
     size_t nest = tcon_nl_start_nest(request, TCON_A_RULE);
-    struct tcon_error refused;
 
     nl_msg_put_string(request, TCON_RULE_A_CC, name);
     nl_msg_end_nested(request, nest);
-    tcon_nl_do(nl, request, NULL, NULL, &refused);
+    tcon_nl_do(nl, request, NULL, NULL, refused);
 }
 
-/* As tcon_ccs_get(), after an attempt to have CC 'name' among them. */
+/* As tcon_ccs_get(), after an attempt to have CC 'name' among them; where that
+ * fails, 'refused' is what the kernel says to it. */
 static bool
 get_ccs_with(struct tcon_nl *nl, const char *name, struct tcon_ccs *ccs,
-             struct tcon_error *error)
+             struct tcon_error *refused, struct tcon_error *error)
 {
     if (!tcon_ccs_get(nl, ccs, error)) {
         return false;
@@ -237,7 +237,7 @@ get_ccs_with(struct tcon_nl *nl, const char *name, struct tcon_ccs *ccs,
     if (tcon_cc_find(ccs, name) || strlen(name) >= TCON_CC_NAME_MAX) {
         return true;
     }
-    load_cc(nl, name);
+    load_cc(nl, name, refused);
     tcon_ccs_destroy(ccs);
     return tcon_ccs_get(nl, ccs, error);
 }
@@ -263,6 +263,7 @@ tcon_cc_parse(struct tcon_nl *nl, const char *name, int n_args,
               struct tcon_error *error)
 {
     static struct tcon_cc observe = { .name = TCON_CC_OBSERVE };
+    struct tcon_error refused = { .text = "" };
     const struct tcon_cc *cc;
     struct tcon_ccs ccs;
     bool ok;
@@ -270,11 +271,15 @@ tcon_cc_parse(struct tcon_nl *nl, const char *name, int n_args,
     if (!strcmp(name, TCON_CC_OBSERVE)) {
         return parse_params(&observe, n_args, args, rule, error);
     }
-    ok = get_ccs_with(nl, name, &ccs, error);
+    ok = get_ccs_with(nl, name, &ccs, &refused, error);
     if (ok) {
         cc = tcon_cc_find(&ccs, name);
         ok = cc && parse_params(cc, n_args, args, rule, error);
-        if (!cc) {
+        if (!cc && strchr(name, ':') && refused.text[0]) {
+            /* A member of a family: it alone knows what it has, and why not. */
+            tcon_error_set(error, "there is no CC '%.32s': %s", name,
+                           refused.text);
+        } else if (!cc) {
             set_unknown_cc(&ccs, name, error);
         }
     }

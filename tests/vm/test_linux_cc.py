@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The kernel's own CCs, run by TCon (linux:NAME).
+
+One of them does, ACK by ACK, what TCon's own Reno does; all of them can be set,
+changed on a flow that runs, and taken away, and move data through a path that
+loses some.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import random
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import genl
+import pytest
+import rig as rigs
+import wire
+from genl import E
+from hosts import MEGA, PORT, Net, assert_enforced
+from rig import Conn, poll, run, state
+from wire import ACK, PSH, SYN
+
+Ends = tuple[rigs.RawEnd, rigs.RawEnd]
+
+@pytest.fixture
+def ends(rig: rigs.Rig) -> Ends:
+    return rig.scripted()
+
+
+#: Those of Linux 6.1.
+NAMES = (
+    "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv",
+    "reno", "scalable", "vegas", "veno", "westwood", "yeah",
+)  # fmt: skip
+MSS = 1448  # payload of a segment with time stamps
+RTT_S = 0.04
+INFINITE = 0x7FFFFFFF
+
+
+def listed(tcon: genl.Genl) -> dict[str, dict[int, bytes]]:
+    """The attributes of every CC that tcon/list-cc shows."""
+    found = {}
+    for raw in tcon.dump("GET_CC"):
+        attrs = dict(genl.parse(dict(genl.parse(raw))[E["TCON_A_CC"]]))
+        found[attrs[E["TCON_CC_A_NAME"]].rstrip(b"\0").decode()] = attrs
+    return found
+
+
+def words(attrs: dict[int, bytes], name: str) -> str:
+    return attrs[E[f"TCON_CC_A_{name}"]].rstrip(b"\0").decode()
+
+
+def sysctl(name: str) -> list[str]:
+    return Path(f"/proc/sys/net/ipv4/{name}").read_text().split()
+
+
+# --- names ------------------------------------------------------------------------
+
+
+def test_all_can_be_set(ends: Ends, tcon: genl.Genl) -> None:
+    """Modules are loaded when a rule names their CC, and held as long as tcon_linux is there."""
+    for name in NAMES:
+        tcon.set_rule(f"linux:{name}")
+        assert [rule["cc"] for rule in tcon.rules()] == [f"linux:{name}"]
+    found = listed(tcon)
+    assert {f"linux:{name}" for name in NAMES} <= found.keys()
+    assert words(found["linux:illinois"], "CATEGORY") == "hybrid"
+    assert words(found["linux:illinois"], "SOURCE") == "Linux; Liu, Basar, Srikant, 2006"
+    paced = {name for name, attrs in found.items() if E["TCON_CC_A_PACED"] in attrs}
+    assert "linux:bbr" in paced
+    assert "linux:cubic" not in paced
+    for name in set(NAMES) - {"reno", "cubic"}:
+        with pytest.raises(RuntimeError, match="in use"):
+            rigs.unload(f"tcp_{name}")
+    rigs.unload("tcon_linux")
+    rigs.unload("tcp_illinois")
+
+
+def test_what_the_kernel_has_is_listed(ends: Ends, tcon: genl.Genl) -> None:
+    """Without being named: what is loaded when the adapter is, and what comes later."""
+    rigs.unload("tcon_linux")
+    assert not any(name.startswith("linux:") for name in listed(tcon))
+    run("modprobe", "tcp_veno")
+    with contextlib.suppress(RuntimeError):
+        rigs.unload("tcp_hybla")
+    run("modprobe", "tcon_linux")
+    expected = {f"linux:{name}" for name in sysctl("tcp_available_congestion_control")}
+    assert {name for name in listed(tcon) if name.startswith("linux:")} == expected
+    assert "linux:veno" in expected
+    assert "linux:hybla" not in expected
+    run("modprobe", "tcp_hybla")
+    assert "linux:hybla" in listed(tcon)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("linux:nonsuch", "the kernel has no such CC, nor a module tcp_NAME"),
+        ("linux:", "the kernel has no such CC, nor a module tcp_NAME"),
+        ("linux:a-name-of-more-than-15", "the kernel has no such CC, nor a module tcp_NAME"),
+        ("nonsuch:reno", "there is no module for what stands before the colon"),
+        (":reno", "there is no module for what stands before the colon"),
+    ],
+)
+def test_others_are_refused(ends: Ends, tcon: genl.Genl, name: str, why: str) -> None:
+    tcon.set_rule("cubic")
+    with pytest.raises(genl.Refused) as refused:
+        tcon.set_rule(name)
+    assert (refused.value.errno, refused.value.message) == (errno.ENOPKG, why)
+    assert [rule["cc"] for rule in tcon.rules()] == ["cubic"]
+
+
+def test_parameters_are_refused(ends: Ends, tcon: genl.Genl) -> None:
+    with pytest.raises(genl.Refused, match="no such parameter"):
+        tcon.set_rule("linux:cubic", params={"beta": 700})
+
+
+# --- the same as TCon's own Reno -----------------------------------------------------
+
+
+def connect(conn: Conn, tcon: genl.Genl, cc: str) -> Conn:
+    tcon.set_rule(cc)
+    conn.guest_sends(SYN)
+    time.sleep(RTT_S)
+    conn.peer_sends(SYN | ACK, window=0xFF80)
+    conn.guest_sends()
+    conn.window = 0x4000
+    assert state(tcon, conn.sport) == ("repair-enforced", "none", cc)
+    return conn
+
+
+def offer(conn: Conn, n: int) -> None:
+    """The guest sends n segments, whatever becomes of them."""
+    for _ in range(n):
+        conn.clock += 1
+        data = random.Random(conn.guest_nxt).randbytes(MSS)
+        conn.guest.send(conn.from_guest(PSH | ACK, data).frame())
+        conn.guest_ts = conn.clock
+        conn.guest_nxt += MSS
+
+
+def acks(conn: Conn, ack: int, *blocks: tuple[int, int]) -> None:
+    """The peer acknowledges, with SACK blocks, whatever the guest hears of it."""
+    conn.clock += 1
+    sent = conn.from_peer(ACK, ack=ack)
+    if blocks:
+        sent = sent.but(options=sent.options + wire.NOP * 2 + wire.opt_sack(*blocks))
+    conn.peer_ts = conn.clock
+    conn.peer.send(sent.frame())
+
+
+def life(ends: Ends, tcon: genl.Genl, cc: str) -> dict[str, tuple[float, float]]:
+    """Slow start, a loss, avoidance, a time-out: cwnd and ssthresh in segments after each."""
+    conn = connect(Conn(*ends, isn=(1000, 7000)), tcon, cc)
+    noted: dict[str, tuple[float, float]] = {}
+
+    def flow() -> dict[str, Any]:
+        found = rigs.find_flow(tcon, conn.sport)
+        assert found
+        return found
+
+    def note(what: str, done: Callable[[dict[str, Any]], object]) -> None:
+        poll(lambda: done(flow()), what)
+        now = flow()
+        ssthresh = now["ssthresh_bytes"]
+        noted[what] = (now["cwnd_bytes"] / MSS, -1 if ssthresh == INFINITE else ssthresh / MSS)
+
+    def all_acked(now: dict[str, Any]) -> bool:
+        """What waited for cwnd or the pacer leaves meanwhile; it is acknowledged as well."""
+        if now["una"] != conn.guest_nxt and now["una"] != now["nxt"]:
+            time.sleep(RTT_S)
+            acks(conn, flow()["nxt"])
+        return now["una"] == conn.guest_nxt
+
+    def round_trip(what: str, segments: int) -> None:
+        offer(conn, segments)
+        note(what, all_acked)
+
+    note("start", all_acked)
+    round_trip("slow start", 10)
+    round_trip("slow start again", 20)
+    una = conn.guest_nxt
+    offer(conn, 40)
+    time.sleep(RTT_S)
+    nxt = flow()["nxt"]
+    acks(conn, una, (una + MSS, nxt))
+    note("loss", lambda now: now["lost_bytes"] == MSS)
+    time.sleep(RTT_S)  # the repair's; sooner, it was not needed
+    acks(conn, nxt)
+    note("recovered", all_acked)
+    round_trip("avoidance", 20)
+    round_trip("a window that does not bind", 5)
+    round_trip("avoidance again", 21)
+    offer(conn, 22)
+    note("time-out", lambda now: now["timeouts"])
+    note("over", all_acked)
+    return noted
+
+
+def test_reno_as_ours(ends: Ends, tcon: genl.Genl) -> None:
+    ours, kernels = life(ends, tcon, "reno"), life(ends, tcon, "linux:reno")
+    over = kernels.pop("over"), ours.pop("over")
+    assert kernels == ours == {
+        "start": (10, -1),
+        "slow start": (20, -1),
+        "slow start again": (40, -1),
+        "loss": (20, 20),
+        "recovered": (20, 20),
+        "avoidance": (21, 20),
+        "a window that does not bind": (21, 20),
+        "avoidance again": (22, 20),
+        "time-out": (2, 11),
+    }  # fmt: skip
+    # Linux's slow start begins with one segment, of which TCon makes two.
+    assert over[0][1] == over[1][1] == 11
+    assert over[0][0] == pytest.approx(over[1][0], abs=1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_life_of(ends: Ends, tcon: genl.Genl, name: str) -> None:
+    """A loss and a time-out are felt by those that heed them, and by none too much."""
+    noted = life(ends, tcon, f"linux:{name}")
+    print(noted)
+    cwnd = {what: segments for what, (segments, _) in noted.items()}
+    assert cwnd["start"] == (2 if name == "hybla" else 10)
+    assert min(cwnd.values()) >= 2
+    assert max(cwnd.values()) <= 200
+    assert cwnd["slow start again"] == {"hybla": 13}.get(name, 40)
+    assert cwnd["time-out"] <= 4
+    if name != "bbr":
+        assert cwnd["loss"] < cwnd["slow start again"]
+
+
+# --- under kernels' own TCP -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_transfer(net: Net, name: str) -> None:
+    """Two at once, IPv4 and IPv6, through losses."""
+    net.shape(rate="20mbit", delay="10ms", loss="0.5%")
+    net.tcon.set_rule(f"linux:{name}")
+    before = net.tcon.counters()
+    transfers = [net.transfer(MEGA, family=f, port=PORT + f) for f in (4, 6)]
+    for transfer in transfers:
+        assert_enforced(net.tcon, transfer.sport, f"linux:{name}")
+        flow = rigs.find_flow(net.tcon, transfer.sport)
+        assert str(flow["cc_info"]).startswith("mode=")
+        assert bool(flow["pacing_bps"]) == (name == "bbr")
+    for transfer in transfers:
+        transfer.finish()
+        assert not rigs.find_flow(net.tcon, transfer.sport)["repeated_bytes"]
+    after = net.tcon.counters()
+    for counter in ("no-memory", "write-failed", "malformed"):
+        assert after[counter] == before[counter], counter
+    assert rigs.unload("tcon_linux") is None  # its cache complains of what is left
+
+
+def test_changes_on_a_running_flow(net: Net) -> None:
+    """From each to the next, to TCon's own, to nothing, and back."""
+    net.shape(rate="20mbit", delay="10ms", loss="0.2%")
+    transfer = net.transfer(8 * MEGA)
+    for name in NAMES:
+        for cc in (f"linux:{name}", "cubic"):
+            net.tcon.set_rule(cc)
+            found = state(net.tcon, transfer.sport)
+            assert found[2] == cc
+            assert found[0] in ("window-enforced", "repair-enforced")
+            time.sleep(0.05)
+        if name in ("cdg", "lp"):
+            net.tcon.del_rules()
+            assert state(net.tcon, transfer.sport) == ("observed", "no-rule", "none")
+    assert transfer.running(), "too short a test"
+    net.tcon.set_rule("linux:cubic")
+    transfer.finish()
+
+
+def test_adapter_goes_and_returns(net: Net) -> None:
+    """Flows are handed back; rules hold again when it returns."""
+    net.shape(rate="20mbit", delay="10ms")
+    net.tcon.set_rule("linux:illinois")
+    transfer = net.transfer(4 * MEGA)
+    assert_enforced(net.tcon, transfer.sport, "linux:illinois")
+    for _ in range(3):
+        rigs.unload("tcon_linux")
+        assert state(net.tcon, transfer.sport) == ("observed", "cc-gone", "none")
+        run("modprobe", "tcon_linux")
+        assert state(net.tcon, transfer.sport)[2] == "linux:illinois"
+    assert transfer.running(), "too short a test"
+    transfer.finish()
+
+
+def test_native_sockets_do_not_notice(net: Net) -> None:
+    """The same CC in a guest's stack and under TCon, at once."""
+    net.shape(rate="20mbit", delay="10ms", loss="0.2%")
+    net.tcon.set_rule("linux:illinois")
+    transfer = net.transfer(MEGA, cc="illinois")
+    assert_enforced(net.tcon, transfer.sport, "linux:illinois")
+    transfer.finish()
+
+
+@pytest.fixture
+def foreign() -> Iterator[str]:
+    """A CC of a module that was not built with the kernel."""
+    run("insmod", "/lab/foreigncc/tcp_foreign.ko")
+    yield "linux:foreign"
+    with contextlib.suppress(RuntimeError):
+        rigs.unload("tcon_linux")
+    rigs.unload("tcp_foreign")
+
+
+def test_foreign_ccs_are_refused(ends: Ends, tcon: genl.Genl, foreign: str) -> None:
+    assert foreign not in listed(tcon)
+    with pytest.raises(genl.Refused, match="its module was not built with the kernel"):
+        tcon.set_rule(foreign)
+    rigs.unload("tcon_linux")
+    run("modprobe", "tcon_linux", "foreign=1")
+    tcon.set_rule(foreign)
+    assert foreign in listed(tcon)
