@@ -244,6 +244,7 @@ static void read_back(const struct tcp_sock *tp, struct tcon_cc *cc,
 
 /* Every callback of TCon is between these two. */
 static struct tcp_sock *enter(struct tcon_cc *cc)
+	__acquires(cc)
 {
 	struct linux_flow *flow = tcon_cc_priv(cc);
 	struct tcp_sock *tp = flow->tp;
@@ -255,6 +256,7 @@ static struct tcp_sock *enter(struct tcon_cc *cc)
 }
 
 static struct tcp_sock *enter_now(struct tcon_cc *cc, u64 now_us)
+	__acquires(cc)
 {
 	struct linux_flow *flow = tcon_cc_priv(cc);
 
@@ -263,6 +265,7 @@ static struct tcp_sock *enter_now(struct tcon_cc *cc, u64 now_us)
 }
 
 static void leave(struct tcon_cc *cc)
+	__releases(cc)
 {
 	struct linux_flow *flow = tcon_cc_priv(cc);
 
@@ -396,7 +399,7 @@ static void restart_after_idle(struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	s32 delta = tcp_jiffies32 - tp->lsndtime;
 	s32 rto = inet_csk(sk)->icsk_rto;
-	u32 cwnd = tcp_snd_cwnd(tp), least = min(cwnd, (u32)TCP_INIT_CWND);
+	u32 cwnd = tcp_snd_cwnd(tp), least = min_t(u32, cwnd, TCP_INIT_CWND);
 
 	if (!READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_slow_start_after_idle) ||
 	    ops_of(sk)->cong_control || !tp->lsndtime || delta <= rto)
@@ -753,7 +756,7 @@ static const char *obstacle(const struct tcp_congestion_ops *kernel)
 	if (!kernel->owner || is_bpf(kernel) || foreign)
 		return NULL;
 	if (test_bit(TAINT_OOT_MODULE, &kernel->owner->taints))
-		return "its module was not built with the kernel and may do anything to a socket (load tcon_linux with foreign=1 to run it)";
+		return "its module was not built with the kernel (see foreign of tcon_linux)";
 	return NULL;
 }
 
@@ -824,15 +827,18 @@ static const char *add(const char *name, struct linux_cc *old)
 	return NULL;
 }
 
-/* Linux's list, whose head is not exported; Reno is first in it, and stays.
- * RCU read lock held.
+/* Linux's list, from its first (@at NULL) to its end (NULL).  Its head is not
+ * exported, but Reno is first in it, and stays.  RCU read lock held.
  */
-#define for_each_kernel_cc(pos)						\
-	for (pos = list_entry_rcu(kernel_reno->list.prev->next,		\
-				  struct tcp_congestion_ops, list);	\
-	     &pos->list != kernel_reno->list.prev;			\
-	     pos = list_entry_rcu(pos->list.next,			\
-				  struct tcp_congestion_ops, list))
+static const struct tcp_congestion_ops *
+next_of(const struct tcp_congestion_ops *at)
+{
+	const struct list_head *head = kernel_reno->list.prev, *next;
+
+	next = at ? READ_ONCE(at->list.next) : READ_ONCE(head->next);
+	return next == head ? NULL :
+	       container_of(next, struct tcp_congestion_ops, list);
+}
 
 /* What BPF registered may go, and another come by its name. */
 static bool is_current(const struct linux_cc *lcc)
@@ -843,7 +849,7 @@ static bool is_current(const struct linux_cc *lcc)
 	if (!is_bpf(lcc->kernel))
 		return true;
 	rcu_read_lock();
-	for_each_kernel_cc(kernel)
+	for (kernel = next_of(NULL); kernel; kernel = next_of(kernel))
 		found |= kernel == lcc->kernel;
 	rcu_read_unlock();
 	return found;
@@ -882,9 +888,9 @@ static void linux_scan(void)
 	if (!names)
 		return;
 	rcu_read_lock();
-	for_each_kernel_cc(kernel)
-		if (n < NAMES_MAX)
-			strscpy(names[n++], kernel->name, sizeof(*names));
+	for (kernel = next_of(NULL); kernel && n < NAMES_MAX;
+	     kernel = next_of(kernel))
+		strscpy(names[n++], kernel->name, sizeof(*names));
 	rcu_read_unlock();
 	mutex_lock(&linux_lock);
 	for (i = 0; i < n; i++)

@@ -27,6 +27,7 @@ from wire import ACK, PSH, SYN
 
 Ends = tuple[rigs.RawEnd, rigs.RawEnd]
 
+
 @pytest.fixture
 def ends(rig: rigs.Rig) -> Ends:
     return rig.scripted()
