@@ -192,13 +192,15 @@ static inline bool tcon_reno_is_new_loss(const struct tcon_cc *cc,
  * @cc: the flow
  * @r: its last reduction
  *
- * Once per window (RFC 3168, 6.1.2).
+ * Once per window (RFC 3168, 6.1.2).  The ACK that ends the window tells of data
+ * that had left before the reduction.
  * Return: whether it does.
  */
 static inline bool tcon_reno_is_new_ece(const struct tcon_cc *cc,
 					const struct tcon_reno *r)
 {
-	return cc->ca_state == TCON_CA_OPEN && !tcon_reno_is_reduced(cc, r);
+	return cc->ca_state == TCON_CA_OPEN &&
+	       (!r->reduced || tcon_reno_before(r->reduced_until, cc->una));
 }
 
 /**

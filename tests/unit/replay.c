@@ -7,8 +7,9 @@
  *				a new flow with CWND bytes in flight; values of
  *				parameters in their order, defaults for the rest
  *	send BYTES		new data leaves
- *	ack BYTES RTT_US LIMITED NOW_US
- *				cumulative; RTT -1: no sample; LIMITED 0 or 1
+ *	ack BYTES RTT_US LIMITED NOW_US [MARKED]
+ *				cumulative; RTT -1: no sample; LIMITED 0 or 1; bytes
+ *				that were marked with ECN CE
  *	state open|recovery|loss NOW_US
  *	event tx_start|ece NOW_US
  *	min_rtt US		the tracker's minimum changes
@@ -93,7 +94,7 @@ static void set_state(const char *line, const char *name, u64 now_us)
 	die(line);
 }
 
-static void ack(u32 bytes, s64 rtt_us, bool limited, u64 now_us)
+static void ack(u32 bytes, s64 rtt_us, bool limited, u64 now_us, u32 marked)
 {
 	struct tcon_rate_sample rs = {
 		.now_us = now_us,
@@ -104,11 +105,15 @@ static void ack(u32 bytes, s64 rtt_us, bool limited, u64 now_us)
 		.acked_sacked_bytes = bytes,
 		.prior_inflight_bytes = cc.inflight_bytes,
 		.is_cwnd_limited = limited,
+		.is_ece = marked,
 	};
 
 	cc.una += bytes;
 	cc.delivered_bytes += bytes;
+	cc.delivered_ce_bytes += marked;
 	cc.inflight_bytes -= min(bytes, cc.inflight_bytes);
+	if (marked)
+		cc_ops->cwnd_event(&cc, TCON_CA_EVENT_ECE, now_us);
 	cc_ops->cong_control(&cc, &rs);
 }
 
@@ -116,7 +121,7 @@ static void handle(const char *line)
 {
 	char name[16] = "";
 	u64 now_us;
-	u32 bytes;
+	u32 bytes, marked = 0;
 	s64 rtt_us;
 	int limited, used;
 
@@ -131,10 +136,10 @@ static void handle(const char *line)
 	} else if (sscanf(line, "send %u", &bytes) == 1) {
 		cc.nxt += bytes;
 		cc.inflight_bytes += bytes;
-	} else if (sscanf(line, "ack %u %" SCNd64 " %d %" SCNu64, &bytes,
-			  (int64_t *)&rtt_us, &limited,
-			  (uint64_t *)&now_us) == 4) {
-		ack(bytes, rtt_us, limited, now_us);
+	} else if (sscanf(line, "ack %u %" SCNd64 " %d %" SCNu64 " %u",
+			  &bytes, (int64_t *)&rtt_us, &limited,
+			  (uint64_t *)&now_us, &marked) >= 4) {
+		ack(bytes, rtt_us, limited, now_us, marked);
 	} else if (sscanf(line, "state %15s %" SCNu64, name,
 			  (uint64_t *)&now_us) == 2) {
 		set_state(line, name, now_us);

@@ -7,6 +7,7 @@
  * Segments of one MSS; time in nanoseconds; an ACK for each segment.  A loss is
  * detected three ACKs later (RFC 6675), a lost tail by a time-out of 3 RTTs, and
  * what was lost is sent again as if it were new; una stops at it until then.
+ * With mark_bytes the queue marks, and each ACK tells whether its segment was.
  * Rate samples are those of draft-cheng-iccrg-delivery-rate-estimation, written
  * independently of the tracker.
  */
@@ -35,6 +36,7 @@ struct sim_segment {
 	u64 lost_bytes;
 	u32 in_flight_bytes;
 	bool app_limited;
+	bool marked;		/* ECN CE */
 	u64 passed_at;		/* dropped: number of ACKs when passed over */
 };
 
@@ -51,6 +53,7 @@ struct sim {
 	u32 buffer_bytes;
 	u32 loss_ppm;		/* random, before the queue; set after start */
 	u32 loss_seed;
+	u32 mark_bytes;		/* marks what finds more in the queue; 0: none */
 
 	u64 now_ns;
 	u64 free_ns;		/* when the bottleneck has sent its queue */
@@ -181,6 +184,8 @@ static inline void sim_send(struct sim *s)
 		p->acked_ns = SIM_NEVER;
 		return;
 	}
+	p->marked = s->mark_bytes &&
+		    start - s->now_ns > sim_tx_ns(s, s->mark_bytes);
 	s->free_ns = start + sim_tx_ns(s, mss);
 	p->acked_ns = s->free_ns + s->rtt_us * 1000ULL;
 }
@@ -269,6 +274,8 @@ static inline void sim_ack(struct sim *s)
 	rs.prior_inflight_bytes = s->cc.inflight_bytes;
 	s->cc.inflight_bytes -= mss;
 	s->cc.delivered_bytes += mss;
+	if (p->marked)
+		s->cc.delivered_ce_bytes += mss;
 	s->delivered_ns = s->now_ns;
 	if (s->cc.app_limited_until &&
 	    s->cc.delivered_bytes > s->cc.app_limited_until)
@@ -282,6 +289,10 @@ static inline void sim_ack(struct sim *s)
 	s->cc.una = s->cc.nxt - (s->tail - s->head) * mss;
 	rs.lost_bytes = s->cc.lost_bytes - rs.prior_lost;
 	rs.is_cwnd_limited = sim_cwnd_limited(s);
+	rs.is_ece = p->marked;
+	if (p->marked && s->cc.ops->cwnd_event)
+		s->cc.ops->cwnd_event(&s->cc, TCON_CA_EVENT_ECE,
+				      s->now_ns / 1000);
 	if (rs.losses_bytes && s->cc.ca_state == TCON_CA_OPEN)
 		sim_set_state(s, TCON_CA_RECOVERY);
 	else if (!rs.losses_bytes && s->cc.ca_state != TCON_CA_OPEN &&

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The CC modules against the equations of their papers and RFCs.
 
-The models below are written from those, in exact fractions (Reno, Vegas) or 50
-digits (CUBIC).  They decide what a flow sends; its events then go to the module,
+The models below are written from those, in exact fractions (Reno, Vegas, DCTCP) or
+50 digits (CUBIC).  They decide what a flow sends; its events then go to the module,
 compiled for user space (``replay.c``), whose windows must be the model's: to the
 byte, or, where a cube root is rounded, nearly.
 """
@@ -85,7 +85,7 @@ class Reno:
         self.state = state
 
     def take_ece(self, now_us: int) -> None:
-        if self.state == "open" and not (self.reduced and self.una < self.recover):
+        if self.state == "open" and not (self.reduced and self.una <= self.recover):
             self.reduce("ece")
             self.cwnd = self.ssthresh
 
@@ -318,6 +318,36 @@ class Cubic(Reno):
             self.w_max, self.epoch_us = Decimal(0), None
 
 
+class Dctcp(Reno):
+    """RFC 8257, 3.3: alpha is the smoothed share of marked bytes, and what cuts the window."""
+
+    def __init__(self, *args: int, params: tuple[int, ...] = (4, 1024)):
+        super().__init__(*args)
+        self.params = params
+        self.g, self.alpha = Fraction(1, 2 ** params[0]), Fraction(params[1], 1024)
+        self.begin_window()
+
+    def begin_window(self) -> None:
+        self.window_end, self.sent, self.marked = self.nxt, 0, 0
+
+    def take_marks(self, acked: int, marked: int) -> None:
+        """What the next ACK tells; before it is taken."""
+        self.sent += acked
+        self.marked += marked
+        if self.una + acked >= self.window_end:
+            share = min(Fraction(self.marked, self.sent), Fraction(1))
+            self.alpha = (1 - self.g) * self.alpha + self.g * share
+            self.begin_window()
+        fresh = self.reduced is None or self.una + acked > self.recover
+        if marked and self.state == "open" and fresh:
+            self.una += acked  # as the reduction finds it
+            self.reduce("ece")
+            self.una -= acked
+            floor = MIN_SEGS * self.mss
+            self.ssthresh = max(math.ceil(self.before[0] * (1 - self.alpha / 2)), floor)
+            self.cwnd = self.ssthresh
+
+
 class Conditions:
     """Random conditions: 1 kbit/s to 400 Gbit/s, 10 us to 10 s."""
 
@@ -422,6 +452,20 @@ class Flow:
         self.recover()
 
 
+class MarkedFlow(Flow):
+    """Some phases are marked, some in part; the receiver may count a repeat twice."""
+
+    marking = 0.0
+
+    def ack(self, acked: int, limited: bool) -> None:
+        marked = round(acked * min(self.marking * self.rng.uniform(0.5, 1.5), 1.1))
+        rtt_us = self.path.sample_us(self.model.flight)
+        self.model.take_marks(acked, marked)
+        self.model.take_ack(acked, rtt_us, limited, self.now_us)
+        self.note(f"ack {acked} {rtt_us} {int(limited)} {self.now_us} {marked}")
+        self.fill()
+
+
 def any_event(flow: Flow) -> None:
     kinds: tuple[Callable[[], None], ...] = (
         flow.lose, flow.time_out, flow.idle, flow.ece, lambda: flow.round(limited=False),
@@ -432,13 +476,15 @@ def any_event(flow: Flow) -> None:
         flow.round()
 
 
-def start(make: Callable[..., Reno], path: Conditions, srtt_us: int) -> Flow:
+def start(
+    make: Callable[..., Reno], path: Conditions, srtt_us: int, kind: type[Flow] = Flow
+) -> Flow:
     flight = path.flight()
     ssthresh = INFINITE if path.rng.random() < 0.5 else max(flight, 2 * path.mss)
     min_rtt_us = path.rng.choice((path.rtt_us, path.rtt_us + 50, NO_RTT))
     model = make(path.mss, flight, ssthresh, min_rtt_us)
     words = (path.mss, flight, ssthresh, srtt_us, min_rtt_us, 10**9, *model.params)
-    return Flow(model, path, srtt_us, f"flow {' '.join(map(str, words))}")
+    return kind(model, path, srtt_us, f"flow {' '.join(map(str, words))}")
 
 
 def reno_flow(rng: random.Random) -> Flow:
@@ -490,6 +536,21 @@ def cubic_flow(rng: random.Random) -> Flow:
             flow.time_out()
         else:
             flow.round()
+    return flow
+
+
+def dctcp_flow(rng: random.Random) -> Flow:
+    path = Conditions(rng)
+    params = (4, 1024) if rng.random() < 0.5 else (rng.randint(0, 10), rng.randint(0, 1024))
+    make = lambda *args: Dctcp(*args, params=params)  # noqa: E731
+    flow = start(make, path, path.rtt_us, MarkedFlow)
+    for _ in range(60):
+        if rng.random() < 0.3:
+            flow.marking = rng.choice((0.0, 0.0, 0.02, 0.3, 1.0))
+        if rng.random() < 0.1:
+            flow.rng.choice((flow.lose, flow.time_out))()
+        else:
+            flow.round(limited=rng.random() < 0.9)
     return flow
 
 
@@ -545,6 +606,18 @@ def test_cubic(programs: Path) -> None:
         for mine, theirs in zip(got, flow.windows[n], strict=True):
             error = max(theirs * 3 / 1000, flow.model.mss // 8 + n)
             assert abs(mine - theirs) <= error, "\n".join(flow.lines[: n + 1])
+
+
+def test_dctcp(programs: Path) -> None:
+    """Its alpha has 20 bits; a rounded window may gain its segment an ACK later."""
+    flows = [dctcp_flow(random.Random(f"dctcp {seed}")) for seed in range(1500)]
+    cuts = 0
+    for flow, n, *got in replay(programs / "replay_dctcp", flows):
+        for mine, theirs in zip(got, flow.windows[n], strict=True):
+            error = theirs / 1000 + flow.model.mss
+            assert abs(mine - theirs) <= error, "\n".join(flow.lines[: n + 1])
+        cuts += n > 0 and flow.windows[n][1] < flow.windows[n - 1][1]
+    assert cuts > 10000
 
 
 def test_every_branch_is_taken() -> None:

@@ -102,7 +102,8 @@ def _setns(fd: int) -> None:
 # --- modules ------------------------------------------------------------------
 
 CCS = (
-    "tcon_reno", "tcon_cubic", "tcon_vegas", "tcon_ctcp", "tcon_bbr", "tcon_bbr3", "tcon_linux",
+    "tcon_reno", "tcon_cubic", "tcon_vegas", "tcon_ctcp", "tcon_dctcp", "tcon_bbr", "tcon_bbr3",
+    "tcon_linux",
 )  # fmt: skip
 
 

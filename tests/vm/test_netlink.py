@@ -558,16 +558,17 @@ def test_ccs_describe_themselves(port: str, tcon: genl.Genl) -> None:
             )
             assert low <= value <= high
             assert len(parameter[E["TCON_PARAM_A_HELP"]]) > 1
-    assert {"reno", "cubic", "vegas", "ctcp", "bbr", "bbr3"} <= found.keys()
+    assert {"reno", "cubic", "vegas", "ctcp", "dctcp", "bbr", "bbr3"} <= found.keys()
     names = {
         cc: {p[E["TCON_PARAM_A_NAME"]].rstrip(b"\0").decode() for p in found[cc]}
-        for cc in ("reno", "cubic", "vegas", "ctcp", "bbr3")
+        for cc in ("reno", "cubic", "vegas", "ctcp", "dctcp", "bbr3")
     }
     assert names["reno"] == set()
     assert names["cubic"] == {"beta", "c", "fast_convergence", "tcp_friendliness", "hystart"}
     assert names["vegas"] == {"alpha", "beta", "gamma"}
     assert names["ctcp"] == {"alpha", "beta", "eta", "gamma", "gamma_low", "low_window"}
     assert names["bbr3"] == {"loss_thresh", "beta", "headroom", "probe_rtt_ms"}
+    assert names["dctcp"] == {"dctcp_shift_g", "dctcp_alpha_on_init"}
 
 
 def test_random_bytes(port: str, tcon: genl.Genl) -> None:

@@ -93,7 +93,7 @@ GUEST_CCS = (
 )  # fmt: skip
 #: What TCon can enforce.
 ENFORCE_CCS = (
-    "reno", "cubic", "vegas", "ctcp", "bbr", "bbr3",
+    "reno", "cubic", "vegas", "ctcp", "dctcp", "bbr", "bbr3",
     *(f"linux:{cc}" for cc in GUEST_CCS),
 )  # fmt: skip
 

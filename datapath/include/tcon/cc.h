@@ -44,11 +44,27 @@ enum tcon_ca_state {
 /**
  * enum tcon_ca_event - as the kernel's enum tcp_ca_event
  * @TCON_CA_EVENT_TX_START: first data after everything had been acknowledged
- * @TCON_CA_EVENT_ECE: an ACK with ECE (RFC 3168), once per ACK
+ * @TCON_CA_EVENT_ECE: an ACK that tells of ECN CE, once per ACK: with ECE
+ *	(RFC 3168), or with a count of marked bytes that has grown
  */
 enum tcon_ca_event {
 	TCON_CA_EVENT_TX_START,
 	TCON_CA_EVENT_ECE,
+};
+
+/**
+ * enum tcon_cc_ecn - does a CC want ECN, and on which packets?
+ * @TCON_CC_ECN_NONE: it does not; what the guest negotiates is passed as it is
+ * @TCON_CC_ECN_DATA: ECT(0) on data that is sent for the first time (RFC 3168, 6.1)
+ * @TCON_CC_ECN_ALL: on all but SYN and RST, repeats and pure ACKs too
+ *
+ * A flow of such a CC has ECN also where its guest does not speak it: see
+ * datapath/ecn.c.
+ */
+enum tcon_cc_ecn {
+	TCON_CC_ECN_NONE,
+	TCON_CC_ECN_DATA,
+	TCON_CC_ECN_ALL,
 };
 
 /**
@@ -73,7 +89,7 @@ enum tcon_ca_event {
  * @is_app_limited: the sampled packet was sent while the guest offered less
  *	than TCon would have let pass
  * @is_cwnd_limited: since the previous round TCon's cwnd was what bound
- * @is_ece: the ACK carries ECE
+ * @is_ece: the ACK tells of ECN CE, see %TCON_CA_EVENT_ECE
  * @is_ack_delayed: the ACK covers less than two segments
  * @has_ts: the ACK has a time stamp
  * @peer_tsval: its TSval
@@ -133,6 +149,7 @@ struct tcon_cc_param {
  * @category: "loss", "delay", "model", "hybrid" or "ECN"
  * @source: RFC or paper
  * @owner: THIS_MODULE
+ * @ecn: enum tcon_cc_ecn
  * @paced: sets @pacing_rate_bps of its flows and needs the pacer
  * @priv_bytes: size of the private area, at most %TCON_CC_PRIV_BYTES
  * @params: parameters, in the order of tcon_cc.params
@@ -163,6 +180,7 @@ struct tcon_cc_ops {
 	const char *category;
 	const char *source;
 	struct module *owner;
+	enum tcon_cc_ecn ecn;
 	bool paced;
 	u16 priv_bytes;
 	const struct tcon_cc_param *params;

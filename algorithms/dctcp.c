@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DCTCP: RFC 8257.
+ *
+ * The model.  Switches mark every packet that finds more than a few in the queue.
+ * The share of marked bytes then tells how far the windows are too large, where a
+ * single mark only tells that they are.  So the window is reduced in proportion:
+ *
+ *	F	share of marked bytes in the last window of data
+ *	alpha	= (1 - g) * alpha + g * F, once per window
+ *	cwnd	= cwnd * (1 - alpha / 2), once per window with a mark
+ *
+ * All marked: alpha is 1, and the window is halved as by RFC 3168.  Few marked:
+ * it hardly falls, and the queue does not run empty.
+ *
+ * The states are Reno's (reno.c), and so is what happens without marks: slow start,
+ * a segment more per round trip, half the window after a loss (RFC 8257, 3.5).
+ *
+ * Where the rules come from:
+ *	RFC 8257, 3.3	alpha, over a window of data, until una passes what was
+ *			nxt; the reduction, not again before what was in flight
+ *			then is acknowledged; alpha starts at 1, so that the first
+ *			mark halves the window
+ *	RFC 8257, 4	g is 1/16
+ *	RFC 8257, 3.6	SYN and SYN-ACK are not ECN-capable, so that a receiver that
+ *			only knows RFC 3168 agrees
+ *	Linux		ACKs and repeats are ECN-capable too
+ *
+ * What a hypervisor does differently:
+ * - The marks are counted where they arrive (datapath/ecn.c): the receiver's TCon
+ *   returns the marked bytes, no state machine for delayed ACKs is needed
+ *   (RFC 8257, 3.2).  Where there is none, ECE is all there is: it stands for a
+ *   round trip (RFC 3168), F comes out too large, and the flow says "coarse".
+ * - Without ECN no mark ever comes, and this is Reno.
+ */
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <tcon/cc.h>
+
+#include "reno.h"
+
+#define ALPHA_SHIFT	20		/* alpha in 2^-20 */
+#define ALPHA_ONE	BIT(ALPHA_SHIFT)
+#define LINUX_SHIFT	10		/* the parameter's: in 2^-10, as Linux has it */
+
+/* In the order of dctcp_params. */
+enum dctcp_param {
+	DCTCP_SHIFT_G,
+	DCTCP_ALPHA_ON_INIT,
+};
+
+static const struct tcon_cc_param dctcp_params[] = {
+	[DCTCP_SHIFT_G] = {
+		.name = "dctcp_shift_g",
+		.type = TCON_PARAM_UINT,
+		.def = 4, .min = 0, .max = 10,
+		.unit = "bits",
+		.help = "alpha moves by 2^-dctcp_shift_g of the way to the last window's share",
+	},
+	[DCTCP_ALPHA_ON_INIT] = {
+		.name = "dctcp_alpha_on_init",
+		.type = TCON_PARAM_UINT,
+		.def = BIT(LINUX_SHIFT), .min = 0, .max = BIT(LINUX_SHIFT),
+		.unit = "1/1024",
+		.help = "alpha at the start, in 1/1024",
+	},
+};
+
+/**
+ * struct dctcp - state of a flow
+ * @reno: the last reduction, and growth since
+ * @alpha: share of marked bytes, smoothed, in 2^-%ALPHA_SHIFT
+ * @window_end: nxt when the window of data began
+ * @prior_delivered: tcon_cc.delivered_bytes then
+ * @prior_delivered_ce: tcon_cc.delivered_ce_bytes then
+ */
+struct dctcp {
+	struct tcon_reno reno;
+	u32 alpha;
+	u32 window_end;
+	u64 prior_delivered;
+	u64 prior_delivered_ce;
+};
+
+static void begin_window(const struct tcon_cc *cc, struct dctcp *dctcp)
+{
+	dctcp->window_end = cc->nxt;
+	dctcp->prior_delivered = cc->delivered_bytes;
+	dctcp->prior_delivered_ce = cc->delivered_ce_bytes;
+}
+
+/*
+ * F in 2^-ALPHA_SHIFT.  The receiver also counts what it gets twice, so more may be
+ * marked than is delivered.  Windows fit 30 bits, and so does what they deliver: 20
+ * bits more fit 64.
+ */
+static u32 marked_share(const struct tcon_cc *cc, const struct dctcp *dctcp)
+{
+	u64 delivered = cc->delivered_bytes - dctcp->prior_delivered;
+	u64 marked = cc->delivered_ce_bytes - dctcp->prior_delivered_ce;
+
+	if (!marked)
+		return 0;
+	if (marked >= delivered)
+		return ALPHA_ONE;
+	return div64_u64(marked << ALPHA_SHIFT, delivered);
+}
+
+/* Has a window of data been acknowledged?  Rounded so that alpha can reach 0 and 1.
+ * One that is empty, since the ACK before was for all that was in flight, tells
+ * nothing.
+ */
+static void update_alpha(const struct tcon_cc *cc, struct dctcp *dctcp)
+{
+	u32 shift = cc->params[DCTCP_SHIFT_G], share;
+
+	if (tcon_reno_before(cc->una, dctcp->window_end) ||
+	    cc->delivered_bytes == dctcp->prior_delivered)
+		return;
+	share = marked_share(cc, dctcp);
+	if (share > dctcp->alpha)
+		dctcp->alpha += DIV_ROUND_UP(share - dctcp->alpha, BIT(shift));
+	else
+		dctcp->alpha -= DIV_ROUND_UP(dctcp->alpha - share, BIT(shift));
+	begin_window(cc, dctcp);
+}
+
+static void dctcp_cong_control(struct tcon_cc *cc,
+			       const struct tcon_rate_sample *rs)
+{
+	struct dctcp *dctcp = tcon_cc_priv(cc);
+	u32 rest;
+
+	update_alpha(cc, dctcp);
+	tcon_reno_acked(cc, &dctcp->reno);
+	if (!tcon_reno_may_grow(cc, &dctcp->reno, rs))
+		return;
+	rest = tcon_reno_slow_start(cc, rs->acked_sacked_bytes);
+	tcon_reno_avoid(cc, &dctcp->reno, rest);
+}
+
+static void dctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+			    u64 now_us)
+{
+	struct dctcp *dctcp = tcon_cc_priv(cc);
+
+	tcon_reno_set_state(cc, &dctcp->reno, state);
+}
+
+/* The window that a mark ends counts before it reduces. */
+static void dctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+			     u64 now_us)
+{
+	struct dctcp *dctcp = tcon_cc_priv(cc);
+	u32 less_bytes;
+
+	if (event != TCON_CA_EVENT_ECE)
+		return;
+	update_alpha(cc, dctcp);
+	if (!tcon_reno_is_new_ece(cc, &dctcp->reno))
+		return;
+	less_bytes = (u64)cc->cwnd_bytes * dctcp->alpha >> (ALPHA_SHIFT + 1);
+	tcon_reno_reduce(cc, &dctcp->reno, cc->cwnd_bytes - less_bytes, true);
+	cc->cwnd_bytes = cc->ssthresh_bytes;
+}
+
+static void dctcp_undo_cwnd(struct tcon_cc *cc)
+{
+	struct dctcp *dctcp = tcon_cc_priv(cc);
+
+	tcon_reno_undo(cc, &dctcp->reno);
+}
+
+static void dctcp_init(struct tcon_cc *cc, u64 now_us)
+{
+	struct dctcp *dctcp = tcon_cc_priv(cc);
+
+	BUILD_BUG_ON(sizeof(*dctcp) > TCON_CC_PRIV_BYTES);
+	tcon_reno_start(cc);
+	dctcp->alpha = cc->params[DCTCP_ALPHA_ON_INIT] <<
+		       (ALPHA_SHIFT - LINUX_SHIFT);
+	begin_window(cc, dctcp);
+}
+
+static const char *mode_name(const struct tcon_cc *cc)
+{
+	const struct dctcp *dctcp = tcon_cc_priv(cc);
+
+	if (cc->ca_state == TCON_CA_RECOVERY || dctcp->reno.reduced)
+		return "REDUCED";
+	return tcon_reno_in_slow_start(cc) ? "SLOW_START" : "AVOIDANCE";
+}
+
+static int dctcp_get_info(const struct tcon_cc *cc, char *buf, int size)
+{
+	const struct dctcp *dctcp = tcon_cc_priv(cc);
+	u32 milli = (u64)dctcp->alpha * 1000 >> ALPHA_SHIFT;
+
+	return scnprintf(buf, size, "mode=%s alpha=%u.%03u", mode_name(cc),
+			 milli / 1000, milli % 1000);
+}
+
+static struct tcon_cc_ops dctcp_ops = {
+	.name		= "dctcp",
+	.category	= "ECN",
+	.source		= "RFC 8257",
+	.owner		= THIS_MODULE,
+	.ecn		= TCON_CC_ECN_ALL,
+	.priv_bytes	= sizeof(struct dctcp),
+	.params		= dctcp_params,
+	.n_params	= ARRAY_SIZE(dctcp_params),
+	.init		= dctcp_init,
+	.cong_control	= dctcp_cong_control,
+	.set_state	= dctcp_set_state,
+	.cwnd_event	= dctcp_cwnd_event,
+	.undo_cwnd	= dctcp_undo_cwnd,
+	.get_info	= dctcp_get_info,
+};
+
+static int __init dctcp_module_init(void)
+{
+	return tcon_cc_register(&dctcp_ops);
+}
+
+static void __exit dctcp_module_exit(void)
+{
+	tcon_cc_unregister(&dctcp_ops);
+}
+
+module_init(dctcp_module_init);
+module_exit(dctcp_module_exit);
+
+MODULE_DESCRIPTION("TCon: DCTCP congestion control (RFC 8257)");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS("tcon-cc-dctcp");
