@@ -7,6 +7,8 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/tcp.h>
 
@@ -264,9 +266,13 @@ static struct sk_buff *build(struct tcon_flow *flow, u32 ack, u16 field,
 	skb_set_network_header(skb, tpl->l3_offset);
 	skb_set_transport_header(skb, tpl->bytes);
 	skb->mac_len = tpl->l3_offset;
+	/* The peer's last ACK may have been marked: that was told. */
 	if (flow->key.family == AF_INET) {
+		ip_hdr(skb)->tos &= ~INET_ECN_MASK;
 		ip_hdr(skb)->id = 0;
 		ip_hdr(skb)->frag_off = htons(IP_DF);
+	} else {
+		ipv6_change_dsfield(ipv6_hdr(skb), (u8)~INET_ECN_MASK, 0);
 	}
 	tcon_segment_finish(skb, flow->key.family);
 	/* With tags inside the frame theirs; sock_raw() and taps look at it. */

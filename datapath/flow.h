@@ -12,6 +12,7 @@
 
 #include "ca.h"
 #include "copy.h"
+#include "ecn.h"
 #include "key.h"
 #include "limit.h"
 #include "policy.h"
@@ -50,6 +51,7 @@ struct tcon_template {
  * @port: where the guest is
  * @track: the sender's state
  * @window: what the guest was given
+ * @ecn: of both directions
  * @rule: that it obeys, or NULL
  * @generation: tcon_net.generation when @rule was looked up
  * @state: enum tcon_state
@@ -103,6 +105,7 @@ struct tcon_flow {
 	struct tcon_port *port;
 	struct tcon_track track;
 	struct tcon_window window;
+	struct tcon_ecn ecn;
 	struct tcon_rule *rule;
 	u32 generation;
 	u8 state;

@@ -12,6 +12,7 @@
 #include <net/sock.h>
 
 #include "flow.h"
+#include "mark.h"
 #include "netlink.h"
 #include "policy.h"
 #include "port.h"
@@ -652,7 +653,10 @@ static int put_flow_track(struct sk_buff *skb, const struct tcon_track *t)
 		       TCON_FLOW_A_PAD) ||
 	       put_u64(skb, TCON_FLOW_A_LOST_BYTES, cc->lost_bytes,
 		       TCON_FLOW_A_PAD) ||
-	       put_u64(skb, TCON_FLOW_A_CE_ACKS, t->ece_acks, TCON_FLOW_A_PAD);
+	       put_u64(skb, TCON_FLOW_A_CE_ACKS, t->ece_acks,
+		       TCON_FLOW_A_PAD) ||
+	       put_u64(skb, TCON_FLOW_A_CE_BYTES, cc->delivered_ce_bytes,
+		       TCON_FLOW_A_PAD);
 }
 
 static int put_flow_cc(struct sk_buff *skb, const struct tcon_flow *flow)
@@ -683,6 +687,8 @@ static int put_flow_state(struct sk_buff *skb, const struct tcon_flow *flow)
 
 	return nla_put_u8(skb, TCON_FLOW_A_STATE, flow->state) ||
 	       nla_put_u8(skb, TCON_FLOW_A_REASON, flow->reason) ||
+	       nla_put_u8(skb, TCON_FLOW_A_ECN,
+			  tcon_ecn_mode(&flow->ecn, tcon_mark_running(flow))) ||
 	       nla_put_u32(skb, TCON_FLOW_A_EDGE, flow->window.edge) ||
 	       nla_put_u32(skb, TCON_FLOW_A_RWND_BYTES,
 			   flow->window.given_bytes) ||

@@ -224,6 +224,19 @@ static void parse_timestamps(struct tcon_packet *pkt, const u8 *opt)
 	pkt->tsecr = get_unaligned_be32(opt + 6);
 }
 
+/* TCon's own, of the length that belongs to the segment. */
+static void parse_own(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
+{
+	bool syn = pkt->flags & TCON_TCP_SYN;
+
+	if (bytes != (syn ? TCON_OPTION_OFFER_BYTES : TCON_OPTION_COUNT_BYTES) ||
+	    get_unaligned_be16(opt + 2) != TCON_OPTION_EXID)
+		return;
+	pkt->option_bytes = bytes;
+	if (!syn)
+		pkt->ce_bytes = get_unaligned_be32(opt + 4);
+}
+
 /* One option that has a length; @opt points to its kind. */
 static void parse_option(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 {
@@ -255,6 +268,9 @@ static void parse_option(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 		break;
 	case OPT_MPTCP:
 		pkt->mptcp = true;
+		break;
+	case TCON_OPTION_KIND:
+		parse_own(pkt, opt, bytes);
 		break;
 	}
 }
@@ -307,6 +323,7 @@ static enum tcon_parse parse_tcp(struct tcon_packet *pkt, struct cursor *at,
 	pkt->seq = get_unaligned_be32(tcp + 4);
 	pkt->ack = get_unaligned_be32(tcp + 8);
 	pkt->flags = tcp[13];
+	pkt->ae = tcp[12] & 1;
 	pkt->window = get_unaligned_be16(tcp + 14);
 	pkt->l4_offset = at->offset;
 	pkt->payload_offset = at->offset + header_bytes;
@@ -320,6 +337,7 @@ static enum tcon_parse parse_tcp(struct tcon_packet *pkt, struct cursor *at,
 	pkt->has_ts = false;
 	pkt->signed_options = false;
 	pkt->mptcp = false;
+	pkt->option_bytes = 0;
 	pkt->n_sacks = 0;
 	parse_options(pkt, tcp + TCP_MIN_BYTES, header_bytes - TCP_MIN_BYTES);
 	return TCON_PARSE_OK;

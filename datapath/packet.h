@@ -23,6 +23,12 @@
 #define TCON_TCP_ECE		0x40
 #define TCON_TCP_CWR		0x80
 
+/* TCon's own option: RFC 6994, with an identifier that is not registered. */
+#define TCON_OPTION_KIND	254
+#define TCON_OPTION_EXID	0x54ce
+#define TCON_OPTION_OFFER_BYTES	4	/* on SYN and SYN-ACK: it counts */
+#define TCON_OPTION_COUNT_BYTES	8	/* else: with the count */
+
 /**
  * union tcon_addr - an IPv4 or IPv6 address, network order
  * @ip4: IPv4; the rest is then zero
@@ -63,6 +69,7 @@ struct tcon_sack {
  * @ack: acknowledgment number; nothing without %TCON_TCP_ACK
  * @window: field as it stands, host order, unscaled
  * @flags: TCON_TCP_*
+ * @ae: the bit before them: AE of RFC 9768, once NS
  * @tos: IPv4 TOS or IPv6 traffic class
  * @mss: MSS option; 0: absent
  * @wscale: window scale option, at most %TCON_WSCALE_MAX; %TCON_WSCALE_NONE
@@ -72,6 +79,8 @@ struct tcon_sack {
  * @tsecr: TSecr
  * @signed_options: TCP-MD5 (RFC 2385) or TCP-AO (RFC 5925) present
  * @mptcp: an MPTCP option (RFC 8684) is present
+ * @option_bytes: length of TCon's own option; 0: absent
+ * @ce_bytes: with %TCON_OPTION_COUNT_BYTES, the count
  * @n_sacks: number of well-formed blocks in @sacks
  * @sacks: blocks in the order of the option
  * @pull_bytes: with %TCON_PARSE_PULL, how much must be linear
@@ -94,6 +103,7 @@ struct tcon_packet {
 	u32 ack;
 	u16 window;
 	u8 flags;
+	bool ae;
 	u8 tos;
 	u16 mss;
 	u8 wscale;
@@ -103,6 +113,8 @@ struct tcon_packet {
 	u32 tsecr;
 	bool signed_options;
 	bool mptcp;
+	u8 option_bytes;
+	u32 ce_bytes;
 	u8 n_sacks;
 	struct tcon_sack sacks[TCON_MAX_SACKS];
 	u32 pull_bytes;

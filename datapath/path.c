@@ -16,6 +16,7 @@
 #include "compat.h"
 #include "flow.h"
 #include "hold.h"
+#include "mark.h"
 #include "pacer.h"
 #include "path.h"
 #include "repair.h"
@@ -213,13 +214,14 @@ static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
-		       const struct tcon_packet *pkt, u64 now_ns)
+		       struct tcon_packet *pkt, u64 now_ns)
 {
 	struct tcon_track *t = &flow->track;
 	u64 now_us = tcon_us(now_ns);
 
 	flow->seen_us = now_us;
 	tcon_flow_refresh(flow, now_us);
+	tcon_mark_from_guest(flow, skb, pkt);
 	if (pkt->flags & TCON_TCP_SYN) {
 		guest_syn(flow, pkt, now_us);
 		return true;
@@ -357,7 +359,7 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 
 /* Returns whether the packet may pass; @extra goes before it. */
 static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
-		     const struct tcon_packet *pkt, u64 now_us,
+		     struct tcon_packet *pkt, u64 now_us,
 		     struct sk_buff **extra)
 {
 	struct tcon_track *t = &flow->track;
@@ -365,6 +367,7 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 
 	flow->seen_us = now_us;
 	tcon_flow_refresh(flow, now_us);
+	tcon_mark_to_guest(flow, skb, pkt);
 	if (syn)
 		peer_syn(flow, pkt);
 	else if (seq_after(pkt->end_seq, t->peer_nxt) || flow->mid_stream)

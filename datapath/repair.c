@@ -23,6 +23,7 @@
 #include "ca.h"
 #include "copy.h"
 #include "flow.h"
+#include "mark.h"
 #include "repair.h"
 #include "segment.h"
 #include "seq.h"
@@ -48,18 +49,20 @@ static struct sk_buff *copy_of(const struct tcon_flow *flow, u32 seq, u32 *end)
 	return copy;
 }
 
-/* Not ECN-capable, as a repeat should be (RFC 3168, 6.1.5). */
-static void write_ip(struct sk_buff *skb, u8 family, u32 offset, u32 wire_bytes)
+/* A repeat should not be ECN-capable (RFC 3168, 6.1.5), but a CC may want it so. */
+static void write_ip(struct sk_buff *skb, const struct tcon_flow *flow,
+		     u32 offset, u32 wire_bytes)
 {
+	u8 ecn = tcon_ecn_of_repeat(&flow->ecn, tcon_mark_running(flow));
 	struct iphdr *ip = ip_hdr(skb);
 
-	if (family == AF_INET) {
-		ip->tos &= ~INET_ECN_MASK;
+	if (flow->key.family == AF_INET) {
+		ip->tos = (ip->tos & ~INET_ECN_MASK) | ecn;
 		if (ip->frag_off & htons(IP_DF))
 			return;
 		ip->id = htons(ntohs(ip->id) + offset / max(wire_bytes, 1U));
 	} else {
-		ipv6_change_dsfield(ipv6_hdr(skb), ~INET_ECN_MASK, 0);
+		ipv6_change_dsfield(ipv6_hdr(skb), (u8)~INET_ECN_MASK, ecn);
 	}
 }
 
@@ -85,6 +88,8 @@ static void write_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
 	th->ack_seq = htonl(flow->guest_ack);
 	th->window = htons(flow->guest_window);
 	th->cwr = 0;
+	if (tcon_ecn_echoes(&flow->ecn))
+		th->ece = flow->ecn.echo;
 	if (!last) {
 		th->fin = 0;
 		th->psh = 0;
@@ -127,7 +132,7 @@ static struct sk_buff *build(const struct tcon_flow *flow,
 	skb_set_network_header(skb, seg->l3_offset);
 	skb_set_transport_header(skb, seg->l4_offset);
 	skb_reset_mac_len(skb);
-	write_ip(skb, flow->key.family, offset, tcon_segment_wire_bytes(copy));
+	write_ip(skb, flow, offset, tcon_segment_wire_bytes(copy));
 	write_tcp(skb, flow, start, offset, end == seg->end_seq);
 	tcon_segment_finish(skb, flow->key.family);
 	return skb;

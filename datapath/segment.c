@@ -5,7 +5,10 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
+#include <asm/unaligned.h>
 #include <net/checksum.h>
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
 #include <net/tcp.h>
@@ -136,17 +139,26 @@ u8 *tcon_segment_option(struct tcphdr *th, u8 kind)
 	return NULL;
 }
 
-/**
- * tcon_segment_strip_sack() - take the SACK blocks out
- * @skb: the segment, data at the link-layer header
- * @pkt: the same, parsed
- *
- * NOPs take their place, so that nothing moves.
- *
- * Return: false without memory: then nothing has changed.
- */
-bool tcon_segment_strip_sack(struct sk_buff *skb,
-			     const struct tcon_packet *pkt)
+static u8 *find_sack(struct tcphdr *th)
+{
+	return tcon_segment_option(th, TCPOPT_SACK);
+}
+
+/* TCon's own, of a length that it has; others may use the kind as well. */
+static u8 *find_own(struct tcphdr *th)
+{
+	u8 *opt = tcon_segment_option(th, TCON_OPTION_KIND);
+
+	if (!opt || (opt[1] != TCON_OPTION_OFFER_BYTES &&
+		     opt[1] != TCON_OPTION_COUNT_BYTES) ||
+	    get_unaligned_be16(opt + 2) != TCON_OPTION_EXID)
+		return NULL;
+	return opt;
+}
+
+/* NOPs take the place of each option that @find finds, so that nothing moves. */
+static bool strip(struct sk_buff *skb, const struct tcon_packet *pkt,
+		  u8 *(*find)(struct tcphdr *th))
 {
 	u32 words = (pkt->payload_offset - pkt->l4_offset) / 4 -
 		    sizeof(struct tcphdr) / 4;
@@ -160,12 +172,178 @@ bool tcon_segment_strip_sack(struct sk_buff *skb,
 	th = (struct tcphdr *)(skb->data + pkt->l4_offset);
 	now = (__be32 *)(th + 1);
 	memcpy(old, now, words * sizeof(*now));
-	while ((opt = tcon_segment_option(th, TCPOPT_SACK)))
+	while ((opt = find(th)))
 		memset(opt, TCPOPT_NOP, opt[1]);
 	for (i = 0; i < words; i++)
 		if (now[i] != old[i])
 			inet_proto_csum_replace4(&th->check, skb, old[i],
 						 now[i], false);
+	return true;
+}
+
+/**
+ * tcon_segment_strip_sack() - take the SACK blocks out
+ * @skb: the segment, data at the link-layer header
+ * @pkt: the same, parsed
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_strip_sack(struct sk_buff *skb,
+			     const struct tcon_packet *pkt)
+{
+	return strip(skb, pkt, find_sack);
+}
+
+/**
+ * tcon_segment_strip_own() - take TCon's own option out
+ * @skb: the segment, data at the link-layer header
+ * @pkt: the same, parsed
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_strip_own(struct sk_buff *skb, const struct tcon_packet *pkt)
+{
+	return strip(skb, pkt, find_own);
+}
+
+/* All headers up to TCP's options move by @bytes towards the front. */
+static void move_headers(struct sk_buff *skb, u32 header_bytes, u32 bytes)
+{
+	skb_push(skb, bytes);
+	memmove(skb->data, skb->data + bytes, header_bytes);
+	skb->mac_header -= bytes;
+	skb->network_header -= bytes;
+	if (skb_transport_header_was_set(skb))
+		skb->transport_header -= bytes;
+	if (skb->ip_summed == CHECKSUM_PARTIAL)
+		skb->csum_start -= bytes;
+	else if (skb->ip_summed == CHECKSUM_COMPLETE)
+		skb->ip_summed = CHECKSUM_NONE;
+}
+
+/* Lengths of the IP header and in TCP's checksum. */
+static void lengthen(struct sk_buff *skb, const struct tcon_packet *pkt,
+		     struct tcphdr *th, u32 bytes)
+{
+	u32 tcp_bytes = pkt->payload_offset - pkt->l4_offset +
+			pkt->payload_bytes;
+	u8 *l3 = skb->data + pkt->l3_offset;
+
+	if (pkt->family == AF_INET) {
+		struct iphdr *ip = (struct iphdr *)l3;
+		__be16 old = ip->tot_len;
+
+		ip->tot_len = htons(ntohs(old) + bytes);
+		csum_replace2(&ip->check, old, ip->tot_len);
+	} else {
+		struct ipv6hdr *ip6 = (struct ipv6hdr *)l3;
+
+		ip6->payload_len = htons(ntohs(ip6->payload_len) + bytes);
+	}
+	inet_proto_csum_replace2(&th->check, skb, htons(tcp_bytes),
+				 htons(tcp_bytes + bytes), true);
+}
+
+/**
+ * tcon_segment_add_option() - put an option before those that are there
+ * @skb: the segment, data at the link-layer header; no super-packet
+ * @pkt: the same, parsed; its payload_offset follows
+ * @option: in whole words
+ * @bytes: its length, for which the header has room
+ *
+ * Before, since nothing is read behind the end of a list of options.
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_add_option(struct sk_buff *skb, struct tcon_packet *pkt,
+			     const __be32 *option, u32 bytes)
+{
+	struct tcphdr *th;
+	__be16 *word, old;
+	u32 i;
+
+	if (skb_ensure_writable(skb, pkt->payload_offset) ||
+	    skb_cow_head(skb, bytes))
+		return false;
+	move_headers(skb, pkt->l4_offset + sizeof(*th), bytes);
+	th = (struct tcphdr *)(skb->data + pkt->l4_offset);
+	memcpy(th + 1, option, bytes);
+	for (i = 0; i < bytes / 4; i++)
+		inet_proto_csum_replace4(&th->check, skb, 0, option[i], false);
+	lengthen(skb, pkt, th, bytes);
+	word = (__be16 *)&tcp_flag_word(th);
+	old = *word;
+	th->doff += bytes / 4;
+	inet_proto_csum_replace2(&th->check, skb, old, *word, false);
+	pkt->payload_offset += bytes;
+	return true;
+}
+
+/**
+ * tcon_segment_set_flags() - set and clear flags
+ * @skb: the segment, data at the link-layer header
+ * @pkt: the same, parsed
+ * @set: TCON_TCP_*
+ * @clear: the same; none that is in @set
+ * @clear_ae: clear AE too
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_set_flags(struct sk_buff *skb, const struct tcon_packet *pkt,
+			    u8 set, u8 clear, bool clear_ae)
+{
+	bool mark_gso = set & TCON_TCP_CWR && skb_is_gso(skb);
+	struct tcphdr *th;
+	__be16 *word, old;
+	u16 flags;
+
+	/* Who shares the data shares what says how it is cut, too. */
+	if ((mark_gso && skb_unclone(skb, GFP_ATOMIC)) ||
+	    skb_ensure_writable(skb, pkt->l4_offset + sizeof(*th)))
+		return false;
+	th = (struct tcphdr *)(skb->data + pkt->l4_offset);
+	word = (__be16 *)&tcp_flag_word(th);
+	old = *word;
+	flags = (ntohs(old) | set) & ~clear;
+	if (clear_ae)
+		flags &= ~0x100;
+	*word = htons(flags);
+	inet_proto_csum_replace2(&th->check, skb, old, *word, false);
+	if (mark_gso)	/* on the first segment only */
+		skb_shinfo(skb)->gso_type |= SKB_GSO_TCP_ECN;
+	return true;
+}
+
+/**
+ * tcon_segment_set_ecn() - write the ECN field of the IP header
+ * @skb: the segment, data at the link-layer header
+ * @pkt: the same, parsed
+ * @ecn: TCON_ECN_*
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_set_ecn(struct sk_buff *skb, const struct tcon_packet *pkt,
+			  u8 ecn)
+{
+	struct ipv6hdr *ip6;
+	__be16 old;
+
+	if (skb_ensure_writable(skb, pkt->l4_offset))
+		return false;
+	if (pkt->family == AF_INET) {
+		ipv4_change_dsfield((struct iphdr *)(skb->data +
+						     pkt->l3_offset),
+				    (u8)~INET_ECN_MASK, ecn);
+		return true;
+	}
+	ip6 = (struct ipv6hdr *)(skb->data + pkt->l3_offset);
+	old = *(__be16 *)ip6;
+	ipv6_change_dsfield(ip6, (u8)~INET_ECN_MASK, ecn);
+	/* No checksum of its own makes up for it. */
+	if (skb->ip_summed == CHECKSUM_COMPLETE)
+		skb->csum = csum_add(csum_sub(skb->csum,
+					      (__force __wsum)old),
+				     (__force __wsum)*(__be16 *)ip6);
 	return true;
 }
 

@@ -51,6 +51,14 @@ bool tcon_segment_sound(const struct sk_buff *skb,
 u8 *tcon_segment_option(struct tcphdr *th, u8 kind);
 bool tcon_segment_strip_sack(struct sk_buff *skb,
 			     const struct tcon_packet *pkt);
+bool tcon_segment_strip_own(struct sk_buff *skb,
+			    const struct tcon_packet *pkt);
+bool tcon_segment_add_option(struct sk_buff *skb, struct tcon_packet *pkt,
+			     const __be32 *option, u32 bytes);
+bool tcon_segment_set_flags(struct sk_buff *skb, const struct tcon_packet *pkt,
+			    u8 set, u8 clear, bool clear_ae);
+bool tcon_segment_set_ecn(struct sk_buff *skb, const struct tcon_packet *pkt,
+			  u8 ecn);
 bool tcon_segment_set_window(struct sk_buff *skb,
 			     const struct tcon_packet *pkt, u16 field);
 

@@ -727,6 +727,30 @@ void tcon_track_app_limited(struct tcon_track *t)
 				  t->cc.inflight_bytes ? : 1;
 }
 
+/* What of the delivered bytes was marked: what the peer's TCon says, or all that an
+ * ACK with ECE covers.
+ */
+static void take_marks(struct tcon_track *t, const struct tcon_packet *pkt,
+		       struct tcon_rate_sample *rs)
+{
+	u32 marked = 0;
+
+	if (pkt->option_bytes == TCON_OPTION_COUNT_BYTES) {
+		t->ce_exact = true;
+		if (seq_after(pkt->ce_bytes, t->ce_total)) {
+			marked = pkt->ce_bytes - t->ce_total;
+			t->ce_total = pkt->ce_bytes;
+			rs->is_ece = true;
+		}
+	} else if (!t->ce_exact && pkt->flags & TCON_TCP_ECE &&
+		   !(pkt->flags & TCON_TCP_SYN)) {
+		marked = rs->acked_sacked_bytes;
+		rs->is_ece = true;
+	}
+	t->cc.delivered_ce_bytes += marked;
+	t->ece_acks += rs->is_ece;
+}
+
 /**
  * tcon_track_ack() - an ACK of the peer passes on its way to the guest
  * @t: the tracker, synced
@@ -749,8 +773,6 @@ void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 	ack->valid = true;
 	rs->now_us = now_us;
 	rs->prior_inflight_bytes = t->cc.inflight_bytes;
-	rs->is_ece = pkt->flags & TCON_TCP_ECE && !(pkt->flags & TCON_TCP_SYN);
-	t->ece_acks += rs->is_ece;
 	rs->has_ts = pkt->has_ts;
 	rs->peer_tsval = pkt->tsval;
 
@@ -765,10 +787,9 @@ void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 	judge(t, ack, now_us);
 	t->spurious_repairs += ack->spurious_repairs;
 
+	take_marks(t, pkt, rs);
 	if (rs->acked_sacked_bytes) {
 		t->cc.delivered_bytes += rs->acked_sacked_bytes;
-		if (rs->is_ece)
-			t->cc.delivered_ce_bytes += rs->acked_sacked_bytes;
 		t->delivered_us = now_us;
 	}
 	if (t->cc.app_limited_until &&

@@ -85,7 +85,9 @@ struct tcon_side {
  * @repairs: segments that TCon sent again
  * @spurious_repairs: of those, not needed
  * @acked_bytes: payload acknowledged cumulatively
- * @ece_acks: ACKs with ECE
+ * @ece_acks: ACKs that told of ECN CE
+ * @ce_total: the peer's TCon has counted so many marked bytes; wraps
+ * @ce_exact: it does; ECE counts for nothing
  * @peer_nxt: highest sequence number that the peer has sent
  * @peer_window: window field of the peer's last valid ACK
  * @peer_tsval: last TSval of the peer that passed
@@ -131,6 +133,8 @@ struct tcon_track {
 	u64 spurious_repairs;
 	u64 acked_bytes;
 	u64 ece_acks;
+	u32 ce_total;
+	bool ce_exact;
 	u32 peer_nxt;
 	u32 peer_tsval;
 	u32 peer_tsecr;

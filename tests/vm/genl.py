@@ -57,6 +57,7 @@ _TEXT = HEADER.read_text()
 E = _enums(_TEXT)
 REASONS = _names(_TEXT, "TCON_REASONS")
 COUNTERS = _names(_TEXT, "TCON_COUNTERS")
+ECN_MODES = _names(_TEXT, "TCON_ECN_MODES")
 LIMITS = _names(_TEXT, "TCON_LIMITS")
 STATES = re.findall(r'"([^"]+)"', re.search(r"TCON_STATE_NAMES \{(.*)\}", _TEXT)[1])
 VERSION = 1

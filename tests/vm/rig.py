@@ -358,7 +358,8 @@ class Conn:
 
     `guest_sends()` and `peer_sends()` put a segment on the wire and give it as
     the other end got it; both check what must hold for every segment: sums are
-    right, and nothing but the window, downwards, differs from what was sent.
+    right, and nothing but the window, downwards, and what `becomes` names differs
+    from what was sent.
     """
 
     def __init__(
@@ -446,37 +447,51 @@ class Conn:
                 return segment
         return None
 
-    def _pass(self, source: RawEnd | Tap, sink: RawEnd | Tap, sent: wire.Segment) -> wire.Segment:
+    def _pass(
+        self,
+        source: RawEnd | Tap,
+        sink: RawEnd | Tap,
+        sent: wire.Segment,
+        becomes: dict[str, object],
+    ) -> wire.Segment:
         source.send(sent.frame())
         got = self.receive(sink)
         assert got, f"lost: {sent}"
         assert got.sums_ok, f"wrong checksum: {got}"
         assert got.window <= sent.window, "window enlarged"
-        padded = sent.options + wire.END * (-len(sent.options) % 4)
-        assert got.but(window=sent.window) == sent.but(options=padded), (
-            "more than the window changed"
+        padded = {"options": sent.options + wire.END * (-len(sent.options) % 4)}
+        assert got.but(window=sent.window) == sent.but(**(padded | becomes)), (
+            "something else has changed, or something has not"
         )
         return got
 
     def guest_sends(
-        self, flags: int = wire.ACK, payload: bytes = b"", **changes: object
+        self,
+        flags: int = wire.ACK,
+        payload: bytes = b"",
+        becomes: dict[str, object] | None = None,
+        **changes: object,
     ) -> wire.Segment:
         """Send the guest's next segment; it, as the peer got it."""
         self.clock += 1
         sent = self.from_guest(flags, payload, **changes)
         self.guest_ts = self.clock
         self.guest_nxt += max(0, (sent.seq + sent.span - self.guest_nxt + 2**31) % 2**32 - 2**31)
-        return self._pass(self.guest, self.peer, sent)
+        return self._pass(self.guest, self.peer, sent, becomes or {})
 
     def peer_sends(
-        self, flags: int = wire.ACK, payload: bytes = b"", **changes: object
+        self,
+        flags: int = wire.ACK,
+        payload: bytes = b"",
+        becomes: dict[str, object] | None = None,
+        **changes: object,
     ) -> wire.Segment:
         """Send the peer's next segment; it, as the guest got it."""
         self.clock += 1
         sent = self.from_peer(flags, payload, **changes)
         self.peer_ts = self.clock
         self.peer_nxt += max(0, (sent.seq + sent.span - self.peer_nxt + 2**31) % 2**32 - 2**31)
-        return self._pass(self.peer, self.guest, sent)
+        return self._pass(self.peer, self.guest, sent, becomes or {})
 
     def handshake(self) -> Conn:
         """Guest opens, peer answers, guest acknowledges."""

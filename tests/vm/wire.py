@@ -80,6 +80,7 @@ class Segment:
     extensions: bytes = b""  # IPv6 extension headers; the last names TCP
     first_header: int = IPPROTO_TCP  # IPv6 next header, with extensions
     data_offset: int | None = None  # words; None: what fits
+    ae: bool = False  # the bit before the flags: AE, once NS
     partial: bool = False  # leave the pseudo header's sum, as for an offload
     sums_ok: bool = True  # what decode() found
     check: int = field(default=0, compare=False)  # TCP checksum that decode() found
@@ -91,7 +92,7 @@ class Segment:
         raw = struct.pack(
             "!HHIIBBHHH",
             self.sport, self.dport, self.seq & 0xFFFFFFFF, self.ack & 0xFFFFFFFF,
-            words << 4, self.flags, self.window, 0, self.urgent,
+            words << 4 | self.ae, self.flags, self.window, 0, self.urgent,
         )  # fmt: skip
         raw += options + self.payload
         pseudo = pseudo_header(self.src, self.dst, len(raw))
@@ -181,5 +182,6 @@ def decode(frame: bytes) -> Segment | None:
     tcp_ok = ones_sum(pseudo_header(a, b, len(tcp)) + tcp) == 0xFFFF
     return Segment(
         a, b, sport, dport, seq, ack, flags, window, tcp[20:end], tcp[end:],
-        frame[6:12], frame[:6], tuple(vlans), tos, urgent, sums_ok=ip_ok and tcp_ok, check=check,
+        frame[6:12], frame[:6], tuple(vlans), tos, urgent, ae=bool(words & 1),
+        sums_ok=ip_ok and tcp_ok, check=check,
     )  # fmt: skip

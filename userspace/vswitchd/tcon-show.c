@@ -34,6 +34,7 @@ struct word {
 #define TCON_X(id, name, text) { name, text },
 static const struct word reasons[] = { TCON_REASONS(TCON_X) };
 static const struct word counters[] = { TCON_COUNTERS(TCON_X) };
+static const struct word ecn_modes[] = { TCON_ECN_MODES(TCON_X) };
 #undef TCON_X
 
 static const char *const state_names[] = TCON_STATE_NAMES;
@@ -138,6 +139,8 @@ static const struct tcon_nl_field flow_fields[] = {
     { TCON_FLOW_A_ABSORBED,         NL_A_U64,    "absorbed_repeats" },
     { TCON_FLOW_A_HIDDEN_ACKS,      NL_A_U64,    "hidden_acks" },
     { TCON_FLOW_A_LIMITED_US,       NL_A_UNSPEC, NULL },
+    { TCON_FLOW_A_ECN,              NL_A_U8,     NULL },
+    { TCON_FLOW_A_CE_BYTES,         NL_A_U64,    "ce_bytes" },
 };
 
 /* Reading JSON objects that this file has built. */
@@ -787,6 +790,18 @@ put_limits(struct json *json, const struct nlattr *attr)
     json_object_put(json, "limited_us", limits);
 }
 
+static void
+put_ecn(struct json *json, unsigned int mode)
+{
+    if (mode < ARRAY_SIZE(ecn_modes)) {
+        json_object_put_string(json, "ecn", ecn_modes[mode].name);
+        json_object_put_string(json, "ecn_text", ecn_modes[mode].text);
+    } else {
+        json_object_put_format(json, "ecn", "%u", mode);
+        json_object_put_string(json, "ecn_text", "");
+    }
+}
+
 static struct json *
 flow_to_json(struct nlattr *const attrs[])
 {
@@ -815,6 +830,9 @@ flow_to_json(struct nlattr *const attrs[])
     } else {
         json_object_put_format(json, "reason", "%u", reason);
         json_object_put_string(json, "reason_text", "");
+    }
+    if (attrs[TCON_FLOW_A_ECN]) {
+        put_ecn(json, nl_attr_get_u8(attrs[TCON_FLOW_A_ECN]));
     }
     put_unless(json, "srtt_us", attrs[TCON_FLOW_A_SRTT_US], 0);
     put_unless(json, "min_rtt_us", attrs[TCON_FLOW_A_MIN_RTT_US], UINT32_MAX);
@@ -941,6 +959,18 @@ put_flow_repair(struct ds *ds, const struct json *flow)
     }
 }
 
+/* How the CC learns of marks, or why not; nothing where it does not want to. */
+static void
+put_flow_ecn(struct ds *ds, const struct json *flow)
+{
+    if (has(flow, "ecn")
+        && strcmp(str(flow, "ecn"), ecn_modes[TCON_ECN_UNUSED].name)) {
+        ds_put_format(ds, "    ecn %s (%s), %lld bytes marked\n",
+                      str(flow, "ecn"), str(flow, "ecn_text"),
+                      num(flow, "ce_bytes"));
+    }
+}
+
 /* The share of each limit in the time that was counted, if any was. */
 static void
 put_flow_limits(struct ds *ds, const struct json *flow)
@@ -981,6 +1011,7 @@ flow_to_text(const struct json *flow, struct ds *ds)
                   num(flow, "delivered_bytes"), num(flow, "lost_bytes"),
                   num(flow, "ce_acks"));
     put_flow_repair(ds, flow);
+    put_flow_ecn(ds, flow);
     put_flow_limits(ds, flow);
     ds_put_format(ds, "    age %.3f s idle %.3f s\n",
                   num(flow, "age_ms") / 1e3, num(flow, "idle_ms") / 1e3);

@@ -224,6 +224,23 @@ enum tcon_reason {
 	__TCON_REASON_MAX,
 };
 
+/* How a half-flow's CC learns of ECN marks, if it wants to. */
+#define TCON_ECN_MODES(X)						\
+	X(UNUSED,	"unused",	"the CC does not use ECN")	\
+	X(EXACT,	"exact",	"the receiver's TCon counts marked bytes") \
+	X(COARSE,	"coarse",	"ECE of the receiver is all there is")	\
+	X(REFUSED,	"refused",	"the peer does not speak ECN, or did not ask for it") \
+	X(FELL_BACK,	"fell-back",	"the SYN that asked for ECN was not answered") \
+	X(ACCURATE,	"accecn",	"the ends use AccECN, which is left alone") \
+	X(LATE,		"late",		"ECN was not asked for: the rule came after the handshake")
+
+enum tcon_ecn_mode {
+#define TCON_X(id, name, text) TCON_ECN_##id,
+	TCON_ECN_MODES(TCON_X)
+#undef TCON_X
+	__TCON_ECN_MODE_MAX,
+};
+
 /* Counters of the namespace, in the order of TCON_INFO_A_COUNTERS. */
 #define TCON_COUNTERS(X)						\
 	X(FLOWS_NEW,	"flows-new",	"half-flows created")		\
@@ -275,7 +292,21 @@ enum tcon_reason {
 	X(DSACK_SENT,	"dsack-sent",	"DSACKs given to guests for an absorbed tail probe") \
 	X(MTU_FELL,	"mtu-fell",	"half-flows that gave up their copies: the path MTU fell") \
 	X(REPAIR_BLIND,	"repair-blind",	"repairs that waited: no memory to note them") \
-	X(BAD_CHECKSUM,	"bad-checksum",	"packets to guests passed unread: their checksum is wrong")
+	X(BAD_CHECKSUM,	"bad-checksum",	"packets to guests passed unread: their checksum is wrong") \
+	X(ECN_ASKED,	"ecn-asked",	"guests' SYNs on which TCon asked for ECN") \
+	X(ECN_ANSWERED,	"ecn-answered",	"guests' SYN-ACKs on which TCon agreed to ECN") \
+	X(ECN_FALLBACK,	"ecn-fallback",	"guests' SYNs that left without ECN after one with it was not answered") \
+	X(ECN_DOWNGRADED, "ecn-downgraded", "SYNs that asked for AccECN and were made to ask for ECN") \
+	X(ECT_SET,	"ect-set",	"guests' packets made ECN-capable")	\
+	X(ECE_HIDDEN,	"ece-hidden",	"ACKs whose ECE guests were not shown") \
+	X(CWR_SET,	"cwr-set",	"guests' packets on which TCon set CWR") \
+	X(ECE_SET,	"ece-set",	"guests' packets on which TCon set ECE") \
+	X(CE_HIDDEN,	"ce-hidden",	"packets whose CE guests were not shown") \
+	X(COUNT_SENT,	"ce-count-sent", "guests' ACKs to which a count of marked bytes was added") \
+	X(COUNT_TAKEN,	"ce-count-taken", "ACKs to guests that had such a count")	\
+	X(COUNT_NO_ROOM, "ce-count-no-room", "guests' ACKs that had no room for the count") \
+	X(OPTION_FORGED, "option-forged", "guests' packets with TCon's option, which was taken out") \
+	X(ECN_FAILED,	"ecn-failed",	"packets whose ECN could not be written: no memory")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,
@@ -360,6 +391,8 @@ enum tcon_flow_attr {
 	TCON_FLOW_A_LIMITED_US,	/* array of u64, index enum tcon_limit: since
 				 * the flow was enforced
 				 */
+	TCON_FLOW_A_ECN,	/* u8, enum tcon_ecn_mode */
+	TCON_FLOW_A_CE_BYTES,	/* u64: delivered with ECN CE */
 	__TCON_FLOW_A_MAX,
 };
 #define TCON_FLOW_A_MAX (__TCON_FLOW_A_MAX - 1)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ECN in packets: what datapath/ecn.c decides is written into them.
+ */
+#ifndef _TCON_MARK_H
+#define _TCON_MARK_H
+
+#include "flow.h"
+
+enum tcon_cc_ecn tcon_mark_running(const struct tcon_flow *flow);
+void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
+			  struct tcon_packet *pkt);
+void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
+			struct tcon_packet *pkt);
+
+#endif /* _TCON_MARK_H */

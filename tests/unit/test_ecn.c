@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ECN on the guest's behalf (datapath/ecn.c): both roles, guests that speak it and
+ * that do not, peers of all kinds.
+ */
+#include "../../datapath/ecn.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define ACK	TCON_TCP_ACK
+#define SYN	TCON_TCP_SYN
+#define ECE	TCON_TCP_ECE
+#define CWR	TCON_TCP_CWR
+#define MSS	1448
+
+#define OFFER	TCON_OPTION_OFFER_BYTES
+#define COUNT	TCON_OPTION_COUNT_BYTES
+
+static struct tcon_ecn e;
+static struct tcon_ecn_edit edit;
+
+/* A segment with 20 bytes of options if SYN, 12 else. */
+static struct tcon_packet segment(u8 flags, u32 payload_bytes)
+{
+	struct tcon_packet pkt = {
+		.flags = flags,
+		.l4_offset = 34,
+		.payload_offset = 34 + 20 + (flags & SYN ? 20 : 12),
+		.payload_bytes = payload_bytes,
+		.seq = 1000,
+		.ack = 5001,
+	};
+
+	pkt.end_seq = pkt.seq + payload_bytes + !!(flags & SYN);
+	return pkt;
+}
+
+static void guest_syn(u8 flags, bool ae, bool wanted, bool again)
+{
+	struct tcon_packet pkt = segment(SYN | flags, 0);
+
+	pkt.ae = ae;
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_guest_syn(&e, &pkt, wanted, again, true, &edit);
+}
+
+static void peer_answers(u8 flags, bool ae, u8 option_bytes)
+{
+	struct tcon_packet pkt = segment(SYN | ACK | flags, 0);
+
+	pkt.ae = ae;
+	pkt.option_bytes = option_bytes;
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_peer_answer(&e, &pkt, true, &edit);
+}
+
+static void peer_syn(u8 flags, bool ae, u8 option_bytes, bool wanted)
+{
+	struct tcon_packet pkt = segment(SYN | flags, 0);
+
+	pkt.ae = ae;
+	pkt.seq = 5000;
+	pkt.option_bytes = option_bytes;
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_peer_syn(&e, &pkt, wanted, &edit);
+}
+
+static void guest_answers(u8 flags, bool ae, bool wanted)
+{
+	struct tcon_packet pkt = segment(SYN | ACK | flags, 0);
+
+	pkt.ae = ae;
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_guest_answer(&e, &pkt, wanted, true, &edit);
+}
+
+static void from_guest_of(struct tcon_packet pkt, enum tcon_cc_ecn cc_ecn,
+			  bool gso)
+{
+	struct tcon_ecn_sent sent = {
+		.cc_ecn = cc_ecn, .nxt_guest = 1000, .mss_bytes = MSS,
+		.gso = gso,
+	};
+
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_from_guest(&e, &pkt, &sent, &edit);
+}
+
+static void from_guest(u8 flags, u32 bytes, enum tcon_cc_ecn cc_ecn)
+{
+	from_guest_of(segment(ACK | flags, bytes), cc_ecn, false);
+}
+
+static void to_guest(u8 flags, u32 bytes, u8 ecn, enum tcon_cc_ecn cc_ecn)
+{
+	struct tcon_packet pkt = segment(ACK | flags, bytes);
+
+	pkt.tos = 0xb8 | ecn;
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_to_guest(&e, &pkt, cc_ecn, &edit);
+}
+
+static bool untouched(u8 ecn)
+{
+	return !edit.set && !edit.clear && !edit.clear_ae && !edit.strip &&
+	       !edit.add_bytes && edit.ecn == ecn;
+}
+
+static enum tcon_ecn_mode mode(void)
+{
+	return tcon_ecn_mode(&e, TCON_CC_ECN_ALL);
+}
+
+/* TCon asked, and the peer (with a TCon, if @option_bytes) agreed. */
+static void agree(u8 option_bytes)
+{
+	memset(&e, 0, sizeof(e));
+	guest_syn(0, false, true, false);
+	peer_answers(ECE, false, option_bytes);
+	assert_true(e.agreed);
+}
+
+static int setup(void **unused)
+{
+	memset(&e, 0, sizeof(e));
+	return 0;
+}
+
+/* The guest opens. */
+
+static void asks_for_guest(void **unused)
+{
+	guest_syn(0, false, true, false);
+	assert_int_equal(edit.set, ECE | CWR);
+	assert_int_equal(edit.add_bytes, OFFER);
+	assert_int_equal(edit.ecn, TCON_ECN_NOT_ECT);
+	peer_answers(ECE, false, 0);
+	assert_int_equal(edit.clear, ECE);
+	assert_int_equal(mode(), TCON_ECN_COARSE);
+	assert_int_equal(tcon_ecn_mode(&e, TCON_CC_ECN_NONE), TCON_ECN_UNUSED);
+
+	guest_syn(0, false, true, false);	/* a new connection */
+	assert_false(e.agreed);
+	peer_answers(ECE, false, OFFER);
+	assert_true(edit.strip);
+	assert_int_equal(mode(), TCON_ECN_EXACT);
+}
+
+static void refused(void **unused)
+{
+	static const u8 no[] = { 0, CWR, ECE | CWR };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(no); i++) {
+		guest_syn(0, false, true, false);
+		peer_answers(no[i], false, OFFER);
+		assert_int_equal(edit.clear, 0);
+		assert_false(e.exact);
+		assert_int_equal(mode(), TCON_ECN_REFUSED);
+		from_guest(0, MSS, TCON_CC_ECN_ALL);
+		assert_true(untouched(0));
+		to_guest(ECE, MSS, TCON_ECN_CE, TCON_CC_ECN_ALL);
+		assert_true(untouched(TCON_ECN_CE));
+	}
+}
+
+/* No rule wants it: nothing is asked, and later it is too late. */
+static void not_wanted(void **unused)
+{
+	guest_syn(0, false, false, false);
+	assert_true(untouched(0));
+	peer_answers(0, false, 0);
+	assert_true(untouched(0));
+	assert_int_equal(mode(), TCON_ECN_LATE);
+	guest_syn(ECE | CWR, false, false, false);
+	assert_true(untouched(0));
+	peer_answers(ECE, false, 0);
+	assert_true(untouched(0));
+	assert_int_equal(mode(), TCON_ECN_COARSE);	/* the guest's own */
+}
+
+/* What the guest repeats leaves as it is, with its own ECN or without. */
+static void fall_back(void **unused)
+{
+	guest_syn(0, false, true, false);
+	guest_syn(0, false, true, true);
+	assert_true(untouched(0));
+	assert_true(e.fell_back);
+	peer_answers(0, false, 0);
+	assert_int_equal(mode(), TCON_ECN_FELL_BACK);
+
+	/* The first SYN arrived after all: what the peer expects is done, no more. */
+	guest_syn(0, false, true, false);
+	assert_false(e.fell_back);
+	guest_syn(0, false, true, true);
+	peer_answers(ECE, false, OFFER);
+	assert_int_equal(edit.clear, ECE);
+	assert_int_equal(mode(), TCON_ECN_FELL_BACK);
+	from_guest(0, MSS, TCON_CC_ECN_ALL);
+	assert_true(untouched(0));
+	assert_int_equal(tcon_ecn_of_repeat(&e, TCON_CC_ECN_ALL), 0);
+	to_guest(0, MSS, TCON_ECN_CE, TCON_CC_ECN_ALL);
+	from_guest(0, 0, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.set, ECE);
+	assert_int_equal(edit.add_bytes, COUNT);
+
+	/* The rule came between the two. */
+	guest_syn(0, false, false, false);
+	guest_syn(0, false, true, true);
+	assert_true(untouched(0));
+	assert_false(e.fell_back);
+
+	/* A guest of its own mind, which gives up by itself. */
+	guest_syn(ECE | CWR, false, true, false);
+	assert_int_equal(edit.set, 0);
+	assert_int_equal(edit.add_bytes, OFFER);
+	guest_syn(ECE | CWR, false, true, true);
+	assert_int_equal(edit.add_bytes, OFFER);
+	guest_syn(0, false, true, true);
+	assert_true(untouched(0));
+	assert_false(e.fell_back);
+}
+
+static void no_room_on_syn(void **unused)
+{
+	struct tcon_packet pkt = segment(SYN, 0);
+
+	pkt.payload_offset = pkt.l4_offset + 56;
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_guest_syn(&e, &pkt, true, false, true, &edit);
+	assert_int_equal(edit.add_bytes, OFFER);
+	pkt.payload_offset += 4;
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_guest_syn(&e, &pkt, true, false, true, &edit);
+	assert_int_equal(edit.add_bytes, 0);
+	assert_int_equal(edit.set, ECE | CWR);
+	peer_answers(ECE, false, OFFER);	/* to whom? */
+	assert_int_equal(mode(), TCON_ECN_COARSE);
+	pkt = segment(SYN, 100);		/* TCP Fast Open */
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_guest_syn(&e, &pkt, true, false, true, &edit);
+	assert_int_equal(edit.add_bytes, 0);
+	pkt = segment(SYN, 0);			/* not allowed to */
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_guest_syn(&e, &pkt, true, false, false, &edit);
+	assert_int_equal(edit.add_bytes, 0);
+}
+
+/* The guest answers. */
+
+static void answers_for_guest(void **unused)
+{
+	peer_syn(ECE | CWR, false, 0, true);
+	assert_true(untouched(0));
+	guest_answers(0, false, true);
+	assert_int_equal(edit.set, ECE);
+	assert_int_equal(edit.add_bytes, 0);
+	assert_int_equal(mode(), TCON_ECN_COARSE);
+	guest_answers(0, false, false);		/* again; the rule has gone */
+	assert_int_equal(edit.set, ECE);
+
+	tcon_ecn_restart(&e);			/* a rule that does not want it */
+	guest_answers(0, false, false);
+	assert_true(untouched(0));
+	assert_false(e.agreed);
+
+	tcon_ecn_restart(&e);			/* the guest itself */
+	guest_answers(ECE, false, true);
+	assert_true(untouched(0));
+	assert_true(e.agreed && e.speaks);
+
+	tcon_ecn_restart(&e);
+	peer_syn(0, false, 0, true);
+	guest_answers(0, false, true);
+	assert_true(untouched(0));
+	assert_int_equal(mode(), TCON_ECN_REFUSED);
+}
+
+/* Where the peer's TCon counts, any guest's answer agrees. */
+static void answers_a_tcon(void **unused)
+{
+	peer_syn(ECE | CWR, false, OFFER, false);
+	assert_true(edit.strip);
+	guest_answers(0, false, false);
+	assert_int_equal(edit.set, ECE);
+	assert_int_equal(edit.add_bytes, OFFER);
+	assert_true(e.exact);
+
+	tcon_ecn_restart(&e);
+	guest_answers(ECE, false, false);
+	assert_int_equal(edit.set, 0);
+	assert_int_equal(edit.add_bytes, OFFER);
+	assert_true(e.exact && e.speaks);
+}
+
+/* An answer to another SYN than the last says nothing. */
+static void other_syn(void **unused)
+{
+	struct tcon_packet pkt = segment(SYN | ACK, 0);
+
+	peer_syn(ECE | CWR, false, OFFER, true);
+	pkt.ack++;
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_guest_answer(&e, &pkt, true, true, &edit);
+	assert_true(untouched(0));
+	assert_false(e.agreed);
+}
+
+/* AccECN: never half-edited. */
+
+static void accurate_guest(void **unused)
+{
+	static const struct { u8 flags; bool ae; } yes[] = {
+		{ CWR, false }, { ECE | CWR, false }, { 0, true }, { CWR, true },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(yes); i++) {
+		guest_syn(ECE | CWR, true, false, false);
+		assert_true(untouched(0));
+		peer_answers(yes[i].flags, yes[i].ae, 0);
+		assert_true(untouched(0));
+		assert_int_equal(mode(), TCON_ECN_ACCURATE);
+		from_guest(ECE, MSS, TCON_CC_ECN_ALL);
+		assert_true(untouched(0));
+		to_guest(ECE | CWR, MSS, TCON_ECN_CE, TCON_CC_ECN_ALL);
+		assert_true(untouched(TCON_ECN_CE));
+	}
+	guest_syn(ECE | CWR, true, false, false);	/* an older peer */
+	peer_answers(ECE, false, 0);
+	assert_true(untouched(0));
+	assert_int_equal(mode(), TCON_ECN_COARSE);
+	guest_syn(ECE | CWR, true, false, false);
+	peer_answers(0, false, 0);
+	assert_false(e.accurate || e.agreed);
+
+	guest_syn(ECE | CWR, true, true, false);	/* downgraded */
+	assert_true(edit.clear_ae);
+	assert_int_equal(edit.set | edit.clear, 0);
+	peer_answers(ECE, false, 0);
+	assert_int_equal(mode(), TCON_ECN_COARSE);
+	guest_syn(0, true, true, false);		/* who knows */
+	assert_true(untouched(0));
+	guest_syn(CWR, false, true, false);
+	assert_true(untouched(0));
+}
+
+static void accurate_peer(void **unused)
+{
+	peer_syn(ECE | CWR, true, 0, false);
+	assert_true(untouched(0));
+	guest_answers(CWR, false, true);
+	assert_true(untouched(0));
+	assert_int_equal(mode(), TCON_ECN_ACCURATE);
+	tcon_ecn_restart(&e);
+	guest_answers(ECE, false, true);
+	assert_true(e.agreed && e.speaks);
+	tcon_ecn_restart(&e);
+	guest_answers(0, false, true);		/* says no: so be it */
+	assert_true(untouched(0));
+	assert_false(e.agreed);
+
+	tcon_ecn_restart(&e);
+	peer_syn(ECE | CWR, true, OFFER, true);
+	assert_true(edit.clear_ae);
+	guest_answers(0, false, true);
+	assert_int_equal(edit.set, ECE);
+	assert_int_equal(edit.add_bytes, 0);
+	assert_int_equal(mode(), TCON_ECN_COARSE);
+}
+
+/* Segments. */
+
+static void marking(void **unused)
+{
+	struct tcon_packet old = segment(ACK, MSS);
+
+	agree(0);
+	from_guest(0, MSS, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.ecn, TCON_ECN_ECT0);
+	from_guest(0, 0, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.ecn, TCON_ECN_ECT0);
+	from_guest(0, 0, TCON_CC_ECN_DATA);
+	assert_int_equal(edit.ecn, TCON_ECN_NOT_ECT);
+	from_guest(0, MSS, TCON_CC_ECN_DATA);
+	assert_int_equal(edit.ecn, TCON_ECN_ECT0);
+	old.seq = 0;
+	old.end_seq = MSS - 1000 + 552;
+	from_guest_of(old, TCON_CC_ECN_DATA, false);	/* a repeat */
+	assert_int_equal(edit.ecn, TCON_ECN_NOT_ECT);
+	from_guest_of(old, TCON_CC_ECN_ALL, false);
+	assert_int_equal(edit.ecn, TCON_ECN_ECT0);
+	from_guest(TCON_TCP_RST, 0, TCON_CC_ECN_ALL);
+	assert_true(untouched(0));
+	from_guest(0, MSS, TCON_CC_ECN_NONE);		/* the rule has gone */
+	assert_true(untouched(0));
+	assert_int_equal(tcon_ecn_of_repeat(&e, TCON_CC_ECN_ALL),
+			 TCON_ECN_ECT0);
+	assert_int_equal(tcon_ecn_of_repeat(&e, TCON_CC_ECN_DATA), 0);
+	assert_int_equal(tcon_ecn_of_repeat(&e, TCON_CC_ECN_NONE), 0);
+}
+
+/* ECE is hidden; CWR goes with the next new data, once per window. */
+static void echo_of_peer(void **unused)
+{
+	struct tcon_packet next = segment(ACK, MSS);
+
+	agree(0);
+	to_guest(ECE, 0, 0, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.clear & ECE, ECE);
+	from_guest(0, 0, TCON_CC_ECN_ALL);		/* an ACK carries none */
+	assert_int_equal(edit.set, 0);
+	from_guest(0, 4001, TCON_CC_ECN_ALL);		/* up to 5001 */
+	assert_int_equal(edit.set, CWR);
+	from_guest(0, 4001, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.set, 0);
+	to_guest(ECE, 0, 0, TCON_CC_ECN_ALL);		/* of that window */
+	from_guest(0, 4001, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.set, 0);
+	e.cwr_end = 5000;				/* of the next */
+	to_guest(ECE, 0, 0, TCON_CC_ECN_ALL);
+	next.end_seq = 1000;				/* not new */
+	from_guest_of(next, TCON_CC_ECN_ALL, false);
+	assert_int_equal(edit.set, 0);
+	from_guest(0, MSS, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.set, CWR);
+	e.cwr_sent = false;				/* nobody reacts any more */
+	to_guest(ECE, 0, 0, TCON_CC_ECN_ALL);
+	to_guest(0, 0, 0, TCON_CC_ECN_NONE);
+	from_guest(0, MSS, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.set, 0);
+}
+
+/* For a guest that does not know: ECE from CE until CWR, and it sees neither. */
+static void echo_for_guest(void **unused)
+{
+	agree(0);
+	to_guest(0, 0, TCON_ECN_CE, TCON_CC_ECN_NONE);	/* an ACK: not reliable */
+	from_guest(0, 0, TCON_CC_ECN_NONE);
+	assert_int_equal(edit.set, 0);
+	to_guest(0, MSS, TCON_ECN_ECT0, TCON_CC_ECN_NONE);
+	assert_int_equal(edit.ecn, TCON_ECN_NOT_ECT);
+	from_guest(0, 0, TCON_CC_ECN_NONE);
+	assert_int_equal(edit.set, 0);
+	to_guest(0, MSS, TCON_ECN_CE, TCON_CC_ECN_NONE);
+	assert_int_equal(edit.ecn, TCON_ECN_NOT_ECT);
+	from_guest(0, 0, TCON_CC_ECN_NONE);
+	assert_int_equal(edit.set, ECE);
+	from_guest(0, MSS, TCON_CC_ECN_NONE);
+	assert_int_equal(edit.set, ECE);
+	to_guest(CWR, MSS, TCON_ECN_CE, TCON_CC_ECN_NONE);	/* both: CE is newer */
+	assert_int_equal(edit.clear & CWR, CWR);
+	from_guest(0, 0, TCON_CC_ECN_NONE);
+	assert_int_equal(edit.set, ECE);
+	to_guest(CWR, MSS, TCON_ECN_ECT0, TCON_CC_ECN_NONE);
+	from_guest(0, 0, TCON_CC_ECN_NONE);
+	assert_int_equal(edit.set, 0);
+	assert_int_equal(edit.add_bytes, 0);
+}
+
+/* One that speaks ECN sees all but the ECE that TCon reacts to. */
+static void guest_that_speaks(void **unused)
+{
+	guest_syn(ECE | CWR, false, true, false);
+	peer_answers(ECE, false, 0);
+	assert_true(untouched(0));
+	to_guest(ECE | CWR, MSS, TCON_ECN_CE, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.clear, ECE);
+	assert_int_equal(edit.ecn, TCON_ECN_CE);
+	from_guest(ECE, MSS, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.set, CWR);
+	to_guest(ECE | CWR, MSS, TCON_ECN_CE, TCON_CC_ECN_NONE);
+	assert_true(untouched(TCON_ECN_CE));
+	from_guest(0, 0, TCON_CC_ECN_NONE);
+	assert_true(untouched(0));
+}
+
+/* Marked bytes are counted, and the total goes on the next ACKs that have room. */
+static void counting(void **unused)
+{
+	struct tcon_packet full = segment(ACK, 0);
+	int i;
+
+	agree(OFFER);
+	to_guest(0, MSS, TCON_ECN_ECT0, TCON_CC_ECN_ALL);
+	from_guest(0, 0, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.add_bytes, 0);
+	to_guest(0, 1000, TCON_ECN_CE, TCON_CC_ECN_ALL);
+	to_guest(0, 500, TCON_ECN_CE, TCON_CC_ECN_ALL);
+	from_guest(0, MSS - COUNT + 1, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.add_bytes, 0);
+	assert_true(edit.no_room);
+	full.payload_offset = full.l4_offset + 56;
+	from_guest_of(full, TCON_CC_ECN_ALL, false);
+	assert_true(edit.no_room);
+	from_guest_of(segment(ACK, 100), TCON_CC_ECN_ALL, true);
+	assert_true(edit.no_room);
+	for (i = 0; i < COUNTS; i++) {
+		from_guest(0, i == 1 ? MSS - COUNT : 0, TCON_CC_ECN_ALL);
+		assert_int_equal(edit.add_bytes, COUNT);
+		assert_int_equal(edit.ce_bytes, 1500);
+		assert_false(edit.no_room);
+	}
+	from_guest(0, 0, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.add_bytes, 0);
+	e.ce_bytes = U32_MAX;
+	to_guest(0, 2, TCON_ECN_CE, TCON_CC_ECN_ALL);	/* wraps */
+	from_guest(0, 0, TCON_CC_ECN_NONE);
+	assert_int_equal(edit.ce_bytes, 1);
+}
+
+/* The option is for TCons: guests see none, and send none. */
+static void option(void **unused)
+{
+	struct tcon_packet pkt = segment(ACK, 0);
+
+	pkt.option_bytes = COUNT;
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_to_guest(&e, &pkt, TCON_CC_ECN_NONE, &edit);
+	assert_true(untouched(0));		/* nothing is known of the flow */
+	from_guest_of(pkt, TCON_CC_ECN_NONE, false);
+	assert_true(edit.strip);
+	agree(0);
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_to_guest(&e, &pkt, TCON_CC_ECN_ALL, &edit);
+	assert_true(edit.strip);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(asks_for_guest, setup),
+		cmocka_unit_test_setup(refused, setup),
+		cmocka_unit_test_setup(not_wanted, setup),
+		cmocka_unit_test_setup(fall_back, setup),
+		cmocka_unit_test_setup(no_room_on_syn, setup),
+		cmocka_unit_test_setup(answers_for_guest, setup),
+		cmocka_unit_test_setup(answers_a_tcon, setup),
+		cmocka_unit_test_setup(other_syn, setup),
+		cmocka_unit_test_setup(accurate_guest, setup),
+		cmocka_unit_test_setup(accurate_peer, setup),
+		cmocka_unit_test_setup(marking, setup),
+		cmocka_unit_test_setup(echo_of_peer, setup),
+		cmocka_unit_test_setup(echo_for_guest, setup),
+		cmocka_unit_test_setup(guest_that_speaks, setup),
+		cmocka_unit_test_setup(counting, setup),
+		cmocka_unit_test_setup(option, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

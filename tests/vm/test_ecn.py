@@ -1,0 +1,483 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""ECN on the guest's behalf: what is written into which packet.
+
+Conn.guest_sends() and Conn.peer_sends() assert that nothing changes but the window
+and what ``becomes`` names, and that checksums are right.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+
+import genl
+import pytest
+import rig as rigs
+import wire
+from rig import TSO, Conn, counted
+from wire import ACK, CWR, ECE, FIN, PSH, RST, SYN
+
+Ends = tuple[rigs.RawEnd, rigs.RawEnd]
+
+MSS = 1448
+NOT_ECT, ECT1, ECT0, CE = range(4)
+OFFER = b"\xfe\x04\x54\xce"
+DSCP = 0xB8  # of what the scripts send: it must stay
+
+
+def count(ce_bytes: int) -> bytes:
+    """The option with which a TCon returns a count of marked bytes."""
+    return b"\xfe\x08\x54\xce" + struct.pack("!I", ce_bytes)
+
+
+def mode(tcon: genl.Genl, conn: Conn) -> str:
+    """How the flow's CC learns of marks."""
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    return genl.ECN_MODES[flow["ecn"]]
+
+
+def options_of(conn: Conn, flags: int = ACK, *, of_peer: bool = False) -> bytes:
+    """Options of the next segment of the guest, or of the peer."""
+    conn.clock += 1
+    segment = conn.from_peer(flags) if of_peer else conn.from_guest(flags)
+    conn.clock -= 1
+    return segment.options
+
+
+def with_offer(conn: Conn, flags: int = SYN, *, of_peer: bool = False) -> dict[str, bytes]:
+    """Options of the next SYN, to which a TCon has added its own."""
+    return {"options": OFFER + options_of(conn, flags, of_peer=of_peer)}
+
+
+def taken_out(options: dict[str, bytes]) -> dict[str, bytes]:
+    """The same, as a guest gets them."""
+    return {"options": wire.NOP * 4 + options["options"][4:]}
+
+
+def opened(conn: Conn, tcon: genl.Genl, *, exact: bool = False) -> Conn:
+    """The guest opens under DCTCP; the peer, with a TCon if ``exact``, agrees."""
+    tcon.set_rule("dctcp")
+    conn.guest_sends(SYN, becomes={"flags": SYN | ECE | CWR} | with_offer(conn))
+    if exact:
+        options = with_offer(conn, SYN | ACK, of_peer=True)
+        conn.peer_sends(SYN | ACK | ECE, becomes={"flags": SYN | ACK} | taken_out(options),
+                        **options)  # fmt: skip
+    else:
+        conn.peer_sends(SYN | ACK | ECE, becomes={"flags": SYN | ACK})
+    conn.guest_sends()  # the CC starts with it
+    assert mode(tcon, conn) == ("exact" if exact else "coarse")
+    return conn
+
+
+def data(conn: Conn, arrives: int = PSH | ACK) -> wire.Segment:
+    """A full segment of the guest, which leaves ECN-capable, and with these flags."""
+    becomes = {"tos": DSCP | ECT0, "flags": arrives}
+    return conn.guest_sends(PSH | ACK, bytes(MSS), becomes=becomes, tos=DSCP)
+
+
+# --- negotiation ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("vlans", [(), (10,), (10, 20)], ids=["untagged", "tag", "two-tags"])
+@pytest.mark.parametrize("exact", [False, True], ids=["coarse", "exact"])
+def test_guest_opens(
+    ends: Ends, tcon: genl.Genl, family: int, vlans: tuple[int, ...], exact: bool
+) -> None:
+    conn = Conn(*ends, family=family, vlans=vlans)
+    with counted(tcon, ecn_asked=1, ecn_failed=0):
+        opened(conn, tcon, exact=exact)
+    with counted(tcon, ect_set=2, ecn_failed=0):
+        data(conn)
+        conn.guest_sends(becomes={"tos": ECT0})
+
+
+def test_peer_refuses(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("dctcp")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN, becomes={"flags": SYN | ECE | CWR} | with_offer(conn))
+    conn.peer_sends(SYN | ACK)
+    conn.guest_sends()
+    assert mode(tcon, conn) == "refused"
+    assert rigs.state(tcon, conn.sport) == ("repair-enforced", "none", "dctcp")
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.peer_sends(ACK | ECE, tos=CE)
+
+
+def test_other_ccs_leave_ecn_alone(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("cubic")
+    conn = Conn(*ends).handshake()
+    assert mode(tcon, conn) == "unused"
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.peer_sends(ACK | ECE | CWR, tos=CE)
+
+
+def test_rule_that_comes_late(ends: Ends, tcon: genl.Genl) -> None:
+    conn = Conn(*ends).handshake()
+    tcon.set_rule("dctcp")
+    assert mode(tcon, conn) == "late"
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.peer_sends()
+
+
+def test_dropped_syn_falls_back(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("dctcp")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN, becomes={"flags": SYN | ECE | CWR} | with_offer(conn))
+    with counted(tcon, ecn_fallback=1, ecn_asked=0):
+        conn.guest_sends(SYN, seq=conn.isn[0])
+    conn.peer_sends(SYN | ACK)
+    conn.guest_sends()
+    assert mode(tcon, conn) == "fell-back"
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    with counted(tcon, ecn_asked=1):  # the next connection may ask again
+        conn.restart(3_000_000_000, 9_000_000)
+        opened(conn, tcon)
+
+
+@pytest.mark.parametrize("speaks", [False, True], ids=["without", "with"])
+@pytest.mark.parametrize("tcon_there", [False, True], ids=["plain", "tcon"])
+def test_peer_opens(ends: Ends, tcon: genl.Genl, speaks: bool, tcon_there: bool) -> None:
+    """The guest is the server, speaks ECN or not; the peer has a TCon or not."""
+    tcon.set_rule("dctcp")
+    conn = Conn(*ends)
+    offer = with_offer(conn, of_peer=True) if tcon_there else {}
+    conn.peer_sends(SYN | ECE | CWR, becomes=taken_out(offer) if offer else None, **offer)
+    answer = SYN | ACK | (ECE if speaks else 0)
+    becomes: dict[str, object] = {"flags": SYN | ACK | ECE}
+    if tcon_there:
+        becomes |= with_offer(conn, SYN | ACK)
+    with counted(tcon, ecn_answered=int(not speaks)):
+        conn.guest_sends(answer, becomes=becomes)
+    conn.peer_sends()
+    assert mode(tcon, conn) == ("exact" if tcon_there else "coarse")
+    data(conn)
+
+
+def test_answer_for_a_guest_without_rule(ends: Ends, tcon: genl.Genl) -> None:
+    """A TCon that offers to count is answered whatever the rule; others are not."""
+    conn = Conn(*ends)
+    conn.peer_sends(SYN | ECE | CWR)
+    conn.guest_sends(SYN | ACK)
+    conn.peer_sends()
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+
+    conn = Conn(*ends)
+    offer = with_offer(conn, of_peer=True)
+    conn.peer_sends(SYN | ECE | CWR, becomes=taken_out(offer), **offer)
+    conn.guest_sends(SYN | ACK, becomes={"flags": SYN | ACK | ECE} | with_offer(conn, SYN | ACK))
+    conn.peer_sends()
+    conn.guest_sends(PSH | ACK, bytes(MSS))  # nothing enforced, nothing marked
+    assert mode(tcon, conn) == "unused"
+
+
+def test_peer_that_does_not_ask(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("dctcp")
+    conn = Conn(*ends)
+    conn.peer_sends(SYN)
+    conn.guest_sends(SYN | ACK)
+    conn.peer_sends()
+    assert mode(tcon, conn) == "refused"
+
+
+def test_counts_can_be_switched_off(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("dctcp")
+    with rigs.parameters(ecn_count=0):
+        conn = Conn(*ends)
+        conn.guest_sends(SYN, becomes={"flags": SYN | ECE | CWR})
+        conn.peer_sends(SYN | ACK | ECE, becomes={"flags": SYN | ACK})
+        conn.guest_sends()
+        assert mode(tcon, conn) == "coarse"
+
+
+def test_no_room_for_the_offer(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("dctcp")
+    conn = Conn(*ends)
+    options = conn.from_guest(SYN).options
+    options += wire.NOP * (40 - len(options))
+    conn.guest_sends(SYN, becomes={"flags": SYN | ECE | CWR}, options=options)
+    conn.peer_sends(SYN | ACK | ECE, becomes={"flags": SYN | ACK})
+    conn.guest_sends()
+    assert mode(tcon, conn) == "coarse"
+
+
+# --- AccECN -----------------------------------------------------------------------
+
+
+def test_accurate_ecn_passes(ends: Ends, tcon: genl.Genl) -> None:
+    """No rule at the handshake: it stays as it is, also under a later rule."""
+    conn = Conn(*ends)
+    conn.guest_sends(SYN | ECE | CWR, ae=True)
+    conn.peer_sends(SYN | ACK | CWR)
+    conn.guest_sends(ACK | ECE, ae=True)
+    tcon.set_rule("dctcp")
+    assert mode(tcon, conn) == "accecn"
+    conn.guest_sends(PSH | ACK | CWR, bytes(MSS), tos=ECT0)
+    conn.peer_sends(ACK | ECE | CWR, bytes(100), ae=True, tos=CE)
+
+
+def test_accurate_syn_is_downgraded(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("dctcp")
+    conn = Conn(*ends)
+    with counted(tcon, ecn_downgraded=1, ecn_asked=0):
+        conn.guest_sends(SYN | ECE | CWR, becomes={"ae": False} | with_offer(conn), ae=True)
+    conn.peer_sends(SYN | ACK | ECE)  # the guest's own, as RFC 3168 has it
+    conn.guest_sends()
+    assert mode(tcon, conn) == "coarse"
+    conn = Conn(*ends)
+    with counted(tcon, ecn_downgraded=1):
+        conn.peer_sends(SYN | ECE | CWR, becomes={"ae": False}, ae=True)
+    conn.guest_sends(SYN | ACK, becomes={"flags": SYN | ACK | ECE})
+    conn.peer_sends()
+    assert mode(tcon, conn) == "coarse"
+
+
+# --- segments ---------------------------------------------------------------------
+
+
+def test_what_is_marked(ends: Ends, tcon: genl.Genl) -> None:
+    """Data, repeats, pure ACKs, FIN; no RST."""
+    conn = opened(Conn(*ends), tcon)
+    data(conn)
+    conn.peer_sends(PSH | ACK, b"x")
+    conn.guest_sends(becomes={"tos": ECT0})
+    with rigs.parameters(repair=0):
+        data(conn)
+        conn.guest_sends(PSH | ACK, bytes(MSS), seq=conn.guest_nxt - MSS, becomes={"tos": ECT0})
+    conn.guest_sends(FIN | ACK, becomes={"tos": ECT0})
+    conn.guest_sends(RST | ACK)
+
+
+def test_ece_is_hidden_and_answered(ends: Ends, tcon: genl.Genl) -> None:
+    conn = opened(Conn(*ends), tcon)
+    for _ in range(4):
+        data(conn)
+    end = conn.guest_nxt
+    before = rigs.find_flow(tcon, conn.sport)
+    with counted(tcon, ece_hidden=3, cwr_set=1):
+        conn.peer_sends(ACK | ECE, ack=end - 3 * MSS, becomes={"flags": ACK})
+        data(conn, PSH | ACK | CWR)
+        conn.peer_sends(ACK | ECE, ack=end - 2 * MSS, becomes={"flags": ACK})
+        data(conn)
+        conn.peer_sends(ACK | ECE, ack=end - MSS, becomes={"flags": ACK})
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert before
+    assert flow
+    assert flow["ce_acks"] == 3
+    assert flow["ce_bytes"] == 3 * MSS
+    assert flow["cwnd_bytes"] == (before["cwnd_bytes"] + MSS) // 2 - MSS // 2  # alpha 1, once
+    conn.peer_sends(ACK, ack=end + 2 * MSS)
+    with counted(tcon, cwr_set=1):  # the next window
+        conn.peer_sends(ACK | ECE, becomes={"flags": ACK})
+        data(conn, PSH | ACK | CWR)
+
+
+def test_guest_that_does_not_speak_ecn(ends: Ends, tcon: genl.Genl) -> None:
+    """Of the peer's marks it sees none; TCon echoes them until CWR comes."""
+    conn = opened(Conn(*ends), tcon)
+    conn.peer_sends(PSH | ACK, b"x", tos=DSCP | ECT0, becomes={"tos": DSCP})
+    conn.guest_sends(becomes={"tos": ECT0})
+    with counted(tcon, ce_hidden=1):
+        conn.peer_sends(PSH | ACK, b"x", tos=DSCP | CE, becomes={"tos": DSCP})
+    with counted(tcon, ece_set=2):
+        conn.guest_sends(becomes={"tos": ECT0, "flags": ACK | ECE})
+        data(conn, PSH | ACK | ECE)
+    conn.peer_sends(PSH | ACK | CWR, b"x", becomes={"flags": PSH | ACK})
+    conn.guest_sends(becomes={"tos": ECT0})
+
+
+def test_what_was_promised_outlives_the_rule(ends: Ends, tcon: genl.Genl) -> None:
+    conn = opened(Conn(*ends), tcon, exact=True)
+    data(conn)
+    tcon.del_rules()
+    conn.guest_sends(PSH | ACK, bytes(MSS), tos=DSCP)  # not marked any more
+    conn.peer_sends(PSH | ACK | ECE, b"four", tos=CE, becomes={"tos": 0, "flags": PSH | ACK})
+    options = count(4) + options_of(conn)
+    conn.guest_sends(becomes={"flags": ACK | ECE, "options": options})
+
+
+def test_guest_that_speaks_ecn(ends: Ends, tcon: genl.Genl) -> None:
+    """It echoes by itself; but TCon is what reacts, so it does not see ECE."""
+    tcon.set_rule("dctcp")
+    conn = Conn(*ends)
+    with counted(tcon, ecn_asked=0):
+        conn.guest_sends(SYN | ECE | CWR, becomes=with_offer(conn))
+        conn.peer_sends(SYN | ACK | ECE)
+        conn.guest_sends()
+    conn.guest_sends(PSH | ACK, bytes(MSS), tos=DSCP | ECT0)
+    conn.peer_sends(ACK | ECE, becomes={"flags": ACK})
+    data(conn, PSH | ACK | CWR)
+    conn.peer_sends(PSH | ACK, b"x", tos=CE)
+    conn.guest_sends(ACK | ECE, becomes={"tos": ECT0})
+    conn.peer_sends(PSH | ACK | CWR, b"x", tos=ECT0)
+    tcon.del_rules()
+    conn.guest_sends(PSH | ACK, bytes(MSS), tos=ECT0)
+    conn.peer_sends(ACK | ECE)
+    conn.guest_sends(PSH | ACK | CWR, bytes(MSS), tos=ECT0)
+
+
+# --- counts -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("vlans", [(), (10, 20)], ids=["untagged", "two-tags"])
+def test_count_is_added(ends: Ends, tcon: genl.Genl, family: int, vlans: tuple[int, ...]) -> None:
+    """The receiver's side: on ACKs, while there is something new."""
+    conn = opened(Conn(*ends, family=family, vlans=vlans), tcon, exact=True)
+
+    def acks(total: int | None) -> None:
+        options = options_of(conn)
+        flags = ACK | (ECE if total is not None else 0)
+        conn.guest_sends(becomes={
+            "tos": ECT0, "flags": flags,
+            "options": options if total is None else count(total) + options,
+        })  # fmt: skip
+
+    conn.peer_sends(PSH | ACK, bytes(500), tos=ECT0, becomes={"tos": 0})
+    acks(None)
+    conn.peer_sends(PSH | ACK, bytes(500), tos=CE, becomes={"tos": 0})
+    conn.peer_sends(PSH | ACK, bytes(300), tos=CE, becomes={"tos": 0})
+    with counted(tcon, ce_count_sent=3):
+        acks(800)
+        acks(800)
+        options = count(800) + options_of(conn)
+        conn.guest_sends(PSH | ACK, b"small", becomes={
+            "tos": ECT0, "flags": PSH | ACK | ECE, "options": options
+        })  # fmt: skip
+        conn.guest_sends(becomes={"tos": ECT0, "flags": ACK | ECE})
+
+
+def test_no_room_for_the_count(ends: Ends, tcon: genl.Genl) -> None:
+    """Neither beyond 40 bytes of options, nor beyond the MTU."""
+    conn = opened(Conn(*ends), tcon, exact=True)
+    conn.peer_sends(PSH | ACK, bytes(500), tos=CE, becomes={"tos": 0})
+    options = options_of(conn)
+    options += wire.opt_sack((1, 2), (3, 4)) + wire.NOP * 6
+    with counted(tcon, ce_count_no_room=2, ce_count_sent=1):
+        conn.guest_sends(becomes={"tos": ECT0, "flags": ACK | ECE}, options=options)
+        data(conn, PSH | ACK | ECE)
+        short = options[:-4]
+        conn.guest_sends(becomes={"tos": ECT0, "flags": ACK | ECE, "options": count(500) + short},
+                         options=short)  # fmt: skip
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_count_is_taken(ends: Ends, tcon: genl.Genl, family: int) -> None:
+    """The sender's side: what is marked is what the count says; the guest sees none."""
+    conn = opened(Conn(*ends, family=family), tcon, exact=True)
+    for _ in range(6):
+        data(conn)
+    end = conn.guest_nxt
+
+    def acks(total: int, acked: int, flags: int = ACK) -> None:
+        options = options_of(conn, of_peer=True)
+        conn.peer_sends(
+            flags, ack=end - acked * MSS, options=count(total) + options,
+            becomes={"options": wire.NOP * 8 + options, "flags": ACK},
+        )  # fmt: skip
+
+    def marked() -> tuple[object, object]:
+        flow = rigs.find_flow(tcon, conn.sport)
+        assert flow
+        return flow["ce_bytes"], flow["ce_acks"]
+
+    with counted(tcon, ce_count_taken=4):
+        acks(700, 5)
+        assert marked() == (700, 1)
+        acks(700, 4, ACK | ECE)  # ECE tells nothing more
+        assert marked() == (700, 1)
+        acks(2000, 3)
+        assert marked() == (2000, 2)
+        acks(1000, 2)  # older than the last
+        assert marked() == (2000, 2)
+    conn.peer_sends(ACK | ECE, ack=end - MSS, becomes={"flags": ACK})
+    assert marked() == (2000, 2)
+
+
+def test_guests_are_no_tcons(ends: Ends, tcon: genl.Genl) -> None:
+    """What a guest sends of the option is taken out."""
+    conn = Conn(*ends)
+    options = options_of(conn, SYN)
+    with counted(tcon, option_forged=2):
+        conn.guest_sends(SYN, options=OFFER + options, becomes={"options": wire.NOP * 4 + options})
+        conn.peer_sends(SYN | ACK)
+        conn.guest_sends()
+        conn.guest_sends(options=count(5), becomes={"options": wire.NOP * 8})
+
+
+def test_count_that_was_not_agreed_on(ends: Ends, tcon: genl.Genl) -> None:
+    conn = opened(Conn(*ends), tcon)
+    data(conn)
+    with counted(tcon, ce_count_taken=0):
+        conn.peer_sends(options=count(900), becomes={"options": wire.NOP * 8})
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert flow["ce_bytes"] == 0
+
+
+# --- repairs ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_repairs_are_marked(ends: Ends, tcon: genl.Genl, family: int) -> None:
+    conn = opened(Conn(*ends, family=family), tcon)
+    for _ in range(5):
+        data(conn)
+    start = conn.guest_nxt - 5 * MSS
+    conn.clock += 1
+    options = (
+        conn.from_peer().options + wire.opt_sack((start + MSS, start + 5 * MSS)) + wire.NOP * 2
+    )
+    conn.peer.send(conn.from_peer(ack=start, options=options).frame())
+    got = conn.receive(conn.peer)
+    assert got
+    assert got.sums_ok
+    assert (got.seq, got.tos, got.flags) == (start, DSCP | ECT0, PSH | ACK)
+
+
+# --- super-packets ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("offload", [0, TSO], ids=["segmented", "whole"])
+def test_super_packet(rig: rigs.Rig, tcon: genl.Genl, family: int, offload: int) -> None:
+    """Every segment of it is marked, only the first says CWR."""
+    guest, uplink = rig.taps(TSO, offload)
+    tcon.set_rule("dctcp", bridge="br1")
+    conn = Conn(guest, uplink, family=family)
+    conn.guest_sends(SYN, becomes={"flags": SYN | ECE | CWR} | with_offer(conn))
+    conn.peer_sends(SYN | ACK | ECE, becomes={"flags": SYN | ACK})
+    conn.guest_sends()
+    data(conn)
+    conn.peer_sends(ACK | ECE, becomes={"flags": ACK})
+    payload = random.Random(1).randbytes(4 * MSS + 100)
+    sent = conn.from_guest(PSH | ACK, payload, partial=True)
+    gso = rigs.VNET_GSO_TCPV4 if family == 4 else rigs.VNET_GSO_TCPV6
+    with counted(tcon, cwr_set=1, ect_set=1, ecn_failed=0):
+        guest.send(sent.frame(), sent.header_bytes(), MSS, gso)
+        arrived, flags = b"", []
+        while len(arrived) < len(payload):
+            got = conn.receive(uplink)
+            assert got
+            assert got.seq == conn.guest_nxt + len(arrived)
+            assert got.sums_ok or uplink.last_flags == rigs.VNET_NEEDS_CSUM
+            assert got.tos == ECT0
+            flags.append(got.flags & CWR)
+            arrived += got.payload
+    assert arrived == payload
+    assert flags == [CWR] + [0] * (len(flags) - 1)
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_option_on_a_partial_checksum(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
+    """What the device will sum up has become longer, and begins elsewhere."""
+    guest, uplink = rig.taps(TSO)
+    tcon.set_rule("dctcp", bridge="br1")
+    conn = Conn(guest, uplink, family=family)
+    sent = conn.from_guest(SYN, partial=True)
+    guest.send(sent.frame(), csum_start=sent.header_bytes())
+    got = conn.receive(uplink)
+    assert got
+    assert got.sums_ok
+    assert got == sent.but(options=OFFER + sent.options, flags=SYN | ECE | CWR, partial=False)
