@@ -10,8 +10,9 @@ A campaign file is a scenario file (see :mod:`.scenario`) with, instead of
     rate = ["10mbit", "100mbit"] # rate, rtt, loss, queue, aqm, aqm_threshold and the
                                  # other aqm_*: in place of [path]'s
     rtt = ["8ms", "64ms"]
-    guest_cc = ["reno", "bbr"]   # guest_cc, native_cc, enforce, count: every flow's
-                                 # and transfer's; bytes, load: every transfer's
+    guest_cc = ["reno", "bbr"]   # guest_cc, native_cc, enforce, count, receiver_tcon:
+                                 # every flow's and transfer's; bytes, load: every
+                                 # transfer's
 
     [[case]]                     # or: named cells; [matrix] multiplies them
     name = "lan"
@@ -25,6 +26,7 @@ A campaign file is a scenario file (see :mod:`.scenario`) with, instead of
     rtt_max = "120ms"            # only cells with at most this; default every cell
     loss_max = "1.2%"
     guest_cc = ["reno"]          # only cells with one of these
+    receiver_tcon = true         # only cells whose flows have it so
     over = "cells"               # "mean": for the mean of all cells instead
 
     published = "paper.toml"     # completion times to print beside, by case; its
@@ -57,18 +59,36 @@ METRICS = {
     "completion_p99": False,
     "saving_kept": True,
     "own_limit": False,
+    "queue": False,
+    "jain": True,
+    "alpha": False,
 }
-RATIOS = ("goodput", "rtt", "completion_mean", "completion_p50", "completion_p99")
+RATIOS = (
+    "goodput", "rtt", "completion_mean", "completion_p50", "completion_p99",
+    "queue", "jain", "alpha",
+)  # fmt: skip
+#: What is shown only where a bar is about it.
+ON_REQUEST = ("queue", "jain", "alpha")
 
 #: What a matrix may vary, by the table in which a scenario has it.
 _PATH_KEYS = ("rate", "rtt", "loss", "queue", *AQM_KEYS)
-_FLOW_KEYS = ("count", "guest_cc", "native_cc", "enforce")
+_FLOW_KEYS = ("count", "guest_cc", "native_cc", "enforce", "receiver_tcon")
 _TRANSFER_KEYS = ("bytes", "load")
 MATRIX_KEYS = (*_PATH_KEYS, *_FLOW_KEYS, *_TRANSFER_KEYS)
 
 _SCENARIO_KEYS = ("name", "seconds", "modes", "path", "flow", "transfer")
 _OWN_KEYS = ("seeds", "matrix", "case", "bar", "published")
-_BAR_KEYS = ("metric", "min", "max", "aim", "rtt_max", "loss_max", "guest_cc", "over")
+_BAR_KEYS = (
+    "metric",
+    "min",
+    "max",
+    "aim",
+    "rtt_max",
+    "loss_max",
+    "guest_cc",
+    "receiver_tcon",
+    "over",
+)
 
 MAX_CELLS = 10_000
 
@@ -77,9 +97,9 @@ MAX_CELLS = 10_000
 class Bar:
     """What cells must reach in ``metric``: ``low``, ``high``, and wanted ``aim``.
 
-    It is about cells with at most ``rtt_max_us`` and ``loss_max_fraction`` and
-    one of ``guest_ccs``, where those are not None; or, with ``over_mean``, about
-    the mean of all cells.
+    It is about cells with at most ``rtt_max_us`` and ``loss_max_fraction``, one of
+    ``guest_ccs``, and ``receiver_tcon`` as it is here, where those are not None; or,
+    with ``over_mean``, about the mean of all cells.
     """
 
     metric: str
@@ -89,6 +109,7 @@ class Bar:
     rtt_max_us: int | None
     loss_max_fraction: float | None
     guest_ccs: tuple[str, ...] | None
+    receiver_tcon: bool | None
     over_mean: bool
 
     def fits(self, scenario: Scenario) -> bool:
@@ -98,6 +119,7 @@ class Bar:
             (self.rtt_max_us is None or path.rtt_us <= self.rtt_max_us)
             and (self.loss_max_fraction is None or path.loss_fraction <= self.loss_max_fraction)
             and (self.guest_ccs is None or scenario.flows[0].guest_cc in self.guest_ccs)
+            and self.receiver_tcon in (None, scenario.flows[0].receiver_tcon)
         )
 
     def reached(self, value: float) -> bool:
@@ -344,6 +366,9 @@ class _CampaignReader(Reader):
             ),
             guest_ccs=self.optional(
                 (*at, "guest_cc"), lambda: self.guest_ccs((*at, "guest_cc"))
+            ),
+            receiver_tcon=self.optional(
+                (*at, "receiver_tcon"), lambda: self.boolean((*at, "receiver_tcon"), True)
             ),
             over_mean=over_mean,
         )  # fmt: skip

@@ -40,9 +40,18 @@ SHOWN = {
     "completion_p99": _Shown("Completion p99 to {baseline}", ".3f", 1.0, 0.06, -1),
     "saving_kept": _Shown("Saving kept", ".1%", 0.95, 0.3, 1),
     "own_limit": _Shown("Limited by the guest", ".1%", 0.02, 0.05, -1),
+    "queue": _Shown("Queue to {baseline}", ".3f", 1.0, 0.3, -1),
+    "jain": _Shown("Jain to {baseline}", ".3f", 1.0, 0.15, 1),
+    "alpha": _Shown("Alpha to {baseline}", ".3f", 1.0, 0.3, -1),
 }
 #: Of each quantity that modes have: heading, divisor to the unit, format.
-QUANTITIES = {"goodput": ("Mbit/s", 1e6, ".2f"), "rtt": ("RTT p50, ms", 1e3, ".1f")}
+QUANTITIES = {
+    "goodput": ("Mbit/s", 1e6, ".2f"),
+    "rtt": ("RTT p50, ms", 1e3, ".1f"),
+    "queue": ("queue p50", 1, ".0f"),
+    "alpha": ("alpha", 1, ".3f"),
+    "jain": ("Jain", 1, ".3f"),
+}
 #: What is told of completion times.
 COMPLETION = ("mean", "p50", "p95", "p99")
 #: How a verdict shows in tables: with a mark, not by colour alone.

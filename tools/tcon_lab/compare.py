@@ -17,7 +17,8 @@ A spread is {"mean", "min", "max", "seeds": [one value for each]}.  Ratios are o
 the compared mode to the baseline with the same seed; ``saving_kept`` is the part
 of what the baseline saves over mode "guest", in completion time, that the
 compared mode saves too, given where the baseline saves at least MIN_SAVING;
-``own_limit`` is the share of the compared mode's time, after its start, in which
+``queue`` is the median of the bottleneck's queue, ``alpha`` the mean of the flows'
+DCTCP alphas; ``own_limit`` is the share of the compared mode's time, after its start, in which
 the guest's own cwnd or send buffer kept it from sending more.  A verdict is
 "reached", "aim missed", "missed", or null where there is no bar.
 """
@@ -29,7 +30,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .campaign import METRICS, RATIOS, Bar, Campaign, Cell
+from .campaign import METRICS, ON_REQUEST, RATIOS, Bar, Campaign, Cell
 from .results import completion
 
 Record = dict[str, Any]
@@ -69,7 +70,17 @@ def _own_limit(run: Record) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-#: Quantities of a run; goodput in bits/s, RTT in us, completion in s.
+def _median_queue(run: Record) -> float | None:
+    return (run["queue_packets"] or {}).get("p50")
+
+
+def _alpha(run: Record) -> float | None:
+    known = [flow["dctcp_alpha"] for flow in run["flows"] if flow.get("dctcp_alpha") is not None]
+    return sum(known) / len(known) if known else None
+
+
+#: Quantities of a run; goodput in bits/s, RTT in us, completion in s,
+#: the queue in packets.
 QUANTITIES: dict[str, Callable[[Record], float | None]] = {
     "goodput": _goodput_bps,
     "rtt": _median_rtt_us,
@@ -77,6 +88,9 @@ QUANTITIES: dict[str, Callable[[Record], float | None]] = {
     "completion_p50": _completion("p50"),
     "completion_p99": _completion("p99"),
     "own_limit": _own_limit,
+    "queue": _median_queue,
+    "jain": lambda run: run["jain"],
+    "alpha": _alpha,
 }
 
 
@@ -170,9 +184,15 @@ def baseline_of(campaign: Campaign) -> str:
     return "stock" if "stock" in campaign.modes else "native"
 
 
+def _shown(campaign: Campaign, name: str) -> bool:
+    return name not in ON_REQUEST or any(bar.metric == name for bar in campaign.bars)
+
+
 def _cell(campaign: Campaign, cell: Cell, runs: dict[str, dict[int, Record]]) -> Record:
     data, metrics = _CellData(runs), {}
     for name in METRICS:
+        if not _shown(campaign, name):
+            continue
         found = data.metric(name, baseline_of(campaign))
         if found is not None:
             metrics[name] = found | _judged(found["mean"], campaign.bar(name, cell))
@@ -180,7 +200,7 @@ def _cell(campaign: Campaign, cell: Cell, runs: dict[str, dict[int, Record]]) ->
         mode: {
             quantity: spread(list(values.values()))
             for quantity in QUANTITIES
-            if (values := data.values(mode, quantity))
+            if _shown(campaign, quantity) and (values := data.values(mode, quantity))
         }
         for mode in campaign.modes
     }

@@ -6,7 +6,8 @@ A raw record is what the runner brings back of one (scenario, seed, mode)::
     {"scenario": Scenario.to_dict(), "mode": ..., "seed": ..., "virtual_time": bool,
      "versions": {...},
      "flows": [{"index", "saddr", "daddr", "sport", "dport", "guest_cc", "cc",
-                "start_s", "iperf3": the client's JSON report}],
+                "start_s", "iperf3": the client's JSON report,
+                "alphas": [of the guest's own DCTCP, where it runs that]}],
      "probe": [records of tcon-probe --dev], "queue": [records of tcon-probe --queue],
      "queue_counts": {"marks", "drops"}}
 
@@ -25,7 +26,8 @@ repeated, ``tcon_spurious`` those of them that were not needed, ``tcon_probes`` 
 ``tcon_timeouts`` its tail probes and time-outs, ``copy_bytes`` the memory of copies.
 ``limited_share`` says by what the flow was limited in which share of the time in
 which it was enforced, ``limited_share_settled`` the same without its first 30 base
-RTTs.  ``queue_packets`` is how long the bottleneck's queue was, ``queue_marks`` how
+RTTs.  ``dctcp_alpha`` is the median of the deciding DCTCP's alpha, the guest's own or
+the enforced one.  ``queue_packets`` is how long the bottleneck's queue was, ``queue_marks`` how
 many packets it marked (CE) in the run, ``queue_drops`` how many it dropped.  A series
 of transfers has ``transfers``: their ``seconds`` from before the
 connection is opened until the last byte has come, and ``each_s`` of them in the order
@@ -38,6 +40,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from itertools import groupby, pairwise
 from typing import Any
@@ -282,8 +285,16 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
             str(state): round(states.count(state) / len(states), 4) for state in set(states)
         },
         "reasons": sorted({r["reason"] for r in tcon if r.get("reason") not in (None, "none")}),
+        "dctcp_alpha": _alpha(flow, tcon),
         "samples": data.samples(zero_s),
     }
+
+
+def _alpha(flow: Record, tcon: list[Record]) -> float | None:
+    """The median of DCTCP's alpha, which the stack tells, or else TCon."""
+    words = [re.search(r"\balpha=([\d.]+)", r.get("cc_info") or "") for r in tcon]
+    enforced = [float(word[1]) for word in words if word] if flow.get("cc") == "dctcp" else []
+    return percentile(flow.get("alphas") or enforced, 50)
 
 
 def _repair_result(data: _FlowData, tcon: list[Record], base_rtt_us: int) -> Record:

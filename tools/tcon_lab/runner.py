@@ -38,6 +38,9 @@ IPERF3_PORT = 5201
 TRANSFER_PORT = 5202
 FIRST_SOURCE_PORT = 40001
 INTERVAL_S = 0.1
+#: Of the queue, where a tenth of a second is many round trips.
+_SHORT_INTERVAL_S = 0.01
+_SHORT_RTT_US = 10_000
 #: When tcon/flows is read: this long before the run ends.
 _SNAPSHOT_BEFORE_END_S = 0.2
 #: How long after its time an iperf3 client may still need to exchange results.
@@ -176,13 +179,16 @@ class _Probes:
         self._files = {kind: folder / f"{kind}.jsonl" for kind in ("probe", "queue")}
         self._processes: list[subprocess.Popen[bytes]] = []
         if program:
-            options = [program, "--interval-ms", str(round(INTERVAL_S * 1000)), "--out"]
+            short = lab.scenario.path.rtt_us < _SHORT_RTT_US
             uplink = ["--dev", "br0-up", *(["--tcon"] if tcon else [])]
-            for kind, node, what in (
-                ("probe", lab.br0, uplink),
-                ("queue", lab.net["r1"], ["--queue", "r1-r2"]),
-            ):
-                self._processes.append(node.popen([*options, str(self._files[kind]), *what]))
+            for kind, node, what, interval_s in (
+                ("probe", lab.br0, uplink, INTERVAL_S),
+                ("queue", lab.net["r1"], ["--queue", "r1-r2"],
+                 _SHORT_INTERVAL_S if short else INTERVAL_S),
+            ):  # fmt: skip
+                options = ["--interval-ms", str(round(interval_s * 1000)), *what]
+                command = [program, *options, "--out", str(self._files[kind])]
+                self._processes.append(node.popen(command))
             _wait_for("tcon-probe", self._started)
 
     def _started(self) -> bool:
@@ -221,6 +227,36 @@ def _records(file: Path) -> Iterator[dict[str, Any]]:
                     continue
                 said[key] = news
             yield record
+
+
+class _Alphas:
+    """What the guests' own DCTCPs say of their alpha, every INTERVAL_S.
+
+    Of bulk transfers whose stack runs dctcp; iperf3's control connection has a port of
+    its own.
+    """
+
+    def __init__(self, lab: Lab, mode: str, folder: Path) -> None:
+        self._files: dict[int, Path] = {}
+        self._processes: list[subprocess.Popen[bytes]] = []
+        for index, flow in enumerate(lab.pairs):
+            if flow.stack_cc(mode) != "dctcp" or flow.transfer:
+                continue
+            self._files[index] = folder / f"alpha{index}.txt"
+            port = FIRST_SOURCE_PORT + index
+            script = f"while sleep {INTERVAL_S}; do ss -tinH sport = :{port}; done"
+            with self._files[index].open("wb") as out:
+                self._processes.append(lab.sender(index).popen(["bash", "-c", script], stdout=out))
+
+    def stop(self) -> dict[int, list[float]]:
+        """End all; the samples of each connection."""
+        for process in self._processes:
+            process.kill()
+            process.wait()
+        return {
+            index: [int(n) / 1024 for n in re.findall(r"\balpha:(\d+)", file.read_text())]
+            for index, file in self._files.items()
+        }
 
 
 def _start_server(lab: Lab, index: int) -> subprocess.Popen[bytes]:
@@ -405,6 +441,7 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
     clients = {}
     busy, total = _cpu_ticks()
     files = {index: folder / f"client{index}.json" for index in range(len(lab.pairs))}
+    alphas = _Alphas(lab, mode, folder)
     start_s = time.monotonic()
     for index, flow in sorted(enumerate(lab.pairs), key=lambda item: item[1].start_us):
         _sleep_until(start_s + flow.start_us / 1e6)
@@ -420,6 +457,7 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
         start_s + seconds,
         lambda line: progress(f"{mode}: {line}"),
     )
+    samples = alphas.stop()
     end_busy, end_total = _cpu_ticks()
     cpu_share = (end_busy - busy) / max(1, end_total - total)
     if cpu_share > _CPU_BUSY_SHARE:
@@ -434,6 +472,7 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
         "cpu_busy_share": round(cpu_share, 3),
         "flows": [
             _flow_record(lab, index, mode, clients[index], files[index], start_s)
+            | ({"alphas": samples[index]} if index in samples else {})
             for index in range(len(lab.pairs))
         ],
         **state,

@@ -40,6 +40,8 @@ A scenario file::
     tso = true                   # the guest sends super-packets; default true
     ecn = false                  # both guests of the flow speak ECN (tcp_ecn=1); default
                                  # false; a stack that runs dctcp does in any case
+    receiver_tcon = true         # TCon sees the receiver too, and may count for the
+                                 # sender's; default true
     [[transfer]]                 # beside flows, or instead: for completion times
     bytes = "10MB"               # of each transfer: kB, MB, GB
     count = 100                  # default 1; a connection each, one after another
@@ -169,7 +171,8 @@ class Flow:
     """``count`` equal bulk transfers, or what ``transfer`` says.  ``enforce`` None:
     TCon leaves them alone; ``start_us`` counts from the start of the run;
     ``extra_*`` come on top of the path's; without ``tso`` the guest sends single
-    packets; with ``ecn`` its stack speaks ECN.
+    packets; with ``ecn`` its stack speaks ECN; without ``receiver_tcon`` TCon is at
+    the sender only.
     """
 
     count: int
@@ -182,6 +185,7 @@ class Flow:
     ipv6: bool = False
     tso: bool = True
     ecn: bool = False
+    receiver_tcon: bool = True
     transfer: Transfer | None = None
 
     def stack_cc(self, mode: str) -> str:
@@ -696,6 +700,7 @@ class Reader:
             ipv6=self.boolean((*at, "ipv6"), False),
             tso=self.boolean((*at, "tso"), True),
             ecn=self.boolean((*at, "ecn"), False),
+            receiver_tcon=self.boolean((*at, "receiver_tcon"), True),
             transfer=self.transfer(at) if is_transfer else None,
         )
 

@@ -313,6 +313,9 @@ class Lab:
         self._shape_path()
         for index, flow in enumerate(self.pairs):
             self._shape_flow(index, flow)
+        unseen = [f"br1-s{n}" for n, flow in enumerate(self.pairs, 1) if not flow.receiver_tcon]
+        if unseen:
+            self._leave_alone(unseen)
 
     def _moderate(self) -> None:
         """Let the first device that may merge packets behind the bottleneck do so.
@@ -357,6 +360,11 @@ class Lab:
             tc qdisc add dev r2-r1 root netem delay {back_us}us limit {_AMPLE_PACKETS}
         """,
         )
+
+    def _leave_alone(self, ports: list[str]) -> None:
+        """Make these ports no guests: TCon does not look at them."""
+        words = (f"set Interface {port} other_config:tcon-role=uplink" for port in ports)
+        run_in(self.br0, f"ovs-vsctl {' -- '.join(words)}")
 
     def start_aqm(self) -> None:
         """Put the scenario's AQM, as new, where the bottleneck's queue is.
