@@ -178,10 +178,11 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	struct tcon_ecn_edit edit = tcon_ecn_no_edit(pkt);
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 
+	if (!(pkt->flags & TCON_TCP_SYN) && !flow->ecn.agreed &&
+	    !pkt->option_bytes)
+		return;
 	if (pkt->flags & TCON_TCP_SYN)
 		peer_syn(flow, pkt, &edit);
-	else if (!flow->ecn.agreed && !pkt->option_bytes)
-		return;
 	else
 		tcon_ecn_to_guest(&flow->ecn, pkt, tcon_mark_running(flow),
 				  &edit);

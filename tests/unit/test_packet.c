@@ -464,6 +464,56 @@ static void option_table(void **state)
 	}
 }
 
+/* TCon's own: on a SYN of one length, else of another, and with its identifier. */
+static void own_option(void **state)
+{
+	static const struct {
+		u8 flags;
+		u8 bytes[12];
+		u8 n;
+		u8 option_bytes;
+		u32 ce_bytes;
+	} row[] = {
+		{ SYN, { 254, 4, 0x54, 0xce }, 4, 4, 0 },
+		{ SYN, { 1, 254, 4, 0x54, 0xce }, 5, 4, 0 },
+		{ SYN, { 254, 8, 0x54, 0xce, 1, 2, 3, 4 }, 8, 0, 0 },
+		{ SYN, { 254, 4, 0x54, 0xcf }, 4, 0, 0 },
+		{ SYN, { 253, 4, 0x54, 0xce }, 4, 0, 0 },
+		{ SYN, { 254, 2, 0x54, 0xce }, 4, 0, 0 },
+		{ ACK, { 254, 8, 0x54, 0xce, 1, 2, 3, 4 }, 8, 8, 0x01020304 },
+		{ ACK, { 254, 8, 0x54, 0xce, 255, 255, 255, 255 }, 8, 8, U32_MAX },
+		{ ACK, { 254, 4, 0x54, 0xce }, 4, 0, 0 },
+		{ ACK, { 254, 9, 0x54, 0xce, 1, 2, 3, 4, 5 }, 9, 0, 0 },
+		{ ACK, { 1, 254, 8, 0x54, 0xce, 1, 2, 3 }, 8, 0, 0 },
+	};
+	struct tcon_packet pkt;
+	struct frame f;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		with_options(&f, row[i].flags, row[i].bytes, row[i].n);
+		assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+		assert_int_equal(pkt.option_bytes, row[i].option_bytes);
+		if (pkt.option_bytes == 8)
+			assert_int_equal(pkt.ce_bytes, row[i].ce_bytes);
+	}
+}
+
+/* AE stands before the other flags, in the byte of the header's length. */
+static void accurate_ecn(void **state)
+{
+	struct tcon_packet pkt;
+	struct frame f;
+
+	with_options(&f, ACK, NULL, 0);
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+	assert_false(pkt.ae);
+	f.data[f.l4 + 12] |= 1;
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+	assert_true(pkt.ae);
+	assert_int_equal(pkt.flags, ACK);
+}
+
 static void sack_blocks(void **state)
 {
 	u8 opt[40];
@@ -623,6 +673,8 @@ int main(void)
 		cmocka_unit_test(flags),
 		cmocka_unit_test(syn_options),
 		cmocka_unit_test(option_table),
+		cmocka_unit_test(own_option),
+		cmocka_unit_test(accurate_ecn),
 		cmocka_unit_test(sack_blocks),
 		cmocka_unit_test(pulls),
 		cmocka_unit_test(truncated),

@@ -960,6 +960,50 @@ static void ecn_echo(void **state)
 	conn_close(c);
 }
 
+static void ack_count(struct conn *c, u32 segs, u8 flags, u32 total)
+{
+	struct tcon_packet pkt = segment(TCON_TCP_ACK | flags, PEER_ISN + 1,
+					 FIRST + segs * MSS);
+
+	pkt.option_bytes = TCON_OPTION_COUNT_BYTES;
+	pkt.ce_bytes = total;
+	take(c, &pkt);
+}
+
+/* What the peer's TCon counts is believed, and ECE no more; totals that are older
+ * than the last say nothing.
+ */
+static void ecn_count(void **state)
+{
+	struct conn *c = conn_open(true);
+	struct tcon_packet pkt;
+
+	send(c, 8);
+	wait_us(c, RTT_US);
+	ack_count(c, 1, 0, 0);
+	assert_false(c->ack.rs.is_ece);
+	ack_count(c, 2, 0, 700);
+	assert_true(c->ack.rs.is_ece);
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 700);
+	ack_count(c, 3, TCON_TCP_ECE, 700);
+	assert_false(c->ack.rs.is_ece);
+	pkt = segment(TCON_TCP_ACK | TCON_TCP_ECE, PEER_ISN + 1,
+		      FIRST + 4 * MSS);
+	take(c, &pkt);
+	assert_false(c->ack.rs.is_ece);
+	ack_count(c, 5, 0, 699);
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 700);
+	ack_count(c, 6, 0, 5000);	/* more than is acknowledged: repeats */
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 5000);
+	assert_int_equal(c->t.ece_acks, 2);
+	c->t.ce_total = U32_MAX - 9;	/* wraps */
+	ack_count(c, 7, 0, 90);
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 5100);
+	ack_count(c, 9, 0, 900);	/* of what was never sent */
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 5100);
+	conn_close(c);
+}
+
 /* Did cwnd bind?  It looks at this round and the one before. */
 static void cwnd_binds(void **state)
 {
@@ -1131,6 +1175,7 @@ int main(void)
 		cmocka_unit_test(overlap),
 		cmocka_unit_test(fin),
 		cmocka_unit_test(ecn_echo),
+		cmocka_unit_test(ecn_count),
 		cmocka_unit_test(cwnd_binds),
 		cmocka_unit_test(ack_delayed),
 		cmocka_unit_test(no_memory),
