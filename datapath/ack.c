@@ -22,7 +22,7 @@
  * at least this apart, where more than so many segments are still in flight.
  */
 #define START_ROUNDS		32
-#define START_ACKS		4
+#define START_ACKS		5
 #define START_GAP_US		2200U
 #define START_SEGS		4
 
