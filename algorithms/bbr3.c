@@ -125,7 +125,7 @@
 #define ECN_THRESH_DIV		2
 #define ECN_FACTOR_DIV		3
 #define ECN_ALPHA_SHIFT		4
-#define ECN_ALPHA_UNIT		BIT(10)
+#define ECN_ALPHA_UNIT		BIT(15)
 #define STARTUP_ECN_ROUNDS	2
 
 enum {
@@ -608,9 +608,8 @@ static void update_ecn_alpha(struct tcon_cc *cc)
 		return;
 	marked = min(marked, delivered);
 	share = div_u64((u64)marked * ECN_ALPHA_UNIT, delivered);
+	b->ecn_alpha -= b->ecn_alpha >> ECN_ALPHA_SHIFT;
 	b->ecn_alpha += share >> ECN_ALPHA_SHIFT;
-	b->ecn_alpha -= min_t(u32, b->ecn_alpha,
-			      b->ecn_alpha >> ECN_ALPHA_SHIFT);
 	b->ecn_delivered = cc->delivered_bytes;
 	b->ecn_delivered_ce = cc->delivered_ce_bytes;
 	if (b->state != STARTUP || marked < delivered / ECN_THRESH_DIV ||

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Runs one CC over events from standard input, and prints cwnd and ssthresh in
- * bytes after each: for oracles that are written in another language.
+ * bytes and the pacing rate in bits/s after each: for oracles that are written in
+ * another language.
  *
  *	flow MSS CWND SSTHRESH SRTT_US MIN_RTT_US NOW_US [VALUE...]
  *				a new flow with CWND bytes in flight; values of
@@ -10,6 +11,10 @@
  *	ack BYTES RTT_US LIMITED NOW_US [MARKED]
  *				cumulative; RTT -1: no sample; LIMITED 0 or 1; bytes
  *				that were marked with ECN CE
+ *	sample BYTES RTT_US LIMITED NOW_US PRIOR_DELIVERED DELIVERED INTERVAL_US
+ *	       INFLIGHT TX_IN_FLIGHT LOST LOSSES CE ECE APP_LIMITED
+ *				an ACK with a delivery-rate sample; CE: marked of
+ *				DELIVERED, and of the flow since the last sample
  *	state open|recovery|loss NOW_US
  *	event tx_start|ece NOW_US
  *	min_rtt US		the tracker's minimum changes
@@ -117,6 +122,55 @@ static void ack(u32 bytes, s64 rtt_us, bool limited, u64 now_us, u32 marked)
 	cc_ops->cong_control(&cc, &rs);
 }
 
+/* @values: the numbers of the line, in its order. */
+static void sample(const s64 *values)
+{
+	struct tcon_rate_sample rs = {
+		.acked_bytes = values[0],
+		.acked_sacked_bytes = values[0],
+		.rtt_us = values[1],
+		.is_cwnd_limited = values[2],
+		.now_us = values[3],
+		.prior_delivered = values[4],
+		.delivered_bytes = values[5],
+		.interval_us = values[6],
+		.prior_inflight_bytes = cc.inflight_bytes,
+		.tx_in_flight_bytes = values[8],
+		.lost_bytes = values[9],
+		.losses_bytes = values[10],
+		.delivered_ce_bytes = values[11],
+		.is_ece = values[12],
+		.is_app_limited = values[13],
+	};
+
+	cc.una += rs.acked_bytes;
+	cc.delivered_bytes += rs.acked_bytes;
+	cc.delivered_ce_bytes += rs.delivered_ce_bytes;
+	cc.lost_bytes += rs.losses_bytes;
+	cc.inflight_bytes = values[7];
+	cc_ops->cong_control(&cc, &rs);
+}
+
+static bool read_sample(const char *line)
+{
+	s64 values[14];
+	char *end;
+	int i;
+
+	if (strncmp(line, "sample ", 7))
+		return false;
+	line += 7;
+	for (i = 0; i < ARRAY_SIZE(values); i++, line = end) {
+		values[i] = strtoll(line, &end, 10);
+		if (end == line)
+			return false;
+	}
+	if (*end != '\n')
+		return false;
+	sample(values);
+	return true;
+}
+
 static void handle(const char *line)
 {
 	char name[16] = "";
@@ -152,10 +206,11 @@ static void handle(const char *line)
 		cc.min_rtt_us = bytes;
 	} else if (!strcmp(line, "undo\n")) {
 		cc_ops->undo_cwnd(&cc);
-	} else {
+	} else if (!read_sample(line)) {
 		die(line);
 	}
-	printf("%u %u\n", cc.cwnd_bytes, cc.ssthresh_bytes);
+	printf("%u %u %" PRIu64 "\n", cc.cwnd_bytes, cc.ssthresh_bytes,
+	       (uint64_t)cc.pacing_rate_bps);
 }
 
 int main(void)

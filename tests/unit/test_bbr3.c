@@ -674,9 +674,9 @@ static void shortterm(void **state)
 }
 
 /*
- * alpha begins with 1 (1024).  A round with half of its bytes marked makes it 1024 + 32
- * - 66 = 990, and a third of that less of cwnd, 200 segments.  Beside losses the lower
- * one counts: what arrived, 100 segments, or, alpha being 960 of 1024, 93.
+ * alpha begins with 1 (32768).  A round with half of its bytes marked makes it 32768 -
+ * 2048 + 1024 = 31744, and a third of that less of cwnd, 200 segments.  Beside losses
+ * the lower one counts: what arrived, 100 segments, or, alpha being 30720, 93.
  */
 static void ecn(void **state)
 {
@@ -690,9 +690,9 @@ static void ecn(void **state)
 	f.cc.cwnd_bytes = SEGS(200);
 	f.cc.delivered_ce_bytes += SEGS(2);
 	ack(&f, RTT_US, SEGS(2), BW_BPS, true);	/* four since the last round */
-	assert_int_equal(priv(&f)->ecn_alpha, 990);
-	/* 200000 * 990 / 3072 = 64453 */
-	assert_int_equal(priv(&f)->shortterm_bytes, 200000 - 64453);
+	assert_int_equal(priv(&f)->ecn_alpha, 31744);
+	/* 200000 * 31744 / 98304 = 64583 */
+	assert_int_equal(priv(&f)->shortterm_bytes, 200000 - 64583);
 	assert_int_equal(bw_bps(priv(&f)), BW_BPS);
 	priv(&f)->ecn_alpha = ECN_ALPHA_UNIT;
 	lossy_round(&f, 8 * MBPS);
@@ -702,7 +702,7 @@ static void ecn(void **state)
 	priv(&f)->latest_bytes = SEGS(100);
 	f.rs.is_ece = true;
 	lossy_round(&f, 8 * MBPS);
-	/* 135547 * 960 / 3072 = 42358 */
+	/* 135547 * 30720 / 98304 = 42358 */
 	assert_int_equal(priv(&f)->shortterm_bytes, 135547 - 42358);
 }
 
@@ -1105,7 +1105,7 @@ static void extremes(void **state)
 				TCON_CWND_MAX_BYTES);
 		assert_true(f.cc.pacing_rate_bps > 0);
 		assert_true(max_bw_bps(priv(&f)) <= TCON_BW_MAX_BPS);
-		assert_true(priv(&f)->ecn_alpha <= ECN_ALPHA_UNIT + 64);
+		assert_true(priv(&f)->ecn_alpha <= ECN_ALPHA_UNIT);
 	}
 	assert_int_equal(seen, 0x7f);
 }

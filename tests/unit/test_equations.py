@@ -12,12 +12,14 @@ from __future__ import annotations
 import math
 import random
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
+from bbr3_model import Bbr3, Sample
 
 INFINITE = 0x7FFFFFFF
 MAX_BYTES = 1 << 30
@@ -554,6 +556,101 @@ def dctcp_flow(rng: random.Random) -> Flow:
     return flow
 
 
+class Bbr3Flow:
+    """Feeds the model of BBRv3 with the ACKs of a path whose mood changes."""
+
+    def __init__(self, rng: random.Random):
+        self.rng, self.path = rng, Conditions(rng)
+        path = self.path
+        self.bdp = min(int(path.rtt_us * path.bytes_per_us), 2**29)
+        self.now = 10**9
+        first = (path.mss, min(path.flight(), 2**30), INFINITE, path.rtt_us, path.rtt_us)
+        self.model = Bbr3(*first, self.now)
+        self.lines = [f"flow {' '.join(map(str, (*first, self.now)))}"]
+        self.loss, self.marks, self.idle = 0.0, 0.0, 0.0
+        self.lost = 0
+        self.seen: set[str] = set()
+        self.windows = [self.answer]
+        self.sure = [True]
+
+    @property
+    def answer(self) -> tuple[Fraction, Fraction, Fraction]:
+        return self.model.cwnd, Fraction(self.model.ssthresh), self.model.pacing
+
+    def note(self, line: str) -> None:
+        self.lines.append(line)
+        self.windows.append(self.answer)
+        self.sure.append(not self.model.unsure)
+        self.seen.add(self.model.state)
+
+    def ack(self, acked: int, begins: bool) -> None:
+        """One of a round's ACKs."""
+        rng, path, model = self.rng, self.path, self.model
+        losses = rng.randint(1, 3) * path.mss if rng.random() < self.loss else 0
+        self.lost = losses + (0 if begins else self.lost)
+        scale = rng.uniform(0.97, 1.0) if rng.random() < 0.9 else rng.uniform(0.3, 1.3)
+        interval = max(round(path.rtt_us * rng.uniform(1, 1.2)), 1)
+        delivered = min(max(int(interval * path.bytes_per_us * scale), 1), 2**34)
+        flight = int(self.bdp * rng.uniform(0.4, 2.2)) + path.mss
+        sample = Sample(
+            acked, path.sample_us(min(flight, self.bdp)), rng.random() < 0.6, self.now,
+            model.delivered if begins else max(model.delivered - flight, 0), delivered, interval,
+            min(flight, 2**30), min(int(flight * rng.uniform(0.8, 1.2)), 2**30), self.lost, losses,
+            0, False, rng.random() < self.idle,
+        )  # fmt: skip
+        if rng.random() < self.marks:
+            sample.ece, sample.ce = True, rng.randint(0, acked)
+        if rng.random() < 0.02:
+            sample.delivered = sample.interval = -1
+        model.take(sample)
+        fields = [int(getattr(sample, name)) for name in (
+            "acked", "rtt", "limited", "now", "prior_delivered", "delivered", "interval",
+            "inflight", "tx_in_flight", "lost", "losses", "ce", "ece", "app_limited",
+        )]  # fmt: skip
+        self.note(f"sample {' '.join(map(str, fields))}")
+
+    def round(self) -> None:
+        rng = self.rng
+        if rng.random() < 0.1:
+            self.loss, self.marks, self.idle = (
+                rng.choice((0, 0, 0, 0.1, 0.8)), rng.choice((0, 0, 0.3, 1)),
+                rng.choice((0, 0, 0.2, 1)),
+            )  # fmt: skip
+        acks = rng.choice((1, 2, 4, 8))
+        for n in range(acks):
+            acked = min(max(int(self.bdp * rng.uniform(0.5, 1.2)) // acks, 1), 2**29)
+            self.now += max(self.path.rtt_us // acks, 1)
+            self.ack(acked, begins=n == 0)
+
+    def other(self) -> None:
+        """Something that is no ACK."""
+        kind = self.rng.choice(("recovery", "loss", "undo", "tx_start", "pause"))
+        if kind in ("recovery", "loss"):
+            self.model.take_state(kind)
+            self.note(f"state {kind} {self.now}")
+        elif kind == "undo" and self.model.ca_state != "open":
+            self.model.take_undo()
+            self.note("undo")
+        elif kind == "tx_start":
+            self.now += self.rng.randint(0, 8 * 10**6)
+            self.model.take_tx_start(self.now)
+            self.note(f"event tx_start {self.now}")
+        elif kind == "pause":
+            self.now += self.rng.randint(0, 3 * 10**6)
+        if self.model.ca_state != "open" and self.rng.random() < 0.7:
+            self.model.take_state("open")
+            self.note(f"state open {self.now}")
+
+    def play(self) -> None:
+        for _ in range(60):
+            self.round()
+            if self.rng.random() < 0.15:
+                self.other()
+
+
+AnyFlow = TypeVar("AnyFlow", Flow, Bbr3Flow)
+
+
 @pytest.fixture(scope="module")
 def programs() -> Path:
     """The folder with ``replay_NAME``."""
@@ -561,16 +658,15 @@ def programs() -> Path:
     return Path(subprocess.run(build, check=True, capture_output=True, text=True).stdout.strip())
 
 
-def replay(program: Path, flows: list[Flow]) -> Iterator[tuple[Flow, int, int, int]]:
-    """Each flow, the number of its event, and the module's cwnd and ssthresh."""
+def replay(program: Path, flows: Sequence[AnyFlow]) -> Iterator[tuple[AnyFlow, int, int, int, int]]:
+    """Each flow, the number of its event, and the module's cwnd, ssthresh and rate."""
     text = "".join(line + "\n" for flow in flows for line in flow.lines)
     run = subprocess.run([program], input=text, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     answers = iter(run.stdout.splitlines())
     for flow in flows:
         for n in range(len(flow.lines)):
-            cwnd, ssthresh = map(int, next(answers).split())
-            yield flow, n, cwnd, ssthresh
+            yield flow, n, *map(int, next(answers).split())
     assert next(answers, None) is None
 
 
@@ -581,7 +677,7 @@ def test_to_the_byte(
     programs: Path, name: str, make: Callable[[random.Random], Flow], count: int
 ) -> None:
     flows = [make(random.Random(f"{name} {seed}")) for seed in range(count)]
-    for flow, n, *got in replay(programs / f"replay_{name}", flows):
+    for flow, n, *got, _ in replay(programs / f"replay_{name}", flows):
         assert tuple(got) == flow.windows[n], "\n".join(flow.lines[: n + 1])
 
 
@@ -591,10 +687,32 @@ def test_ctcp(programs: Path) -> None:
         context.prec = DIGITS
         flows = [ctcp_flow(random.Random(f"ctcp {seed}")) for seed in range(2000)]
     assert sum(flow.model.dwnd > 0 for flow in flows) > 200
-    for flow, n, *got in replay(programs / "replay_ctcp", flows):
+    for flow, n, *got, _ in replay(programs / "replay_ctcp", flows):
         for mine, theirs in zip(got, flow.windows[n], strict=True):
             error = 1 + n + theirs // 10000 if theirs < INFINITE else 0
             assert abs(mine - theirs) <= error, "\n".join(flow.lines[: n + 1])
+
+
+def test_bbr3(programs: Path) -> None:
+    """Right to a thousandth, or to a byte for each ACK, and to some bits/s.
+
+    Up to where rounding might decide: then a flow may go another way.
+    """
+    flows = [Bbr3Flow(random.Random(f"bbr3 {seed}")) for seed in range(600)]
+    seen: set[str] = set()
+    for flow in flows:
+        flow.play()
+        seen |= flow.seen
+    assert len(seen) == 7, seen
+    assert sum(sum(flow.sure) for flow in flows) > 80000
+    for flow, n, *got in replay(programs / "replay_bbr3", flows):
+        if not flow.sure[n]:
+            continue
+        slack = (3 + n, 3, 5)
+        for mine, theirs, least in zip(got, flow.windows[n], slack, strict=True):
+            assert abs(mine - theirs) <= max(theirs / 1000, least), "\n".join(
+                [*flow.lines[: n + 1], f"{got} {[float(value) for value in flow.windows[n]]}"]
+            )
 
 
 def test_cubic(programs: Path) -> None:
@@ -602,7 +720,7 @@ def test_cubic(programs: Path) -> None:
     with localcontext() as context:
         context.prec = DIGITS
         flows = [cubic_flow(random.Random(seed)) for seed in range(500)]
-    for flow, n, *got in replay(programs / "replay_cubic", flows):
+    for flow, n, *got, _ in replay(programs / "replay_cubic", flows):
         for mine, theirs in zip(got, flow.windows[n], strict=True):
             error = max(theirs * 3 / 1000, flow.model.mss // 8 + n)
             assert abs(mine - theirs) <= error, "\n".join(flow.lines[: n + 1])
