@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ import wire
 from genl import E
 from hosts import MEGA, PORT, Net, assert_enforced
 from rig import Conn, poll, run, state
+from tcon_lab.errors import LabError
+from tcon_lab.ovs import appctl
 from wire import ACK, PSH, SYN
 
 Ends = tuple[rigs.RawEnd, rigs.RawEnd]
@@ -114,6 +117,28 @@ def test_others_are_refused(ends: Ends, tcon: genl.Genl, name: str, why: str) ->
         tcon.set_rule(name)
     assert (refused.value.errno, refused.value.message) == (errno.ENOPKG, why)
     assert [rule["cc"] for rule in tcon.rules()] == ["cubic"]
+
+
+def test_sentences(ends: Ends) -> None:
+    """What a user is told, and told by the same command when all is well."""
+    with pytest.raises(LabError) as refused:
+        appctl("tcon/set-cc", "br0", "flow=all", "linux:nonsuch")
+    assert (
+        "there is no CC 'linux:nonsuch': the kernel has no such CC, nor a module tcp_NAME"
+        in str(refused.value)
+    )
+    with pytest.raises(LabError, match="there is no module for what stands before the colon"):
+        appctl("tcon/set-cc", "br0", "flow=all", "nonsuch:reno")
+    with pytest.raises(LabError, match="linux:reno has no parameter 'beta', nor any other"):
+        appctl("tcon/set-cc", "br0", "flow=all", "linux:reno", "beta=0.5")
+    assert "linux:" not in appctl("tcon/show", "br0").split("CCs:")[0]
+    appctl("tcon/set-cc", "br0", "flow=all", "linux:westwood")
+    assert "all linux:westwood; flows: 0" in appctl("tcon/show", "br0")
+    ccs = {cc["name"]: cc for cc in json.loads(appctl("tcon/list-cc", "-j"))["ccs"]}
+    assert ccs["linux:westwood"]["category"] == "loss"
+    assert ccs["linux:westwood"]["source"] == "Linux; Mascolo et al., 2001"
+    assert ccs["linux:westwood"]["params"] == []
+    appctl("tcon/del-cc", "br0")
 
 
 def test_parameters_are_refused(ends: Ends, tcon: genl.Genl) -> None:
