@@ -10,6 +10,11 @@
  *	alpha	= (1 - g) * alpha + g * F, once per window
  *	cwnd	= cwnd * (1 - alpha / 2), once per window with a mark
  *
+ * Linux counts cwnd in segments, and what is less than one is not taken away: a
+ * small window stands until alpha has grown to 2 / cwnd.  So it is here, or flows
+ * with windows of some ten segments would get by with fewer marks, and hold their
+ * own against native ones a little too well.
+ *
  * All marked: alpha is 1, and the window is halved as by RFC 3168.  Few marked:
  * it hardly falls, and the queue does not run empty.
  *
@@ -152,15 +157,17 @@ static void dctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 			     u64 now_us)
 {
 	struct dctcp *dctcp = tcon_cc_priv(cc);
-	u32 less_bytes;
+	u32 segs;
 
 	if (event != TCON_CA_EVENT_ECE)
 		return;
 	update_alpha(cc, dctcp);
 	if (!tcon_reno_is_new_ece(cc, &dctcp->reno))
 		return;
-	less_bytes = (u64)cc->cwnd_bytes * dctcp->alpha >> (ALPHA_SHIFT + 1);
-	tcon_reno_reduce(cc, &dctcp->reno, cc->cwnd_bytes - less_bytes, true);
+	segs = (u64)(cc->cwnd_bytes / cc->mss_bytes) * dctcp->alpha >>
+	       (ALPHA_SHIFT + 1);
+	tcon_reno_reduce(cc, &dctcp->reno, cc->cwnd_bytes - segs * cc->mss_bytes,
+			 true);
 	cc->cwnd_bytes = cc->ssthresh_bytes;
 }
 

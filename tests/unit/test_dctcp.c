@@ -136,15 +136,15 @@ static void nothing_in_flight(void **unused)
 	assert_int_equal(alpha(&cc), ALPHA_ONE / 16 * 15);
 }
 
-/* alpha 1: half; alpha 1/4: seven eighths; to the byte. */
+/* alpha 1: half; alpha 1/4: an eighth less; in whole segments. */
 static void reduction(void **unused)
 {
 	struct tcon_cc cc;
 
 	flow_avoid(&cc, 41);
 	event(&cc, TCON_CA_EVENT_ECE);
-	assert_int_equal(cc.cwnd_bytes, SEGS(41) / 2);
-	assert_int_equal(cc.ssthresh_bytes, SEGS(41) / 2);
+	assert_int_equal(cc.cwnd_bytes, SEGS(21));
+	assert_int_equal(cc.ssthresh_bytes, SEGS(21));
 
 	params[DCTCP_ALPHA_ON_INIT] = 256;
 	flow_avoid(&cc, 40);
@@ -159,7 +159,15 @@ static void reduction(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(35));
 	cc.una += MSS;
 	event(&cc, TCON_CA_EVENT_ECE);
-	assert_true(cc.cwnd_bytes < SEGS(35));
+	assert_int_equal(cc.cwnd_bytes, SEGS(31));
+
+	params[DCTCP_ALPHA_ON_INIT] = 51;	/* 2 / 41 would be a segment */
+	flow_avoid(&cc, 40);
+	event(&cc, TCON_CA_EVENT_ECE);
+	assert_int_equal(cc.cwnd_bytes, SEGS(40));
+	flow_avoid(&cc, 41);
+	event(&cc, TCON_CA_EVENT_ECE);
+	assert_int_equal(cc.cwnd_bytes, SEGS(40));
 
 	params[DCTCP_ALPHA_ON_INIT] = 0;	/* nothing was marked so far */
 	flow_avoid(&cc, 40);

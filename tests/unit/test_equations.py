@@ -321,7 +321,9 @@ class Cubic(Reno):
 
 
 class Dctcp(Reno):
-    """RFC 8257, 3.3: alpha is the smoothed share of marked bytes, and what cuts the window."""
+    """RFC 8257, 3.3: alpha is the smoothed share of marked bytes, and what cuts the window,
+    by whole segments.
+    """
 
     def __init__(self, *args: int, params: tuple[int, ...] = (4, 1024)):
         super().__init__(*args)
@@ -345,8 +347,8 @@ class Dctcp(Reno):
             self.una += acked  # as the reduction finds it
             self.reduce("ece")
             self.una -= acked
-            floor = MIN_SEGS * self.mss
-            self.ssthresh = max(math.ceil(self.before[0] * (1 - self.alpha / 2)), floor)
+            less = math.floor(self.before[0] // self.mss * self.alpha / 2) * self.mss
+            self.ssthresh = max(self.before[0] - less, MIN_SEGS * self.mss)
             self.cwnd = self.ssthresh
 
 

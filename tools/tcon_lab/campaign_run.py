@@ -90,6 +90,8 @@ def _effective(scenario: Scenario, mode: str, seed: int) -> Scenario:
     for flow in scenario.flows:
         cc = flow.stack_cc(mode)
         kept = {"guest_cc": cc, "native_cc": cc, "enforce": flow.enforced_cc(mode)}
+        if not flow.enforced_cc(mode):
+            kept["receiver_tcon"] = True
         flows.append(dataclasses.replace(flow, **kept))
     changes = {"modes": (mode,), "seed": seed, "flows": tuple(flows)}
     return dataclasses.replace(scenario, **changes)

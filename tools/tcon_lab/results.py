@@ -26,10 +26,11 @@ repeated, ``tcon_spurious`` those of them that were not needed, ``tcon_probes`` 
 ``tcon_timeouts`` its tail probes and time-outs, ``copy_bytes`` the memory of copies.
 ``limited_share`` says by what the flow was limited in which share of the time in
 which it was enforced, ``limited_share_settled`` the same without its first 30 base
-RTTs.  ``dctcp_alpha`` is the median of the deciding DCTCP's alpha, the guest's own or
-the enforced one.  ``queue_packets`` is how long the bottleneck's queue was, ``queue_marks`` how
-many packets it marked (CE) in the run, ``queue_drops`` how many it dropped.  A series
-of transfers has ``transfers``: their ``seconds`` from before the
+RTTs.  ``dctcp_alpha`` is the mean of the deciding DCTCP's alpha, the guest's own or the
+enforced one, in the second half of the flow's time: it starts at 1.  ``queue_packets``
+is how long the bottleneck's queue was, ``queue_marks`` how many packets it marked (CE)
+in the run, ``queue_drops`` how many it dropped.  A series of transfers has
+``transfers``: their ``seconds`` from before the
 connection is opened until the last byte has come, and ``each_s`` of them in the order
 of their start; its goodput is the bytes over the sum of those times, its RTT p50 the
 median of the connections'.  A number that nobody measured is null.
@@ -291,10 +292,12 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
 
 
 def _alpha(flow: Record, tcon: list[Record]) -> float | None:
-    """The median of DCTCP's alpha, which the stack tells, or else TCon."""
+    """The mean of DCTCP's alpha, which the stack tells, or else TCon, once it has settled."""
     words = [re.search(r"\balpha=([\d.]+)", r.get("cc_info") or "") for r in tcon]
     enforced = [float(word[1]) for word in words if word] if flow.get("cc") == "dctcp" else []
-    return percentile(flow.get("alphas") or enforced, 50)
+    known = flow.get("alphas") or enforced
+    settled = known[len(known) // 2 :]
+    return round(sum(settled) / len(settled), 4) if settled else None
 
 
 def _repair_result(data: _FlowData, tcon: list[Record], base_rtt_us: int) -> Record:
