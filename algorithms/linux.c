@@ -720,6 +720,8 @@ static void describe(struct linux_cc *lcc)
 	ops->source = lcc->source;
 	ops->owner = THIS_MODULE;
 	ops->paced = kernel->cong_control;
+	if (kernel->flags & TCP_CONG_NEEDS_ECN)
+		ops->ecn = TCON_CC_ECN_ALL;
 	ops->priv_bytes = sizeof(struct linux_flow);
 	ops->prepare = linux_prepare;
 	ops->init = linux_init;

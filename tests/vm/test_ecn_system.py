@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""ECN on behalf of guests with kernels' own TCP, which Open vSwitch marks.
+
+The topology is that of hosts.py.
+"""
+
+from __future__ import annotations
+
+import genl
+import hosts
+import pytest
+import rig as rigs
+from hosts import MEGA, Net, Transfer
+from rig import poll, run
+
+ECT0, CE = 2, 3
+
+
+def mark_all(*matches: str) -> None:
+    """Open vSwitch marks whatever is ECN-capable, as it sees it behind TCon's hook."""
+    for match in matches:
+        run("ovs-ofctl", "add-flow", "br0", f"{match},nw_ecn={ECT0},actions=mod_nw_ecn:{CE},normal")
+
+
+def seen_by(ns: str, *names: str) -> list[int]:
+    """Counters of a namespace's IP."""
+    told = dict(line.split()[:2] for line in run("nstat", "-asz", *names, ns=ns).splitlines()[1:])
+    return [int(told[name]) for name in names]
+
+
+def without_ecn(*guests: str) -> None:
+    for ns in guests:
+        run("sysctl", "-qw", "net.ipv4.tcp_ecn=0", ns=ns)
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("offloads", [True, False], ids=["gso", "no-gso"])
+def test_two_tcons(net: Net, family: int, offloads: bool) -> None:
+    """Neither guest speaks ECN, all is marked, and the sender's TCon knows each byte."""
+    hosts.guest(net.rig, "g2", "p2", 2)
+    net.rig.port("br0", "p2")
+    net.offloads(offloads)
+    without_ecn("g1", "g2")
+    poll(lambda: "1 received" in run("ping", "-c1", "-W1", "10.0.0.2", check=False, ns="g1"), "g2")
+    poll(lambda: "1 received" in run("ping", "-c1", "-W1", "fd00::2", check=False, ns="g1"), "g2")
+    mark_all("tcp", "tcp6")
+    match = genl.text(genl.E["TCON_MATCH_A_IFNAME"], "p1")
+    net.tcon.set_rule("dctcp", match)
+    names = [f"Ip{v}In{what}Pkts" for v in ("Ext", "6") for what in ("CE", "ECT0")]
+    transfer = Transfer("g1", "g2", "10.0.0.2" if family == 4 else "fd00::2", 2 * MEGA)
+    transfer.finish()
+    flow = rigs.find_flow(net.tcon, transfer.sport, "p1")
+    assert flow
+    assert genl.ECN_MODES[flow["ecn"]] == "exact"
+    assert flow["acked_bytes"] == 2 * MEGA + 1  # and the FIN
+    assert 2 * MEGA <= flow["ce_bytes"] <= flow["sent_bytes"]
+    assert "alpha=1.000" in flow["cc_info"]
+    assert seen_by("g1", *names) == seen_by("g2", *names) == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_plain_receiver(net: Net, family: int) -> None:
+    """A server that speaks RFC 3168: ECE until CWR, which its kernel believes."""
+    net.shape(delay="2ms")
+    without_ecn("g1")
+    mark_all("in_port=p1,tcp", "in_port=p1,tcp6")
+    net.tcon.set_rule("dctcp")
+    before = net.tcon.counters()
+    transfer = net.transfer(MEGA, family=family)
+    transfer.finish()
+    flow = rigs.find_flow(net.tcon, transfer.sport)
+    assert flow
+    assert genl.ECN_MODES[flow["ecn"]] == "coarse"
+    assert flow["ce_bytes"] > MEGA // 2
+    after = net.tcon.counters()
+    assert after["cwr-set"] > before["cwr-set"] + 10
+    assert after["ece-hidden"] == before["ece-hidden"] + flow["ce_acks"] + 1  # the SYN-ACK's
+    assert flow["lost_bytes"] == 0
+
+
+def test_another_cc_in_mid_flow(net: Net) -> None:
+    """ECN ends with the CC that wants it, begins again with it, and nothing is lost."""
+    net.shape(rate="20mbit", delay="2ms")
+    without_ecn("g1")
+    mark_all("in_port=p1,tcp")
+    net.tcon.set_rule("dctcp")
+    transfer = net.transfer(4 * MEGA)
+    for cc, ecn in (
+        ("cubic", "unused"),
+        ("dctcp", "coarse"),
+        (None, "unused"),
+        ("dctcp", "coarse"),
+    ):
+        poll(lambda at=transfer.received_bytes: transfer.received_bytes > at + 200_000, "bytes")
+        if cc:
+            net.tcon.set_rule(cc)
+        else:
+            net.tcon.del_rules()
+        flow = rigs.find_flow(net.tcon, transfer.sport)
+        assert flow
+        assert genl.ECN_MODES[flow["ecn"]] == ecn
+        marked = net.tcon.counters()["ect-set"]
+        poll(lambda at=transfer.received_bytes: transfer.received_bytes > at + 200_000, "bytes")
+        assert (net.tcon.counters()["ect-set"] > marked) == (ecn == "coarse")
+    transfer.finish()
