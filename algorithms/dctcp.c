@@ -77,7 +77,7 @@ static const struct tcon_cc_param dctcp_params[] = {
  * @alpha: share of marked bytes, smoothed, in 2^-%ALPHA_SHIFT
  * @window_end: nxt when the window of data began
  * @prior_delivered: tcon_cc.delivered_bytes then
- * @prior_delivered_ce: tcon_cc.delivered_ce_bytes then
+ * @prior_delivered_ce: tcon_cc.delivered_ce_bytes then, less what belongs to it
  */
 struct dctcp {
 	struct tcon_reno reno;
@@ -95,19 +95,21 @@ static void begin_window(const struct tcon_cc *cc, struct dctcp *dctcp)
 }
 
 /*
- * F in 2^-ALPHA_SHIFT.  The receiver also counts what it gets twice, so more may be
- * marked than is delivered.  Windows fit 30 bits, and so does what they deliver: 20
- * bits more fit 64.
+ * F in 2^-ALPHA_SHIFT.  Marks are counted when they arrive, data when it is
+ * acknowledged, so a small window may have more of the one than of the other.  What
+ * is too much belongs to the next window, but to that only: the receiver also counts
+ * what it gets twice.  Windows fit 30 bits, and so does what they deliver: 20 bits
+ * more fit 64.
  */
-static u32 marked_share(const struct tcon_cc *cc, const struct dctcp *dctcp)
+static u32 marked_share(struct dctcp *dctcp, u64 delivered, u64 marked)
 {
-	u64 delivered = cc->delivered_bytes - dctcp->prior_delivered;
-	u64 marked = cc->delivered_ce_bytes - dctcp->prior_delivered_ce;
+	u64 next = 0;
 
-	if (!marked)
-		return 0;
-	if (marked >= delivered)
-		return ALPHA_ONE;
+	if (marked > delivered) {
+		next = min(marked - delivered, delivered);
+		marked = delivered;
+	}
+	dctcp->prior_delivered_ce -= next;
 	return div64_u64(marked << ALPHA_SHIFT, delivered);
 }
 
@@ -117,17 +119,18 @@ static u32 marked_share(const struct tcon_cc *cc, const struct dctcp *dctcp)
  */
 static void update_alpha(const struct tcon_cc *cc, struct dctcp *dctcp)
 {
+	u64 delivered = cc->delivered_bytes - dctcp->prior_delivered;
+	u64 marked = cc->delivered_ce_bytes - dctcp->prior_delivered_ce;
 	u32 shift = cc->params[DCTCP_SHIFT_G], share;
 
-	if (tcon_reno_before(cc->una, dctcp->window_end) ||
-	    cc->delivered_bytes == dctcp->prior_delivered)
+	if (tcon_reno_before(cc->una, dctcp->window_end) || !delivered)
 		return;
-	share = marked_share(cc, dctcp);
+	begin_window(cc, dctcp);
+	share = marked_share(dctcp, delivered, marked);
 	if (share > dctcp->alpha)
 		dctcp->alpha += DIV_ROUND_UP(share - dctcp->alpha, BIT(shift));
 	else
 		dctcp->alpha -= DIV_ROUND_UP(dctcp->alpha - share, BIT(shift));
-	begin_window(cc, dctcp);
 }
 
 static void dctcp_cong_control(struct tcon_cc *cc,

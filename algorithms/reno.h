@@ -18,7 +18,7 @@
  * struct tcon_reno - the last reduction, and growth since
  * @saved_cwnd_bytes: cwnd before the last reduction; 0: nothing to undo
  * @saved_ssthresh_bytes: ssthresh then
- * @reduced_until: nxt at the last reduction
+ * @reduced_until: nxt at the last reduction; for ECE one more
  * @acked_bytes: acknowledged since avoidance last added a segment
  * @reduced: una has not reached @reduced_until
  * @reduced_by_ece: that reduction was for ECE
@@ -152,14 +152,16 @@ static inline bool tcon_reno_acked(const struct tcon_cc *cc,
  * @ssthresh_bytes: what is left of the window
  * @by_ece: the reduction is for ECE, not for a loss
  *
- * cwnd is left to the caller.
+ * cwnd is left to the caller.  The ACK for all that was in flight still tells of ECN
+ * marks from before a reduction for ECE: that lasts until more is acknowledged, as in
+ * Linux.
  */
 static inline void tcon_reno_reduce(struct tcon_cc *cc, struct tcon_reno *r,
 				    u32 ssthresh_bytes, bool by_ece)
 {
 	r->saved_cwnd_bytes = cc->cwnd_bytes;
 	r->saved_ssthresh_bytes = cc->ssthresh_bytes;
-	r->reduced_until = cc->nxt;
+	r->reduced_until = cc->nxt + by_ece;
 	r->acked_bytes = 0;
 	r->reduced = true;
 	r->reduced_by_ece = by_ece;
@@ -192,15 +194,13 @@ static inline bool tcon_reno_is_new_loss(const struct tcon_cc *cc,
  * @cc: the flow
  * @r: its last reduction
  *
- * Once per window (RFC 3168, 6.1.2).  The ACK that ends the window tells of data
- * that had left before the reduction.
+ * Once per window (RFC 3168, 6.1.2).
  * Return: whether it does.
  */
 static inline bool tcon_reno_is_new_ece(const struct tcon_cc *cc,
 					const struct tcon_reno *r)
 {
-	return cc->ca_state == TCON_CA_OPEN &&
-	       (!r->reduced || tcon_reno_before(r->reduced_until, cc->una));
+	return cc->ca_state == TCON_CA_OPEN && !tcon_reno_is_reduced(cc, r);
 }
 
 /**

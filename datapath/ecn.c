@@ -234,7 +234,10 @@ void tcon_ecn_guest_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
 		e->exact = put_offer(pkt, offer, edit);
 }
 
-/* Put the total on an ACK, if one is due. */
+/*
+ * Put the total on an ACK, if one is due.  What carries much data may fill the path's
+ * MTU, of which nothing is known here but that it is the MSS's at most.
+ */
 static void put_count(struct tcon_ecn *e, const struct tcon_packet *pkt,
 		      const struct tcon_ecn_sent *sent,
 		      struct tcon_ecn_edit *edit)
@@ -242,8 +245,7 @@ static void put_count(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	if (!e->exact || !e->counts_due || !(pkt->flags & TCON_TCP_ACK))
 		return;
 	if (!has_room(pkt, TCON_OPTION_COUNT_BYTES) || sent->gso ||
-	    (pkt->payload_bytes &&
-	     pkt->payload_bytes + TCON_OPTION_COUNT_BYTES > sent->mss_bytes)) {
+	    pkt->payload_bytes > sent->mss_bytes / 2) {
 		edit->no_room = true;
 		return;
 	}

@@ -130,6 +130,11 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	struct tcon_ecn_edit edit = tcon_ecn_no_edit(pkt);
 	struct tcon_ecn_sent sent;
 
+	if (pkt->signed_options) {	/* any edit would break the signature */
+		if (pkt->flags & TCON_TCP_SYN)
+			tcon_ecn_restart(&flow->ecn);
+		return;
+	}
 	if (pkt->flags & TCON_TCP_SYN) {
 		guest_syn(flow, pkt, &edit);
 		apply(flow, skb, pkt, &edit);
@@ -178,8 +183,9 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	struct tcon_ecn_edit edit = tcon_ecn_no_edit(pkt);
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 
-	if (!(pkt->flags & TCON_TCP_SYN) && !flow->ecn.agreed &&
-	    !pkt->option_bytes)
+	if (pkt->signed_options ||
+	    (!(pkt->flags & TCON_TCP_SYN) && !flow->ecn.agreed &&
+	     !pkt->option_bytes))
 		return;
 	if (pkt->flags & TCON_TCP_SYN)
 		peer_syn(flow, pkt, &edit);

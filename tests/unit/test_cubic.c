@@ -494,6 +494,8 @@ static void ece(void **unused)
 	ack(&cc, T0_US, MSS, -1);
 	assert_int_equal(cc.cwnd_bytes, SEGS(70));
 	cc.una = reduced_until - MSS;
+	ack(&cc, T0_US, MSS, -1);
+	assert_int_equal(cc.cwnd_bytes, SEGS(70));
 	ack(&cc, T0_US, MSS, -1);		/* the window is over */
 	assert_in_range(cc.cwnd_bytes, SEGS(70) + 1, SEGS(71));
 	cc.cwnd_bytes = SEGS(70);

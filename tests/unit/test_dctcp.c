@@ -104,6 +104,29 @@ static void ends(void **unused)
 	default_params(&dctcp_ops);
 }
 
+/* Marks that are told before their data is acknowledged count in the next window, and
+ * of those for which there is no data, no more than a window.
+ */
+static void early_marks(void **unused)
+{
+	struct tcon_cc cc;
+
+	params[DCTCP_SHIFT_G] = 0;
+	flow_avoid(&cc, 40);
+	window(&cc, SEGS(50));
+	assert_int_equal(alpha(&cc), ALPHA_ONE);
+	window(&cc, 0);
+	assert_int_equal(alpha(&cc), ALPHA_ONE / 4);
+	window(&cc, 0);
+	assert_int_equal(alpha(&cc), 0);
+	window(&cc, SEGS(400));
+	window(&cc, 0);
+	assert_int_equal(alpha(&cc), ALPHA_ONE);
+	window(&cc, 0);
+	assert_int_equal(alpha(&cc), 0);
+	default_params(&dctcp_ops);
+}
+
 /* Once per window of data, not with each ACK. */
 static void once_per_window(void **unused)
 {
@@ -234,6 +257,9 @@ static void info(void **unused)
 	event(&cc, TCON_CA_EVENT_ECE);
 	window(&cc, 0);
 	dctcp_ops.get_info(&cc, buf, sizeof(buf));
+	assert_string_equal(buf, "mode=REDUCED alpha=0.937");
+	acked(&cc, MSS, 0);
+	dctcp_ops.get_info(&cc, buf, sizeof(buf));
 	assert_string_equal(buf, "mode=AVOIDANCE alpha=0.937");
 	event(&cc, TCON_CA_EVENT_ECE);
 	dctcp_ops.get_info(&cc, buf, sizeof(buf));
@@ -299,6 +325,7 @@ int main(void)
 		cmocka_unit_test(begins_at_one),
 		cmocka_unit_test(smoothing),
 		cmocka_unit_test(ends),
+		cmocka_unit_test(early_marks),
 		cmocka_unit_test(once_per_window),
 		cmocka_unit_test(nothing_in_flight),
 		cmocka_unit_test(reduction),

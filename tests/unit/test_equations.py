@@ -74,7 +74,7 @@ class Reno:
     def reduce(self, why: str) -> None:
         self.before = (self.cwnd, self.ssthresh)
         self.ssthresh = max(self.cwnd // 2, MIN_SEGS * self.mss)
-        self.recover, self.reduced, self.credit = self.nxt, why, 0
+        self.recover, self.reduced, self.credit = self.nxt + (why == "ece"), why, 0
 
     def take_state(self, state: str, now_us: int) -> None:
         fresh = self.reduced != "ece" or self.una >= self.recover
@@ -87,7 +87,7 @@ class Reno:
         self.state = state
 
     def take_ece(self, now_us: int) -> None:
-        if self.state == "open" and not (self.reduced and self.una <= self.recover):
+        if self.state == "open" and not (self.reduced and self.una < self.recover):
             self.reduce("ece")
             self.cwnd = self.ssthresh
 
@@ -341,8 +341,10 @@ class Dctcp(Reno):
         if self.una + acked >= self.window_end:
             share = min(Fraction(self.marked, self.sent), Fraction(1))
             self.alpha = (1 - self.g) * self.alpha + self.g * share
+            early = min(max(self.marked - self.sent, 0), self.sent)
             self.begin_window()
-        fresh = self.reduced is None or self.una + acked > self.recover
+            self.marked = early
+        fresh = self.reduced is None or self.una + acked >= self.recover
         if marked and self.state == "open" and fresh:
             self.una += acked  # as the reduction finds it
             self.reduce("ece")

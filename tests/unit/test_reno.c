@@ -227,6 +227,9 @@ static void ece(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(50));
 	event(&cc, TCON_CA_EVENT_ECE);
 	assert_int_equal(cc.cwnd_bytes, SEGS(50));
+	ack(&cc, MSS, RTT_US);		/* tells of what left before */
+	event(&cc, TCON_CA_EVENT_ECE);
+	assert_int_equal(cc.cwnd_bytes, SEGS(50));
 	ack(&cc, MSS, RTT_US);		/* the window is over */
 	event(&cc, TCON_CA_EVENT_ECE);
 	assert_int_equal(cc.cwnd_bytes, SEGS(25));

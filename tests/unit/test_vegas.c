@@ -356,7 +356,7 @@ static void ece(void **unused)
 	flow_avoid(&cc, 100);
 	event(&cc, TCON_CA_EVENT_ECE);
 	assert_int_equal(cc.cwnd_bytes, SEGS(50));
-	ack(&cc, SEGS(99), SLOW_US);
+	ack(&cc, SEGS(100), SLOW_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(50));
 	ack(&cc, MSS, SLOW_US);
 	assert_int_equal(priv(&cc)->backlog.round_samples, 1);

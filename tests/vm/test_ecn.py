@@ -202,6 +202,20 @@ def test_no_room_for_the_offer(ends: Ends, tcon: genl.Genl) -> None:
     assert mode(tcon, conn) == "coarse"
 
 
+@pytest.mark.parametrize("option", [wire.MD5 + wire.NOP * 2, wire.AO], ids=["md5", "ao"])
+def test_what_is_signed_is_left_alone(ends: Ends, tcon: genl.Genl, option: bytes) -> None:
+    tcon.set_rule("dctcp")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN, options=wire.opt_mss(1460) + option)
+    conn.peer_sends(SYN | ACK | ECE, options=wire.opt_mss(1460) + option)
+    conn.guest_sends(options=option)
+    conn.peer_sends(PSH | ACK | ECE, b"x", options=option, tos=CE)
+    conn.guest_sends(PSH | ACK, bytes(MSS), options=option)
+    conn = Conn(*ends)
+    conn.peer_sends(SYN | ECE | CWR, options=wire.opt_mss(1460) + option, ae=True)
+    conn.guest_sends(SYN | ACK, options=wire.opt_mss(1460) + option)
+
+
 # --- AccECN -----------------------------------------------------------------------
 
 
@@ -349,7 +363,7 @@ def test_count_is_added(ends: Ends, tcon: genl.Genl, family: int, vlans: tuple[i
 
 
 def test_no_room_for_the_count(ends: Ends, tcon: genl.Genl) -> None:
-    """Neither beyond 40 bytes of options, nor beyond the MTU."""
+    """Neither beyond 40 bytes of options, nor on what may fill the MTU."""
     conn = opened(Conn(*ends), tcon, exact=True)
     conn.peer_sends(PSH | ACK, bytes(500), tos=CE, becomes={"tos": 0})
     options = options_of(conn)
