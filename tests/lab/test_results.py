@@ -107,7 +107,15 @@ enforce = "bbr"
     ]  # fmt: skip
     queue = [{"type": "start", "t_s": 0.0, "interval_ms": 250, "monotonic_s": 99.5}]
     for n, packets in enumerate([99, 99, 99, 99, 99, 10, 20, 30, 40, 99, 99]):
-        queue.append({"type": "queue", "t_s": n * 0.25, "packets": packets, "bytes": 1, "drops": n})
+        queue.append(
+            {
+                "type": "queue",
+                "t_s": n * 0.25,
+                "packets": packets,
+                "bytes": 1000 * packets + 1,
+                "drops": n,
+            }
+        )
     flows = [{"index": 0, **ends, "guest_cc": "cubic", "cc": "bbr", "start_s": 0.0,
               "iperf3": iperf3}]  # fmt: skip
     made = {
@@ -131,7 +139,8 @@ def test_every_number_by_hand() -> None:
     # At 99.5 + 1.25 .. 1.75 s and 2.0 s: within 100.625 .. 101.625.
     assert [s["packets"] for s in run["queue_samples"]] == [10, 20, 30, 40]
     assert run["queue_packets"] == {"p50": 20, "p99": 40}
-    assert run["queue_samples"][0] == {"t_s": 0.125, "packets": 10, "drops": 5}
+    assert run["queue_bytes"] == {"p50": 20_001, "p99": 40_001}
+    assert run["queue_samples"][0] == {"t_s": 0.125, "packets": 10, "bytes": 10_001, "drops": 5}
     assert flow["rtt_us"] == {"min": 10_100, "p50": 14_000, "p99": 18_500}
     assert flow["guest_srtt_us"] == {"min": 11_000, "p50": 12_000, "p99": 13_000}
     assert flow["guest_retransmits"] == 4

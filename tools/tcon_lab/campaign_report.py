@@ -48,7 +48,7 @@ SHOWN = {
 QUANTITIES = {
     "goodput": ("Mbit/s", 1e6, ".2f"),
     "rtt": ("RTT p50, ms", 1e3, ".1f"),
-    "queue": ("queue p50", 1, ".0f"),
+    "queue": ("queue p50, kB", 1e3, ".1f"),
     "alpha": ("alpha", 1, ".3f"),
     "jain": ("Jain", 1, ".3f"),
 }

@@ -71,7 +71,7 @@ def _own_limit(run: Record) -> float | None:
 
 
 def _median_queue(run: Record) -> float | None:
-    return (run["queue_packets"] or {}).get("p50")
+    return (run["queue_bytes"] or {}).get("p50")
 
 
 def _alpha(run: Record) -> float | None:
@@ -80,7 +80,7 @@ def _alpha(run: Record) -> float | None:
 
 
 #: Quantities of a run; goodput in bits/s, RTT in us, completion in s,
-#: the queue in packets.
+#: the queue in bytes: packets need not be full.
 QUANTITIES: dict[str, Callable[[Record], float | None]] = {
     "goodput": _goodput_bps,
     "rtt": _median_rtt_us,

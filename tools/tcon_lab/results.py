@@ -28,9 +28,9 @@ repeated, ``tcon_spurious`` those of them that were not needed, ``tcon_probes`` 
 which it was enforced, ``limited_share_settled`` the same without its first 30 base
 RTTs.  ``dctcp_alpha`` is the mean of the deciding DCTCP's alpha, the guest's own or the
 enforced one, in the second half of the flow's time: it starts at 1.  ``queue_packets``
-is how long the bottleneck's queue was, ``queue_marks`` how many packets it marked (CE)
-in the run, ``queue_drops`` how many it dropped.  A series of transfers has
-``transfers``: their ``seconds`` from before the
+and ``queue_bytes`` are how long the bottleneck's queue was, ``queue_marks`` how many
+packets it marked (CE) in the run, ``queue_drops`` how many it dropped.  A series of
+transfers has ``transfers``: their ``seconds`` from before the
 connection is opened until the last byte has come, and ``each_s`` of them in the order
 of their start; its goodput is the bytes over the sum of those times, its RTT p50 the
 median of the connections'.  A number that nobody measured is null.
@@ -407,7 +407,12 @@ def _queue(records: list[Record], zero_s: float, seconds: float) -> list[Record]
     """Samples of the queue within the run."""
     clock = _Clock(records)
     samples = [
-        {"t_s": _seconds(clock.at(r) - zero_s), "packets": r["packets"], "drops": r["drops"]}
+        {
+            "t_s": _seconds(clock.at(r) - zero_s),
+            "packets": r["packets"],
+            "bytes": r["bytes"],
+            "drops": r["drops"],
+        }
         for r in records
         if r.get("type") == "queue"
     ]
@@ -448,6 +453,7 @@ def _run_result(raw: Record) -> Record:
         "utilisation": round(8 * acked / scenario.path.rate_bps / seconds, 4),
         "goodput_bps": sum(goodputs),
         "queue_packets": spread(packets, {"p50": 50, "p99": 99}),
+        "queue_bytes": spread([float(sample["bytes"]) for sample in queue], {"p50": 50, "p99": 99}),
         "queue_marks": counts.get("marks"),
         "queue_drops": counts.get("drops"),
         "queue_samples": queue,
