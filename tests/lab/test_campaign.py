@@ -294,6 +294,9 @@ def test_runs_that_are_equal_are_done_once() -> None:
     native = {run.key for run in got if run.mode == "native"}
     assert len(native) == 8  # native BBR beside either guest
     assert len({run.key for run in got}) == 8 + 16
+    got = runs(parse(change('loss = ["0%", "0.1%"]', "receiver_tcon = [true, false]")))
+    assert len({run.key for run in got if run.mode == "native"}) == 8  # enforces nothing
+    assert len({run.key for run in got}) == 8 + 16
 
 
 def raw_of(scenario: Scenario, mode: str, goodput_bps: float = 9e6) -> dict[str, Any]:
@@ -485,7 +488,10 @@ def comparison(
             goodput *= 0.94
         share = 0.01 * seed if mode == COMPARED else None
         record = flow_record(goodput, 30_000 if mode == COMPARED else 20_000, share)
-        made = {"goodput_bps": goodput, "flows": [record], "warnings": [w for w in [warning] if w]}
+        record["dctcp_alpha"] = 0.11 if mode == COMPARED else 0.1
+        made = {"goodput_bps": goodput, "flows": [record], "warnings": [w for w in [warning] if w],
+                "jain": 0.9 if mode == COMPARED else 1.0,
+                "queue_bytes": {"p50": 24e3 if mode == COMPARED else 20e3}}  # fmt: skip
         stored[run.key] = {"versions": {"kernel": "6.1"}, "run": made}
     return compare(campaign, index, stored.get)
 
@@ -504,6 +510,29 @@ def test_ratios_are_taken_seed_by_seed() -> None:
     assert made["cells"][1]["metrics"]["own_limit"]["mean"] == pytest.approx(0.015)
     assert "own_limit" not in made["cells"][1]["modes"]["native"]
     assert (made["baseline"], made["compared"]) == ("native", "enforced")
+
+
+def test_what_is_shown_only_where_a_bar_is_about_it() -> None:
+    metrics = comparison(GOODPUTS)["cells"][1]["metrics"]
+    assert not {"queue", "alpha", "jain"} & set(metrics)
+    bars = "".join(f'[[bar]]\nmetric = "{name}"\nmax = 1.15\n' for name in ("queue", "alpha"))
+    made = comparison(GOODPUTS, SMALL + bars + '[[bar]]\nmetric = "jain"\nmin = 0.9\n')
+    cell = made["cells"][1]
+    found = {name: cell["metrics"][name]["mean"] for name in ("queue", "alpha", "jain")}
+    assert found == pytest.approx({"queue": 1.2, "alpha": 1.1, "jain": 0.9})
+    verdicts = [cell["metrics"][name]["verdict"] for name in ("queue", "alpha", "jain")]
+    assert verdicts == ["missed", "reached", "reached"]
+    assert cell["modes"]["native"]["queue"]["mean"] == 20e3
+
+
+def test_bars_of_flows_with_or_without_tcon_at_the_receiver() -> None:
+    text = change('loss = ["0%", "0.1%"]', "receiver_tcon = [true, false]", SMALL)
+    text = text.replace("min = 0.95", "receiver_tcon = true\nmin = 0.95")
+    campaign = parse(text)
+    lows = [bar.low for cell in campaign.cells if (bar := campaign.bar("goodput", cell))]
+    assert lows == [0.95, 0.9, 0.9, 0.9]
+    with pytest.raises(ScenarioError, match="bar 1's receiver_tcon must be true or false"):
+        parse(text.replace("receiver_tcon = true", "receiver_tcon = 1"))
 
 
 def test_cells_that_miss() -> None:

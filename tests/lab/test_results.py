@@ -211,6 +211,21 @@ def test_times_that_begin_anew() -> None:
     assert flow["limited_share_settled"] is None  # of one record
 
 
+def test_alpha_of_the_dctcp_that_decides() -> None:
+    """What TCon says of the enforced one, or ss of the guest's own, once it has settled."""
+    raw = tiny()
+    assert results_from_raw([raw])["runs"][0]["flows"][0]["dctcp_alpha"] is None
+    for record, alpha in zip(
+        [r for r in raw["probe"] if r["type"] == "tcon"], ("1.000", "0.500", "0.200"), strict=False
+    ):
+        record["cc_info"] = f"mode=AVOIDANCE alpha={alpha}"
+    assert results_from_raw([raw])["runs"][0]["flows"][0]["dctcp_alpha"] is None  # another's alpha
+    raw["flows"][0]["cc"] = "dctcp"
+    assert results_from_raw([raw])["runs"][0]["flows"][0]["dctcp_alpha"] == 0.35
+    raw["flows"][0]["alphas"] = [1.0, 0.5, 0.25, 0.15]
+    assert results_from_raw([raw])["runs"][0]["flows"][0]["dctcp_alpha"] == 0.2
+
+
 def test_an_older_tcon_repairs_nothing() -> None:
     flow = flow_of(results_from_raw([tiny()]), "enforced")
     assert {flow[key] for key in REPAIR} == {None}
