@@ -181,6 +181,10 @@ static void not_wanted(void **unused)
 	peer_answers(ECE, false, 0);
 	assert_true(untouched(0));
 	assert_int_equal(mode(), TCON_ECN_COARSE);	/* the guest's own */
+	guest_syn(0, false, false, false);
+	peer_answers(ECE, false, 0);			/* nobody has asked */
+	assert_true(untouched(0));
+	assert_false(e.agreed);
 }
 
 /* What the guest repeats leaves as it is, with its own ECN or without. */
@@ -213,6 +217,10 @@ static void fall_back(void **unused)
 	guest_syn(0, false, true, true);
 	assert_true(untouched(0));
 	assert_false(e.fell_back);
+
+	guest_syn(ECE | CWR, false, false, false);
+	guest_syn(ECE | CWR, false, true, true);
+	assert_true(untouched(0));
 
 	/* A guest of its own mind, which gives up by itself. */
 	guest_syn(ECE | CWR, false, true, false);
@@ -272,6 +280,14 @@ static void answers_for_guest(void **unused)
 	guest_answers(ECE, false, true);
 	assert_true(untouched(0));
 	assert_true(e.agreed && e.speaks);
+
+	tcon_ecn_restart(&e);			/* who knows what that means */
+	guest_answers(CWR, false, true);
+	assert_true(untouched(0));
+	assert_false(e.agreed);
+	tcon_ecn_restart(&e);
+	guest_answers(0, true, true);
+	assert_true(untouched(0));
 
 	tcon_ecn_restart(&e);
 	peer_syn(0, false, 0, true);
@@ -343,6 +359,9 @@ static void accurate_guest(void **unused)
 	assert_int_equal(edit.set | edit.clear, 0);
 	peer_answers(ECE, false, 0);
 	assert_int_equal(mode(), TCON_ECN_COARSE);
+	guest_syn(ECE | CWR, true, true, false);
+	peer_answers(CWR, false, 0);
+	assert_int_equal(mode(), TCON_ECN_REFUSED);
 	guest_syn(0, true, true, false);		/* who knows */
 	assert_true(untouched(0));
 	guest_syn(CWR, false, true, false);
