@@ -251,6 +251,11 @@ def test_what_was_published(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"paper\.toml: cannot be read"):
         load(file)
     (tmp_path / "paper.toml").write_text('source = "x"\n')
+    with pytest.raises(ScenarioError, match=r"paper\.toml:1: there is no"):
+        load(file)
+    (tmp_path / "paper.toml").write_text(
+        'source = "x"\n[[value]]\nquantity = "q"\nunit = "s"\nvalue = 1\nwhere = "w"\n'
+    )
     with pytest.raises(ScenarioError, match=r"c\.toml:6: .*no published completion times"):
         load(file)
 

@@ -47,6 +47,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from . import published
 from .scenario import AQM_KEYS, MAX_SEED, Location, Reader, Scenario, kind_of, parse_toml, read_text
 
 #: What bars are about, and whether more of it is better; see :mod:`.compare`.
@@ -379,25 +380,21 @@ class _CampaignReader(Reader):
         if "published" not in self.document:
             return {}, ""
         file = pathlib.Path(self.file).parent / self.string(at)
-        document = parse_toml(read_text(file), str(file))
-        try:
-            found = {
-                entry["case"]: Published(str(entry["where"]), dict(entry["mean_s"]))
-                for entry in document["completion"]
-            }
-            return found, str(document["source"])
-        except (KeyError, TypeError) as error:
-            raise self.fail(at, f"{file} holds no published completion times: {error}") from None
+        document = published.load(file)
+        if not document.completions:
+            raise self.fail(at, f"{file} holds no published completion times")
+        found = {c.case: Published(c.where, c.mean_s) for c in document.completions}
+        return found, document.source
 
     def campaign(self) -> Campaign:
         """The whole document."""
         self.table(self.document, (), (*_SCENARIO_KEYS, *_OWN_KEYS))
-        published, source = self.published()
+        numbers, source = self.published()
         return Campaign(
             name=self.name(),
             cells=self.cells(),
             seeds=self.seeds(),
             bars=tuple(self.bar(index) for index in range(self.tables("bar"))),
-            published=published,
+            published=numbers,
             source=source,
         )
