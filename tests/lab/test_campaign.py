@@ -273,6 +273,147 @@ def test_transfers_in_a_matrix() -> None:
     )  # fmt: skip
 
 
+PAIRS = """\
+name = "pairs"
+seconds = 20
+seeds = [1, 2, 3]
+[path]
+rate = "10mbit"
+rtt = "10ms"
+[[flow]]
+guest_cc = "cubic"
+[[flow]]
+count = 3
+guest_cc = "cubic"
+[matrix]
+cc = [["bbr", "cubic"], ["linux:bic", "vegas"], "reno"]
+loss = ["0%", "1%"]
+[short]
+seconds = 5
+seeds = [2]
+cc = ["reno", ["bbr", "cubic"]]
+"""
+
+
+def test_pairs_of_ccs() -> None:
+    got = parse(PAIRS)
+    assert [cell.name for cell in got.cells] == [
+        "bbr+cubic 0%", "bbr+cubic 1%", "linux:bic+vegas 0%", "linux:bic+vegas 1%",
+        "reno 0%", "reno 1%",
+    ]  # fmt: skip
+    pair = got.cells[2]
+    assert pair.scenario.name == "pairs-linux-bic-vegas-0pct"
+    assert pair.values == {"cc": "linux:bic+vegas", "loss": "0%"}
+    assert [(f.count, f.guest_cc, f.native_cc, f.enforce) for f in pair.scenario.flows] == [
+        (1, "cubic", "bic", "linux:bic"), (3, "cubic", "vegas", "vegas")
+    ]  # fmt: skip
+    assert {(f.native_cc, f.enforce) for f in got.cells[4].scenario.flows} == {("reno", "reno")}
+
+
+def test_a_cc_that_the_kernel_has_not() -> None:
+    text = change('"reno"]\nloss', '"ctcp"]\nloss', PAIRS.replace('["reno", [', "[["))
+    with pytest.raises(ScenarioError, match=r'f:13: matrix.cc is "ctcp": the kernel has no such'):
+        parse(text, "f")
+    flows = parse(text.replace("seeds = [1", 'modes = ["enforced"]\nseeds = [1')).cells[4]
+    assert {(f.native_cc, f.enforce) for f in flows.scenario.flows} == {("cubic", "ctcp")}
+
+
+def test_what_short_makes_of_it() -> None:
+    assert parse(PAIRS).seeds == (1, 2, 3)
+    got = parse(PAIRS, short=True)
+    assert (got.name, got.seeds) == ("pairs-short", (2,))
+    assert [cell.name for cell in got.cells] == [
+        "bbr+cubic 0%", "bbr+cubic 1%", "reno 0%", "reno 1%"
+    ]  # fmt: skip
+    assert {cell.scenario.seconds for cell in got.cells} == {5}
+    assert {cell.scenario.seconds for cell in parse(PAIRS).cells} == {20}
+    long = {run.key for run in runs(parse(PAIRS))}
+    assert not long & {run.key for run in runs(got)}
+    with pytest.raises(ScenarioError, match=r"f:1: there is no \[short\]"):
+        parse(FULL, "f", short=True)
+
+
+OWN_FLOWS = """\
+name = "own"
+seconds = 20
+[path]
+rate = "10mbit"
+rtt = "10ms"
+[[flow]]
+guest_cc = "bbr"
+[matrix]
+cc = ["cubic", "vegas"]
+[[case]]
+name = "one"
+[[case]]
+name = "two"
+loss = "1%"
+[[case.flow]]
+guest_cc = "reno"
+extra_loss = "5%"
+[[case.transfer]]
+guest_cc = "cubic"
+bytes = "1MB"
+[short]
+case = ["two"]
+"""
+
+
+def test_cases_with_flows_of_their_own() -> None:
+    got = parse(OWN_FLOWS)
+    assert [cell.name for cell in got.cells] == ["one cubic", "one vegas", "two cubic", "two vegas"]
+    assert [[flow.guest_cc for flow in cell.scenario.flows] for cell in got.cells] == [
+        ["bbr"], ["bbr"], ["reno", "cubic"], ["reno", "cubic"]
+    ]  # fmt: skip
+    last = got.cells[3]
+    assert last.values == {"case": "two", "loss": "1%", "cc": "vegas"}
+    assert [flow.enforce for flow in last.scenario.flows] == ["vegas", "vegas"]
+    assert last.scenario.flows[0].extra_loss_fraction == 0.05
+    assert last.scenario.flows[1].transfer is not None
+    assert [cell.name for cell in parse(OWN_FLOWS, short=True).cells] == ["two cubic", "two vegas"]
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "line", "words"),
+    [
+        (
+            PAIRS,
+            '["linux:bic", "vegas"]',
+            '["bbr"]',
+            13,
+            "matrix.cc has 1 CCs for 2 tables [[flow]]",
+        ),
+        (PAIRS, '"linux:bic"', '"bbr3"', 13, 'matrix.cc is "bbr3": the kernel has no such CC'),
+        (PAIRS, '"linux:bic"', '"linux:b"', 13, 'native_cc is "b", an unknown CC'),
+        (PAIRS, '"vegas"]', '"veno"]', 13, 'flow 2\'s enforce is "veno", an unknown CC'),
+        (PAIRS, '"vegas"]', "5]", 13, "flow 2's native_cc must be a string, not a number"),
+        (PAIRS, "loss = [", 'enforce = ["bbr"]\nloss = [', 14, "matrix.enforce stands beside cc"),
+        (PAIRS, "seconds = 5", "seconds = 0", 16, "short.seconds is 0, not above 0"),
+        (PAIRS, "seeds = [2]", "seeds = [-2]", 17, "seed -2"),
+        (PAIRS, "seeds = [2]", "seeds = []", 17, "short.seeds must be a list of numbers"),
+        (PAIRS, 'cc = ["reno", [', 'cc = ["bbr", [', 18, 'short.cc keeps "bbr", which there'),
+        (PAIRS, 'cc = ["reno", ["bbr", "cubic"]]', "cc = []", 18, "short.cc must be a list of"),
+        (PAIRS, 'cc = ["reno", ["bbr", "cubic"]]', 'rtt = ["1ms"]', 18, "[matrix] has not"),
+        (PAIRS, 'cc = ["reno", ["bbr", "cubic"]]', 'case = ["x"]', 18, "there is no [[case]]"),
+        (PAIRS, "seconds = 5", "second = 5", 16, 'unknown key "second" in [short]'),
+        (OWN_FLOWS, 'guest_cc = "reno"', 'guest_cc = "rino"', 16, "flow 1's guest_cc is"),
+        (OWN_FLOWS, 'guest_cc = "reno"\n', "", 15, "flow 1's guest_cc is missing"),
+        (OWN_FLOWS, 'extra_loss = "5%"', 'extra_los = "5%"', 17, 'unknown key "extra_los"'),
+        (OWN_FLOWS, '"1MB"', '"1M"', 20, "transfer 1's bytes"),
+        (OWN_FLOWS, "[[case.flow]]", "[case.flow]", 15, "flow must be written [[flow]]"),
+        (OWN_FLOWS, 'case = ["two"]', 'case = ["three"]', 22, 'keeps "three", which there is not'),
+        (OWN_FLOWS, 'case = ["two"]', "", 21, "[short] is empty"),
+    ],
+)
+def test_errors_about_pairs_flows_and_short(
+    text: str, old: str, new: str, line: int, words: str
+) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        parse(change(old, new, text), "f")
+    assert str(caught.value).startswith(f"f:{line}: ")
+    assert words in str(caught.value)
+
+
 # --- runs -------------------------------------------------------------------
 
 

@@ -13,11 +13,22 @@ A campaign file is a scenario file (see :mod:`.scenario`) with, instead of
     guest_cc = ["reno", "bbr"]   # guest_cc, native_cc, enforce, count, receiver_tcon:
                                  # every flow's and transfer's; bytes, load: every
                                  # transfer's
+    cc = ["reno", "linux:bic"]   # native_cc and enforce at once, of every flow and
+                                 # transfer; or a list for each: ["cubic", "bbr"] of
+                                 # two [[flow]] are a pair
 
     [[case]]                     # or: named cells; [matrix] multiplies them
     name = "lan"
     rate = "100mbit"
     rtt = "1ms"
+    [[case.flow]]                # and [[case.transfer]]: in place of the campaign's
+    guest_cc = "cubic"           # flows and transfers, all of them
+
+    [short]                      # what --short runs instead, where all takes days
+    seconds = 10
+    seeds = [1]
+    rtt = ["8ms"]                # the values of a matrix's key that are kept, and
+    case = ["lan"]               # the cases
 
     [[bar]]                      # what a cell must reach
     metric = "goodput"           # one of METRICS
@@ -48,7 +59,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import published
-from .scenario import AQM_KEYS, MAX_SEED, Location, Reader, Scenario, kind_of, parse_toml, read_text
+from .scenario import (
+    AQM_KEYS,
+    ENFORCE_CCS,
+    GUEST_CCS,
+    MAX_SEED,
+    Location,
+    Reader,
+    Scenario,
+    kind_of,
+    parse_toml,
+    read_text,
+)
 
 #: What bars are about, and whether more of it is better; see :mod:`.compare`.
 #: Those in RATIOS are of the enforced run to the one that it is compared with.
@@ -75,10 +97,15 @@ ON_REQUEST = ("queue", "jain", "alpha")
 _PATH_KEYS = ("rate", "rtt", "loss", "queue", *AQM_KEYS)
 _FLOW_KEYS = ("count", "guest_cc", "native_cc", "enforce", "receiver_tcon")
 _TRANSFER_KEYS = ("bytes", "load")
-MATRIX_KEYS = (*_PATH_KEYS, *_FLOW_KEYS, *_TRANSFER_KEYS)
+MATRIX_KEYS = (*_PATH_KEYS, *_FLOW_KEYS, "cc", *_TRANSFER_KEYS)
+#: Which tables of flows there are, and what "cc" sets in them.
+_FLOW_TABLES = ("flow", "transfer")
+_SET_BY_CC = ("native_cc", "enforce")
+#: What TCon calls the kernel's own CC of a name.
+_KERNEL_CC = "linux:"
 
 _SCENARIO_KEYS = ("name", "seconds", "modes", "path", "flow", "transfer")
-_OWN_KEYS = ("seeds", "matrix", "case", "bar", "published")
+_OWN_KEYS = ("seeds", "matrix", "case", "bar", "published", "short")
 _BAR_KEYS = (
     "metric",
     "min",
@@ -180,21 +207,37 @@ class Campaign:
         return next((b for b in self.bars if b.metric == metric and b.over_mean), None)
 
 
-def load(file: str | pathlib.Path) -> Campaign:
-    """Read a campaign file.  Raises ScenarioError if it cannot be used."""
-    return parse(read_text(file), str(file))
+def load(file: str | pathlib.Path, short: bool = False) -> Campaign:
+    """Read a campaign file, or what [short] makes of it.
+
+    Raises ScenarioError if it cannot be used.
+    """
+    return parse(read_text(file), str(file), short)
 
 
-def parse(text: str, file: str = "campaign") -> Campaign:
+def parse(text: str, file: str = "campaign", short: bool = False) -> Campaign:
     """Make a campaign of TOML text; ``file`` is what errors call it.
 
+    ``short``: what the table [short] makes of it, under the name NAME-short.
     Raises ScenarioError, one sentence with file and line.
     """
-    return _CampaignReader(text, file, parse_toml(text, file)).campaign()
+    return _CampaignReader(text, file, parse_toml(text, file), short).campaign()
 
 
 #: One choice of a matrix or case: where it stands, its key and its value.
 _Choice = tuple[Location, str, Any]
+
+
+def _text(value: Any) -> str:
+    """A choice as names and tables show it."""
+    return "+".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _tables(document: dict[str, Any], kind: str) -> list[tuple[int, dict[str, Any]]]:
+    """The tables [[kind]] of a document, with their index."""
+    found = document.get(kind)
+    tables = enumerate(found if isinstance(found, list) else [])
+    return [(index, table) for index, table in tables if isinstance(table, dict)]
 
 
 def _tables_with(key: str) -> tuple[str, ...]:
@@ -207,11 +250,15 @@ def _tables_with(key: str) -> tuple[str, ...]:
 class _CampaignReader(Reader):
     """Turns a TOML document into a campaign, or says what is wrong where."""
 
+    def __init__(self, text: str, file: str, document: dict[str, Any], short: bool) -> None:
+        super().__init__(text, file, document)
+        self.short = short
+
     def label(self, at: Location) -> str:
         """How a message calls ``at``: ``bar 2's metric``, ``matrix.rate``."""
         if at[0] in ("bar", "case") and len(at) >= 3:
             return f"{at[0]} {int(at[1]) + 1}'s {at[2]}"
-        return super().label(at)
+        return super().label(at[:2] if at[0] == "matrix" else at)
 
     def tables(self, key: str) -> int:
         """How many tables [[key]] there are."""
@@ -238,15 +285,30 @@ class _CampaignReader(Reader):
             for index, value in enumerate(values):
                 if value in values[:index]:
                     raise self.fail((*at, key, index), f"{value} stands twice in matrix.{key}")
-            dimensions.append([((*at, key, i), key, value) for i, value in enumerate(values)])
+            kept = self.kept(key, values)
+            dimensions.append([((*at, key, i), key, v) for i, v in enumerate(values) if v in kept])
         return dimensions
+
+    def kept(self, key: str, values: list[Any]) -> list[Any]:
+        """Those values of a matrix's key, or cases, that are run."""
+        at = ("short", key)
+        if key not in self.get(("short",), {}):
+            return values
+        kept = self.get(at)
+        if not isinstance(kept, list) or not kept:
+            what = "an empty list" if kept == [] else kind_of(kept)
+            raise self.fail(at, f"short.{key} must be a list of values, not {what}")
+        for value in kept:
+            if value not in values:
+                raise self.fail(at, f'short.{key} keeps "{_text(value)}", which there is not')
+        return kept if self.short else values
 
     def cases(self) -> list[list[_Choice]]:
         """The choices of each [[case]], its name first."""
         found: list[list[_Choice]] = []
         for index in range(self.tables("case")):
             at: Location = ("case", index)
-            table = self.table(self.get(at), at, ("name", *MATRIX_KEYS))
+            table = self.table(self.get(at), at, ("name", *MATRIX_KEYS, *_FLOW_TABLES))
             name = self.string((*at, "name"))
             if any(case[0][2] == name for case in found):
                 raise self.fail((*at, "name"), f'two cases have the name "{name}"')
@@ -257,39 +319,92 @@ class _CampaignReader(Reader):
                     )
             choices = [((*at, key), key, table[key]) for key in table if key != "name"]
             found.append([((*at, "name"), "case", name), *choices])
-        return found
+        kept = self.kept("case", [case[0][2] for case in found])
+        return [case for case in found if case[0][2] in kept]
 
     def cell(self, choices: list[_Choice]) -> Cell:
         """The cell of one combination: the scenario with its choices put in."""
         document = {key: copy.deepcopy(self.document[key]) for key in self.document
                     if key in _SCENARIO_KEYS}  # fmt: skip
         origin: dict[Location, Location] = {}
-        named_case = any(key == "case" for _, key, _ in choices)
-        words = []
-        for at, key, value in choices:
-            if key in _PATH_KEYS and isinstance(document.setdefault("path", {}), dict):
-                document["path"][key] = value
-                origin["path", key] = at
-            for kind in _tables_with(key):
-                tables = document.get(kind)
-                for index, table in enumerate(tables if isinstance(tables, list) else []):
-                    if isinstance(table, dict):
-                        table[key] = value
-                        origin[kind, index, key] = at
-            if key == "case" or at[0] == "matrix" or not named_case:
-                words.append(str(value))
+        self.put_flows(choices, document, origin)
+        if self.short and "seconds" in self.get(("short",), {}):
+            document["seconds"] = self.get(("short", "seconds"))
+            origin["seconds",] = ("short", "seconds")
+        shown = [choice for choice in choices if choice[1] not in _FLOW_TABLES]
+        for choice in shown:
+            self.put(choice, document, origin)
+        named_case = any(key == "case" for _, key, _ in shown)
+        words = [
+            _text(value)
+            for at, key, value in shown
+            if key == "case" or at[0] == "matrix" or not named_case
+        ]
         name = "-".join(re.sub("[^A-Za-z0-9.]+", "-", w.replace("%", "pct")) for w in words)
         campaign = self.name()
         document["name"] = f"{campaign}-{name}" if name else campaign
         origin["name",] = choices[0][0] if choices else ("name",)
         scenario = Reader(self.text, self.file, document, origin).scenario()
-        values = {key: str(value) for _, key, value in choices}
+        values = {key: _text(value) for _, key, value in shown}
         return Cell(" ".join(words) or campaign, values, scenario)
+
+    def put_flows(
+        self, choices: list[_Choice], document: dict[str, Any], origin: dict[Location, Location]
+    ) -> None:
+        """Put a case's own flows and transfers in place of the campaign's."""
+        own = [choice for choice in choices if choice[1] in _FLOW_TABLES]
+        for kind in _FLOW_TABLES if own else ():
+            document.pop(kind, None)
+        for at, kind, tables in own:
+            document[kind] = copy.deepcopy(tables)
+            origin[kind,] = at
+
+    def put(
+        self, choice: _Choice, document: dict[str, Any], origin: dict[Location, Location]
+    ) -> None:
+        """Put one choice where a scenario has it."""
+        at, key, value = choice
+        if key in _PATH_KEYS and isinstance(document.setdefault("path", {}), dict):
+            document["path"][key] = value
+            origin["path", key] = at
+        if key == "cc":
+            self.put_ccs(at, value, document, origin)
+        for kind in _tables_with(key):
+            for index, table in _tables(document, kind):
+                table[key] = value
+                origin[kind, index, key] = at
+
+    def put_ccs(
+        self, at: Location, value: Any, document: dict[str, Any], origin: dict[Location, Location]
+    ) -> None:
+        """Let one CC, or one for each flow, decide in mode native and in mode enforced."""
+        tables = [
+            (kind, index, table)
+            for kind in _FLOW_TABLES
+            for index, table in _tables(document, kind)
+        ]
+        ccs = value if isinstance(value, list) else [value] * len(tables)
+        if len(ccs) != len(tables):
+            what = f"{len(ccs)} CCs for {len(tables)} tables [[flow]] and [[transfer]]"
+            raise self.fail(at, f"{self.label(at)} has {what}")
+        modes = document.get("modes")
+        has_native = not isinstance(modes, list) or "native" in modes or "stock" in modes
+        for cc, (kind, index, table) in zip(ccs, tables, strict=True):
+            native_cc = cc.removeprefix(_KERNEL_CC) if isinstance(cc, str) else cc
+            chosen = {"enforce": cc, "native_cc": native_cc}
+            if native_cc not in GUEST_CCS and cc in ENFORCE_CCS:
+                if has_native:
+                    raise self.fail(at, f'{self.label(at)} is "{cc}": the kernel has no such CC')
+                del chosen["native_cc"]
+            for key, name in chosen.items():
+                table[key] = name
+                origin[kind, index, key] = at
 
     def cells(self) -> tuple[Cell, ...]:
         """All combinations, cases outermost."""
         matrix = self.matrix()
         cases = self.cases() or [[]]
+        self.refuse_double_ccs([*matrix, *cases])
         total = len(cases)
         for dimension in matrix:
             total *= len(dimension)
@@ -305,15 +420,22 @@ class _CampaignReader(Reader):
             names.add(cell.scenario.name)
         return tuple(found)
 
+    def refuse_double_ccs(self, choices: list[list[_Choice]]) -> None:
+        """Both ``cc`` and what it sets."""
+        found = {key: at for several in choices for at, key, _ in several}
+        for key in _SET_BY_CC:
+            if "cc" in found and key in found:
+                raise self.fail(found[key], f"{self.label(found[key])} stands beside cc, "
+                                f"which sets {key}")  # fmt: skip
+
     # --- seeds and bars -----------------------------------------------------
 
-    def seeds(self) -> tuple[int, ...]:
+    def seeds(self, at: Location = ("seeds",)) -> tuple[int, ...]:
         """The seeds, each once."""
-        at = ("seeds",)
         seeds = self.get(at, [1])
         if not isinstance(seeds, list) or not seeds:
             what = "an empty list" if seeds == [] else kind_of(seeds)
-            raise self.fail(at, f"seeds must be a list of numbers, not {what}")
+            raise self.fail(at, f"{self.label(at)} must be a list of numbers, not {what}")
         for index, seed in enumerate(seeds):
             if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed <= MAX_SEED:
                 raise self.fail((*at, index), f"seed {seed} is no whole number of 0 .. {MAX_SEED}")
@@ -386,14 +508,35 @@ class _CampaignReader(Reader):
         found = {c.case: Published(c.where, c.mean_s) for c in document.completions}
         return found, document.source
 
+    def check_short(self) -> tuple[int, ...] | None:
+        """The seeds of [short], where it has some; the rest of it is looked at too."""
+        at = ("short",)
+        if "short" not in self.document:
+            if self.short:
+                raise self.fail(at, "there is no [short] to run instead of all")
+            return None
+        table = self.table(self.get(at), at, ("seconds", "seeds", "case", *MATRIX_KEYS))
+        if not table:
+            raise self.fail(at, "[short] is empty")
+        for key in MATRIX_KEYS:
+            if key in table and key not in self.get(("matrix",), {}):
+                raise self.fail((*at, key), f"short.{key} keeps values of a key that [matrix] "
+                                f"has not")  # fmt: skip
+        if "seconds" in table:
+            self.seconds((*at, "seconds"))
+        if "case" in table and not self.tables("case"):
+            raise self.fail((*at, "case"), "short.case keeps cases, but there is no [[case]]")
+        return self.seeds((*at, "seeds")) if "seeds" in table else None
+
     def campaign(self) -> Campaign:
         """The whole document."""
         self.table(self.document, (), (*_SCENARIO_KEYS, *_OWN_KEYS))
         numbers, source = self.published()
+        seeds, short_seeds = self.seeds(), self.check_short()
         return Campaign(
-            name=self.name(),
+            name=f"{self.name()}-short" if self.short else self.name(),
             cells=self.cells(),
-            seeds=self.seeds(),
+            seeds=short_seeds or seeds if self.short else seeds,
             bars=tuple(self.bar(index) for index in range(self.tables("bar"))),
             published=numbers,
             source=source,

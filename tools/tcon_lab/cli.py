@@ -123,6 +123,9 @@ def campaign(
     report_only: Annotated[
         bool, typer.Option("--report", help="Run nothing: report what is there.")
     ] = False,
+    short: Annotated[
+        bool, typer.Option("--short", help="What its [short] makes of it, in less time.")
+    ] = False,
     engine: Engine = "qemu",
     debug_kernel: DebugKernel = False,
     kvm: Kvm = False,
@@ -137,7 +140,7 @@ def campaign(
     from . import campaign_report  # slow to import
 
     options = _options(engine, debug_kernel, kvm, False, shift)
-    chosen = campaigns.load(file)
+    chosen = campaigns.load(file, short)
     folder = out or Path("tcon-results") / chosen.name
     store, failures = campaign_run.Store(folder), []
     if not report_only:

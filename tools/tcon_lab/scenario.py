@@ -375,10 +375,17 @@ class Reader:
 
     def fail(self, at: Location, what: str) -> ScenarioError:
         """The error to raise about ``at``, or about the table that lacks it."""
-        lines, at = locate(self.text), self.origin.get(at, at)
+        lines, at = locate(self.text), self.placed(at)
         while at and at not in lines:
             at = at[:-1]
         return ScenarioError(f"{self.file}:{lines[at] if at else 1}: {what}.")
+
+    def placed(self, at: Location) -> Location:
+        """Where in the text stands what the document has at ``at``."""
+        for length in range(len(at), 0, -1):
+            if at[:length] in self.origin:
+                return (*self.origin[at[:length]], *at[length:])
+        return at
 
     def label(self, at: Location) -> str:
         """How a message calls ``at``: ``path.rate``, ``flow 2's start``."""
@@ -527,14 +534,15 @@ class Reader:
                 raise self.fail(("modes", index), f'mode "{mode}" stands twice in modes')
         return tuple(modes)
 
-    def seconds(self) -> float:
+    def seconds(self, at: Location = ("seconds",)) -> float:
         """The length of each run."""
-        at = ("seconds",)
         value = self.get(at)
         if not isinstance(value, int | float) or isinstance(value, bool):
-            raise self.fail(at, f"seconds must be a number, not {kind_of(value)}")
+            raise self.fail(at, f"{self.label(at)} must be a number, not {kind_of(value)}")
         if not 0 < value <= MAX_SECONDS:
-            raise self.fail(at, f"seconds is {value}, not above 0 and at most {MAX_SECONDS}")
+            raise self.fail(
+                at, f"{self.label(at)} is {value}, not above 0 and at most {MAX_SECONDS}"
+            )
         return float(value)
 
     def path(self) -> Path:
