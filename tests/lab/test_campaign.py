@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import os
 import re
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 import synthetic
 from rich.console import Console
-from tcon_lab import campaign_report
+from tcon_lab import campaign_report, published
 from tcon_lab.campaign import Campaign, load, parse
 from tcon_lab.campaign_run import Estimate, Run, Store, conduct, duration, runs_of
 from tcon_lab.compare import COMPARED, compare, geometric_mean
@@ -238,6 +239,98 @@ def test_the_campaigns_that_come_with_tcon() -> None:
         assert got.name == file.stem
         assert COMPARED in got.modes
         assert got.bars
+
+
+@pytest.mark.parametrize("file", sorted(CAMPAIGNS.glob("*.toml")), ids=lambda file: file.stem)
+def test_campaigns_do_as_their_heads_say(file: Path) -> None:
+    text, got = file.read_text(), load(file)
+    said = re.search(r"All of it is (\d+) runs", text)
+    if said:
+        assert int(said[1]) == len({run.key for run in runs(got)})
+    assert ("--short" in text) == ("[short]" in text)
+    if "[short]" in text:
+        short = load(file, short=True)
+        assert set(short.seeds) <= set(got.seeds)
+        assert {cell.name for cell in short.cells} <= {cell.name for cell in got.cells}
+        assert sum(r.weight for r in runs(short)) < sum(r.weight for r in runs(got)) / 2
+    for name in re.findall(r"tools/published/\n?#? ?([a-z-]+\.toml)", text):
+        assert (CAMPAIGNS.parent / "published" / name).exists()
+
+
+def seen(campaign: str, key: str) -> list[str]:
+    """The values of a key in all cells of a campaign, each once."""
+    found = load(CAMPAIGNS / f"{campaign}.toml").cells
+    return list(dict.fromkeys(cell.values[key] for cell in found))
+
+
+@pytest.fixture(scope="module")
+def documents() -> dict[str, published.Document]:
+    return {file.stem: published.load(file) for file in CAMPAIGNS.parent.glob("published/*.toml")}
+
+
+def test_what_was_published_is_repeated(documents: dict[str, published.Document]) -> None:
+    """Campaigns that are named there exist, and have the cells of the tables."""
+    names = {
+        entry.campaign for d in documents.values() for entry in (*d.tables, *d.values)
+    } - {None}  # fmt: skip
+    assert names <= {file.stem for file in CAMPAIGNS.glob("*.toml")}
+    assert len(names) >= 15
+    for document, table, campaign, key, unit in (
+        ("cc-pairs", "1", "cc-pairs", "loss", "%"),
+        ("cc-pairs", "2", "cc-pairs", "rtt", "ms"),
+        ("cc-pairs", "2", "cc-pairs-ctcp", "rtt", "ms"),
+        ("five-ccs", "delays", "five-ccs", "rtt", "ms"),
+        ("five-ccs", "losses", "five-ccs", "loss", "%"),
+        ("tcon-paper", "2", "files", "bytes", "MB"),
+    ):
+        rows = documents[document].table(table).rows
+        assert seen(campaign, key) == [f"{row[0]}{unit}" for row in rows]
+
+
+def test_virtual_machines_are_those_of_the_document(
+    documents: dict[str, published.Document],
+) -> None:
+    tables = documents["virtual-machines"]
+    ours = {"bbr2": "bbr"}
+
+    def named(cc: Any) -> str:
+        return ours.get(cc, cc)
+
+    baseline = {(str(r["vms"]), named(r["cc"])) for r in tables.table("5.1").records()}
+    cells = load(CAMPAIGNS / "vm-baseline.toml").cells
+    assert {(cell.values["count"], cell.values["cc"]) for cell in cells} == baseline
+    for name, campaign in (
+        ("5.2", "vm-two-delays"), ("5.3", "vm-four-delays"), ("5.5", "vm-loss-of-one"),
+        ("5.6", "vm-pairs"), ("5.7", "vm-one-against-three"),
+    ):  # fmt: skip
+        records = tables.table(name).records()
+        theirs = [
+            sorted((named(r["cc"]), r.get("delay", 0), r.get("loss", 0)) for r in group)
+            for _, group in itertools.groupby(records, lambda r: r["run"])
+        ]
+        mine = [
+            sorted((f.enforce, f.extra_delay_us / 1000, 100 * f.extra_loss_fraction)
+                   for f in cell.scenario.connections())
+            for cell in load(CAMPAIGNS / f"{campaign}.toml").cells
+        ]  # fmt: skip
+        assert sorted(mine) == sorted(theirs)
+
+
+def test_the_thesiss_scenarios(documents: dict[str, published.Document]) -> None:
+    cells = {c.name: c.scenario for c in load(CAMPAIGNS / "cubic-scenarios.toml").cells}
+    for name, table in (("A 1.0bdp", "5.1"), ("B", "5.2"), ("C 1.0bdp", "5.3")):
+        (ideal, bed) = documents["cubic-thesis"].table(table).records()
+        assert cells[f"{name} cubic"].path.rate_bps == float(bed["rate"]) * 1e6  # type: ignore
+        assert cells[f"{name} cubic"].path.rtt_us == float(bed["rtt"]) * 1e3  # type: ignore
+        path = cells[f"{name[0]} ideal reno"].path
+        assert (path.rtt_us, path.queue_packets) == (float(ideal["rtt"]) * 1e3, ideal["buffer"])  # type: ignore
+    lines = {c.values["case"]: c.scenario.path
+             for c in load(CAMPAIGNS / "cubic-one-flow.toml").cells}  # fmt: skip
+    for record in documents["cubic-thesis"].table("2.4.2").records():
+        path = lines[str(record["scenario"])]
+        assert (path.rate_bps / 1e6, path.rtt_us / 1e3, path.queue_packets) == (
+            record["rate"], record["tau"], record["buffer"]
+        )  # fmt: skip
 
 
 def test_what_was_published(tmp_path: Path) -> None:
