@@ -99,13 +99,17 @@ u32 tcon_copy_room(const struct tcon_flow *flow)
  * tcon_copy_put() - free a copy
  * @q: the queue of the half-flow that it belongs to, whose lock is held
  * @copy: the copy
+ *
+ * Copies go by the handful, with each ACK: their heads are given back in batches.
+ *
+ * Context: bottom halves disabled.
  */
 void tcon_copy_put(struct tcon_sendq *q, struct sk_buff *copy)
 {
 	struct tcon_flow *flow = container_of(q, struct tcon_flow, track.sendq);
 
 	charge(flow, -(int)tcon_segment(copy)->truesize);
-	consume_skb(copy);
+	napi_consume_skb(copy, 1);
 }
 
 /**

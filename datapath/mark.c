@@ -119,7 +119,7 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 /**
  * tcon_mark_from_guest() - ECN of a guest's segment
  * @flow: its lock is held; the tracker does not know the segment yet
- * @skb: the segment, data at the link-layer header
+ * @skb: the segment, which concerns it; data at the link-layer header
  * @pkt: the same, parsed; offsets follow where an option is added
  *
  * Context: bottom halves disabled, RCU read lock held; in the ingress hook.
@@ -140,8 +140,6 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		apply(flow, skb, pkt, &edit);
 		return;
 	}
-	if (!flow->ecn.agreed && !pkt->option_bytes)
-		return;
 	sent = (struct tcon_ecn_sent) {
 		.cc_ecn = tcon_mark_running(flow),
 		.nxt_guest = flow->track.nxt_guest,
@@ -172,7 +170,7 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 /**
  * tcon_mark_to_guest() - ECN of a segment to the guest
  * @flow: its lock is held; the tracker does not know the segment yet
- * @skb: the segment, data at the link-layer header
+ * @skb: the segment, which concerns it; data at the link-layer header
  * @pkt: the same, parsed; a count that was not agreed on is forgotten
  *
  * Context: bottom halves disabled, RCU read lock held; in the egress hook.

@@ -7,6 +7,14 @@
 
 #include "flow.h"
 
+/* Is there anything to do with a segment?  Of most flows there is not. */
+static inline bool tcon_mark_concerns(const struct tcon_flow *flow,
+				      const struct tcon_packet *pkt)
+{
+	return flow->ecn.agreed || pkt->option_bytes ||
+	       pkt->flags & TCON_TCP_SYN;
+}
+
 enum tcon_cc_ecn tcon_mark_running(const struct tcon_flow *flow);
 void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 			  struct tcon_packet *pkt);

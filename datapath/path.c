@@ -221,7 +221,8 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 
 	flow->seen_us = now_us;
 	tcon_flow_refresh(flow, now_us);
-	tcon_mark_from_guest(flow, skb, pkt);
+	if (unlikely(tcon_mark_concerns(flow, pkt)))
+		tcon_mark_from_guest(flow, skb, pkt);
 	if (pkt->flags & TCON_TCP_SYN) {
 		guest_syn(flow, pkt, now_us);
 		return true;
@@ -367,7 +368,8 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 
 	flow->seen_us = now_us;
 	tcon_flow_refresh(flow, now_us);
-	tcon_mark_to_guest(flow, skb, pkt);
+	if (unlikely(tcon_mark_concerns(flow, pkt)))
+		tcon_mark_to_guest(flow, skb, pkt);
 	if (syn)
 		peer_syn(flow, pkt);
 	else if (seq_after(pkt->end_seq, t->peer_nxt) || flow->mid_stream)
