@@ -57,7 +57,7 @@ def test_transfer(net: Net, cc: str, family: int, offloads: bool) -> None:
 def test_transfer_with_loss(net: Net) -> None:
     net.shape(rate="50mbit", delay="5ms", loss="1%")
     net.offloads(False)
-    for cc in ("cubic", "bbr"):
+    for cc in ("reno", "cubic", "vegas", "ctcp", "bbr", "bbr3"):
         net.tcon.set_rule(cc)
         transfer = net.transfer(MEGA)
         assert_enforced(net.tcon, transfer.sport, cc)
