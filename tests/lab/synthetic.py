@@ -95,7 +95,8 @@ def raw(mode: str, count: int = 1, seed: int = 1) -> dict[str, Any]:
             {"type": "summary", "t_s": 12.0, **endpoints(index), "first_s": 1.0, "last_s": 11.1,
              "acked_bytes": 10**8, "sent_bytes": 10**8, "retransmitted_bytes": 2896,
              "untimed_packets": 0,
-             "rtt_us": {"min": 20010, "p50": middle, "p99": max(rtts), "samples": 8000}}
+             "rtt_us": {"min": 20010, "p50": middle, "p95": max(rtts) - 9, "p99": max(rtts),
+                        "samples": 8000}}
         )  # fmt: skip
         report = iperf3(asked.seconds, [rtt + 50 for rtt in rtts], 400_000, 2)
         flow = asked.flows[0]
@@ -146,7 +147,13 @@ def raw_transfers(mode: str, times_s: list[float], seed: int = 1) -> dict[str, A
         ended = {"state": "observed", "reason": "closed"} | repaired
         if mode == "enforced":
             probe += [{"type": "tcon", "t_s": start_s, **key, **now} for now in (state, ended)]
-        rtt = {"min": 20000, "p50": 21000 + number, "p99": 30000 + number, "samples": 10}
+        rtt = {
+            "min": 20000,
+            "p50": 21000 + number,
+            "p95": 29000 + number,
+            "p99": 30000 + number,
+            "samples": 10,
+        }
         probe.append({"type": "summary", "t_s": 99.0, **key, "first_s": 1.0, "last_s": 2.0,
                       "acked_bytes": 10**6, "sent_bytes": 10**6, "retransmitted_bytes": 100,
                       "untimed_packets": 0, "rtt_us": rtt})  # fmt: skip

@@ -788,6 +788,45 @@ def test_cells_that_miss() -> None:
     assert verdicts == ["missed", "aim missed", "reached", "reached"]
 
 
+def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
+    """One flow against two, which have another share in each mode."""
+    asked = ["rtt_p95", "utilisation", "jain_mean", "convergence", "loss_sync", "first_share"]
+    text = PAIRS[: PAIRS.index("[matrix]")].replace("seeds = [1, 2, 3]", "seeds = [1]")
+    text += "".join(f'[[bar]]\nmetric = "{metric}"\naim = 1\n' for metric in asked)
+    campaign = parse(text)
+
+    def run_of(mode: str) -> dict[str, Any]:
+        enforced = mode == COMPARED
+        rates = [3e6, 1e6, 2e6, 2e6] if enforced else [4e6, 2e6, 1e6, 1e6]
+        flows = [
+            flow_record(rate, 20_000, None)
+            | {"table": min(index, 1), "rtt_us": {"p50": 20_000, "p95": 30_000 + 3000 * enforced}}
+            for index, rate in enumerate(rates)
+        ]
+        return {
+            "goodput_bps": sum(rates), "flows": flows, "warnings": [], "queue_packets": None,
+            "jain": 0.9, "jain_mean": 0.9 if enforced else 0.8, "utilisation": 0.95,
+            "convergence_s": 4.0 if enforced else 2.0,
+            "loss_synchronisation": {"mean": 0.6 if enforced else 0.5, "p50": 0.5, "epochs": 9},
+        }  # fmt: skip
+
+    index = [{"cell": r.cell.name, "mode": r.mode, "seed": 1, "key": r.key} for r in runs(campaign)]
+    stored = {r.key: {"versions": {}, "run": run_of(r.mode)} for r in runs(campaign)}
+    made = compare(campaign, index, stored.get)
+    (cell,) = made["cells"]
+    assert {metric: cell["metrics"][metric]["mean"] for metric in asked} == {
+        "rtt_p95": pytest.approx(1.1), "utilisation": 1, "jain_mean": pytest.approx(1.125),
+        "convergence": 2, "loss_sync": pytest.approx(1.2), "first_share": pytest.approx(0.75),
+    }  # fmt: skip
+    assert cell["modes"]["native"]["first_share"]["mean"] == 0.5
+    assert "alpha" not in cell["metrics"]
+    headings, (row,) = campaign_report.columns(made)
+    shown = dict(zip(headings, row, strict=True))
+    assert shown["native RTT p95, ms"] == "30.0"
+    assert shown["enforced convergence, s"] == "4.0"
+    assert shown["Share of the first to native"].startswith("0.750")
+
+
 def test_a_native_run_without_goodput_has_no_ratio() -> None:
     made = comparison(GOODPUTS | {("native", 1): 0.0})
     assert made["cells"][1]["metrics"]["goodput"]["seeds"] == [0.98]

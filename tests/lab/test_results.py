@@ -16,11 +16,11 @@ from tcon_lab import report
 from tcon_lab.results import (
     ResultsError,
     all_results,
-    jain,
     percentile,
     results_from_raw,
     to_text,
 )
+from tcon_lab.sharing import jain
 
 MODES = ("guest", "native", "enforced")
 
@@ -102,7 +102,7 @@ enforce = "bbr"
         {"type": "summary", "t_s": 2.0, **ends, "first_s": 0.625, "last_s": 1.9,
          "acked_bytes": 100_000, "sent_bytes": 101_448, "retransmitted_bytes": 1448,
          "untimed_packets": 0,
-         "rtt_us": {"min": 10_100, "p50": 14_000, "p99": 18_500, "samples": 99}},
+         "rtt_us": {"min": 10_100, "p50": 14_000, "p95": 17_000, "p99": 18_500, "samples": 99}},
         {"type": "end", "t_s": 2.0, "packets": 1, "dropped": 0, "untracked": 0},
     ]  # fmt: skip
     queue = [{"type": "start", "t_s": 0.0, "interval_ms": 250, "monotonic_s": 99.5}]
@@ -141,7 +141,7 @@ def test_every_number_by_hand() -> None:
     assert run["queue_packets"] == {"p50": 20, "p99": 40}
     assert run["queue_bytes"] == {"p50": 20_001, "p99": 40_001}
     assert run["queue_samples"][0] == {"t_s": 0.125, "packets": 10, "bytes": 10_001, "drops": 5}
-    assert flow["rtt_us"] == {"min": 10_100, "p50": 14_000, "p99": 18_500}
+    assert flow["rtt_us"] == {"min": 10_100, "p50": 14_000, "p95": 17_000, "p99": 18_500}
     assert flow["guest_srtt_us"] == {"min": 11_000, "p50": 12_000, "p99": 13_000}
     assert flow["guest_retransmits"] == 4
     assert (flow["guest_cc"], flow["cc"]) == ("cubic", "bbr")
@@ -542,7 +542,7 @@ def test_completion_times() -> None:
     }  # fmt: skip
     assert flow["goodput_bps"] == 4_000_000  # 4 MB in 8 s
     assert run["utilisation"] == 0.4
-    assert flow["rtt_us"] == {"min": 20000, "p50": 21001, "p99": 30003}
+    assert flow["rtt_us"] == {"min": 20000, "p50": 21001, "p95": 29003, "p99": 30003}
     assert (flow["retransmitted_bytes"], flow["rtt_samples"]) == (400, 40)
     assert flow["error"] is None
 

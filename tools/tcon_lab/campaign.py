@@ -77,21 +77,27 @@ from .scenario import (
 METRICS = {
     "goodput": True,
     "rtt": False,
+    "rtt_p95": False,
     "completion_mean": False,
     "completion_p50": False,
     "completion_p99": False,
     "saving_kept": True,
     "own_limit": False,
     "queue": False,
+    "utilisation": True,
     "jain": True,
+    "jain_mean": True,
+    "convergence": False,
+    "loss_sync": False,
+    "first_share": True,
     "alpha": False,
 }
-RATIOS = (
-    "goodput", "rtt", "completion_mean", "completion_p50", "completion_p99",
-    "queue", "jain", "alpha",
-)  # fmt: skip
+RATIOS = tuple(metric for metric in METRICS if metric not in ("saving_kept", "own_limit"))
 #: What is shown only where a bar is about it.
-ON_REQUEST = ("queue", "jain", "alpha")
+ON_REQUEST = (
+    "rtt_p95", "queue", "utilisation", "jain", "jain_mean", "convergence", "loss_sync",
+    "first_share", "alpha",
+)  # fmt: skip
 
 #: What a matrix may vary, by the table in which a scenario has it.
 _PATH_KEYS = ("rate", "rtt", "loss", "queue", *AQM_KEYS)

@@ -35,22 +35,34 @@ class _Shown:
 SHOWN = {
     "goodput": _Shown("Goodput to {baseline}", ".3f", 1.0, 0.15, 1),
     "rtt": _Shown("RTT p50 to {baseline}", ".3f", 1.0, 0.3, -1),
+    "rtt_p95": _Shown("RTT p95 to {baseline}", ".3f", 1.0, 0.3, -1),
     "completion_mean": _Shown("Mean completion to {baseline}", ".3f", 1.0, 0.15, -1),
     "completion_p50": _Shown("Completion p50 to {baseline}", ".3f", 1.0, 0.06, -1),
     "completion_p99": _Shown("Completion p99 to {baseline}", ".3f", 1.0, 0.06, -1),
     "saving_kept": _Shown("Saving kept", ".1%", 0.95, 0.3, 1),
     "own_limit": _Shown("Limited by the guest", ".1%", 0.02, 0.05, -1),
     "queue": _Shown("Queue to {baseline}", ".3f", 1.0, 0.3, -1),
+    "utilisation": _Shown("Utilisation to {baseline}", ".3f", 1.0, 0.15, 1),
     "jain": _Shown("Jain to {baseline}", ".3f", 1.0, 0.15, 1),
+    "jain_mean": _Shown("Jain per second to {baseline}", ".3f", 1.0, 0.15, 1),
+    "convergence": _Shown("Convergence to {baseline}", ".2f", 1.0, 1.0, -1),
+    "loss_sync": _Shown("Loss synchronisation to {baseline}", ".3f", 1.0, 0.3, -1),
+    "first_share": _Shown("Share of the first to {baseline}", ".3f", 1.0, 0.3, 1),
     "alpha": _Shown("Alpha to {baseline}", ".3f", 1.0, 0.3, -1),
 }
 #: Of each quantity that modes have: heading, divisor to the unit, format.
 QUANTITIES = {
     "goodput": ("Mbit/s", 1e6, ".2f"),
     "rtt": ("RTT p50, ms", 1e3, ".1f"),
+    "rtt_p95": ("RTT p95, ms", 1e3, ".1f"),
     "queue": ("queue p50, kB", 1e3, ".1f"),
+    "utilisation": ("utilisation", 1, ".3f"),
     "alpha": ("alpha", 1, ".3f"),
     "jain": ("Jain", 1, ".3f"),
+    "jain_mean": ("Jain per second", 1, ".3f"),
+    "convergence": ("convergence, s", 1, ".1f"),
+    "loss_sync": ("loss synchronisation", 1, ".3f"),
+    "first_share": ("share of the first", 1, ".3f"),
 }
 #: What is told of completion times.
 COMPLETION = ("mean", "p50", "p95", "p99")

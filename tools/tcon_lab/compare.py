@@ -56,12 +56,31 @@ def _goodput_bps(run: Record) -> float | None:
     return None if _times_s(run) else run["goodput_bps"]
 
 
-def _median_rtt_us(run: Record) -> float | None:
-    """The median of the flows' median path RTTs, of bulk flows."""
-    if _times_s(run):
-        return None
-    found = sorted(flow["rtt_us"]["p50"] for flow in run["flows"] if flow["rtt_us"])
-    return found[(len(found) - 1) // 2] if found else None
+def _rtt_us(name: str) -> Callable[[Record], float | None]:
+    """The median of the flows' path RTTs of that name, of bulk flows."""
+
+    def quantity(run: Record) -> float | None:
+        if _times_s(run):
+            return None
+        known = [(flow["rtt_us"] or {}).get(name) for flow in run["flows"]]
+        found = sorted(value for value in known if value is not None)
+        return found[(len(found) - 1) // 2] if found else None
+
+    return quantity
+
+
+def _first_share(run: Record) -> float | None:
+    """Which share of the goodput the flows of the first of several tables have."""
+    by_table: dict[int, float] = {}
+    for flow in run["flows"]:
+        table = flow.get("table", 0)
+        by_table[table] = by_table.get(table, 0) + (flow["goodput_bps"] or 0)
+    total = sum(by_table.values())
+    return by_table.get(0, 0.0) / total if len(by_table) > 1 and total else None
+
+
+def _loss_sync(run: Record) -> float | None:
+    return (run.get("loss_synchronisation") or {}).get("mean")
 
 
 def _own_limit(run: Record) -> float | None:
@@ -79,17 +98,23 @@ def _alpha(run: Record) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-#: Quantities of a run; goodput in bits/s, RTT in us, completion in s,
+#: Quantities of a run; goodput in bits/s, RTT in us, completion and convergence in s,
 #: the queue in bytes: packets need not be full.
 QUANTITIES: dict[str, Callable[[Record], float | None]] = {
     "goodput": _goodput_bps,
-    "rtt": _median_rtt_us,
+    "rtt": _rtt_us("p50"),
+    "rtt_p95": _rtt_us("p95"),
     "completion_mean": _completion("mean"),
     "completion_p50": _completion("p50"),
     "completion_p99": _completion("p99"),
     "own_limit": _own_limit,
     "queue": _median_queue,
+    "utilisation": lambda run: run.get("utilisation"),
     "jain": lambda run: run["jain"],
+    "jain_mean": lambda run: run.get("jain_mean"),
+    "convergence": lambda run: run.get("convergence_s"),
+    "loss_sync": _loss_sync,
+    "first_share": _first_share,
     "alpha": _alpha,
 }
 

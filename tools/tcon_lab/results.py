@@ -21,7 +21,11 @@ flow's whole life, ``guest_srtt_us`` what the guest's stack believed,
 ``goodput_bps`` what the receiver acknowledged within the time in which the
 sender was to send, ``utilisation`` the acknowledged payload of all flows as a
 share of the bottleneck's rate, ``state`` TCon's at the end and ``state_share``
-how much of the time it was in which.  ``tcon_retransmits`` are segments that TCon
+how much of the time it was in which, ``table`` the [[flow]] or [[transfer]] that asked
+for it, from 0.  ``jain`` is of the flows' goodput over the whole run,
+``jain_per_second``, their mean ``jain_mean``, ``convergence_s``, ``loss_epochs`` and
+``loss_synchronisation`` are what :mod:`.sharing` says of bulk flows.
+``tcon_retransmits`` are segments that TCon
 repeated, ``tcon_spurious`` those of them that were not needed, ``tcon_probes`` and
 ``tcon_timeouts`` its tail probes and time-outs, ``copy_bytes`` the memory of copies.
 ``limited_share`` says by what the flow was limited in which share of the time in
@@ -33,7 +37,7 @@ packets it marked (CE) in the run, ``queue_drops`` how many it dropped.  A serie
 transfers has ``transfers``: their ``seconds`` from before the
 connection is opened until the last byte has come, and ``each_s`` of them in the order
 of their start; its goodput is the bytes over the sum of those times, its RTT p50 the
-median of the connections'.  A number that nobody measured is null.
+median of the connections', p95 and p99 the largest.  A number that nobody measured is null.
 Equal raw records give an equal text, to the byte.
 """
 
@@ -46,8 +50,10 @@ from collections.abc import Iterable
 from itertools import groupby, pairwise
 from typing import Any
 
+from . import sharing
 from .errors import LabError
-from .scenario import Scenario, from_dict
+from .scenario import PACKET_BYTES, Scenario, from_dict
+from .sharing import jain
 
 Record = dict[str, Any]
 
@@ -73,12 +79,6 @@ def spread(values: list[float], names: dict[str, float]) -> dict[str, float] | N
     if not values:
         return None
     return {name: percentile(values, percent) for name, percent in names.items()}  # type: ignore
-
-
-def jain(values: list[float]) -> float | None:
-    """Jain's fairness index: 1 when all are equal, 1/n when one has all."""
-    squares = sum(value * value for value in values)
-    return round(sum(values) ** 2 / (len(values) * squares), 4) if squares else None
 
 
 def _number(value: Any) -> float | None:
@@ -258,6 +258,11 @@ def _limited_share(records: Iterable[Record]) -> dict[str, float] | None:
     return {k: round(us / total_us, 4) for k, us in spent_us.items()} if total_us else None
 
 
+def _table(scenario: Scenario, index: int) -> int:
+    """Of which table [[flow]] or [[transfer]] a connection is, from 0."""
+    return [n for n, flow in enumerate(scenario.flows) for _ in range(flow.count)][index]
+
+
 def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) -> Record:
     flow, iperf3 = data.flow, data.iperf3
     rtt = data.summary["rtt_us"] if data.summary else None
@@ -269,13 +274,14 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
     error = iperf3.get("error") or (None if data.summary else "the probe saw no data of it")
     return {
         "index": flow["index"],
+        "table": _table(scenario, int(flow["index"])),
         "guest_cc": flow.get("guest_cc") or asked.stack_cc(mode),
         "cc": flow.get("cc") or asked.deciding_cc(mode),
         "start_s": data.start_s,
         "seconds": _seconds(data.duration_s),
         "error": error,
         "goodput_bps": data.goodput_bps(),
-        "rtt_us": rtt and {key: rtt[key] for key in ("min", "p50", "p99")},
+        "rtt_us": rtt and {key: rtt.get(key) for key in ("min", "p50", "p95", "p99")},
         "rtt_samples": rtt["samples"] if rtt else 0,
         "retransmitted_bytes": data.summary["retransmitted_bytes"] if data.summary else None,
         "guest_srtt_us": spread(guest_rtts, {"min": 0, "p50": 50, "p99": 99}),
@@ -350,12 +356,14 @@ def _transfer_result(flow: Record, probe: list[Record], scenario: Scenario) -> R
     times_s = [round(record["seconds"], 6) for record in by_start]
     return {
         **{key: flow[key] for key in ("index", "guest_cc", "cc", "start_s")},
+        "table": _table(scenario, int(flow["index"])),
         "seconds": _seconds(sum(times_s)),
         "error": None if rtts else "the probe saw no data of it",
         "goodput_bps": round(8 * transfer.size_bytes * len(times_s) / sum(times_s)),
         "rtt_us": {
             "min": min(rtt["min"] for rtt in rtts),
             "p50": percentile([rtt["p50"] for rtt in rtts], 50),
+            "p95": max((rtt["p95"] for rtt in rtts if "p95" in rtt), default=None),
             "p99": max(rtt["p99"] for rtt in rtts),
         }
         if rtts
@@ -426,6 +434,23 @@ def _span_s(raw: Record, scenario: Scenario) -> float:
     return max(t["start_s"] + t["seconds"] for flow in raw["flows"] for t in flow["transfers"])
 
 
+def _sharing(flows: list[Record], scenario: Scenario, interval_s: float) -> Record:
+    """How bulk flows shared the bottleneck, see :mod:`.sharing`."""
+    path = scenario.path
+    delay_us = path.rtt_us + max(flow.extra_delay_us for flow in scenario.flows)
+    full_rtt_s = delay_us / 1e6 + path.queue_packets * PACKET_BYTES * 8 / path.rate_bps
+    per_second = sharing.jain_per_second(flows, scenario.seconds)
+    known = [index for index in per_second if index is not None]
+    epochs = sharing.loss_epochs(flows, max(full_rtt_s, interval_s))
+    return {
+        "jain_per_second": per_second,
+        "jain_mean": round(sum(known) / len(known), 4) if known else None,
+        "convergence_s": sharing.convergence_s(flows, per_second),
+        "loss_epochs": epochs,
+        "loss_synchronisation": sharing.synchronisation(epochs, len(flows)),
+    }
+
+
 def _run_result(raw: Record) -> Record:
     scenario = from_dict(raw["scenario"])
     probe, seconds = raw.get("probe") or [], _span_s(raw, scenario)
@@ -444,12 +469,14 @@ def _run_result(raw: Record) -> Record:
     acked += sum(f["transfers"]["bytes"] * len(f["transfers"]["each_s"])
                  for f in flows if "transfers" in f)  # fmt: skip
     goodputs = [flow["goodput_bps"] or 0 for flow in flows]
+    bulk = [flow for flow in flows if "transfers" not in flow]
     queue = _queue(raw.get("queue") or [], zero_s, seconds)
     packets = [float(sample["packets"]) for sample in queue]
     counts = raw.get("queue_counts") or {}
     return {
         "mode": raw["mode"],
         "jain": jain(goodputs),
+        **_sharing(bulk, scenario, _Clock(probe).interval_s),
         "utilisation": round(8 * acked / scenario.path.rate_bps / seconds, 4),
         "goodput_bps": sum(goodputs),
         "queue_packets": spread(packets, {"p50": 50, "p99": 99}),

@@ -94,7 +94,7 @@ static void print_counts(FILE *out, const struct estimator_counts *now,
 		now->resent_bytes - before->resent_bytes);
 }
 
-static void print_rtt(FILE *out, const struct histogram *h, bool p99)
+static void print_rtt(FILE *out, const struct histogram *h, bool tail)
 {
 	if (!h->count) {
 		fputs(",\"rtt_us\":null", out);
@@ -102,8 +102,10 @@ static void print_rtt(FILE *out, const struct histogram *h, bool p99)
 	}
 	fprintf(out, ",\"rtt_us\":{\"min\":%u,\"p50\":%u,", h->min,
 		histogram_percentile(h, 50));
-	if (p99)
-		fprintf(out, "\"p99\":%u,", histogram_percentile(h, 99));
+	if (tail)
+		fprintf(out, "\"p95\":%u,\"p99\":%u,",
+			histogram_percentile(h, 95),
+			histogram_percentile(h, 99));
 	fprintf(out, "\"samples\":%" PRIu64 "}", h->count);
 }
 

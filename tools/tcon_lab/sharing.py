@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How flows share a bottleneck: fairness over time, convergence, losses at once.
+
+All of it is made from the samples of results.json, one for each of the probe's
+intervals and flow, so a time is known to an interval (0.1 s).
+
+Jain per second
+    Jain's index of what the receivers acknowledged in each whole second, of the flows
+    that run through all of it, but for an interval; None where there are fewer than two
+    of those.
+
+Convergence
+    The time from the last flow's start until the first second from which on the index
+    stays at or above 0.95 for five seconds: how long it takes a flow that comes to get
+    its share.  (Chiu and Jain's criterion; 0.95 is what two flows have that share 62 to
+    38.)  None where that never is, or not for five seconds before the run ends.
+
+Loss epoch
+    A flow's loss event begins with an interval in which it retransmitted, after none
+    within the last full RTT, that of a path whose queue is full.  An epoch begins with
+    the first such event and lasts one full RTT; further events are of the next one.
+    Its flows are those whose events begin within it: losses are told by their
+    retransmissions, which come up to a full RTT after the loss.
+
+Loss synchronisation
+    Of an epoch, the share of the flows running then that are among its flows: the
+    global synchronisation rate of Hassayoun and Ros, whose count of flows the CUBIC
+    thesis gives for each congestion epoch.  1/n is what single losses have.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+Record = dict[str, Any]
+
+#: From which index on, and for how many seconds, flows count as sharing fairly.
+FAIR_INDEX = 0.95
+FAIR_SECONDS = 5
+#: What a flow may lack of a second in which it runs.
+_SLACK_S = 0.1
+#: Times are sums of intervals: so much may be lost in that.
+_TOLERANCE_S = 1e-6
+
+
+def jain(values: list[float]) -> float | None:
+    """Jain's fairness index: 1 when all are equal, 1/n when one has all."""
+    squares = sum(value * value for value in values)
+    return round(sum(values) ** 2 / (len(values) * squares), 4) if squares else None
+
+
+def _times(flow: Record) -> tuple[float, float]:
+    """When a flow began and ended, in seconds of the run."""
+    return flow["start_s"], flow["start_s"] + flow["seconds"]
+
+
+def _running(flows: list[Record], begin_s: float, end_s: float) -> list[Record]:
+    """Those that run from the one time to the other."""
+    return [
+        flow
+        for flow in flows
+        if _times(flow)[0] <= begin_s + _SLACK_S and _times(flow)[1] >= end_s - _SLACK_S
+    ]
+
+
+def _bits(flow: Record, second: int) -> float:
+    """What was acknowledged in a second, as the mean rate of its samples."""
+    rates = [s["goodput_bps"] for s in flow["samples"] if second < s["t_s"] <= second + 1]
+    return sum(rates) / len(rates) if rates else 0.0
+
+
+def jain_per_second(flows: list[Record], seconds: float) -> list[float | None]:
+    """The index of each whole second of a run of ``seconds``."""
+    found = []
+    for second in range(int(seconds)):
+        running = _running(flows, second, second + 1)
+        enough = len(running) > 1
+        found.append(jain([_bits(flow, second) for flow in running]) if enough else None)
+    return found
+
+
+def convergence_s(flows: list[Record], per_second: list[float | None]) -> float | None:
+    """How long after the last flow's start all begin to share fairly, in s."""
+    start_s = max((flow["start_s"] for flow in flows), default=0.0)
+    fair = [index is not None and index >= FAIR_INDEX for index in per_second]
+    for second in range(math.ceil(start_s - _SLACK_S), len(fair) - FAIR_SECONDS + 1):
+        if all(fair[second : second + FAIR_SECONDS]):
+            return round(max(0.0, second - start_s), 3)
+    return None
+
+
+def loss_events_s(flow: Record, full_rtt_s: float) -> list[float]:
+    """When the flow's loss events begin, in seconds of the run."""
+    found, last_s = [], -math.inf
+    for sample in flow["samples"]:
+        if sample["retransmitted_bytes"]:
+            if sample["t_s"] - last_s > full_rtt_s + _TOLERANCE_S:
+                found.append(sample["t_s"])
+            last_s = sample["t_s"]
+    return found
+
+
+def loss_epochs(flows: list[Record], full_rtt_s: float) -> list[Record]:
+    """The loss epochs: {"t_s", "flows": that lost, "running"}, in order."""
+    events = sorted(
+        (t_s, index) for index, flow in enumerate(flows) for t_s in loss_events_s(flow, full_rtt_s)
+    )
+    epochs: list[tuple[float, set[int]]] = []
+    for t_s, index in events:
+        if not epochs or t_s - epochs[-1][0] > full_rtt_s + _TOLERANCE_S:
+            epochs.append((t_s, set()))
+        epochs[-1][1].add(index)
+    return [
+        {
+            "t_s": t_s,
+            "flows": len(lost),
+            "running": max(len(lost), len(_running(flows, t_s, t_s))),
+        }
+        for t_s, lost in epochs
+    ]
+
+
+def synchronisation(epochs: list[Record], flows: int) -> Record | None:
+    """The share of flows that lose in an epoch; None of fewer than two flows."""
+    shares = sorted(epoch["flows"] / epoch["running"] for epoch in epochs)
+    if flows < 2 or not shares:
+        return None
+    middle = shares[math.ceil(len(shares) / 2) - 1]
+    mean = sum(shares) / len(shares)
+    return {"mean": round(mean, 4), "p50": round(middle, 4), "epochs": len(shares)}
