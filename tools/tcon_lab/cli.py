@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command tcon-lab: run, campaign, shell, exec."""
+"""The command tcon-lab: run, campaign, compare, shell, exec."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rich.console import Console, RenderableType
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from . import campaign as campaigns
-from . import campaign_run, compare, lab, results, scenario, uml
+from . import campaign_run, changes, changes_report, compare, lab, results, scenario, uml
 from .engine import DEFAULT_SHIFT, Machine, Outcome
 from .errors import LabError
 from .products import TOP
@@ -156,6 +156,39 @@ def campaign(
     for failure in failures:
         _errors.print(f"tcon-lab: {failure.run.label}: {failure.reason}", markup=False)
     raise typer.Exit(1 if failures else 0)
+
+
+@app.command("compare")
+def compare_results(
+    before: Annotated[Path, typer.Argument(metavar="A", help="A campaign's folder, results.json.")],
+    after: Annotated[Path, typer.Argument(metavar="B", help="The same of what is to be judged.")],
+    alpha: Annotated[
+        float, typer.Option(help="Which part of what is called a change may be chance.")
+    ] = changes.DEFAULT_ALPHA,
+    least: Annotated[float, typer.Option(metavar="PERCENT", help="Smaller changes are none.")] = 100
+    * changes.DEFAULT_LEAST,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write all numbers there.")
+    ] = None,
+) -> None:
+    """What changed significantly from one set of results to another.
+
+    The exit status is 0 where nothing became worse, 1 where something did, 2 where the
+    two cannot be compared.
+    """
+    try:
+        if not 0 < alpha < 1:
+            raise LabError(f"--alpha is {alpha:g}, not between 0 and 1")
+        if not 0 <= least < 100:
+            raise LabError(f"--least is {least:g}, not from 0 to below 100")
+        made = changes.changes(changes.load(before), changes.load(after), alpha, least / 100)
+        if json_file:
+            json_file.write_text(results.to_text(made))
+    except (LabError, OSError) as error:
+        _errors.print(f"tcon-lab: {error}", markup=False)
+        raise typer.Exit(2) from None
+    _print(changes_report.table(made))
+    raise typer.Exit(1 if changes.worse(made) else 0)
 
 
 @app.command()

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What changed between two sets of results, as a table for the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .changes import SHARES
+
+Record = dict[str, Any]
+
+#: Of quantities whose number is not shown as it is: the unit, and its divisor.
+UNITS = {
+    "goodput": (" Mbit/s", 1e6),
+    "rtt": (" ms", 1e3),
+    "rtt_p95": (" ms", 1e3),
+    "completion_mean": (" s", 1),
+    "completion_p50": (" s", 1),
+    "completion_p99": (" s", 1),
+    "convergence": (" s", 1),
+    "queue": (" p", 1),
+}
+#: Verdicts that are shown, in this order, and how.
+_STYLES = {"worse": "red", "changed": "yellow", "better": "green"}
+
+
+def _side(quantity: str, found: Record | None) -> str:
+    """A mean with the smallest and the largest of the seeds."""
+    if found is None:
+        return ""
+    unit, divisor = UNITS.get(quantity, ("", 1))
+    mean, least, most = (f"{found[key] / divisor:.4g}" for key in ("mean", "min", "max"))
+    several = f" ({least} .. {most})" if len(found["seeds"]) > 1 else ""
+    return f"{mean}{unit}{several}"
+
+
+def _size(change: Record) -> str:
+    size = change["change"]
+    if size is None:
+        return "from 0"
+    return f"{size:+.3f}" if change["quantity"] in SHARES else f"{size:+.1%}"
+
+
+def rows(made: Record) -> list[tuple[str, ...]]:
+    """A row for each change that is one: what is worse first, all cells before one."""
+    shown = [change for change in made["changes"] if change["verdict"] in _STYLES]
+    order = list(_STYLES)
+    return [
+        (
+            change["verdict"],
+            change["cell"] or "all cells",
+            change["mode"],
+            change["quantity"],
+            _side(change["quantity"], change["before"]),
+            _side(change["quantity"], change["after"]),
+            _size(change),
+            f"{change['p']:.2g}",
+        )
+        for change in sorted(shown, key=lambda change: order.index(change["verdict"]))
+    ]
+
+
+def sentences(made: Record) -> list[str]:
+    """What there is to say beside the table."""
+    verdicts = [change["verdict"] for change in made["changes"]]
+    tested = len(verdicts) - verdicts.count("untested")
+    counts = ", ".join(f"{verdicts.count(name)} {name}" for name in (*_STYLES, "same"))
+    found = [f"{tested} tests: {counts}"]
+    if "untested" in verdicts:
+        found.append(f"{verdicts.count('untested')} numbers have too few seeds or cells for a test")
+    if made["lost"]:
+        found.append("no longer measured, which counts as worse: " + "; ".join(made["lost"]))
+    for key, which in (("only_before", made["before"]), ("only_after", made["after"])):
+        if made[key]:
+            found.append(f"only in {which}: " + "; ".join(made[key]))
+    before, after = made["versions"]["before"], made["versions"]["after"]
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name):
+            found.append(f"{name}: {before.get(name, '-')} before, {after.get(name, '-')} after")
+    return found
+
+
+def table(made: Record) -> Group:
+    """The changes for rich to print on a terminal."""
+    parts: list[RenderableType] = []
+    shown = rows(made)
+    if shown:
+        drawn = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+        for heading in ("", "cell", "mode", "quantity", "before", "after", "change", "p"):
+            drawn.add_column(heading)
+        for row in shown:
+            drawn.add_row(*(Text(text) for text in row), style=_STYLES[row[0]])
+        parts.append(drawn)
+    return Group(*parts, *(Text(text) for text in sentences(made)))
