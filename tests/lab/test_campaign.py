@@ -493,6 +493,7 @@ def test_cases_with_flows_of_their_own() -> None:
         (OWN_FLOWS, 'guest_cc = "reno"\n', "", 15, "flow 1's guest_cc is missing"),
         (OWN_FLOWS, 'extra_loss = "5%"', 'extra_los = "5%"', 17, 'unknown key "extra_los"'),
         (OWN_FLOWS, '"1MB"', '"1M"', 20, "transfer 1's bytes"),
+        (OWN_FLOWS, '[[case]]\nname = "one"\n', "", 6, "no case takes [[flow]]: each has flows of"),
         (OWN_FLOWS, "[[case.flow]]", "[case.flow]", 15, "flow must be written [[flow]]"),
         (OWN_FLOWS, 'case = ["two"]', 'case = ["three"]', 22, 'keeps "three", which there is not'),
         (OWN_FLOWS, 'case = ["two"]', "", 21, "[short] is empty"),

@@ -325,6 +325,10 @@ class _CampaignReader(Reader):
                     )
             choices = [((*at, key), key, table[key]) for key in table if key != "name"]
             found.append([((*at, "name"), "case", name), *choices])
+        own = [any(key in _FLOW_TABLES for _, key, _ in case) for case in found]
+        for kind in _FLOW_TABLES:
+            if found and all(own) and kind in self.document:
+                raise self.fail((kind,), f"no case takes [[{kind}]]: each has flows of its own")
         kept = self.kept("case", [case[0][2] for case in found])
         return [case for case in found if case[0][2] in kept]
 

@@ -17,6 +17,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from . import campaign as campaigns
 from . import campaign_run, changes, changes_report, compare, lab, results, scenario, uml
+from . import schema as schemas
 from .engine import DEFAULT_SHIFT, Machine, Outcome
 from .errors import LabError
 from .products import TOP
@@ -280,6 +281,15 @@ def kdir(engine: Engine = "qemu", debug_kernel: DebugKernel = False) -> None:
     options = _options(engine, debug_kernel, False, False, None)
     with _Display() as display:
         print(lab.kernel_tree(options, display.say))
+
+
+@app.command()
+def schema(
+    name: Annotated[str, typer.Argument(metavar="FORMAT", help=", ".join(schemas.FORMATS) + ".")],
+) -> None:
+    """Print a format's JSON Schema, for editors and other programs."""
+    _one_of("FORMAT", name, tuple(schemas.FORMATS))
+    print(results.to_text(schemas.schema(name)), end="")
 
 
 def _append_pair(entry: str) -> tuple[Path, str]:

@@ -193,14 +193,15 @@ class _FlowData:
         first = math.floor(self.tick(self.first_s)) + 1
         last = math.floor(self.tick(self.first_s + self.duration_s))
         offset_s = self.clock.start_s - zero_s
-        empty = dict.fromkeys(_SAMPLE_KEYS) | {"goodput_bps": 0, "retransmitted_bytes": 0}
+        empty = dict.fromkeys(SAMPLE_KEYS) | {"goodput_bps": 0, "retransmitted_bytes": 0}
         return [
             empty | ticks.get(n, {}) | {"t_s": _seconds(offset_s + n * self.clock.interval_s)}
             for n in range(first, last + 1)
         ]
 
 
-_SAMPLE_KEYS = (
+#: What a flow's sample has beside "t_s".
+SAMPLE_KEYS = (
     "goodput_bps", "rtt_us", "rtt_min_us", "retransmitted_bytes",
     "guest_cwnd_bytes", "guest_srtt_us", "guest_retransmits",
     "tcon_cwnd_bytes", "tcon_window_bytes", "tcon_pacing_bps", "tcon_inflight_bytes",

@@ -353,9 +353,10 @@ def locate(text: str) -> dict[Location, int]:
     return found
 
 
-_RATE_UNITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
-_SIZE_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
-_TIME_UNITS = {"us": 1, "ms": 10**3, "s": 10**6}
+#: Units of quantities, with what they are in bits/s, bytes and us.
+RATE_UNITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+SIZE_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+TIME_UNITS = {"us": 1, "ms": 10**3, "s": 10**6}
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
 
 
@@ -469,14 +470,14 @@ class Reader:
 
     def rate_bps(self, at: Location) -> int:
         """A rate in bits/s."""
-        rate = int(self.quantity(at, None, _RATE_UNITS, 100))
+        rate = int(self.quantity(at, None, RATE_UNITS, 100))
         if rate < 1000:
             raise self.fail(at, f'{self.label(at)} is "{self.get(at)}": less than 1kbit')
         return rate
 
     def time_us(self, at: Location, default: str | None, high_s: int) -> int:
         """A time in us, at most ``high_s``."""
-        return round(self.quantity(at, default, _TIME_UNITS, high_s))
+        return round(self.quantity(at, default, TIME_UNITS, high_s))
 
     def fraction(self, at: Location, default: str) -> float:
         """A percentage below 100 as a fraction."""
@@ -714,7 +715,7 @@ class Reader:
 
     def transfer(self, at: Location) -> Transfer:
         """What a table [[transfer]] has that a flow has not."""
-        size_bytes = self.quantity((*at, "bytes"), None, _SIZE_UNITS, 100)
+        size_bytes = self.quantity((*at, "bytes"), None, SIZE_UNITS, 100)
         if size_bytes != int(size_bytes) or size_bytes < 1:
             raise self.fail(
                 (*at, "bytes"),
