@@ -791,7 +791,8 @@ def test_cells_that_miss() -> None:
 
 def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
     """One flow against two, which have another share in each mode."""
-    asked = ["rtt_p95", "utilisation", "jain_mean", "convergence", "loss_sync", "first_share"]
+    asked = ["rtt_p95", "utilisation", "jain_mean", "convergence", "loss_sync", "first_share",
+             "cwnd", "retransmitted"]  # fmt: skip
     text = PAIRS[: PAIRS.index("[matrix]")].replace("seeds = [1, 2, 3]", "seeds = [1]")
     text += "".join(f'[[bar]]\nmetric = "{metric}"\naim = 1\n' for metric in asked)
     campaign = parse(text)
@@ -801,7 +802,13 @@ def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
         rates = [3e6, 1e6, 2e6, 2e6] if enforced else [4e6, 2e6, 1e6, 1e6]
         flows = [
             flow_record(rate, 20_000, None)
-            | {"table": min(index, 1), "rtt_us": {"p50": 20_000, "p95": 30_000 + 3000 * enforced}}
+            | {
+                "table": min(index, 1),
+                "rtt_us": {"p50": 20_000, "p95": 30_000 + 3000 * enforced},
+                "sent_bytes": 1000,
+                "retransmitted_bytes": 10 + 10 * enforced * (index == 0),
+                "cwnd_bytes": {"mean": 10_000 if enforced else 8000},
+            }
             for index, rate in enumerate(rates)
         ]
         return {
@@ -818,6 +825,7 @@ def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
     assert {metric: cell["metrics"][metric]["mean"] for metric in asked} == {
         "rtt_p95": pytest.approx(1.1), "utilisation": 1, "jain_mean": pytest.approx(1.125),
         "convergence": 2, "loss_sync": pytest.approx(1.2), "first_share": pytest.approx(0.75),
+        "cwnd": 1.25, "retransmitted": pytest.approx(1.25),
     }  # fmt: skip
     assert cell["modes"]["native"]["first_share"]["mean"] == 0.5
     assert "alpha" not in cell["metrics"]
@@ -825,6 +833,8 @@ def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
     shown = dict(zip(headings, row, strict=True))
     assert shown["native RTT p95, ms"] == "30.0"
     assert shown["enforced convergence, s"] == "4.0"
+    assert shown["enforced mean cwnd, kB"] == "10"
+    assert shown["native retransmitted, %"] == "1.00"
     assert shown["Share of the first to native"].startswith("0.750")
 
 

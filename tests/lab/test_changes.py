@@ -117,7 +117,7 @@ def run_of(
     goodput_bps: float, rtt_us: float = 20_000, queue: float = 10, **more: Any
 ) -> dict[str, Any]:
     flow = {"goodput_bps": goodput_bps, "rtt_us": {"p50": rtt_us}, "error": None}
-    return {"goodput_bps": goodput_bps, "flows": [flow], "queue_packets": {"p50": queue},
+    return {"goodput_bps": goodput_bps, "flows": [flow], "queue_bytes": {"p50": 1500 * queue},
             "jain": None, **more}  # fmt: skip
 
 
@@ -297,11 +297,15 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "other.json").write_text('{"runs": 1}')
+    run = {"mode": "enforced", "flows": [{}]}
+    text = json.dumps({"scenario": "synthetic", "seed": 1, "versions": {}, "runs": [run]})
+    (tmp_path / "old.json").write_text(text)
     for wrong, words in (
         (tmp_path / "nothing", "nothing does not exist"),
         (tmp_path / "empty", "holds neither a campaign's index.json nor results.json"),
         (tmp_path / "bad.json", "bad.json is no JSON"),
         (tmp_path / "other.json", "other.json holds no results"),
+        (tmp_path / "old.json", "a run cannot be read for its goodput: KeyError('goodput_bps')"),
         (write_campaign(tmp_path / "none", {}, "1"), "holds no run"),
     ):
         got = command(good, wrong)

@@ -142,6 +142,9 @@ def test_every_number_by_hand() -> None:
     assert run["queue_bytes"] == {"p50": 20_001, "p99": 40_001}
     assert run["queue_samples"][0] == {"t_s": 0.125, "packets": 10, "bytes": 10_001, "drops": 5}
     assert flow["rtt_us"] == {"min": 10_100, "p50": 14_000, "p95": 17_000, "p99": 18_500}
+    assert flow["rtt_mean_us"] == 14_000  # of 12, 14 and 16 ms
+    assert (flow["sent_bytes"], flow["retransmitted_bytes"]) == (101_448, 1448)
+    assert flow["cwnd_bytes"] == {"p50": 30_000, "max": 30_000, "mean": 30_000}
     assert flow["guest_srtt_us"] == {"min": 11_000, "p50": 12_000, "p99": 13_000}
     assert flow["guest_retransmits"] == 4
     assert (flow["guest_cc"], flow["cc"]) == ("cubic", "bbr")
@@ -251,6 +254,7 @@ def test_the_guest_side_of_samples() -> None:
     assert [s["guest_cwnd_bytes"] for s in flow["samples"][:2]] == [400_000, 400_001]
     assert all(s["guest_srtt_us"] == s["rtt_us"] + 50 for s in flow["samples"])
     assert all(s["tcon_cwnd_bytes"] is None for s in flow["samples"])
+    assert flow["cwnd_bytes"] == {"p50": 400_049, "max": 400_099, "mean": 400_050}
     assert flow["state"] is None
     assert flow["tcon_retransmits"] is None
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import synthetic
+from tcon_lab import report
 from tcon_lab.results import results_from_raw
 from tcon_lab.sharing import (
     convergence_s,
@@ -125,6 +126,16 @@ def test_results_have_them() -> None:
     assert run["loss_synchronisation"] is None
     assert len(run["loss_epochs"]) == 5
     assert (run["jain_mean"], run["convergence_s"]) == (None, None)
+
+
+def test_the_page_shows_them() -> None:
+    made = results_from_raw([with_losses("native", 4, 20, only=2)])
+    (row,) = report.rows([made])
+    shown = {heading: text(row) for heading, _, text in report.COLUMNS}
+    assert (shown["Converged"], shown["Lose at once"]) == ("0.0", "25.0")
+    assert shown["Jain per second"] == "1.000"
+    p95_ms = made["runs"][0]["flows"][0]["rtt_us"]["p95"] / 1000
+    assert float(shown["RTT p95"]) == pytest.approx(p95_ms, abs=0.5)
 
 
 def test_a_full_queue_makes_an_epoch_longer() -> None:

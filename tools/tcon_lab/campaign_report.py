@@ -49,6 +49,8 @@ SHOWN = {
     "loss_sync": _Shown("Loss synchronisation to {baseline}", ".3f", 1.0, 0.3, -1),
     "first_share": _Shown("Share of the first to {baseline}", ".3f", 1.0, 0.3, 1),
     "alpha": _Shown("Alpha to {baseline}", ".3f", 1.0, 0.3, -1),
+    "cwnd": _Shown("Mean cwnd to {baseline}", ".3f", 1.0, 0.3, 1),
+    "retransmitted": _Shown("Retransmitted to {baseline}", ".2f", 1.0, 1.0, -1),
 }
 #: Of each quantity that modes have: heading, divisor to the unit, format.
 QUANTITIES = {
@@ -63,6 +65,8 @@ QUANTITIES = {
     "convergence": ("convergence, s", 1, ".1f"),
     "loss_sync": ("loss synchronisation", 1, ".3f"),
     "first_share": ("share of the first", 1, ".3f"),
+    "cwnd": ("mean cwnd, kB", 1e3, ".0f"),
+    "retransmitted": ("retransmitted, %", 1e-2, ".2f"),
 }
 #: What is told of completion times.
 COMPLETION = ("mean", "p50", "p95", "p99")

@@ -45,11 +45,14 @@ DEFAULT_ALPHA = 0.05
 DEFAULT_LEAST = 0.02
 
 #: Quantities that are shares of 1: their change is a difference.
-SHARES = ("own_limit", "jain", "jain_mean", "utilisation", "loss_sync", "first_share", "alpha")
+SHARES = (
+    "own_limit", "jain", "jain_mean", "utilisation", "loss_sync", "first_share", "alpha",
+    "retransmitted",
+)  # fmt: skip
 #: Of which neither more nor less is better.
-NEUTRAL = ("first_share", "alpha")
-#: Differences that are never a change: what a queue's samples and whole seconds tell.
-FLOORS = {"queue": 2.0, "convergence": 1.0}
+NEUTRAL = ("first_share", "alpha", "cwnd")
+#: Differences that are never a change: two packets of a queue, a whole second.
+FLOORS = {"queue": 3000.0, "convergence": 1.0}
 
 #: A cell's runs: by mode, then by seed.
 _Cells = dict[tuple[str, str], dict[int, Record]]
@@ -211,7 +214,11 @@ def significant(ps: list[float | None], alpha: float) -> list[bool]:
 
 
 def _values(runs: dict[int, Record], quantity: str) -> dict[int, float]:
-    found = {seed: QUANTITIES[quantity](run) for seed, run in sorted(runs.items())}
+    """A quantity by seed.  Raises LabError where a run is none."""
+    try:
+        found = {seed: QUANTITIES[quantity](run) for seed, run in sorted(runs.items())}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise LabError(f"a run cannot be read for its {quantity}: {error!r}") from None
     return {seed: value for seed, value in found.items() if value is not None}
 
 

@@ -23,7 +23,8 @@ UNITS = {
     "completion_p50": (" s", 1),
     "completion_p99": (" s", 1),
     "convergence": (" s", 1),
-    "queue": (" p", 1),
+    "queue": (" kB", 1e3),
+    "cwnd": (" kB", 1e3),
 }
 #: Verdicts that are shown, in this order, and how.
 _STYLES = {"worse": "red", "changed": "yellow", "better": "green"}

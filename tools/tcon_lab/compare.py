@@ -17,10 +17,17 @@ A spread is {"mean", "min", "max", "seeds": [one value for each]}.  Ratios are o
 the compared mode to the baseline with the same seed; ``saving_kept`` is the part
 of what the baseline saves over mode "guest", in completion time, that the
 compared mode saves too, given where the baseline saves at least MIN_SAVING;
-``queue`` is the median of the bottleneck's queue, ``alpha`` the mean of the flows'
-DCTCP alphas; ``own_limit`` is the share of the compared mode's time, after its start, in which
-the guest's own cwnd or send buffer kept it from sending more.  A verdict is
-"reached", "aim missed", "missed", or null where there is no bar.
+``own_limit`` is the share of the compared mode's time, after its start, in which
+the guest's own cwnd or send buffer kept it from sending more.
+
+``rtt`` and ``rtt_p95`` are medians over the flows; ``jain`` is of their goodput over
+the run; ``jain_mean``, ``convergence`` and ``loss_sync`` (the mean) are as
+:mod:`.sharing` defines them; ``first_share`` is the share of the goodput that the flows
+of the first of several tables have; ``cwnd`` is the mean of the flows' mean cwnd, of
+who decides; ``retransmitted`` the share of bytes that were sent again; ``queue`` the
+median of the bottleneck's queue; ``alpha`` the mean of the flows' DCTCP alphas.
+
+A verdict is "reached", "aim missed", "missed", or null where there is no bar.
 """
 
 from __future__ import annotations
@@ -79,6 +86,19 @@ def _first_share(run: Record) -> float | None:
     return by_table.get(0, 0.0) / total if len(by_table) > 1 and total else None
 
 
+def _mean_cwnd(run: Record) -> float | None:
+    """The mean of the flows' mean cwnd, of who decides."""
+    known = [flow["cwnd_bytes"]["mean"] for flow in run["flows"] if flow.get("cwnd_bytes")]
+    return sum(known) / len(known) if known else None
+
+
+def _retransmitted(run: Record) -> float | None:
+    """Which share of the bytes sent were sent again, by the guest or by TCon."""
+    known = [flow for flow in run["flows"] if flow.get("sent_bytes")]
+    sent = sum(flow["sent_bytes"] for flow in known)
+    return sum(flow["retransmitted_bytes"] for flow in known) / sent if sent else None
+
+
 def _loss_sync(run: Record) -> float | None:
     return (run.get("loss_synchronisation") or {}).get("mean")
 
@@ -90,7 +110,7 @@ def _own_limit(run: Record) -> float | None:
 
 
 def _median_queue(run: Record) -> float | None:
-    return (run["queue_bytes"] or {}).get("p50")
+    return (run.get("queue_bytes") or {}).get("p50")
 
 
 def _alpha(run: Record) -> float | None:
@@ -116,6 +136,8 @@ QUANTITIES: dict[str, Callable[[Record], float | None]] = {
     "loss_sync": _loss_sync,
     "first_share": _first_share,
     "alpha": _alpha,
+    "cwnd": _mean_cwnd,
+    "retransmitted": _retransmitted,
 }
 
 

@@ -19,6 +19,7 @@ from rich.text import Text
 from .aqm import Aqm
 from .completion import completion_curves
 from .results import LIMITS, SETTLED_AFTER_RTTS
+from .sharing import FAIR_INDEX, FAIR_SECONDS
 
 Record = dict[str, Any]
 
@@ -49,6 +50,7 @@ class Row:
     goodput_ratio: float | None  # to the native run of the same scenario
     rtt_p50_ms: float | None
     rtt_ratio: float | None
+    rtt_p95_ms: float | None
     rtt_p99_ms: float | None
     queue_p50: float | None
     queue_p99: float | None
@@ -59,6 +61,9 @@ class Row:
     repair: str  # what TCon's loss repair did, in words
     guest_limited: float | None  # share of the settled time, the flows' mean
     jain: float | None
+    jain_mean: float | None
+    convergence_s: float | None
+    loss_sync: float | None  # share of flows that lose in an epoch, its mean
     utilisation: float
     warnings: tuple[str, ...]
 
@@ -68,7 +73,8 @@ def _median(values: list[float]) -> float | None:
 
 
 def _rtts_ms(run: Record, name: str) -> list[float]:
-    return [flow["rtt_us"][name] / 1000 for flow in run["flows"] if flow["rtt_us"]]
+    found = [(flow["rtt_us"] or {}).get(name) for flow in run["flows"]]
+    return [value / 1000 for value in found if value is not None]
 
 
 def _ratio(value: float | None, base: float | None) -> float | None:
@@ -143,6 +149,7 @@ def _row(result: Record, run: Record, native: Record | None) -> Row:
         goodput_ratio=_ratio(run["goodput_bps"], native_goodput),
         rtt_p50_ms=rtt_p50,
         rtt_ratio=_ratio(rtt_p50, native_rtt_p50),
+        rtt_p95_ms=_median(_rtts_ms(run, "p95")),
         rtt_p99_ms=max(_rtts_ms(run, "p99"), default=None),
         queue_p50=queue.get("p50"),
         queue_p99=queue.get("p99"),
@@ -153,6 +160,9 @@ def _row(result: Record, run: Record, native: Record | None) -> Row:
         repair=_repair(flows) if mode == "enforced" else "",
         guest_limited=_mean_share(flows, "limited_share_settled").get("guest"),
         jain=run["jain"],
+        jain_mean=run.get("jain_mean"),
+        convergence_s=run.get("convergence_s"),
+        loss_sync=(run.get("loss_synchronisation") or {}).get("mean"),
         utilisation=run["utilisation"],
         warnings=tuple(warnings),
     )
@@ -184,6 +194,7 @@ COLUMNS: list[tuple[str, str, Callable[[Row], str]]] = [
     ("to native", "", lambda row: _format(row.goodput_ratio, ".3f")),
     ("RTT p50", "ms", lambda row: _format(row.rtt_p50_ms, ".2f")),
     ("to native", "", lambda row: _format(row.rtt_ratio, ".3f")),
+    ("RTT p95", "ms", lambda row: _format(row.rtt_p95_ms, ".2f")),
     ("RTT p99", "ms", lambda row: _format(row.rtt_p99_ms, ".2f")),
     ("Queue p50", "packets", lambda row: _format(row.queue_p50, ".0f")),
     ("Queue p99", "packets", lambda row: _format(row.queue_p99, ".0f")),
@@ -193,6 +204,9 @@ COLUMNS: list[tuple[str, str, Callable[[Row], str]]] = [
     ("TCon repairs", "", lambda row: _format(row.repairs, ".0f")),
     ("Guest limited", "% settled", lambda row: _format(_percent(row.guest_limited), ".2f")),
     ("Jain", "", lambda row: _format(row.jain, ".3f")),
+    ("Jain per second", "mean", lambda row: _format(row.jain_mean, ".3f")),
+    ("Converged", "s", lambda row: _format(row.convergence_s, ".1f")),
+    ("Lose at once", "%", lambda row: _format(_percent(row.loss_sync), ".1f")),
     ("Link used", "%", lambda row: _format(100 * row.utilisation, ".1f")),
     ("TCon", "state", lambda row: row.state),
 ]
@@ -200,13 +214,15 @@ TEXT_COLUMNS = ("Scenario", "Mode", "CC", "TCon")
 
 NOTE = (
     "RTT is the path's, from data at the sender's uplink to the first ACK or SACK that covers "
-    "it; of several flows the median of their p50 and the largest p99. Goodput is acknowledged "
-    "payload, link used its share of the bottleneck's rate. Guest: the guest's own CC, TCon "
-    "leaves it alone; native: the CC of comparison in the guest's own stack; enforced: the "
-    "guest's own CC with TCon enforcing another; stock: as native, without TCon. Limited "
+    "it; of several flows the medians of their p50 and p95 and the largest p99. Goodput is "
+    "acknowledged payload, link used its share of the bottleneck's rate. Guest: the guest's own "
+    "CC, TCon leaves it alone; native: the CC of comparison in the guest's own stack; enforced: "
+    "the guest's own CC with TCon enforcing another; stock: as native, without TCon. Limited "
     "by: what kept the flow from sending more, TCon's window or pacer, the guest's own cwnd or "
     "send buffer, the receiver's window, or nothing to send; settled: without the first "
-    f"{SETTLED_AFTER_RTTS} base RTTs."
+    f"{SETTLED_AFTER_RTTS} base RTTs. Converged: so long after the last flow's start Jain's "
+    f"index of each second stays at {FAIR_INDEX} or above for {FAIR_SECONDS} s; lose at once: "
+    "the share of flows that retransmit within one round trip, mean of the loss epochs."
 )
 
 
@@ -244,7 +260,8 @@ def _about(result: Record) -> str:
 
 #: Left out of the terminal's table, to stay within 100 columns.
 PAGE_COLUMNS = (
-    "Scenario", "Queue p99", "Queue drops", "TCon repairs", "Guest limited", "Link used", "TCon",
+    "Scenario", "RTT p95", "Queue p99", "Queue drops", "TCon repairs", "Guest limited",
+    "Jain per second", "Converged", "Lose at once", "Link used", "TCon",
 )  # fmt: skip
 
 

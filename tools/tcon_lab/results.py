@@ -17,7 +17,10 @@ Of a series of transfers "dport" and "iperf3" are missing, and there is "transfe
 ``results.json`` holds one scenario with one seed and a run for each mode.  Beside
 what its name says: ``cc`` decided (the guest's own or the enforced one),
 ``rtt_us`` is the path's as the probe at the sender's uplink saw it over the
-flow's whole life, ``guest_srtt_us`` what the guest's stack believed,
+flow's whole life, ``rtt_mean_us`` the mean over the probe's intervals of each one's
+median, ``sent_bytes`` what the sender's uplink carried of it, repeats and
+``retransmitted_bytes`` included, ``cwnd_bytes`` that of who decides (TCon's or the
+guest's), ``guest_srtt_us`` what the guest's stack believed,
 ``goodput_bps`` what the receiver acknowledged within the time in which the
 sender was to send, ``utilisation`` the acknowledged payload of all flows as a
 share of the bottleneck's rate, ``state`` TCon's at the end and ``state_share``
@@ -272,6 +275,7 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
     guest_rtts = [float(r["rtt"]) for r in data.guest_intervals() if _number(r.get("rtt"))]
     sent = iperf3.get("end", {}).get("sum_sent", {})
     asked = scenario.connections()[int(flow["index"])]
+    samples = data.samples(zero_s)
     error = iperf3.get("error") or (None if data.summary else "the probe saw no data of it")
     return {
         "index": flow["index"],
@@ -284,7 +288,10 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
         "goodput_bps": data.goodput_bps(),
         "rtt_us": rtt and {key: rtt.get(key) for key in ("min", "p50", "p95", "p99")},
         "rtt_samples": rtt["samples"] if rtt else 0,
+        "rtt_mean_us": _mean([s["rtt_us"] for s in samples]),
+        "sent_bytes": data.summary["sent_bytes"] if data.summary else None,
         "retransmitted_bytes": data.summary["retransmitted_bytes"] if data.summary else None,
+        "cwnd_bytes": _cwnd(samples, asked.enforced_cc(mode) is not None),
         "guest_srtt_us": spread(guest_rtts, {"min": 0, "p50": 50, "p99": 99}),
         "guest_retransmits": _number(sent.get("retransmits")),
         **_repair_result(data, tcon, scenario.path.rtt_us + asked.extra_delay_us),
@@ -294,8 +301,22 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
         },
         "reasons": sorted({r["reason"] for r in tcon if r.get("reason") not in (None, "none")}),
         "dctcp_alpha": _alpha(flow, tcon),
-        "samples": data.samples(zero_s),
+        "samples": samples,
     }
+
+
+def _mean(values: list[float | None]) -> float | None:
+    """Of what is known; None of nothing."""
+    known = [value for value in values if value is not None]
+    return round(sum(known) / len(known)) if known else None
+
+
+def _cwnd(samples: list[Record], enforced: bool) -> Record | None:
+    """The cwnd of who decides, over time."""
+    key = "tcon_cwnd_bytes" if enforced else "guest_cwnd_bytes"
+    known = [float(s[key]) for s in samples if s[key] is not None]
+    found = spread(known, {"p50": 50, "max": 100})
+    return found and found | {"mean": _mean([*known])}
 
 
 def _alpha(flow: Record, tcon: list[Record]) -> float | None:
@@ -370,9 +391,12 @@ def _transfer_result(flow: Record, probe: list[Record], scenario: Scenario) -> R
         if rtts
         else None,
         "rtt_samples": sum(rtt["samples"] for rtt in rtts),
+        "rtt_mean_us": None,
+        "sent_bytes": sum(r["sent_bytes"] for r in mine if r["type"] == "summary"),
         "retransmitted_bytes": sum(
             r["retransmitted_bytes"] for r in mine if r["type"] == "summary"
         ),
+        "cwnd_bytes": None,
         "guest_srtt_us": None,
         "guest_retransmits": None,
         **_repair_sums(mine),

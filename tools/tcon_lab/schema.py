@@ -275,7 +275,10 @@ def _flow_results(with_samples: bool) -> Schema:
         "goodput_bps": count,
         "rtt_us": _or_null(_whole(rtt)),
         "rtt_samples": COUNT,
+        "rtt_mean_us": number,
+        "sent_bytes": count,
         "retransmitted_bytes": count,
+        "cwnd_bytes": _spread("mean", "p50", "max"),
         "guest_srtt_us": _spread("min", "p50", "p99"),
         "guest_retransmits": count,
         **dict.fromkeys(
@@ -313,7 +316,7 @@ def run_schema(with_samples: bool = True) -> Schema:
     """Of a run in results.json; without samples, of one in a campaign's folder."""
     epoch = _whole({"t_s": NUMBER, "flows": COUNT, "running": COUNT})
     sync = _whole({"mean": SHARE, "p50": SHARE, "epochs": COUNT})
-    sample = _whole({"t_s": NUMBER, "packets": COUNT, "drops": COUNT})
+    sample = _whole({"t_s": NUMBER, "packets": COUNT, "bytes": COUNT, "drops": COUNT})
     return _whole(
         {
             "mode": _one_of(MODES),
@@ -326,6 +329,7 @@ def run_schema(with_samples: bool = True) -> Schema:
             "utilisation": NUMBER,
             "goodput_bps": COUNT,
             "queue_packets": _spread("p50", "p99"),
+            "queue_bytes": _spread("p50", "p99"),
             "queue_marks": _or_null(COUNT),
             "queue_drops": _or_null(COUNT),
             **({"queue_samples": _list(sample)} if with_samples else {}),
