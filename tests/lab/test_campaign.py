@@ -349,7 +349,7 @@ def test_what_was_published(tmp_path: Path) -> None:
     (tmp_path / "paper.toml").write_text(
         'source = "x"\n[[value]]\nquantity = "q"\nunit = "s"\nvalue = 1\nwhere = "w"\n'
     )
-    with pytest.raises(ScenarioError, match=r"c\.toml:6: .*no published completion times"):
+    with pytest.raises(ScenarioError, match=r"c\.toml:6: .*holds nothing of campaign grid"):
         load(file)
 
 
@@ -804,6 +804,9 @@ def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
             flow_record(rate, 20_000, None)
             | {
                 "table": min(index, 1),
+                "cc": "bbr" if index else "cubic",
+                "seconds": 10.0,
+                "rtt_mean_us": 20_000 + 1000 * index,
                 "rtt_us": {"p50": 20_000, "p95": 30_000 + 3000 * enforced},
                 "sent_bytes": 1000,
                 "retransmitted_bytes": 10 + 10 * enforced * (index == 0),
@@ -836,6 +839,21 @@ def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
     assert shown["enforced mean cwnd, kB"] == "10"
     assert shown["native retransmitted, %"] == "1.00"
     assert shown["Share of the first to native"].startswith("0.750")
+    assert cell["kinds"]["native"] == [
+        {"kind": 1, "flows": 1, "cc": "cubic", "goodput_bps": 4e6, "sent_bps": 800,
+         "rtt_mean_us": 20_000, "retransmitted_bytes": 10, "cwnd_bytes": 8000},
+        {"kind": 2, "flows": 3, "cc": "bbr", "goodput_bps": pytest.approx(4e6 / 3),
+         "sent_bps": 800, "rtt_mean_us": 22_000, "retransmitted_bytes": 10, "cwnd_bytes": 8000},
+    ]  # fmt: skip
+    ((title, _, rows),) = campaign_report.beside(made)
+    assert title == "Flows by kind"
+    assert [row[:6] for row in rows] == [
+        ["pairs", "native", "1", "1", "cubic", "4.00"],
+        ["pairs", "native", "2", "3", "bbr", "1.33"],
+        ["pairs", "enforced", "1", "1", "cubic", "3.00"],
+        ["pairs", "enforced", "2", "3", "bbr", "1.67"],
+    ]
+    assert "## Flows by kind" in campaign_report.markdown(made)
 
 
 def test_a_native_run_without_goodput_has_no_ratio() -> None:
@@ -932,6 +950,42 @@ def test_completion_curves_are_steps_to_all() -> None:
     assert list(first.x) == [1.0, 1.0, 2.0, 3.0, 4.0]
     assert list(first.y) == [0.0, 25.0, 50.0, 75.0, 100.0]
     assert [trace.showlegend for trace in figure.data] == [True, False]
+
+
+def test_what_a_document_says_stands_beside() -> None:
+    campaign = load(CAMPAIGNS / "vm-loss.toml")
+    made = compare(campaign, [], {}.get)
+    ((title, headings, rows),) = campaign_report.beside(made)
+    assert title == "Published: 5.4, packet loss, one VM (section 5.4, Table 5.4)"
+    assert headings[:5] == ["vms", "loss, %", "cc", "cwnd, kB", "retransmissions, packets"]
+    assert rows[1] == ["1", "5", "bbr2", "1147.44", "21475", "1.0", "9.849", "600.785", "9.217"]
+    assert f"## {title}" in campaign_report.markdown(made)
+    html = campaign_report.page(made)
+    tags = Tags()
+    tags.feed(html)
+    assert tags.open == []
+    assert "21475" in html
+    assert "do Carmo" in html
+    words = campaign_report.beside(compare(load(CAMPAIGNS / "cc-pairs.toml"), [], {}.get))[-1]
+    assert words[0] == "Published, in words"
+    assert [row[2] for row in words[2]] == [
+        "850 +- 20 Mbit/s", "24 Mbit/s", "0.2 to 0.6 MB/s", "0.3 to 0.7 MB/s"
+    ]  # fmt: skip
+    ctcp = campaign_report.beside(compare(load(CAMPAIGNS / "cc-pairs-ctcp.toml"), [], {}.get))
+    assert "at least 800 Mbit/s" in [row[2] for row in ctcp[-1][2]]
+
+
+def test_a_campaign_without_a_native_run() -> None:
+    campaign = parse(SMALL.replace('modes = ["native", "enforced"]', 'modes = ["enforced"]'))
+    index = [{"cell": r.cell.name, "mode": r.mode, "seed": r.scenario.seed, "key": r.key}
+             for r in runs(campaign)]  # fmt: skip
+    run = {"goodput_bps": 9e6, "flows": [flow_record(9e6, 20_000, 0.01)], "warnings": []}
+    made = compare(campaign, index, {r.key: {"versions": {}, "run": run}
+                                     for r in runs(campaign)}.get)  # fmt: skip
+    assert set(made["overall"]) == {"own_limit"}
+    assert "Mbit/s" in text_of(made)
+    assert campaign_report.page(made).count('class="plotly-graph-div"') == 1
+    assert "enforced Mbit/s" in campaign_report.markdown(made)
 
 
 def text_of(made: dict[str, Any]) -> str:

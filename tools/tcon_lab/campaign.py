@@ -40,8 +40,9 @@ A campaign file is a scenario file (see :mod:`.scenario`) with, instead of
     receiver_tcon = true         # only cells whose flows have it so
     over = "cells"               # "mean": for the mean of all cells instead
 
-    published = "paper.toml"     # completion times to print beside, by case; its
-                                 # name counts from the campaign's folder
+    published = "paper.toml"     # a file as in tools/published: completion times by
+                                 # case, tables and values that name this campaign are
+                                 # printed beside; counts from the campaign's folder
 
 Of a metric's bars the first that fits a cell is that cell's.
 
@@ -58,7 +59,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from . import published
+from . import published as documents
 from .scenario import (
     AQM_KEYS,
     ENFORCE_CCS,
@@ -190,7 +191,8 @@ class Published:
 class Campaign:
     """A matrix of cells, each to be run in all its modes with all seeds.
 
-    ``published`` are a paper's numbers by case, ``source`` is the paper.
+    ``published`` are a paper's completion times by case, ``tables`` and ``values`` what
+    else it has of this campaign, ``source`` is the paper.
     """
 
     name: str
@@ -199,6 +201,8 @@ class Campaign:
     bars: tuple[Bar, ...]
     published: dict[str, Published]
     source: str
+    tables: tuple[documents.Table, ...] = ()
+    values: tuple[documents.Value, ...] = ()
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -508,17 +512,17 @@ class _CampaignReader(Reader):
             over_mean=over_mean,
         )  # fmt: skip
 
-    def published(self) -> tuple[dict[str, Published], str]:
-        """The published numbers by case, and where they are from."""
+    def published(self) -> documents.Document | None:
+        """What a document has of this campaign; None where none is named."""
         at = ("published",)
         if "published" not in self.document:
-            return {}, ""
+            return None
         file = pathlib.Path(self.file).parent / self.string(at)
-        document = published.load(file)
-        if not document.completions:
-            raise self.fail(at, f"{file} holds no published completion times")
-        found = {c.case: Published(c.where, c.mean_s) for c in document.completions}
-        return found, document.source
+        document = documents.load(file).of_campaign(self.name())
+        if not (document.completions or document.tables or document.values):
+            raise self.fail(at, f"{file} holds nothing of campaign {self.name()}, and no "
+                            f"completion times")  # fmt: skip
+        return document
 
     def check_short(self) -> tuple[int, ...] | None:
         """The seeds of [short], where it has some; the rest of it is looked at too."""
@@ -543,13 +547,16 @@ class _CampaignReader(Reader):
     def campaign(self) -> Campaign:
         """The whole document."""
         self.table(self.document, (), (*_SCENARIO_KEYS, *_OWN_KEYS))
-        numbers, source = self.published()
+        document = self.published()
+        times = document.completions if document else ()
         seeds, short_seeds = self.seeds(), self.check_short()
         return Campaign(
             name=f"{self.name()}-short" if self.short else self.name(),
             cells=self.cells(),
             seeds=short_seeds or seeds if self.short else seeds,
             bars=tuple(self.bar(index) for index in range(self.tables("bar"))),
-            published=numbers,
-            source=source,
+            published={c.case: Published(c.where, c.mean_s) for c in times},
+            source=document.source if document else "",
+            tables=document.tables if document else (),
+            values=document.values if document else (),
         )

@@ -14,6 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from . import kinds
 from .completion import completion_curves
 from .report import PAGE_SCRIPT, PAGE_STYLE, STYLES
 
@@ -203,12 +204,62 @@ def completions(comparison: Record) -> tuple[list[str], list[list[str]]]:
     return headings, rows
 
 
+def _cell_text(value: Any) -> str:
+    """A published cell; of a list all words."""
+    if value is None:
+        return "-"
+    return ", ".join(value) if isinstance(value, list | tuple) else str(value)
+
+
+def _published_value(value: Record) -> list[str]:
+    """A row for a number of a document's text."""
+    number = _cell_text(value["value"])
+    if value["value"] is None:
+        number = " to ".join(f"{value[k]:g}" for k in ("low", "high") if value[k] is not None)
+        if value["high"] is None:
+            number = f"at least {number}"
+        elif value["low"] is None:
+            number = f"at most {number}"
+    if value["spread"] is not None:
+        number += f" +- {value['spread']:g}"
+    of = ", ".join(f"{key} {word}" for key, word in value["of"].items())
+    return [value["quantity"], of, f"{number} {value['unit']}", value["where"], value["note"] or ""]
+
+
+def beside(comparison: Record) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Tables that stand beside the cells: title, headings, rows.
+
+    The flows by kind, where a cell has several kinds or a document tells of them, and
+    what the document has published.
+    """
+    found = []
+    several = any(len(k) > 1 for c in comparison["cells"] for k in c["kinds"].values())
+    ours = kinds.rows(comparison["cells"])
+    if ours and (several or comparison["tables"]):
+        found.append(("Flows by kind", kinds.HEADINGS, ours))
+    for table in comparison["tables"]:
+        title = f"Published: {table['name']}, {table['title']} ({table['where']})"
+        units = {"text": "", "count": "", "share": "", "index": ""}
+        headings = [
+            ", ".join(filter(None, (c["name"].replace("_", " "), units.get(c["unit"], c["unit"]))))
+            for c in table["columns"]
+        ]
+        rows = [[_cell_text(value) for value in row] for row in table["rows"]]
+        found.append((title, headings, rows))
+    if comparison["values"]:
+        headings = ["quantity", "of", "published", "where", "note"]
+        rows = [_published_value(value) for value in comparison["values"]]
+        found.append(("Published, in words", headings, rows))
+    return found
+
+
 def _notes(comparison: Record) -> list[str]:
     notes = [NOTE.format(baseline=comparison["baseline"])]
     if any(cell["completion"] for cell in comparison["cells"]):
         notes.append(COMPLETION_NOTE)
     if comparison["published"]:
         notes.append(f"The paper is {comparison['published']}.")
+    notes += [table["note"] for table in comparison["tables"] if table["note"]]
     return notes
 
 
@@ -278,6 +329,8 @@ def markdown(comparison: Record) -> str:
     headings, rows = completions(comparison)
     if rows:
         lines += [*_markdown_table(headings, rows), ""]
+    for title, headings, rows in beside(comparison):
+        lines += [f"## {title}", "", *_markdown_table(headings, rows), ""]
     for note in [*_notes(comparison), _versions(comparison)]:
         lines += [note, ""]
     return "\n".join(lines[:-1]) + "\n"
@@ -394,6 +447,10 @@ def page(comparison: Record) -> str:
     if rows:
         curves = _plot(completion_curves(_panels(comparison), STYLES), "completion")
         maps += f"<h2>Completion times</h2>{curves}{_html_table(headings, rows)}"
+    others = "".join(
+        f"<h2>{escape(title)}</h2>{_html_table(headings, rows)}"
+        for title, headings, rows in beside(comparison)
+    )
     answers = "".join(f"<li>{escape(text)}</li>" for text in findings(comparison))
     warnings = "".join(f'<p class="warning">{escape(t)}</p>' for t in _problems(comparison))
     notes = "".join(
@@ -411,6 +468,7 @@ def page(comparison: Record) -> str:
 {maps}
 <h2>Cells</h2>
 {_html_table(*columns(comparison))}
+{others}
 {notes}
 <script>{PAGE_SCRIPT}</script>
 </body></html>

@@ -8,7 +8,10 @@ A comparison is plain data, the content of comparison.json::
                 "metrics": {metric: spread + "bar", "aim", "verdict"},
                 "completion": {mode: mean and percentiles of all seeds' transfers},
                 "completion_s": {mode: the times themselves, sorted},
+                "kinds": {mode: the flows by kind, see :mod:`.kinds`},
                 "published": {"where", "mean_s": {mode: seconds}} or null}],
+     "published": the document whose numbers stand beside, or "",
+     "tables", "values": what it has of this campaign, see :mod:`.published`,
      "overall": {metric: {"geometric_mean", "cells", "missed", "aim_missed", "bar",
                  "aim", "verdict"}},
      "missing": [runs without results], "warnings": [...], "versions": {...}}
@@ -38,6 +41,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .campaign import METRICS, ON_REQUEST, RATIOS, Bar, Campaign, Cell
+from .kinds import kinds
 from .results import completion
 
 Record = dict[str, Any]
@@ -260,6 +264,7 @@ def _cell(campaign: Campaign, cell: Cell, runs: dict[str, dict[int, Record]]) ->
         "metrics": metrics,
         "completion": {mode: completion(times) for mode, times in times_s.items() if times},
         "completion_s": {mode: times for mode, times in times_s.items() if times},
+        "kinds": {mode: kinds(list(runs.get(mode, {}).values())) for mode in campaign.modes},
         "published": dataclasses.asdict(published) if published else None,
     }
 
@@ -317,6 +322,8 @@ def compare(campaign: Campaign, index: list[Record], load: Load) -> Record:
         "baseline": baseline_of(campaign),
         "seconds": campaign.cells[0].scenario.seconds,
         "published": campaign.source,
+        "tables": [dataclasses.asdict(table) for table in campaign.tables],
+        "values": [dataclasses.asdict(value) for value in campaign.values],
         "seeds": list(campaign.seeds),
         "cells": cells,
         "overall": _overall(campaign, cells),

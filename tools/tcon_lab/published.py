@@ -40,6 +40,7 @@ starts with ``FILE:LINE:``; a table's rows count as the line on which they begin
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import pathlib
 from dataclasses import dataclass
@@ -139,6 +140,14 @@ class Document:
     def table(self, name: str) -> Table:
         """The table of this name.  Raises KeyError where there is none."""
         return {table.name: table for table in self.tables}[name]
+
+    def of_campaign(self, name: str) -> Document:
+        """The same with those tables and values alone that a campaign repeats."""
+        return dataclasses.replace(
+            self,
+            tables=tuple(table for table in self.tables if table.campaign == name),
+            values=tuple(value for value in self.values if value.campaign == name),
+        )
 
 
 def load(file: str | pathlib.Path) -> Document:
