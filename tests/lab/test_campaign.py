@@ -21,7 +21,7 @@ from rich.console import Console
 from tcon_lab import campaign_report, published
 from tcon_lab.campaign import Campaign, load, parse
 from tcon_lab.campaign_run import Estimate, Run, Store, conduct, duration, runs_of
-from tcon_lab.compare import COMPARED, compare, geometric_mean
+from tcon_lab.compare import COMPARED, QUANTITIES, compare, geometric_mean
 from tcon_lab.completion import completion_curves
 from tcon_lab.errors import LabError
 from tcon_lab.results import results_from_raw
@@ -973,6 +973,14 @@ def test_what_a_document_says_stands_beside() -> None:
     ]  # fmt: skip
     ctcp = campaign_report.beside(compare(load(CAMPAIGNS / "cc-pairs-ctcp.toml"), [], {}.get))
     assert "at least 800 Mbit/s" in [row[2] for row in ctcp[-1][2]]
+
+
+def test_flows_that_never_share_take_all_of_the_run() -> None:
+    quantity = QUANTITIES["convergence"]
+    assert quantity({"convergence_s": 2.5, "jain_per_second": [1.0] * 9}) == 2.5
+    assert quantity({"convergence_s": None, "jain_per_second": [None, 0.5, 0.5]}) == 3
+    assert quantity({"convergence_s": None, "jain_per_second": [None] * 9}) is None
+    assert quantity({}) is None
 
 
 def test_a_campaign_without_a_native_run() -> None:

@@ -53,19 +53,19 @@ def test_only_flows_of_the_whole_second_count() -> None:
 
 def test_convergence_is_five_fair_seconds() -> None:
     two = [flow([1] * 12), flow([1] * 12)]
-    assert convergence_s(two, [0.5, 0.96] + [0.94] + [0.95] * 5) == 3
+    assert convergence_s(two, [0.5, 0.96] + [0.94] + [0.95] * 5) == 4
     assert convergence_s(two, [0.5, 0.96] + [0.94] + [0.95] * 4) is None
-    assert convergence_s(two, [1.0] * 5) == 0
-    assert convergence_s(two, [None] + [1.0] * 5) == 1
+    assert convergence_s(two, [1.0] * 5) == 1
+    assert convergence_s(two, [None] + [1.0] * 5) == 2
     assert convergence_s(two, [None] * 10) is None
     assert convergence_s([], []) is None
 
 
 def test_convergence_counts_from_the_last_start() -> None:
     flows = [flow([1] * 12), flow([1] * 9, start_s=2.5)]
-    assert convergence_s(flows, [1.0] * 10) == 0.5
-    assert convergence_s(flows, [1.0] * 5 + [0.5] + [1.0] * 5) == 3.5
-    assert convergence_s([flow([1] * 9), flow([1] * 9, start_s=0.05)], [1.0] * 5) == 0
+    assert convergence_s(flows, [1.0] * 10) == 1.5
+    assert convergence_s(flows, [1.0] * 5 + [0.5] + [1.0] * 5) == 4.5
+    assert convergence_s([flow([1] * 9), flow([1] * 9, start_s=0.05)], [1.0] * 5) == 0.95
 
 
 def test_a_loss_event_ends_with_a_round_trip_without_one() -> None:
@@ -116,7 +116,7 @@ def with_losses(mode: str, count: int, every: int, only: int | None = None) -> d
 def test_results_have_them() -> None:
     (run,) = results_from_raw([with_losses("native", 4, 20)])["runs"]
     assert run["jain_per_second"] == [1.0] * 10
-    assert (run["jain_mean"], run["convergence_s"]) == (1.0, 0.0)
+    assert (run["jain_mean"], run["convergence_s"]) == (1.0, 1.0)
     assert [epoch["flows"] for epoch in run["loss_epochs"]] == [4] * 5
     assert run["loss_synchronisation"] == {"mean": 1.0, "p50": 1.0, "epochs": 5}
     assert [f["table"] for f in run["flows"]] == [0] * 4
@@ -132,7 +132,7 @@ def test_the_page_shows_them() -> None:
     made = results_from_raw([with_losses("native", 4, 20, only=2)])
     (row,) = report.rows([made])
     shown = {heading: text(row) for heading, _, text in report.COLUMNS}
-    assert (shown["Converged"], shown["Lose at once"]) == ("0.0", "25.0")
+    assert (shown["Converged"], shown["Lose at once"]) == ("1.0", "25.0")
     assert shown["Jain per second"] == "1.000"
     p95_ms = made["runs"][0]["flows"][0]["rtt_us"]["p95"] / 1000
     assert float(shown["RTT p95"]) == pytest.approx(p95_ms, abs=0.5)

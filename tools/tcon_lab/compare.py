@@ -25,7 +25,8 @@ the guest's own cwnd or send buffer kept it from sending more.
 
 ``rtt`` and ``rtt_p95`` are medians over the flows; ``jain`` is of their goodput over
 the run; ``jain_mean``, ``convergence`` and ``loss_sync`` (the mean) are as
-:mod:`.sharing` defines them; ``first_share`` is the share of the goodput that the flows
+:mod:`.sharing` defines them, but that flows which never converge take all of the run;
+``first_share`` is the share of the goodput that the flows
 of the first of several tables have; ``cwnd`` is the mean of the flows' mean cwnd, of
 who decides; ``retransmitted`` the share of bytes that were sent again; ``queue`` the
 median of the bottleneck's queue; ``alpha`` the mean of the flows' DCTCP alphas.
@@ -103,6 +104,14 @@ def _retransmitted(run: Record) -> float | None:
     return sum(flow["retransmitted_bytes"] for flow in known) / sent if sent else None
 
 
+def _convergence_s(run: Record) -> float | None:
+    """All of the run where flows never share; None where there is only one flow."""
+    per_second = run.get("jain_per_second") or []
+    never = len(per_second) if any(index is not None for index in per_second) else None
+    found = run.get("convergence_s")
+    return never if found is None else found
+
+
 def _loss_sync(run: Record) -> float | None:
     return (run.get("loss_synchronisation") or {}).get("mean")
 
@@ -136,7 +145,7 @@ QUANTITIES: dict[str, Callable[[Record], float | None]] = {
     "utilisation": lambda run: run.get("utilisation"),
     "jain": lambda run: run["jain"],
     "jain_mean": lambda run: run.get("jain_mean"),
-    "convergence": lambda run: run.get("convergence_s"),
+    "convergence": _convergence_s,
     "loss_sync": _loss_sync,
     "first_share": _first_share,
     "alpha": _alpha,

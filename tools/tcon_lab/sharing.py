@@ -10,10 +10,11 @@ Jain per second
     of those.
 
 Convergence
-    The time from the last flow's start until the first second from which on the index
-    stays at or above 0.95 for five seconds: how long it takes a flow that comes to get
-    its share.  (Chiu and Jain's criterion; 0.95 is what two flows have that share 62 to
-    38.)  None where that never is, or not for five seconds before the run ends.
+    The time from the last flow's start until the end of the first of five seconds in
+    which the index stays at or above 0.95: how long it takes a flow that comes to get
+    its share, at least a second.  (Chiu and Jain call it responsiveness; 0.95 is what
+    two flows have that share 61 to 39.)  None where that never is, or not for five
+    seconds before the run ends.
 
 Loss epoch
     A flow's loss event begins with an interval in which it retransmitted, after none
@@ -86,7 +87,7 @@ def convergence_s(flows: list[Record], per_second: list[float | None]) -> float 
     fair = [index is not None and index >= FAIR_INDEX for index in per_second]
     for second in range(math.ceil(start_s - _SLACK_S), len(fair) - FAIR_SECONDS + 1):
         if all(fair[second : second + FAIR_SECONDS]):
-            return round(max(0.0, second - start_s), 3)
+            return round(second + 1 - start_s, 3)
     return None
 
 
