@@ -841,9 +841,10 @@ def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
     assert shown["Share of the first to native"].startswith("0.750")
     assert cell["kinds"]["native"] == [
         {"kind": 1, "flows": 1, "cc": "cubic", "goodput_bps": 4e6, "sent_bps": 800,
-         "rtt_mean_us": 20_000, "retransmitted_bytes": 10, "cwnd_bytes": 8000},
+         "sent_bytes": 1000, "rtt_mean_us": 20_000, "retransmitted_bytes": 10, "cwnd_bytes": 8000},
         {"kind": 2, "flows": 3, "cc": "bbr", "goodput_bps": pytest.approx(4e6 / 3),
-         "sent_bps": 800, "rtt_mean_us": 22_000, "retransmitted_bytes": 10, "cwnd_bytes": 8000},
+         "sent_bps": 800, "sent_bytes": 1000, "rtt_mean_us": 22_000, "retransmitted_bytes": 10,
+         "cwnd_bytes": 8000},
     ]  # fmt: skip
     ((title, _, rows),) = campaign_report.beside(made)
     assert title == "Flows by kind"

@@ -16,7 +16,8 @@ from rich.console import Console, RenderableType
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from . import campaign as campaigns
-from . import campaign_run, changes, changes_report, compare, lab, results, scenario, uml
+from . import campaign_run, changes, changes_report, compare, lab, published, results, scenario, uml
+from . import recommend as recommendations
 from . import schema as schemas
 from .engine import DEFAULT_SHIFT, Machine, Outcome
 from .errors import LabError
@@ -190,6 +191,23 @@ def compare_results(
         raise typer.Exit(2) from None
     _print(changes_report.table(made))
     raise typer.Exit(1 if changes.worse(made) else 0)
+
+
+@app.command()
+def recommend(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders of the vm-* campaigns.")
+    ],
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers there.")
+    ] = None,
+) -> None:
+    """Which CC is best at what in the virtual machines' experiments, beside Table 6.1."""
+    made = recommendations.recommend(recommendations.load(folders))
+    if json_file:
+        json_file.write_text(results.to_text(made))
+    document = published.load(TOP / "tools/published/virtual-machines.toml")
+    _print(recommendations.table(made, document))
 
 
 @app.command()

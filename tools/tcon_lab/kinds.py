@@ -5,7 +5,8 @@ What the documents give of each virtual machine: cwnd, RTT, rates, what was sent
 A kind is plain data, means over its flows and the seeds, None where nobody measured::
 
     {"kind": number of the [[flow]] from 1, "flows": how many of a run, "cc": who decides,
-     "goodput_bps", "sent_bps", "rtt_mean_us", "retransmitted_bytes", "cwnd_bytes"}
+     "goodput_bps", "sent_bps", "sent_bytes", "rtt_mean_us", "retransmitted_bytes",
+     "cwnd_bytes"}
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def kinds(runs: list[Record]) -> list[Record]:
     found = []
     for kind, flows in sorted(by_kind.items()):
         made: Record = {"kind": kind, "flows": len(flows) // len(runs), "cc": flows[0]["cc"]}
-        for name in SHOWN:
+        for name in (*SHOWN, "sent_bytes"):
             known = [v for v in (_number(flow, name) for flow in flows) if v is not None]
             made[name] = sum(known) / len(known) if known else None
         found.append(made)
