@@ -1104,6 +1104,21 @@ def test_a_report_of_what_is_there(tmp_path: Path) -> None:
     assert (folder / "report.html").stat().st_size > 10**6
 
 
+def test_the_command_takes_the_short_form(tmp_path: Path) -> None:
+    file, folder = tmp_path / "pairs.toml", tmp_path / "out"
+    file.write_text(PAIRS)
+    campaign = parse(PAIRS, short=True)
+    store = Store(folder)
+    store.prepare(campaign, runs(campaign))
+    conduct(runs(campaign), store, Fake(), 1, lambda line: None)
+    done = command(file, "--short", "--out", folder, "--report")
+    assert done.returncode == 0
+    assert "pairs-short: 4 cells, 5 s each, seed 2" in done.stdout
+    long = command(file, "--out", folder, "--report")
+    assert long.returncode == 1
+    assert "holds the results of campaign pairs-short" in long.stderr
+
+
 def test_a_wrong_file_runs_nothing(tmp_path: Path) -> None:
     file = tmp_path / "grid.toml"
     file.write_text(change("seconds = 10", "seconds = 0"))
