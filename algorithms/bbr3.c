@@ -64,7 +64,8 @@
  * moving average of the share of bytes that are marked (gain 1/16), and once per round
  * with marks inflight_shortterm falls by alpha / 3; STARTUP ends after two rounds with
  * half of the bytes marked.  Google asks for an RTT below 5 ms, as only there marks are
- * known to be DCTCP's; here whoever marks is answered.
+ * known to be DCTCP's; here whoever marks is answered.  ECN is not asked for (cc.h): it is
+ * the guest's.
  *
  * What a hypervisor does differently:
  * - A live switch: the bandwidth is what was measured.  If the flow fills its pipe, it
