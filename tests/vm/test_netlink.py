@@ -93,7 +93,7 @@ M = {
 # command, attributes, errno, part of the sentence
 REFUSED: dict[str, tuple[str, list[bytes], int, str | None]] = {
     "unknown CC": ("SET_RULE", [BR0, match(), rule("nonsuch")], errno.ENOPKG, "no such CC"),
-    "CC name too long": ("SET_RULE", [BR0, match(), rule("x" * 16)], errno.EINVAL, None),
+    "CC name too long": ("SET_RULE", [BR0, match(), rule("x" * 32)], errno.EINVAL, None),
     "rule without CC": (
         "SET_RULE",
         [BR0, match(), nest(E["TCON_A_RULE"])],
