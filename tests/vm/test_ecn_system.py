@@ -20,6 +20,17 @@ def mark_all(*matches: str) -> None:
     """Open vSwitch marks whatever is ECN-capable, as it sees it behind TCon's hook."""
     for match in matches:
         run("ovs-ofctl", "add-flow", "br0", f"{match},nw_ecn={ECT0},actions=mod_nw_ecn:{CE},normal")
+    run("ovs-appctl", "revalidator/wait")  # till then the datapath forwards as it did
+
+
+def whole(net: Net, transfer: Transfer, *port: str) -> tuple[dict[str, object], dict[str, int]]:
+    """The half-flow of a transfer when all has arrived, and the counters; it ends then."""
+    poll(lambda: not transfer.running(), "all has arrived", 60.0, 0.05)
+    flow = rigs.find_flow(net.tcon, transfer.sport, *port)
+    counters = net.tcon.counters()
+    assert flow
+    transfer.finish()
+    return flow, counters
 
 
 def seen_by(ns: str, *names: str) -> list[int]:
@@ -48,13 +59,12 @@ def test_two_tcons(net: Net, family: int, offloads: bool) -> None:
     net.tcon.set_rule("dctcp", match)
     names = [f"Ip{v}In{what}Pkts" for v in ("Ext", "6") for what in ("CE", "ECT0")]
     transfer = Transfer("g1", "g2", "10.0.0.2" if family == 4 else "fd00::2", 2 * MEGA)
-    transfer.finish()
-    flow = rigs.find_flow(net.tcon, transfer.sport, "p1")
-    assert flow
+    flow, _ = whole(net, transfer, "p1")
     assert genl.ECN_MODES[flow["ecn"]] == "exact"
     assert flow["acked_bytes"] == 2 * MEGA + 1  # and the FIN
     assert 2 * MEGA <= flow["ce_bytes"] <= flow["sent_bytes"]
-    assert "alpha=1.000" in flow["cc_info"]
+    alpha = float(str(flow["cc_info"]).partition("alpha=")[2])
+    assert alpha > 0.9  # the last window may be without its count
     assert seen_by("g1", *names) == seen_by("g2", *names) == [0, 0, 0, 0]
 
 
@@ -67,12 +77,9 @@ def test_plain_receiver(net: Net, family: int) -> None:
     net.tcon.set_rule("dctcp")
     before = net.tcon.counters()
     transfer = net.transfer(MEGA, family=family)
-    transfer.finish()
-    flow = rigs.find_flow(net.tcon, transfer.sport)
-    assert flow
+    flow, after = whole(net, transfer)
     assert genl.ECN_MODES[flow["ecn"]] == "coarse"
     assert flow["ce_bytes"] > MEGA // 2
-    after = net.tcon.counters()
     assert after["cwr-set"] > before["cwr-set"] + 10
     assert after["ece-hidden"] == before["ece-hidden"] + flow["ce_acks"] + 1  # the SYN-ACK's
     assert flow["lost_bytes"] == 0

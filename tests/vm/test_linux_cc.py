@@ -150,8 +150,8 @@ def test_parameters_are_refused(ends: Ends, tcon: genl.Genl) -> None:
 
 
 def connect(conn: Conn, tcon: genl.Genl, cc: str) -> Conn:
-    tcon.set_rule(cc)
     conn.guest_sends(SYN)
+    tcon.set_rule(cc)  # too late for ECN, which DCTCP would have it ask for
     time.sleep(RTT_S)
     conn.peer_sends(SYN | ACK, window=0xFF80)
     conn.guest_sends()
