@@ -26,9 +26,14 @@ def mark_all(*matches: str) -> None:
 def whole(net: Net, transfer: Transfer, *port: str) -> tuple[dict[str, object], dict[str, int]]:
     """The half-flow of a transfer when all has arrived, and the counters; it ends then."""
     poll(lambda: not transfer.running(), "all has arrived", 60.0, 0.05)
-    flow = rigs.find_flow(net.tcon, transfer.sport, *port)
+    flow: dict[str, object] = {}
+
+    def acknowledged() -> bool:
+        flow.update(rigs.find_flow(net.tcon, transfer.sport, *port) or {})
+        return flow["inflight_bytes"] == 0
+
+    poll(acknowledged, "all is acknowledged")
     counters = net.tcon.counters()
-    assert flow
     transfer.finish()
     return flow, counters
 
