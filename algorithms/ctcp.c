@@ -238,12 +238,10 @@ static void ctcp_cong_control(struct tcon_cc *cc,
 	tcon_backlog_take_rtt(&ctcp->backlog, rs->rtt_us);
 	if (tcon_reno_may_grow(cc, reno, rs))
 		acked_bytes = rs->acked_sacked_bytes;
-	if (cc->ca_state == TCON_CA_OPEN && !reno->reduced) {
+	if (cc->ca_state == TCON_CA_OPEN && !reno->reduced)
 		lead(cc, acked_bytes);
-	} else if (acked_bytes) {
-		acked_bytes = tcon_reno_slow_start(cc, acked_bytes);
-		tcon_reno_avoid(cc, reno, acked_bytes);
-	}
+	else if (acked_bytes)
+		tcon_reno_grow(cc, reno, acked_bytes);
 }
 
 static void tune_gamma(const struct tcon_cc *cc)

@@ -137,14 +137,11 @@ static void dctcp_cong_control(struct tcon_cc *cc,
 			       const struct tcon_rate_sample *rs)
 {
 	struct dctcp *dctcp = tcon_cc_priv(cc);
-	u32 rest;
 
 	update_alpha(cc, dctcp);
 	tcon_reno_acked(cc, &dctcp->reno);
-	if (!tcon_reno_may_grow(cc, &dctcp->reno, rs))
-		return;
-	rest = tcon_reno_slow_start(cc, rs->acked_sacked_bytes);
-	tcon_reno_avoid(cc, &dctcp->reno, rest);
+	if (tcon_reno_may_grow(cc, &dctcp->reno, rs))
+		tcon_reno_grow(cc, &dctcp->reno, rs->acked_sacked_bytes);
 }
 
 static void dctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,

@@ -48,13 +48,10 @@ static void reno_cong_control(struct tcon_cc *cc,
 			      const struct tcon_rate_sample *rs)
 {
 	struct tcon_reno *reno = tcon_cc_priv(cc);
-	u32 rest;
 
 	tcon_reno_acked(cc, reno);
-	if (!tcon_reno_may_grow(cc, reno, rs))
-		return;
-	rest = tcon_reno_slow_start(cc, rs->acked_sacked_bytes);
-	tcon_reno_avoid(cc, reno, rest);
+	if (tcon_reno_may_grow(cc, reno, rs))
+		tcon_reno_grow(cc, reno, rs->acked_sacked_bytes);
 }
 
 static void reno_set_state(struct tcon_cc *cc, enum tcon_ca_state state,

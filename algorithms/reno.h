@@ -104,6 +104,18 @@ static inline void tcon_reno_avoid(struct tcon_cc *cc, struct tcon_reno *r,
 }
 
 /**
+ * tcon_reno_grow() - slow start up to ssthresh, and avoidance with what is left
+ * @cc: the flow
+ * @r: counts what was acknowledged
+ * @acked_bytes: how much
+ */
+static inline void tcon_reno_grow(struct tcon_cc *cc, struct tcon_reno *r,
+				  u32 acked_bytes)
+{
+	tcon_reno_avoid(cc, r, tcon_reno_slow_start(cc, acked_bytes));
+}
+
+/**
  * tcon_reno_may_grow() - may this ACK raise cwnd?
  * @cc: the flow
  * @r: its last reduction
