@@ -12,23 +12,11 @@
 #include <linux/kernel.h>
 #include <tcon/cc.h>
 
+#include "registered.h"
+
 #define MSS		1448U
 #define SEGS(n)		((n) * MSS)
 #define T0_US		1000000000ULL	/* some time after boot */
-
-static const struct tcon_cc_ops *registered;
-
-int tcon_cc_register(struct tcon_cc_ops *ops)
-{
-	registered = ops;
-	return 0;
-}
-
-void tcon_cc_unregister(struct tcon_cc_ops *ops)
-{
-	if (registered == ops)
-		registered = NULL;
-}
 
 /* Values of a rule: defaults unless a test changes them. */
 static s64 params[TCON_MAX_PARAMS];

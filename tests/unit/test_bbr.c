@@ -12,6 +12,8 @@
 
 #include "../../algorithms/bbr.c"
 #include "../../algorithms/cubic.c"
+#include "draw.h"
+#include "registered.h"
 #include "sim.h"
 
 #define MSS		1000U		/* makes the arithmetic readable */
@@ -19,29 +21,6 @@
 #define T0_US		1000000000ULL
 #define RTT_US		10000U
 #define MBPS		1000000ULL
-
-int tcon_cc_register(struct tcon_cc_ops *ops)
-{
-	return ops->cong_control ? 0 : -EINVAL;
-}
-
-void tcon_cc_unregister(struct tcon_cc_ops *ops)
-{
-}
-
-/* What the CC draws: a fixed value, or a sequence (xorshift32). */
-static u32 random_fixed;
-static u32 random_seed;
-
-u32 get_random_u32(void)
-{
-	if (!random_seed)
-		return random_fixed;
-	random_seed ^= random_seed << 13;
-	random_seed ^= random_seed >> 17;
-	random_seed ^= random_seed << 5;
-	return random_seed;
-}
 
 static s64 params[ARRAY_SIZE(bbr_params)];
 static s64 cubic_defaults[ARRAY_SIZE(cubic_params)];

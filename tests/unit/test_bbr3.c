@@ -13,6 +13,8 @@
 
 #include "../../algorithms/bbr3.c"
 #include "../../algorithms/reno.c"
+#include "draw.h"
+#include "registered.h"
 #include "sim.h"
 
 #define MSS		1000U		/* makes the arithmetic readable */
@@ -21,29 +23,6 @@
 #define RTT_US		10000U
 #define MBPS		1000000ULL
 #define BW_BPS		(80 * MBPS)	/* 100 segments per RTT */
-
-int tcon_cc_register(struct tcon_cc_ops *ops)
-{
-	return ops->cong_control ? 0 : -EINVAL;
-}
-
-void tcon_cc_unregister(struct tcon_cc_ops *ops)
-{
-}
-
-/* What the CC draws: a fixed value, or a sequence (xorshift32). */
-static u32 random_fixed;
-static u32 random_seed;
-
-u32 get_random_u32(void)
-{
-	if (!random_seed)
-		return random_fixed;
-	random_seed ^= random_seed << 13;
-	random_seed ^= random_seed >> 17;
-	random_seed ^= random_seed << 5;
-	return random_seed;
-}
 
 static s64 params[ARRAY_SIZE(bbr3_params)];
 

@@ -12,25 +12,12 @@
 #include <math.h>
 
 #include "../../algorithms/cubic.c"
+#include "registered.h"
 #include "sim.h"
 
 #define MSS		1448U
 #define SEGS(n)		((n) * MSS)
 #define T0_US		1000000000ULL	/* some time after boot */
-
-static const struct tcon_cc_ops *registered;
-
-int tcon_cc_register(struct tcon_cc_ops *ops)
-{
-	registered = ops;
-	return 0;
-}
-
-void tcon_cc_unregister(struct tcon_cc_ops *ops)
-{
-	if (registered == ops)
-		registered = NULL;
-}
 
 /* Values of a rule: defaults unless a test changes them. */
 static s64 params[ARRAY_SIZE(cubic_params)];
