@@ -18,13 +18,8 @@
 #include "segment.h"
 #include "seq.h"
 
-/* A guest's start: for so many round trips no more ACKs than this in each, and
- * at least this apart, where more than so many segments are still in flight.
- */
+/* A guest's start is over after so many round trips. */
 #define START_ROUNDS		32
-#define START_ACKS		5
-#define START_GAP_US		2200U
-#define START_SEGS		4
 
 #define TS_OPTION_BYTES		(2 + 10)	/* two NOPs before it */
 #define DSACK_OPTION_BYTES	(2 + 10)	/* so here */
@@ -59,31 +54,20 @@ static bool is_bare_duplicate(const struct tcon_flow *flow,
 	const struct tcon_track *t = &flow->track;
 
 	return tcon_packet_is_pure_ack(pkt) && pkt->window &&
-	       pkt->ack == flow->told_ack && t->cc.una != t->cc.nxt &&
+	       pkt->ack == flow->thin.told_ack && t->cc.una != t->cc.nxt &&
 	       flow->window.given_bytes <= given_before;
 }
 
-/*
- * A CUBIC guest ends its slow start by HyStart when ACKs come as a train, less
- * than 2 ms apart for half a round trip, or when more than eight of a round all
- * came late, be it because una stood still during a repair; it would then need
- * seconds to get to a cwnd that does not bind.  So at first it is given a few in
- * each round trip, as long as others will follow.  Not fewer: until it is told
- * what has arrived, that takes room in its cwnd; so where that is more than what
- * is left, as after a repair, it is told at once.  TCon's window is not smaller
- * for that: window updates go on.
- */
+/* TCon's window is not smaller without it: window updates go on. */
 static bool is_superfluous(const struct tcon_flow *flow,
 			   const struct tcon_packet *pkt, u64 now_us)
 {
 	const struct tcon_cc *cc = &flow->track.cc;
-	u32 gap_us = max(cc->srtt_us / START_ACKS, START_GAP_US);
 
 	return cc->pacing_rate_bps && tcon_packet_is_pure_ack(pkt) &&
 	       now_us - flow->created_us < (u64)START_ROUNDS * cc->srtt_us &&
-	       now_us - flow->told_us < gap_us && gap_us < cc->srtt_us / 2 &&
-	       cc->nxt - pkt->ack > START_SEGS * cc->mss_bytes &&
-	       cc->nxt - pkt->ack >= pkt->ack - flow->told_ack;
+	       tcon_thin_holds_back(&flow->thin, &flow->track, pkt->ack,
+				    flow->held_bytes, now_us);
 }
 
 /* Is the guest better off without it?  Windows as they were before: @before. */
@@ -145,8 +129,7 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 		}
 		hide_sacks(flow, skb, pkt);
 	}
-	flow->told_ack = pkt->ack;
-	flow->told_us = now_us;
+	tcon_thin_told(&flow->thin, pkt->ack, now_us);
 	write_field(flow, skb, pkt, field);
 	return true;
 }
@@ -319,7 +302,7 @@ struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
  * @flow: its lock is held
  * @now_us: the time
  *
- * Between two ACKs the pacer may send all that the guest had given it.
+ * Between two ACKs all that the guest was given may have left.
  *
  * Context: bottom halves disabled.
  * Return: the packet, for tcon_ack_send() without the lock; NULL.
@@ -332,16 +315,18 @@ struct sk_buff *tcon_ack_update(struct tcon_flow *flow, u64 now_us)
 	u16 field;
 
 	if (!tcon_flow_enforced(flow) || !flow->template.bytes ||
-	    flow->held_bytes > t->cc.mss_bytes)
+	    flow->held_bytes > t->cc.mss_bytes ||
+	    seq_before(t->nxt_guest + max(t->cc.mss_bytes, flow->burst_bytes),
+		       flow->window.edge))
 		return NULL;
-	field = tcon_window_update(&flow->window, flow->told_ack,
+	field = tcon_window_update(&flow->window, flow->thin.told_ack,
 				   tcon_track_peer_wscale(t), wanted_edge(flow),
 				   t->nxt_guest, t->cc.mss_bytes,
 				   flow->burst_bytes, now_us);
 	if (!field)
 		return NULL;
 	flow->limits.acked_us = now_us;
-	skb = build(flow, flow->told_ack, field, NULL);
+	skb = build(flow, flow->thin.told_ack, field, NULL);
 	tcon_count(stats, skb ? TCON_COUNTER_UPDATE_SENT :
 				TCON_COUNTER_UPDATE_FAILED);
 	return skb;
@@ -352,8 +337,8 @@ struct sk_buff *tcon_ack_update(struct tcon_flow *flow, u64 now_us)
  * @flow: its lock is not held
  * @skb: from tcon_ack_update() or tcon_ack_needless(); consumed
  *
- * Context: bottom halves disabled, RCU read lock held.  Also in the egress hook:
- * the packet that is being sent there leaves right behind.
+ * Context: bottom halves disabled, RCU read lock held.  Also in the hooks: the
+ * packet that is being sent in the egress hook leaves right behind.
  */
 void tcon_ack_send(struct tcon_flow *flow, struct sk_buff *skb)
 {

@@ -17,6 +17,7 @@
 #include "limit.h"
 #include "policy.h"
 #include "port.h"
+#include "thin.h"
 #include "track.h"
 #include "window.h"
 
@@ -76,8 +77,7 @@ struct tcon_template {
  * @bare_reason: why, enum tcon_reason
  * @bare_end: sequence number after it
  * @reordering: the path reorders more than repair can bear
- * @told_ack: acknowledgment number that the guest was given last
- * @told_us: when that was
+ * @thin: ACKs that the guest was given
  * @guest_ack: acknowledgment number that the guest sent last
  * @guest_tsecr: TSecr that it sent last
  * @guest_window: window field that it sent last
@@ -132,8 +132,7 @@ struct tcon_flow {
 	u8 bare_reason;
 	u32 bare_end;
 	bool reordering;
-	u32 told_ack;
-	u64 told_us;
+	struct tcon_thin thin;
 	u32 guest_ack;
 	u32 guest_tsecr;
 	u16 guest_window;

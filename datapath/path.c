@@ -353,7 +353,7 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_window_observe(&flow->window, pkt->ack, pkt->window,
 				    syn ? 0 : tcon_track_peer_wscale(t),
 				    now_us);
-		flow->told_ack = pkt->ack;
+		flow->thin.told_ack = pkt->ack;
 	}
 	return pass;
 }
@@ -414,6 +414,7 @@ static noinline bool guest_ingress(struct tcon_port *port, struct sk_buff *skb)
 	struct tcon_packet pkt tcon_uninitialized;
 	struct tcon_flow *flow;
 	struct tcon_key key tcon_uninitialized;
+	struct sk_buff *update = NULL;
 	bool pass = true;
 	u64 now_ns;
 
@@ -424,9 +425,15 @@ static noinline bool guest_ingress(struct tcon_port *port, struct sk_buff *skb)
 	if (!flow)
 		return true;
 	spin_lock(&flow->lock);
-	if (likely(!flow->dead))
+	if (likely(!flow->dead)) {
 		pass = from_guest(flow, skb, &pkt, now_ns);
+		/* A guest that paces is at its edge while nothing waits. */
+		if (pass && flow->track.cc.pacing_rate_bps)
+			update = tcon_ack_update(flow, tcon_us(now_ns));
+	}
 	spin_unlock(&flow->lock);
+	if (update)
+		tcon_ack_send(flow, update);
 	return pass;
 }
 

@@ -272,6 +272,30 @@ def test_window_update_is_injected(ends: Ends, tcon: genl.Genl) -> None:
         assert update.options == wire.NOP * 2 + wire.opt_ts(value, echo)
 
 
+def test_guest_that_paces_is_not_kept_waiting(ends: Ends, tcon: genl.Genl) -> None:
+    """One that sends more slowly than the pacer would may use all of cwnd."""
+    tcon.set_rule("bbr")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN)
+    time.sleep(0.1)
+    synack = conn.peer_sends(SYN | ACK, window=10 * MSS)
+    conn.guest_sends()
+    play = Play(conn, synack.ack + 10 * MSS)
+    play.guest(10)
+    time.sleep(0.1)
+    play.drain_peer()
+    play.ack(BIG)
+    held = tcon.counters()["held"]
+    first = conn.guest_nxt
+    for _ in range(16):
+        play.guest(1)
+        time.sleep(0.005)
+        play.updates()
+    assert tcon.counters()["held"] == held, "it was to be slower than the pacer"
+    assert conn.guest_nxt - first == 16 * MSS
+    assert len(play.made) >= 2
+
+
 # --- options ----------------------------------------------------------------------
 
 ODD_OPTIONS = {
