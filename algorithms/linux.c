@@ -58,6 +58,7 @@
 #define PREFIX		"linux"
 #define NAMES_MAX	TCP_CA_MAX
 #define SOURCE_BYTES	80
+#define LINUX_ALPHA_ONE	1024	/* tcp_dctcp.c: DCTCP_MAX_ALPHA */
 
 static bool foreign;
 module_param(foreign, bool, 0444);
@@ -631,7 +632,10 @@ static int cc_info(struct sock *sk, char *buf, int size)
 		return scnprintf(buf, size, " rtt_us=%u min_rtt_us=%u",
 				 info.vegas.tcpv_rtt, info.vegas.tcpv_minrtt);
 	case INET_DIAG_DCTCPINFO:
-		return scnprintf(buf, size, " alpha=%u", info.dctcp.dctcp_alpha);
+		return scnprintf(buf, size, " alpha=%u.%03u",
+				 info.dctcp.dctcp_alpha / LINUX_ALPHA_ONE,
+				 info.dctcp.dctcp_alpha % LINUX_ALPHA_ONE *
+				 1000 / LINUX_ALPHA_ONE);
 	case INET_DIAG_BBRINFO:
 		return scnprintf(buf, size,
 				 " bw_bytes_s=%llu min_rtt_us=%u pacing_gain=%u cwnd_gain=%u",

@@ -223,8 +223,9 @@ def test_alpha_of_the_dctcp_that_decides() -> None:
     ):
         record["cc_info"] = f"mode=AVOIDANCE alpha={alpha}"
     assert results_from_raw([raw])["runs"][0]["flows"][0]["dctcp_alpha"] is None  # another's alpha
-    raw["flows"][0]["cc"] = "dctcp"
-    assert results_from_raw([raw])["runs"][0]["flows"][0]["dctcp_alpha"] == 0.35
+    for cc in ("dctcp", "linux:dctcp"):
+        raw["flows"][0]["cc"] = cc
+        assert results_from_raw([raw])["runs"][0]["flows"][0]["dctcp_alpha"] == 0.35
     raw["flows"][0]["alphas"] = [1.0, 0.5, 0.25, 0.15]
     assert results_from_raw([raw])["runs"][0]["flows"][0]["dctcp_alpha"] == 0.2
 

@@ -322,10 +322,13 @@ def _cwnd(samples: list[Record], enforced: bool) -> Record | None:
 def _alpha(flow: Record, tcon: list[Record]) -> float | None:
     """The mean of DCTCP's alpha, which the stack tells, or else TCon, once it has settled."""
     words = [re.search(r"\balpha=([\d.]+)", r.get("cc_info") or "") for r in tcon]
-    enforced = [float(word[1]) for word in words if word] if flow.get("cc") == "dctcp" else []
-    known = flow.get("alphas") or enforced
+    known = flow.get("alphas")
+    if not known and flow.get("cc") in ("dctcp", "linux:dctcp"):
+        known = [float(word[1]) for word in words if word]
+    if not known:
+        return None
     settled = known[len(known) // 2 :]
-    return round(sum(settled) / len(settled), 4) if settled else None
+    return round(sum(settled) / len(settled), 4)
 
 
 def _repair_result(data: _FlowData, tcon: list[Record], base_rtt_us: int) -> Record:

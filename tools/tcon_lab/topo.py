@@ -56,10 +56,12 @@ _MIN_BUFFER_BYTES = 6 << 20
 #: How much more than the path holds a socket may hold: Linux offers half of a
 #: receive buffer, and behind a hole up to four times the path may wait.
 _BUFFER_FACTOR = 8
-#: From this rate on, as NICs do, a device collects packets for up to this time
-#: and merges them (GRO): the hosts behind it work on fewer, larger packets.
+#: From this rate on, as NICs do, a device merges packets (GRO) that come within this
+#: time: the hosts behind it work on fewer, larger ones.  Not more of them, though a
+#: device that is told of a time keeps what it has for up to a jiffy: with one ACK for
+#: 64 KiB a sender is all bursts, and DCTCP's marks begin far below its threshold.
 _MODERATED_MIN_RATE_BPS = 200_000_000
-_MODERATION_NS = 50_000
+_MODERATION_NS = 125_000
 _MIN_OPEN_FILES = 256
 _OPEN_FILES_PER_GUEST = 16
 _RED_QDISC = Path(aqm.__file__).with_name("red_qdisc.py")
@@ -329,6 +331,7 @@ class Lab:
         lossy = bool(_mischief(self.scenario))
         peer, node, device = ("r2", "br1", "br1-up") if lossy else ("r1", "r2", "r2-r1")
         peer_device = "r2-up" if lossy else "r1-r2"
+        merged_bytes = max(2 * FRAME_BYTES, path.rate_bps * _MODERATION_NS // (8 * 10**9))
         run_in(self.net[peer], f"ethtool -K {peer_device} {_NO_OFFLOAD}")
         run_in(
             self.net[node],
@@ -336,6 +339,7 @@ class Lab:
             ethtool -K {device} gro on rx-udp-gro-forwarding on
             echo {_MODERATION_NS} > /sys/class/net/{device}/gro_flush_timeout
             echo 1 > /sys/class/net/{device}/napi_defer_hard_irqs
+            ip link set dev {device} gro_max_size {merged_bytes}
         """,
         )
 
