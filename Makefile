@@ -39,7 +39,10 @@ $(VENV)/.stamp:				# its name tells what is in it
 demo: lab				## compare a guest's CUBIC, native BBR and enforced BBR
 	@$(LAB) run tools/scenarios/demo.toml --out build/demo --jobs $(JOBS)
 
-check: style check-unit check-fuzz check-lab check-vm check-repeat	## all tests; of check-debug's the packet tests
+# Longest first; what a target says comes when it ends.
+check: lab				## all tests; of check-debug's the packet tests
+	@$(MAKE) -s -j$(JOBS) --output-sync=recurse \
+		style check-vm check-lab check-repeat check-unit check-fuzz
 
 check-unit: lab			## unit tests in user space, ASan and UBSan; the equations of CCs
 	@$(MAKE) -s -C tests/unit run
