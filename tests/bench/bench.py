@@ -2,8 +2,8 @@
 """What TCon costs against the stock datapath: `make bench`.
 
 Boots two machines in virtual time, one with the distribution's openvswitch.ko
-and one with TCon's, runs measure.py in each, prints ratios and writes
-bench.json.  In virtual time an instruction takes 2 ns, so a difference is a
+and one with TCon's, runs measure.py in each, then connections.py, prints ratios
+and writes bench.json.  In virtual time an instruction takes 2 ns, so a difference is a
 number of instructions.  Cache misses, lock contention and a second CPU do not
 exist there.
 """
@@ -35,14 +35,17 @@ LOADS = {
 }
 
 
-def measure(lab: str, *variants: str, stock: bool = False) -> dict[str, Any]:
-    """Run measure.py in a machine; its JSON.  Exits where that fails."""
+def measure(
+    lab: str, *variants: str, script: str = "measure.py", stock: bool = False
+) -> dict[str, Any]:
+    """Run a script in a machine; its JSON.  Exits where that fails."""
     command = [
-        lab, "exec", "--shift", "1", "--timeout", "5400", *(["--stock"] if stock else []),
+        lab, "exec", "--shift", "1", "--timeout", "5400", "--memory", "2048",
+        *(["--stock"] if stock else []),
         "--append", f"{TOP / 'tests/bench'}:/lab/bench",
         "--append", f"{TOP / 'tests/vm/genl.py'}:/lab/bench/genl.py",
         "--append", f"{TOP / 'datapath/include/uapi/linux/tcon.h'}:/lab/uapi/tcon.h",
-        "--", "python3", "/lab/bench/measure.py", *variants,
+        "--", "python3", f"/lab/bench/{script}", *variants,
     ]  # fmt: skip
     run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if run.returncode:
@@ -110,6 +113,30 @@ def show(table: dict[str, Any]) -> None:
     )
 
 
+def many(lab: str) -> dict[str, dict[str, Any]]:
+    """Packets among many connections: by variant what connections.py says."""
+    with ThreadPoolExecutor(2) as pool:
+        runs = {
+            variant: pool.submit(measure, lab, variant, script="connections.py", stock=stock)
+            for variant, stock in (("plain", True), ("observed", False), ("cubic", False))
+        }
+        return {variant: run.result() for variant, run in runs.items()}
+
+
+def show_many(found: dict[str, dict[str, Any]]) -> None:
+    """Instructions more than stock, and memory, by the number of connections."""
+    print(f"\n{'':28}{'connections':>12}{'data: more':>14}{'ACK: more':>14}{'bytes for each':>16}")
+    for variant in ("observed", "cubic"):
+        title = VARIANTS[variant]
+        for count, base in found["plain"].items():
+            mine = found[variant][count]
+            data, ack = ((mine[k] - base[k]) / NS_PER_INSTRUCTION for k in ("data", "ack"))
+            more = mine["slab_bytes"] - base["slab_bytes"]
+            held = f"{more:.0f}" if int(count) > 1 else "-"  # slabs grow by pages
+            print(f"{title:28}{count:>12}{data:+14.0f}{ack:+14.0f}{held:>16}")
+            title = ""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lab", default=str(TOP / "tools/tcon-lab"), help="the lab's command")
@@ -120,13 +147,20 @@ def main() -> None:
         ours_run = pool.submit(measure, args.lab, "plain", "observed", "cubic", "bbr")
         stock, ours = stock_run.result(), ours_run.result()
     table = ratios(stock, ours)
+    connections = many(args.lab)
     args.out.mkdir(parents=True, exist_ok=True)
     file = args.out / "bench.json"
     file.write_text(
-        json.dumps({"ratios": table, "stock": stock, "tcon": ours}, indent=1, sort_keys=True)
+        json.dumps(
+            {"ratios": table, "stock": stock, "tcon": ours, "connections": connections},
+            indent=1,
+            sort_keys=True,
+        )
     )
     show(table)
+    show_many(connections)
     print(file)
 
 
-main()
+if __name__ == "__main__":
+    main()

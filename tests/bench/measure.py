@@ -241,13 +241,18 @@ def use(variant: str) -> None:
         client.set_rule(variant)
 
 
-def main() -> None:
-    variants = sys.argv[1:]
+def prepare() -> None:
+    """Open vSwitch and its bridge with both guests."""
     sh("modprobe -a nsh nf_conntrack nf_nat nf_conncount veth openvswitch")
     # A sender that the softirq does not keep up with must not lose packets.
     sh("sysctl -qw net.core.netdev_max_backlog=1000000")
     ovs.start()
     set_up()
+
+
+def main() -> None:
+    variants = sys.argv[1:]
+    prepare()
     found: dict[str, dict] = {"saturate": {}, "forward": {}, "counters": {}}
     a, b = sender("a-eth", "a"), sender("b-eth", "b")
     for variant in variants:
@@ -271,4 +276,5 @@ def main() -> None:
     print(json.dumps(found))
 
 
-main()
+if __name__ == "__main__":
+    main()
