@@ -462,8 +462,14 @@ def test_bad_files(probe: str, tmp_path: Path, content: bytes, message: str) -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "give one of --dev, --queue and --pcap"),
-        (["--dev", "lo", "--queue", "lo"], "give one of --dev, --queue and --pcap"),
+        ([], "give one of --dev, --queue, --socket and --pcap"),
+        (["--dev", "lo", "--queue", "lo"], "give one of --dev, --queue, --socket and --pcap"),
+        (["--socket", "1,10.0.0.1,5,10.0.0.2"], "is not PID,ADDRESS,PORT,ADDRESS,PORT"),
+        (["--socket", "1,10.0.0.1,5,10.0.0.2,7,8"], "is not PID,ADDRESS,PORT,ADDRESS,PORT"),
+        (["--socket", "0,10.0.0.1,5,10.0.0.2,7"], "is not PID,ADDRESS,PORT,ADDRESS,PORT"),
+        (["--socket", "1,10.0.0.1,65536,10.0.0.2,7"], "is not PID,ADDRESS,PORT,ADDRESS,PORT"),
+        (["--socket", "1,10.0.0.1,5,fd00::2,7"], "is not PID,ADDRESS,PORT,ADDRESS,PORT"),
+        (["--socket", "2147483647,10.0.0.1,5,10.0.0.2,7"], "cannot enter the network of process"),
         (["--queue", "lo", "--tcon"], "--tcon goes with --dev only"),
         (["--dev", "lo", "--interval-ms", "0"], "--interval-ms 0 is no whole number"),
         (["--dev", "lo", "--interval-ms", "5x"], "--interval-ms 5x is no whole number"),
@@ -612,6 +618,49 @@ def test_live_on_a_bridge_port(probe: str, bridge: tuple[str, str, str], tmp_pat
     assert sum(r["acked_bytes"] for r in of_type(records, "flow")) == 2_000_000
     if not Path("/sys/module/tcon").exists():
         assert [r["text"] for r in of_type(records, "note")] == ["tcon.ko is not loaded"]
+
+
+def test_live_sockets(probe: str, bridge: tuple[str, str, str], tmp_path: Path) -> None:
+    """A guest's connection among others of it, before, while and after it is there."""
+    guest, _, peer = bridge
+    out = tmp_path / "sockets.jsonl"
+    server = inside(peer, sys.executable, "-c", RECEIVE, stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    assert server.stdout.readline() == "ready\n"
+    waits = "import sys; print(flush=True); sys.stdin.read()"
+    holder = inside(
+        guest, sys.executable, "-c", waits, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert holder.stdout is not None
+    holder.stdout.readline()  # by then it is in the guest's namespace
+    ends = f"{holder.pid},10.9.0.1,40001,10.9.0.2,5201"
+    options = ["--socket", ends, "--socket", ends.replace("40001", "40002"), "--interval-ms", "20"]
+    live = subprocess.Popen([probe, *options, "--out", str(out)], stderr=subprocess.PIPE, text=True)
+    wait_for_text(out)
+    send = SEND.replace("5201))", "5201), source_address=('10.9.0.1', 40001))")
+    info = "info = s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)\nprint(info.hex())"
+    sender = inside(guest, sys.executable, "-c", send + info, stdout=subprocess.PIPE)
+    said = bytes.fromhex(sender.communicate(timeout=30)[0])
+    live.send_signal(signal.SIGTERM)
+    assert live.communicate(timeout=30) == (None, "")
+    assert live.returncode == 0
+    server.wait(30)
+    server.stdout.close()
+    holder.communicate()
+    records = [json.loads(line) for line in out.read_text().splitlines()]
+    assert (records[0]["type"], records[0]["dev"]) == ("start", "sockets")
+    found = of_type(records, "socket")
+    assert len(found) >= 5
+    assert {(r["saddr"], r["sport"], r["daddr"], r["dport"]) for r in found} == {
+        ("10.9.0.1", 40001, "10.9.0.2", 5201)
+    }
+    mss, rtt_us, ssthresh, cwnd = (struct.unpack_from("=I", said, at)[0] for at in (16, 68, 76, 80))
+    last = found[-1]
+    assert last["mss_bytes"] == mss
+    assert 0 < last["srtt_us"] < 100 * rtt_us
+    assert last["cwnd_bytes"] % mss == 0
+    assert mss <= last["cwnd_bytes"] <= cwnd * mss
+    assert last["ssthresh_bytes"] == (None if ssthresh >= 0x7FFFFFFF else ssthresh * mss)
 
 
 def test_live_seconds(probe: str, bridge: tuple[str, str, str], tmp_path: Path) -> None:

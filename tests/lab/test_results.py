@@ -226,8 +226,31 @@ def test_alpha_of_the_dctcp_that_decides() -> None:
     for cc in ("dctcp", "linux:dctcp"):
         raw["flows"][0]["cc"] = cc
         assert results_from_raw([raw])["runs"][0]["flows"][0]["dctcp_alpha"] == 0.35
-    raw["flows"][0]["alphas"] = [1.0, 0.5, 0.25, 0.15]
+    key = {name: raw["flows"][0][name] for name in ("saddr", "sport", "daddr", "dport")}
+    raw["sockets"] = [
+        {"type": "socket", "t_s": n / 10, **key, "ssthresh_bytes": None, "dctcp_alpha": alpha}
+        for n, alpha in enumerate((1.0, 0.5, 0.25, 0.15))
+    ] + [{"type": "socket", "t_s": 9.0, **key, "sport": 9, "ssthresh_bytes": 1, "dctcp_alpha": 1}]
     assert results_from_raw([raw])["runs"][0]["flows"][0]["dctcp_alpha"] == 0.2
+
+
+def test_ssthresh_of_the_guest_and_of_tcon() -> None:
+    raw = tiny()
+    key = {name: raw["flows"][0][name] for name in ("saddr", "sport", "daddr", "dport")}
+    start = next(r for r in raw["probe"] if r["type"] == "start")
+    raw["sockets"] = [start | {"monotonic_s": start["monotonic_s"] + 0.25}]
+    for t_s, ssthresh in ((0.5, None), (0.752, 14_480), (1.0, 7240), (9.0, 1)):
+        raw["sockets"].append({"type": "socket", "t_s": t_s, **key, "ssthresh_bytes": ssthresh})
+    for number, record in enumerate([r for r in raw["probe"] if r["type"] == "tcon"]):
+        record["ssthresh_bytes"] = None if number == 0 else 1000 * number
+    with_sockets = flow_of(results_from_raw([raw]), "enforced")["samples"]
+    del raw["sockets"]
+    without = flow_of(results_from_raw([raw]), "enforced")["samples"]
+    assert {s["guest_ssthresh_bytes"] for s in without} == {None}
+    # The sockets' probe began 0.25 s after the other: its times are its own.
+    got = [(s["t_s"], s["guest_ssthresh_bytes"], s["tcon_ssthresh_bytes"]) for s in with_sockets]
+    assert got == [(0.125, None, None), (0.375, 14_480, 1000), (0.625, 7240, 2000),
+                   (0.875, None, 3000)]  # fmt: skip
 
 
 def test_an_older_tcon_repairs_nothing() -> None:

@@ -5,6 +5,7 @@ The folder of a campaign holds::
 
     index.json          the campaign's cells, and the key of each of their runs
     runs/KEY.json       what one run brought: its metrics and how it came about
+    samples/KEY.json.gz its samples over time, see :mod:`.samples`
     console/...         the console of runs that failed
 
 A run's key is a digest of all that its numbers depend on: path, flows, mode,
@@ -26,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import results
+from . import results, samples
 from .campaign import Campaign, Cell
 from .errors import LabError
 from .scenario import Scenario
@@ -124,6 +125,7 @@ class Store:
         self.folder = folder
         self.console = folder / "console"
         self._runs = folder / "runs"
+        self._samples = folder / "samples"
 
     def prepare(self, campaign: Campaign, runs: list[Run]) -> None:
         """Make the folder and write the index.  Raises LabError where it cannot."""
@@ -135,7 +137,7 @@ class Store:
             ],
         }
         try:
-            for folder in (self.console, self._runs):
+            for folder in (self.console, self._runs, self._samples):
                 folder.mkdir(parents=True, exist_ok=True)
             self._write(self.folder / "index.json", index)
         except OSError as error:
@@ -161,6 +163,7 @@ class Store:
     def save(self, run: Run, raw: Record, real_s: float) -> None:
         """Keep what a run brought.  Raises LabError where its raw data are malformed."""
         made = results.results_from_raw([raw])
+        samples.write(self._samples / f"{run.key}.json.gz", samples.of_run(made["runs"][0]))
         self._write(
             self._runs / f"{run.key}.json",
             {
@@ -174,6 +177,10 @@ class Store:
                 "run": compact(made["runs"][0]),
             },
         )
+
+    def samples(self, key: str) -> Record | None:
+        """A run's samples; None where there are none (of before they were kept)."""
+        return samples.read(self._samples / f"{key}.json.gz")
 
     @staticmethod
     def _read(file: Path) -> Record | None:

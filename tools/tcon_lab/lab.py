@@ -32,7 +32,7 @@ from .uml_kernel import UmlKernel, uml_kernel
 #: Says what a run does: its label, one line.
 Say = Callable[[str, str], None]
 
-_BASE_MODULES = ("openvswitch", "nf_conntrack_netlink", "veth", "sch_netem", "sch_tbf")
+_BASE_MODULES = ("openvswitch", "nf_conntrack_netlink", "veth", "sch_netem", "sch_tbf", "tcp_diag")
 _BUILT_IN_CCS = ("cubic", "reno")
 _PROBE_IN_VM = "/usr/bin/tcon-probe"
 _MIB_PER_PAIR = 16

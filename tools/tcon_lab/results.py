@@ -6,10 +6,9 @@ A raw record is what the runner brings back of one (scenario, seed, mode)::
     {"scenario": Scenario.to_dict(), "mode": ..., "seed": ..., "virtual_time": bool,
      "versions": {...},
      "flows": [{"index", "saddr", "daddr", "sport", "dport", "guest_cc", "cc",
-                "start_s", "iperf3": the client's JSON report,
-                "alphas": [of the guest's own DCTCP, where it runs that]}],
+                "start_s", "iperf3": the client's JSON report}],
      "probe": [records of tcon-probe --dev], "queue": [records of tcon-probe --queue],
-     "queue_counts": {"marks", "drops"}}
+     "sockets": [records of tcon-probe --socket], "queue_counts": {"marks", "drops"}}
 
 Of a series of transfers "dport" and "iperf3" are missing, and there is "transfers":
 [{"start_s", "seconds"}] in the order in which they ended.
@@ -112,13 +111,16 @@ def _connection(record: Record) -> tuple[Any, ...]:
 class _FlowData:
     """All that is known about one connection of one run."""
 
-    def __init__(self, flow: Record, probe: list[Record], scenario: Scenario) -> None:
+    def __init__(
+        self, flow: Record, probe: list[Record], sockets: list[Record], scenario: Scenario
+    ) -> None:
         self.flow = flow
         self.iperf3: Record = flow.get("iperf3") or {}
         self.start_s = float(flow.get("start_s") or 0)
         key = self._key()
         mine = [record for record in probe if _connection(record) == key]
-        self.clock = _Clock(probe)
+        self.clock, self.socket_clock = _Clock(probe), _Clock(sockets)
+        self.sockets = [r for r in sockets if r["type"] == "socket" and _connection(r) == key]
         self.intervals = [record for record in mine if record["type"] == "flow"]
         self.tcon = [r for r in mine if r["type"] == "tcon" and "error" not in r]
         summaries = [record for record in mine if record["type"] == "summary"]
@@ -181,6 +183,8 @@ class _FlowData:
         for record in self.guest_intervals():
             if self.first_s is not None and _number(record.get("end")) is not None:
                 tick(self.first_s + record["end"]).update(_guest_sample(record))
+        for record in self.sockets:
+            tick(self.socket_clock.at(record))["guest_ssthresh_bytes"] = record["ssthresh_bytes"]
         for before, record in pairwise([{}, *self.tcon]):
             tick(self.clock.at(record)).update(_tcon_sample(before, record))
         return ticks
@@ -206,10 +210,10 @@ class _FlowData:
 #: What a flow's sample has beside "t_s".
 SAMPLE_KEYS = (
     "goodput_bps", "rtt_us", "rtt_min_us", "retransmitted_bytes",
-    "guest_cwnd_bytes", "guest_srtt_us", "guest_retransmits",
-    "tcon_cwnd_bytes", "tcon_window_bytes", "tcon_pacing_bps", "tcon_inflight_bytes",
-    "tcon_held_bytes", "tcon_srtt_us", "tcon_state", "tcon_copy_bytes", "tcon_repairs",
-    "tcon_guest_share",
+    "guest_cwnd_bytes", "guest_ssthresh_bytes", "guest_srtt_us", "guest_retransmits",
+    "tcon_cwnd_bytes", "tcon_ssthresh_bytes", "tcon_window_bytes", "tcon_pacing_bps",
+    "tcon_inflight_bytes", "tcon_held_bytes", "tcon_srtt_us", "tcon_state",
+    "tcon_copy_bytes", "tcon_repairs", "tcon_guest_share",
 )  # fmt: skip
 
 
@@ -231,9 +235,12 @@ def _guest_sample(record: Record) -> Record:
     }
 
 
+_TCON_NUMBERS = ("ssthresh_bytes", "pacing_bps", "inflight_bytes", "held_bytes")
+
+
 def _tcon_sample(before: Record, record: Record) -> Record:
     names = {"cwnd_bytes": "tcon_cwnd_bytes", "rwnd_bytes": "tcon_window_bytes"}
-    names |= {key: f"tcon_{key}" for key in ("pacing_bps", "inflight_bytes", "held_bytes")}
+    names |= {key: f"tcon_{key}" for key in _TCON_NUMBERS}
     names |= {"srtt_us": "tcon_srtt_us", "state": "tcon_state", "copy_bytes": "tcon_copy_bytes"}
     share = _limited_share([before, record])
     repairs = _number(record.get("repairs"))
@@ -300,7 +307,7 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
             str(state): round(states.count(state) / len(states), 4) for state in set(states)
         },
         "reasons": sorted({r["reason"] for r in tcon if r.get("reason") not in (None, "none")}),
-        "dctcp_alpha": _alpha(flow, tcon),
+        "dctcp_alpha": _alpha(flow, data.sockets, tcon),
         "samples": samples,
     }
 
@@ -319,10 +326,10 @@ def _cwnd(samples: list[Record], enforced: bool) -> Record | None:
     return found and found | {"mean": _mean([*known])}
 
 
-def _alpha(flow: Record, tcon: list[Record]) -> float | None:
+def _alpha(flow: Record, sockets: list[Record], tcon: list[Record]) -> float | None:
     """The mean of DCTCP's alpha, which the stack tells, or else TCon, once it has settled."""
     words = [re.search(r"\balpha=([\d.]+)", r.get("cc_info") or "") for r in tcon]
-    known = flow.get("alphas")
+    known = [r["dctcp_alpha"] for r in sockets if "dctcp_alpha" in r]
     if not known and flow.get("cc") in ("dctcp", "linux:dctcp"):
         known = [float(word[1]) for word in words if word]
     if not known:
@@ -482,7 +489,11 @@ def _sharing(flows: list[Record], scenario: Scenario, interval_s: float) -> Reco
 def _run_result(raw: Record) -> Record:
     scenario = from_dict(raw["scenario"])
     probe, seconds = raw.get("probe") or [], _span_s(raw, scenario)
-    data = {f["index"]: _FlowData(f, probe, scenario) for f in raw["flows"] if "transfers" not in f}
+    data = {
+        flow["index"]: _FlowData(flow, probe, raw.get("sockets") or [], scenario)
+        for flow in raw["flows"]
+        if "transfers" not in flow
+    }
     begins = [d.first_s - d.start_s for d in data.values() if d.first_s is not None]
     # The runner starts flows a little after it starts the probes: time 0 is
     # where the first flow would be with start "0s".

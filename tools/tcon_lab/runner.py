@@ -173,10 +173,10 @@ def _queue_counts(lab: Lab, checked: dict[str, Any]) -> dict[str, int]:
 
 
 class _Probes:
-    """tcon-probe on Server 1's uplink and on the bottleneck's queue."""
+    """tcon-probe on Server 1's uplink, on the bottleneck's queue and on guests' sockets."""
 
     def __init__(self, lab: Lab, folder: Path, program: str | None, tcon: bool) -> None:
-        self._files = {kind: folder / f"{kind}.jsonl" for kind in ("probe", "queue")}
+        self._files = {kind: folder / f"{kind}.jsonl" for kind in ("probe", "queue", "sockets")}
         self._processes: list[subprocess.Popen[bytes]] = []
         if program:
             short = lab.scenario.path.rtt_us < _SHORT_RTT_US
@@ -185,7 +185,11 @@ class _Probes:
                 ("probe", lab.br0, uplink, INTERVAL_S),
                 ("queue", lab.net["r1"], ["--queue", "r1-r2"],
                  _SHORT_INTERVAL_S if short else INTERVAL_S),
+                ("sockets", lab.br0, _sockets(lab), INTERVAL_S),
             ):  # fmt: skip
+                if not what:
+                    self._files.pop(kind)
+                    continue
                 options = ["--interval-ms", str(round(interval_s * 1000)), *what]
                 command = [program, *options, "--out", str(self._files[kind])]
                 self._processes.append(node.popen(command))
@@ -211,6 +215,17 @@ class _Probes:
         }
 
 
+def _sockets(lab: Lab) -> list[str]:
+    """The probe's options for the data connections of bulk flows, in their guests."""
+    options = []
+    for index, flow in enumerate(lab.pairs):
+        if not flow.transfer:
+            ours = f"{lab.sender_address(index)},{FIRST_SOURCE_PORT + index}"
+            theirs = f"{lab.receiver_address(index)},{IPERF3_PORT}"
+            options += ["--socket", f"{lab.sender(index).pid},{ours},{theirs}"]
+    return options
+
+
 def _records(file: Path) -> Iterator[dict[str, Any]]:
     """What a probe wrote, without repeats of what it said of connections at rest.
 
@@ -227,36 +242,6 @@ def _records(file: Path) -> Iterator[dict[str, Any]]:
                     continue
                 said[key] = news
             yield record
-
-
-class _Alphas:
-    """What the guests' own DCTCPs say of their alpha, every INTERVAL_S.
-
-    Of bulk transfers whose stack runs dctcp; iperf3's control connection has a port of
-    its own.
-    """
-
-    def __init__(self, lab: Lab, mode: str, folder: Path) -> None:
-        self._files: dict[int, Path] = {}
-        self._processes: list[subprocess.Popen[bytes]] = []
-        for index, flow in enumerate(lab.pairs):
-            if flow.stack_cc(mode) != "dctcp" or flow.transfer:
-                continue
-            self._files[index] = folder / f"alpha{index}.txt"
-            port = FIRST_SOURCE_PORT + index
-            script = f"while sleep {INTERVAL_S}; do ss -tinH sport = :{port}; done"
-            with self._files[index].open("wb") as out:
-                self._processes.append(lab.sender(index).popen(["bash", "-c", script], stdout=out))
-
-    def stop(self) -> dict[int, list[float]]:
-        """End all; the samples of each connection."""
-        for process in self._processes:
-            process.kill()
-            process.wait()
-        return {
-            index: [int(n) / 1024 for n in re.findall(r"\balpha:(\d+)", file.read_text())]
-            for index, file in self._files.items()
-        }
 
 
 def _start_server(lab: Lab, index: int) -> subprocess.Popen[bytes]:
@@ -441,7 +426,6 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
     clients = {}
     busy, total = _cpu_ticks()
     files = {index: folder / f"client{index}.json" for index in range(len(lab.pairs))}
-    alphas = _Alphas(lab, mode, folder)
     start_s = time.monotonic()
     for index, flow in sorted(enumerate(lab.pairs), key=lambda item: item[1].start_us):
         _sleep_until(start_s + flow.start_us / 1e6)
@@ -457,7 +441,6 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
         start_s + seconds,
         lambda line: progress(f"{mode}: {line}"),
     )
-    samples = alphas.stop()
     end_busy, end_total = _cpu_ticks()
     cpu_share = (end_busy - busy) / max(1, end_total - total)
     if cpu_share > _CPU_BUSY_SHARE:
@@ -472,7 +455,6 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
         "cpu_busy_share": round(cpu_share, 3),
         "flows": [
             _flow_record(lab, index, mode, clients[index], files[index], start_s)
-            | ({"alphas": samples[index]} if index in samples else {})
             for index in range(len(lab.pairs))
         ],
         **state,

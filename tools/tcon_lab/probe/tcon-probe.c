@@ -9,6 +9,7 @@
  *   summary  of a connection, when the probe ends or its ports are used again
  *   tcon     of a half-flow of tcon.ko (--tcon), at t_s
  *   queue    of the device's leaf qdiscs (--queue), at t_s
+ *   socket   what a guest's own stack says of a connection (--socket), at t_s
  *   note     something a reader should know
  *   end      the last; packets dropped or untracked mean numbers are not whole
  */
@@ -25,6 +26,7 @@
 #include "pcap.h"
 #include "queue.h"
 #include "ring.h"
+#include "sockets.h"
 #include "tcon.h"
 
 #define MAX_INTERVAL_MS	60000
@@ -38,8 +40,12 @@
 static const char usage[] =
 "Usage: tcon-probe --dev IFACE [--tcon]   RTT, goodput and repeats of flows\n"
 "       tcon-probe --queue IFACE          packets waiting in IFACE's qdiscs\n"
+"       tcon-probe --socket CONNECTION... TCP_INFO of connections\n"
 "       tcon-probe --pcap FILE            flows in a \"Linux cooked\" capture\n"
 "  --dev IFACE       the senders' uplink; data leaves by it, ACKs come back\n"
+"  --socket PID,ADDRESS,PORT,ADDRESS,PORT\n"
+"                    a process in the connection's network namespace, the\n"
+"                    connection's end there, the other end; may be repeated\n"
 "  --tcon            also write tcon.ko's half-flows at every interval\n"
 "  --interval-ms N   length of an interval, 1 .. 60000 (default 100)\n"
 "  --out FILE        write there, not to standard output\n"
@@ -51,6 +57,7 @@ struct options {
 	const char *queue;
 	const char *pcap;
 	const char *out;
+	struct sockets *sockets;
 	bool tcon;
 	uint64_t interval_ns;
 	uint64_t seconds;	/* 0: no end */
@@ -175,32 +182,59 @@ static int run_dev(const struct options *o, struct flows *table)
 	return 0;
 }
 
-static int run_queue(const struct options *o, FILE *out)
+/* Call sample at every interval until the end.  Return: what it returns first. */
+static int run_sampled(const struct options *o, const char *dev,
+		       int (*sample)(void *what, FILE *out, uint64_t t_ns),
+		       void *what, FILE *out)
 {
-	uint64_t start_ns, now_ns, sample_ns = 0;
-	struct queue queue;
-	int ret;
+	uint64_t start_ns = clock_ns(CLOCK_MONOTONIC), now_ns, sample_ns = 0;
+	int ret = 0;
 
-	if (queue_open(&queue, o->queue))
-		return -1;
-	start_ns = clock_ns(CLOCK_MONOTONIC);
-	print_start(out, o, o->queue, start_ns);
+	print_start(out, o, dev, start_ns);
 	for (;;) {
 		now_ns = clock_ns(CLOCK_MONOTONIC) - start_ns;
-		if (stopped || now_ns >= last_ns(o)) {
-			ret = 0;
-			break;
-		}
+		if (stopped || now_ns >= last_ns(o))
+			return 0;
 		if (now_ns >= sample_ns) {
-			ret = queue_sample(&queue, out, now_ns);
+			ret = sample(what, out, now_ns);
 			if (ret)
-				break;
+				return ret;
 			sample_ns = (now_ns / o->interval_ns + 1) *
 				o->interval_ns;
 		}
 		wait_until(-1, start_ns + min(sample_ns, last_ns(o)));
 	}
+}
+
+static int sample_queue(void *queue, FILE *out, uint64_t t_ns)
+{
+	return queue_sample(queue, out, t_ns);
+}
+
+static int run_queue(const struct options *o, FILE *out)
+{
+	struct queue queue;
+	int ret;
+
+	if (queue_open(&queue, o->queue))
+		return -1;
+	ret = run_sampled(o, o->queue, sample_queue, &queue, out);
 	queue_close(&queue);
+	return ret;
+}
+
+static int sample_sockets(void *sockets, FILE *out, uint64_t t_ns)
+{
+	return sockets_sample(sockets, out, t_ns);
+}
+
+static int run_sockets(const struct options *o, FILE *out)
+{
+	int ret = sockets_open(o->sockets);
+
+	if (!ret)
+		ret = run_sampled(o, "sockets", sample_sockets, o->sockets, out);
+	sockets_close(o->sockets);
 	return ret;
 }
 
@@ -239,6 +273,8 @@ static bool parse_option(struct options *o, int c)
 	case 'o':
 		o->out = optarg;
 		return true;
+	case 'c':
+		return sockets_add(o->sockets, optarg);
 	case 't':
 		o->tcon = true;
 		return true;
@@ -263,6 +299,7 @@ static bool parse_options(struct options *o, int argc, char **argv)
 		{ "dev", required_argument, NULL, 'd' },
 		{ "queue", required_argument, NULL, 'q' },
 		{ "pcap", required_argument, NULL, 'p' },
+		{ "socket", required_argument, NULL, 'c' },
 		{ "out", required_argument, NULL, 'o' },
 		{ "tcon", no_argument, NULL, 't' },
 		{ "interval-ms", required_argument, NULL, 'i' },
@@ -279,8 +316,8 @@ static bool parse_options(struct options *o, int argc, char **argv)
 		fprintf(stderr, "tcon-probe: %s is no option\n", argv[optind]);
 		return false;
 	}
-	if (!!o->dev + !!o->queue + !!o->pcap != 1) {
-		fputs("tcon-probe: give one of --dev, --queue and --pcap\n",
+	if (!!o->dev + !!o->queue + !!o->pcap + !!o->sockets->n != 1) {
+		fputs("tcon-probe: give one of --dev, --queue, --socket and --pcap\n",
 		      stderr);
 		return false;
 	}
@@ -298,6 +335,8 @@ static int run(const struct options *o, FILE *out)
 
 	if (o->queue)
 		return run_queue(o, out);
+	if (o->sockets->n)
+		return run_sockets(o, out);
 	table = calloc(1, sizeof(*table));
 	if (!table) {
 		fputs("tcon-probe: there is no memory\n", stderr);
@@ -313,7 +352,10 @@ static int run(const struct options *o, FILE *out)
 
 int main(int argc, char **argv)
 {
-	struct options o = { .interval_ns = 100 * NS_PER_MS };
+	static struct sockets sockets;
+	struct options o = {
+		.interval_ns = 100 * NS_PER_MS, .sockets = &sockets,
+	};
 	FILE *out = stdout;
 	int ret;
 

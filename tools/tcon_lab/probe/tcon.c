@@ -34,6 +34,7 @@ struct field {
 };
 
 #define NO_NONE	UINT64_MAX
+#define SSTHRESH_INFINITE	0x7fffffff
 
 static const struct field fields[] = {
 	{ TCON_FLOW_A_IFNAME, MNL_TYPE_NUL_STRING, "ifname", 0 },
@@ -42,7 +43,8 @@ static const struct field fields[] = {
 	{ TCON_FLOW_A_NXT, MNL_TYPE_U32, "nxt", NO_NONE },
 	{ TCON_FLOW_A_EDGE, MNL_TYPE_U32, "edge", NO_NONE },
 	{ TCON_FLOW_A_CWND_BYTES, MNL_TYPE_U32, "cwnd_bytes", NO_NONE },
-	{ TCON_FLOW_A_SSTHRESH_BYTES, MNL_TYPE_U32, "ssthresh_bytes", NO_NONE },
+	{ TCON_FLOW_A_SSTHRESH_BYTES, MNL_TYPE_U32, "ssthresh_bytes",
+	  SSTHRESH_INFINITE },
 	{ TCON_FLOW_A_PACING_BPS, MNL_TYPE_U64, "pacing_bps", NO_NONE },
 	{ TCON_FLOW_A_RWND_BYTES, MNL_TYPE_U32, "rwnd_bytes", NO_NONE },
 	{ TCON_FLOW_A_PEER_RWND_BYTES, MNL_TYPE_U32, "peer_rwnd_bytes", NO_NONE },

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A run's samples, kept apart from its numbers: columns, packed.
+
+What a file ``samples/KEY.json.gz`` in a campaign's folder holds::
+
+    {"flows": [{"index", "columns": {"t_s": [...], each of SAMPLE_KEYS: [...]}}],
+     "queue": {"t_s": [...], "packets": [...], "bytes": [...], "drops": [...]}}
+
+A column in which nobody measured anything is left out.  Equal runs give equal files.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+from .results import SAMPLE_KEYS
+
+Record = dict[str, Any]
+
+_QUEUE_KEYS = ("packets", "bytes", "drops")
+
+
+def _columns(samples: list[Record], keys: tuple[str, ...]) -> Record:
+    """Rows to columns, without those that hold nothing."""
+    columns = {key: [sample.get(key) for sample in samples] for key in ("t_s", *keys)}
+    return {key: column for key, column in columns.items() if any(v is not None for v in column)}
+
+
+def of_run(run: Record) -> Record:
+    """The samples of a run of results.json."""
+    return {
+        "flows": [
+            {"index": flow["index"], "columns": _columns(flow["samples"], SAMPLE_KEYS)}
+            for flow in run["flows"]
+        ],
+        "queue": _columns(run["queue_samples"], _QUEUE_KEYS),
+    }
+
+
+def write(file: Path, samples: Record) -> None:
+    """Write a file, whole or not at all.  Raises OSError."""
+    partial = file.with_suffix(".partial")
+    text = json.dumps(samples, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    partial.write_bytes(gzip.compress(text.encode(), mtime=0))
+    partial.replace(file)
+
+
+def read(file: Path) -> Record | None:
+    """What a file holds; None where there is none, or it is damaged."""
+    try:
+        samples = json.loads(gzip.decompress(file.read_bytes()))
+    except (OSError, ValueError, EOFError):
+        return None
+    return samples if isinstance(samples, dict) and "flows" in samples else None
+
+
+def column(columns: Record, key: str) -> list[Any]:
+    """A column; of nothing where nobody measured it."""
+    found: list[Any] = columns.get(key, [None] * len(columns.get("t_s", [])))
+    return found
