@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command tcon-lab: run, campaign, compare, shell, exec."""
+"""The command tcon-lab: run, campaign, report, compare, shell, exec."""
 
 from __future__ import annotations
 
+import csv
 import os
 import sys
 import tempfile
@@ -12,8 +13,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from . import campaign as campaigns
 from . import campaign_run, changes, changes_report, compare, lab, published, results, scenario, uml
@@ -191,6 +194,41 @@ def compare_results(
         raise typer.Exit(2) from None
     _print(changes_report.table(made))
     raise typer.Exit(1 if changes.worse(made) else 0)
+
+
+@app.command("report")
+def report_campaigns(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders of campaigns that were run.")
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE.html", help="The page; FILE.json and .csv go beside.")
+    ] = Path("tcon-results/report.html"),
+) -> None:
+    """One page of several campaigns: is enforced as native, and both as published?"""
+    from . import overview, overview_page  # slow to import
+
+    if out.suffix != ".html":
+        raise LabError(f"--out is {out}: it must end in .html")
+    experiments = overview.load_all(folders)
+    made = overview.overview(experiments)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(overview_page.page(made, experiments))
+        out.with_suffix(".json").write_text(results.to_text(made))
+        with out.with_suffix(".csv").open("w", newline="") as file:
+            csv.writer(file).writerows([overview.CSV_HEADINGS, *overview.csv_rows(made)])
+    except OSError as error:
+        raise LabError(f"{out}: {error.strerror}") from None
+    headings, rows = overview_page.answer_rows(made)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for heading in headings:
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(*row)
+    _print(table)
+    for suffix in (".html", ".json", ".csv"):
+        print(out.with_suffix(suffix))
 
 
 @app.command()

@@ -469,11 +469,17 @@ td.mode.guest::before { border-top: 3px dotted #d55e00; }
 td.mode.native::before { border-top: 3px dashed #3a8fd0; }
 td.mode.enforced::before { border-top: 3px solid #009e73; }
 td.mode.stock::before { border-top: 3px dashed #cc79a7; }
+th[aria-sort] { cursor: pointer; user-select: none; }
+th[aria-sort]:focus-visible { outline: 2px solid #3a8fd0; }
+th[aria-sort=ascending]::after { content: " \\25b2"; }
+th[aria-sort=descending]::after { content: " \\25bc"; }
 .note, .about { color: var(--soft); } .note { max-width: 75em; font-size: .9em; }
 .warning { border-left: 4px solid #d55e00; padding-left: .8em; }
 """
 
-#: Plotly knows no CSS variables: give its text the page's colour, always.
+#: Plotly knows no CSS variables: give its text the page's colour, always.  A table is
+#: sorted by a click on a heading: by numbers where cells begin with one, what is not
+#: there last.
 PAGE_SCRIPT = """
 const dark = matchMedia("(prefers-color-scheme: dark)");
 function recolour() {
@@ -483,6 +489,34 @@ function recolour() {
 }
 dark.addEventListener("change", recolour);
 recolour();
+function key(row, column) {
+  const text = row.cells[column].textContent.trim();
+  const number = /^[-+]?\\d[\\d.]*(e[-+]?\\d+)?/.exec(text);
+  return text === "" || text === "-" ? null : number ? Number(number[0]) : text;
+}
+function compare(a, b) {
+  if (a === null || b === null) return 0;
+  const numbers = typeof a === "number" && typeof b === "number";
+  return numbers ? a - b : String(a).localeCompare(String(b), "en", {numeric: true});
+}
+function sortBy(heading) {
+  const column = heading.cellIndex, body = heading.closest("table").tBodies[0];
+  const down = heading.ariaSort === "ascending" ? -1 : 1;
+  for (const other of heading.parentNode.cells) other.ariaSort = "none";
+  heading.ariaSort = down < 0 ? "descending" : "ascending";
+  const rows = Array.from(body.rows, row => [key(row, column), row]);
+  rows.sort(([a], [b]) => (a === null) - (b === null) || down * compare(a, b));
+  body.append(...rows.map(([, row]) => row));
+}
+for (const heading of document.querySelectorAll("thead th")) {
+  heading.ariaSort = "none";
+  heading.tabIndex = 0;
+  heading.title = "sort by this";
+  heading.addEventListener("click", () => sortBy(heading));
+  heading.addEventListener("keydown", event => {
+    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); sortBy(heading); }
+  });
+}
 """
 
 

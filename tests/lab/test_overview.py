@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Several campaigns' answers: intervals by the tables of t, sides by hand, the command."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import folders
+import pytest
+from tcon_lab import published, sides, time_plots
+from tcon_lab.confidence import interval, t_quantile
+from tcon_lab.errors import LabError
+from tcon_lab.overview import load, load_all, overview
+from tcon_lab.overview_page import answer_rows, coexistence, heat_map, side_table
+from tcon_lab.time_plots import loss_times
+
+TOOLS = Path(__file__).parents[2] / "tools"
+
+# --- intervals --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("freedom", "level", "t"),
+    [(1, 0.95, 12.7062), (2, 0.95, 4.3027), (9, 0.95, 2.2622), (30, 0.95, 2.0423),
+     (1e6, 0.95, 1.95997), (4, 0.99, 4.6041), (10, 0.5, 0.6998)],
+)  # fmt: skip
+def test_quantiles_by_the_tables(freedom: float, level: float, t: float) -> None:
+    assert t_quantile(freedom, level) == pytest.approx(t, abs=6e-5)
+
+
+def test_an_interval_over_cells() -> None:
+    """Three cells whose seeds' means are 0.5, 1 and 2: by hand."""
+    got = interval([[0.5, 0.5], [0.5, 2.0], [2.0]])
+    assert got is not None
+    assert (got.mean, got.numbers, got.over) == (pytest.approx(1), 3, "cells")
+    reach = 4.3027 * math.log(2) / math.sqrt(3)  # standard deviation: log 2
+    assert (got.low, got.high) == (
+        pytest.approx(math.exp(-reach), rel=1e-4), pytest.approx(math.exp(reach), rel=1e-4)
+    )  # fmt: skip
+
+
+def test_an_interval_of_one_cell_is_over_its_seeds() -> None:
+    got = interval([[], [0.8, 1.25]])
+    assert got is not None
+    assert (got.mean, got.numbers, got.over) == (pytest.approx(1), 2, "seeds")
+    reach = 12.7062 * math.log(1.25)  # the standard error of two is half of their distance
+    assert got.high == pytest.approx(math.exp(reach), rel=1e-4)
+
+
+def test_what_has_no_interval() -> None:
+    assert interval([]) is None
+    assert interval([[], []]) is None
+    single = interval([[0.9]])
+    assert single is not None
+    assert (single.mean, single.low, single.high) == (pytest.approx(0.9), None, None)
+    nothing = interval([[0.0], [1.0]])
+    assert nothing is not None
+    assert (nothing.mean, nothing.low) == (0, None)
+
+
+def test_intervals_hold_what_they_should() -> None:
+    """Of a thousand samples of six numbers about 95 % of the intervals hold the truth."""
+    import random
+
+    rng, held = random.Random(1), 0
+    for _ in range(1000):
+        got = interval([[math.exp(rng.gauss(0.1, 0.3))] for _ in range(6)])
+        held += got.low <= math.exp(0.1) <= got.high
+    assert 930 <= held <= 970
+
+
+# --- answers ----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def campaigns(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    top = tmp_path_factory.mktemp("campaigns")
+    made = [("baseline", folders.BASELINE), ("pairs", folders.PAIRS),
+            ("one", folders.ONE_FLOW), ("files", folders.FILES)]  # fmt: skip
+    return [folders.make(top / name, text, folders.seeds_apart)[1] for name, text in made]
+
+
+@pytest.fixture(scope="module")
+def made(campaigns: list[Path]) -> dict[str, Any]:
+    return overview(load_all(campaigns))
+
+
+def answer(made: dict[str, Any], cc: str, metric: str, experiment: str) -> dict[str, Any]:
+    (found,) = [
+        a for a in made["answers"]
+        if (a["cc"], a["metric"], a["experiment"]) == (cc, metric, experiment)
+    ]  # fmt: skip
+    return found
+
+
+def test_answers_are_the_ratios_of_the_same_seed(made: dict[str, Any]) -> None:
+    goodput = answer(made, "bbr", "goodput", "vm-baseline")
+    assert goodput["mean"] == pytest.approx(folders.ratio_of_bbr(), rel=0.03)
+    assert (goodput["numbers"], goodput["over"]) == (2, "cells")
+    assert answer(made, "bbr", "rtt", "vm-baseline")["mean"] == pytest.approx(0.5, rel=0.03)
+    assert answer(made, "cubic", "goodput", "vm-baseline")["mean"] == pytest.approx(1, rel=0.03)
+
+
+def test_each_cc_of_a_pair_has_its_own_answer(made: dict[str, Any]) -> None:
+    ccs = {a["cc"] for a in made["answers"] if a["experiment"] == "vm-pairs"}
+    assert ccs == {"bbr", "cubic", "vegas"}
+    assert answer(made, "cubic", "goodput", "vm-pairs")["numbers"] == 2
+    assert answer(made, "vegas", "goodput", "vm-pairs")["numbers"] == 1
+
+
+def test_transfers_are_judged_by_their_times(made: dict[str, Any]) -> None:
+    got = [a for a in made["answers"] if a["experiment"] == "files"]
+    assert [(a["cc"], a["metric"]) for a in got] == [("bbr", "completion")]
+    assert got[0]["mean"] == pytest.approx(6.0 / 5.6)
+
+
+def test_the_overall_answer_is_over_all_cells(made: dict[str, Any]) -> None:
+    (cubic,) = [a for a in made["overall"] if (a["cc"], a["metric"]) == ("cubic", "goodput")]
+    assert cubic["numbers"] == 2 + 2 + 1
+    headings, rows = answer_rows(made)
+    assert headings[:3] == ["CC", "experiment", "Goodput, enforced/native"]
+    assert [row[1] for row in rows if row[0] == "cubic"] == [
+        "all of them", "vm-baseline", "vm-pairs", "cubic-one-flow"
+    ]  # fmt: skip
+    assert [row[1] for row in rows if row[0] == "vegas"] == ["vm-pairs"]
+
+
+def test_the_heat_map_has_each_answer_once(made: dict[str, Any]) -> None:
+    (trace,) = heat_map(made, "goodput").data
+    assert list(trace.x) == ["vm-baseline", "vm-pairs", "cubic-one-flow"]
+    assert list(trace.y) == ["bbr", "cubic", "vegas"]
+    assert trace.z[2][0] is None
+    assert trace.z[0][0] == pytest.approx(folders.ratio_of_bbr(), rel=0.03)
+
+
+def test_who_backs_off(made: dict[str, Any]) -> None:
+    pairs = made["experiments"][1]["shares"]
+    assert set(pairs) == {"native", "enforced"}
+    assert pairs["native"]["bbr"]["cubic"] == pytest.approx(0.5, abs=0.01)
+    assert made["experiments"][0]["shares"] == {}
+    native = coexistence(pairs).data[0]
+    at = {cc: n for n, cc in enumerate(native.x)}
+    assert native.z[at["bbr"]][at["cubic"]] + native.z[at["cubic"]][at["bbr"]] == pytest.approx(1)
+    assert native.z[at["bbr"]][at["vegas"]] is None
+
+
+# --- published beside ours --------------------------------------------------
+
+
+def test_rows_of_a_table_meet_our_cells(made: dict[str, Any]) -> None:
+    (side,) = made["experiments"][0]["sides"]
+    assert side["title"] == "Table 5.1, one CC alone"
+    assert {row["of"] for row in side["rows"]} == {"bbr2, 1 VMs", "cubic, 1 VMs", "bbr2, 2 VMs"}
+    assert {row["quantity"] for row in side["rows"]} == {"cwnd", "rtt", "throughput", "jain"}
+    found = {(row["of"], row["quantity"]): row for row in side["rows"]}
+    rate = found["bbr2, 1 VMs", "throughput"]
+    assert rate["ours"]["native"] == pytest.approx(94 / 8, rel=0.03)
+    assert rate["differs"]["native"] == pytest.approx(rate["ours"]["native"] / 10 - 1)
+    assert rate["ours"]["enforced"] == pytest.approx(0.95 * 94 / 8, rel=0.03)
+    assert found["bbr2, 2 VMs", "throughput"]["ours"]["native"] == pytest.approx(94 / 16, rel=0.03)
+    assert found["bbr2, 2 VMs", "jain"]["differs"]["native"] == pytest.approx(1, abs=0.01)
+    assert ("cubic, 1 VMs", "cwnd") not in found  # the document gives none
+    assert side["left_out"][0].startswith("sent:")
+    headings, rows = side_table(side, "native")
+    assert headings[3:] == ["published", "ours, native", "differs", "ours, enforced", "differs"]
+    assert len(rows) == len(side["rows"])
+
+
+def test_how_much_ours_differ(made: dict[str, Any]) -> None:
+    (side,) = made["experiments"][0]["sides"]
+    got = sides.differences(side, "native")
+    assert got is not None
+    assert got["rows"] == len(side["rows"])
+    worst = max(side["rows"], key=lambda row: abs(row["differs"]["native"]))
+    assert got["largest"] == worst
+    assert sides.differences(side, "stock") is None
+
+
+def test_every_table_of_the_documents_finds_its_cells() -> None:
+    """Each published row of each experiment is of exactly one cell of the campaign file."""
+    from tcon_lab.campaign import load as load_campaign
+
+    count = 0
+    for (name, table), places in sides._PLACES.items():
+        campaign = load_campaign(TOOLS / f"campaigns/{name}.toml")
+        cells = [{"cell": c.name, "values": c.values} for c in campaign.cells]
+        (found,) = [t for t in campaign.tables if t.name == table]
+        for _, place in places(found.records()):
+            (cell,) = sides._cells({"cells": cells}, place.values)
+            flows = next(c for c in campaign.cells if c.name == cell["cell"]).scenario.flows
+            assert place.kind is None or 1 <= place.kind <= len(flows)
+            count += 1
+    assert count == 24 + 24 + 16 + 8 + 16 + 12 + 48 + 3
+
+
+def test_kinds_are_those_of_the_row() -> None:
+    """CC and delay of the [[flow]] that a row is laid beside are the row's."""
+    from tcon_lab.campaign import load as load_campaign
+
+    for name, table in (("vm-two-delays", "5.2"), ("vm-four-delays", "5.3"), ("vm-pairs", "5.6"),
+                        ("vm-loss-of-one", "5.5"), ("vm-one-against-three", "5.7")):  # fmt: skip
+        campaign = load_campaign(TOOLS / f"campaigns/{name}.toml")
+        (found,) = [t for t in campaign.tables if t.name == table]
+        for row, place in sides._PLACES[name, table](found.records()):
+            scenario = next(
+                c.scenario for c in campaign.cells
+                if all(c.values.get(k) == v for k, v in place.values.items())
+            )  # fmt: skip
+            assert place.kind is not None
+            flow = scenario.flows[place.kind - 1]
+            assert flow.native_cc == {"bbr2": "bbr"}.get(row["cc"], row["cc"])
+            assert flow.extra_delay_us == 1000 * row.get("delay", 0)
+            assert flow.extra_loss_fraction == pytest.approx(row.get("loss", 0) / 100)
+            if "vms" in row:
+                assert len(scenario.connections()) == row["vms"]
+
+
+def run_of(cc: str, other: str, **path: Any) -> dict[str, Any]:
+    defaults = {"rtt_us": 8000, "loss_fraction": 0.012, "rate_bps": 10**9}
+    flow = {"goodput_bps": 9e8, "table": 0}
+    flows = [flow | {"cc": cc}, flow | {"cc": other, "goodput_bps": 2e7}]
+    return {"scenario": {"path": defaults | path}, "run": {"flows": flows}}
+
+
+@pytest.mark.parametrize(
+    ("of", "run", "about"),
+    [
+        ({"cc": "bbr", "against": "any", "delay": "8ms", "loss": "1.2%"},
+         run_of("bbr", "cubic"), True),
+        ({"cc": "bbr", "against": "cubic", "delay": "64ms"}, run_of("bbr", "cubic"), False),
+        ({"cc": "bbr", "loss": "0%"}, run_of("bbr", "cubic"), False),
+        ({"cc": "any but bbr", "loss": "not said"}, run_of("bbr", "cubic"), True),
+        ({"cc": "dctcp", "against": "bic"}, run_of("dctcp", "linux:bic"), True),
+        ({"cc": "dctcp", "against": "bbr"}, run_of("dctcp", "linux:bic"), False),
+        ({"cc": "bbr", "against": "none"}, run_of("bbr", "cubic"), False),
+        ({"cc": "bbr", "colour": "red"}, run_of("bbr", "cubic"), False),  # nobody knows what it is
+        ({"aqm": "droptail", "flows": "2"}, run_of("bbr", "cubic"), True),
+        ({"aqm": "pie"}, run_of("bbr", "cubic", aqm={"kind": "pie"}), True),
+        ({"aqm": "pie"}, run_of("bbr", "cubic"), False),
+    ],
+)  # fmt: skip
+def test_what_a_value_is_about(of: dict[str, str], run: dict[str, Any], about: bool) -> None:
+    assert sides._in_cell(of, {"values": {}}, run) is about
+
+
+def test_values_of_the_text_beside_ours() -> None:
+    file = published.load(TOOLS / "published/cc-pairs.toml")
+    values = [vars(v) for v in file.of_campaign("cc-pairs").values]
+    cell = {"cell": "c", "values": {}, "published": None, "completion": {}}
+    comparison = {"campaign": "cc-pairs", "tables": [], "values": values, "cells": [cell]}
+    runs = {"c": {"native": {1: run_of("bbr", "cubic")}}}
+    (side,) = sides.sides(comparison, runs)
+    rows = {row["cc"]: row for row in side["rows"]}
+    assert rows["bbr"]["text"] == "850 +- 20"
+    assert rows["bbr"]["ours"] == {"native": 900}
+    assert rows["bbr"]["differs"]["native"] == pytest.approx(900 / 870 - 1)
+    assert rows["any but bbr"]["ours"] == {"native": 20}
+
+
+def test_ranges_differ_by_their_nearer_end() -> None:
+    assert sides._differs(5, 4, 6) == 0
+    assert sides._differs(3, 4, 6) == pytest.approx(-0.25)
+    assert sides._differs(9, 4, 6) == pytest.approx(0.5)
+    assert sides._differs(9, 0, 0) is None
+
+
+# --- plots over time --------------------------------------------------------
+
+
+def test_losses_are_where_the_window_falls() -> None:
+    windows = [10, 20, 30, 21, 22, 24, 30, 29, 30, 15, 15, 15, 16, None, 40, 20]
+    columns = {"t_s": [n / 10 for n in range(len(windows))], "guest_cwnd_bytes": windows}
+    assert loss_times(columns, "guest") == [0.3, 0.9, 1.5]
+    assert loss_times(columns, "tcon") == []
+
+
+def test_the_model_is_laid_over_its_experiment_alone(campaigns: list[Path]) -> None:
+    names = {}
+    for folder in campaigns:
+        plots, more = time_plots.over_time(load(folder))
+        assert more == 0
+        names[folder.name] = {t.name for plot in plots for t in plot.figure.data}
+        for plot in plots:
+            assert all(len(trace.x) == len(trace.y) > 10 for trace in plot.figure.data)
+    assert any(name.startswith("model of one flow") for name in names["one"])
+    assert {"native cubic: cwnd", "native cubic: ssthresh", "enforced cubic: ssthresh",
+            "enforced cubic: path RTT"} <= names["one"]  # fmt: skip
+    assert not any("model" in name for name in names["baseline"])
+    assert names["files"] == set()  # transfers have no samples
+
+
+def test_cycles_of_a_sawtooth(campaigns: list[Path]) -> None:
+    """The fixture's window falls every 2 s."""
+    (point,) = time_plots.cycle_points(load(campaigns[2]))
+    assert point["measured"] == {"native": pytest.approx(2.0, abs=0.1),
+                                 "enforced": pytest.approx(2.0, abs=0.1)}  # fmt: skip
+    assert point["rtt_s"] == 0.05
+    assert len(time_plots.over_path(load(campaigns[2]))) == 1
+    assert time_plots.over_path(load(campaigns[0])) == []
+
+
+# --- the command ------------------------------------------------------------
+
+
+def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tcon_lab", "report", *words],
+        env=os.environ | {"PYTHONPATH": str(TOOLS)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_the_command_writes_page_json_and_csv(campaigns: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "new/all.html"
+    done = command(*campaigns, "--out", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "vm-baseline" in done.stdout
+    page = out.read_text()
+    body = page[page.index("<body>") :]
+    assert re.findall(r'(?:src|href)="(?!#)', body) == []  # nothing from elsewhere
+    for name in ("vm-baseline", "vm-pairs", "cubic-one-flow", "files"):
+        assert f'<section id="{name}">' in body
+    assert "of 9 numbers ours (native) differ by" in body
+    made = json.loads(out.with_suffix(".json").read_text())
+    assert made["level"] == 0.95
+    rows = list(csv.DictReader(out.with_suffix(".csv").open(newline="")))
+    assert {row["what"] for row in rows} == {"answer", "cell", "published"}
+    (row,) = [r for r in rows if r["what"] == "answer" and r["experiment"] == "vm-baseline"
+              and (r["cc"], r["metric"]) == ("bbr", "goodput")]  # fmt: skip
+    assert float(row["mean"]) == pytest.approx(folders.ratio_of_bbr(), rel=0.03)
+    again = command(*campaigns, "--out", tmp_path / "again.html")
+    assert again.returncode == 0
+    assert (tmp_path / "again.json").read_bytes() == out.with_suffix(".json").read_bytes()
+
+
+def test_wrong_folders_are_named(campaigns: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "x.html"
+    for words, message in (
+        ([tmp_path, "--out", out], f"{tmp_path} holds no campaign with a comparison.json"),
+        ([campaigns[0], campaigns[0], "--out", out], "both hold campaign vm-baseline"),
+        ([campaigns[0], "--out", tmp_path / "x.pdf"], "must end in .html"),
+    ):
+        done = command(*words)
+        assert done.returncode == 1
+        assert message in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_folder_of_an_older_version(campaigns: list[Path], tmp_path: Path) -> None:
+    for name in ("index.json", "comparison.json"):
+        text = json.loads((campaigns[0] / name).read_text())
+        text.pop("tables", None)
+        (tmp_path / name).write_text(json.dumps(text))
+    with pytest.raises(LabError, match="has no tables: make it anew"):
+        load(tmp_path)
+    text["tables"] = []
+    (tmp_path / "comparison.json").write_text(json.dumps(text))
+    with pytest.raises(LabError, match="holds no run of campaign vm-baseline"):
+        load(tmp_path)

@@ -1,0 +1,415 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Plots of campaigns' samples: cwnd, ssthresh and RTT over time, models laid over.
+
+Of each cell the first seed is drawn, and of several flows the mean.  The models are those
+of :mod:`.cubic_model`, where the cell is one of the thesis's experiments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from . import cubic_model
+from .overview import Experiment
+from .report import OTHER_STYLE, STYLES
+from .samples import column
+from .scenario import PACKET_BYTES
+
+Record = dict[str, Any]
+
+#: Payload of a full packet with time stamps: what a packet of the models is in bytes.
+_PAYLOAD_BYTES = 1448
+#: Cells of an experiment that get a plot over time.
+MAX_CELLS = 12
+#: Points of a curve; more are thinned out.
+_MAX_POINTS = 600
+_MODEL_STYLE = ("#e69f00", "dashdot")
+#: Flows that the fluid model follows, and how long (the lab's runs may be longer).
+_FLUID_FLOWS = 100
+_FLUID_S = 30.0
+#: A campaign's runs to which the models belong, "-short" or not.
+ONE_FLOW = "cubic-one-flow"
+BUFFERS = "cubic-buffers"
+SCENARIOS = "cubic-scenarios"
+#: A loss leaves this much of a window, or less, within so many samples.
+_REDUCED = 5 / 6
+_FALL_SAMPLES = 3
+_GRID = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure with its heading, and a sentence on what it shows."""
+
+    title: str
+    note: str
+    figure: go.Figure
+
+
+def _base_name(experiment: Experiment) -> str:
+    return experiment.name.removesuffix("-short")
+
+
+def model_path(scenario: Record) -> cubic_model.Path:
+    """A scenario's bottleneck as the models want it; each flow's share of it."""
+    path = scenario["path"]
+    flows = sum(flow["count"] for flow in scenario["flows"])
+    return cubic_model.Path(
+        path["rate_bps"] / (8 * PACKET_BYTES) / flows,
+        path["rtt_us"] / 1e6,
+        path["queue_packets"] / flows,
+    )
+
+
+# --- what was measured ------------------------------------------------------
+
+
+def _mean_column(flows: list[Record], key: str) -> tuple[list[float], list[float | None]]:
+    """Times, and the mean over the flows of what is known at each."""
+    if len(flows) == 1:
+        columns = flows[0]["columns"]
+        return column(columns, "t_s"), column(columns, key)
+    at: dict[float, list[float]] = {}
+    for flow in flows:
+        pairs = zip(column(flow["columns"], "t_s"), column(flow["columns"], key), strict=True)
+        for t_s, value in pairs:
+            known = at.setdefault(round(t_s, 1), [])
+            if value is not None:
+                known.append(value)
+    times = sorted(at)
+    return times, [sum(at[t]) / len(at[t]) if at[t] else None for t in times]
+
+
+def decider(mode: str) -> str:
+    """Whose cwnd counts in a mode: "tcon" or "guest"."""
+    return "tcon" if mode == "enforced" else "guest"
+
+
+def loss_times(columns: Record, who: str) -> list[float]:
+    """When ``who`` ("guest" or "tcon") lowered its window as a loss makes it: by a sixth
+    or more within three samples, once for each fall.
+    """
+    times, cwnd = column(columns, "t_s"), column(columns, f"{who}_cwnd_bytes")
+    found: list[float] = []
+    falling = False
+    for n, now in enumerate(cwnd):
+        before = [value for value in cwnd[max(0, n - _FALL_SAMPLES) : n] if value is not None]
+        fell = bool(before) and now is not None and now <= _REDUCED * max(before)
+        if fell and not falling:
+            found.append(times[n])
+        falling = fell
+    return found
+
+
+def cycle_s(columns: Record, who: str) -> float | None:
+    """The mean time from loss to loss, without the first third of the time."""
+    times = column(columns, "t_s")
+    losses = [t_s for t_s in loss_times(columns, who) if t_s > times[-1] / 3]
+    return (losses[-1] - losses[0]) / (len(losses) - 1) if len(losses) > 1 else None
+
+
+# --- over time --------------------------------------------------------------
+
+
+def _thin(x: list[Any], y: list[Any]) -> tuple[list[Any], list[Any]]:
+    step = -(-len(x) // _MAX_POINTS) or 1
+    return x[::step], y[::step]
+
+
+def _scatter(
+    x: list[float], y: list[Any], name: str, style: tuple[str, str], width: float, panel: int
+) -> go.Scatter:
+    x, y = _thin(x, y)
+    return go.Scatter(
+        x=x,
+        y=y,
+        name=escape(name),
+        mode="lines",
+        line={"color": style[0], "dash": style[1], "width": width},
+        legend="legend" if panel == 1 else f"legend{panel}",
+        hovertemplate="%{y:.6~g}",
+    )
+
+
+#: Panel, the column with "{who}" for who decides, divisor, name, width of the line.
+_CURVES = (
+    (1, "{who}_cwnd_bytes", 1e3, "cwnd", 2.0),
+    (1, "{who}_ssthresh_bytes", 1e3, "ssthresh", 1.0),
+    (2, "rtt_us", 1e3, "path RTT", 2.0),
+)
+_PANELS = ("cwnd and ssthresh, kB", "path RTT, ms")
+
+
+def _measured(mode: str, cc: str, samples: Record) -> list[tuple[int, go.Scatter]]:
+    traces = []
+    colour, dash = STYLES.get(mode, OTHER_STYLE)
+    for panel, key, divisor, what, width in _CURVES:
+        x, y = _mean_column(samples["flows"], key.format(who=decider(mode)))
+        if all(value is None for value in y):
+            continue
+        drawn = [None if value is None else round(value / divisor, 3) for value in y]
+        style = (colour, "dot" if what == "ssthresh" else dash)
+        traces.append((panel, _scatter(x, drawn, f"{mode} {cc}: {what}", style, width, panel)))
+    return traces
+
+
+def _one_flow_model(scenario: Record, samples: dict[str, Record]) -> list[tuple[int, go.Scatter]]:
+    """The thesis's cycles, laid at the middle one of the losses of the first mode."""
+    cycle = cubic_model.Cycle(model_path(scenario))
+    mode, first = next(iter(samples.items()))
+    columns = first["flows"][0]["columns"]
+    times, losses = column(columns, "t_s"), loss_times(columns, decider(mode))
+    if not losses:
+        return []
+    at_s = losses[len(losses) // 2]
+    name = f"model of one flow (2.1, 2.5, 2.11), loss laid at {at_s:g} s"
+    kilobytes = [round(w * _PAYLOAD_BYTES / 1e3, 3) for w in cycle.series(times, at_s)]
+    queue = [max(0.0, w - cycle.path.bdp_packets) for w in cycle.series(times, at_s)]
+    rtts_ms = [
+        round(1e3 * (cycle.path.tau_s + q / cycle.path.capacity_pps), 3) for q in queue
+    ]  # fmt: skip
+    return [
+        (1, _scatter(times, kilobytes, name, _MODEL_STYLE, 1.5, 1)),
+        (2, _scatter(times, rtts_ms, "its RTT (2.3, 2.4)", _MODEL_STYLE, 1.5, 2)),
+    ]
+
+
+def _fluid_model(scenario: Record, reno: bool) -> list[tuple[int, go.Scatter]]:
+    """The mean window and the RTT of the fluid model."""
+    path = model_path(scenario)
+    moments = cubic_model.fluid(
+        path, min(scenario["seconds"], _FLUID_S), reno=reno, flows=_FLUID_FLOWS
+    )
+    x = [round(moment.t_s, 4) for moment in moments]
+    windows = [round(moment.window * _PAYLOAD_BYTES / 1e3, 3) for moment in moments]
+    rtts_ms = [round(1e3 * moment.rtt_s, 3) for moment in moments]
+    return [
+        (1, _scatter(x, windows, "fluid model (3.2 to 3.6)", _MODEL_STYLE, 1.5, 1)),
+        (2, _scatter(x, rtts_ms, "its RTT (3.4)", _MODEL_STYLE, 1.5, 2)),
+    ]
+
+
+def _models(
+    experiment: Experiment, scenario: Record, ccs: set[str], samples: dict[str, Record]
+) -> list[tuple[int, go.Scatter]]:
+    """The thesis's models of a cell; nothing where it is not one of its experiments."""
+    name = _base_name(experiment)
+    if name == ONE_FLOW and ccs == {"cubic"}:
+        return _one_flow_model(scenario, samples)
+    if name in (BUFFERS, SCENARIOS) and len(ccs) == 1 and ccs <= {"cubic", "reno"}:
+        return _fluid_model(scenario, ccs == {"reno"})
+    return []
+
+
+def _layout(figure: go.Figure, panels: list[int]) -> None:
+    figure.update_xaxes(**_GRID, showticklabels=True)
+    figure.update_xaxes(title_text="time, s", row=len(panels), col=1)
+    figure.update_yaxes(**_GRID, rangemode="tozero")
+    figure.update_annotations(x=0, xanchor="left", font_size=14)
+    legends = {
+        "legend" if panel == 1 else f"legend{panel}": {
+            "x": 1.01,
+            "y": figure.layout[f"yaxis{row if row > 1 else ''}"].domain[1],
+            "yanchor": "top",
+        }
+        for row, panel in enumerate(panels, 1)
+    }
+    figure.update_layout(height=230 * len(panels) + 40, hovermode="x unified", **legends)
+    look(figure)
+
+
+def look(figure: go.Figure) -> None:
+    """What all plots of the page share: no ground of their own, grey until the page colours."""
+    figure.update_layout(
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": "system-ui, sans-serif", "color": "#808080"},
+        hoverlabel={"font": {"color": "#202020"}, "bgcolor": "#f4f4f4"},
+        template="none",
+        margin={"l": 60, "r": 20, "t": 30, "b": 50},
+    )
+
+
+def _cell_plot(experiment: Experiment, cell: str) -> Plot | None:
+    """cwnd, ssthresh and RTT of a cell's first seed; None where no samples were kept."""
+    modes = experiment.runs[cell]
+    found: dict[str, Record] = {}
+    ccs: dict[str, str] = {}
+    seed, scenario = 0, {}
+    for mode, by_seed in modes.items():
+        seed = min(by_seed)
+        samples = experiment.samples(cell, mode, seed)
+        if samples and any(flow["columns"] for flow in samples["flows"]):
+            found[mode] = samples
+            flows = by_seed[seed]["run"]["flows"]
+            ccs[mode] = "+".join(dict.fromkeys(flow["cc"] for flow in flows))
+            scenario = by_seed[seed]["scenario"]
+    if not found:
+        return None
+    traces = [t for mode, samples in found.items() for t in _measured(mode, ccs[mode], samples)]
+    traces += _models(experiment, scenario, set(ccs.values()), found)
+    panels = sorted({panel for panel, _ in traces})
+    figure = make_subplots(
+        rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.24 / len(panels),
+        subplot_titles=[_PANELS[panel - 1] for panel in panels],
+    )  # fmt: skip
+    for panel, trace in traces:
+        figure.add_trace(trace, row=panels.index(panel) + 1, col=1)
+    _layout(figure, panels)
+    flows = len(next(iter(found.values()))["flows"])
+    note = f"Seed {seed}" + (f"; the mean of {flows} flows." if flows > 1 else ".")
+    return Plot(cell, note, figure)
+
+
+def over_time(experiment: Experiment) -> tuple[list[Plot], int]:
+    """Plots of the first cells that have samples, and how many more cells there are."""
+    found = []
+    for number, cell in enumerate(experiment.runs):
+        if len(found) == MAX_CELLS:
+            return found, len(experiment.runs) - number
+        plot = _cell_plot(experiment, cell)
+        if plot is not None:
+            found.append(plot)
+    return found, 0
+
+
+# --- over the path ----------------------------------------------------------
+
+
+def _points(
+    x: list[float], y: list[float], mode: str, name: str, marker: str = "circle"
+) -> go.Scatter:
+    colour, _ = STYLES.get(mode, OTHER_STYLE)
+    return go.Scatter(
+        x=x, y=y, name=escape(name), mode="markers",
+        marker={"color": colour, "size": 9, "symbol": marker}, hovertemplate="%{x:.4~g}: %{y:.4~g}",
+    )  # fmt: skip
+
+
+def _line(x: list[float], y: list[float], name: str, dash: str = "dashdot") -> go.Scatter:
+    return go.Scatter(
+        x=x, y=y, name=escape(name), mode="lines+markers",
+        line={"color": _MODEL_STYLE[0], "dash": dash, "width": 1.5},
+        marker={"size": 5}, hovertemplate="%{x:.4~g}: %{y:.4~g}",
+    )  # fmt: skip
+
+
+def _simple(traces: list[go.Scatter], x_title: str, y_title: str) -> go.Figure:
+    figure = go.Figure(traces)
+    figure.update_xaxes(**_GRID, title_text=x_title, rangemode="tozero")
+    figure.update_yaxes(**_GRID, title_text=y_title, rangemode="tozero")
+    figure.update_layout(height=360)
+    look(figure)
+    return figure
+
+
+def cycle_points(experiment: Experiment) -> list[Record]:
+    """Of each cell: base RTT, the measured cycle of each mode, and the model's; in s."""
+    found = []
+    for cell, modes in experiment.runs.items():
+        cycles: dict[str, list[float]] = {}
+        for mode, by_seed in modes.items():
+            for seed in by_seed:
+                samples = experiment.samples(cell, mode, seed)
+                if samples and len(samples["flows"]) == 1 and samples["flows"][0]["columns"]:
+                    got = cycle_s(samples["flows"][0]["columns"], decider(mode))
+                    cycles.setdefault(mode, []).extend([got] if got else [])
+        first = next(iter(next(iter(modes.values())).values()))
+        cycle = cubic_model.Cycle(model_path(first["scenario"]))
+        measured = {
+            mode: sum(several) / len(several) for mode, several in cycles.items() if several
+        }
+        if measured:
+            found.append({"cell": cell, "rtt_s": cycle.path.tau_s, "measured": measured,
+                          "model": cycle.period_s})  # fmt: skip
+    return sorted(found, key=lambda point: point["rtt_s"])
+
+
+def _cycles(experiment: Experiment) -> list[Plot]:
+    """The cycle's period against the RTT, ours and the model's."""
+    points = cycle_points(experiment)
+    if not points:
+        return []
+    traces = []
+    modes = dict.fromkeys(mode for point in points for mode in point["measured"])
+    for mode in modes:
+        mine = [point for point in points if mode in point["measured"]]
+        x, y = [1e3 * p["rtt_s"] for p in mine], [p["measured"][mode] for p in mine]
+        traces.append(_points(x, y, mode, mode))
+    x = [1e3 * point["rtt_s"] for point in points]
+    model = _line(x, [point["model"] for point in points], "model of one flow (2.1, 2.5, 2.11)")
+    model.mode = "markers"
+    model.marker = {"size": 12, "symbol": "x-thin", "line": {"width": 2, "color": _MODEL_STYLE[0]}}
+    traces.append(model)
+    worst = [
+        f"{point['cell']} {mode}: {100 * (value / point['model'] - 1):+.0f} % of the model's "
+        f"{point['model']:.2f} s"
+        for point in points
+        for mode, value in point["measured"].items()
+    ]
+    note = "Mean time between losses, after a third of the run. " + "; ".join(worst) + "."
+    figure = _simple(traces, "base RTT, ms", "from loss to loss, s")
+    return [Plot("Period of a cycle against the RTT", note, figure)]
+
+
+#: Quantity, divisor, title: what the fluid model tells of a buffer.
+_BUFFER_PANELS: tuple[tuple[str, float, str, Callable[[list[Any], cubic_model.Path], float]], ...]
+_BUFFER_PANELS = (
+    ("utilisation", _PAYLOAD_BYTES / PACKET_BYTES, "link used, share of full packets' payload",
+     lambda moments, path: sum(
+         min(1.0, m.window / m.rtt_s / path.capacity_pps) for m in moments) / len(moments)),
+    ("queue", 1e3, "queue p50, kB",
+     lambda moments, _: sorted(
+         m.queue_packets for m in moments)[len(moments) // 2] * PACKET_BYTES / 1e3),
+)  # fmt: skip
+
+
+def _buffers(experiment: Experiment) -> list[Plot]:
+    """Utilisation and queue against the buffer, ours and the fluid model's."""
+    cells = {cell["cell"]: cell for cell in experiment.comparison["cells"]}
+    plots = []
+    for name, divisor, title, model in _BUFFER_PANELS:
+        points: dict[tuple[str, str], list[tuple[float, float]]] = {}
+        for cell, modes in experiment.runs.items():
+            first = next(iter(next(iter(modes.values())).values()))
+            scenario, path = first["scenario"], model_path(first["scenario"])
+            cc = first["run"]["flows"][0]["cc"]
+            buffer = path.buffer_packets / path.bdp_packets
+            for mode, quantities in cells[cell]["modes"].items():
+                if name in quantities:
+                    value = quantities[name]["mean"] / divisor
+                    points.setdefault((cc, mode), []).append((buffer, value))
+            flows = sum(flow["count"] for flow in scenario["flows"])
+            moments = cubic_model.fluid(path, _FLUID_S, reno=cc == "reno", flows=_FLUID_FLOWS)
+            value = model(moments[len(moments) // 3 :], path)
+            value *= flows if name == "queue" else 1
+            points.setdefault((cc, "model"), []).append((buffer, value))
+        traces = []
+        for (cc, mode), several in points.items():
+            x, y = (list(values) for values in zip(*sorted(several), strict=True))
+            symbol = "circle" if cc == "cubic" else "square"
+            traces.append(
+                _line(
+                    x, y, f"{cc}: fluid model (3.2 to 3.6)", "dashdot" if cc == "cubic" else "dot"
+                )
+                if mode == "model"
+                else _points(x, y, mode, f"{cc}, {mode}", symbol)
+            )
+        figure = _simple(traces, "buffer, BDPs", title)
+        plots.append(
+            Plot(f"{title} against the buffer", "The model's after its first third.", figure)
+        )
+    return plots
+
+
+def over_path(experiment: Experiment) -> list[Plot]:
+    """Plots of an experiment of the thesis against what its models are about."""
+    makers = {ONE_FLOW: _cycles, BUFFERS: _buffers}
+    maker = makers.get(_base_name(experiment))
+    return maker(experiment) if maker else []
