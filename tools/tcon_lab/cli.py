@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command tcon-lab: run, campaign, report, compare, shell, exec."""
+"""The command tcon-lab: run, campaign, report, export, compare, shell, exec."""
 
 from __future__ import annotations
 
@@ -229,6 +229,30 @@ def report_campaigns(
     _print(table)
     for suffix in (".html", ".json", ".csv"):
         print(out.with_suffix(suffix))
+
+
+@app.command()
+def export(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders of campaigns that were run.")
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE.parquet", help="Samples; FILE-runs.parquet: the runs.")
+    ] = Path("tcon-results/samples.parquet"),
+) -> None:
+    """Samples and runs of campaigns as Parquet, for pandas, Polars, DuckDB or R."""
+    from . import export as parquet  # slow to import
+    from . import overview
+
+    if out.suffix != ".parquet":
+        raise LabError(f"--out is {out}: it must end in .parquet")
+    experiments = overview.load_all(folders)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        runs_file, samples, runs = parquet.write(experiments, out)
+    except OSError as error:
+        raise LabError(f"{out}: {error.strerror}") from None
+    print(f"{out}: {samples} samples\n{runs_file}: {runs} runs")
 
 
 @app.command()
