@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jsonschema
 from synthetic import raw, raw_transfers
 from tcon_lab.results import results_from_raw
 from tcon_lab.samples import column, of_run, read, write
+from tcon_lab.schema import schema
 
 
 def test_columns_are_the_samples() -> None:
@@ -29,6 +31,15 @@ def test_equal_runs_give_equal_files(tmp_path: Path) -> None:
     assert files[0].read_bytes() == files[1].read_bytes()
     assert read(files[0]) == kept
     assert sorted(tmp_path.iterdir()) == files  # nothing half-written stays
+
+
+def test_they_fit_their_schema() -> None:
+    validator = jsonschema.Draft202012Validator(schema("samples"))
+    kept = of_run(results_from_raw([raw("enforced", 2)])["runs"][0])
+    validator.validate(kept)
+    validator.validate(of_run(results_from_raw([raw_transfers("guest", [1.0])])["runs"][0]))
+    kept["flows"][0]["columns"]["colour"] = ["red"]
+    assert not validator.is_valid(kept)
 
 
 def test_transfers_have_none() -> None:

@@ -372,6 +372,15 @@ def stored_schema() -> Schema:
     )
 
 
+def samples_schema() -> Schema:
+    """Of a run's samples in a campaign's folder, samples/KEY.json.gz, unpacked."""
+    numbers, words = _list(_or_null(NUMBER)), _list(_or_null(STRING))
+    columns = {key: words if key == "tcon_state" else numbers for key in ("t_s", *SAMPLE_KEYS)}
+    queue = dict.fromkeys(("t_s", "packets", "bytes", "drops"), _list(NUMBER))
+    flow = _whole({"index": COUNT, "columns": _table(columns)})
+    return _whole({"flows": _list(flow, 1), "queue": _table(queue)})
+
+
 #: What there is a schema of.
 FORMATS: dict[str, Callable[[], Schema]] = {
     "scenario": scenario_schema,
@@ -379,6 +388,7 @@ FORMATS: dict[str, Callable[[], Schema]] = {
     "published": published_schema,
     "results": results_schema,
     "stored": stored_schema,
+    "samples": samples_schema,
 }
 
 
