@@ -327,7 +327,7 @@ def test_the_command_writes_page_json_and_csv(campaigns: list[Path], tmp_path: P
     assert re.findall(r'(?:src|href)="(?!#)', body) == []  # nothing from elsewhere
     for name in ("vm-baseline", "vm-pairs", "cubic-one-flow", "files"):
         assert f'<section id="{name}">' in body
-    assert "of 9 numbers ours (native) differ by" in body
+    assert "ours (native) of 9 numbers differ by" in body
     made = json.loads(out.with_suffix(".json").read_text())
     assert made["level"] == 0.95
     rows = list(csv.DictReader(out.with_suffix(".csv").open(newline="")))

@@ -39,7 +39,8 @@ def _ratio(answer: Record | None) -> str:
         return "-"
     text = f"{answer['mean']:.3f}"
     if answer["low"] is not None:
-        text += f" ({answer['low']:.3f} .. {answer['high']:.3f})"
+        low, high = (f"{v:.3f}" if v < 10 else f"{v:.3g}" for v in (answer["low"], answer["high"]))
+        text += f" ({low} .. {high})"
     return text
 
 
@@ -166,8 +167,9 @@ def _far_sentence(side: Record, baseline: str) -> str | None:
     found = differences(side, baseline)
     if found is None:
         return None
+    differ = "number differs" if found["rows"] == 1 else "numbers differ"
     text = (
-        f"{side['title']}: of {found['rows']} numbers ours ({baseline}) differ by "
+        f"{side['title']}: ours ({baseline}) of {found['rows']} {differ} by "
         f"{100 * found['median']:.0f} % in the median"
     )
     if row := found["largest"]:

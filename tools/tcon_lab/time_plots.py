@@ -29,7 +29,7 @@ _PAYLOAD_BYTES = 1448
 MAX_CELLS = 12
 #: Points of a curve; more are thinned out.
 _MAX_POINTS = 600
-_MODEL_STYLE = ("#e69f00", "dashdot")
+_MODEL_STYLE = ("#7f5fc7", "dashdot")
 #: Flows that the fluid model follows, and how long (the lab's runs may be longer).
 _FLUID_FLOWS = 100
 _FLUID_S = 30.0
@@ -40,6 +40,8 @@ SCENARIOS = "cubic-scenarios"
 #: A loss leaves this much of a window, or less, within so many samples.
 _REDUCED = 5 / 6
 _FALL_SAMPLES = 3
+#: Modes in which the guest's own stack decides.
+_GUESTS_OWN = ("guest", "native", "stock")
 _GRID = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
 
 
@@ -88,7 +90,7 @@ def _mean_column(flows: list[Record], key: str) -> tuple[list[float], list[float
 
 def decider(mode: str) -> str:
     """Whose cwnd counts in a mode: "tcon" or "guest"."""
-    return "tcon" if mode == "enforced" else "guest"
+    return "guest" if mode in _GUESTS_OWN else "tcon"
 
 
 def loss_times(columns: Record, who: str) -> list[float]:
