@@ -116,7 +116,7 @@ def _raw(run: Run, factors: Factors) -> dict[str, Any]:
         times_s = [1.0, 1.2, 1.1, 1.3, 1.0 if run.mode == "native" else 1.4]
         raw = synthetic.raw_transfers(run.mode, times_s)
         return raw | {"scenario": scenario.to_dict(), "seed": scenario.seed}
-    raw = synthetic.raw("native" if run.mode == "native" else "enforced", count, scenario.seed)
+    raw = synthetic.raw(run.mode, count, scenario.seed)
     ends = {flow["sport"]: flow["index"] for flow in raw["flows"]}
     for flow, asked in zip(raw["flows"], scenario.connections(), strict=True):
         flow |= {"guest_cc": asked.stack_cc(run.mode), "cc": asked.deciding_cc(run.mode)}

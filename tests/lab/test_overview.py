@@ -340,6 +340,17 @@ def test_the_command_writes_page_json_and_csv(campaigns: list[Path], tmp_path: P
     assert (tmp_path / "again.json").read_bytes() == out.with_suffix(".json").read_bytes()
 
 
+def test_a_campaign_without_native_runs(tmp_path: Path) -> None:
+    text = folders.BASELINE.replace('["native", "enforced"]', '["guest", "enforced"]')
+    text = text.replace("cc = [", "enforce = [").replace("min = 0.95", "min = 0.95\n")
+    _, folder = folders.make(tmp_path / "alone", text)
+    done = command(folder, "--out", tmp_path / "x.html")
+    assert (done.returncode, done.stderr) == (0, "")
+    page = (tmp_path / "x.html").read_text()
+    assert "No run of mode enforced has one of mode native beside it." in page
+    assert 'id="vm-baseline-time-0"' in page
+
+
 def test_wrong_folders_are_named(campaigns: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "x.html"
     for words, message in (

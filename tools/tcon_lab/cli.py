@@ -220,13 +220,14 @@ def report_campaigns(
             csv.writer(file).writerows([overview.CSV_HEADINGS, *overview.csv_rows(made)])
     except OSError as error:
         raise LabError(f"{out}: {error.strerror}") from None
-    headings, rows = overview_page.answer_rows(made)
+    headings, rows = overview_page.answer_rows(made) if made["answers"] else ([], [])
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for heading in headings:
         table.add_column(heading)
     for row in rows:
         table.add_row(*row)
-    _print(table)
+    if rows:
+        _print(table)
     for suffix in (".html", ".json", ".csv"):
         print(out.with_suffix(suffix))
 

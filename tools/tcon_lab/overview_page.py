@@ -141,6 +141,7 @@ def heat_map(made: Record, metric: str) -> go.Figure:
 
 
 def _front(made: Record) -> str:
+    """The answers and maps, what differs from the documents, and where to go on."""
     maps = "".join(
         f"<h3>{escape(METRICS[metric][0])}: enforced to native</h3>"
         + _plot(heat_map(made, metric), f"answer-{metric}")
@@ -150,10 +151,12 @@ def _front(made: Record) -> str:
         f'<li><a href="#{safe_id(e["name"])}">{escape(e["name"])}</a></li>'
         for e in made["experiments"]
     )
+    answers = "<p>No run of mode enforced has one of mode native beside it.</p>"
+    if made["answers"]:
+        answers = _table(*answer_rows(made), texts=2, name="answers")
+        answers += f'<p class="note">{escape(_HOW.format(level=made["level"]))}</p>'
     return (
-        f"<h2>Is an enforced CC as the native one?</h2>"
-        f"{_table(*answer_rows(made), texts=2, name='answers')}"
-        f'<p class="note">{escape(_HOW.format(level=made["level"]))}</p>{maps}'
+        f"<h2>Is an enforced CC as the native one?</h2>{answers}{maps}"
         f"{_far_list(made)}<nav><h2>Experiments</h2><ul>{listed}</ul></nav>"
     )
 
