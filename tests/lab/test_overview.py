@@ -297,6 +297,14 @@ def test_the_model_is_laid_over_its_experiment_alone(campaigns: list[Path]) -> N
     assert names["files"] == set()  # transfers have no samples
 
 
+def test_cells_that_are_drawn_are_spread(
+    campaigns: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time_plots, "MAX_CELLS", 2)
+    plots, more = time_plots.over_time(load(campaigns[0]))
+    assert ([plot.title for plot in plots], more) == (["1 bbr", "2 bbr"], 2)
+
+
 def test_cycles_of_a_sawtooth(campaigns: list[Path]) -> None:
     """The fixture's window falls every 2 s."""
     (point,) = time_plots.cycle_points(load(campaigns[2]))

@@ -24,9 +24,17 @@ Object.fromEntries(Array.from(document.querySelectorAll(".plotly-graph-div"), pl
                     plot.data.length]];
 }))
 """
+#: Plots are drawn when they are seen: open what is folded, and look at each.
 UNFOLD = """
-(async () => { for (const d of document.querySelectorAll("details")) d.open = true;
-  await new Promise(done => setTimeout(done, 300)); })()
+(async () => {
+  for (const details of document.querySelectorAll("details")) details.open = true;
+  for (const plot of document.querySelectorAll(".later")) {
+    plot.scrollIntoView();
+    for (let n = 0; n < 500 && !plot.querySelector(".main-svg"); n++)
+      await new Promise(done => setTimeout(done, 20));
+  }
+  scrollTo(0, 0);
+})()
 """
 COLUMN = """
 Array.from(document.querySelector("{table}").tBodies[0].rows, r => r.cells[{column}].textContent)
@@ -49,7 +57,9 @@ def all_campaigns(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = top / "all.html"
     file.write_text(overview_page.page(overview.overview(experiments), experiments))
     page.open(file)
+    drawn = page.run("document.querySelectorAll('.main-svg').length")
     page.run(UNFOLD)
+    assert drawn < page.run("document.querySelectorAll('.main-svg').length") / 2
     return file
 
 

@@ -67,12 +67,33 @@ def _table(headings: list[str], rows: list[list[str]], texts: int = 1, name: str
     )
 
 
+#: Hundreds of plots at once would keep a browser busy: each is drawn when it is about to
+#: be seen, which is also when what is folded away has a width.
+_DRAW = """
+function draw(div) {
+  const text = document.querySelector(`script[data-for="${div.id}"]`).textContent;
+  const {data, layout} = JSON.parse(text);
+  layout.font = {...layout.font, color: getComputedStyle(document.body).color};
+  div.className = "plotly-graph-div";
+  Plotly.newPlot(div, data, layout, {displaylogo: false, responsive: true});
+}
+const seen = new IntersectionObserver(entries => {
+  for (const entry of entries.filter(e => e.isIntersecting)) {
+    seen.unobserve(entry.target);
+    draw(entry.target);
+  }
+}, {rootMargin: "600px"});
+for (const div of document.querySelectorAll(".later")) seen.observe(div);
+addEventListener("beforeprint", () => document.querySelectorAll(".later").forEach(draw));
+"""
+
+
 def _plot(figure: go.Figure, name: str) -> str:
-    return figure.to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        div_id=name,
-        config={"displaylogo": False, "responsive": True},
+    """A place for a plot, and the plot as JSON for _DRAW."""
+    data = str(figure.to_json()).replace("</", "<\\/")
+    return (
+        f'<div class="later" id="{name}" style="height:{figure.layout.height or 450}px"></div>'
+        f'<script type="application/json" data-for="{name}">{data}</script>'
     )
 
 
@@ -351,13 +372,6 @@ def page(made: Record, experiments: list[Experiment]) -> str:
         for name, version in experiment["comparison"]["versions"].items()
     }
     listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-    # What is folded away is drawn when it is opened: before that it has no width.
-    opened = """
-for (const details of document.querySelectorAll("details"))
-  details.addEventListener("toggle", () => {
-    for (const plot of details.querySelectorAll(".plotly-graph-div")) Plotly.Plots.resize(plot);
-  });
-"""
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -367,6 +381,6 @@ for (const details of document.querySelectorAll("details"))
 {_front(made)}
 {sections}
 <p class="note">{escape(listed)}</p>
-<script>{PAGE_SCRIPT}{opened}</script>
+<script>{PAGE_SCRIPT}{_DRAW}</script>
 </body></html>
 """

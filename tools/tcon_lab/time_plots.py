@@ -26,7 +26,7 @@ Record = dict[str, Any]
 #: Payload of a full packet with time stamps: what a packet of the models is in bytes.
 _PAYLOAD_BYTES = 1448
 #: Cells of an experiment that get a plot over time.
-MAX_CELLS = 12
+MAX_CELLS = 30
 #: Points of a curve; more are thinned out.
 _MAX_POINTS = 600
 _MODEL_STYLE = ("#7f5fc7", "dashdot")
@@ -270,15 +270,27 @@ def _cell_plot(experiment: Experiment, cell: str) -> Plot | None:
 
 
 def over_time(experiment: Experiment) -> tuple[list[Plot], int]:
-    """Plots of the first cells that have samples, and how many more cells there are."""
-    found = []
-    for number, cell in enumerate(experiment.runs):
-        if len(found) == MAX_CELLS:
-            return found, len(experiment.runs) - number
-        plot = _cell_plot(experiment, cell)
-        if plot is not None:
-            found.append(plot)
-    return found, 0
+    """Plots of cells that have samples, and how many more there are.
+
+    Of too many cells those that are drawn are spread evenly over the matrix.
+    """
+    cells = [
+        cell for cell, modes in experiment.runs.items() if _has_samples(experiment, cell, modes)
+    ]
+    drawn = cells
+    if len(cells) > MAX_CELLS:
+        drawn = [cells[n * len(cells) // MAX_CELLS] for n in range(MAX_CELLS)]
+    plots = [_cell_plot(experiment, cell) for cell in drawn]
+    return [plot for plot in plots if plot is not None], len(cells) - len(drawn)
+
+
+def _has_samples(experiment: Experiment, cell: str, modes: dict[str, dict[int, Record]]) -> bool:
+    """Whether samples of bulk flows were kept; transfers have none."""
+    return any(
+        any("transfers" not in flow for flow in by_seed[min(by_seed)]["run"]["flows"])
+        and experiment.samples(cell, mode, min(by_seed)) is not None
+        for mode, by_seed in modes.items()
+    )
 
 
 # --- over the path ----------------------------------------------------------
