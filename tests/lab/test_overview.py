@@ -18,9 +18,9 @@ import pytest
 from tcon_lab import published, sides, time_plots
 from tcon_lab.confidence import interval, t_quantile
 from tcon_lab.errors import LabError
+from tcon_lab.losses import left_percent, loss_times
 from tcon_lab.overview import load, load_all, overview
 from tcon_lab.overview_page import answer_rows, coexistence, heat_map, side_table
-from tcon_lab.time_plots import loss_times
 
 TOOLS = Path(__file__).parents[2] / "tools"
 
@@ -280,6 +280,42 @@ def test_losses_are_where_the_window_falls() -> None:
     columns = {"t_s": [n / 10 for n in range(len(windows))], "guest_cwnd_bytes": windows}
     assert loss_times(columns, "guest") == [0.3, 0.9, 1.5]
     assert loss_times(columns, "tcon") == []
+
+
+def test_what_a_loss_leaves() -> None:
+    columns = {
+        "t_s": [0.1 * n for n in range(9)],
+        "guest_cwnd_bytes": [80, 90, 100, 50, 50, 55, 60, 42, 42],
+        "guest_ssthresh_bytes": [None, None, None, 50, 50, 50, 50, 42, 42],
+    }
+    assert left_percent(columns, "guest") == 50  # of 50 and 70 the lower median
+    columns["guest_ssthresh_bytes"][3] = None
+    assert left_percent(columns, "guest") == pytest.approx(70)
+    assert left_percent({"t_s": [0.1]}, "guest") is None
+    assert left_percent(columns, "tcon") is None
+
+
+def test_what_a_loss_leaves_beside_what_was_published() -> None:
+    """Section 1.2 of the five CCs: CUBIC keeps 70 %; Reno's value is of other cells."""
+    file = published.load(TOOLS / "published/five-ccs.toml")
+    values = [vars(v) for v in file.of_campaign("five-ccs").values]
+    run = run_of("cubic", "cubic")
+    cell = {"cell": "c", "values": {}, "published": None, "completion": {}}
+    comparison = {"campaign": "five-ccs", "tables": [], "values": values, "cells": [cell]}
+    columns = {"t_s": [0.1, 0.2], "guest_cwnd_bytes": [100, 66], "guest_ssthresh_bytes": [None, 63]}
+    asked = []
+
+    def samples(*run: Any) -> dict[str, Any] | None:
+        asked.append(run)
+        return {"flows": [{"index": 0, "columns": columns}]} if run[1] == "native" else None
+
+    (side,) = sides.sides(comparison, {"c": {"native": {3: run}, "enforced": {3: run}}}, samples)
+    (row,) = side["rows"]
+    assert (row["quantity"], row["published"], row["ours"]) == (
+        "cwnd after a loss, of that before", 70, {"native": 63}
+    )  # fmt: skip
+    assert row["differs"]["native"] == pytest.approx(-0.1)
+    assert asked == [("c", "native", 3), ("c", "enforced", 3)]
 
 
 def test_the_model_is_laid_over_its_experiment_alone(campaigns: list[Path]) -> None:

@@ -211,7 +211,7 @@ def overview(experiments: list[Experiment]) -> Record:
                 "name": experiment.name,
                 "folder": experiment.folder.name,
                 "comparison": experiment.comparison,
-                "sides": sides.sides(experiment.comparison, experiment.runs),
+                "sides": sides.sides(experiment.comparison, experiment.runs, experiment.samples),
                 "shares": _shares(experiment),
             }
             for experiment in experiments

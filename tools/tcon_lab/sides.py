@@ -20,9 +20,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from .losses import decider, left_percent
+
 Record = dict[str, Any]
 #: A cell's runs as stored: by mode, then by seed.
 Runs = dict[str, dict[str, dict[int, Record]]]
+
+#: A run's samples, of its cell, mode and seed; None where they were not kept.
+Samples = Callable[[str, str, int], Record | None]
 
 #: Payload of a full packet with time stamps: what documents count as a packet.
 _PAYLOAD_BYTES = 1448
@@ -73,6 +78,12 @@ _OURS: dict[tuple[str, str], Callable[[Record, list[Record]], float | None]] = {
         if run.get("loss_synchronisation")
         else None
     ),
+}
+
+
+#: The same of the samples of a run's first flow, and who decides.
+_OURS_OF_SAMPLES: dict[tuple[str, str], Callable[[Record, str], float | None]] = {
+    ("cwnd after a loss, of that before", "%"): left_percent,
 }
 
 
@@ -324,12 +335,27 @@ def _bounds(value: Record) -> tuple[float | None, float | None]:
     return value["value"] - spread, value["value"] + spread
 
 
-def _values_side(comparison: Record, runs: Runs) -> Record | None:
+def _of_samples(
+    cell: str, modes: dict[str, dict[int, Record]], column: tuple[str, str], samples: Samples
+) -> dict[str, float]:
+    """Our number of each mode, from samples: the mean over the seeds."""
+    found = {}
+    for mode, by_seed in modes.items():
+        kept = [samples(cell, mode, seed) for seed in by_seed]
+        read = _OURS_OF_SAMPLES[column]
+        values = [read(one["flows"][0]["columns"], decider(mode)) for one in kept if one]
+        known = [value for value in values if value is not None]
+        if known:
+            found[mode] = sum(known) / len(known)
+    return found
+
+
+def _values_side(comparison: Record, runs: Runs, samples: Samples) -> Record | None:
     """What the text says, a row for each of our cells that it is about."""
     rows = []
     for value in comparison["values"]:
         column = (value["quantity"], value["unit"])
-        if column not in _OURS or not value["of"]:
+        if not value["of"] or not (column in _OURS or column in _OURS_OF_SAMPLES):
             continue
         low, high = _bounds(value)
         for cell in comparison["cells"]:
@@ -338,7 +364,10 @@ def _values_side(comparison: Record, runs: Runs) -> Record | None:
             if first is None or not _in_cell(value["of"], cell, first):
                 continue
             cc = value["of"].get("cc")
-            ours = _ours(modes, column, lambda flow, cc=cc: _is(cc, _plain(flow["cc"])))
+            if column in _OURS:
+                ours = _ours(modes, column, lambda flow, cc=cc: _is(cc, _plain(flow["cc"])))
+            else:
+                ours = _of_samples(cell["cell"], modes, column, samples)
             shown = {"published": value["value"], "low": low, "high": high,
                      "text": _number_text(value)}  # fmt: skip
             of = ", ".join(f"{key} {word}" for key, word in value["of"].items())
@@ -367,10 +396,12 @@ def _completion_side(comparison: Record) -> Record | None:
     return {"title": "Completion times", "where": "", "rows": rows, "left_out": []}
 
 
-def sides(comparison: Record, runs: Runs) -> list[Record]:
+def sides(
+    comparison: Record, runs: Runs, samples: Samples = lambda cell, mode, seed: None
+) -> list[Record]:
     """Everything of a comparison that can be laid beside published numbers."""
     found = [_table_side(comparison, runs, table) for table in comparison["tables"]]
-    found += [_values_side(comparison, runs), _completion_side(comparison)]
+    found += [_values_side(comparison, runs, samples), _completion_side(comparison)]
     return [side for side in found if side is not None]
 
 

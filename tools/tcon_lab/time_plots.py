@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from . import cubic_model
+from .losses import cycle_s, decider, loss_times
 from .overview import Experiment
 from .report import OTHER_STYLE, STYLES
 from .samples import column
@@ -37,11 +38,6 @@ _FLUID_S = 30.0
 ONE_FLOW = "cubic-one-flow"
 BUFFERS = "cubic-buffers"
 SCENARIOS = "cubic-scenarios"
-#: A loss leaves this much of a window, or less, within so many samples.
-_REDUCED = 5 / 6
-_FALL_SAMPLES = 3
-#: Modes in which the guest's own stack decides.
-_GUESTS_OWN = ("guest", "native", "stock")
 _GRID = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
 
 
@@ -86,34 +82,6 @@ def _mean_column(flows: list[Record], key: str) -> tuple[list[float], list[float
                 known.append(value)
     times = sorted(at)
     return times, [sum(at[t]) / len(at[t]) if at[t] else None for t in times]
-
-
-def decider(mode: str) -> str:
-    """Whose cwnd counts in a mode: "tcon" or "guest"."""
-    return "guest" if mode in _GUESTS_OWN else "tcon"
-
-
-def loss_times(columns: Record, who: str) -> list[float]:
-    """When ``who`` ("guest" or "tcon") lowered its window as a loss makes it: by a sixth
-    or more within three samples, once for each fall.
-    """
-    times, cwnd = column(columns, "t_s"), column(columns, f"{who}_cwnd_bytes")
-    found: list[float] = []
-    falling = False
-    for n, now in enumerate(cwnd):
-        before = [value for value in cwnd[max(0, n - _FALL_SAMPLES) : n] if value is not None]
-        fell = bool(before) and now is not None and now <= _REDUCED * max(before)
-        if fell and not falling:
-            found.append(times[n])
-        falling = fell
-    return found
-
-
-def cycle_s(columns: Record, who: str) -> float | None:
-    """The mean time from loss to loss, without the first third of the time."""
-    times = column(columns, "t_s")
-    losses = [t_s for t_s in loss_times(columns, who) if t_s > times[-1] / 3]
-    return (losses[-1] - losses[0]) / (len(losses) - 1) if len(losses) > 1 else None
 
 
 # --- over time --------------------------------------------------------------
