@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import sys
 import tempfile
@@ -216,8 +215,7 @@ def report_campaigns(
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(overview_page.page(made, experiments))
         out.with_suffix(".json").write_text(results.to_text(made))
-        with out.with_suffix(".csv").open("w", newline="") as file:
-            csv.writer(file).writerows([overview.CSV_HEADINGS, *overview.csv_rows(made)])
+        out.with_suffix(".csv").write_text(overview.csv_text(made), newline="")
     except OSError as error:
         raise LabError(f"{out}: {error.strerror}") from None
     headings, rows = overview_page.answer_rows(made) if made["answers"] else ([], [])

@@ -18,7 +18,9 @@ CCs compete each has its own answer, of its own flows.
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -255,3 +257,10 @@ def csv_rows(made: Record) -> list[list[Any]]:
                     name = f"{row['quantity']}, {row['unit']}"
                     rows.append([*first, name, value, None, None, None, row["text"], side["where"]])
     return rows
+
+
+def csv_text(made: Record) -> str:
+    """An overview as CSV, with a line of headings."""
+    text = io.StringIO()
+    csv.writer(text).writerows([CSV_HEADINGS, *csv_rows(made)])
+    return text.getvalue()
