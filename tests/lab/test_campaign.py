@@ -539,6 +539,21 @@ def test_runs_that_are_equal_are_done_once() -> None:
     assert len({run.key for run in got}) == 8 + 16
 
 
+LINUX = change('modes = ["native", "enforced"]', 'modes = ["linux", "enforced"]', FULL)
+
+
+def test_runs_of_mode_linux() -> None:
+    got = runs(parse(LINUX))
+    enforced = {run.key for run in runs(parse(FULL)) if run.mode == "enforced"}
+    assert {run.key for run in got if run.mode == "enforced"} == enforced  # shared
+    linux = [run for run in got if run.mode == "linux"]
+    assert {run.scenario.flows[0].enforced_cc(run.mode) for run in linux} == {"linux:bbr"}
+    assert len({run.key for run in got}) == 32
+    other = runs(parse(change('native_cc = "bbr"', 'native_cc = "vegas"', LINUX)))
+    assert not {run.key for run in linux} & {run.key for run in other}
+    assert enforced == {run.key for run in other if run.mode == "enforced"}
+
+
 def raw_of(scenario: Scenario, mode: str, goodput_bps: float = 9e6) -> dict[str, Any]:
     """A synthetic raw record as of a run of ``scenario``."""
     raw = synthetic.raw(mode)
@@ -765,6 +780,17 @@ def test_what_is_shown_only_where_a_bar_is_about_it() -> None:
     assert cell["modes"]["native"]["queue"]["mean"] == 20e3
 
 
+def test_the_baseline_is_linux_where_there_is_no_native_run() -> None:
+    goodputs = {("linux", seed): bps for (_, seed), bps in GOODPUTS.items()} | GOODPUTS
+    made = comparison(goodputs, change('["native", "enforced"]', '["linux", "enforced"]', SMALL))
+    assert made["baseline"] == "linux"
+    ratio = goodputs["enforced", 1] / goodputs["linux", 1]
+    assert made["cells"][1]["metrics"]["goodput"]["seeds"][0] == pytest.approx(ratio)
+    assert "Goodput to linux" in campaign_report.markdown(made)
+    three = change('["native", "enforced"]', '["linux", "native", "enforced"]', SMALL)
+    assert comparison(goodputs, three)["baseline"] == "native"
+
+
 def test_bars_of_flows_with_or_without_tcon_at_the_receiver() -> None:
     text = change('loss = ["0%", "0.1%"]', "receiver_tcon = [true, false]", SMALL)
     text = text.replace("min = 0.95", "receiver_tcon = true\nmin = 0.95")
@@ -792,7 +818,7 @@ def test_cells_that_miss() -> None:
 def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
     """One flow against two, which have another share in each mode."""
     asked = ["rtt_p95", "utilisation", "jain_mean", "convergence", "loss_sync", "first_share",
-             "cwnd", "retransmitted"]  # fmt: skip
+             "cwnd", "retransmitted", "loss_period"]  # fmt: skip
     text = PAIRS[: PAIRS.index("[matrix]")].replace("seeds = [1, 2, 3]", "seeds = [1]")
     text += "".join(f'[[bar]]\nmetric = "{metric}"\naim = 1\n' for metric in asked)
     campaign = parse(text)
@@ -811,6 +837,7 @@ def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
                 "sent_bytes": 1000,
                 "retransmitted_bytes": 10 + 10 * enforced * (index == 0),
                 "cwnd_bytes": {"mean": 10_000 if enforced else 8000},
+                "loss_period_s": None if index > 1 else 1.5 + 0.5 * index * enforced,
             }
             for index, rate in enumerate(rates)
         ]
@@ -829,6 +856,7 @@ def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
         "rtt_p95": pytest.approx(1.1), "utilisation": 1, "jain_mean": pytest.approx(1.125),
         "convergence": 2, "loss_sync": pytest.approx(1.2), "first_share": pytest.approx(0.75),
         "cwnd": 1.25, "retransmitted": pytest.approx(1.25),
+        "loss_period": pytest.approx(1.75 / 1.5),
     }  # fmt: skip
     assert cell["modes"]["native"]["first_share"]["mean"] == 0.5
     assert "alpha" not in cell["metrics"]

@@ -152,6 +152,40 @@ def test_json_there_and_back() -> None:
     assert scenario.from_dict(got.to_dict()) == got
 
 
+def linux(modes: str, enforce: str = 'enforce = "bbr"\n') -> str:
+    text = FULL.replace('modes = ["guest",\n         "native", "enforced"]', f"modes = {modes}")
+    return text.replace('enforce = "bbr"\n', enforce)
+
+
+def test_mode_linux_is_the_kernels_cc_run_by_tcon() -> None:
+    got = parse(linux('["linux", "enforced"]'))
+    first, second = got.flows
+    assert [first.stack_cc(mode) for mode in got.modes] == ["cubic", "cubic"]
+    assert [first.enforced_cc(mode) for mode in got.modes] == ["linux:bbr", "bbr"]
+    assert first.deciding_cc("linux") == "linux:bbr"
+    assert [second.enforced_cc(mode) for mode in got.modes] == [None, None]
+    other = linux('["native", "linux"]', 'enforce = "linux:bbr"\n')
+    assert parse(other).flows[0].enforced_cc("linux") == "linux:bbr"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        (linux('["native", "linux"]', ""), 4, '"linux" enforces nothing: no flow has enforce'),
+        (
+            linux('["linux", "enforced"]', 'enforce = "linux:bbr"\n'),
+            4,
+            'modes "linux" and "enforced" are the same: both enforce linux:bbr',
+        ),
+    ],
+)
+def test_mode_linux_where_it_makes_no_sense(text: str, line: int, words: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        parse(text, "f")
+    assert str(caught.value).startswith(f"f:{line}: ")
+    assert words in str(caught.value)
+
+
 TRANSFERS = """\
 name = "files"
 seconds = 60

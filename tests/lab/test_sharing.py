@@ -14,6 +14,7 @@ from tcon_lab.sharing import (
     jain_per_second,
     loss_epochs,
     loss_events_s,
+    loss_period_s,
     synchronisation,
 )
 
@@ -70,10 +71,19 @@ def test_convergence_counts_from_the_last_start() -> None:
 
 def test_a_loss_event_ends_with_a_round_trip_without_one() -> None:
     lossy = flow([1] * 2, losses_s=(0.1, 0.3, 0.5, 0.8, 1.5))
-    assert loss_events_s(lossy, RTT_S) == [0.1, 0.8, 1.5]
-    assert loss_events_s(lossy, 0.1) == [0.1, 0.3, 0.5, 0.8, 1.5]
-    assert loss_events_s(lossy, 1.0) == [0.1]
-    assert loss_events_s(flow([1]), RTT_S) == []
+    assert loss_events_s(lossy["samples"], RTT_S) == [0.1, 0.8, 1.5]
+    assert loss_events_s(lossy["samples"], 0.1) == [0.1, 0.3, 0.5, 0.8, 1.5]
+    assert loss_events_s(lossy["samples"], 1.0) == [0.1]
+    assert loss_events_s(flow([1])["samples"], RTT_S) == []
+
+
+def test_the_loss_period_is_the_mean_between_events() -> None:
+    lossy = flow([1] * 2, losses_s=(0.1, 0.3, 0.5, 0.8, 1.5))["samples"]
+    assert loss_period_s(lossy, RTT_S) == pytest.approx(0.7)  # 0.1, 0.8, 1.5
+    assert loss_period_s(lossy, 0.1) == pytest.approx(0.35)
+    assert loss_period_s(lossy, 1.0) is None  # a single event
+    assert loss_period_s(flow([1])["samples"], RTT_S) is None
+    assert loss_period_s([], RTT_S) is None
 
 
 def test_epochs_are_a_round_trip_long() -> None:

@@ -64,6 +64,7 @@ from .scenario import (
     AQM_KEYS,
     ENFORCE_CCS,
     GUEST_CCS,
+    KERNEL_CC,
     MAX_SEED,
     Location,
     Reader,
@@ -94,12 +95,13 @@ METRICS = {
     "alpha": False,
     "cwnd": True,
     "retransmitted": False,
+    "loss_period": True,
 }
 RATIOS = tuple(metric for metric in METRICS if metric not in ("saving_kept", "own_limit"))
 #: What is shown only where a bar is about it.
 ON_REQUEST = (
     "rtt_p95", "queue", "utilisation", "jain", "jain_mean", "convergence", "loss_sync",
-    "first_share", "alpha", "cwnd", "retransmitted",
+    "first_share", "alpha", "cwnd", "retransmitted", "loss_period",
 )  # fmt: skip
 
 #: What a matrix may vary, by the table in which a scenario has it.
@@ -110,8 +112,6 @@ MATRIX_KEYS = (*_PATH_KEYS, *_FLOW_KEYS, "cc", *_TRANSFER_KEYS)
 #: Which tables of flows there are, and what "cc" sets in them.
 _FLOW_TABLES = ("flow", "transfer")
 _SET_BY_CC = ("native_cc", "enforce")
-#: What TCon calls the kernel's own CC of a name.
-_KERNEL_CC = "linux:"
 
 _SCENARIO_KEYS = ("name", "seconds", "modes", "path", "flow", "transfer")
 _OWN_KEYS = ("seeds", "matrix", "case", "bar", "published", "short")
@@ -404,9 +404,9 @@ class _CampaignReader(Reader):
             what = f"{len(ccs)} CCs for {len(tables)} tables [[flow]] and [[transfer]]"
             raise self.fail(at, f"{self.label(at)} has {what}")
         modes = document.get("modes")
-        has_native = not isinstance(modes, list) or "native" in modes or "stock" in modes
+        has_native = not isinstance(modes, list) or bool({"native", "linux", "stock"} & set(modes))
         for cc, (kind, index, table) in zip(ccs, tables, strict=True):
-            native_cc = cc.removeprefix(_KERNEL_CC) if isinstance(cc, str) else cc
+            native_cc = cc.removeprefix(KERNEL_CC) if isinstance(cc, str) else cc
             chosen = {"enforce": cc, "native_cc": native_cc}
             if native_cc not in GUEST_CCS and cc in ENFORCE_CCS:
                 if has_native:

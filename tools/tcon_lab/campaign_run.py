@@ -91,6 +91,8 @@ def _effective(scenario: Scenario, mode: str, seed: int) -> Scenario:
     for flow in scenario.flows:
         cc = flow.stack_cc(mode)
         kept = {"guest_cc": cc, "native_cc": cc, "enforce": flow.enforced_cc(mode)}
+        if mode == "linux":
+            kept["native_cc"] = flow.native_cc
         if not flow.enforced_cc(mode):
             kept["receiver_tcon"] = True
         flows.append(dataclasses.replace(flow, **kept))

@@ -274,7 +274,7 @@ def recommend(
 @app.command()
 def shell(
     file: Annotated[Path, typer.Argument(metavar="[FILE.toml]", help="Its network.")] = _DEMO,
-    mode: Annotated[str, typer.Option(help="guest, native or enforced.")] = "enforced",
+    mode: Annotated[str, typer.Option(help="guest, native, linux or enforced.")] = "enforced",
     kvm: Kvm = False,
     stock: Stock = False,
 ) -> None:

@@ -3,7 +3,7 @@
 
 A comparison is plain data, the content of comparison.json::
 
-    {"campaign", "compared": "enforced", "baseline": "native" or "stock",
+    {"campaign", "compared": "enforced", "baseline": "native", "stock" or "linux",
      "cells": [{"cell", "values", "modes": {mode: {quantity: spread}},
                 "metrics": {metric: spread + "bar", "aim", "verdict"},
                 "completion": {mode: mean and percentiles of all seeds' transfers},
@@ -28,7 +28,8 @@ the run; ``jain_mean``, ``convergence`` and ``loss_sync`` (the mean) are as
 :mod:`.sharing` defines them, but that flows which never converge take all of the run;
 ``first_share`` is the share of the goodput that the flows
 of the first of several tables have; ``cwnd`` is the mean of the flows' mean cwnd, of
-who decides; ``retransmitted`` the share of bytes that were sent again; ``queue`` the
+who decides; ``retransmitted`` the share of bytes that were sent again; ``loss_period`` the
+mean of the flows' loss periods in s, see :mod:`.sharing`; ``queue`` the
 median of the bottleneck's queue; ``alpha`` the mean of the flows' DCTCP alphas.
 
 A verdict is "reached", "aim missed", "missed", or null where there is no bar.
@@ -104,6 +105,12 @@ def _retransmitted(run: Record) -> float | None:
     return sum(flow["retransmitted_bytes"] for flow in known) / sent if sent else None
 
 
+def _loss_period_s(run: Record) -> float | None:
+    """The mean of the flows' loss periods, of those that have one."""
+    known = [flow["loss_period_s"] for flow in run["flows"] if flow.get("loss_period_s")]
+    return sum(known) / len(known) if known else None
+
+
 def _convergence_s(run: Record) -> float | None:
     """All of the run where flows never share; None where there is only one flow."""
     per_second = run.get("jain_per_second") or []
@@ -151,6 +158,7 @@ QUANTITIES: dict[str, Callable[[Record], float | None]] = {
     "alpha": _alpha,
     "cwnd": _mean_cwnd,
     "retransmitted": _retransmitted,
+    "loss_period": _loss_period_s,
 }
 
 
@@ -241,7 +249,10 @@ def _judged(value: float, bar: Bar | None) -> Record:
 
 def baseline_of(campaign: Campaign) -> str:
     """The mode to which the enforced one is compared."""
-    return "stock" if "stock" in campaign.modes else "native"
+    for mode in ("stock", "native", "linux"):
+        if mode in campaign.modes:
+            return mode
+    return "native"
 
 
 def _shown(campaign: Campaign, name: str) -> bool:

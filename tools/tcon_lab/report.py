@@ -19,6 +19,7 @@ from rich.text import Text
 from .aqm import Aqm
 from .completion import completion_curves
 from .results import LIMITS, SETTLED_AFTER_RTTS
+from .scenario import ENFORCING_MODES
 from .sharing import FAIR_INDEX, FAIR_SECONDS
 
 Record = dict[str, Any]
@@ -28,11 +29,12 @@ Record = dict[str, Any]
 STYLES = {
     "guest": ("#d55e00", "dot"),
     "native": ("#3a8fd0", "dash"),
+    "linux": ("#e69f00", "longdashdot"),
     "enforced": ("#009e73", "solid"),
     "stock": ("#cc79a7", "longdash"),
 }
 #: Dashes and dots go over a solid line, which would hide them.
-DRAWN_ABOVE = {"guest": 2, "native": 1}
+DRAWN_ABOVE = {"guest": 3, "native": 2, "linux": 1}
 OTHER_STYLE = ("#888888", "dashdot")
 #: Flows of a run that get lines of their own.
 MAX_FLOWS_DRAWN = 4
@@ -89,7 +91,7 @@ def _distinct(values: list[str]) -> str:
 
 def _cc(flow: Record, mode: str) -> str:
     """Who decides: "cubic", or "cubic under bbr" where TCon enforces another."""
-    if mode == "enforced" and flow["state"] is not None:
+    if mode in ENFORCING_MODES and flow["state"] is not None:
         return f"{flow['guest_cc']} under {flow['cc']}"
     return str(flow["cc"])
 
@@ -132,7 +134,8 @@ def _row(result: Record, run: Record, native: Record | None) -> Row:
     flows, mode = run["flows"], run["mode"]
     rtt_p50 = _median(_rtts_ms(run, "p50"))
     retransmits = _known(flows, "guest_retransmits")
-    repairs = _known(flows, "tcon_retransmits") if mode == "enforced" else []
+    enforcing = mode in ENFORCING_MODES
+    repairs = _known(flows, "tcon_retransmits") if enforcing else []
     queue = run["queue_packets"] or {}
     warnings = run["warnings"] + [
         f"flow {flow['index']}: {flow['error']}" for flow in flows if flow["error"]
@@ -144,7 +147,7 @@ def _row(result: Record, run: Record, native: Record | None) -> Row:
         scenario=result["scenario"],
         mode=mode,
         cc=_distinct([_cc(flow, mode) for flow in flows]),
-        state=_distinct([_state(flow) for flow in flows]) if mode == "enforced" else "-",
+        state=_distinct([_state(flow) for flow in flows]) if enforcing else "-",
         goodput_mbps=run["goodput_bps"] / 1e6,
         goodput_ratio=_ratio(run["goodput_bps"], native_goodput),
         rtt_p50_ms=rtt_p50,
@@ -157,7 +160,7 @@ def _row(result: Record, run: Record, native: Record | None) -> Row:
         queue_drops=run.get("queue_drops"),
         retransmits=sum(retransmits) if retransmits else None,
         repairs=sum(repairs) if repairs else None,
-        repair=_repair(flows) if mode == "enforced" else "",
+        repair=_repair(flows) if enforcing else "",
         guest_limited=_mean_share(flows, "limited_share_settled").get("guest"),
         jain=run["jain"],
         jain_mean=run.get("jain_mean"),
@@ -217,9 +220,10 @@ NOTE = (
     "it; of several flows the medians of their p50 and p95 and the largest p99. Goodput is "
     "acknowledged payload, link used its share of the bottleneck's rate. Guest: the guest's own "
     "CC, TCon leaves it alone; native: the CC of comparison in the guest's own stack; enforced: "
-    "the guest's own CC with TCon enforcing another; stock: as native, without TCon. Limited "
-    "by: what kept the flow from sending more, TCon's window or pacer, the guest's own cwnd or "
-    "send buffer, the receiver's window, or nothing to send; settled: without the first "
+    "the guest's own CC with TCon enforcing another; linux: with TCon running the kernel's "
+    "module of the CC of comparison; stock: as native, without TCon. Limited by: what kept the "
+    "flow from sending more, TCon's window or pacer, the guest's own cwnd or send buffer, the "
+    "receiver's window, or nothing to send; settled: without the first "
     f"{SETTLED_AFTER_RTTS} base RTTs. Converged: so long after the last flow's start Jain's "
     f"index of each second stays at {FAIR_INDEX} or above for {FAIR_SECONDS} s; lose at once: "
     "the share of flows that retransmit within one round trip, mean of the loss epochs."
@@ -328,7 +332,7 @@ class _Line:
     divisor: float
     what: str
     faint_dash: str = ""  # of a thin curve; else the mode's
-    modes: tuple[str, ...] = ("guest", "native", "enforced")
+    modes: tuple[str, ...] = ("guest", "native", "linux", "enforced")
 
 
 PANELS = (
@@ -341,15 +345,15 @@ PANELS = (
 )
 LINES = (
     _Line(1, "guest_cwnd_bytes", 1000, "guest's cwnd", modes=("guest", "native")),
-    _Line(1, "guest_cwnd_bytes", 1000, "guest's cwnd", "dot", ("enforced",)),
-    _Line(1, "tcon_window_bytes", 1000, "window TCon gave", "dashdot", ("enforced",)),
-    _Line(1, "tcon_cwnd_bytes", 1000, "TCon's cwnd", modes=("enforced",)),
+    _Line(1, "guest_cwnd_bytes", 1000, "guest's cwnd", "dot", ENFORCING_MODES),
+    _Line(1, "tcon_window_bytes", 1000, "window TCon gave", "dashdot", ENFORCING_MODES),
+    _Line(1, "tcon_cwnd_bytes", 1000, "TCon's cwnd", modes=ENFORCING_MODES),
     _Line(2, "rtt_us", 1000, "path RTT"),
     _Line(3, "goodput_bps", 1e6, "goodput"),
     _Line(5, "guest_retransmits", 1, "by the guest", modes=("guest", "native")),
-    _Line(5, "guest_retransmits", 1, "by the guest", "dot", ("enforced",)),
-    _Line(5, "tcon_repairs", 1, "by TCon", modes=("enforced",)),
-    _Line(6, "tcon_guest_share", 0.01, "share of the time", modes=("enforced",)),
+    _Line(5, "guest_retransmits", 1, "by the guest", "dot", ENFORCING_MODES),
+    _Line(5, "tcon_repairs", 1, "by TCon", modes=ENFORCING_MODES),
+    _Line(6, "tcon_guest_share", 0.01, "share of the time", modes=ENFORCING_MODES),
 )
 LINES += (
     _Line(1, "guest_ssthresh_bytes", 1000, "guest's ssthresh", "dot", ("guest", "native")),
@@ -469,6 +473,7 @@ td.mode::before { content: ""; display: inline-block; width: 1.6em; margin-right
   vertical-align: .25em; border-top: 3px solid transparent; }
 td.mode.guest::before { border-top: 3px dotted #d55e00; }
 td.mode.native::before { border-top: 3px dashed #3a8fd0; }
+td.mode.linux::before { border-top: 3px dashed #e69f00; }
 td.mode.enforced::before { border-top: 3px solid #009e73; }
 td.mode.stock::before { border-top: 3px dashed #cc79a7; }
 th[aria-sort] { cursor: pointer; user-select: none; }

@@ -17,9 +17,10 @@ Of a series of transfers "dport" and "iperf3" are missing, and there is "transfe
 what its name says: ``cc`` decided (the guest's own or the enforced one),
 ``rtt_us`` is the path's as the probe at the sender's uplink saw it over the
 flow's whole life, ``rtt_mean_us`` the mean over the probe's intervals of each one's
-median, ``sent_bytes`` what the sender's uplink carried of it, repeats and
-``retransmitted_bytes`` included, ``cwnd_bytes`` that of who decides (TCon's or the
-guest's), ``guest_srtt_us`` what the guest's stack believed,
+median, ``loss_period_s`` what :mod:`.sharing` says of its losses, ``sent_bytes`` what
+the sender's uplink carried of it, repeats and ``retransmitted_bytes`` included,
+``cwnd_bytes`` that of who decides (TCon's or the guest's), ``guest_srtt_us`` what the
+guest's stack believed,
 ``goodput_bps`` what the receiver acknowledged within the time in which the
 sender was to send, ``utilisation`` the acknowledged payload of all flows as a
 share of the bottleneck's rate, ``state`` TCon's at the end and ``state_share``
@@ -54,7 +55,7 @@ from typing import Any
 
 from . import sharing
 from .errors import LabError
-from .scenario import PACKET_BYTES, Scenario, from_dict
+from .scenario import ENFORCING_MODES, PACKET_BYTES, Scenario, from_dict
 from .sharing import jain
 
 Record = dict[str, Any]
@@ -298,6 +299,9 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
         "rtt_mean_us": _mean([s["rtt_us"] for s in samples]),
         "sent_bytes": data.summary["sent_bytes"] if data.summary else None,
         "retransmitted_bytes": data.summary["retransmitted_bytes"] if data.summary else None,
+        "loss_period_s": sharing.loss_period_s(
+            samples, _full_rtt_s(scenario, data.clock.interval_s)
+        ),
         "cwnd_bytes": _cwnd(samples, asked.enforced_cc(mode) is not None),
         "guest_srtt_us": spread(guest_rtts, {"min": 0, "p50": 50, "p99": 99}),
         "guest_retransmits": _number(sent.get("retransmits")),
@@ -428,7 +432,7 @@ def _transfer_result(flow: Record, probe: list[Record], scenario: Scenario) -> R
 def _warnings(probe: list[Record], mode: str) -> list[str]:
     """What makes the numbers of a run less than whole."""
     notes = [record["text"] for record in probe if record.get("type") == "note"]
-    found = notes if mode == "enforced" else []  # elsewhere tcon.ko may well be missing
+    found = notes if mode in ENFORCING_MODES else []  # elsewhere tcon.ko may well be missing
     ends = [record for record in probe if record.get("type") == "end"]
     if not ends:
         found.append("the probe did not end in order: there are no summaries")
@@ -469,14 +473,19 @@ def _span_s(raw: Record, scenario: Scenario) -> float:
     return max(t["start_s"] + t["seconds"] for flow in raw["flows"] for t in flow["transfers"])
 
 
-def _sharing(flows: list[Record], scenario: Scenario, interval_s: float) -> Record:
-    """How bulk flows shared the bottleneck, see :mod:`.sharing`."""
+def _full_rtt_s(scenario: Scenario, interval_s: float) -> float:
+    """A round trip of a full queue, but at least one interval of the probe."""
     path = scenario.path
     delay_us = path.rtt_us + max(flow.extra_delay_us for flow in scenario.flows)
     full_rtt_s = delay_us / 1e6 + path.queue_packets * PACKET_BYTES * 8 / path.rate_bps
+    return max(full_rtt_s, interval_s)
+
+
+def _sharing(flows: list[Record], scenario: Scenario, interval_s: float) -> Record:
+    """How bulk flows shared the bottleneck, see :mod:`.sharing`."""
     per_second = sharing.jain_per_second(flows, scenario.seconds)
     known = [index for index in per_second if index is not None]
-    epochs = sharing.loss_epochs(flows, max(full_rtt_s, interval_s))
+    epochs = sharing.loss_epochs(flows, _full_rtt_s(scenario, interval_s))
     return {
         "jain_per_second": per_second,
         "jain_mean": round(sum(known) / len(known), 4) if known else None,

@@ -3,7 +3,7 @@
 
 It runs where the network is: in the VM, called by :mod:`.guest`, or on a real
 machine (``--site=host``).  In every mode tcon.ko, where there is one, is loaded
-and tracks the flows; modes other than "enforced" leave it without rules, so it
+and tracks the flows; modes other than "enforced" and "linux" leave it without rules, so it
 changes no packet.
 """
 
@@ -495,7 +495,7 @@ def run(job: dict[str, Any], progress: Progress) -> dict[str, Any]:
     scenario: Scenario = from_dict(job["scenario"])
     mode, tcon = job["mode"], _tcon_loaded()
     if not tcon and any(flow.enforced_cc(mode) for flow in scenario.flows):
-        raise LabError("mode enforced needs tcon.ko, which is not loaded")
+        raise LabError(f"mode {mode} needs tcon.ko, which is not loaded")
     progress(f"{mode}: building {2 * len(scenario.connections())} guests")
     with (
         Lab(scenario, job["tear_down"]) as lab,

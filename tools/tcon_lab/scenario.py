@@ -62,7 +62,10 @@ super-packets: these are cut before the bottleneck.
 A mode says who decides: ``guest`` is the guest's own ``guest_cc`` with TCon
 leaving it alone, ``native`` is ``native_cc`` in the guest's stack with TCon
 leaving it alone, ``enforced`` is ``guest_cc`` in the guest with TCon enforcing
-``enforce``, and ``stock`` is ``native_cc`` on the distribution's own datapath.
+``enforce``, ``linux`` is the same with ``linux:`` and ``native_cc`` in place of
+``enforce`` (the kernel's CC run by TCon, beside TCon's own), and ``stock`` is
+``native_cc`` on the distribution's own datapath.  Flows without ``enforce`` are left
+alone in mode ``linux`` too.
 
 Whatever is wrong with a file is said in one sentence that starts with
 ``FILE:LINE:``.  This module needs nothing outside the standard library: the
@@ -85,18 +88,22 @@ from . import aqm
 from .aqm import Aqm
 from .errors import LabError
 
-MODES = ("guest", "native", "enforced", "stock")
+MODES = ("guest", "native", "linux", "enforced", "stock")
 DEFAULT_MODES = ("native", "enforced")
+#: Those in which TCon enforces something.
+ENFORCING_MODES = ("linux", "enforced")
 
 #: Every TCP congestion control of Debian's 6.1 kernel.
 GUEST_CCS = (
     "reno", "cubic", "bbr", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla",
     "illinois", "lp", "nv", "scalable", "vegas", "veno", "westwood", "yeah",
 )  # fmt: skip
+#: How TCon calls the kernel's own CC of a name.
+KERNEL_CC = "linux:"
 #: What TCon can enforce.
 ENFORCE_CCS = (
     "reno", "cubic", "vegas", "ctcp", "dctcp", "bbr", "bbr3",
-    *(f"linux:{cc}" for cc in GUEST_CCS),
+    *(f"{KERNEL_CC}{cc}" for cc in GUEST_CCS),
 )  # fmt: skip
 
 #: Bytes of a full IP packet: what one place of a queue given in BDPs holds.
@@ -198,7 +205,9 @@ class Flow:
 
     def enforced_cc(self, mode: str) -> str | None:
         """The CC that TCon enforces in ``mode``; None: it leaves the flow alone."""
-        return self.enforce if mode == "enforced" else None
+        if mode not in ENFORCING_MODES or self.enforce is None:
+            return None
+        return KERNEL_CC + self.native_cc if mode == "linux" else self.enforce
 
     def deciding_cc(self, mode: str) -> str:
         """The CC that decides in ``mode``: the enforced one, else the stack's."""
@@ -749,19 +758,34 @@ class Reader:
             raise self.fail(("flow",), f"there are {total} flows, more than {MAX_FLOWS}")
         return tuple(found)
 
+    def refuse_idle_linux(self, modes: tuple[str, ...], flows: tuple[Flow, ...]) -> None:
+        """Mode linux where it would enforce nothing, or the same as mode enforced."""
+        if "linux" not in modes:
+            return
+        at = ("modes", modes.index("linux"))
+        if all(flow.enforce is None for flow in flows):
+            raise self.fail(at, 'mode "linux" enforces nothing: no flow has enforce')
+        if "enforced" in modes and all(
+            flow.enforced_cc("linux") == flow.enforced_cc("enforced") for flow in flows
+        ):
+            same = next(flow.enforce for flow in flows if flow.enforce)
+            raise self.fail(at, f'modes "linux" and "enforced" are the same: both enforce {same}')
+
     def scenario(self) -> Scenario:
         """The whole document."""
         keys = ("name", "seconds", "modes", "seed", "path", "flow", "transfer")
         self.table(self.document, (), keys)
         name = self.name()
-        seconds = self.seconds()
+        seconds, modes, path = self.seconds(), self.modes(), self.path()
+        flows = self.flows(seconds)
+        self.refuse_idle_linux(modes, flows)
         return Scenario(
             name=name,
             seconds=seconds,
-            modes=self.modes(),
+            modes=modes,
             seed=self.integer(("seed",), 1, 0, MAX_SEED),
-            path=self.path(),
-            flows=self.flows(seconds),
+            path=path,
+            flows=flows,
         )
 
     def name(self) -> str:

@@ -301,6 +301,7 @@ def _flow_results(with_samples: bool) -> Schema:
         "limited_share": limits,
         "limited_share_settled": limits,
         "dctcp_alpha": _or_null(SHARE),
+        "loss_period_s": number,
     }
     seconds = _whole(dict.fromkeys(("mean", "min", "p50", "p95", "p99", "max"), NUMBER))
     transfers = {

@@ -23,6 +23,11 @@ Loss epoch
     Its flows are those whose events begin within it: losses are told by their
     retransmissions, which come up to a full RTT after the loss.
 
+Loss period
+    The mean time from one of a flow's loss events to its next: of losses by chance and by
+    full queues alike, whoever repeats them, the guest or TCon: what counts is what passes
+    the sender's uplink a second time.  None of fewer than two events.
+
 Loss synchronisation
     Of an epoch, the share of the flows running then that are among its flows: the
     global synchronisation rate of Hassayoun and Ros, whose count of flows the CUBIC
@@ -91,10 +96,10 @@ def convergence_s(flows: list[Record], per_second: list[float | None]) -> float 
     return None
 
 
-def loss_events_s(flow: Record, full_rtt_s: float) -> list[float]:
-    """When the flow's loss events begin, in seconds of the run."""
+def loss_events_s(samples: list[Record], full_rtt_s: float) -> list[float]:
+    """When a flow's loss events begin, in seconds of the run."""
     found, last_s = [], -math.inf
-    for sample in flow["samples"]:
+    for sample in samples:
         if sample["retransmitted_bytes"]:
             if sample["t_s"] - last_s > full_rtt_s + _TOLERANCE_S:
                 found.append(sample["t_s"])
@@ -102,10 +107,20 @@ def loss_events_s(flow: Record, full_rtt_s: float) -> list[float]:
     return found
 
 
+def loss_period_s(samples: list[Record], full_rtt_s: float) -> float | None:
+    """The mean time between a flow's loss events, in s."""
+    events_s = loss_events_s(samples, full_rtt_s)
+    if len(events_s) < 2:
+        return None
+    return round((events_s[-1] - events_s[0]) / (len(events_s) - 1), 4)
+
+
 def loss_epochs(flows: list[Record], full_rtt_s: float) -> list[Record]:
     """The loss epochs: {"t_s", "flows": that lost, "running"}, in order."""
     events = sorted(
-        (t_s, index) for index, flow in enumerate(flows) for t_s in loss_events_s(flow, full_rtt_s)
+        (t_s, index)
+        for index, flow in enumerate(flows)
+        for t_s in loss_events_s(flow["samples"], full_rtt_s)
     )
     epochs: list[tuple[float, set[int]]] = []
     for t_s, index in events:
