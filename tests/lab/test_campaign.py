@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import synthetic
 from rich.console import Console
-from tcon_lab import campaign_report, published
+from tcon_lab import campaign_report, gallery, gallery_report, published
 from tcon_lab.campaign import Campaign, load, parse
 from tcon_lab.campaign_run import Estimate, Run, Store, conduct, duration, runs_of
 from tcon_lab.compare import COMPARED, QUANTITIES, compare, geometric_mean
@@ -659,6 +659,25 @@ def test_what_is_stored_has_no_samples(tmp_path: Path) -> None:
     assert stored["run"]["flows"][0]["rtt_us"]["p50"] > 20_000
 
 
+def test_what_is_stored_of_one_flow_has_its_series(tmp_path: Path) -> None:
+    campaign = parse(change('rate = ["10mbit", "100mbit"]', 'rate = ["100mbit"]', LINUX))
+    store = Store(tmp_path)
+    store.prepare(campaign, runs(campaign))
+    conduct(runs(campaign)[:2], store, Fake(), 1, lambda line: None)
+    found = gallery.collect(store.index(campaign), store.load)
+    assert list(found) == ["100mbit 8ms 0%"]
+    assert {mode: list(seeds) for mode, seeds in found["100mbit 8ms 0%"].items()} == {
+        "linux": ["1"], "enforced": ["1"]
+    }  # fmt: skip
+    drawn = found["100mbit 8ms 0%"]["enforced"]["1"]
+    assert (drawn["start_s"], drawn["step_s"], len(drawn["rtt_us"])) == (0.1, 0.1, 100)
+    text = change('guest_cc = "cubic"', 'guest_cc = "cubic"\ncount = 2', FULL)
+    two = runs(parse(text))[0]
+    store.save(two, synthetic.raw("native", 2) | {"scenario": two.scenario.to_dict()}, 1.0)
+    flows = json.loads((tmp_path / f"runs/{two.key}.json").read_text())["run"]["flows"]
+    assert [flow["series"] for flow in flows] == [None, None]
+
+
 def test_an_index_is_of_one_campaign(tmp_path: Path) -> None:
     campaign = parse(SMALL)
     store = Store(tmp_path / "x")
@@ -1080,6 +1099,70 @@ def test_the_page_stands_alone() -> None:
     assert tags.rows == 1 + 4
     assert "<script>alert" not in html
     assert html.count('class="plotly-graph-div"') == 3
+
+
+def drawn(values: list[float | None], step_s: float = 0.1) -> dict[str, Any]:
+    """A series of these windows in kB, and RTTs of as many ms."""
+    scaled = [v if v is None else 1000 * v for v in values]
+    return {"start_s": 0.1, "step_s": step_s, "cwnd_bytes": scaled, "rtt_us": scaled}
+
+
+def test_a_series_has_300_points_at_most() -> None:
+    def sample(n: int) -> dict[str, Any]:
+        return {"t_s": round(0.1 * (n + 1), 3), "rtt_us": n if n % 7 else None,
+                "guest_cwnd_bytes": 2 * n, "tcon_cwnd_bytes": 3 * n}  # fmt: skip
+
+    samples = [sample(n) for n in range(700)]
+    assert gallery.series(samples[:300], "native") == {
+        "start_s": 0.1, "step_s": 0.1, "cwnd_bytes": [2 * n for n in range(300)],
+        "rtt_us": [n if n % 7 else None for n in range(300)],
+    }  # fmt: skip
+    thin = gallery.series(samples, "enforced")
+    assert thin is not None
+    assert (thin["step_s"], thin["cwnd_bytes"]) == (0.3, list(range(0, 2100, 9)))
+    linux = gallery.series(samples, "linux")
+    assert linux is not None
+    assert linux["cwnd_bytes"][1] == 9  # TCon's, not the guest's
+    assert gallery.series(samples[:1], "native") is None
+    assert gallery.series([], "native") is None
+
+
+def test_the_gallery_lays_the_modes_over_each_other() -> None:
+    some = {
+        "one <b>": {
+            "native": {"1": drawn([1, 2, None]), "2": drawn([3, 4])},
+            "enforced": {"1": drawn([5, 6]), "2": drawn([7, 8])},
+        },
+        **{f"cell {n}": {"native": {"1": drawn([n, n])}} for n in range(4)},
+    }
+    windows, rtts = (gallery_report.figure(some, panel) for panel in gallery_report.PANELS)
+    first = [line for line in windows.data if line.xaxis == "x"]
+    assert [(line.name, list(line.y), line.opacity < 1) for line in first] == [
+        ("native", [3, 4], True), ("native", [1, 2, None], False),
+        ("enforced", [7, 8], True), ("enforced", [5, 6], False),
+    ]  # fmt: skip
+    assert [line.showlegend for line in first] == [False, True, False, True]
+    assert not any(line.showlegend for line in windows.data[4:])
+    front = [line.zorder for line in first if line.opacity == 1]
+    assert min(front) > max(line.zorder for line in first if line.opacity < 1)
+    assert (first[0].x0, first[0].dx) == (0.1, 0.1)
+    assert windows.data[-1].xaxis == "x5"  # alone in the second row
+    assert len(rtts.data) == len(windows.data)
+    assert windows.layout.annotations[0].text == "one &lt;b&gt;"
+    unmeasured = {"c": {"native": {"1": drawn([None, None])}}}
+    assert len(gallery_report.figure(unmeasured, gallery_report.PANELS[0]).data) == 0
+
+
+def test_the_page_with_a_gallery_stands_alone() -> None:
+    some = {"</script>": {"native": {"1": drawn([1, 2])}, "enforced": {"1": drawn([2, 3])}}}
+    html = campaign_report.page(comparison(GOODPUTS), some)
+    tags = Tags()
+    tags.feed(html)
+    assert tags.open == []
+    assert tags.addresses == []
+    assert html.count('class="plotly-graph-div"') == 5
+    assert "the first is in front" in html
+    assert "Gallery" not in campaign_report.page(comparison(GOODPUTS))
 
 
 def test_a_heat_map_has_each_cell_in_its_place() -> None:

@@ -14,7 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from . import kinds
+from . import gallery_report, kinds
 from .completion import completion_curves
 from .report import PAGE_SCRIPT, PAGE_STYLE, STYLES
 
@@ -436,8 +436,26 @@ def _plot(figure: go.Figure, name: str) -> str:
     )
 
 
-def page(comparison: Record) -> str:
-    """The comparison as HTML with heat maps; it loads nothing from anywhere."""
+def _gallery(comparison: Record, gallery: Record | None) -> str:
+    """Windows and RTTs of single flows, the modes over each other."""
+    if not gallery:
+        return ""
+    plots = "".join(
+        f"<h3>{escape(panel.title)}</h3>"
+        + _plot(gallery_report.figure(gallery, panel), f"gallery-{panel.key}")
+        for panel in gallery_report.PANELS
+    )
+    seeds = comparison["seeds"]
+    faint = f" Of {len(seeds)} seeds the first is in front, the others are faint."
+    note = f"Cells with a single bulk flow.{faint if len(seeds) > 1 else ''}"
+    return f'<h2>Gallery</h2><p class="note">{escape(note)}</p>{plots}'
+
+
+def page(comparison: Record, gallery: Record | None = None) -> str:
+    """The comparison as HTML with heat maps; it loads nothing from anywhere.
+
+    ``gallery``: series to draw, see :mod:`.gallery`.
+    """
     name = escape(comparison["campaign"])
     maps = "".join(
         f"<h2>{escape(_heading(metric, comparison))}</h2>"
@@ -471,6 +489,7 @@ def page(comparison: Record) -> str:
 <h2>Cells</h2>
 {_html_table(*columns(comparison))}
 {others}
+{_gallery(comparison, gallery)}
 {notes}
 <script>{PAGE_SCRIPT}</script>
 </body></html>

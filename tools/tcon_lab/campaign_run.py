@@ -30,6 +30,7 @@ from typing import Any
 from . import results, samples
 from .campaign import Campaign, Cell
 from .errors import LabError
+from .gallery import series
 from .scenario import Scenario
 
 Record = dict[str, Any]
@@ -201,8 +202,11 @@ class Store:
 
 
 def compact(run: Record) -> Record:
-    """A run of results.json without its samples."""
+    """A run of results.json without its samples: of a bulk flow alone their series."""
     flows = [{k: v for k, v in flow.items() if k != "samples"} for flow in run["flows"]]
+    for flow, whole in zip(flows, run["flows"], strict=True):
+        if "transfers" not in flow:
+            flow["series"] = series(whole["samples"], run["mode"]) if len(flows) == 1 else None
     return {k: v for k, v in run.items() if k != "queue_samples"} | {"flows": flows}
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -18,7 +19,18 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from . import campaign as campaigns
-from . import campaign_run, changes, changes_report, compare, lab, published, results, scenario, uml
+from . import (
+    campaign_run,
+    changes,
+    changes_report,
+    compare,
+    gallery,
+    lab,
+    published,
+    results,
+    scenario,
+    uml,
+)
 from . import recommend as recommendations
 from . import schema as schemas
 from .engine import DEFAULT_SHIFT, Machine, Outcome
@@ -151,11 +163,17 @@ def campaign(
         with _Display() as display:
             failures = lab.run_campaign(chosen, options, jobs, folder, display.say)
     made = compare.compare(chosen, store.index(chosen), store.load)
-    (folder / "comparison.json").write_text(results.to_text(made))
-    (folder / "comparison.md").write_text(campaign_report.markdown(made))
-    (folder / "report.html").write_text(campaign_report.page(made))
+    series = gallery.collect(store.index(chosen), store.load)
+    written = {
+        "comparison.json": results.to_text(made),
+        "series.json": json.dumps(series, separators=(",", ":")) + "\n",
+        "comparison.md": campaign_report.markdown(made),
+        "report.html": campaign_report.page(made, series),
+    }
+    for name, text in written.items():
+        (folder / name).write_text(text)
     _print(campaign_report.table(made))
-    for name in ("comparison.json", "comparison.md", "report.html"):
+    for name in written:
         print(folder / name)
     for failure in failures:
         _errors.print(f"tcon-lab: {failure.run.label}: {failure.reason}", markup=False)

@@ -322,9 +322,14 @@ def _mean(values: list[float | None]) -> float | None:
     return round(sum(known) / len(known)) if known else None
 
 
+def deciding_cwnd(enforced: bool) -> str:
+    """The key of a sample's cwnd of who decides."""
+    return "tcon_cwnd_bytes" if enforced else "guest_cwnd_bytes"
+
+
 def _cwnd(samples: list[Record], enforced: bool) -> Record | None:
     """The cwnd of who decides, over time."""
-    key = "tcon_cwnd_bytes" if enforced else "guest_cwnd_bytes"
+    key = deciding_cwnd(enforced)
     known = [float(s[key]) for s in samples if s[key] is not None]
     found = spread(known, {"p50": 50, "max": 100})
     return found and found | {"mean": _mean([*known])}

@@ -303,6 +303,9 @@ def _flow_results(with_samples: bool) -> Schema:
         "dctcp_alpha": _or_null(SHARE),
         "loss_period_s": number,
     }
+    if not with_samples:
+        points = dict.fromkeys(("cwnd_bytes", "rtt_us"), _list(number))
+        bulk["series"] = _or_null(_whole({"start_s": NUMBER, "step_s": NUMBER, **points}))
     seconds = _whole(dict.fromkeys(("mean", "min", "p50", "p95", "p99", "max"), NUMBER))
     transfers = {
         "bytes": COUNT,
