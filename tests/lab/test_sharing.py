@@ -79,11 +79,14 @@ def test_a_loss_event_ends_with_a_round_trip_without_one() -> None:
 
 def test_the_loss_period_is_the_mean_between_events() -> None:
     lossy = flow([1] * 2, losses_s=(0.1, 0.3, 0.5, 0.8, 1.5))["samples"]
-    assert loss_period_s(lossy, RTT_S) == pytest.approx(0.7)  # 0.1, 0.8, 1.5
-    assert loss_period_s(lossy, 0.1) == pytest.approx(0.35)
-    assert loss_period_s(lossy, 1.0) is None  # a single event
-    assert loss_period_s(flow([1])["samples"], RTT_S) is None
-    assert loss_period_s([], RTT_S) is None
+    assert loss_period_s(lossy, RTT_S, 0.0) == pytest.approx(0.7)  # 0.1, 0.8, 1.5
+    assert loss_period_s(lossy, 0.1, 0.0) == pytest.approx(0.35)
+    assert loss_period_s(lossy, 0.1, 0.2) == pytest.approx(0.4)  # 0.3, 0.5, 0.8, 1.5
+    assert loss_period_s(lossy, RTT_S, 0.4) == pytest.approx(0.7)  # 0.5 is of the first
+    assert loss_period_s(lossy, RTT_S, 0.8) is None  # a single event
+    assert loss_period_s(lossy, 1.0, 0.0) is None
+    assert loss_period_s(flow([1])["samples"], RTT_S, 0.0) is None
+    assert loss_period_s([], RTT_S, 0.0) is None
 
 
 def test_epochs_are_a_round_trip_long() -> None:

@@ -62,7 +62,7 @@ Record = dict[str, Any]
 
 #: What limits a flow, as tcon.ko calls it.
 LIMITS = ("window", "guest", "receiver", "idle")
-#: A flow's start, in base RTTs: left out of ``limited_share_settled``.
+#: A flow's start, in base RTTs: left out of ``limited_share_settled`` and the loss period.
 SETTLED_AFTER_RTTS = 30
 
 
@@ -284,6 +284,8 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
     sent = iperf3.get("end", {}).get("sum_sent", {})
     asked = scenario.connections()[int(flow["index"])]
     samples = data.samples(zero_s)
+    base_rtt_us = scenario.path.rtt_us + asked.extra_delay_us
+    settling_s = SETTLED_AFTER_RTTS * base_rtt_us / 1e6
     error = iperf3.get("error") or (None if data.summary else "the probe saw no data of it")
     return {
         "index": flow["index"],
@@ -300,12 +302,12 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
         "sent_bytes": data.summary["sent_bytes"] if data.summary else None,
         "retransmitted_bytes": data.summary["retransmitted_bytes"] if data.summary else None,
         "loss_period_s": sharing.loss_period_s(
-            samples, _full_rtt_s(scenario, data.clock.interval_s)
+            samples, _full_rtt_s(scenario, data.clock.interval_s), data.start_s + settling_s
         ),
         "cwnd_bytes": _cwnd(samples, asked.enforced_cc(mode) is not None),
         "guest_srtt_us": spread(guest_rtts, {"min": 0, "p50": 50, "p99": 99}),
         "guest_retransmits": _number(sent.get("retransmits")),
-        **_repair_result(data, tcon, scenario.path.rtt_us + asked.extra_delay_us),
+        **_repair_result(data, tcon, settling_s),
         "state": states[-1] if states else None,
         "state_share": {
             str(state): round(states.count(state) / len(states), 4) for state in set(states)
@@ -347,11 +349,11 @@ def _alpha(flow: Record, sockets: list[Record], tcon: list[Record]) -> float | N
     return round(sum(settled) / len(settled), 4)
 
 
-def _repair_result(data: _FlowData, tcon: list[Record], base_rtt_us: int) -> Record:
+def _repair_result(data: _FlowData, tcon: list[Record], settling_s: float) -> Record:
     """What TCon's loss repair did, and what limited the flow."""
     last = tcon[-1] if tcon else {}
     copies = [float(r["copy_bytes"]) for r in tcon if _number(r.get("copy_bytes")) is not None]
-    settled_s = (data.first_s or 0) + SETTLED_AFTER_RTTS * base_rtt_us / 1e6
+    settled_s = (data.first_s or 0) + settling_s
     return {
         "tcon_retransmits": _number(last.get("repairs")),
         "tcon_spurious": _number(last.get("spurious_repairs")),

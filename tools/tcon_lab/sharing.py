@@ -24,9 +24,10 @@ Loss epoch
     retransmissions, which come up to a full RTT after the loss.
 
 Loss period
-    The mean time from one of a flow's loss events to its next: of losses by chance and by
-    full queues alike, whoever repeats them, the guest or TCon: what counts is what passes
-    the sender's uplink a second time.  None of fewer than two events.
+    The mean time from one of a flow's loss events to its next, once it has settled: its
+    slow start has losses of its own.  Losses by chance and by full queues count alike,
+    whoever repeats them, the guest or TCon: what counts is what passes the sender's
+    uplink a second time.  None of fewer than two events.
 
 Loss synchronisation
     Of an epoch, the share of the flows running then that are among its flows: the
@@ -107,9 +108,9 @@ def loss_events_s(samples: list[Record], full_rtt_s: float) -> list[float]:
     return found
 
 
-def loss_period_s(samples: list[Record], full_rtt_s: float) -> float | None:
-    """The mean time between a flow's loss events, in s."""
-    events_s = loss_events_s(samples, full_rtt_s)
+def loss_period_s(samples: list[Record], full_rtt_s: float, settled_s: float) -> float | None:
+    """The mean time between a flow's loss events after ``settled_s`` of the run, in s."""
+    events_s = [t_s for t_s in loss_events_s(samples, full_rtt_s) if t_s > settled_s]
     if len(events_s) < 2:
         return None
     return round((events_s[-1] - events_s[0]) / (len(events_s) - 1), 4)
