@@ -33,6 +33,8 @@
  * What a hypervisor does differently:
  * - Everything is in bytes.  C is in segments per second cubed, so the cubic
  *   term is scaled by the MSS.  Growth per ACK is exact: remainders are kept.
+ *   For fast convergence a window falls short of W_max where it does so by a
+ *   segment at least: in bytes one of two losses in the same place would.
  * - The window grows only while it binds.  For that reason a reduction starts
  *   from cwnd, not from FlightSize (RFC 9438, 4.6, allows it, Linux does it):
  *   a request-response flow that loses one of three segments does not fall to
@@ -408,7 +410,8 @@ static void reduce(struct tcon_cc *cc, bool by_ece)
 
 	ca->saved_curve = ca->curve;
 	tcon_reno_reduce(cc, &ca->reno, div_u64((u64)cwnd * beta, 1000), by_ece);
-	if (cc->params[PARAM_FAST_CONVERGENCE] && cwnd < ca->curve.w_max_bytes)
+	if (cc->params[PARAM_FAST_CONVERGENCE] &&
+	    (u64)cwnd + cc->mss_bytes <= ca->curve.w_max_bytes)
 		w_max = div_u64((u64)cwnd * (1000 + beta), 2000);
 	ca->curve.w_max_bytes = w_max;
 	ca->curve.cwnd_prior_bytes = cwnd;

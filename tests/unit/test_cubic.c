@@ -246,6 +246,25 @@ static void convergence(void **unused)
 	assert_int_equal(priv(&cc)->curve.w_max_bytes, 1013600);
 }
 
+/* A loss less than a segment below W_max = 1448000 is one in the same place. */
+static void convergence_by_segments(void **unused)
+{
+	struct tcon_cc cc;
+
+	flow_init(&cc, 1000, 100000);
+	loss_episode(&cc, T0_US);
+	cc.cwnd_bytes = 1448000 - MSS + 1;
+	loss_episode(&cc, T0_US);
+	assert_int_equal(priv(&cc)->curve.w_max_bytes, 1446553);
+
+	flow_init(&cc, 1000, 100000);
+	loss_episode(&cc, T0_US);
+	cc.cwnd_bytes = 1448000 - MSS;
+	loss_episode(&cc, T0_US);
+	/* 1446552 * 1.7 / 2 */
+	assert_int_equal(priv(&cc)->curve.w_max_bytes, 1229569);
+}
+
 /*
  * RFC 9438, 4.3: alpha = 3 * 0.3 / 1.7 = 9/17.  One window of 70 segments
  * acknowledged, cwnd standing still: W_est grows by 9/17 * 1448 = 766.6 bytes;
@@ -809,6 +828,7 @@ int main(void)
 		cmocka_unit_test(w_cubic_table),
 		cmocka_unit_test(beta_cut),
 		cmocka_unit_test(convergence),
+		cmocka_unit_test(convergence_by_segments),
 		cmocka_unit_test(reno_estimate),
 		cmocka_unit_test(reno_region),
 		cmocka_unit_test(growth_bound),

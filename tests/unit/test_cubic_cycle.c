@@ -148,7 +148,7 @@ static void add_cycle(struct cycles *sum, struct model *m, double *w_max,
 	bool shrinks;
 
 	m->lost_at = (double)from->cwnd_bytes / PACKET;
-	shrinks = params[PARAM_FAST_CONVERGENCE] && m->lost_at < *w_max;
+	shrinks = params[PARAM_FAST_CONVERGENCE] && m->lost_at + 1 <= *w_max;
 	*w_max = m->lost_at * (shrinks ? 1 - BETA / 2 : 1);
 	m->w_max = *w_max;
 	sum->n++;

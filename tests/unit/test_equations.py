@@ -309,7 +309,7 @@ class Cubic(Reno):
     def reduce(self, why: str) -> None:
         super().reduce(why)
         self.cwnd = Decimal(self.cwnd)
-        shrinks = self.fast and self.cwnd < self.w_max
+        shrinks = self.fast and self.cwnd + self.mss <= self.w_max
         self.w_max = self.cwnd * (1 + self.beta) / 2 if shrinks else self.cwnd
         self.prior, self.epoch_us = self.cwnd, None
         self.ssthresh = max(self.cwnd * self.beta, Decimal(MIN_SEGS * self.mss))
