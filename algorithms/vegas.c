@@ -57,7 +57,11 @@
  * What a hypervisor does differently:
  * - Everything is in bytes; a cwnd need not be whole segments.
  * - The paper takes the window for what is in transit.  Where the guest sends less
- *   that does not hold: a round in which cwnd did not bind decides nothing.
+ *   that does not hold: after a round in which cwnd did not bind it is not raised.
+ *   But a guest fills a queue as well with a window of its own (one in which HyStart
+ *   has ended slow start may be twice what the path holds): so with what was in
+ *   transit for W, a Diff too large slows down, to what Actual needs at once, since
+ *   less does not bind.
  * - A live switch may find a queue that the last CC made, of hundreds of segments.
  *   At one per round it would take minutes to drain.  So if the first decision is
  *   to slow down, it is made as at the end of slow start.
@@ -96,6 +100,8 @@ static const struct tcon_cc_param vegas_params[] = {
  * struct vegas - private area
  * @reno: the last reduction, and what Reno counts
  * @backlog: what waits in queues
+ * @transit_bytes: in transit when the round began
+ * @sent_transit_bytes: and when the round before began; 0: there was none
  * @round_acked_bytes: acknowledged in the round in avoidance, while cwnd bound
  * @diff_segs: Diff at the last decision
  * @fresh: there has been none yet
@@ -103,6 +109,8 @@ static const struct tcon_cc_param vegas_params[] = {
 struct vegas {
 	struct tcon_reno reno;
 	struct tcon_backlog backlog;
+	u32 transit_bytes;
+	u32 sent_transit_bytes;
 	u32 round_acked_bytes;
 	u32 diff_segs;
 	bool fresh;
@@ -113,6 +121,8 @@ static void begin_round(const struct tcon_cc *cc)
 	struct vegas *vegas = tcon_cc_priv(cc);
 
 	vegas->round_acked_bytes = 0;
+	vegas->sent_transit_bytes = vegas->transit_bytes;
+	vegas->transit_bytes = cc->inflight_bytes;
 	tcon_backlog_begin_round(cc, &vegas->backlog);
 }
 
@@ -121,34 +131,39 @@ static void begin_rounds(const struct tcon_cc *cc)
 	struct vegas *vegas = tcon_cc_priv(cc);
 
 	vegas->round_acked_bytes = 0;
+	vegas->sent_transit_bytes = 0;
+	vegas->transit_bytes = cc->inflight_bytes;
 	tcon_backlog_begin(cc, &vegas->backlog);
 }
 
-/* Diff of a round that has samples, in whole segments. */
-static u32 diff_segs(const struct tcon_cc *cc)
+/* Diff of a window in a round that has samples, in whole segments. */
+static u32 diff_segs(const struct tcon_cc *cc, u32 sent_bytes)
 {
 	const struct vegas *vegas = tcon_cc_priv(cc);
-	const struct tcon_backlog *b = &vegas->backlog;
 
-	return tcon_backlog_of(b, b->sent_cwnd_bytes) / cc->mss_bytes;
+	return tcon_backlog_of(&vegas->backlog, sent_bytes) / cc->mss_bytes;
+}
+
+/* More Diff than that slows down. */
+static u32 most_segs(const struct tcon_cc *cc)
+{
+	return cc->params[tcon_reno_in_slow_start(cc) ? PARAM_GAMMA :
+							PARAM_BETA];
 }
 
 /* Actual baseRTT + 1: the window that leaves about one segment in queues. */
-static u32 actual_bytes(const struct tcon_cc *cc)
+static u32 actual_bytes(const struct tcon_cc *cc, u32 sent_bytes)
 {
 	const struct vegas *vegas = tcon_cc_priv(cc);
 	const struct tcon_backlog *b = &vegas->backlog;
 
-	return div_u64((u64)b->sent_cwnd_bytes * b->base_rtt_us,
-		       b->round_rtt_us) + cc->mss_bytes;
+	return div_u64((u64)sent_bytes * b->base_rtt_us, b->round_rtt_us) +
+	       cc->mss_bytes;
 }
 
 /* cwnd must not fall below ssthresh: that would be slow start. */
-static void slow_down(struct tcon_cc *cc, bool at_once)
+static void slow_down(struct tcon_cc *cc, u32 cwnd)
 {
-	u32 cwnd = cc->cwnd_bytes;
-
-	cwnd = at_once ? min(cwnd, actual_bytes(cc)) : cwnd - cc->mss_bytes;
 	cc->cwnd_bytes = max(cwnd, tcon_reno_min_cwnd_bytes(cc));
 	cc->ssthresh_bytes = min(cc->ssthresh_bytes, cc->cwnd_bytes);
 }
@@ -158,11 +173,13 @@ static void decide(struct tcon_cc *cc, u32 acked_bytes)
 {
 	struct vegas *vegas = tcon_cc_priv(cc);
 	bool slow_start = tcon_reno_in_slow_start(cc);
-	u32 diff = diff_segs(cc);
-	u32 most = cc->params[slow_start ? PARAM_GAMMA : PARAM_BETA];
+	u32 sent = vegas->backlog.sent_cwnd_bytes, cwnd = cc->cwnd_bytes;
+	u32 diff = diff_segs(cc, sent);
 
-	if (diff > most)
-		slow_down(cc, slow_start || vegas->fresh);
+	if (diff > most_segs(cc))
+		slow_down(cc, slow_start || vegas->fresh ?
+				  min(cwnd, actual_bytes(cc, sent)) :
+				  cwnd - cc->mss_bytes);
 	else if (slow_start)
 		tcon_reno_slow_start(cc, acked_bytes);
 	else if (diff < cc->params[PARAM_ALPHA])
@@ -172,14 +189,31 @@ static void decide(struct tcon_cc *cc, u32 acked_bytes)
 	vegas->fresh = false;
 }
 
+/* The end of a round with enough samples in which cwnd did not bind. */
+static void give_way(struct tcon_cc *cc)
+{
+	struct vegas *vegas = tcon_cc_priv(cc);
+	u32 sent = vegas->sent_transit_bytes;
+	u32 diff = diff_segs(cc, sent);
+
+	if (diff <= most_segs(cc))
+		return;
+	slow_down(cc, min(cc->cwnd_bytes, actual_bytes(cc, sent)));
+	vegas->diff_segs = diff;
+	vegas->fresh = false;
+}
+
 /* An ACK while all is well; @acked_bytes are 0 where cwnd did not bind. */
 static void lead(struct tcon_cc *cc, u32 acked_bytes)
 {
 	struct vegas *vegas = tcon_cc_priv(cc);
 	bool over = tcon_backlog_is_over(cc, &vegas->backlog);
+	bool known = tcon_backlog_is_known(&vegas->backlog);
 
-	if (over && acked_bytes && tcon_backlog_is_known(&vegas->backlog)) {
+	if (over && known && acked_bytes) {
 		decide(cc, acked_bytes);
+	} else if (over && known) {
+		give_way(cc);
 	} else {
 		acked_bytes = tcon_reno_slow_start(cc, acked_bytes);
 		vegas->round_acked_bytes += acked_bytes;

@@ -112,23 +112,28 @@ class Vegas(Reno):
         self.begin_rounds()
 
     def begin_rounds(self) -> None:
-        self.windows = [self.cwnd]
+        self.windows, self.transits = [self.cwnd], [0]
         self.begin_round()
 
     def begin_round(self) -> None:
-        """Of the windows at the begin of rounds, two are needed."""
+        """Of the windows at the begin of rounds, two are needed; of what was in transit too."""
         self.windows = [self.windows[-1], self.cwnd]
+        self.transits = [self.transits[-1], self.flight]
         self.rtts: list[int] = []
         self.round_end, self.round_acked = self.nxt, 0
 
     def decide(self, acked: int) -> None:
+        """Without ``acked`` cwnd did not bind: W is what was in transit."""
         alpha, beta, gamma = self.params
-        window, rtt = self.windows[0], min(self.rtts)
+        window, rtt = self.windows[0] if acked else self.transits[0], min(self.rtts)
         expected, actual = Fraction(window, self.base), Fraction(window, rtt)
         diff = math.floor((expected - actual) * self.base / self.mss)
         slow_start = self.cwnd < self.ssthresh
-        if diff > (gamma if slow_start else beta):
-            if slow_start or not self.decided:
+        most = gamma if slow_start else beta
+        if not acked and diff <= most:
+            return
+        if diff > most:
+            if slow_start or not (acked and self.decided):
                 self.cwnd = min(self.cwnd, math.floor(actual * self.base) + self.mss)
             else:
                 self.cwnd -= self.mss
@@ -150,7 +155,7 @@ class Vegas(Reno):
             super().steer(acked, rtt_us, over, now_us)
             return
         ends = self.una > self.round_end
-        if ends and acked and len(self.rtts) >= 3:
+        if ends and len(self.rtts) >= 3:
             self.decide(acked)
         else:
             rest = self.slow_start(acked)

@@ -83,10 +83,9 @@ static void diff_table(void **unused)
 
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		flow_init(&cc, 10);
-		priv(&cc)->backlog.sent_cwnd_bytes = t[i].cwnd_bytes;
 		priv(&cc)->backlog.base_rtt_us = t[i].base_us;
 		priv(&cc)->backlog.round_rtt_us = t[i].rtt_us;
-		assert_int_equal(diff_segs(&cc), t[i].want);
+		assert_int_equal(diff_segs(&cc, t[i].cwnd_bytes), t[i].want);
 	}
 }
 
@@ -268,22 +267,43 @@ static void smallest_sample(void **unused)
 	assert_int_equal(priv(&cc)->backlog.base_rtt_us, 1);
 }
 
-/* cwnd did not bind: what is in transit is not cwnd, and nothing is decided. */
+/* Three rounds in which @segs are in transit, and cwnd does not bind. */
+static void unbound_rounds(struct tcon_cc *cc, u32 segs, u32 rtt_us)
+{
+	u32 i;
+
+	cc->inflight_bytes = SEGS(segs);
+	cc->nxt = cc->una + SEGS(segs);
+	state(cc, TCON_CA_OPEN);		/* rounds of as many segments */
+	for (i = 0; i < 3 * (segs + 1); i++)
+		ack_if(cc, MSS, rtt_us, false);
+}
+
+/* cwnd did not bind: W is what was in transit, and cwnd is never raised. */
 static void unbound(void **unused)
 {
 	struct tcon_cc cc;
-	int i;
 
+	/* Avoidance: Diff 20 * 0.2 = 4 and 25 * 0.2 = 5; Actual 25 * 0.8 + 1. */
 	flow_avoid(&cc, 100);
-	for (i = 0; i < 250; i++)
-		ack_if(&cc, MSS, i & 1 ? SLOW_US : BASE_US + 90000, false);
+	unbound_rounds(&cc, 20, BASE_US);
+	unbound_rounds(&cc, 20, BASE_US * 5 / 4);
 	assert_int_equal(cc.cwnd_bytes, SEGS(100));
-	assert_true(priv(&cc)->backlog.round_samples < 100);	/* rounds pass */
+	assert_true(priv(&cc)->backlog.round_samples < 20);	/* rounds pass */
+	unbound_rounds(&cc, 25, BASE_US * 5 / 4);
+	assert_int_equal(cc.cwnd_bytes, SEGS(21));
+	assert_int_equal(cc.ssthresh_bytes, SEGS(21));
+	assert_int_equal(priv(&cc)->diff_segs, 5);
+
+	/* Slow start: Diff 5 * 0.2 = 1 and 10 * 0.2 = 2; Actual 10 * 0.8 + 1. */
 	flow_init(&cc, 100);
-	for (i = 0; i < 250; i++)
-		ack_if(&cc, MSS, SLOW_US, false);
+	cc.ssthresh_bytes = TCON_SSTHRESH_INFINITE;
+	unbound_rounds(&cc, 5, BASE_US * 5 / 4);
 	assert_int_equal(cc.cwnd_bytes, SEGS(100));
 	assert_int_equal(cc.ssthresh_bytes, TCON_SSTHRESH_INFINITE);
+	unbound_rounds(&cc, 10, BASE_US * 5 / 4);
+	assert_int_equal(cc.cwnd_bytes, SEGS(9));
+	assert_int_equal(cc.ssthresh_bytes, SEGS(9));
 }
 
 /* Never below two segments, nor back into slow start from there. */
