@@ -30,6 +30,13 @@
  * data fills the pipe), or when the smallest RTT of a round's first samples has
  * risen by an eighth (a queue stands).
  *
+ * As RFC 9438, and unlike Linux (6.1, RFC 8312):
+ * - W_est grows by a segment per round trip from the window before the last
+ *   reduction on (4.3), not by 9/17 for ever: where losses come by chance windows
+ *   are a tenth larger (tools/campaigns/gallery.md).
+ * - W_cubic is exact.  Linux takes whole segments from W_max, rounded down, so it is
+ *   back at W_max cbrt(1 / C) = 1.4 s before K.
+ *
  * What a hypervisor does differently:
  * - Everything is in bytes.  C is in segments per second cubed, so the cubic
  *   term is scaled by the MSS.  Growth per ACK is exact: remainders are kept.
