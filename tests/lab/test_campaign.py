@@ -1212,7 +1212,12 @@ def test_a_report_of_what_is_there(tmp_path: Path) -> None:
     made = json.loads((folder / "comparison.json").read_text())
     assert made["cells"][0]["metrics"]["goodput"]["mean"] == pytest.approx(1)
     assert (folder / "comparison.md").read_text().startswith("# grid\n")
-    assert (folder / "report.html").stat().st_size > 10**6
+    html = (folder / "report.html").read_text()
+    assert len(html) > 10**6
+    assert 'id="gallery-cwnd_bytes"' in html
+    series = json.loads((folder / "series.json").read_text())
+    assert sorted(series) == ["10mbit 64ms 0.1%", "10mbit 8ms 0%", "10mbit 8ms 0.1%"]
+    assert sorted(series["10mbit 8ms 0%"]["native"]) == ["1", "2"]
 
 
 def test_the_command_takes_the_short_form(tmp_path: Path) -> None:

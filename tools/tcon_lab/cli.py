@@ -166,10 +166,11 @@ def campaign(
     series = gallery.collect(store.index(chosen), store.load)
     written = {
         "comparison.json": results.to_text(made),
-        "series.json": json.dumps(series, separators=(",", ":")) + "\n",
         "comparison.md": campaign_report.markdown(made),
         "report.html": campaign_report.page(made, series),
     }
+    if series:
+        written["series.json"] = json.dumps(series, separators=(",", ":")) + "\n"
     for name, text in written.items():
         (folder / name).write_text(text)
     _print(campaign_report.table(made))
