@@ -36,8 +36,10 @@ $(VENV)/.stamp:				# its name tells what is in it
 		--ignore-installed -r tools/requirements.txt
 	@touch $@
 
-demo: lab				## compare a guest's CUBIC, native BBR and enforced BBR
+demo: lab				## a guest's CUBIC, native BBR and enforced BBR; then a campaign
 	@$(LAB) run tools/scenarios/demo.toml --out build/demo --jobs $(JOBS)
+	@$(LAB) campaign tools/campaigns/demo.toml --out build/demo/campaign --jobs $(JOBS)
+	@$(LAB) report build/demo/campaign --out build/demo/campaign.html
 
 # Longest first; what a target says comes when it ends.
 check: lab				## all tests; of check-debug's the packet tests

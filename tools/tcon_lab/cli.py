@@ -140,7 +140,7 @@ def campaign(
         bool, typer.Option("--report", help="Run nothing: report what is there.")
     ] = False,
     short: Annotated[
-        bool, typer.Option("--short", help="What its [short] makes of it, in less time.")
+        bool, typer.Option("--short", help="What its table short makes of it, in less time.")
     ] = False,
     engine: Engine = "qemu",
     debug_kernel: DebugKernel = False,
