@@ -19,7 +19,7 @@ from tcon_lab import published, sides, time_plots
 from tcon_lab.confidence import interval, t_quantile
 from tcon_lab.errors import LabError
 from tcon_lab.losses import left_percent, loss_times
-from tcon_lab.overview import load, load_all, overview
+from tcon_lab.overview import about, load, load_all, overview
 from tcon_lab.overview_page import answer_rows, coexistence, heat_map, side_table
 
 TOOLS = Path(__file__).parents[2] / "tools"
@@ -181,7 +181,12 @@ def test_how_much_ours_differ(made: dict[str, Any]) -> None:
     assert got["rows"] == len(side["rows"])
     worst = max(side["rows"], key=lambda row: abs(row["differs"]["native"]))
     assert got["largest"] == worst
+    assert got["of_nothing"] == 0
     assert sides.differences(side, "stock") is None
+    row = dict(worst, differs={"native": None}, ours={"native": 5.0})
+    more = sides.differences({"rows": [*side["rows"], row]}, "native")
+    assert more is not None
+    assert (more["rows"], more["of_nothing"]) == (len(side["rows"]), 1)
 
 
 def test_every_table_of_the_documents_finds_its_cells() -> None:
@@ -221,6 +226,20 @@ def test_kinds_are_those_of_the_row() -> None:
             assert flow.extra_loss_fraction == pytest.approx(row.get("loss", 0) / 100)
             if "vms" in row:
                 assert len(scenario.connections()) == row["vms"]
+
+
+def test_what_differs_is_told_by_the_campaigns_file(made: dict[str, Any], tmp_path: Path) -> None:
+    first, *_ = made["experiments"]
+    assert first["about"][0].startswith("Virtual machines, each CC alone")
+    assert (
+        "- No VM has a hypervisor's CPU to share with others: only the path is rebuilt."
+        in (first["about"])
+    )
+    (tmp_path / "mine.toml").write_text(
+        "# SPDX\n# One\n# two.\n#\n# - three\n#   four\nname = 1\n#no"
+    )
+    assert about("mine-short", tmp_path) == ["One two.", "- three four"]
+    assert about("others", tmp_path) == []
 
 
 def run_of(cc: str, other: str, **path: Any) -> dict[str, Any]:

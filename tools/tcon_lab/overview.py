@@ -6,7 +6,8 @@ An overview is plain data, the JSON beside the page that :mod:`.overview_page` m
     {"level": of the intervals,
      "answers": [{"cc", "experiment", "metric", "mean", "low", "high", "numbers", "over"}],
      "overall": [the same without "experiment", over the cells of all of them],
-     "experiments": [{"name", "folder", "comparison": as in :mod:`.compare`,
+     "experiments": [{"name", "folder", "about": what its campaign file opens with,
+                      "comparison": as in :mod:`.compare`,
                       "sides": [tables of published against ours, see :mod:`.sides`],
                       "shares": {mode: {first CC: {second CC: share of the first}}}}]}
 
@@ -21,6 +22,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import itertools
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,7 @@ from .campaign_run import Store
 from .compare import COMPARED
 from .confidence import LEVEL, interval
 from .errors import LabError
+from .products import TOP
 
 Record = dict[str, Any]
 
@@ -42,6 +45,8 @@ METRICS = {
 }
 
 
+#: Where the campaigns that come with TCon are.
+CAMPAIGNS = TOP / "tools/campaigns"
 #: What a comparison must have; those of older versions may lack some.
 _NEEDED = {"baseline", "cells", "overall", "published", "seeds", "tables", "values", "versions"}
 
@@ -197,6 +202,28 @@ def _shares(experiment: Experiment) -> Record:
     }
 
 
+def about(name: str, folder: Path = CAMPAIGNS) -> list[str]:
+    """What the file of a campaign that comes with TCon opens with: its paragraphs.
+
+    It says what is repeated, what differs from the document, and why.  Items of a list
+    begin with "- ".  Nothing of campaigns of users' own.
+    """
+    try:
+        lines = (folder / f"{name.removesuffix('-short')}.toml").read_text().splitlines()
+    except OSError:
+        return []
+    found: list[str] = [""]
+    for line in itertools.takewhile(lambda line: line.startswith("#"), lines):
+        text = line.removeprefix("#").strip()
+        if text.startswith("SPDX"):
+            continue
+        if not text or text.startswith("- "):
+            found.append(text)
+        else:
+            found[-1] = f"{found[-1]} {text}".strip()
+    return [text for text in found if text]
+
+
 def overview(experiments: list[Experiment]) -> Record:
     """All that the page shows but plots over time."""
     answers, everything = [], {}
@@ -212,6 +239,7 @@ def overview(experiments: list[Experiment]) -> Record:
             {
                 "name": experiment.name,
                 "folder": experiment.folder.name,
+                "about": about(experiment.name),
                 "comparison": experiment.comparison,
                 "sides": sides.sides(experiment.comparison, experiment.runs, experiment.samples),
                 "shares": _shares(experiment),

@@ -202,6 +202,8 @@ def _far_sentence(side: Record, baseline: str) -> str | None:
             f"{row['unit']} where {row['text']} was published, "
             f"{_percent(row['differs'][baseline])}"
         )
+    if found["of_nothing"]:
+        text += f"; {found['of_nothing']} more are not 0 where 0 was published"
     return text
 
 
@@ -323,6 +325,17 @@ def _plots(experiment: Experiment, prefix: str) -> str:
     return "".join(parts)
 
 
+def _about(paragraphs: list[str]) -> str:
+    """What a campaign's file says of itself, folded: above all, what differs and why."""
+    if not paragraphs:
+        return ""
+    parts = "".join(
+        f"<li>{escape(text[2:])}</li>" if text.startswith("- ") else f"<p>{escape(text)}</p>"
+        for text in paragraphs
+    )
+    return f"<details><summary>What it repeats, what differs, and why</summary>{parts}</details>"
+
+
 def _experiment(made: Record, experiment: Experiment) -> str:
     comparison, prefix = made["comparison"], safe_id(made["name"])
     baseline = comparison["baseline"]
@@ -354,7 +367,8 @@ def _experiment(made: Record, experiment: Experiment) -> str:
         f'<section id="{prefix}"><h2>{escape(made["name"])}</h2>'
         f'<p class="about">{len(comparison["cells"])} cells, {comparison["seconds"]:g} s, '
         f"seeds {seeds}</p>{source if comparison['published'] else ''}"
-        f"<ul>{answers}</ul>{warnings}{compared}{matrix}{_completions(comparison, prefix)}"
+        f"{_about(made['about'])}<ul>{answers}</ul>{warnings}{compared}{matrix}"
+        f"{_completions(comparison, prefix)}"
         f"<h3>Cells</h3>{_table(headings, rows, name=f'{prefix}-cells')}{others}"
         f"{_maps(comparison, prefix)}{_plots(experiment, prefix)}</section>"
     )

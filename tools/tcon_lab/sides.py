@@ -408,7 +408,8 @@ def sides(
 def differences(side: Record, mode: str) -> Record | None:
     """How much a mode's numbers differ from what is published; None of nothing.
 
-    {"rows", "median": of the sizes, "largest": the row that differs most, or None}
+    {"rows", "median": of the sizes, "largest": the row that differs most, or None,
+    "of_nothing": how many more are not 0 where 0 was published}
     """
     known = [row for row in side["rows"] if row["differs"].get(mode) is not None]
     if not known:
@@ -419,6 +420,9 @@ def differences(side: Record, mode: str) -> Record | None:
         "rows": len(known),
         "median": sizes[(len(sizes) - 1) // 2],
         "largest": largest if largest["differs"][mode] else None,
+        "of_nothing": sum(
+            mode in row["ours"] and row["differs"].get(mode) is None for row in side["rows"]
+        ),
     }
 
 
