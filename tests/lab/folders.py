@@ -83,6 +83,27 @@ rate = "10mbit"
 rtt = "50ms"
 queue = "10p"
 """
+BUFFERS = """\
+name = "cubic-buffers"
+seconds = 10
+modes = ["native", "enforced"]
+seeds = [1]
+[path]
+rate = "100mbit"
+rtt = "40ms"
+[[flow]]
+count = 2
+guest_cc = "cubic"
+[matrix]
+queue = ["0.3bdp", "1.0bdp"]
+cc = ["cubic", "reno"]
+[[bar]]
+metric = "utilisation"
+min = 0.9
+[[bar]]
+metric = "queue"
+min = 0.9
+"""
 FILES = """\
 name = "files"
 seconds = 100

@@ -360,6 +360,34 @@ def test_cells_that_are_drawn_are_spread(
     assert ([plot.title for plot in plots], more) == (["1 bbr", "2 bbr"], 2)
 
 
+def test_the_fluid_model_beside_the_buffers(tmp_path: Path) -> None:
+    """Utilisation and queue of each buffer: ours of the two modes, and the model's."""
+    _, folder = folders.make(tmp_path / "buffers", folders.BUFFERS)
+    experiment = load(folder)
+    used, queue = time_plots.over_path(experiment)
+    traces = {trace.name: trace for trace in used.figure.data}
+    assert set(traces) == {
+        f"{cc}{what}" for cc in ("cubic", "reno")
+        for what in (", native", ", enforced", ": fluid model (3.2 to 3.6)")
+    }  # fmt: skip
+    for name, trace in traces.items():
+        assert list(trace.x) == [pytest.approx(0.3, rel=0.01), pytest.approx(1, rel=0.01)], name
+        assert all(0.5 < y <= 1.001 for y in trace.y), name
+    model = traces["reno: fluid model (3.2 to 3.6)"].y
+    assert model[1] > model[0]  # Reno wants the larger buffer
+    path = time_plots.model_path(experiment.runs["0.3bdp cubic"]["native"][1]["scenario"])
+    assert path.capacity_pps == pytest.approx(1e8 / 12_000 / 2)
+    assert path.bdp_packets == pytest.approx(166.7, abs=0.1)
+    assert path.buffer_packets == pytest.approx(0.3 * path.bdp_packets, abs=1)
+    queues = {trace.name: trace.y for trace in queue.figure.data}
+    assert queues["cubic: fluid model (3.2 to 3.6)"][1] < 1.5 * 333  # kB: a BDP is 500
+    plots, _ = time_plots.over_time(experiment)
+    for plot in plots:
+        names = {trace.name for trace in plot.figure.data}
+        assert {"fluid model (3.2 to 3.6)", "its RTT (3.4)"} <= names
+        assert plot.note == "Seed 1; the mean of 2 flows."
+
+
 def test_cycles_of_a_sawtooth(campaigns: list[Path]) -> None:
     """The fixture's window falls every 2 s."""
     (point,) = time_plots.cycle_points(load(campaigns[2]))

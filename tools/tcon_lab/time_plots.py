@@ -7,6 +7,7 @@ of :mod:`.cubic_model`, where the cell is one of the thesis's experiments.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -150,12 +151,15 @@ def _one_flow_model(scenario: Record, samples: dict[str, Record]) -> list[tuple[
     ]
 
 
+@functools.cache
+def _fluid(path: cubic_model.Path, seconds: float, reno: bool) -> list[cubic_model.Moment]:
+    """The fluid model of a path, computed once."""
+    return cubic_model.fluid(path, seconds, reno=reno, flows=_FLUID_FLOWS)
+
+
 def _fluid_model(scenario: Record, reno: bool) -> list[tuple[int, go.Scatter]]:
     """The mean window and the RTT of the fluid model."""
-    path = model_path(scenario)
-    moments = cubic_model.fluid(
-        path, min(scenario["seconds"], _FLUID_S), reno=reno, flows=_FLUID_FLOWS
-    )
+    moments = _fluid(model_path(scenario), min(scenario["seconds"], _FLUID_S), reno)
     x = [round(moment.t_s, 4) for moment in moments]
     windows = [round(moment.window * _PAYLOAD_BYTES / 1e3, 3) for moment in moments]
     rtts_ms = [round(1e3 * moment.rtt_s, 3) for moment in moments]
@@ -368,7 +372,7 @@ def _buffers(experiment: Experiment) -> list[Plot]:
                     value = quantities[name]["mean"] / divisor
                     points.setdefault((cc, mode), []).append((buffer, value))
             flows = sum(flow["count"] for flow in scenario["flows"])
-            moments = cubic_model.fluid(path, _FLUID_S, reno=cc == "reno", flows=_FLUID_FLOWS)
+            moments = _fluid(path, min(scenario["seconds"], _FLUID_S), cc == "reno")
             value = model(moments[len(moments) // 3 :], path)
             value *= flows if name == "queue" else 1
             points.setdefault((cc, "model"), []).append((buffer, value))
