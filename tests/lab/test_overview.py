@@ -349,6 +349,7 @@ def test_the_model_is_laid_over_its_experiment_alone(campaigns: list[Path]) -> N
     assert {"native cubic: cwnd", "native cubic: ssthresh", "enforced cubic: ssthresh",
             "enforced cubic: path RTT"} <= names["one"]  # fmt: skip
     assert not any("model" in name for name in names["baseline"])
+    assert {"native bbr: cwnd", "native cubic: cwnd", "enforced vegas: path RTT"} <= names["pairs"]
     assert names["files"] == set()  # transfers have no samples
 
 
@@ -385,7 +386,7 @@ def test_the_fluid_model_beside_the_buffers(tmp_path: Path) -> None:
     for plot in plots:
         names = {trace.name for trace in plot.figure.data}
         assert {"fluid model (3.2 to 3.6)", "its RTT (3.4)"} <= names
-        assert plot.note == "Seed 1; the mean of 2 flows."
+        assert plot.note == f"Seed 1; the mean of 2 flows of {plot.title.split()[1]}."
 
 
 def test_cycles_of_a_sawtooth(campaigns: list[Path]) -> None:

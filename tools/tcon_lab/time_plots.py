@@ -117,24 +117,41 @@ _CURVES = (
 _PANELS = ("cwnd and ssthresh, kB", "path RTT, ms")
 
 
-def _measured(mode: str, cc: str, samples: Record) -> list[tuple[int, go.Scatter]]:
+#: Of a mode: the samples of the flows of each CC.
+_ByCc = dict[str, list[Record]]
+
+
+def _by_cc(run: Record, samples: Record) -> _ByCc:
+    """The flows that have samples, by who decides about them."""
+    ccs = {flow["index"]: str(flow["cc"]) for flow in run["flows"]}
+    found: _ByCc = {}
+    for flow in samples["flows"]:
+        if flow["columns"]:
+            found.setdefault(ccs[flow["index"]], []).append(flow)
+    return found
+
+
+def _measured(mode: str, by_cc: _ByCc) -> list[tuple[int, go.Scatter]]:
+    """The curves of a mode; of a second CC they are thin."""
     traces = []
     colour, dash = STYLES.get(mode, OTHER_STYLE)
-    for panel, key, divisor, what, width in _CURVES:
-        x, y = _mean_column(samples["flows"], key.format(who=decider(mode)))
-        if all(value is None for value in y):
-            continue
-        drawn = [None if value is None else round(value / divisor, 3) for value in y]
-        style = (colour, "dot" if what == "ssthresh" else dash)
-        traces.append((panel, _scatter(x, drawn, f"{mode} {cc}: {what}", style, width, panel)))
+    for number, (cc, flows) in enumerate(by_cc.items()):
+        for panel, key, divisor, what, width in _CURVES:
+            x, y = _mean_column(flows, key.format(who=decider(mode)))
+            if all(value is None for value in y):
+                continue
+            drawn = [None if value is None else round(value / divisor, 3) for value in y]
+            style = (colour, "dot" if what == "ssthresh" else dash)
+            name = f"{mode} {cc}: {what}"
+            traces.append((panel, _scatter(x, drawn, name, style, width / (1 + number), panel)))
     return traces
 
 
-def _one_flow_model(scenario: Record, samples: dict[str, Record]) -> list[tuple[int, go.Scatter]]:
+def _one_flow_model(scenario: Record, modes: dict[str, _ByCc]) -> list[tuple[int, go.Scatter]]:
     """The thesis's cycles, laid at the middle one of the losses of the first mode."""
     cycle = cubic_model.Cycle(model_path(scenario))
-    mode, first = next(iter(samples.items()))
-    columns = first["flows"][0]["columns"]
+    mode, first = next(iter(modes.items()))
+    columns = next(iter(first.values()))[0]["columns"]
     times, losses = column(columns, "t_s"), loss_times(columns, decider(mode))
     if not losses:
         return []
@@ -170,12 +187,12 @@ def _fluid_model(scenario: Record, reno: bool) -> list[tuple[int, go.Scatter]]:
 
 
 def _models(
-    experiment: Experiment, scenario: Record, ccs: set[str], samples: dict[str, Record]
+    experiment: Experiment, scenario: Record, modes: dict[str, _ByCc]
 ) -> list[tuple[int, go.Scatter]]:
     """The thesis's models of a cell; nothing where it is not one of its experiments."""
-    name = _base_name(experiment)
+    name, ccs = _base_name(experiment), {cc for by_cc in modes.values() for cc in by_cc}
     if name == ONE_FLOW and ccs == {"cubic"}:
-        return _one_flow_model(scenario, samples)
+        return _one_flow_model(scenario, modes)
     if name in (BUFFERS, SCENARIOS) and len(ccs) == 1 and ccs <= {"cubic", "reno"}:
         return _fluid_model(scenario, ccs == {"reno"})
     return []
@@ -212,22 +229,19 @@ def look(figure: go.Figure) -> None:
 
 def _cell_plot(experiment: Experiment, cell: str) -> Plot | None:
     """cwnd, ssthresh and RTT of a cell's first seed; None where no samples were kept."""
-    modes = experiment.runs[cell]
-    found: dict[str, Record] = {}
-    ccs: dict[str, str] = {}
+    found: dict[str, _ByCc] = {}
     seed, scenario = 0, {}
-    for mode, by_seed in modes.items():
+    for mode, by_seed in experiment.runs[cell].items():
         seed = min(by_seed)
         samples = experiment.samples(cell, mode, seed)
-        if samples and any(flow["columns"] for flow in samples["flows"]):
-            found[mode] = samples
-            flows = by_seed[seed]["run"]["flows"]
-            ccs[mode] = "+".join(dict.fromkeys(flow["cc"] for flow in flows))
+        by_cc = _by_cc(by_seed[seed]["run"], samples) if samples else {}
+        if by_cc:
+            found[mode] = by_cc
             scenario = by_seed[seed]["scenario"]
     if not found:
         return None
-    traces = [t for mode, samples in found.items() for t in _measured(mode, ccs[mode], samples)]
-    traces += _models(experiment, scenario, set(ccs.values()), found)
+    traces = [trace for mode, by_cc in found.items() for trace in _measured(mode, by_cc)]
+    traces += _models(experiment, scenario, found)
     panels = sorted({panel for panel, _ in traces})
     figure = make_subplots(
         rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.24 / len(panels),
@@ -236,8 +250,11 @@ def _cell_plot(experiment: Experiment, cell: str) -> Plot | None:
     for panel, trace in traces:
         figure.add_trace(trace, row=panels.index(panel) + 1, col=1)
     _layout(figure, panels)
-    flows = len(next(iter(found.values()))["flows"])
-    note = f"Seed {seed}" + (f"; the mean of {flows} flows." if flows > 1 else ".")
+    several = [
+        f"{len(flows)} flows of {cc}" for cc, flows in next(iter(found.values())).items()
+        if len(flows) > 1
+    ]  # fmt: skip
+    note = f"Seed {seed}" + (f"; the mean of {' and of '.join(several)}." if several else ".")
     return Plot(cell, note, figure)
 
 
