@@ -6,19 +6,18 @@ from __future__ import annotations
 from typing import Any
 
 from .samples import column
+from .scenario import ENFORCING_MODES
 
 Record = dict[str, Any]
 
 #: A loss leaves this much of a window, or less, within so many samples.
 _REDUCED = 5 / 6
 _FALL_SAMPLES = 3
-#: Modes in which the guest's own stack decides.
-_GUESTS_OWN = ("guest", "native", "stock")
 
 
 def decider(mode: str) -> str:
     """Whose cwnd counts in a mode: "tcon" or "guest"."""
-    return "guest" if mode in _GUESTS_OWN else "tcon"
+    return "tcon" if mode in ENFORCING_MODES else "guest"
 
 
 def _falls(columns: Record, who: str) -> list[int]:

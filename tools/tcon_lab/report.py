@@ -348,16 +348,14 @@ LINES = (
     _Line(1, "guest_cwnd_bytes", 1000, "guest's cwnd", "dot", ENFORCING_MODES),
     _Line(1, "tcon_window_bytes", 1000, "window TCon gave", "dashdot", ENFORCING_MODES),
     _Line(1, "tcon_cwnd_bytes", 1000, "TCon's cwnd", modes=ENFORCING_MODES),
+    _Line(1, "guest_ssthresh_bytes", 1000, "guest's ssthresh", "dot", ("guest", "native")),
+    _Line(1, "tcon_ssthresh_bytes", 1000, "TCon's ssthresh", "longdash", ENFORCING_MODES),
     _Line(2, "rtt_us", 1000, "path RTT"),
     _Line(3, "goodput_bps", 1e6, "goodput"),
     _Line(5, "guest_retransmits", 1, "by the guest", modes=("guest", "native")),
     _Line(5, "guest_retransmits", 1, "by the guest", "dot", ENFORCING_MODES),
     _Line(5, "tcon_repairs", 1, "by TCon", modes=ENFORCING_MODES),
     _Line(6, "tcon_guest_share", 0.01, "share of the time", modes=ENFORCING_MODES),
-)
-LINES += (
-    _Line(1, "guest_ssthresh_bytes", 1000, "guest's ssthresh", "dot", ("guest", "native")),
-    _Line(1, "tcon_ssthresh_bytes", 1000, "TCon's ssthresh", "longdash", ("enforced", "linux")),
 )
 QUEUE_PANEL = 4
 
