@@ -10,7 +10,8 @@ import folders
 import pytest
 import synthetic
 from browser import Page, browser
-from tcon_lab import campaign_report, overview, overview_page, report
+from tcon_lab import campaign_report, gallery, overview, overview_page, report
+from tcon_lab.campaign_run import Store
 from tcon_lab.results import results_from_raw
 
 #: Of every plot: its name, how many of its curves and maps are drawn, and of how many.
@@ -131,12 +132,15 @@ def test_links_lead_to_the_experiments(page: Page, all_campaigns: Path) -> None:
 
 def test_a_campaigns_own_page(page: Page, tmp_path: Path) -> None:
     text = folders.BASELINE.replace("count = [1, 2]", 'rtt = ["20ms", "30ms"]')
-    _, folder = folders.make(tmp_path / "x", text, folders.seeds_apart)
+    campaign, folder = folders.make(tmp_path / "x", text, folders.seeds_apart)
     file = tmp_path / "campaign.html"
-    file.write_text(campaign_report.page(overview.load(folder).comparison))
+    store = Store(folder)
+    series = gallery.collect(store.index(campaign), store.load)
+    assert len(series) == 4
+    file.write_text(campaign_report.page(overview.load(folder).comparison, series))
     page.open(file)
     marks = page.run(MARKS)
-    assert {"map-goodput", "map-rtt"} <= set(marks)
+    assert {"map-goodput", "map-rtt"} < set(marks)  # and those of the gallery
     check_drawn(marks)
     page.click("thead th:nth-child(3)")
     numbers = [float(text) for text in column(page, "table", 2)]
