@@ -20,6 +20,10 @@
 
 /* A guest's start is over after so many round trips. */
 #define START_ROUNDS		32
+/* A flow that is not paced is clocked by ACKs: it is given all until so many segments
+ * are in flight, so that a short request does not wait.
+ */
+#define UNPACED_SEGS		40
 
 #define TS_OPTION_BYTES		(2 + 10)	/* two NOPs before it */
 #define DSACK_OPTION_BYTES	(2 + 10)	/* so here */
@@ -64,7 +68,9 @@ static bool is_superfluous(const struct tcon_flow *flow,
 {
 	const struct tcon_cc *cc = &flow->track.cc;
 
-	return cc->pacing_rate_bps && tcon_packet_is_pure_ack(pkt) &&
+	return (cc->pacing_rate_bps ||
+		cc->inflight_bytes > UNPACED_SEGS * cc->mss_bytes) &&
+	       tcon_packet_is_pure_ack(pkt) &&
 	       now_us - flow->created_us < (u64)START_ROUNDS * cc->srtt_us &&
 	       tcon_thin_holds_back(&flow->thin, &flow->track, pkt->ack,
 				    flow->held_bytes, now_us);

@@ -22,6 +22,10 @@
 
 #define REO_PERSIST	16	/* recoveries; RFC 8985, 6.2 */
 #define REO_MORE_MAX	254
+/* A path may be faster than it has ever been, by a share.  (Linux has no slack: where
+ * a probe of a lost tail is answered a microsecond too early, its time-out follows.)
+ */
+#define RTT_SLACK	16
 
 /* What of @start .. @end has been sent again waits for that one's fate. */
 static void spare_resent(struct tcon_track *t, u32 start, u32 end)
@@ -122,7 +126,7 @@ void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,
 		rack->reordered = true;
 	rack->fack_next = rack->valid ? seq_max(rack->fack_next, end) : end;
 	if (resent && t->cc.min_rtt_us != TCON_RTT_NONE_US &&
-	    rtt_us < t->cc.min_rtt_us)
+	    rtt_us + rtt_us / RTT_SLACK < t->cc.min_rtt_us)
 		return;
 	if (rack->valid && (seq_before(s->order, rack->order) ||
 			    (s->order == rack->order &&

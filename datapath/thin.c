@@ -6,7 +6,8 @@
  * seconds to get to a cwnd that does not bind.  It does so where
  *
  *   - ACKs have come less than 2 ms apart for half of the least round trip: under
- *     TCon's pacing they do.  One gap in that time and it begins anew.
+ *     TCon's pacing, or where a queue begins, they do.  One gap in that time and it
+ *     begins anew.
  *   - more than eight ACKs of a round trip have come, and all of them late by more
  *     than an eighth of the least round trip, at least 4 ms: because of a queue
  *     that the CC wants, of the pacer, or of a repair for which una stood still.
@@ -40,9 +41,11 @@ static bool is_late(const struct tcon_track *t, u32 held_bytes)
 	const struct tcon_cc *cc = &t->cc;
 	u32 late_us = clamp(cc->min_rtt_us / LATE_SHARE, LATE_US_MIN,
 			    LATE_US_MAX);
-	u64 held_us = div64_u64((u64)held_bytes * 8 * USEC_PER_SEC,
-				cc->pacing_rate_bps);
+	u64 held_us = 0;
 
+	if (held_bytes && cc->pacing_rate_bps)
+		held_us = div64_u64((u64)held_bytes * 8 * USEC_PER_SEC,
+				    cc->pacing_rate_bps);
 	return cc->ca_state != TCON_CA_OPEN ||
 	       t->rack.rtt_us + held_us > cc->min_rtt_us + late_us;
 }
@@ -50,7 +53,7 @@ static bool is_late(const struct tcon_track *t, u32 held_bytes)
 /**
  * tcon_thin_holds_back() - would an ACK end the guest's slow start?
  * @thin: what the guest was given
- * @t: the tracker, which has taken the ACK in; its flow is paced
+ * @t: the tracker, which has taken the ACK in
  * @ack: acknowledgment number of the ACK, which has no data and opens no window
  * @held_bytes: what of the guest waits for the pacer
  * @now_us: the time
