@@ -386,7 +386,7 @@ def test_guest_with_a_tiny_send_buffer(net: Net) -> None:
         end_s = time.monotonic() + 4
         while time.monotonic() < end_s:
             with contextlib.suppress(BlockingIOError):
-                client.send(bytes(65536))
+                client.send(bytes(4096))
             with contextlib.suppress(BlockingIOError):
                 server.recv(1 << 20)
             time.sleep(0.0005)
