@@ -130,7 +130,7 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 				  now_us);
 	if (tcon_flow_repaired(flow)) {
 		if (must_hide(flow, pkt, &before, now_us)) {
-			flow->window = before;
+			tcon_window_untold(&flow->window, &before);
 			return false;
 		}
 		hide_sacks(flow, skb, pkt);

@@ -17,11 +17,10 @@
  * a guest with a CC of its own measures by ACKs what the path delivers, and until
  * it is told what has arrived, that takes room in its cwnd.
  */
+#include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/time64.h>
-#include <linux/kernel.h>
 
-#include "seq.h"
 #include "thin.h"
 
 /* Where all come late: in each round trip no more than so many. */

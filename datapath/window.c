@@ -120,6 +120,23 @@ u16 tcon_window_write(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
 }
 
 /**
+ * tcon_window_untold() - an ACK is not given to the guest after all
+ * @w: the windows, after tcon_window_write()
+ * @before: and before it
+ *
+ * The guest has not been given its edge, but the peer has offered it: a window
+ * update may go up to there.
+ */
+void tcon_window_untold(struct tcon_window *w, const struct tcon_window *before)
+{
+	u32 peer_edge = w->peer_edge, peer_bytes = w->peer_bytes;
+
+	*w = *before;
+	w->peer_edge = peer_edge;
+	w->peer_bytes = peer_bytes;
+}
+
+/**
  * tcon_window_late() - the window field for an ACK that newer ones have overtaken
  * @w: the windows, which it does not change
  * @ack: acknowledgment number

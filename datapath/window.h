@@ -40,6 +40,8 @@ void tcon_window_observe(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
 			 u64 now_us);
 u16 tcon_window_write(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
 		      u32 wanted, u32 mss_bytes, u64 now_us);
+void tcon_window_untold(struct tcon_window *w,
+			const struct tcon_window *before);
 u16 tcon_window_late(const struct tcon_window *w, u32 ack, u16 field, u8 wscale,
 		     u32 mss_bytes);
 u16 tcon_window_update(struct tcon_window *w, u32 ack, u8 wscale, u32 wanted,

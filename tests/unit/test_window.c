@@ -179,6 +179,29 @@ static void late(void **state)
 	assert_memory_equal(&w, &before, sizeof(w));
 }
 
+/*
+ * An ACK that the guest does not see gives it nothing; but a window update may
+ * then go as far as that ACK's offer, and not as far as the one before it.
+ */
+static void untold(void **state)
+{
+	struct tcon_window w = window_at(0), before;
+
+	tcon_window_write(&w, 100000, 10000, 0, 120000, MSS, 0);
+	before = w;
+	tcon_window_write(&w, 106000, 12000, 0, 120000, MSS, 500);
+	tcon_window_untold(&w, &before);
+	assert_int_equal(w.edge, 110000);
+	assert_int_equal(w.given_bytes, 10000);
+	assert_int_equal(w.peer_edge, 118000);
+	assert_int_equal(w.peer_bytes, 12000);
+	assert_int_equal(w.mark_us, before.mark_us);
+	assert_int_equal(tcon_window_update(&before, 100000, 0, 120000, 110000,
+					    MSS, MSS, 1000), 0);
+	assert_int_equal(tcon_window_update(&w, 100000, 0, 120000, 110000, MSS,
+					    MSS, 1000), 18000);
+}
+
 static void wanted(void **state)
 {
 	struct tcon_cc cc = {
@@ -446,6 +469,7 @@ int main(void)
 		cmocka_unit_test(write_table),
 		cmocka_unit_test(random_writes),
 		cmocka_unit_test(late),
+		cmocka_unit_test(untold),
 		cmocka_unit_test(wanted),
 		cmocka_unit_test(observe),
 		cmocka_unit_test(update_table),
