@@ -41,11 +41,12 @@ demo: lab				## a guest's CUBIC, native BBR and enforced BBR; then a campaign
 	@$(LAB) campaign tools/campaigns/demo.toml --out build/demo/campaign --jobs $(JOBS)
 	@$(LAB) report build/demo/campaign --out build/demo/campaign.html
 
-# Longest first; what a target says comes when it ends.  Where many machines share few
-# cores QEMU's runs have been seen to differ by microseconds: check-repeat is by itself.
+# Where many machines share few cores QEMU's runs have been seen to differ by
+# microseconds: check-repeat is by itself.
+CHECKS = style check-vm check-lab check-unit check-fuzz
 check: lab				## all tests; of check-debug's the packet tests
-	@$(MAKE) -s -j$(JOBS) --output-sync=recurse \
-		style check-vm check-lab check-unit check-fuzz
+	@echo "$(CHECKS), side by side; each shows its output when it ends:"
+	@$(MAKE) -s -j$(JOBS) --output-sync=recurse $(CHECKS)
 	@$(MAKE) -s check-repeat
 
 check-unit: lab			## unit tests in user space, ASan and UBSan; the equations of CCs

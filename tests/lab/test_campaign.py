@@ -6,10 +6,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-import os
 import re
-import subprocess
-import sys
 import threading
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,6 +14,7 @@ from typing import Any
 
 import pytest
 import synthetic
+from commands import tcon_lab
 from rich.console import Console
 from tcon_lab import campaign_report, gallery, gallery_report, published
 from tcon_lab.campaign import Campaign, load, parse
@@ -1189,24 +1187,16 @@ def test_comparisons_do_not_change_what_they_compare() -> None:
 # --- the command ------------------------------------------------------------
 
 
-def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(CAMPAIGNS.parent)}
-    return subprocess.run(
-        [sys.executable, "-m", "tcon_lab", "campaign", *words],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
 def test_a_report_of_what_is_there(tmp_path: Path) -> None:
     campaign, file, folder = parse(SMALL), tmp_path / "grid.toml", tmp_path / "out"
     file.write_text(SMALL)
-    empty = command(file, "--out", folder, "--report")
+    empty = tcon_lab("campaign", file, "--out", folder, "--report")
     assert (empty.returncode, empty.stdout) == (1, "")
     assert empty.stderr == f"tcon-lab: {folder} holds no campaign's results\n"
     store = Store(folder)
     store.prepare(campaign, runs(campaign))
     conduct(runs(campaign), store, Fake(failing="64ms-0pct"), 1, lambda line: None)
-    done = command(file, "--out", folder, "--report")
+    done = tcon_lab("campaign", file, "--out", folder, "--report")
     assert done.returncode == 0
     assert "warning: 4 runs are missing" in done.stdout
     made = json.loads((folder / "comparison.json").read_text())
@@ -1227,10 +1217,10 @@ def test_the_command_takes_the_short_form(tmp_path: Path) -> None:
     store = Store(folder)
     store.prepare(campaign, runs(campaign))
     conduct(runs(campaign), store, Fake(), 1, lambda line: None)
-    done = command(file, "--short", "--out", folder, "--report")
+    done = tcon_lab("campaign", file, "--short", "--out", folder, "--report")
     assert done.returncode == 0
     assert "pairs-short: 4 cells, 5 s each, seed 2" in done.stdout
-    long = command(file, "--out", folder, "--report")
+    long = tcon_lab("campaign", file, "--out", folder, "--report")
     assert long.returncode == 1
     assert "holds the results of campaign pairs-short" in long.stderr
 
@@ -1238,7 +1228,7 @@ def test_the_command_takes_the_short_form(tmp_path: Path) -> None:
 def test_a_wrong_file_runs_nothing(tmp_path: Path) -> None:
     file = tmp_path / "grid.toml"
     file.write_text(change("seconds = 10", "seconds = 0"))
-    got = command(file, "--out", tmp_path / "out")
+    got = tcon_lab("campaign", file, "--out", tmp_path / "out")
     assert got.returncode == 1
     assert got.stderr == f"tcon-lab: {file}:2: seconds is 0, not above 0 and at most 36000.\n"
     assert not (tmp_path / "out").exists()

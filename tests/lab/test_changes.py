@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import synthetic
+from commands import tcon_lab
 from tcon_lab import changes_report
 from tcon_lab.changes import (
     NEUTRAL,
@@ -258,38 +256,30 @@ def write_campaign(folder: Path, goodputs: dict[str, list[float]], version: str)
     return folder
 
 
-def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "tools")}
-    return subprocess.run(
-        [sys.executable, "-m", "tcon_lab", "compare", *words],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
 def test_the_command_on_results(tmp_path: Path) -> None:
     a = write_results(tmp_path / "results.json", 1.0)
     b = write_results(tmp_path / "b.json", 0.9)
-    same = command(a, tmp_path)  # the folder of a's results.json
+    same = tcon_lab("compare", a, tmp_path)  # the folder of a's results.json
     assert (same.returncode, same.stderr) == (0, "")
     assert "0 worse, 0 changed, 0 better" in same.stdout
-    got = command(a, b, "--json", tmp_path / "changes.json")
+    got = tcon_lab("compare", a, b, "--json", tmp_path / "changes.json")
     assert (got.returncode, got.stderr) == (1, "")
     row = next(line for line in got.stdout.splitlines() if "goodput" in line)
     assert row.split()[:4] == ["worse", "synthetic", "enforced", "goodput"]
     assert "-10.0%" in row
     made = json.loads((tmp_path / "changes.json").read_text())
     assert made["changes"][0]["verdict"] == "worse"
-    assert command(b, a).returncode == 0
-    assert command(a, b, "--least", "15").returncode == 0
+    assert tcon_lab("compare", b, a).returncode == 0
+    assert tcon_lab("compare", a, b, "--least", "15").returncode == 0
 
 
 def test_the_command_on_campaigns(tmp_path: Path) -> None:
     a = write_campaign(tmp_path / "a", {"x": [9e6, 9.1e6], "y": [5e6, 5e6]}, "0.1")
     b = write_campaign(tmp_path / "b", {"x": [9e6, 9.1e6], "y": [4e6, 4e6]}, "0.2")
-    got = command(a, b)
+    got = tcon_lab("compare", a, b)
     assert got.returncode == 1
     assert "tcon: 0.1 before, 0.2 after" in got.stdout
-    assert command(a, a).returncode == 0
+    assert tcon_lab("compare", a, a).returncode == 0
 
 
 def test_what_cannot_be_compared(tmp_path: Path) -> None:
@@ -308,10 +298,10 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
         (tmp_path / "old.json", "a run cannot be read for its goodput: KeyError('goodput_bps')"),
         (write_campaign(tmp_path / "none", {}, "1"), "holds no run"),
     ):
-        got = command(good, wrong)
+        got = tcon_lab("compare", good, wrong)
         assert (got.returncode, got.stdout) == (2, "")
         assert words in got.stderr
         assert got.stderr.count("\n") == 1
-    assert command(good, good, "--alpha", "2").returncode == 2
-    assert command(good, good, "--least", "-1").returncode == 2
+    assert tcon_lab("compare", good, good, "--alpha", "2").returncode == 2
+    assert tcon_lab("compare", good, good, "--least", "-1").returncode == 2
     assert load(good).versions["kernel"] == "6.1.0"

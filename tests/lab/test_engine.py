@@ -10,20 +10,17 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from commands import tcon_lab
 from tcon_lab import channel, kernel_log, root
 from tcon_lab.channel import EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RESULT, Frame
 from tcon_lab.cpio import CpioWriter
 from tcon_lab.engine import Machine, Outcome
 from tcon_lab.errors import LabError
 from tcon_lab.qemu import Qemu
-
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
-
 
 # --- channel ------------------------------------------------------------------
 
@@ -343,14 +340,7 @@ class TestQemu:
     ],
 )
 def test_a_wrong_command_line_gets_one_sentence(words, complaint, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "tcon_lab", *words],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(TOOLS)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = tcon_lab(*words, cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout == ""
     assert complaint in done.stderr

@@ -4,21 +4,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import folders
 import polars as pl
 import pytest
+from commands import tcon_lab
 from tcon_lab import export
 from tcon_lab.campaign_run import Store
 from tcon_lab.overview import load
 from tcon_lab.results import SAMPLE_KEYS
 from tcon_lab.samples import column
-
-TOOLS = Path(__file__).parents[2] / "tools"
 
 
 @pytest.fixture(scope="module")
@@ -28,16 +24,9 @@ def campaigns(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [folders.make(top / name, text, folders.seeds_apart)[1] for name, text in texts.items()]
 
 
-def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tcon_lab", "export", *words],
-        env=os.environ | {"PYTHONPATH": str(TOOLS)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
 def test_every_sample_is_in_its_row(campaigns: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "new/all.parquet"
-    done = command(*campaigns, "--out", out)
+    done = tcon_lab("export", *campaigns, "--out", out)
     assert (done.returncode, done.stderr) == (0, "")
     got = pl.read_parquet(out)
     assert got.schema == export.SAMPLES
@@ -63,7 +52,7 @@ def test_every_sample_is_in_its_row(campaigns: list[Path], tmp_path: Path) -> No
 
 
 def test_every_run_is_a_row(campaigns: list[Path], tmp_path: Path) -> None:
-    assert command(*campaigns, "--out", tmp_path / "x.parquet").returncode == 0
+    assert tcon_lab("export", *campaigns, "--out", tmp_path / "x.parquet").returncode == 0
     got = pl.read_parquet(tmp_path / "x-runs.parquet")
     assert got.schema == export.RUNS
     assert got.height == 2 * 2 * 2 * 2 + 3  # counts, CCs, modes, seeds; and the transfers
@@ -112,7 +101,7 @@ def test_wrong_words(campaigns: list[Path], tmp_path: Path) -> None:
         ([campaigns[0], "--out", tmp_path / "x.csv"], "must end in .parquet"),
         ([campaigns[0], "--out", "/proc/x.parquet"], "/proc/x.parquet: "),
     ):
-        done = command(*words)
+        done = tcon_lab("export", *words)
         assert done.returncode == 1
         assert message in done.stderr
         assert done.stderr.count("\n") == 1

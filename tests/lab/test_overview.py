@@ -6,23 +6,19 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import folders
 import pytest
+from commands import TOOLS, tcon_lab
 from tcon_lab import published, sides, time_plots
 from tcon_lab.confidence import interval, t_quantile
 from tcon_lab.errors import LabError
 from tcon_lab.losses import left_percent, loss_times
 from tcon_lab.overview import about, load, load_all, overview
 from tcon_lab.overview_page import answer_rows, coexistence, heat_map, side_table
-
-TOOLS = Path(__file__).parents[2] / "tools"
 
 # --- intervals --------------------------------------------------------------
 
@@ -402,16 +398,9 @@ def test_cycles_of_a_sawtooth(campaigns: list[Path]) -> None:
 # --- the command ------------------------------------------------------------
 
 
-def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tcon_lab", "report", *words],
-        env=os.environ | {"PYTHONPATH": str(TOOLS)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
 def test_the_command_writes_page_json_and_csv(campaigns: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "new/all.html"
-    done = command(*campaigns, "--out", out)
+    done = tcon_lab("report", *campaigns, "--out", out)
     assert (done.returncode, done.stderr) == (0, "")
     assert "vm-baseline" in done.stdout
     page = out.read_text()
@@ -427,7 +416,7 @@ def test_the_command_writes_page_json_and_csv(campaigns: list[Path], tmp_path: P
     (row,) = [r for r in rows if r["what"] == "answer" and r["experiment"] == "vm-baseline"
               and (r["cc"], r["metric"]) == ("bbr", "goodput")]  # fmt: skip
     assert float(row["mean"]) == pytest.approx(folders.ratio_of_bbr(), rel=0.03)
-    again = command(*campaigns, "--out", tmp_path / "again.html")
+    again = tcon_lab("report", *campaigns, "--out", tmp_path / "again.html")
     assert again.returncode == 0
     assert (tmp_path / "again.json").read_bytes() == out.with_suffix(".json").read_bytes()
 
@@ -436,7 +425,7 @@ def test_a_campaign_without_native_runs(tmp_path: Path) -> None:
     text = folders.BASELINE.replace('["native", "enforced"]', '["guest", "enforced"]')
     text = text.replace("cc = [", "enforce = [").replace("min = 0.95", "min = 0.95\n")
     _, folder = folders.make(tmp_path / "alone", text)
-    done = command(folder, "--out", tmp_path / "x.html")
+    done = tcon_lab("report", folder, "--out", tmp_path / "x.html")
     assert (done.returncode, done.stderr) == (0, "")
     page = (tmp_path / "x.html").read_text()
     assert "No run of mode enforced has one of mode native beside it." in page
@@ -450,7 +439,7 @@ def test_wrong_folders_are_named(campaigns: list[Path], tmp_path: Path) -> None:
         ([campaigns[0], campaigns[0], "--out", out], "both hold campaign vm-baseline"),
         ([campaigns[0], "--out", tmp_path / "x.pdf"], "must end in .html"),
     ):
-        done = command(*words)
+        done = tcon_lab("report", *words)
         assert done.returncode == 1
         assert message in done.stderr
         assert done.stderr.count("\n") == 1

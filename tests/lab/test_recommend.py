@@ -4,18 +4,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import TOOLS, tcon_lab
 from tcon_lab import published
 from tcon_lab.errors import LabError
 from tcon_lab.recommend import GROUPS, METRICS, TABLE, load, recommend
-
-TOOLS = Path(__file__).parents[2] / "tools"
 
 
 def kind(
@@ -99,11 +95,7 @@ def test_folders(tmp_path: Path) -> None:
         load([tmp_path])
     with pytest.raises(LabError, match="holds campaign grid, which is none of vm-baseline"):
         load([write(tmp_path / "b", of("grid"))])
-    got = subprocess.run(
-        [sys.executable, "-m", "tcon_lab", "recommend", short, "--json", tmp_path / "r.json"],
-        env=os.environ | {"PYTHONPATH": str(TOOLS)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    got = tcon_lab("recommend", short, "--json", tmp_path / "r.json")
     assert (got.returncode, got.stderr) == (0, "")
     assert "published" in got.stdout
     assert "ours, native" in got.stdout

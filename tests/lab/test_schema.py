@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import synthetic
+from commands import TOOLS, tcon_lab
 from jsonschema import Draft202012Validator
 from tcon_lab import campaign, published, scenario
 from tcon_lab.campaign import MATRIX_KEYS
@@ -23,7 +21,6 @@ from tcon_lab.results import results_from_raw, to_text
 from tcon_lab.scenario import ScenarioError
 from tcon_lab.schema import FORMATS, schema
 
-TOOLS = Path(__file__).parents[2] / "tools"
 FOLDERS = {"scenario": "scenarios", "campaign": "campaigns", "published": "published"}
 FILES = [
     (name, file)
@@ -278,16 +275,9 @@ def test_results_fit_whole_or_not_at_all() -> None:
 
 
 def test_the_command() -> None:
-    def command(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "tcon_lab", "schema", *words],
-            env=os.environ | {"PYTHONPATH": str(TOOLS)},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-
-    got = command("campaign")
+    got = tcon_lab("schema", "campaign")
     assert got.returncode == 0
     assert json.loads(got.stdout) == schema("campaign")
-    wrong = command("campaigns")
+    wrong = tcon_lab("schema", "campaigns")
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert wrong.stderr.startswith('tcon-lab: FORMAT is "campaigns"; known are scenario, campaign')

@@ -14,7 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from . import gallery_report, kinds
+from . import figures, gallery_report, kinds
 from .completion import completion_curves
 from .report import PAGE_SCRIPT, PAGE_STYLE, STYLES
 
@@ -392,13 +392,10 @@ def heat_map(comparison: Record, metric: str) -> go.Figure:
             colorbar={"tickformat": shown.form, "thickness": 12},
         )
     )
+    figures.look(figure)
     figure.update_layout(
         height=110 + 46 * len(y),
         margin={"l": 90, "r": 20, "t": 20, "b": 60},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "system-ui, sans-serif", "color": "#808080"},
-        template="none",
         xaxis={"type": "category", "title": {"text": ", ".join(across)}},
         yaxis={
             "type": "category",

@@ -9,6 +9,8 @@ from html import escape
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from . import figures
+
 _PANELS_ACROSS = 3
 
 
@@ -28,17 +30,13 @@ def completion_curves(
             trace = _curve(mode, sorted(times_s), *styles.get(mode, ("#888888", "dashdot")))
             trace.showlegend = number == 0
             figure.add_trace(trace, row=number // across + 1, col=number % across + 1)
-    grid = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
-    figure.update_xaxes(**grid, title_text="s")
-    figure.update_yaxes(**grid, range=[0, 101])
+    figure.update_xaxes(**figures.GRID, title_text="s")
+    figure.update_yaxes(**figures.GRID, range=[0, 101])
     figure.update_yaxes(title_text="% of the transfers", col=1)
+    figures.look(figure)
     figure.update_layout(
         height=60 + 300 * down,
-        margin={"l": 60, "r": 20, "t": 60, "b": 50},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "system-ui, sans-serif", "color": "#808080"},
-        template="none",
+        margin_t=60,
         legend={"orientation": "h", "y": 1.0, "yref": "container", "yanchor": "top"},
     )
     return figure

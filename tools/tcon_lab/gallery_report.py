@@ -10,6 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from . import figures
 from .report import DRAWN_ABOVE, OTHER_STYLE, STYLES
 
 Record = dict[str, Any]
@@ -80,17 +81,14 @@ def figure(gallery: Record, panel: Panel) -> go.Figure:
             line.showlegend = line.opacity == 1 and line.name not in named
             named |= {line.name} if line.showlegend else set()
             made.add_trace(line, row=number // COLUMNS + 1, col=number % COLUMNS + 1)
-    grid = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
-    made.update_xaxes(**grid)
-    made.update_yaxes(**grid, rangemode="tozero")
+    made.update_xaxes(**figures.GRID)
+    made.update_yaxes(**figures.GRID, rangemode="tozero")
     made.update_annotations(font_size=12)
+    figures.look(made)
     made.update_layout(
         height=90 + _ROW_PIXELS * rows,
         margin={"l": 40, "r": 10, "t": 60, "b": 30},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "system-ui, sans-serif", "color": "#808080", "size": 11},
+        font_size=11,
         legend={"orientation": "h", "x": 0, "y": 1, "yref": "container", "yanchor": "top"},
-        template="none",
     )
     return made

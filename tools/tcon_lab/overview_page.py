@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from . import campaign_report, time_plots
+from . import campaign_report, figures, time_plots
 from .completion import completion_curves
 from .overview import METRICS, Experiment
 from .report import PAGE_SCRIPT, PAGE_STYLE, STYLES
@@ -152,7 +152,7 @@ def heat_map(made: Record, metric: str) -> go.Figure:
             colorscale=scale, zmin=0.8, zmax=1.2, xgap=2, ygap=2, colorbar={"thickness": 12},
         )
     )  # fmt: skip
-    time_plots.look(figure)
+    figures.look(figure)
     figure.update_layout(
         height=130 + 40 * len(y), margin={"l": 90, "r": 20, "t": 20, "b": 70},
         xaxis={"type": "category", "automargin": True},
@@ -281,7 +281,7 @@ def coexistence(shares: Record) -> go.Figure:
             ),
             row=1, col=number,
         )  # fmt: skip
-    time_plots.look(figure)
+    figures.look(figure)
     figure.update_xaxes(type="category")
     figure.update_yaxes(type="category", autorange="reversed", automargin=True)
     figure.update_layout(height=160 + 50 * len(ccs))

@@ -10,12 +10,12 @@ from typing import Any
 
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
-from plotly.subplots import make_subplots
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from . import figures
 from .aqm import Aqm
 from .completion import completion_curves
 from .results import LIMITS, SETTLED_AFTER_RTTS
@@ -384,7 +384,7 @@ def _trace(
         },
         zorder=DRAWN_ABOVE.get(run["mode"], 0),
         legendgroup=f"{run['mode']} {line.key} {line.panel}",
-        legend="legend" if line.panel == 1 else f"legend{line.panel}",
+        legend=figures.legend(line.panel),
         hovertemplate="%{y:.6~g}",
     )
 
@@ -410,43 +410,7 @@ def _run_traces(run: Record) -> list[tuple[int, go.Scatter]]:
 
 def _figure(result: Record) -> go.Figure:
     """All runs of a scenario over one time axis; panels without a curve are left out."""
-    traces = [found for run in result["runs"] for found in _run_traces(run)]
-    panels = sorted({panel for panel, _ in traces}) or [1]
-    row_of = {panel: row for row, panel in enumerate(panels, 1)}
-    figure = make_subplots(
-        rows=len(panels),
-        cols=1,
-        shared_xaxes=True,
-        vertical_spacing=0.24 / len(panels),
-        subplot_titles=[PANELS[panel - 1] for panel in panels],
-    )
-    for panel, trace in traces:
-        figure.add_trace(trace, row=row_of[panel], col=1)
-    grid = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
-    figure.update_xaxes(**grid, showticklabels=True)
-    figure.update_xaxes(title_text="time, s", row=len(panels), col=1)
-    figure.update_yaxes(**grid, rangemode="tozero")
-    figure.update_annotations(x=0, xanchor="left", font_size=14)
-    legends = {
-        "legend" if panel == 1 else f"legend{panel}": {
-            "x": 1.01,
-            "y": figure.layout[f"yaxis{row if row > 1 else ''}"].domain[1],
-            "yanchor": "top",
-        }
-        for panel, row in row_of.items()
-    }
-    figure.update_layout(
-        height=260 * len(panels),
-        margin={"l": 60, "r": 20, "t": 30, "b": 50},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "system-ui, sans-serif", "color": "#808080"},
-        hovermode="x unified",
-        hoverlabel={"font": {"color": "#202020"}, "bgcolor": "#f4f4f4"},
-        template="none",
-        **legends,
-    )
-    return figure
+    return figures.stacked((found for run in result["runs"] for found in _run_traces(run)), PANELS)
 
 
 PAGE_STYLE = """

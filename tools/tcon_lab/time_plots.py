@@ -14,9 +14,8 @@ from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
-from . import cubic_model
+from . import cubic_model, figures
 from .losses import cycle_s, decider, loss_times
 from .overview import Experiment
 from .report import OTHER_STYLE, STYLES
@@ -39,7 +38,6 @@ _FLUID_S = 30.0
 ONE_FLOW = "cubic-one-flow"
 BUFFERS = "cubic-buffers"
 SCENARIOS = "cubic-scenarios"
-_GRID = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ def _scatter(
         name=escape(name),
         mode="lines",
         line={"color": style[0], "dash": style[1], "width": width},
-        legend="legend" if panel == 1 else f"legend{panel}",
+        legend=figures.legend(panel),
         hovertemplate="%{y:.6~g}",
     )
 
@@ -198,35 +196,6 @@ def _models(
     return []
 
 
-def _layout(figure: go.Figure, panels: list[int]) -> None:
-    figure.update_xaxes(**_GRID, showticklabels=True)
-    figure.update_xaxes(title_text="time, s", row=len(panels), col=1)
-    figure.update_yaxes(**_GRID, rangemode="tozero")
-    figure.update_annotations(x=0, xanchor="left", font_size=14)
-    legends = {
-        "legend" if panel == 1 else f"legend{panel}": {
-            "x": 1.01,
-            "y": figure.layout[f"yaxis{row if row > 1 else ''}"].domain[1],
-            "yanchor": "top",
-        }
-        for row, panel in enumerate(panels, 1)
-    }
-    figure.update_layout(height=230 * len(panels) + 40, hovermode="x unified", **legends)
-    look(figure)
-
-
-def look(figure: go.Figure) -> None:
-    """What all plots of the page share: no ground of their own, grey until the page colours."""
-    figure.update_layout(
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "system-ui, sans-serif", "color": "#808080"},
-        hoverlabel={"font": {"color": "#202020"}, "bgcolor": "#f4f4f4"},
-        template="none",
-        margin={"l": 60, "r": 20, "t": 30, "b": 50},
-    )
-
-
 def _cell_plot(experiment: Experiment, cell: str) -> Plot | None:
     """cwnd, ssthresh and RTT of a cell's first seed; None where no samples were kept."""
     found: dict[str, _ByCc] = {}
@@ -242,14 +211,7 @@ def _cell_plot(experiment: Experiment, cell: str) -> Plot | None:
         return None
     traces = [trace for mode, by_cc in found.items() for trace in _measured(mode, by_cc)]
     traces += _models(experiment, scenario, found)
-    panels = sorted({panel for panel, _ in traces})
-    figure = make_subplots(
-        rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.24 / len(panels),
-        subplot_titles=[_PANELS[panel - 1] for panel in panels],
-    )  # fmt: skip
-    for panel, trace in traces:
-        figure.add_trace(trace, row=panels.index(panel) + 1, col=1)
-    _layout(figure, panels)
+    figure = figures.stacked(traces, _PANELS)
     several = [
         f"{len(flows)} flows of {cc}" for cc, flows in next(iter(found.values())).items()
         if len(flows) > 1
@@ -305,10 +267,10 @@ def _line(x: list[float], y: list[float], name: str, dash: str = "dashdot") -> g
 
 def _simple(traces: list[go.Scatter], x_title: str, y_title: str) -> go.Figure:
     figure = go.Figure(traces)
-    figure.update_xaxes(**_GRID, title_text=x_title, rangemode="tozero")
-    figure.update_yaxes(**_GRID, title_text=y_title, rangemode="tozero")
+    figure.update_xaxes(**figures.GRID, title_text=x_title, rangemode="tozero")
+    figure.update_yaxes(**figures.GRID, title_text=y_title, rangemode="tozero")
     figure.update_layout(height=360)
-    look(figure)
+    figures.look(figure)
     return figure
 
 

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What all plots have in common: look, grid, panels above each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+GRID = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
+
+
+def look(figure: go.Figure) -> None:
+    """No ground of their own, grey until the page colours."""
+    figure.update_layout(
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"family": "system-ui, sans-serif", "color": "#808080"},
+        hoverlabel={"font": {"color": "#202020"}, "bgcolor": "#f4f4f4"},
+        template="none",
+        margin={"l": 60, "r": 20, "t": 30, "b": 50},
+    )
+
+
+def stacked(traces: Iterable[tuple[int, go.Scatter]], titles: Sequence[str]) -> go.Figure:
+    """Panels above each other over one time axis, in s.
+
+    ``traces`` come with the number of their panel, from 1, and are of the legend that
+    :func:`legend` names; panels without a trace are left out.
+    """
+    traces = list(traces)
+    panels = sorted({panel for panel, _ in traces}) or [1]
+    figure = make_subplots(
+        rows=len(panels),
+        cols=1,
+        shared_xaxes=True,
+        vertical_spacing=0.24 / len(panels),
+        subplot_titles=[titles[panel - 1] for panel in panels],
+    )
+    for panel, trace in traces:
+        figure.add_trace(trace, row=panels.index(panel) + 1, col=1)
+    figure.update_xaxes(**GRID, showticklabels=True)
+    figure.update_xaxes(title_text="time, s", row=len(panels), col=1)
+    figure.update_yaxes(**GRID, rangemode="tozero")
+    figure.update_annotations(x=0, xanchor="left", font_size=14)
+    look(figure)
+    legends = {
+        legend(panel): {
+            "x": 1.01,
+            "y": figure.layout[f"yaxis{row if row > 1 else ''}"].domain[1],
+            "yanchor": "top",
+        }
+        for row, panel in enumerate(panels, 1)
+    }
+    figure.update_layout(height=250 * len(panels), hovermode="x unified", **legends)
+    return figure
+
+
+def legend(panel: int) -> str:
+    """The legend beside a panel of :func:`stacked`."""
+    return "legend" if panel == 1 else f"legend{panel}"
