@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -100,11 +102,37 @@ def test_the_program_gets_seed_initrd_and_channel(tmp_path):
     assert outcome.console.endswith("channel\ninitrd.cpio\n")
 
 
-def test_a_machine_stays_on_one_cpu(tmp_path):
-    outcome = Outcome()
-    engine = _engine(tmp_path, "nproc")
-    engine.run(Machine(), tmp_path / "initrd", outcome, tmp_path / "log")
-    assert outcome.console == "1\n"
+def _taken(folder: Path, cpus: Iterable[int], stack: contextlib.ExitStack) -> None:
+    """What other labs' machines do with these CPUs."""
+    for cpu in cpus:
+        lock = stack.enter_context((folder / f"cpu-{cpu}.lock").open("w"))
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+def test_a_machine_has_a_cpu_that_no_other_has_while_there_is_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("TCON_CACHE", str(tmp_path))
+    known = sorted(os.sched_getaffinity(0))
+    engine = _engine(tmp_path, "grep Cpus_allowed_list /proc/self/status")
+    for free in known:
+        outcome = Outcome()
+        with contextlib.ExitStack() as stack:
+            _taken(tmp_path, set(known) - {free}, stack)
+            engine.run(Machine(), tmp_path / "initrd", outcome, tmp_path / "log")
+        assert outcome.console.split()[-1] == str(free)
+
+
+def test_machines_share_cpus_where_there_are_more_of_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("TCON_CACHE", str(tmp_path))
+    known = sorted(os.sched_getaffinity(0))
+    engine = _engine(tmp_path, "grep Cpus_allowed_list /proc/self/status")
+    found = set()
+    with contextlib.ExitStack() as stack:
+        _taken(tmp_path, known, stack)
+        for _ in known:
+            outcome = Outcome()
+            engine.run(Machine(), tmp_path / "initrd", outcome, tmp_path / "log")
+            found.add(int(outcome.console.split()[-1]))
+    assert found == set(known)
 
 
 def test_a_machine_that_takes_too_long_is_ended_with_all_its_processes(tmp_path):

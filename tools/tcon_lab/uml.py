@@ -14,20 +14,20 @@ random numbers are replaced by seeded ones (uml/host.c).
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import itertools
 import os
 import signal
 import subprocess
 import tempfile
-import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
 from .channel import Reader
 from .engine import Engine, Machine, Outcome
 from .errors import LabError
+from .root import cache_dir
 from .uml_kernel import UmlKernel, shared_library
 
 _POLL_S = 0.02
@@ -69,16 +69,34 @@ def arguments(machine: Machine) -> list[str]:
     return [*_ARGUMENTS, f"mem={machine.memory_mib}M", *machine.append]
 
 
-class Uml(Engine):
-    """User-Mode Linux in virtual time.
+_turns = itertools.count()
+
+
+@contextlib.contextmanager
+def _cpu() -> Iterator[int]:
+    """A CPU for one machine: one that no other machine has, while there is such a one.
 
     Kernel and guest programs are processes that take turns: on one CPU they do so
-    faster than on two.  So each machine has a CPU, that with the fewest of them.
+    faster than on two.
     """
+    known = sorted(os.sched_getaffinity(0))
+    folder = cache_dir()
+    folder.mkdir(parents=True, exist_ok=True)
+    for cpu in known:
+        with (folder / f"cpu-{cpu}.lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            yield cpu
+            return
+    yield known[next(_turns) % len(known)]
+
+
+class Uml(Engine):
+    """User-Mode Linux in virtual time."""
 
     name = "uml"
-    _machines: ClassVar[Counter[int]] = Counter()
-    _lock = threading.Lock()
 
     def __init__(self, kernel: UmlKernel) -> None:
         self._kernel = kernel
@@ -98,7 +116,7 @@ class Uml(Engine):
             folder = Path(scratch)
             reader = Reader(folder / "channel")
             (folder / "initrd.cpio").symlink_to(initrd.resolve())
-            with self._cpu() as cpu:
+            with _cpu() as cpu:
                 process = self._spawn(machine, folder, log, cpu)
                 self._watch(process, machine, reader, outcome, log, start)
             for frame in reader.frames():
@@ -133,21 +151,6 @@ class Uml(Engine):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-    @contextlib.contextmanager
-    def _cpu(self) -> Iterator[int]:
-        """A CPU for one machine."""
-        known = sorted(os.sched_getaffinity(0))
-        # Labs that run at once do not all begin with the first.
-        known = known[os.getpid() % len(known) :] + known[: os.getpid() % len(known)]
-        with self._lock:
-            cpu = min(known, key=lambda cpu: self._machines[cpu])
-            self._machines[cpu] += 1
-        try:
-            yield cpu
-        finally:
-            with self._lock:
-                self._machines[cpu] -= 1
 
     def _spawn(
         self, machine: Machine, folder: Path, log: Path, cpu: int
