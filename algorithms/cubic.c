@@ -34,6 +34,9 @@
  * - W_est grows by a segment per round trip from the window before the last
  *   reduction on (4.3), not by 9/17 for ever: where losses come by chance windows
  *   are a tenth larger (tools/campaigns/gallery.md).
+ * - W_est counts with every ACK.  Linux looks at it again when cwnd has changed or
+ *   after 1/32 s: with an RTT of milliseconds and frequent losses its window hardly
+ *   grows in between (tools/campaigns/cubic-on-others.md).
  * - W_cubic is exact.  Linux takes whole segments from W_max, rounded down, so it is
  *   back at W_max cbrt(1 / C) = 1.4 s before K.
  *
