@@ -22,10 +22,8 @@
 
 #define REO_PERSIST	16	/* recoveries; RFC 8985, 6.2 */
 #define REO_MORE_MAX	254
-/* A path may be faster than it has ever been, by a share.  (Linux has no slack: where
- * a probe of a lost tail is answered a microsecond too early, its time-out follows.)
- */
-#define RTT_SLACK	16
+/* A path may be faster than it has ever been, by a share: NICs deliver in batches. */
+#define RTT_SLACK	8
 
 /* What of @start .. @end has been sent again waits for that one's fate. */
 static void spare_resent(struct tcon_track *t, u32 start, u32 end)
@@ -103,30 +101,37 @@ void tcon_loss_mark_head(struct tcon_track *t)
 	t->lost_edge = seq_max(t->lost_edge, end);
 }
 
+static bool is_too_fast(const struct tcon_track *t, u64 rtt_us)
+{
+	return t->cc.min_rtt_us != TCON_RTT_NONE_US &&
+	       rtt_us + rtt_us / RTT_SLACK < t->cc.min_rtt_us;
+}
+
 /**
  * tcon_loss_delivered() - a transmission has arrived
  * @t: the tracker
  * @s: the transmission
  * @end: of the part that arrived
- * @resent: it was not the first of its range
+ * @first: the first of its range, perhaps the same; NULL: not known
  * @now_us: the time
  *
  * RFC 8985, 6.2, steps 2 and 3.  Reordering is what one ACK shows against those
  * before it: within one, the SACK blocks come first.  An answer that comes faster
- * than the path allows was to an earlier transmission.
+ * than the path allows is taken for one to the first transmission.  (Linux takes it
+ * for none: after a tail probe that was answered so, it waits for the time-out.)
  */
 void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,
-			 u32 end, bool resent, u64 now_us)
+			 u32 end, const struct tcon_send *first, u64 now_us)
 {
 	struct tcon_rack *rack = &t->rack;
-	u32 rtt_us = min_t(u64, now_us - s->tx_us, U32_MAX);
 
-	if (!resent && rack->valid && seq_before(end, rack->fack) &&
+	if (s == first && rack->valid && seq_before(end, rack->fack) &&
 	    tcon_track_sack(t))
 		rack->reordered = true;
 	rack->fack_next = rack->valid ? seq_max(rack->fack_next, end) : end;
-	if (resent && t->cc.min_rtt_us != TCON_RTT_NONE_US &&
-	    rtt_us + rtt_us / RTT_SLACK < t->cc.min_rtt_us)
+	if (s != first && is_too_fast(t, now_us - s->tx_us))
+		s = first;
+	if (!s)
 		return;
 	if (rack->valid && (seq_before(s->order, rack->order) ||
 			    (s->order == rack->order &&
@@ -136,7 +141,7 @@ void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,
 	rack->tx_us = s->tx_us;
 	rack->order = s->order;
 	rack->end = end;
-	rack->rtt_us = rtt_us;
+	rack->rtt_us = min_t(u64, now_us - s->tx_us, U32_MAX);
 }
 
 /**

@@ -48,7 +48,7 @@ void tcon_loss_mark(struct tcon_track *t, u32 start, u32 end);
 void tcon_loss_mark_all(struct tcon_track *t);
 void tcon_loss_mark_head(struct tcon_track *t);
 void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,
-			 u32 end, bool resent, u64 now_us);
+			 u32 end, const struct tcon_send *first, u64 now_us);
 void tcon_loss_dsack(struct tcon_track *t);
 void tcon_loss_recovered(struct tcon_track *t);
 void tcon_loss_detect(struct tcon_track *t, u64 now_us);

@@ -369,10 +369,11 @@ enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
 
 /* Keep @s as the source of the rate sample if it left later than the others. */
 static void consider(struct tcon_track *t, struct ack_work *w,
-		     const struct tcon_send *s, u32 end, bool resent)
+		     const struct tcon_send *s, u32 end,
+		     const struct tcon_send *first)
 {
-	tcon_loss_delivered(t, s, end, resent, w->now_us);
-	if (!resent) {
+	tcon_loss_delivered(t, s, end, first, w->now_us);
+	if (s == first) {
 		if (!w->has_tx || s->tx_us < w->first_tx_us)
 			w->first_tx_us = s->tx_us;
 		if (!w->has_tx || s->tx_us > w->last_tx_us)
@@ -396,13 +397,13 @@ static void not_lost(struct tcon_track *t, u32 bytes)
 
 /* What of @start .. @end had been sent again is delivered.  Returns its bytes. */
 static u32 deliver_resent(struct tcon_track *t, struct ack_work *w, u32 start,
-			  u32 end)
+			  u32 end, const struct tcon_send *first)
 {
 	struct tcon_resend *r;
 	u32 bytes = 0;
 
 	while ((r = tcon_resent_find(&t->resent, start, end))) {
-		consider(t, w, &r->tx, seq_min(end, r->end), true);
+		consider(t, w, &r->tx, seq_min(end, r->end), first);
 		bytes += tcon_resent_cut(&t->resent, r, start, end);
 		w->repeated = true;
 	}
@@ -423,11 +424,11 @@ static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 			break;
 		lo = seq_max(start, s->start);
 		hi = seq_min(end, tcon_sendq_end(q, i));
-		if (!t->resent.n || deliver_resent(t, w, lo, hi) != hi - lo)
-			consider(t, w, s, hi, false);
+		if (!t->resent.n || deliver_resent(t, w, lo, hi, s) != hi - lo)
+			consider(t, w, s, hi, s);
 	}
 	if (t->resent.n)
-		deliver_resent(t, w, start, end);	/* without a record */
+		deliver_resent(t, w, start, end, NULL);	/* no record */
 	if (t->lost.n)
 		not_lost(t, tcon_ranges_remove(&t->lost, start, end));
 }

@@ -366,7 +366,7 @@ static bool is_believed(u32 rtt_us)
 static void too_fast_for_a_repair(void **state)
 {
 	assert_false(is_believed(1));
-	assert_false(is_believed(RTT_US * 15 / 16));
+	assert_false(is_believed(RTT_US * 8 / 9 - 1));
 	assert_true(is_believed(RTT_US - 1));
 	assert_true(is_believed(RTT_US));
 }

@@ -257,6 +257,23 @@ static void probe_starts_recovery(void **state)
 	conn_close(c);
 }
 
+/*
+ * An answer that is too fast for a probe is the late one of the original: what was
+ * sent before that is missing, and not for the time-out to find out.
+ */
+static void probe_answered_too_fast(void **state)
+{
+	struct conn *c = conn_probed(3);
+
+	wait_us(c, RTT_US / 2);
+	ack_sack(c, 1, 2, 3);
+	assert_int_equal(c->t.lost.n, 0);
+	assert_expires(c, RTT_US / 4, TCON_EXPIRY_REORDER);
+	assert_true(is_lost(c, 1, 2));
+	assert_int_equal(c->t.lost.bytes, MSS);
+	conn_close(c);
+}
+
 /* RFC 6298: doubled with each time-out in a row; then it is the guest's. */
 static void backs_off(void **state)
 {
@@ -366,6 +383,7 @@ int main(void)
 		cmocka_unit_test(probe_not_needed_no_dsack),
 		cmocka_unit_test(probe_needed),
 		cmocka_unit_test(probe_starts_recovery),
+		cmocka_unit_test(probe_answered_too_fast),
 		cmocka_unit_test(backs_off),
 		cmocka_unit_test(backs_off_to_two_minutes),
 		cmocka_unit_test(progress_restarts),
