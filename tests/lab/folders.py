@@ -24,8 +24,9 @@ name = "5.1"
 title = "one CC alone"
 where = "section 5.1"
 campaign = "vm-baseline"
+seconds = 60
 columns = [["vms", "count"], ["cc", "text"], ["cwnd", "kB"], ["rtt", "ms"],
-           ["throughput", "MB/s"], ["sent", "MB"], ["jain", "share"]]
+           ["throughput", "MB/s"], ["total_sent", "MB"], ["jain", "share"]]
 rows = [
   [1, "bbr2", 400, 20, 10, 700, "-"],
   [1, "cubic", "-", 20, 10, 700, "-"],

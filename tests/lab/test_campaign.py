@@ -1003,7 +1003,7 @@ def test_what_a_document_says_stands_beside() -> None:
     made = compare(campaign, [], {}.get)
     ((title, headings, rows),) = campaign_report.beside(made)
     assert title == "Published: 5.4, packet loss, one VM (section 5.4, Table 5.4)"
-    assert headings[:5] == ["vms", "loss, %", "cc", "cwnd, kB", "retransmissions, packets"]
+    assert headings[:5] == ["vms", "loss, %", "cc", "cwnd sum, kB", "retransmissions, packets"]
     assert rows[1] == ["1", "5", "bbr2", "1147.44", "21475", "1.0", "9.849", "600.785", "9.217"]
     assert f"## {title}" in campaign_report.markdown(made)
     html = campaign_report.page(made)

@@ -155,7 +155,9 @@ def test_rows_of_a_table_meet_our_cells(made: dict[str, Any]) -> None:
     (side,) = made["experiments"][0]["sides"]
     assert side["title"] == "Table 5.1, one CC alone"
     assert {row["of"] for row in side["rows"]} == {"bbr2, 1 VMs", "cubic, 1 VMs", "bbr2, 2 VMs"}
-    assert {row["quantity"] for row in side["rows"]} == {"cwnd", "rtt", "throughput", "jain"}
+    assert {row["quantity"] for row in side["rows"]} == {
+        "cwnd", "rtt", "throughput", "total sent", "jain",
+    }  # fmt: skip
     found = {(row["of"], row["quantity"]): row for row in side["rows"]}
     rate = found["bbr2, 1 VMs", "throughput"]
     assert rate["ours"]["native"] == pytest.approx(94 / 8, rel=0.03)
@@ -164,7 +166,9 @@ def test_rows_of_a_table_meet_our_cells(made: dict[str, Any]) -> None:
     assert found["bbr2, 2 VMs", "throughput"]["ours"]["native"] == pytest.approx(94 / 16, rel=0.03)
     assert found["bbr2, 2 VMs", "jain"]["differs"]["native"] == pytest.approx(1, abs=0.01)
     assert ("cubic, 1 VMs", "cwnd") not in found  # the document gives none
-    assert side["left_out"][0].startswith("sent:")
+    # Of all VMs, each 10 MB/s; in runs of 60 s there, of 10 s here.
+    assert found["bbr2, 1 VMs", "total sent"]["ours"]["native"] == pytest.approx(600, 0.01)
+    assert found["bbr2, 2 VMs", "total sent"]["ours"]["native"] == pytest.approx(1200, 0.01)
     headings, rows = side_table(side, "native")
     assert headings[3:] == ["published", "ours, native", "differs", "ours, enforced", "differs"]
     assert len(rows) == len(side["rows"])
@@ -200,6 +204,36 @@ def test_every_table_of_the_documents_finds_its_cells() -> None:
             assert place.kind is None or 1 <= place.kind <= len(flows)
             count += 1
     assert count == 24 + 24 + 16 + 8 + 16 + 12 + 48 + 3
+
+
+def test_what_is_of_a_whole_run() -> None:
+    flows = [
+        {"seconds": 20.0, "retransmitted_bytes": 14480, "cwnd_bytes": {"mean": 30000.0}},
+        {"seconds": 20.0, "retransmitted_bytes": 43440, "cwnd_bytes": {"mean": 10000.0}},
+    ]
+
+    def ours(name: str, unit: str, seconds: float | None) -> float | None:
+        read = sides._reader((name, unit), seconds)
+        return read({}, flows) if read else None
+
+    assert ours("retransmissions", "packets", 60) == pytest.approx(60)
+    assert ours("total_retransmissions", "packets", 60) == pytest.approx(120)
+    assert ours("cwnd_sum", "kB", 60) == pytest.approx(1200)
+    assert ours("cwnd", "kB", 60) == pytest.approx(20)
+    assert ours("retransmissions", "packets", None) is None  # nobody said how long
+    assert ours("lines", "lines", 60) is None
+    flows[0]["retransmitted_bytes"] = None
+    assert ours("total_retransmissions", "packets", 60) is None
+
+
+def test_every_column_of_the_virtual_machines_has_ours() -> None:
+    key = {"vms", "vm", "cc", "run", "delay", "loss"}
+    document = published.load(TOOLS / "published/virtual-machines.toml")
+    for table in (found for found in document.tables if found.campaign):
+        assert table.seconds == 60
+        for column in table.columns:
+            if column.name not in key:
+                assert sides._reader((column.name, column.unit), table.seconds), column
 
 
 def test_kinds_are_those_of_the_row() -> None:
@@ -408,7 +442,7 @@ def test_the_command_writes_page_json_and_csv(campaigns: list[Path], tmp_path: P
     assert re.findall(r'(?:src|href)="(?!#)', body) == []  # nothing from elsewhere
     for name in ("vm-baseline", "vm-pairs", "cubic-one-flow", "files"):
         assert f'<section id="{name}">' in body
-    assert "ours (native) of 9 numbers differ by" in body
+    assert "ours (native) of 12 numbers differ by" in body
     made = json.loads(out.with_suffix(".json").read_text())
     assert made["level"] == 0.95
     rows = list(csv.DictReader(out.with_suffix(".csv").open(newline="")))

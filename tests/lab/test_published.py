@@ -46,7 +46,8 @@ def test_units_are_those_of_the_quantity(documents: dict[str, Document]) -> None
     units = {
         "cwnd": {"kB", "packets"}, "rtt": {"ms"}, "loss": {"%"}, "jain": {"share"},
         "delay": {"ms"}, "throughput": {"MB/s"}, "sending_rate": {"MB/s"}, "sent": {"MB"},
-        "retransmissions": {"packets"}, "rate": {"Mbit/s"}, "cc": {"text"}, "vms": {"count"},
+        "total_sent": {"MB"}, "cwnd_sum": {"kB"}, "retransmissions": {"packets"},
+        "total_retransmissions": {"packets"}, "rate": {"Mbit/s"}, "cc": {"text"}, "vms": {"count"},
     }  # fmt: skip
     seen: dict[str, set[str]] = {}
     for document in documents.values():
@@ -64,13 +65,13 @@ def test_spot_values_of_the_virtual_machines(documents: dict[str, Document]) -> 
     assert baseline[1, "cubic"]["rtt"] == 136.88
     assert baseline[1, "cubic"]["jain"] is None
     assert baseline[32, "bbr2"] == {
-        "vms": 32, "cc": "bbr2", "cwnd": 101.59, "retransmissions": 15088, "rtt": 211.47,
-        "throughput": 0.45, "sent": 902.42, "sending_rate": 0.48, "jain": 0.763927,
+        "vms": 32, "cc": "bbr2", "cwnd": 101.59, "total_retransmissions": 15088, "rtt": 211.47,
+        "throughput": 0.45, "total_sent": 902.42, "sending_rate": 0.48, "jain": 0.763927,
     }  # fmt: skip
     last = got.table("5.2").records()[-1]
     assert (last["vm"], last["delay"], last["cc"], last["rtt"]) == ("VM4", 200, "vegas", 210)
     (first, *_) = got.table("5.3").records()
-    assert (first["delay"], first["cwnd"], first["jain"]) == (100, 188967.654, 0.77)
+    assert (first["delay"], first["cwnd_sum"], first["jain"]) == (100, 188967.654, 0.77)
     loss = {(r["cc"], r["loss"]): r for r in got.table("5.4").records()}
     assert loss["bbr2", 5]["retransmissions"] == 21475
     assert loss["vegas", 5]["sent"] == 118.042

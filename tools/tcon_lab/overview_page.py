@@ -243,9 +243,7 @@ def side_table(side: Record, baseline: str) -> tuple[list[str], list[list[str]]]
 
 def _side(side: Record, baseline: str, name: str) -> str:
     text = _far_sentence(side, baseline)
-    notes = [text] if text else []
-    notes += [f"Not compared: {why}." for why in side["left_out"]]
-    said = "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
+    said = f'<p class="note">{escape(text)}</p>' if text else ""
     where = f" ({side['where']})" if side["where"] else ""
     headings, rows = side_table(side, baseline)
     return (

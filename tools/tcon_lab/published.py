@@ -11,6 +11,7 @@ A file is about one document::
     where = "section 5.1"
     campaign = "vm-baseline"         # what repeats it; default nothing
     note = "..."                     # what a reader must know; default nothing
+    seconds = 60                     # of a run: what sums of rows are over; default not said
     columns = [["vms", "count"], ["cc", "text"], ["rtt", "ms"]]     # name, unit
     rows = [
       [1, "cubic", 136.88],
@@ -90,6 +91,7 @@ class Table:
     where: str
     campaign: str | None
     note: str | None
+    seconds: float | None
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
@@ -195,6 +197,15 @@ class _PublishedReader(Reader):
             raise self.fail(at, f"{self.label(at)} is {value}: more than 1")
         return value
 
+    def seconds(self, at: Location) -> float | None:
+        """How long something took; None where that is not said."""
+        value = self.get(at[:-1]).get(at[-1])
+        if value is None:
+            return None
+        if self.number(at, value, "s") == 0:
+            raise self.fail(at, f"{self.label(at)} is 0: no time at all")
+        return float(value)
+
     def unit(self, at: Location, value: Any) -> str:
         """One of UNITS."""
         if value not in UNITS:
@@ -257,7 +268,7 @@ class _PublishedReader(Reader):
 
     def table_at(self, at: Location) -> Table:
         """A table [[table]]."""
-        keys = ("name", "title", "where", "campaign", "note", "columns", "rows")
+        keys = ("name", "title", "where", "campaign", "note", "seconds", "columns", "rows")
         self.table(self.get(at), at, keys)
         columns = self.columns((*at, "columns"))
         return Table(
@@ -266,6 +277,7 @@ class _PublishedReader(Reader):
             where=self.words((*at, "where")),
             campaign=self.optional((*at, "campaign")),
             note=self.optional((*at, "note")),
+            seconds=self.seconds((*at, "seconds")),
             columns=columns,
             rows=self.rows((*at, "rows"), columns),
         )

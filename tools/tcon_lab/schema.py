@@ -227,13 +227,14 @@ def published_schema() -> Schema:
     cell = {"anyOf": [number, STRING, words], "description": "- is nothing"}
     table = {"name": STRING, "title": STRING, "columns": _list(column, 1)}
     table["rows"] = _list(_list(cell, 1), 1)
+    seconds = {"seconds": {"type": "number", "exclusiveMinimum": 0}}
     units = _one_of(unit for unit in published.UNITS if unit != "text")
     value = {"quantity": STRING, "unit": units, "of": _map(STRING)}
     value |= dict.fromkeys(("value", "low", "high", "spread"), number)
     completion = {"case": STRING, "where": STRING, "mean_s": by_mode, "most_within_s": by_mode}
     completion["p999_reduction"] = _table(dict.fromkeys(MODES, SHARE))
     tables = {
-        "table": _table(table | notes, (*table, "where")),
+        "table": _table(table | notes | seconds, (*table, "where")),
         "value": _table(value | notes, ("quantity", "unit", "where")),
         "completion": _table(completion, ("case", "where", "mean_s")),
     }

@@ -7,10 +7,10 @@ laid beside::
     {"title", "where", "rows": [{"of": what the row is of, in words, "cell": ours, "cc",
       "quantity", "unit", "published": number, "low", "high": of a range, "text": as shown,
       "ours": {mode: mean over seeds and flows, in the same unit},
-      "differs": {mode: ratio to the published number - 1, 0 within a range}}],
-     "left_out": [why what is not compared]}
+      "differs": {mode: ratio to the published number - 1, 0 within a range}}]}
 
-How much ours differ is of our means; what is published has one run for each row.
+How much ours differ is of our means; what is published has one run for each row.  What
+is of a whole run (packets sent again) ours have as if they had been as long.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ Runs = dict[str, dict[str, dict[int, Record]]]
 #: A run's samples, of its cell, mode and seed; None where they were not kept.
 Samples = Callable[[str, str, int], Record | None]
 
+#: Reads our number out of a run and those of its flows that it is of.
+_Read = Callable[[Record, list[Record]], float | None]
+
 #: Payload of a full packet with time stamps: what documents count as a packet.
 _PAYLOAD_BYTES = 1448
 #: Documents' names for a CC that the lab has under another.
 _SAME_CC = {"bbr2": "bbr"}
 
 
-def _of_flows(read: Callable[[Record], float | None]) -> Callable[[Record, list[Record]], Any]:
+def _of_flows(read: Callable[[Record], float | None]) -> _Read:
     """The mean over the flows that have it."""
 
     def quantity(_: Record, flows: list[Record]) -> float | None:
@@ -50,26 +53,35 @@ def _scaled(flow: Record, name: str, divisor: float) -> float | None:
     return None if value is None else value / divisor
 
 
-def _sending_rate(flow: Record) -> float | None:
-    if flow.get("sent_bytes") is None or not flow.get("seconds"):
-        return None
-    return float(flow["sent_bytes"] / flow["seconds"] / 1e6)
+def _of_all(read: Callable[[Record], float | None]) -> _Read:
+    """The sum over the flows; None where one of them does not have it."""
+
+    def quantity(_: Record, flows: list[Record]) -> float | None:
+        known = [value for value in map(read, flows) if value is not None]
+        return sum(known) if len(known) == len(flows) else None
+
+    return quantity
+
+
+def _in_a_second(name: str, divisor: float) -> Callable[[Record], float | None]:
+    def quantity(flow: Record) -> float | None:
+        value = _scaled(flow, name, divisor)
+        return value / flow["seconds"] if value is not None and flow.get("seconds") else None
+
+    return quantity
 
 
 def _cwnd(name: str, divisor: float) -> Callable[[Record], float | None]:
     return lambda flow: _scaled(flow.get("cwnd_bytes") or {}, name, divisor)
 
 
-#: Of a column's name and unit: our number, of a run and those of its flows.
-_OURS: dict[tuple[str, str], Callable[[Record, list[Record]], float | None]] = {
+#: Of a column's name and unit: our number.
+_OURS: dict[tuple[str, str], _Read] = {
     ("throughput", "MB/s"): _of_flows(lambda flow: _scaled(flow, "goodput_bps", 8e6)),
     ("goodput", "MB/s"): _of_flows(lambda flow: _scaled(flow, "goodput_bps", 8e6)),
     ("goodput", "Mbit/s"): _of_flows(lambda flow: _scaled(flow, "goodput_bps", 1e6)),
-    ("sending_rate", "MB/s"): _of_flows(_sending_rate),
+    ("sending_rate", "MB/s"): _of_flows(_in_a_second("sent_bytes", 1e6)),
     ("rtt", "ms"): _of_flows(lambda flow: _scaled(flow, "rtt_mean_us", 1e3)),
-    ("retransmissions", "packets"): _of_flows(
-        lambda flow: _scaled(flow, "retransmitted_bytes", _PAYLOAD_BYTES)
-    ),
     ("cwnd", "kB"): _of_flows(_cwnd("mean", 1e3)),
     ("cwnd", "packets"): _of_flows(_cwnd("max", _PAYLOAD_BYTES)),
     ("jain", "share"): lambda run, _: run.get("jain_mean"),
@@ -80,6 +92,16 @@ _OURS: dict[tuple[str, str], Callable[[Record, list[Record]], float | None]] = {
     ),
 }
 
+#: The same in one second, of what a table has for a whole run, which has its length.
+_OURS_IN_A_SECOND: dict[tuple[str, str], _Read] = {
+    ("retransmissions", "packets"): _of_flows(_in_a_second("retransmitted_bytes", _PAYLOAD_BYTES)),
+    ("total_retransmissions", "packets"): _of_all(
+        _in_a_second("retransmitted_bytes", _PAYLOAD_BYTES)
+    ),
+    ("sent", "MB"): _of_flows(_in_a_second("sent_bytes", 1e6)),
+    ("total_sent", "MB"): _of_all(_in_a_second("sent_bytes", 1e6)),
+    ("cwnd_sum", "kB"): _of_flows(_cwnd("mean", 1e3)),
+}
 
 #: The same of the samples of a run's first flow, and who decides.
 _OURS_OF_SAMPLES: dict[tuple[str, str], Callable[[Record, str], float | None]] = {
@@ -169,22 +191,6 @@ _PLACES: dict[tuple[str, str], Callable[[list[Record]], Iterator[tuple[Record, _
     ("vm-one-against-three", "5.7"): _pairs,
     ("five-ccs", "figure 4"): _largest_cwnd,
 }
-_SUMMED_CWND = (
-    "cwnd: printed about 61 times as large as in Table 5.1 for the same case, as if summed "
-    "over the seconds of a run"
-)
-_SENT = "sent: what sending_rate says, times the length of a run, which ours may not have"
-#: Columns that are not compared, and why.
-_LEFT_OUT: dict[tuple[str, str], dict[str, str]] = {
-    ("vm-baseline", "5.1"): {"sent": _SENT},
-    **{
-        (f"vm-{name}", table): {"cwnd": _SUMMED_CWND, "sent": _SENT}
-        for name, table in (
-            ("two-delays", "5.2"), ("four-delays", "5.3"), ("loss", "5.4"), ("loss-of-one", "5.5"),
-            ("pairs", "5.6"), ("one-against-three", "5.7"),
-        )
-    },
-}  # fmt: skip
 
 
 # --- our numbers ------------------------------------------------------------
@@ -199,22 +205,22 @@ def _cells(comparison: Record, values: dict[str, str]) -> list[Record]:
 
 
 def _mean(
-    by_seed: dict[int, Record], column: tuple[str, str], wanted: Callable[[Record], bool]
+    by_seed: dict[int, Record], read: _Read, wanted: Callable[[Record], bool]
 ) -> float | None:
     """Our number for a column: the mean over the seeds."""
     known = []
     for stored in by_seed.values():
         flows = [flow for flow in stored["run"]["flows"] if wanted(flow)]
-        value = _OURS[column](stored["run"], flows) if flows else None
+        value = read(stored["run"], flows) if flows else None
         if value is not None:
             known.append(value)
     return sum(known) / len(known) if known else None
 
 
 def _ours(
-    modes: dict[str, dict[int, Record]], column: tuple[str, str], wanted: Callable[[Record], bool]
+    modes: dict[str, dict[int, Record]], read: _Read, wanted: Callable[[Record], bool]
 ) -> dict[str, float]:
-    found = {mode: _mean(by_seed, column, wanted) for mode, by_seed in modes.items()}
+    found = {mode: _mean(by_seed, read, wanted) for mode, by_seed in modes.items()}
     return {mode: value for mode, value in found.items() if value is not None}
 
 
@@ -242,6 +248,21 @@ def _kind_filter(kind: int | None) -> Callable[[Record], bool]:
     return lambda flow: kind is None or flow.get("table", 0) + 1 == kind
 
 
+def _reader(column: tuple[str, str], seconds: float | None) -> _Read | None:
+    """What reads a column, of a table whose runs took so long; None where we have no such."""
+    if column in _OURS:
+        return _OURS[column]
+    in_a_second = _OURS_IN_A_SECOND.get(column)
+    if in_a_second is None or seconds is None:
+        return None
+
+    def of_a_run(run: Record, flows: list[Record]) -> float | None:
+        value = in_a_second(run, flows)
+        return None if value is None else value * seconds
+
+    return of_a_run
+
+
 def _table_side(comparison: Record, runs: Runs, table: Record) -> Record | None:
     """A published table beside ours; None where none of its rows is one of ours."""
     key = (str(comparison["campaign"]).removesuffix("-short"), table["name"])
@@ -250,14 +271,15 @@ def _table_side(comparison: Record, runs: Runs, table: Record) -> Record | None:
     names = [column["name"] for column in table["columns"]]
     units = {column["name"]: column["unit"] for column in table["columns"]}
     records = [dict(zip(names, row, strict=True)) for row in table["rows"]]
-    left_out, rows = _LEFT_OUT.get(key, {}), []
+    rows = []
     for record, place in _PLACES[key](records):
         for cell in _cells(comparison, place.values):
             for name, value in record.items():
                 column = (name, units[name])
-                if value is None or name in left_out or column not in _OURS:
+                read = _reader(column, table.get("seconds"))
+                if value is None or read is None:
                     continue
-                ours = _ours(runs.get(cell["cell"], {}), column, _kind_filter(place.kind))
+                ours = _ours(runs.get(cell["cell"], {}), read, _kind_filter(place.kind))
                 shown = {"published": value, "low": value, "high": value, "text": f"{value:g}"}
                 if ours:
                     cc = _cc(record.get("cc", place.values.get("cc", "")))
@@ -265,8 +287,7 @@ def _table_side(comparison: Record, runs: Runs, table: Record) -> Record | None:
     title = f"Table {table['name']}, {table['title']}"
     if not table["name"][0].isdigit():
         title = f"{table['name'].capitalize()}, {table['title']}"
-    found = {"title": title, "where": table["where"], "rows": rows}
-    return found | {"left_out": list(left_out.values())} if rows else None
+    return {"title": title, "where": table["where"], "rows": rows} if rows else None
 
 
 # --- values in the text -----------------------------------------------------
@@ -365,7 +386,7 @@ def _values_side(comparison: Record, runs: Runs, samples: Samples) -> Record | N
                 continue
             cc = value["of"].get("cc")
             if column in _OURS:
-                ours = _ours(modes, column, lambda flow, cc=cc: _is(cc, _plain(flow["cc"])))
+                ours = _ours(modes, _OURS[column], lambda f, cc=cc: _is(cc, _plain(f["cc"])))
             else:
                 ours = _of_samples(cell["cell"], modes, column, samples)
             shown = {"published": value["value"], "low": low, "high": high,
@@ -376,7 +397,7 @@ def _values_side(comparison: Record, runs: Runs, samples: Samples) -> Record | N
                 rows.append(row)
     if not rows:
         return None
-    return {"title": "What the text says", "where": "", "rows": rows, "left_out": []}
+    return {"title": "What the text says", "where": "", "rows": rows}
 
 
 def _completion_side(comparison: Record) -> Record | None:
@@ -393,7 +414,7 @@ def _completion_side(comparison: Record) -> Record | None:
                 rows.append(_row(of, cell["cell"], "", column, shown, {mode: ours["mean"]}))
     if not rows:
         return None
-    return {"title": "Completion times", "where": "", "rows": rows, "left_out": []}
+    return {"title": "Completion times", "where": "", "rows": rows}
 
 
 def sides(
