@@ -9,8 +9,10 @@
  *	  +--- the entry -------+---------------------------------+
  *	  |  or: nothing was lost after all (undo)
  *
- * A CC hears of a loss when RECOVERY or LOSS begins, so at most once per round
- * trip (RFC 5681, RFC 6675).
+ * A CC hears of a loss when RECOVERY or LOSS begins; and in RECOVERY, when something
+ * is lost that was sent again after it last heard, a second indication (RFC 5681,
+ * 4.3): a path that is full to the brim would drop repairs for many round trips.
+ * Both are at most once per round trip.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -96,9 +98,13 @@ void tcon_ca_stop(struct tcon_track *t)
  */
 void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us)
 {
-	if (t->cc.ca_state != TCON_CA_OPEN)
+	if (t->cc.ca_state == TCON_CA_RECOVERY && t->repeat_lost)
+		bytes = TCON_CWND_MAX_BYTES;	/* nothing to undo */
+	else if (t->cc.ca_state != TCON_CA_OPEN)
 		return;
 	t->recovery_point = t->cc.nxt;
+	t->told_order = t->tx_order;
+	t->repeat_lost = false;
 	t->unproven_bytes = bytes;
 	set_state(t, TCON_CA_RECOVERY, now_us);
 }
