@@ -450,6 +450,10 @@ def test_the_command_writes_page_json_and_csv(campaigns: list[Path], tmp_path: P
     (row,) = [r for r in rows if r["what"] == "answer" and r["experiment"] == "vm-baseline"
               and (r["cc"], r["metric"]) == ("bbr", "goodput")]  # fmt: skip
     assert float(row["mean"]) == pytest.approx(folders.ratio_of_bbr(), rel=0.03)
+    (row,) = [r for r in rows if r["what"] == "published" and r["of"] == "bbr2, 2 VMs"
+              and (r["mode"], r["metric"]) == ("native", "throughput, MB/s")]  # fmt: skip
+    assert (row["published"], row["where"]) == ("5", "section 5.1")
+    assert float(row["mean"]) == pytest.approx(94 / 16, rel=0.03)
     again = tcon_lab("report", *campaigns, "--out", tmp_path / "again.html")
     assert again.returncode == 0
     assert (tmp_path / "again.json").read_bytes() == out.with_suffix(".json").read_bytes()

@@ -252,7 +252,7 @@ def overview(experiments: list[Experiment]) -> Record:
 # --- CSV --------------------------------------------------------------------
 
 CSV_HEADINGS = (
-    "experiment", "cell", "what", "cc", "mode", "metric", "mean", "low", "high", "numbers",
+    "experiment", "cell", "of", "what", "cc", "mode", "metric", "mean", "low", "high", "numbers",
     "published", "where",
 )  # fmt: skip
 
@@ -262,12 +262,13 @@ def csv_rows(made: Record) -> list[list[Any]]:
 
     ``what`` is "answer" (a ratio with its interval), "cell" (a quantity or ratio of one
     cell, with the smallest and largest of its seeds) or "published".  Quantities are in
-    bits/s, bytes, us and s; published ones in their table's unit.
+    bits/s, bytes, us and s; published ones, of the row that ``of`` names, in their
+    table's unit.
     """
     rows: list[list[Any]] = []
     for answer in [*({"experiment": "all"} | a for a in made["overall"]), *made["answers"]]:
         numbers = [answer.get(key) for key in ("mean", "low", "high", "numbers")]
-        names = [answer["experiment"], "", "answer", answer["cc"], COMPARED, answer["metric"]]
+        names = [answer["experiment"], "", "", "answer", answer["cc"], COMPARED, answer["metric"]]
         rows.append([*names, *numbers, None, ""])
     for experiment in made["experiments"]:
         for cell in experiment["comparison"]["cells"]:
@@ -276,19 +277,24 @@ def csv_rows(made: Record) -> list[list[Any]]:
             for mode, found in several:
                 for name, spread in found.items():
                     numbers = [spread["mean"], spread["min"], spread["max"], len(spread["seeds"])]
-                    first = [experiment["name"], cell["cell"], "cell", "", mode, name]
+                    first = [experiment["name"], cell["cell"], "", "cell", "", mode, name]
                     rows.append([*first, *numbers, None, ""])
         for side in experiment["sides"]:
             for row in side["rows"]:
                 for mode, value in row["ours"].items():
-                    first = [experiment["name"], row["cell"], "published", row["cc"], mode]
+                    first = [experiment["name"], row["cell"], row["of"], "published", row["cc"]]
                     name = f"{row['quantity']}, {row['unit']}"
-                    rows.append([*first, name, value, None, None, None, row["text"], side["where"]])
+                    rest = [value, None, None, None, row["text"], side["where"]]
+                    rows.append([*first, mode, name, *rest])
     return rows
 
 
 def csv_text(made: Record) -> str:
-    """An overview as CSV, with a line of headings."""
+    """An overview as CSV, with a line of headings; numbers have six digits."""
     text = io.StringIO()
-    csv.writer(text).writerows([CSV_HEADINGS, *csv_rows(made)])
+    rows = (
+        [f"{value:.6g}" if isinstance(value, float) else value for value in row]
+        for row in csv_rows(made)
+    )
+    csv.writer(text, lineterminator="\n").writerows([CSV_HEADINGS, *rows])
     return text.getvalue()
