@@ -212,7 +212,8 @@ def test_what_is_traced_dies_with_its_tracer():
 # --- iperf3_wait.c ------------------------------------------------------------
 
 # Asks 200 times about a file that can be written to and a socket with nothing to
-# read; then the same, with a write before each; then with something to read.
+# read; then the same, with a write before each; then with something to read; then,
+# with a timer that is overdue, about nothing but a socket with nothing to read.
 _WAITER = """
 #include <fcntl.h>
 #include <stdio.h>
@@ -236,6 +237,20 @@ static double ask(int times, int idle, int sink, int write_first)
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	return b.tv_sec - a.tv_sec + (b.tv_nsec - a.tv_nsec) / 1e9;
 }
+static double overdue(int times, int idle)
+{
+	struct timespec a, b;
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (int i = 0; i < times; i++) {
+		struct timeval none = { 0, 0 };
+		fd_set r;
+		FD_ZERO(&r); FD_SET(idle, &r);
+		if (select(FD_SETSIZE, &r, NULL, NULL, &none))
+			return -1;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	return b.tv_sec - a.tv_sec + (b.tv_nsec - a.tv_nsec) / 1e9;
+}
 int main(void)
 {
 	int idle[2], sink = open("/dev/null", O_WRONLY);
@@ -243,7 +258,8 @@ int main(void)
 	printf("%f ", ask(200, idle[0], sink, 0));
 	printf("%f ", ask(200, idle[0], sink, 1));
 	send(idle[1], "x", 1, 0);
-	printf("%f\\n", ask(200, idle[0], sink, 0));
+	printf("%f ", ask(200, idle[0], sink, 0));
+	printf("%f\\n", overdue(200, idle[1]));
 }
 """
 
@@ -255,10 +271,12 @@ def test_who_asks_again_without_a_write_waits_for_something_to_read(tmp_path, na
     subprocess.run(["gcc", "-o", program, tmp_path / "waiter.c"], check=True)
     environment = os.environ | {"LD_PRELOAD": str(uml_kernel.shared_library("iperf3_wait"))}
     run = subprocess.run([program], env=environment, capture_output=True, text=True, check=True)
-    idle_s, writing_s, reading_s = (float(word) for word in run.stdout.split())
+    idle_s, writing_s, reading_s, overdue_s = (float(word) for word in run.stdout.split())
     if name == "iperf3":
         assert idle_s > 0.19
+        assert overdue_s > 0.19
     else:
         assert 0 <= idle_s < 0.1
+        assert 0 <= overdue_s < 0.1
     assert 0 <= writing_s < 0.1
     assert 0 <= reading_s < 0.1

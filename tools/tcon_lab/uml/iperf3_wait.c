@@ -2,11 +2,12 @@
 /*
  * Preloaded into iperf3 in a User-Mode Linux guest (etc/ld.so.preload).
  *
- * Between two phases of a test iperf3's client waits for the server in select(),
- * with its idle data sockets among those that it asks about: they can be written
- * to, so it comes back at once, and asks again.  Where CPU work takes no time, a
- * round trip of that is ten thousands of system calls.  So who asks again without
- * having written anything waits for something to read, for a millisecond at most.
+ * Between two phases of a test iperf3 asks select() again and again: its idle data
+ * sockets can be written to, so the answer comes at once; or a timer of the phase
+ * before is due, which only that phase would run, so it does not wait for an answer.
+ * Where CPU work takes no time, the network stands still meanwhile.  So who asks again
+ * without having written anything waits for an answer, in the first case for something
+ * to read, for a millisecond at most.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -38,30 +39,46 @@ static int any(int n_fds, const fd_set *set)
 	return 0;
 }
 
-int select(int n_fds, fd_set *readable, fd_set *writable, fd_set *failed,
-	   struct timeval *timeout)
+static int real_select(int n_fds, fd_set *readable, fd_set *writable, fd_set *failed,
+		       struct timeval *timeout)
 {
 	static int (*real)(int n_fds, fd_set *readable, fd_set *writable,
 			   fd_set *failed, struct timeval *timeout);
-	struct timeval pause = { .tv_usec = PAUSE_US };
-	fd_set wanted;
-	int found;
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "select");
+	return real(n_fds, readable, writable, failed, timeout);
+}
+
+/* Something can be written, nothing can be read. */
+static int wait_to_read(int n_fds, fd_set *readable, const fd_set *wanted, int found)
+{
+	struct timeval pause = { .tv_usec = PAUSE_US };
+	fd_set again = *wanted;
+	int more = real_select(n_fds, &again, NULL, NULL, &pause);
+
+	if (more <= 0)
+		return found;
+	*readable = again;
+	return found + more;
+}
+
+int select(int n_fds, fd_set *readable, fd_set *writable, fd_set *failed,
+	   struct timeval *timeout)
+{
+	int again = !has_written && !failed &&
+		    !strcmp(program_invocation_short_name, "iperf3");
+	fd_set wanted;
+	int found;
+
+	has_written = 0;
+	if (again && timeout && !timeout->tv_sec && !timeout->tv_usec)
+		timeout->tv_usec = PAUSE_US;
 	FD_ZERO(&wanted);
 	if (readable)
 		wanted = *readable;
-	found = real(n_fds, readable, writable, failed, timeout);
-	if (found > 0 && !has_written && !any(n_fds, readable) && !any(n_fds, failed) &&
-	    !strcmp(program_invocation_short_name, "iperf3")) {
-		int more = real(n_fds, &wanted, NULL, NULL, &pause);
-
-		if (more > 0 && readable) {
-			*readable = wanted;
-			found += more;
-		}
-	}
-	has_written = 0;
+	found = real_select(n_fds, readable, writable, failed, timeout);
+	if (again && found > 0 && readable && !any(n_fds, readable))
+		return wait_to_read(n_fds, readable, &wanted, found);
 	return found;
 }
