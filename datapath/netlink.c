@@ -483,7 +483,8 @@ static int put_rule_params(struct sk_buff *skb, const struct tcon_rule *rule)
 		    nla_put_string(skb, TCON_PARAM_A_NAME,
 				   rule->given[i].name) ||
 		    nla_put_s64(skb, TCON_PARAM_A_VALUE, rule->given[i].value,
-				TCON_PARAM_A_PAD))
+				TCON_PARAM_A_PAD) ||
+		    nla_put_u8(skb, TCON_PARAM_A_TYPE, rule->given[i].type))
 			return -EMSGSIZE;
 		nla_nest_end(skb, nest);
 	}

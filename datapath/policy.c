@@ -115,6 +115,7 @@ void tcon_rule_note_given(struct tcon_rule *rule,
 		given = &rule->given[rule->n_given++];
 		strscpy(given->name, ops->params[i].name, sizeof(given->name));
 		given->value = rule->params[i];
+		given->type = ops->params[i].type;
 	}
 }
 

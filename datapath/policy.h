@@ -47,10 +47,12 @@ struct tcon_match {
  * struct tcon_given - a parameter as a rule gives it
  * @name: of the parameter
  * @value: not the CC's default
+ * @type: how it is read, for users who ask while the CC is gone
  */
 struct tcon_given {
 	char name[TCON_PARAM_NAME_MAX];
 	s64 value;
+	u8 type;
 };
 
 /**

@@ -101,6 +101,23 @@ def test_ccs_describe_themselves(machine: None) -> None:
     assert text.endswith("none: observe only\n")
 
 
+def test_a_cc_that_is_not_loaded(lab: Lab) -> None:
+    """It is named, and a rule that waits for it is shown as set-cc would take it."""
+    assert json.loads(appctl("tcon/list-cc", "-j"))["not_loaded"] == []
+    lab.br0.set_cc("tcp,tp_dst=9", "cubic", beta=0.8, hystart="off")
+    rule = "flow=priority=32768,tcp,tp_dst=9 cubic beta=0.8 hystart=off; flows: 0"
+    assert f"    {rule}\n" in appctl("tcon/show", "br0")
+    rigs.unload("tcon_cubic")
+    rigs.unload("tcon_vegas")
+    assert appctl("tcon/list-cc").endswith(
+        "none: observe only\nnot loaded yet, set-cc does: cubic vegas\n"
+    )
+    assert json.loads(appctl("tcon/list-cc", "-j"))["not_loaded"] == ["cubic", "vegas"]
+    assert f"    {rule}; the CC is not loaded\n" in appctl("tcon/show", "br0")
+    rules = lab.br0.tcon_show()["bridges"][0]["rules"]
+    assert [r["params"] for r in rules] == [{"beta": 0.8, "hystart": False}]
+
+
 def windows(lab: Lab, cc: str, **params: float) -> list[float]:
     """Segments of cwnd over some seconds of a transfer, the start left out."""
     lab.br0.set_cc("all", cc, **params)

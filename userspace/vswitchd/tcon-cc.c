@@ -4,11 +4,17 @@
 
 #include "tcon-cc.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "openvswitch/dynamic-string.h"
+#include "sset.h"
 #include "tcon-state.h"
 #include "util.h"
+
+/* What runs the kernel's own CCs, which are its members. */
+#define KERNEL_FAMILY "linux"
 
 static const struct tcon_nl_field cc_fields[] = {
     { TCON_CC_A_NAME,     NL_A_STRING, NULL },
@@ -132,7 +138,34 @@ tcon_cc_find(const struct tcon_ccs *ccs, const char *name)
     return NULL;
 }
 
-const struct tcon_cc_param *
+/* Fills 'names', which is initialised here, with the CCs that are not among
+ * 'ccs' but have a module that the kernel would load. */
+void
+tcon_cc_not_loaded(const struct tcon_ccs *ccs, struct sset *names)
+{
+    char line[256], name[TCON_CC_NAME_MAX];
+    struct utsname kernel;
+    char *file_name;
+    FILE *file;
+
+    sset_init(names);
+    uname(&kernel);
+    file_name = xasprintf("/lib/modules/%s/modules.alias", kernel.release);
+    file = fopen(file_name, "r");
+    free(file_name);
+    if (!file) {
+        return;
+    }
+    while (fgets(line, sizeof line, file)) {
+        if (sscanf(line, "alias tcon-cc-%31s ", name) == 1
+            && strcmp(name, KERNEL_FAMILY) && !tcon_cc_find(ccs, name)) {
+            sset_add(names, name);
+        }
+    }
+    fclose(file);
+}
+
+static const struct tcon_cc_param *
 tcon_cc_param_find(const struct tcon_cc *cc, const char *name)
 {
     for (size_t i = 0; i < cc->n_params; i++) {
@@ -207,6 +240,7 @@ parse_param(const struct tcon_cc *cc, const char *arg, struct tcon_rule *rule,
     }
     value = &rule->params[rule->n_params++];
     ovs_strlcpy(value->name, name, sizeof value->name);
+    value->type = param->type;
     return tcon_value_parse(name, param->type, param->min, param->max,
                             arg + name_len + 1, &value->value, error);
 }

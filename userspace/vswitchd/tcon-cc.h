@@ -8,7 +8,7 @@
 
 #include "tcon-netlink.h"
 
-struct json;
+struct sset;
 struct tcon_rule;
 
 struct tcon_cc_param {
@@ -37,8 +37,7 @@ struct tcon_ccs {
 bool tcon_ccs_get(struct tcon_nl *, struct tcon_ccs *, struct tcon_error *);
 void tcon_ccs_destroy(struct tcon_ccs *);
 const struct tcon_cc *tcon_cc_find(const struct tcon_ccs *, const char *name);
-const struct tcon_cc_param *tcon_cc_param_find(const struct tcon_cc *,
-                                               const char *name);
+void tcon_cc_not_loaded(const struct tcon_ccs *, struct sset *names);
 
 bool tcon_cc_parse(struct tcon_nl *, const char *name, int n_args,
                    const char *args[], struct tcon_rule *,

@@ -13,6 +13,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "sset.h"
 #include "tcon-cc.h"
 #include "tcon-state.h"
 #include "timeval.h"
@@ -258,6 +259,24 @@ cc_to_json(const struct tcon_cc *cc)
     return json;
 }
 
+/* An array of the names of CCs that could be loaded. */
+static struct json *
+not_loaded_to_json(const struct tcon_ccs *ccs)
+{
+    struct json *json = json_array_create_empty();
+    const char **sorted;
+    struct sset names;
+
+    tcon_cc_not_loaded(ccs, &names);
+    sorted = sset_sort(&names);
+    for (size_t i = 0; i < sset_count(&names); i++) {
+        json_array_add(json, json_string_create(sorted[i]));
+    }
+    free(sorted);
+    sset_destroy(&names);
+    return json;
+}
+
 /* An array of all CCs. */
 static struct json *
 ccs_to_json(const struct tcon_ccs *ccs)
@@ -279,13 +298,10 @@ rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
     char match[TCON_MATCH_TEXT_MAX];
 
     for (size_t i = 0; i < rule->n_params; i++) {
-        const char *name = rule->params[i].name;
-        const struct tcon_cc_param *param;
+        const struct tcon_param *param = &rule->params[i];
 
-        param = cc ? tcon_cc_param_find(cc, name) : NULL;
-        json_object_put(params, name,
-                        value_to_json(param ? param->type : TCON_PARAM_UINT,
-                                      rule->params[i].value));
+        json_object_put(params, param->name,
+                        value_to_json(param->type, param->value));
     }
     tcon_match_format(&rule->match, match);
     put_num(json, "priority", rule->priority);
@@ -581,6 +597,7 @@ put_param_text(struct ds *ds, const struct json *param)
 static void
 list_cc_to_text(const struct json *json, struct ds *ds)
 {
+    const struct json *others = get(json, "not_loaded");
     const struct json *ccs = get(json, "ccs");
     const struct json *cc;
     size_t i, j;
@@ -597,6 +614,13 @@ list_cc_to_text(const struct json *json, struct ds *ds)
         }
     }
     ds_put_format(ds, "%s: observe only\n", TCON_CC_OBSERVE);
+    if (json_array(others)->n) {
+        ds_put_cstr(ds, "not loaded yet, set-cc does:");
+        JSON_ARRAY_FOR_EACH (cc, i, others) {
+            ds_put_format(ds, " %s", json_string(cc));
+        }
+        ds_put_char(ds, '\n');
+    }
 }
 
 static void
@@ -1120,6 +1144,7 @@ tcon_unixctl_list_cc(struct unixctl_conn *conn, int argc, const char *argv[],
         if (tcon_ccs_get(&nl, &ccs, &error)) {
             json = json_object_create();
             json_object_put(json, "ccs", ccs_to_json(&ccs));
+            json_object_put(json, "not_loaded", not_loaded_to_json(&ccs));
         }
         tcon_ccs_destroy(&ccs);
         tcon_nl_close(&nl);

@@ -36,6 +36,7 @@ struct tcon_bridge {
 struct tcon_param {
     char name[TCON_PARAM_NAME_MAX];
     int64_t value;
+    enum tcon_param_type type;
 };
 
 struct tcon_rule {

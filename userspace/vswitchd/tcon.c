@@ -75,6 +75,7 @@ static const struct tcon_nl_field rule_fields[] = {
 static const struct tcon_nl_field rule_param_fields[] = {
     { TCON_PARAM_A_NAME,  NL_A_STRING, NULL },
     { TCON_PARAM_A_VALUE, NL_A_U64,    NULL },
+    { TCON_PARAM_A_TYPE,  NL_A_U8,     NULL },
 };
 
 static const struct tcon_nl_field port_fields[] = {
@@ -111,6 +112,9 @@ get_rule_param(const struct nlattr *nest, struct tcon_rule *rule)
         ovs_strlcpy(param->name, nl_attr_get_string(attrs[TCON_PARAM_A_NAME]),
                     sizeof param->name);
         param->value = nl_attr_get_u64(attrs[TCON_PARAM_A_VALUE]);
+        if (attrs[TCON_PARAM_A_TYPE]) {
+            param->type = nl_attr_get_u8(attrs[TCON_PARAM_A_TYPE]);
+        }
     }
 }
 

@@ -111,7 +111,7 @@ enum tcon_param_type {
 	TCON_PARAM_MILLI,	/* thousandths: 700 is 0.7 */
 };
 
-/* A parameter: of a CC (all), of a rule (NAME and VALUE). */
+/* A parameter: of a CC (all), of a rule (NAME and VALUE; in dumps TYPE, too). */
 enum tcon_param_attr {
 	TCON_PARAM_A_UNSPEC,
 	TCON_PARAM_A_PAD,
