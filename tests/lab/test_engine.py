@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from commands import tcon_lab
+from commands import TOOLS, tcon_lab
 from tcon_lab import channel, kernel_log, root
 from tcon_lab.channel import EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RESULT, Frame
 from tcon_lab.cpio import CpioWriter
@@ -320,6 +320,7 @@ class TestQemu:
 
 # --- command line -------------------------------------------------------------
 
+DEMO = str(TOOLS / "scenarios/demo.toml")
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
@@ -337,6 +338,11 @@ class TestQemu:
         (["exec", "--append", "/etc", "--", "true"], "--append takes PATH:DEST"),
         (["exec", "--append", "/etc:x", "--", "true"], "--append takes PATH:DEST"),
         (["exec", "--smp", "2", "--", "true"], "--smp needs --no-icount"),
+        (["exec", "--append", "/nowhere:/x", "--", "true"], "--append: there is no /nowhere"),
+        (["exec", "--kernel-log", "/proc/x/y", "--", "true"], "/proc/x: No such file"),
+        (["run", "--site", "host", "--kvm", DEMO], "--site=host is this machine as it is"),
+        (["run", "--kvm", "--shift", "3", DEMO], "--shift is of virtual time"),
+        (["run", "--out", "/proc/x", DEMO], "/proc/x: No such file"),
     ],
 )
 def test_a_wrong_command_line_gets_one_sentence(words, complaint, tmp_path):
@@ -346,6 +352,31 @@ def test_a_wrong_command_line_gets_one_sentence(words, complaint, tmp_path):
     assert complaint in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["fly"], "no such command 'fly'"),
+        (["run"], "missing argument 'FILE.toml...'"),
+        (["run", "--jobs", "0", DEMO], "invalid value for '--jobs': "),
+        (["run", "--fast", DEMO], "no such option: --fast"),
+        (["exec", "--timeout", "nan", "--", "true"], "invalid value for '--timeout': "),
+    ],
+)
+def test_so_does_one_that_the_parser_refuses(words, complaint, tmp_path):
+    done = tcon_lab(*words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"tcon-lab: {complaint}")
+    assert done.stderr.endswith("; see --help\n")
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_has_the_name_that_users_type(tmp_path):
+    done = tcon_lab("--help", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "Usage: tcon-lab [OPTIONS] COMMAND" in done.stdout
 
 
 def test_what_was_not_used_for_a_week_goes(tmp_path: Path) -> None:

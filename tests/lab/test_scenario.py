@@ -297,6 +297,7 @@ WRONG = [
     ('rate = "100mbit"\n', "", 8, "path.rate is missing"),
     ('rtt = "20ms"', 'rtt = "20"', 10, 'path.rtt is "20" without a unit: us, ms or s'),
     ('rtt = "20ms"', 'rtt = "20m"', 10, 'unknown unit "m"'),
+    ('rtt = "20ms"', 'rtt = "2\\n0ms"', 10, r'path.rtt is "2\n0ms", which is no number'),
     ('rtt = "20ms"', 'rtt = "11s"', 10, "more than 10s"),
     ('rtt = "20ms"', "rtt = 2026-01-01", 10, "path.rtt must be a string, not a date or time"),
     ('loss = "0.1%"', 'loss = "0.1"', 11, "without a unit: %"),

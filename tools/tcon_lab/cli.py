@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command tcon-lab: run, campaign, report, export, compare, shell, exec."""
+"""The command tcon-lab."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from typer.exceptions import TyperException
 
 from . import campaign as campaigns
 from . import (
@@ -38,7 +39,10 @@ from .errors import LabError
 from .products import TOP
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Congestion control on networks in virtual time: native against enforced by TCon.",
 )
 _errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -115,6 +119,8 @@ def run(
 
     _one_of("--site", site, ("vm", "host"))
     options = _options(engine, debug_kernel, kvm, stock, shift)
+    if site == "host" and options != lab.Options():
+        raise LabError("--site=host is this machine as it is: it takes no option of an engine")
     scenarios = [scenario.load(file) for file in files]
     if seed is not None:
         scenarios = [s.with_seed(seed) for s in scenarios]
@@ -122,12 +128,12 @@ def run(
     for name in names:
         if names.count(name) > 1:
             raise LabError(f'two of the scenarios have the name "{name}"')
-    out.mkdir(parents=True, exist_ok=True)
+    _make_folder(out)
     with _Display() as display:
         raw = lab.run_all(scenarios, options, site, jobs, out, display.say)
     made = results.all_results(raw)
-    (out / "results.json").write_text(results.to_text(made[0] if len(made) == 1 else made))
-    (out / "report.html").write_text(report.report_html(made))
+    _write(out / "results.json", results.to_text(made[0] if len(made) == 1 else made))
+    _write(out / "report.html", report.report_html(made))
     _print(report.table(made))
     print(f"{out / 'results.json'}\n{out / 'report.html'}")
 
@@ -172,7 +178,7 @@ def campaign(
     if series:
         written["series.json"] = json.dumps(series, separators=(",", ":")) + "\n"
     for name, text in written.items():
-        (folder / name).write_text(text)
+        _write(folder / name, text)
     _print(campaign_report.table(made))
     for name in written:
         print(folder / name)
@@ -206,8 +212,8 @@ def compare_results(
             raise LabError(f"--least is {least:g}, not from 0 to below 100")
         made = changes.changes(changes.load(before), changes.load(after), alpha, least / 100)
         if json_file:
-            json_file.write_text(results.to_text(made))
-    except (LabError, OSError) as error:
+            _write(json_file, results.to_text(made))
+    except LabError as error:
         _errors.print(f"tcon-lab: {error}", markup=False)
         raise typer.Exit(2) from None
     _print(changes_report.table(made))
@@ -230,13 +236,10 @@ def report_campaigns(
         raise LabError(f"--out is {out}: it must end in .html")
     experiments = overview.load_all(folders)
     made = overview.overview(experiments)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(overview_page.page(made, experiments))
-        out.with_suffix(".json").write_text(results.to_text(made))
-        out.with_suffix(".csv").write_text(overview.csv_text(made), newline="")
-    except OSError as error:
-        raise LabError(f"{out}: {error.strerror}") from None
+    _make_folder(out.parent)
+    _write(out, overview_page.page(made, experiments))
+    _write(out.with_suffix(".json"), results.to_text(made))
+    _write(out.with_suffix(".csv"), overview.csv_text(made))
     headings, rows = overview_page.answer_rows(made) if made["answers"] else ([], [])
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for heading in headings:
@@ -265,8 +268,8 @@ def export(
     if out.suffix != ".parquet":
         raise LabError(f"--out is {out}: it must end in .parquet")
     experiments = overview.load_all(folders)
+    _make_folder(out.parent)
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
         runs_file, samples, runs = parquet.write(experiments, out)
     except OSError as error:
         raise LabError(f"{out}: {error.strerror}") from None
@@ -285,15 +288,18 @@ def recommend(
     """Which CC is best at what in the virtual machines' experiments, beside Table 6.1."""
     made = recommendations.recommend(recommendations.load(folders))
     if json_file:
-        json_file.write_text(results.to_text(made))
+        _write(json_file, results.to_text(made))
     document = published.load(TOP / "tools/published/virtual-machines.toml")
     _print(recommendations.table(made, document))
 
 
 @app.command()
 def shell(
-    file: Annotated[Path, typer.Argument(metavar="[FILE.toml]", help="Its network.")] = _DEMO,
-    mode: Annotated[str, typer.Option(help="guest, native, linux or enforced.")] = "enforced",
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE.toml", help="Its network.", show_default="that of the demo"),
+    ] = _DEMO,
+    mode: Annotated[str, typer.Option(help=", ".join(scenario.MODES) + ".")] = "enforced",
     kvm: Kvm = False,
     stock: Stock = False,
 ) -> None:
@@ -301,7 +307,8 @@ def shell(
     _one_of("--mode", mode, scenario.MODES)
     chosen = scenario.load(file)
     with _Display() as display:
-        host = lab.Host(lab.Options(kvm=kvm, stock=stock, shift=None), display.say)
+        options = lab.Options(kvm=kvm, stock=stock or mode == "stock", shift=None)
+        host = lab.Host(options, display.say)
     raise typer.Exit(lab.shell(host, chosen, mode))
 
 
@@ -321,7 +328,7 @@ def execute(
     link: Annotated[
         str, typer.Option(metavar="PATH[,listen]", help="Join eth0 to another machine's.")
     ] = "",
-    timeout: Annotated[float, typer.Option(help="Real seconds until it is killed.")] = 1800,
+    timeout: Annotated[float, typer.Option(help="Real seconds until it is killed.", min=1)] = 1800,
     kernel_log: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the kernel's log there.")
     ] = None,
@@ -346,6 +353,10 @@ def execute(
     if link and not real_time:
         raise LabError("linked machines cannot share virtual time: use --no-icount")
 
+    if kernel_log:
+        _make_folder(kernel_log.parent)
+        _write(kernel_log, "")
+
     def on_output(raw: bytes) -> None:
         sys.stdout.buffer.write(raw)
         sys.stdout.buffer.flush()
@@ -360,8 +371,7 @@ def execute(
             )
         finally:
             if kernel_log:
-                kernel_log.parent.mkdir(parents=True, exist_ok=True)
-                kernel_log.write_text(outcome.kernel_log or outcome.console)
+                _write(kernel_log, outcome.kernel_log or outcome.console)
     raise typer.Exit(status)
 
 
@@ -394,6 +404,8 @@ def _append_pair(entry: str) -> tuple[Path, str]:
     source, colon, dest = entry.rpartition(":")
     if not colon or not source or not dest.startswith("/"):
         raise LabError(f'--append takes PATH:DEST with an absolute DEST, not "{entry}"')
+    if not Path(source).exists():
+        raise LabError(f"--append: there is no {source}")
     return Path(source), dest
 
 
@@ -408,7 +420,25 @@ def _options(
         raise LabError("--kvm is for --engine=qemu: User-Mode Linux knows virtual time only")
     if engine == "uml" and shift not in (None, DEFAULT_SHIFT):
         raise LabError("--shift is for --engine=qemu: in User-Mode Linux CPU work takes no time")
+    if kvm and shift not in (None, DEFAULT_SHIFT):
+        raise LabError("--shift is of virtual time, and --kvm of real time")
     return lab.Options(engine, debug_kernel, kvm, stock, shift)
+
+
+def _make_folder(folder: Path) -> None:
+    """Raises LabError where there can be none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LabError(f"{folder}: {error.strerror}") from None
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file, line ends as they are.  Raises LabError where that cannot be."""
+    try:
+        file.write_text(text, newline="")
+    except OSError as error:
+        raise LabError(f"{file}: {error.strerror}") from None
 
 
 def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
@@ -417,11 +447,18 @@ def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def main() -> None:
-    """Entry point: errors that a user can mend are one line and status 1."""
+    """Entry point: errors that a user can mend are one line, and status 1, or 2 of a
+    command line that names no command, option or argument that there is.
+    """
+    status: int | None = 1
     try:
-        app()
+        status = app(prog_name="tcon-lab", standalone_mode=False)
     except LabError as error:
         _errors.print(f"tcon-lab: {error}", markup=False)
-        sys.exit(1)
+    except TyperException as error:
+        status = error.exit_code
+        if what := " ".join(error.format_message().split()).rstrip("."):
+            _errors.print(f"tcon-lab: {what[0].lower()}{what[1:]}; see --help", markup=False)
     except KeyboardInterrupt:
-        sys.exit(130)
+        status = 130
+    sys.exit(status)

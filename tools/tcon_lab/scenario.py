@@ -388,6 +388,7 @@ class Reader:
         lines, at = locate(self.text), self.placed(at)
         while at and at not in lines:
             at = at[:-1]
+        what = what.replace("\n", "\\n")
         return ScenarioError(f"{self.file}:{lines[at] if at else 1}: {what}.")
 
     def placed(self, at: Location) -> Location:
