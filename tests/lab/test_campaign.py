@@ -617,9 +617,20 @@ def test_a_damaged_file_is_no_result(tmp_path: Path) -> None:
     files = sorted((tmp_path / "runs").iterdir())
     files[0].write_text(files[0].read_text()[:100])
     files[1].write_text(files[2].read_text())
+    files[3].write_text(json.dumps({"key": files[3].stem}))
     fake = Fake()
     conduct(runs(campaign), store, fake, 1, lambda line: None)
-    assert len(fake.asked) == 2
+    assert len(fake.asked) == 3
+
+
+@pytest.mark.parametrize("text", ["{}", '{"campaign": "grid"}', '{"campaign": "grid", "runs": [{}]}'])
+def test_a_damaged_index_is_named(text: str, tmp_path: Path) -> None:
+    campaign, store = parse(SMALL), Store(tmp_path)
+    store.prepare(campaign, runs(campaign))
+    assert len(store.index(campaign)) == len(runs(campaign))
+    (tmp_path / "index.json").write_text(text)
+    with pytest.raises(LabError, match=r"index\.json is damaged"):
+        store.index(campaign)
 
 
 def test_a_failure_stops_nothing_and_is_reported(tmp_path: Path) -> None:

@@ -294,7 +294,7 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
         (tmp_path / "nothing", "nothing does not exist"),
         (tmp_path / "empty", "holds neither a campaign's index.json nor results.json"),
         (tmp_path / "bad.json", "bad.json is no JSON"),
-        (tmp_path / "other.json", "other.json holds no results"),
+        (tmp_path / "other.json", "other.json holds no results, or damaged ones\n"),
         (tmp_path / "old.json", "a run cannot be read for its goodput: KeyError('goodput_bps')"),
         (write_campaign(tmp_path / "none", {}, "1"), "holds no run"),
     ):

@@ -130,6 +130,23 @@ def test_links_lead_to_the_experiments(page: Page, all_campaigns: Path) -> None:
     assert page.run("Math.abs(document.querySelector('#files').getBoundingClientRect().top) < 900")
 
 
+def test_a_narrow_page(page: Page, all_campaigns: Path) -> None:
+    """Plots with legends scroll, the page does not; lists are lists."""
+    page.call(
+        "Emulation.setDeviceMetricsOverride", width=400, height=900, deviceScaleFactor=1,
+        mobile=False,
+    )  # fmt: skip
+    page.open(all_campaigns)
+    try:
+        assert page.run("document.documentElement.scrollWidth") == 400
+        widths = page.run("Array.from(document.querySelectorAll('.wide > *'), e => e.offsetWidth)")
+        assert len(widths) > 1
+        assert min(width for width in widths if width) >= 600  # what is folded has none
+        assert page.run("document.querySelectorAll(':not(ul) > li').length") == 0
+    finally:
+        page.call("Emulation.clearDeviceMetricsOverride")
+
+
 def test_a_campaigns_own_page(page: Page, tmp_path: Path) -> None:
     text = folders.BASELINE.replace("count = [1, 2]", 'rtt = ["20ms", "30ms"]')
     campaign, folder = folders.make(tmp_path / "x", text, folders.seeds_apart)

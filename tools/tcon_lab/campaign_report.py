@@ -425,12 +425,13 @@ def _html_table(headings: list[str], rows: list[list[str]]) -> str:
 
 
 def _plot(figure: go.Figure, name: str) -> str:
-    return figure.to_html(
+    plot = figure.to_html(
         full_html=False,
         include_plotlyjs=False,
         div_id=name,
         config={"displayModeBar": False, "responsive": True},
     )
+    return figures.framed(figure, plot)
 
 
 def _gallery(comparison: Record, gallery: Record | None) -> str:

@@ -43,6 +43,10 @@ Runner = Callable[[Scenario, str, Path, threading.Event], Record]
 _WEIGHT_START, _WEIGHT_SECOND, _WEIGHT_100MBIT = 12.0, 0.1, 1.0
 
 
+#: What a run's file has at least.
+_KEPT = {"key", "scenario", "mode", "seed", "versions", "run"}
+
+
 @dataclass(frozen=True)
 class Run:
     """One mode of one cell with one seed."""
@@ -154,14 +158,22 @@ class Store:
         index = self._read(self.folder / "index.json")
         if index is None:
             raise LabError(f"{self.folder} holds no campaign's results")
-        if index["campaign"] != campaign.name:
-            raise LabError(f"{self.folder} holds the results of campaign {index['campaign']}")
-        return index["runs"]
+        try:
+            name = index["campaign"]
+            runs = [{key: run[key] for key in ("cell", "mode", "seed", "key")}
+                    for run in index["runs"]]  # fmt: skip
+        except (KeyError, TypeError):
+            raise LabError(f"{self.folder}/index.json is damaged") from None
+        if name != campaign.name:
+            raise LabError(f"{self.folder} holds the results of campaign {name}")
+        return runs
 
     def load(self, key: str) -> Record | None:
         """What a run brought; None where it has not been done, or its file is damaged."""
         record = self._read(self._runs / f"{key}.json")
-        return record if record is not None and record.get("key") == key else None
+        if record is None or record.get("key") != key or not record.keys() >= _KEPT:
+            return None
+        return record
 
     def save(self, run: Run, raw: Record, real_s: float) -> None:
         """Keep what a run brought.  Raises LabError where its raw data are malformed."""

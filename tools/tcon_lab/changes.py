@@ -113,8 +113,8 @@ def _campaign(folder: Path) -> ResultSet:
                 versions |= stored["versions"]
                 at = (entry["cell"], entry["mode"])
                 runs.setdefault(at, {})[entry["seed"]] = stored["run"]
-    except (KeyError, TypeError) as error:
-        raise LabError(f"{folder} holds no campaign's results: {error!r}") from None
+    except (KeyError, TypeError):
+        raise LabError(f"{folder} holds no campaign's results, or damaged ones") from None
     return _checked(folder, runs, versions)
 
 
@@ -127,8 +127,8 @@ def _results(file: Path) -> ResultSet:
             versions |= result["versions"]
             for run in result["runs"]:
                 runs.setdefault((result["scenario"], run["mode"]), {})[result["seed"]] = run
-    except (KeyError, TypeError) as error:
-        raise LabError(f"{file} holds no results: {error!r}") from None
+    except (KeyError, TypeError):
+        raise LabError(f"{file} holds no results, or damaged ones") from None
     return _checked(file, runs, versions)
 
 

@@ -272,7 +272,7 @@ def export(
     try:
         runs_file, samples, runs = parquet.write(experiments, out)
     except OSError as error:
-        raise LabError(f"{out}: {error.strerror}") from None
+        raise LabError(f"{out}: {error.strerror or error}") from None
     print(f"{out}: {samples} samples\n{runs_file}: {runs} runs")
 
 

@@ -18,9 +18,17 @@ def look(figure: go.Figure) -> None:
         plot_bgcolor="rgba(0,0,0,0)",
         font={"family": "system-ui, sans-serif", "color": "#808080"},
         hoverlabel={"font": {"color": "#202020"}, "bgcolor": "#f4f4f4"},
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": "#8a8f98", "activecolor": "#3a8fd0"},
         template="none",
         margin={"l": 60, "r": 20, "t": 30, "b": 50},
     )
+
+
+def framed(figure: go.Figure, plot: str) -> str:
+    """A figure's HTML: with a legend beside it scrolls where a page is too narrow for both."""
+    if any(isinstance(trace, go.Heatmap) for trace in figure.data):
+        return plot
+    return f'<div class="scroll wide">{plot}</div>'
 
 
 def stacked(traces: Iterable[tuple[int, go.Scatter]], titles: Sequence[str]) -> go.Figure:
@@ -31,9 +39,11 @@ def stacked(traces: Iterable[tuple[int, go.Scatter]], titles: Sequence[str]) -> 
     """
     traces = list(traces)
     panels = sorted({panel for panel, _ in traces}) or [1]
+    heights = [_height([trace for of, trace in traces if of == panel]) for panel in panels]
     figure = make_subplots(
         rows=len(panels),
         cols=1,
+        row_heights=heights,
         shared_xaxes=True,
         vertical_spacing=0.24 / len(panels),
         subplot_titles=[titles[panel - 1] for panel in panels],
@@ -53,8 +63,14 @@ def stacked(traces: Iterable[tuple[int, go.Scatter]], titles: Sequence[str]) -> 
         }
         for row, panel in enumerate(panels, 1)
     }
-    figure.update_layout(height=250 * len(panels), hovermode="x unified", **legends)
+    figure.update_layout(height=sum(heights), hovermode="x unified", **legends)
     return figure
+
+
+def _height(traces: Sequence[go.Scatter]) -> int:
+    """Pixels of a panel: as many as its legend takes, so that the next one has its own."""
+    groups = {trace.legendgroup for trace in traces}
+    return max(250, 40 + 20 * len(traces) + 10 * len(groups))
 
 
 def legend(panel: int) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from html import escape
 from typing import Any
 
@@ -74,7 +75,7 @@ function draw(div) {
   const text = document.querySelector(`script[data-for="${div.id}"]`).textContent;
   const {data, layout} = JSON.parse(text);
   layout.font = {...layout.font, color: getComputedStyle(document.body).color};
-  div.className = "plotly-graph-div";
+  div.classList.replace("later", "plotly-graph-div");
   Plotly.newPlot(div, data, layout, {displaylogo: false, responsive: true});
 }
 const seen = new IntersectionObserver(entries => {
@@ -91,8 +92,9 @@ addEventListener("beforeprint", () => document.querySelectorAll(".later").forEac
 def _plot(figure: go.Figure, name: str) -> str:
     """A place for a plot, and the plot as JSON for _DRAW."""
     data = str(figure.to_json()).replace("</", "<\\/")
+    place = f'<div class="later" id="{name}" style="height:{figure.layout.height or 450}px"></div>'
     return (
-        f'<div class="later" id="{name}" style="height:{figure.layout.height or 450}px"></div>'
+        f"{figures.framed(figure, place)}"
         f'<script type="application/json" data-for="{name}">{data}</script>'
     )
 
@@ -327,10 +329,12 @@ def _about(paragraphs: list[str]) -> str:
     """What a campaign's file says of itself, folded: above all, what differs and why."""
     if not paragraphs:
         return ""
-    parts = "".join(
-        f"<li>{escape(text[2:])}</li>" if text.startswith("- ") else f"<p>{escape(text)}</p>"
-        for text in paragraphs
-    )
+    parts = ""
+    for is_list, texts in itertools.groupby(paragraphs, lambda text: text.startswith("- ")):
+        if is_list:
+            parts += "<ul>" + "".join(f"<li>{escape(text[2:])}</li>" for text in texts) + "</ul>"
+        else:
+            parts += "".join(f"<p>{escape(text)}</p>" for text in texts)
     return f"<details><summary>What it repeats, what differs, and why</summary>{parts}</details>"
 
 

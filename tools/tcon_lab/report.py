@@ -421,14 +421,14 @@ PAGE_STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page);
   max-width: 1400px; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.6em; } h2 { font-size: 1.25em; margin-top: 2.5em; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; overflow-y: hidden; } .wide > * { min-width: 40em; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap;
   font-size: .93em; }
 th, td { padding: .3em .55em; text-align: right; border-bottom: 1px solid var(--line); }
 th { vertical-align: bottom; font-weight: 600; }
 th small { display: block; font-weight: 400; color: var(--soft); }
 .text { text-align: left; }
-td:last-child { white-space: normal; min-width: 10em; }
+td.text:last-child { white-space: normal; min-width: 10em; }
 tr.first td { border-top: 2px solid var(--line); }
 tr.enforced { background: var(--tint); font-weight: 600; }
 td.mode::before { content: ""; display: inline-block; width: 1.6em; margin-right: .5em;
@@ -533,25 +533,31 @@ def _curves(result: Record) -> dict[str, dict[str, list[float]]]:
 
 
 def _completion_plot(panels: dict[str, dict[str, list[float]]], number: int) -> str:
-    return completion_curves(panels, STYLES).to_html(
+    figure = completion_curves(panels, STYLES)
+    plot = figure.to_html(
         full_html=False,
         include_plotlyjs=False,
         div_id=f"completion-{number}",
         config={"displaylogo": False, "responsive": True},
     )
+    return figures.framed(figure, plot)
 
 
 def _section(result: Record, number: int) -> str:
-    figure = _figure(result).to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        div_id=f"plot-{number}",
-        config={"displaylogo": False, "responsive": True},
+    figure = _figure(result)
+    plots = figures.framed(
+        figure,
+        figure.to_html(
+            full_html=False,
+            include_plotlyjs=False,
+            div_id=f"plot-{number}",
+            config={"displaylogo": False, "responsive": True},
+        ),
     )
     if curves := _curves(result):
         shown = [f"<p>{escape(text)}</p>" for text in _completions(result)]
         plot = _completion_plot(curves, number)
-        figure = "".join(shown) + plot + (figure if _has_samples(result) else "")
+        plots = "".join(shown) + plot + (plots if _has_samples(result) else "")
     warnings = "".join(
         f'<p class="warning">{escape(row.mode)}: {escape(text)}</p>'
         for row in rows([result])
@@ -565,7 +571,7 @@ def _section(result: Record, number: int) -> str:
     return (
         f"<h2>{escape(result['scenario'])}</h2>"
         f'<p class="about">{escape(_about(result))}</p>{warnings}{repairs}'
-        f"{left_out if most > MAX_FLOWS_DRAWN else ''}{figure}"
+        f"{left_out if most > MAX_FLOWS_DRAWN else ''}{plots}"
     )
 
 
