@@ -623,7 +623,7 @@ def test_a_damaged_file_is_no_result(tmp_path: Path) -> None:
     assert len(fake.asked) == 3
 
 
-@pytest.mark.parametrize("text", ["{}", '{"campaign": "grid"}', '{"campaign": "grid", "runs": [{}]}'])
+@pytest.mark.parametrize("text", ["{}", '{"campaign": "grid"}', '{"campaign": "x", "runs": [{}]}'])
 def test_a_damaged_index_is_named(text: str, tmp_path: Path) -> None:
     campaign, store = parse(SMALL), Store(tmp_path)
     store.prepare(campaign, runs(campaign))

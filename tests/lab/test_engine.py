@@ -322,6 +322,7 @@ class TestQemu:
 
 DEMO = str(TOOLS / "scenarios/demo.toml")
 
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
