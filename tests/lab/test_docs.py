@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the documents name is there, and what is there is named where users look it up."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[2]
+DOCUMENTS = ("README.md", "tools/README.md", "algorithms/README.md", "tools/campaigns/README.md")
+UAPI = (TOP / "datapath/include/uapi/linux/tcon.h").read_text()
+MAN = (TOP / "userspace/man/tcon.7").read_text().replace("\\-", "-")
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_files_that_a_document_names_exist(name: str) -> None:
+    text = (TOP / name).read_text()
+    folders = "datapath|algorithms|userspace|tools|tests"
+    named = set(re.findall(rf"(?<![\w/.])((?:{folders})/[\w./-]*\w)", text))
+    assert named
+    named = {file for file in named if "NAME" not in file} - {"algorithms/aimd.c"}  # to be made
+    assert [file for file in sorted(named) if not (TOP / file).exists()] == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_targets_and_commands_that_a_document_names_exist(name: str) -> None:
+    text, makefile = (TOP / name).read_text(), (TOP / "Makefile").read_text()
+    targets = re.findall(r"(?:^ {4,}|`)(?:sudo )?make ([a-z]+(?:-[a-z]+)*)(?=`|$| +#)", text, re.M)
+    assert [target for target in targets if f"\n{target}:" not in makefile] == []
+    cli = (TOP / "tools/tcon_lab/cli.py").read_text()
+    commands = set(re.findall(r"(?:tools/|`)tcon-lab ([a-z]+)", text))
+    known = set(re.findall(r'@app\.command\("(\w+)"\)', cli))
+    known |= set(re.findall(r"@app\.command\(\)\ndef (\w+)", cli))
+    assert commands <= known
+
+
+def test_the_man_page_has_every_module_parameter_with_its_default() -> None:
+    found = {}
+    for file in (TOP / "datapath").glob("*.c"):
+        text = file.read_text()
+        for name in re.findall(r"^module_param\((\w+),", text, re.M):
+            value = re.search(rf"^static (?:unsigned int|bool) {name} = (.+);$", text, re.M)
+            assert value, name
+            found[name] = value[1]
+    assert len(found) == 12
+    for name, value in found.items():
+        shown = {"true": "on", "false": "off"}.get(value, value)
+        if shift := re.fullmatch(r"(\d+)U? << (20|30)", value):
+            shown = f"{shift[1]} {'MiB' if shift[2] == '20' else 'GiB'}"
+        assert re.search(rf'\b{name} "(?: |, )?\({shown}\)', MAN), f"{name} = {value}"
+
+
+def test_the_man_page_has_every_reason_and_ecn_mode() -> None:
+    for start, end in (
+        ("TCON_REASONS(X)", "enum tcon_reason"),
+        ("TCON_ECN_MODES(X)", "enum tcon_e"),
+    ):
+        part = UAPI[UAPI.index(start) :]
+        names = re.findall(r'X\(\w+,\s*"([a-z0-9-]+)"', part[: part.index(end)])
+        assert len(names) > 5
+        assert [n for n in names if n not in ("none", "unused") and f"\n.B {n}\n" not in MAN] == []
+
+
+def test_counters_that_the_man_page_explains_exist() -> None:
+    part = MAN[MAN.index(".SH COUNTERS") : MAN.index(".SH LIMITS")]
+    named = set(
+        re.findall(r"\b[a-z]+(?:-[a-z]+)+\b", "\n".join(re.findall(r"^\.BR? .*", part, re.M)))
+    )
+    assert named
+    assert sorted(name for name in named if f'"{name}"' not in UAPI) == []
