@@ -141,6 +141,7 @@ static void kill_locked(struct tcon_flow *flow)
 	tcon_pacer_cancel(flow);
 	tcon_hold_purge(flow);
 	tcon_ca_stop(&flow->track);
+	flow->state = TCON_STATE_OBSERVED;	/* a dump may still come by */
 	tcon_track_release(&flow->track);
 	leave_rule(flow);
 	atomic_dec(&port->flows);
