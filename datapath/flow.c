@@ -22,6 +22,7 @@
 
 #define GC_INTERVAL		HZ
 #define WALK_BATCH		64	/* flows; then let others run */
+#define WALK_ALL		UINT_MAX
 #define USEC_PER_S		1000000ULL
 #define CLOSED_LINGER_US	(10 * USEC_PER_S)	/* repeats of the FIN */
 #define EMBRYO_IDLE_US		(70 * USEC_PER_S)	/* 5 SYN repeats of Linux */
@@ -480,19 +481,24 @@ void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us)
 	}
 }
 
-/* Calls @fn at least once for every flow, under RCU; may sleep in between. */
-static void for_all_flows(void (*fn)(struct tcon_flow *flow, u64 now_us))
+/*
+ * Calls @fn for every flow, under RCU; may sleep after each @batch.  Where flows end
+ * meanwhile others may be missed (see rhashtable_walk_enter()), unless that is
+ * %WALK_ALL.
+ */
+static void for_all_flows(void (*fn)(struct tcon_flow *flow, u64 now_us),
+			  unsigned int batch)
 {
 	struct rhashtable_iter iter;
 	struct tcon_flow *flow;
+	unsigned int n;
 	u64 now_us;
-	int n;
 
 	rhashtable_walk_enter(&flow_table, &iter);
 	do {
 		rhashtable_walk_start(&iter);
 		now_us = tcon_us(tcon_now_ns());
-		for (n = 0; n < WALK_BATCH; n++) {
+		for (n = 0; n < batch; n++) {
 			flow = rhashtable_walk_next(&iter);
 			if (IS_ERR_OR_NULL(flow))	/* error: from the start */
 				break;
@@ -515,11 +521,13 @@ static void refresh_one(struct tcon_flow *flow, u64 now_us)
 /**
  * tcon_flow_reclassify_all() - let every flow look for its rule now
  *
+ * Who takes a CC back relies on it that none is left out.
+ *
  * Context: process context, may sleep.
  */
 void tcon_flow_reclassify_all(void)
 {
-	for_all_flows(refresh_one);
+	for_all_flows(refresh_one, WALK_ALL);
 }
 
 static void drain_one(struct tcon_flow *flow, u64 now_us)
@@ -539,7 +547,7 @@ static void drain_one(struct tcon_flow *flow, u64 now_us)
  */
 void tcon_flow_drain_all(void)
 {
-	for_all_flows(drain_one);
+	for_all_flows(drain_one, WALK_BATCH);
 }
 
 static bool is_stale(const struct tcon_flow *flow, u64 now_us,
@@ -577,7 +585,7 @@ unlock:
 
 static void gc(struct work_struct *work)
 {
-	for_all_flows(collect_one);
+	for_all_flows(collect_one, WALK_BATCH);
 	schedule_delayed_work(&gc_work, GC_INTERVAL);
 }
 
