@@ -455,9 +455,11 @@ void tcon_flow_check_cc(struct tcon_flow *flow, u64 now_us)
  */
 void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us)
 {
-	u32 generation = READ_ONCE(flow->port->tnet->generation);
 	struct tcon_rule *rule, *old = flow->rule;
+	u32 generation;
 
+	/* Pairs with tcon_net_changed(). */
+	generation = smp_load_acquire(&flow->port->tnet->generation);
 	if (likely(flow->generation == generation))
 		return;
 	flow->generation = generation;

@@ -48,10 +48,13 @@ struct tcon_net *tcon_net(struct net *net);
 int tcon_net_register(void);
 void tcon_net_unregister(void);
 
-/* Flows look for their rule again with their next packet. */
+/* Flows look for their rule again with their next packet: who sees the new
+ * generation sees what has changed before.  tnet->lock held.
+ */
 static inline void tcon_net_changed(struct tcon_net *tnet)
 {
-	WRITE_ONCE(tnet->generation, tnet->generation + 1);
+	/* Pairs with that of tcon_flow_refresh(). */
+	smp_store_release(&tnet->generation, tnet->generation + 1);
 }
 
 #endif /* _TCON_NET_H */
