@@ -252,11 +252,16 @@ static inline void tcon_reno_ece(struct tcon_cc *cc, struct tcon_reno *r)
  * @cc: the flow
  * @r: the reduction
  *
+ * One for ECE was not: a loss in the same window of data, which has turned out to be
+ * none, left ssthresh as it was.
+ *
  * Return: whether there was one to undo.
  */
 static inline bool tcon_reno_undo(struct tcon_cc *cc, struct tcon_reno *r)
 {
-	if (!r->saved_cwnd_bytes)
+	if (r->reduced_by_ece)
+		cc->cwnd_bytes = max(cc->cwnd_bytes, cc->ssthresh_bytes);
+	if (!r->saved_cwnd_bytes || r->reduced_by_ece)
 		return false;
 	cc->cwnd_bytes = max(cc->cwnd_bytes, r->saved_cwnd_bytes);
 	cc->ssthresh_bytes = max(cc->ssthresh_bytes, r->saved_ssthresh_bytes);

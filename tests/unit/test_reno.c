@@ -212,6 +212,25 @@ static void undo(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(5));
 }
 
+/* A loss that was none, in a window that ECE has halved: ECE was meant. */
+static void undo_leaves_ece(void **unused)
+{
+	struct tcon_cc cc;
+
+	flow_avoid(&cc, 100);
+	event(&cc, TCON_CA_EVENT_ECE);
+	state(&cc, TCON_CA_RECOVERY);
+	reno_ops.undo_cwnd(&cc);
+	state(&cc, TCON_CA_OPEN);
+	assert_int_equal(cc.cwnd_bytes, SEGS(50));
+	assert_int_equal(cc.ssthresh_bytes, SEGS(50));
+	state(&cc, TCON_CA_LOSS);
+	assert_int_equal(cc.cwnd_bytes, SEGS(2));
+	reno_ops.undo_cwnd(&cc);
+	state(&cc, TCON_CA_OPEN);
+	assert_int_equal(cc.cwnd_bytes, SEGS(50));
+}
+
 /* ECE halves once per window, and a loss in that window not again. */
 static void ece(void **unused)
 {
@@ -375,6 +394,7 @@ int main(void)
 		cmocka_unit_test(smallest),
 		cmocka_unit_test(timeout),
 		cmocka_unit_test(undo),
+		cmocka_unit_test(undo_leaves_ece),
 		cmocka_unit_test(ece),
 		cmocka_unit_test(idle),
 		cmocka_unit_test(live_switch),
