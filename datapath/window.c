@@ -172,9 +172,9 @@ u16 tcon_window_late(const struct tcon_window *w, u32 ack, u16 field, u8 wscale,
  *
  * It is where the edge keeps the guest from sending a segment, or a burst that
  * it could send then, two segments more could be sent, the peer would have
- * allowed that, and the field grows: otherwise the guest would see a duplicate
- * ACK.  (Linux sends no less than a burst while it waits for an ACK that is
- * overdue, as behind a hole.)
+ * allowed that and has not taken it back by a zero, and the field grows: otherwise
+ * the guest would see a duplicate ACK.  (Linux sends no less than a burst while it
+ * waits for an ACK that is overdue, as behind a hole.)
  *
  * Return: the field of the update, which counts as given; 0: none is due.
  */
@@ -184,7 +184,7 @@ u16 tcon_window_update(struct tcon_window *w, u32 ack, u8 wscale, u32 wanted,
 {
 	u32 edge, field, old;
 
-	if (!w->valid)
+	if (!w->valid || !w->peer_bytes)
 		return 0;
 	edge = seq_min(wanted, w->peer_edge);
 	if (seq_before(nxt_guest + mss_bytes, w->edge) &&

@@ -300,6 +300,7 @@ static void update_table(void **state)
 		u16 field;
 
 		w.peer_edge = c->ack + c->peer_bytes;
+		w.peer_bytes = c->peer_bytes;
 		before = w;
 		field = tcon_window_update(&w, c->ack, c->wscale, c->wanted,
 					   c->nxt_guest, MSS, 0, 10);
@@ -320,6 +321,21 @@ static void update_needs_an_edge(void **state)
 	struct tcon_window w = {};
 
 	assert_int_equal(tcon_window_update(&w, 0, 0, 10000, 0, MSS, 0, 0), 0);
+}
+
+/* A peer that shrinks its window to nothing is not overruled. */
+static void no_update_of_a_closed_window(void **state)
+{
+	struct tcon_window w = {};
+
+	tcon_window_write(&w, 5000, 60000, 0, 15000, MSS, 0);
+	assert_int_equal(tcon_window_write(&w, 5000, 0, 0, 15000, MSS, 1), 0);
+	assert_int_equal(tcon_window_update(&w, 5000, 0, 25000, 15000, MSS, 0, 2),
+			 0);
+	assert_int_equal(tcon_window_write(&w, 5000, 60000, 0, 15000, MSS, 3),
+			 10000);
+	assert_int_equal(tcon_window_update(&w, 5000, 0, 25000, 15000, MSS, 0, 4),
+			 20000);
 }
 
 /* An update is due once; the next only when the guest has used it. */
@@ -368,6 +384,7 @@ static void update_for_a_burst(void **state)
 		u16 field;
 
 		w.peer_edge = 10000 + 60000;
+		w.peer_bytes = 60000;
 		field = tcon_window_update(&w, 10000, 0, cases[i].wanted, 15000,
 					   MSS, cases[i].burst_bytes, 10);
 		if (field != cases[i].want)
@@ -474,6 +491,7 @@ int main(void)
 		cmocka_unit_test(observe),
 		cmocka_unit_test(update_table),
 		cmocka_unit_test(update_needs_an_edge),
+		cmocka_unit_test(no_update_of_a_closed_window),
 		cmocka_unit_test(update_once),
 		cmocka_unit_test(update_for_a_burst),
 		cmocka_unit_test(random_updates),
