@@ -269,13 +269,16 @@ void tcon_policy_flush(struct tcon_net *tnet)
 	mutex_unlock(&tnet->lock);
 }
 
-/* Calls @fn for each namespace with its lock held. */
+/*
+ * Calls @fn for each namespace with its lock held; none is being cleaned up, which
+ * would not be in the list any more, but have its flows.
+ */
 static void visit_namespaces(void (*fn)(struct tcon_net *tnet,
 					const void *arg), const void *arg)
 {
 	struct net *net;
 
-	down_read(&net_rwsem);
+	down_write(&pernet_ops_rwsem);
 	for_each_net(net) {
 		struct tcon_net *tnet = tcon_net(net);
 
@@ -283,7 +286,7 @@ static void visit_namespaces(void (*fn)(struct tcon_net *tnet,
 		fn(tnet, arg);
 		mutex_unlock(&tnet->lock);
 	}
-	up_read(&net_rwsem);
+	up_write(&pernet_ops_rwsem);
 }
 
 static void cc_gone(struct tcon_net *tnet, const void *ops)

@@ -8,6 +8,7 @@
  */
 #include <linux/export.h>
 #include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -56,7 +57,11 @@ void ovs_tcon_port_del(struct vport *vport)
 	tcon_ops->port_del(port);
 }
 
-/* Call @fn for every vport of every datapath.  ovs_mutex held. */
+/*
+ * Call @fn for every vport of every datapath.  ovs_mutex held, and pernet_ops_rwsem for
+ * writing: a namespace that is being cleaned up is not in the list any more, but has
+ * its datapaths until their turn comes.
+ */
 static void visit_vports(void (*fn)(struct vport *vport))
 {
 	struct ovs_net *ovs_net;
@@ -65,7 +70,6 @@ static void visit_vports(void (*fn)(struct vport *vport))
 	struct net *net;
 	int i;
 
-	down_read(&net_rwsem);
 	for_each_net(net) {
 		ovs_net = net_generic(net, ovs_net_id);
 		list_for_each_entry(dp, &ovs_net->dps, list_node)
@@ -74,7 +78,6 @@ static void visit_vports(void (*fn)(struct vport *vport))
 						     dp_hash_node)
 					fn(vport);
 	}
-	up_read(&net_rwsem);
 }
 
 /**
@@ -88,16 +91,21 @@ static void visit_vports(void (*fn)(struct vport *vport))
  */
 int ovs_tcon_register(const struct ovs_tcon_ops *ops)
 {
+	int err = 0;
+
+	down_write(&pernet_ops_rwsem);
 	ovs_lock();
 	if (tcon_ops) {
-		ovs_unlock();
-		return -EBUSY;
+		err = -EBUSY;
+	} else {
+		tcon_ops = ops;
+		visit_vports(ovs_tcon_port_add);
 	}
-	tcon_ops = ops;
-	visit_vports(ovs_tcon_port_add);
 	ovs_unlock();
-	static_branch_enable(&ovs_tcon_enabled);
-	return 0;
+	up_write(&pernet_ops_rwsem);
+	if (!err)
+		static_branch_enable(&ovs_tcon_enabled);
+	return err;
 }
 EXPORT_SYMBOL_GPL(ovs_tcon_register);
 
@@ -111,10 +119,12 @@ EXPORT_SYMBOL_GPL(ovs_tcon_register);
 void ovs_tcon_unregister(void)
 {
 	static_branch_disable(&ovs_tcon_enabled);
+	down_write(&pernet_ops_rwsem);
 	ovs_lock();
 	visit_vports(ovs_tcon_port_del);
 	tcon_ops = NULL;
 	ovs_unlock();
+	up_write(&pernet_ops_rwsem);
 	synchronize_net();
 }
 EXPORT_SYMBOL_GPL(ovs_tcon_unregister);
