@@ -64,6 +64,8 @@ static bool match_port(const struct tcon_rule *rule,
  * @port: its port
  * @key: the half-flow
  *
+ * Rules are for guests: on a port that is none any more, hooks see no packets.
+ *
  * Context: RCU read lock held.
  * Return: the rule with a reference for the caller, or NULL.
  */
@@ -73,7 +75,7 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 	const struct tcon_port_conf *conf = rcu_dereference(port->conf);
 	struct tcon_rule *rule;
 
-	if (!conf)
+	if (!conf || READ_ONCE(port->role) != TCON_ROLE_GUEST)
 		return NULL;
 	list_for_each_entry_rcu(rule, &port->tnet->rules, node)
 		if (match_port(rule, port, conf) &&

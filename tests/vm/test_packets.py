@@ -966,6 +966,16 @@ def test_roles(rig: rigs.Rig, tcon: genl.Genl) -> None:
     assert [f["ifname"] for f in tcon.flows() if f["sport"] == conn.sport] == ["tg"]
 
 
+def test_port_that_is_no_guest_any_more(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """Its packets are not seen; nobody should think that they obey."""
+    guest, uplink = rig.taps()
+    tcon.set_rule("cubic", bridge="br1")
+    conn = Conn(guest, uplink).handshake()
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    rig.tell("br1", "tg", 1, "UPLINK")
+    assert state(tcon, conn.sport) == ("observed", "no-rule", "none")
+
+
 def test_two_guests_are_two_half_flows(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """Same addresses on both ports' keys, each seen from its own end."""
     rig.bridge("br1")
