@@ -2,6 +2,7 @@
 /*
  * Ports: which are a guest's, and what goes with one that goes.
  */
+#include <linux/if_arp.h>
 #include <linux/openvswitch.h>
 #include <linux/slab.h>
 #include <net/bareudp.h>
@@ -19,10 +20,13 @@ static int has_hardware(struct net_device *dev, struct netdev_nested_priv *priv)
 	return !!dev->dev.parent;
 }
 
-/* vswitchd makes tunnel devices itself and adds them as ordinary ones. */
+/*
+ * vswitchd makes tunnel devices itself and adds them as ordinary ones.  Packets of one
+ * without link-layer headers cannot be parsed.
+ */
 static bool is_tunnel(const struct net_device *dev)
 {
-	return netif_is_vxlan(dev) || netif_is_geneve(dev) ||
+	return dev->type != ARPHRD_ETHER || netif_is_vxlan(dev) || netif_is_geneve(dev) ||
 	       netif_is_gretap(dev) || netif_is_ip6gretap(dev) ||
 	       netif_is_bareudp(dev);
 }

@@ -976,6 +976,17 @@ def test_port_that_is_no_guest_any_more(rig: rigs.Rig, tcon: genl.Genl) -> None:
     assert state(tcon, conn.sport) == ("observed", "no-rule", "none")
 
 
+def test_device_without_link_layer_headers_is_no_guest(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """The first bytes of its packets are not addresses, and no type follows."""
+    rigs.run("ip", "tuntap", "add", "tun9", "mode", "tun")
+    rig.devices.append("tun9")
+    rigs.run("ip", "link", "set", "tun9", "up")
+    rig.bridge("br1")
+    rig.port("br1", "tun9", "GUEST")
+    (role,) = [(p["role"], p["why"]) for p in tcon.ports() if p["ifname"] == "tun9"]
+    assert role == (genl.E["TCON_ROLE_NEVER"], genl.E["TCON_WHY_TUNNEL"])
+
+
 def test_two_guests_are_two_half_flows(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """Same addresses on both ports' keys, each seen from its own end."""
     rig.bridge("br1")
