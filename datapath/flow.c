@@ -52,15 +52,19 @@ static struct delayed_work gc_work;
 static u32 flow_hash(const void *data, u32 len, u32 seed)
 {
 	const struct tcon_key *key = data;
-	u32 guest = key->guest.words[0] ^ key->guest.words[3];
-	u32 peer = key->peer.words[0] ^ key->peer.words[3];
+	u32 guest = key->guest.words[0];
+	u32 peer = key->peer.words[0];
 
-	if (key->family == AF_INET)
-		return jhash_3words(guest, peer,
-				    ((__force u32)key->gport << 16 |
-				     (__force u32)key->pport) ^
-				    key->port_id << 8, seed);
-	return jhash2((const u32 *)data, sizeof(*key) / sizeof(u32), seed);
+	if (key->family != AF_INET)
+		return jhash2((const u32 *)data, sizeof(*key) / sizeof(u32),
+			      seed);
+	/* A guest may choose its tags, too, also where none will pass. */
+	if (unlikely(key->vlans[0]))
+		seed = jhash_1word(key->vlans[0] << 16 | key->vlans[1], seed);
+	return jhash_3words(guest, peer,
+			    ((__force u32)key->gport << 16 |
+			     (__force u32)key->pport) ^
+			    key->port_id << 8, seed);
 }
 
 static int flow_cmp(struct rhashtable_compare_arg *arg, const void *obj)

@@ -796,6 +796,17 @@ def test_syn_flood_is_bounded(ends: Ends, tcon: genl.Genl, source: str) -> None:
         assert conn.peer_sends(window=BIG).window < BIG
 
 
+def test_tags_do_not_make_keys_collide(ends: Ends, tcon: genl.Genl) -> None:
+    """A guest may put any tag on the same addresses and ports."""
+    forget_flows(tcon)
+    discard(*ends)
+    for tag in range(1, 301):
+        ends[0].send(Conn(*ends, sport=19999, vlans=(tag,)).from_guest(SYN).frame())
+    assert len([f for f in tcon.flows() if f["sport"] == 19999]) == 300
+    forget_flows(tcon)
+    discard(*ends)
+
+
 def test_full_table_lets_packets_pass(ends: Ends, tcon: genl.Genl) -> None:
     forget_flows(tcon)
     tcon.set_rule("cubic")
