@@ -214,21 +214,20 @@ static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
 	flow->seen_us = now_us;
 }
 
-/* Into the port's list and the table; false if the port or a twin is there. */
-static bool enlist(struct tcon_flow *flow)
+/* Into the port's list and the table; 0 or why not. */
+static int enlist(struct tcon_flow *flow)
 {
 	struct tcon_port *port = flow->port;
-	bool ok = false;
+	int err = -ENODEV;
 
 	spin_lock(&port->lock);
-	if (!port->dead &&
-	    !rhashtable_lookup_insert_fast(&flow_table, &flow->node,
-					   flow_params)) {
+	if (!port->dead)
+		err = rhashtable_lookup_insert_fast(&flow_table, &flow->node,
+						    flow_params);
+	if (!err)
 		list_add_rcu(&flow->port_node, &port->flow_list);
-		ok = true;
-	}
 	spin_unlock(&port->lock);
-	return ok;
+	return err;
 }
 
 /**
@@ -248,6 +247,7 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 {
 	struct tcon_net *tnet = port->tnet;
 	struct tcon_flow *flow;
+	int err;
 
 	if (!has_room(port, embryo)) {
 		tcon_count(tnet->stats, TCON_COUNTER_TABLE_FULL);
@@ -261,7 +261,10 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 	flow_setup(flow, port, key, now_us);
 	atomic_inc(&port->flows);
 	atomic_inc(&tnet->flows);
-	if (!enlist(flow)) {
+	err = enlist(flow);
+	if (err) {	/* of a race the other packet's flow is counted */
+		if (err != -EEXIST && err != -ENODEV)
+			tcon_count(tnet->stats, TCON_COUNTER_NO_MEMORY);
 		atomic_dec(&port->flows);
 		atomic_dec(&tnet->flows);
 		kmem_cache_free(flow_cache, flow);
