@@ -52,10 +52,10 @@ void tcon_segment_finish(struct sk_buff *skb, u8 family)
 	skb->ip_summed = CHECKSUM_NONE;	/* complete */
 }
 
+/* @sum: of the TCP segment, without the pseudo-header. */
 static bool sum_is_right(const struct sk_buff *skb, u8 family, u32 l3_offset,
-			 u32 l4_offset, u32 tcp_bytes)
+			 u32 tcp_bytes, __wsum sum)
 {
-	__wsum sum = skb_checksum(skb, l4_offset, tcp_bytes, 0);
 	const u8 *l3 = skb->data + l3_offset;
 
 	if (family == AF_INET) {
@@ -69,6 +69,13 @@ static bool sum_is_right(const struct sk_buff *skb, u8 family, u32 l3_offset,
 		return !csum_ipv6_magic(&ip6->saddr, &ip6->daddr, tcp_bytes,
 					IPPROTO_TCP, sum);
 	}
+}
+
+/* Has a device looked at the sum, or is it still to be filled in? */
+static bool is_checked(const struct sk_buff *skb)
+{
+	return skb->ip_summed == CHECKSUM_UNNECESSARY ||
+	       skb->ip_summed == CHECKSUM_PARTIAL;
 }
 
 /**
@@ -85,12 +92,13 @@ static bool sum_is_right(const struct sk_buff *skb, u8 family, u32 l3_offset,
 bool tcon_segment_intact(const struct sk_buff *skb, u8 family)
 {
 	const struct tcon_segment *seg = tcon_segment(skb);
+	u32 tcp_bytes = seg->payload_offset - seg->l4_offset +
+			seg->payload_bytes;
 
-	if (skb->ip_summed != CHECKSUM_NONE)
+	if (is_checked(skb))
 		return true;
-	return sum_is_right(skb, family, seg->l3_offset, seg->l4_offset,
-			    seg->payload_offset - seg->l4_offset +
-			    seg->payload_bytes);
+	return sum_is_right(skb, family, seg->l3_offset, tcp_bytes,
+			    skb_checksum(skb, seg->l4_offset, tcp_bytes, 0));
 }
 
 /**
@@ -100,18 +108,29 @@ bool tcon_segment_intact(const struct sk_buff *skb, u8 family)
  *
  * A bit that was turned on the way would have TCon believe a window, an
  * acknowledgment or a reset that the guest will not.  Where a device has looked
- * at the sum that is known; else it is cheap: ACKs are short.
+ * at the sum that is known; where it has only added up the frame (CHECKSUM_COMPLETE)
+ * its headers are taken away from that; else it is cheap: ACKs are short.
  *
  * Return: false if its checksum is wrong.
  */
 bool tcon_segment_sound(const struct sk_buff *skb,
 			const struct tcon_packet *pkt)
 {
-	if (likely(skb->ip_summed != CHECKSUM_NONE))
+	u32 tcp_bytes = pkt->payload_offset - pkt->l4_offset +
+			pkt->payload_bytes;
+	__wsum sum;
+
+	if (likely(is_checked(skb)))
 		return true;
-	return sum_is_right(skb, pkt->family, pkt->l3_offset, pkt->l4_offset,
-			    pkt->payload_offset - pkt->l4_offset +
-			    pkt->payload_bytes);
+	if (skb->ip_summed == CHECKSUM_COMPLETE) {
+		sum = csum_sub(skb->csum,
+			       skb_checksum(skb, 0, pkt->l4_offset, 0));
+		if (sum_is_right(skb, pkt->family, pkt->l3_offset, tcp_bytes,
+				 sum))
+			return true;	/* else: padding, or a device that erred */
+	}
+	return sum_is_right(skb, pkt->family, pkt->l3_offset, tcp_bytes,
+			    skb_checksum(skb, pkt->l4_offset, tcp_bytes, 0));
 }
 
 /**

@@ -359,6 +359,31 @@ def test_overtaken_ack_shows_neither_its_sack_nor_its_window(ends: Ends, tcon: g
     finish(conn, tcon)
 
 
+def through_conntrack(rig: rigs.Rig) -> tuple[rigs.Tap, rigs.Tap]:
+    """Taps; conntrack adds up what comes from outside, and leaves it at that."""
+    taps = rig.taps()
+    rig.flows("br1", "in_port=1,actions=output:2", "table=1,in_port=2,actions=output:1",
+              "in_port=2,tcp,ct_state=-trk,actions=ct(table=1)",
+              "in_port=2,tcp6,ct_state=-trk,actions=ct(table=1)")  # fmt: skip
+    return taps
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_damaged_packet_that_was_only_added_up(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
+    """CHECKSUM_COMPLETE says what the sum is, not that it is right."""
+    conn = connect(Conn(*through_conntrack(rig), family=family), tcon)
+    sent = send(conn, 4)
+    damaged = bytearray(conn.from_peer(ack=sent[1].seq).frame())
+    at = len(damaged) - len(conn.from_peer().tcp()) + 16
+    damaged[at] ^= 0x10
+    with counted(tcon, bad_checksum=1, ack_in=0):
+        conn.peer.send(bytes(damaged))
+        assert conn.guest.recv(1.0)
+    with counted(tcon, bad_checksum=0, ack_in=1):
+        heard(conn, peer_acks(conn, sent[1].seq))
+    finish(conn, tcon)
+
+
 @pytest.mark.parametrize("what", ["ack", "window", "reset", "sack"])
 @pytest.mark.parametrize("family", [4, 6])
 def test_damaged_packet_is_not_believed(
