@@ -349,7 +349,8 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 			*extra = tcon_ack_update(flow, now_us);
 		else if (tcon_flow_repaired(flow))
 			*extra = tcon_ack_needless(flow, pkt);
-	} else if (syn || tcon_track_established(t)) {
+	} else if (valid && !tcon_flow_enforced(flow) &&
+		   (syn || tcon_track_established(t))) {
 		tcon_window_observe(&flow->window, pkt->ack, pkt->window,
 				    syn ? 0 : tcon_track_peer_wscale(t),
 				    now_us);

@@ -93,6 +93,22 @@ def test_syn_windows_and_options_are_left_alone(ends: Ends, tcon: genl.Genl) -> 
     assert got.sums_ok
 
 
+def test_late_syn_ack_says_nothing_new(ends: Ends, tcon: genl.Genl) -> None:
+    """Neither its unscaled window nor its acknowledgment is what holds by then."""
+    conn = enforced(Conn(*ends), tcon, syn_window=8000)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.peer_sends(window=BIG)
+    before = rigs.find_flow(tcon, conn.sport)
+    late = conn.from_peer(SYN | ACK, seq=conn.isn[1], ack=conn.isn[0] + 1, window=100)
+    ends[1].send(late.frame())
+    assert conn.receive(ends[0])
+    after = rigs.find_flow(tcon, conn.sport)
+    assert before
+    assert after
+    for name in ("una", "edge", "rwnd_bytes", "peer_rwnd_bytes"):
+        assert after[name] == before[name], name
+
+
 def test_zero_window_passes_and_a_small_one_is_kept(ends: Ends, tcon: genl.Genl) -> None:
     conn = enforced(Conn(*ends), tcon, syn_window=8000)
     conn.guest_sends(PSH | ACK, bytes(MSS))
