@@ -338,9 +338,12 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 	bool syn = pkt->flags & TCON_TCP_SYN, valid, pass = true;
 
 	valid = ack_to_guest(flow, pkt, now_us);
+	/* Who does not know where the connection is could say anything. */
+	if (valid && seq_after(pkt->end_seq, t->peer_nxt))
+		t->peer_nxt = pkt->end_seq;
 	if (!syn && tcon_flow_enforced(flow)) {
 		if (!valid) {
-			tcon_ack_late(flow, skb, pkt);
+			tcon_ack_late(flow, skb, pkt, now_us);
 			return true;
 		}
 		tcon_ack_remember(flow, skb, pkt);
@@ -373,8 +376,6 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_mark_to_guest(flow, skb, pkt);
 	if (syn)
 		peer_syn(flow, pkt);
-	else if (seq_after(pkt->end_seq, t->peer_nxt) || flow->mid_stream)
-		t->peer_nxt = pkt->end_seq;
 	if (pkt->flags & TCON_TCP_FIN)
 		t->fin_peer = true;
 	if (t->synced && pkt->flags & TCON_TCP_ACK &&

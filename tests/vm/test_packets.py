@@ -258,6 +258,9 @@ def test_window_update_is_injected(ends: Ends, tcon: genl.Genl) -> None:
     synack = conn.peer_sends(SYN | ACK, window=6000)
     conn.guest_sends()
     hello = conn.peer_sends(PSH | ACK, b"hello", window=BIG)
+    # Somebody who guesses has no say in what sequence number updates have.
+    conn.peer.send(conn.from_peer(PSH | ACK, b"x", seq=9_000_000, ack=5).frame())
+    assert conn.receive(conn.guest)
     before = tcon.counters()["update-sent"]
     play = Play(conn, synack.ack + 6000)
     play.peer_edge = edge_of(conn, hello.but(window=BIG))
