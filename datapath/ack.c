@@ -145,19 +145,22 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
  * @flow: its lock is held, enforced
  * @skb: the ACK, data at the link-layer header
  * @pkt: the same, parsed, not valid
+ * @now_us: the time
  *
  * Its SACK blocks would tell the guest that something is missing.  Its window is
- * the peer's, and a guest that has not been given the newer ones would take it.
+ * the peer's, and a guest that has not been given the newer ones would take it.  So
+ * would any guest take that of an ACK for what it has sent and the pacer keeps.
  *
  * Context: bottom halves disabled, in the egress hook.
  */
 void tcon_ack_late(struct tcon_flow *flow, struct sk_buff *skb,
-		   const struct tcon_packet *pkt)
+		   const struct tcon_packet *pkt, u64 now_us)
 {
 	u16 field;
 
-	if (!seq_before(pkt->ack, flow->track.cc.una))
-		return;
+	/* Or window updates would be older than what the guest has been told. */
+	if (seq_after(pkt->ack, flow->thin.told_ack))
+		tcon_thin_told(&flow->thin, pkt->ack, now_us);
 	field = tcon_window_late(&flow->window, pkt->ack, pkt->window,
 				 tcon_track_peer_wscale(&flow->track),
 				 flow->track.cc.mss_bytes);

@@ -14,7 +14,7 @@ struct tcon_packet;
 bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 		      const struct tcon_packet *pkt, u64 now_us);
 void tcon_ack_late(struct tcon_flow *flow, struct sk_buff *skb,
-		   const struct tcon_packet *pkt);
+		   const struct tcon_packet *pkt, u64 now_us);
 void tcon_ack_remember(struct tcon_flow *flow, const struct sk_buff *skb,
 		       const struct tcon_packet *pkt);
 struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,

@@ -109,6 +109,29 @@ def test_late_syn_ack_says_nothing_new(ends: Ends, tcon: genl.Genl) -> None:
         assert after[name] == before[name], name
 
 
+def hold(conn: Conn, segments: int) -> None:
+    """The guest sends more than an initial window; what is beyond waits."""
+    for _ in range(segments):
+        conn.clock += 1
+        conn.guest_ts = conn.clock
+        conn.guest.send(conn.from_guest(PSH | ACK, bytes(MSS)).frame())
+        conn.guest_nxt += MSS
+
+
+def test_ack_of_what_waits_opens_no_window(ends: Ends, tcon: genl.Genl) -> None:
+    """A peer that acknowledges what has not left lies; the guest cannot know."""
+    conn = enforced(Conn(*ends), tcon)
+    hold(conn, 30)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert flow["held_bytes"] >= 10 * MSS
+    discard(ends[1])
+    with counted(tcon, bad_ack=1, window_written=1):
+        got = conn.peer_sends(window=BIG)
+    assert got.ack == flow["nxt_guest"]
+    assert edge_of(conn, got) <= flow["edge"] + 128
+
+
 def test_zero_window_passes_and_a_small_one_is_kept(ends: Ends, tcon: genl.Genl) -> None:
     conn = enforced(Conn(*ends), tcon, syn_window=8000)
     conn.guest_sends(PSH | ACK, bytes(MSS))

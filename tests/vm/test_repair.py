@@ -359,6 +359,25 @@ def test_overtaken_ack_shows_neither_its_sack_nor_its_window(ends: Ends, tcon: g
     finish(conn, tcon)
 
 
+def test_updates_follow_an_overtaken_ack(ends: Ends, tcon: genl.Genl) -> None:
+    """One that the guest had not been given: what is older than it a guest ignores."""
+    conn = connect(Conn(*ends), tcon, "bbr", syn_window=10 * MSS, rtt_s=0.03)
+    first, second, *rest = send(conn, 9)
+    time.sleep(0.045)  # a queue, for which ACKs are thinned
+    heard(conn, peer_acks(conn, end_of(first)))
+    with counted(tcon, ack_thinned=1):
+        peer_acks(conn, end_of(rest[0]))
+    late = heard(conn, peer_acks(conn, end_of(second)))
+    flow = rigs.find_flow(tcon, conn.sport)
+    while conn.guest_nxt + MSS <= flow["edge"]:
+        conn.guest.send(conn.from_guest(PSH | ACK, payload(MSS)).frame())
+        conn.guest_nxt += MSS
+    update = conn.receive(conn.guest, 0.02)
+    assert update, "no window update"
+    assert update.ack == late.ack
+    discard(conn.peer)
+
+
 def through_conntrack(rig: rigs.Rig) -> tuple[rigs.Tap, rigs.Tap]:
     """Taps; conntrack adds up what comes from outside, and leaves it at that."""
     taps = rig.taps()
