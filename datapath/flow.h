@@ -78,6 +78,8 @@ struct tcon_template {
  * @bare_end: sequence number after it
  * @reordering: the path reorders more than repair can bear
  * @thin: ACKs that the guest was given
+ * @gap_start: what the guest left out last, when a later segment came first
+ * @gap_end: its end
  * @guest_ack: acknowledgment number that the guest sent last
  * @guest_tsecr: TSecr that it sent last
  * @guest_window: window field that it sent last
@@ -133,6 +135,8 @@ struct tcon_flow {
 	u32 bare_end;
 	bool reordering;
 	struct tcon_thin thin;
+	u32 gap_start;
+	u32 gap_end;
 	u32 guest_ack;
 	u32 guest_tsecr;
 	u16 guest_window;

@@ -348,6 +348,34 @@ static void describe(struct sk_buff *skb, const struct tcon_packet *pkt)
 	seg->payload_offset = pkt->payload_offset;
 }
 
+/*
+ * Does a segment of the guest wait here already?  Not one that comes into a gap, which
+ * others have left that overtook it on its way from the guest.
+ */
+static bool is_held(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return pkt->payload_bytes && !seq_before(pkt->seq, t->cc.nxt) &&
+	       !seq_after(pkt->end_seq, t->nxt_guest) &&
+	       !(seq_before(pkt->seq, flow->gap_end) &&
+		 seq_after(pkt->end_seq, flow->gap_start));
+}
+
+/* The guest has sent it. */
+static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	struct tcon_track *t = &flow->track;
+
+	if (seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES))
+		return;
+	if (seq_after(pkt->seq, t->nxt_guest)) {
+		flow->gap_start = t->nxt_guest;
+		flow->gap_end = pkt->seq;
+	}
+	t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
+}
+
 /**
  * tcon_hold_admit() - a guest's segment with data, FIN or RST has entered
  * @flow: its lock is held
@@ -373,9 +401,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		return false;
 	}
 
-	if (waiting && pkt->payload_bytes &&
-	    !seq_before(pkt->seq, t->cc.nxt) &&
-	    !seq_after(pkt->end_seq, t->nxt_guest)) {
+	if (waiting && is_held(flow, pkt)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_ABSORBED);
 		consume_skb(skb);
 		return false;
@@ -389,8 +415,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		urgent = true;
 	}
 	tcon_repair_passed(flow, pkt);
-	if (!seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES))
-		t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
+	note_sent(flow, pkt);
 	flow->burst_bytes = max(pkt->payload_bytes,
 				flow->burst_bytes - flow->burst_bytes / 8);
 	describe(skb, pkt);

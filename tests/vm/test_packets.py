@@ -132,6 +132,28 @@ def test_ack_of_what_waits_opens_no_window(ends: Ends, tcon: genl.Genl) -> None:
     assert edge_of(conn, got) <= flow["edge"] + 128
 
 
+def test_segments_that_the_guest_exchanges_all_arrive(ends: Ends, tcon: genl.Genl) -> None:
+    """What comes late into a gap is no repeat of what waits."""
+    conn = enforced(Conn(*ends), tcon)
+    hold(conn, 20)
+    first = conn.from_guest(PSH | ACK, b"a" * MSS)
+    conn.guest_nxt += MSS
+    hold(conn, 1)
+    ends[0].send(first.frame())
+    with counted(tcon, repeat_absorbed=1):
+        ends[0].send(first.but(seq=first.seq - MSS).frame())
+        received = conn.isn[0] + 1
+        early: dict[int, int] = {}
+        while received < conn.guest_nxt:
+            segment = conn.receive(ends[1])
+            assert segment, f"{conn.guest_nxt - received} bytes never came"
+            early[segment.seq] = segment.seq + len(segment.payload)
+            while received in early:
+                received = early.pop(received)
+            discard(ends[0])
+            ends[1].send(conn.from_peer(ack=received).frame())
+
+
 def test_zero_window_passes_and_a_small_one_is_kept(ends: Ends, tcon: genl.Genl) -> None:
     conn = enforced(Conn(*ends), tcon, syn_window=8000)
     conn.guest_sends(PSH | ACK, bytes(MSS))
