@@ -34,7 +34,7 @@ static void spare_resent(struct tcon_track *t, u32 start, u32 end)
 		if (!r->lost)
 			tcon_ranges_remove(&t->lost,
 					   seq_max(start, r->tx.start),
-					   seq_min(end, r->end));
+					   seq_min(end, r->tx.end));
 }
 
 /**
@@ -205,7 +205,7 @@ static u64 judge_originals(struct tcon_track *t, u32 patience_us, u64 now_us)
 
 	for (i = tcon_sendq_find(q, t->lost_edge); i != q->tail; i++) {
 		s = tcon_sendq_at(q, i);
-		end = tcon_sendq_end(q, i);
+		end = s->end;
 		if (seq_after(s->order, rack->order))
 			break;
 		if (s->order == rack->order)	/* a super-packet's front */
@@ -232,14 +232,14 @@ static u64 judge_resent(struct tcon_track *t, u32 patience_us, u64 now_us)
 	list_for_each_entry_safe(r, next, &t->resent.sent, node) {
 		if (seq_after(r->tx.order, rack->order))
 			break;
-		if (r->tx.order == rack->order && seq_after(r->end, rack->end))
+		if (r->tx.order == rack->order && seq_after(r->tx.end, rack->end))
 			continue;
 		if (r->tx.tx_us + patience_us > now_us)
 			return r->tx.tx_us + patience_us;
 		if (seq_after(r->tx.order, t->told_order))
 			t->repeat_lost = true;
 		tcon_resent_judge_lost(&t->resent, r);
-		tcon_loss_mark(t, r->tx.start, r->end);
+		tcon_loss_mark(t, r->tx.start, r->tx.end);
 	}
 	return 0;
 }

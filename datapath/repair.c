@@ -45,7 +45,7 @@ static struct sk_buff *copy_of(const struct tcon_flow *flow, u32 seq, u32 *end)
 	if (!copy || seq_before(seq, tcon_segment(copy)->seq) ||
 	    !seq_before(seq, tcon_segment(copy)->end_seq))
 		return NULL;
-	*end = seq_min(tcon_sendq_end(q, i), tcon_segment(copy)->end_seq);
+	*end = seq_min(tcon_sendq_at(q, i)->end, tcon_segment(copy)->end_seq);
 	return copy;
 }
 

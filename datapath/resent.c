@@ -44,7 +44,7 @@ struct tcon_resend *tcon_resent_find(const struct tcon_resent *set, u32 start,
 	struct tcon_resend *r = entry(set->tree.rb_node), *found = NULL;
 
 	while (r) {
-		if (seq_after(r->end, start)) {
+		if (seq_after(r->tx.end, start)) {
 			found = r;
 			r = entry(r->by_seq.rb_left);
 		} else {
@@ -118,15 +118,15 @@ u32 tcon_resent_cut(struct tcon_resent *set, struct tcon_resend *r, u32 start,
 		    u32 end)
 {
 	start = seq_max(start, r->tx.start);
-	end = seq_min(end, r->end);
-	if (start == r->tx.start && end == r->end) {
+	end = seq_min(end, r->tx.end);
+	if (start == r->tx.start && end == r->tx.end) {
 		drop(set, r);
 	} else if (start == r->tx.start) {
 		r->tx.start = end;
 	} else {
-		if (end != r->end)
+		if (end != r->tx.end)
 			split(set, r, end);
-		r->end = start;
+		r->tx.end = start;
 	}
 	return end - start;
 }
@@ -194,7 +194,7 @@ struct tcon_resend *tcon_resent_add(struct tcon_resent *set, u32 start, u32 end)
 	if (set->n >= TCON_RESENT_MAX)
 		forget_oldest(set);
 	r->tx.start = start;
-	r->end = end;
+	r->tx.end = end;
 	r->count = count + (count < U8_MAX);
 	list_add_tail(&r->node, &set->sent);
 	insert(set, r);

@@ -18,8 +18,7 @@
  * struct tcon_resend - a range that was sent again
  * @by_seq: in tcon_resent.tree
  * @node: in tcon_resent.sent or tcon_resent.lost
- * @tx: its last transmission; tx.start is where it begins
- * @end: sequence number after its last
+ * @tx: its last transmission; tx.start and tx.end are what is left of it
  * @count: how often it was sent again
  * @lost: that transmission was judged lost too; it waits for the next
  */
@@ -27,7 +26,6 @@ struct tcon_resend {
 	struct rb_node by_seq;
 	struct list_head node;
 	struct tcon_send tx;
-	u32 end;
 	u8 count;
 	bool lost;
 };

@@ -76,11 +76,11 @@ static bool is_full(const struct tcon_sendq *q)
 /**
  * tcon_sendq_append() - add a record behind the newest
  * @q: the queue
- * @start: first sequence number; q->end unless the queue is empty
+ * @start: first sequence number; where the newest record ends, if there is one
  * @end: the one after the last
  *
  * Context: any; allocates atomically.
- * Return: the record, of which @start is filled and the copy NULL; NULL where
+ * Return: the record, of which the range is filled and the copy NULL; NULL where
  *	the newest record was extended to @end instead, or, in an empty queue,
  *	nothing could be done.
  */
@@ -98,15 +98,15 @@ struct tcon_send *tcon_sendq_append(struct tcon_sendq *q, u32 start, u32 end)
 			goto extend;
 	}
 	q->tail++;
-	q->end = end;
 	s = &(*page)[i % TCON_SENDQ_PER_PAGE];
 	s->start = start;
+	s->end = end;
 	s->copy = NULL;
 	return s;
 
 extend:
 	if (q->head != q->tail)
-		q->end = end;
+		tcon_sendq_at(q, i - 1)->end = end;
 	return NULL;
 }
 
@@ -115,18 +115,18 @@ extend:
  * @q: the queue
  * @seq: sequence number, not before the oldest record
  *
- * Return: its index, or q->tail if @seq is at or beyond the queue's end.
+ * Return: its index, or q->tail if @seq is at or beyond the end of the newest.
  */
 u32 tcon_sendq_find(const struct tcon_sendq *q, u32 seq)
 {
 	u32 lo = 0, hi = q->tail - q->head, mid;
 
 	/* What is acknowledged mostly begins at the oldest. */
-	if (hi && seq_after(tcon_sendq_end(q, q->head), seq))
+	if (hi && seq_after(tcon_sendq_at(q, q->head)->end, seq))
 		return q->head;
 	while (lo < hi) {
 		mid = (lo + hi) / 2;
-		if (seq_after(tcon_sendq_end(q, q->head + mid), seq))
+		if (seq_after(tcon_sendq_at(q, q->head + mid)->end, seq))
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -134,10 +134,8 @@ u32 tcon_sendq_find(const struct tcon_sendq *q, u32 seq)
 	return q->head + lo;
 }
 
-static void drop_copy(struct tcon_sendq *q, u32 i)
+static void drop_copy(struct tcon_sendq *q, struct tcon_send *s)
 {
-	struct tcon_send *s = tcon_sendq_at(q, i);
-
 	if (s->copy)
 		tcon_copy_put(q, s->copy);
 	s->copy = NULL;
@@ -152,16 +150,19 @@ static void drop_copy(struct tcon_sendq *q, u32 i)
  */
 void tcon_sendq_ack(struct tcon_sendq *q, u32 seq)
 {
-	while (q->head != q->tail &&
-	       !seq_after(tcon_sendq_end(q, q->head), seq)) {
-		drop_copy(q, q->head);
+	struct tcon_send *s;
+
+	while (q->head != q->tail) {
+		s = tcon_sendq_at(q, q->head);
+		if (seq_after(s->end, seq)) {
+			s->start = seq_max(s->start, seq);
+			return;
+		}
+		drop_copy(q, s);
 		q->head++;
 		if (q->head % TCON_SENDQ_PER_PAGE == 0)
 			put_page_of(q, q->head - 1);
 	}
-	if (q->head != q->tail && seq_before(tcon_sendq_at(q, q->head)->start,
-					     seq))
-		tcon_sendq_at(q, q->head)->start = seq;
 }
 
 /**
@@ -173,7 +174,7 @@ void tcon_sendq_drop_copies(struct tcon_sendq *q)
 	u32 i;
 
 	for (i = q->head; i != q->tail; i++)
-		drop_copy(q, i);
+		drop_copy(q, tcon_sendq_at(q, i));
 }
 
 /**

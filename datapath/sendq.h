@@ -16,6 +16,7 @@ struct sk_buff;
 /**
  * struct tcon_send - a transmission, as the kernel's TCP_SKB_CB()->tx has it
  * @start: first sequence number
+ * @end: the one after the last
  * @order: of the transmission among all of its flow
  * @tx_us: when it left TCon
  * @delivered: bytes delivered when it left
@@ -26,15 +27,14 @@ struct sk_buff;
  * @lost: low word of the bytes judged lost when it left
  * @delivered_ce: low word of the CE-marked bytes delivered when it left
  * @app_limited: it left while the guest had nothing more to send
- *
- * A record ends where the next one starts.
  */
 struct tcon_send {
 	u32 start;
-	u32 order;
+	u32 end;
 	u64 tx_us;
 	u64 delivered;
 	struct sk_buff *copy;
+	u32 order;
 	u32 in_flight_bytes;
 	u32 flight_age_us;
 	u32 delivered_age_us;
@@ -51,7 +51,6 @@ struct tcon_send {
  * @spare: an empty page kept for the next need, or NULL
  * @head: index of the oldest record, free-running
  * @tail: index after the newest
- * @end: sequence number after the newest record
  */
 struct tcon_sendq {
 	struct tcon_send **page;
@@ -59,7 +58,6 @@ struct tcon_sendq {
 	struct tcon_send *spare;
 	u32 head;
 	u32 tail;
-	u32 end;
 };
 
 /* Record @i, which lies between head and tail. */
@@ -67,12 +65,6 @@ static inline struct tcon_send *tcon_sendq_at(const struct tcon_sendq *q, u32 i)
 {
 	return &q->page[i / TCON_SENDQ_PER_PAGE & (q->pages - 1)]
 		       [i % TCON_SENDQ_PER_PAGE];
-}
-
-/* Sequence number after record @i. */
-static inline u32 tcon_sendq_end(const struct tcon_sendq *q, u32 i)
-{
-	return i + 1 == q->tail ? q->end : tcon_sendq_at(q, i + 1)->start;
 }
 
 struct tcon_send *tcon_sendq_append(struct tcon_sendq *q, u32 start, u32 end);

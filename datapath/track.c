@@ -403,7 +403,7 @@ static u32 deliver_resent(struct tcon_track *t, struct ack_work *w, u32 start,
 	u32 bytes = 0;
 
 	while ((r = tcon_resent_find(&t->resent, start, end))) {
-		consider(t, w, &r->tx, seq_min(end, r->end), first);
+		consider(t, w, &r->tx, seq_min(end, r->tx.end), first);
 		bytes += tcon_resent_cut(&t->resent, r, start, end);
 		w->repeated = true;
 	}
@@ -423,7 +423,7 @@ static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 		if (!seq_before(s->start, end))
 			break;
 		lo = seq_max(start, s->start);
-		hi = seq_min(end, tcon_sendq_end(q, i));
+		hi = seq_min(end, s->end);
 		if (!t->resent.n || deliver_resent(t, w, lo, hi, s) != hi - lo)
 			consider(t, w, s, hi, s);
 	}

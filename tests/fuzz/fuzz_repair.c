@@ -153,7 +153,7 @@ static struct sk_buff *copy_of(const struct world *x, u32 seq, u32 *end)
 	copy = tcon_sendq_at(q, i)->copy;
 	WARN_ON(!copy || seq_before(seq, copy->seq) ||
 		!seq_before(seq, copy->end));
-	*end = seq_min(tcon_sendq_end(q, i), copy->end);
+	*end = seq_min(tcon_sendq_at(q, i)->end, copy->end);
 	return copy;
 }
 
@@ -294,17 +294,16 @@ static void check_copies(const struct world *x)
 
 	for (i = q->head; i != q->tail; i++) {
 		const struct tcon_send *s = tcon_sendq_at(q, i);
-		u32 end = tcon_sendq_end(q, i);
 
 		WARN_ON(s->start != at);
-		at = end;
+		at = s->end;
 		n += !!s->copy;
 		if (!s->copy) {
 			WARN_ON(!x->bare);
 			continue;
 		}
 		WARN_ON(seq_after(s->copy->seq, s->start));
-		WARN_ON(s->copy->end != end);
+		WARN_ON(s->copy->end != at);
 	}
 	WARN_ON(!x->bare && at != x->t.cc.nxt);
 	WARN_ON(n != copies_live);

@@ -95,19 +95,22 @@ static void check_disjoint(const struct tcon_track *t)
 					    t->sacked.range[i].end));
 }
 
-/* Ascending, within una .. nxt, up to nxt. */
+/* Ascending without gaps, within una .. nxt, up to nxt. */
 static void check_sendq(const struct tcon_track *t)
 {
 	const struct tcon_sendq *q = &t->sendq;
 	u32 span = t->cc.nxt - t->cc.una, i;
 
 	WARN_ON(q->tail - q->head > RECORDS_OF(TCON_SENDQ_PAGES));
-	WARN_ON(q->head != q->tail && q->end != t->cc.nxt);
+	WARN_ON(q->head != q->tail &&
+		tcon_sendq_at(q, q->tail - 1)->end != t->cc.nxt);
 	for (i = q->head; i != q->tail; i++) {
 		u32 lo = tcon_sendq_at(q, i)->start - t->cc.una;
-		u32 hi = tcon_sendq_end(q, i) - t->cc.una;
+		u32 hi = tcon_sendq_at(q, i)->end - t->cc.una;
 
 		WARN_ON(lo >= hi || hi > span);
+		WARN_ON(i != q->head && tcon_sendq_at(q, i)->start !=
+					tcon_sendq_at(q, i - 1)->end);
 	}
 }
 
@@ -121,13 +124,13 @@ static void check_resent(const struct tcon_track *t)
 	WARN_ON(set->n > TCON_RESENT_MAX);
 	r = tcon_resent_find(set, t->cc.una, t->cc.nxt);
 	for (; r; r = tcon_resent_next(r, t->cc.nxt), n++) {
-		u32 lo = r->tx.start - t->cc.una, hi = r->end - t->cc.una;
+		u32 lo = r->tx.start - t->cc.una, hi = r->tx.end - t->cc.una;
 
 		WARN_ON(lo < before || lo >= hi || hi > span);
 		WARN_ON(seq_after(r->tx.order, t->tx_order));
 		WARN_ON(!r->lost && tcon_ranges_covered(&t->lost, r->tx.start,
-							r->end));
-		WARN_ON(tcon_resent_find(set, r->tx.start, r->end) != r);
+							r->tx.end));
+		WARN_ON(tcon_resent_find(set, r->tx.start, r->tx.end) != r);
 		WARN_ON(!r->count);
 		before = hi;
 	}

@@ -32,7 +32,7 @@ static void assert_entry(const struct tcon_resent *set, u32 i, u32 start,
 	struct tcon_resend *r = nth(set, i);
 
 	assert_int_equal(r->tx.start - BASE, start);
-	assert_int_equal(r->end - BASE, end);
+	assert_int_equal(r->tx.end - BASE, end);
 	assert_int_equal(r->tx.order, order);
 	assert_int_equal(r->count, count);
 }
