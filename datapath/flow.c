@@ -49,7 +49,7 @@ static struct kmem_cache *flow_cache;
 static struct rhashtable flow_table;
 static struct delayed_work gc_work;
 
-static u32 flow_hash(const void *data, u32 len, u32 seed)
+static inline u32 flow_hash(const void *data, u32 len, u32 seed)
 {
 	const struct tcon_key *key = data;
 	u32 guest = key->guest.words[0];

@@ -41,6 +41,7 @@ static inline bool tcon_key_equal(const struct tcon_key *a,
 	unsigned int i;
 
 	BUILD_BUG_ON(sizeof(*a) % sizeof(u64));
+#pragma GCC unroll 8
 	for (i = 0; i < sizeof(*a) / sizeof(u64); i++)
 		differ |= x[i] ^ y[i];
 	return !differ;

@@ -386,23 +386,32 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /*
- * The half-flow of a packet, made if the packet may make one: a SYN, or data
- * from the guest.  Nothing that comes from outside but a SYN makes one.
+ * Makes a half-flow if the packet may make one: a SYN, or data from the guest.
+ * Nothing that comes from outside but a SYN makes one.
  */
-static struct tcon_flow *find_or_create(struct tcon_port *port,
-					const struct tcon_key *key,
-					const struct tcon_packet *pkt,
-					bool from_guest, u64 now_us)
+static struct tcon_flow *create(struct tcon_port *port,
+				const struct tcon_key *key,
+				const struct tcon_packet *pkt,
+				bool from_guest, u64 now_us)
 {
-	struct tcon_flow *flow = tcon_flow_find(key);
 	bool syn = pkt->flags & TCON_TCP_SYN;
 
-	if (likely(flow) || pkt->flags & TCON_TCP_RST)
-		return flow;
+	if (pkt->flags & TCON_TCP_RST)
+		return NULL;
 	if (syn ? pkt->flags & TCON_TCP_ACK && !from_guest :
 	    !from_guest || !pkt->payload_bytes)
 		return NULL;
 	return tcon_flow_create(port, key, syn, now_us);
+}
+
+static inline struct tcon_flow *find_or_create(struct tcon_port *port,
+					       const struct tcon_key *key,
+					       const struct tcon_packet *pkt,
+					       bool from_guest, u64 now_us)
+{
+	struct tcon_flow *flow = tcon_flow_find(key);
+
+	return likely(flow) ? flow : create(port, key, pkt, from_guest, now_us);
 }
 
 /* Most packets pass an uplink: they shall not pay for the room below. */
