@@ -454,22 +454,18 @@ void tcon_flow_check_cc(struct tcon_flow *flow, u64 now_us)
 }
 
 /**
- * tcon_flow_refresh() - look for the rule again if rules have changed
+ * tcon_flow_reclassify() - look for the rule again
  * @flow: its lock is held
  * @now_us: the time
  *
  * Context: RCU read lock held.
  */
-void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us)
+void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us)
 {
 	struct tcon_rule *rule, *old = flow->rule;
-	u32 generation;
 
 	/* Pairs with tcon_net_changed(). */
-	generation = smp_load_acquire(&flow->port->tnet->generation);
-	if (likely(flow->generation == generation))
-		return;
-	flow->generation = generation;
+	flow->generation = smp_load_acquire(&flow->port->tnet->generation);
 	rule = tcon_policy_lookup(flow->port, &flow->key);
 	if (rule == old) {
 		if (rule)

@@ -172,7 +172,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_grown(struct tcon_flow *flow);
 void tcon_flow_judge(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_level(struct tcon_flow *flow);
-void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us);
+void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_check_cc(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_reclassify_all(void);
 void tcon_flow_drain_all(void);
@@ -182,6 +182,14 @@ static inline struct tcon_stats __percpu *
 tcon_flow_stats(const struct tcon_flow *flow)
 {
 	return flow->port->tnet->stats;
+}
+
+/* Look for the rule again if rules have changed; as tcon_flow_reclassify(). */
+static inline void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us)
+{
+	if (unlikely(flow->generation !=
+		     READ_ONCE(flow->port->tnet->generation)))
+		tcon_flow_reclassify(flow, now_us);
 }
 
 static inline bool tcon_flow_enforced(const struct tcon_flow *flow)

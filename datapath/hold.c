@@ -219,6 +219,19 @@ static void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
 	flow->release_ns += len_ns;
 }
 
+/* Does the CC want to know that a segment leaves? */
+static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
+		    u64 now_us)
+{
+	if (what == TCON_SENT_TIMEOUT && !tcon_flow_repaired(flow))
+		tcon_ca_timeout(&flow->track, now_us);
+	else if (idle && what == TCON_SENT_NEW)
+		tcon_ca_tx_start(&flow->track, now_us);
+	else
+		return;
+	tcon_flow_check_cc(flow, now_us);
+}
+
 /* A segment leaves: the tracker and the CC take note, and a copy is kept. */
 static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 {
@@ -242,12 +255,8 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
 	else if (t->cc.nxt != nxt)
 		tcon_copy_keep(flow, skb);
-	if (what == TCON_SENT_TIMEOUT && !tcon_flow_repaired(flow))
-		tcon_ca_timeout(t, now_us);
-	else if (idle && what == TCON_SENT_NEW)
-		tcon_ca_tx_start(t, now_us);
+	tell_cc(flow, what, idle, now_us);
 	advance_clock(flow, cb->payload_bytes, now_ns);
-	tcon_flow_check_cc(flow, now_us);
 }
 
 /* Is a super-packet too coarse for cwnd, which a smaller one would fit, or for

@@ -92,16 +92,9 @@ static bool make_key(struct tcon_key *key, const struct tcon_port *port,
 	return false;
 }
 
-static void note_end(struct tcon_flow *flow, const struct tcon_packet *pkt,
-		     u64 now_us)
+static void close_flow(struct tcon_flow *flow, u64 now_us)
 {
-	struct tcon_track *t = &flow->track;
-
 	if (flow->closed_us)
-		return;
-	if (!(pkt->flags & TCON_TCP_RST) &&
-	    !(t->fin_guest && t->fin_peer && t->synced &&
-	      !seq_before(t->cc.una, t->fin_seq)))
 		return;
 	flow->closed_us = now_us;
 	flow->drain = true;
@@ -109,16 +102,32 @@ static void note_end(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	tcon_pacer_kick(flow);
 }
 
-/* Something that enforcement waited for may have happened. */
-static void note_handshake(struct tcon_flow *flow, u64 now_us)
+/* Is a packet the connection's last? */
+static inline void note_end(struct tcon_flow *flow,
+			    const struct tcon_packet *pkt, u64 now_us)
 {
-	if (likely(flow->reason != TCON_REASON_HANDSHAKE &&
-		   list_empty_careful(&flow->embryo_node)))
-		return;
+	const struct tcon_track *t = &flow->track;
+
+	if (unlikely(pkt->flags & TCON_TCP_RST ||
+		     (t->fin_guest && t->fin_peer && t->synced &&
+		      !seq_before(t->cc.una, t->fin_seq))))
+		close_flow(flow, now_us);
+}
+
+static void grown(struct tcon_flow *flow, u64 now_us)
+{
 	if (!tcon_track_established(&flow->track) && !flow->mid_stream)
 		return;
 	tcon_flow_grown(flow);
 	tcon_flow_judge(flow, now_us);
+}
+
+/* Something that enforcement waited for may have happened. */
+static inline void note_handshake(struct tcon_flow *flow, u64 now_us)
+{
+	if (unlikely(flow->reason == TCON_REASON_HANDSHAKE ||
+		     !list_empty_careful(&flow->embryo_node)))
+		grown(flow, now_us);
 }
 
 /* The guest opens, or answers an opening. */
