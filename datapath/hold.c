@@ -400,28 +400,25 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	struct tcon_track *t = &flow->track;
 	bool waiting = tcon_flow_waits(flow) || flow->injecting;
-	bool repaired = tcon_flow_repaired(flow), urgent = false;
+	bool repeat = pkt->end_seq != pkt->seq &&
+		      seq_before(pkt->seq, t->cc.nxt);
+	bool urgent = repeat && tcon_flow_repaired(flow);
 	u64 when;
 	u32 span;
 
-	if (repaired && pkt->end_seq != pkt->seq &&
-	    tcon_repair_absorbs(flow, skb, pkt)) {
-		consume_skb(skb);
-		return false;
-	}
-
-	if (waiting && is_held(flow, pkt)) {
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_ABSORBED);
+	if (urgent && tcon_repair_absorbs(flow, skb, pkt)) {
 		consume_skb(skb);
 		return false;
 	}
 	/* Repairs may wait for ACKs that only this repeat brings; TSvals that it
 	 * overtakes are raised when they are repaired.
 	 */
-	if (repaired && pkt->end_seq != pkt->seq &&
-	    seq_before(pkt->seq, t->cc.nxt)) {
+	if (urgent)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_PASSED);
-		urgent = true;
+	if (waiting && is_held(flow, pkt)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_ABSORBED);
+		consume_skb(skb);
+		return false;
 	}
 	tcon_repair_passed(flow, pkt);
 	note_sent(flow, pkt);

@@ -283,7 +283,7 @@ static bool cut_smaller(const struct sk_buff *copy, const struct sk_buff *skb,
  * tcon_repair_absorbs() - is a guest's segment a repeat that TCon takes care of?
  * @flow: its lock is held, under repair
  * @skb: the segment
- * @pkt: the same, parsed; with payload or FIN
+ * @pkt: the same, parsed; with payload or FIN, begins before nxt
  *
  * Keep-alives and window probes pass, so does what TCon repaired in vain.
  *
@@ -298,7 +298,6 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 	u32 end;
 
 	if (seq_before(pkt->seq, t->cc.una) ||
-	    !seq_before(pkt->seq, t->cc.nxt) ||
 	    seq_after(pkt->end_seq, t->nxt_guest) || !flow->window.peer_bytes)
 		return false;
 	copy = copy_of(flow, pkt->seq, &end);
