@@ -323,6 +323,16 @@ static bool split_head(struct tcon_flow *flow)
 	return true;
 }
 
+/* When to look at a flow for the tracker's timers, nanoseconds; 0: no need. */
+static u64 timer_ns(const struct tcon_flow *flow)
+{
+	u64 timer_us = 0;
+
+	if (tcon_flow_repaired(flow))
+		timer_us = tcon_timer_next_us(&flow->track);
+	return round_up(timer_us, TIMER_TICK_US) * NSEC_PER_USEC;
+}
+
 /**
  * tcon_hold_appoint() - look at a flow again
  * @flow: its lock is held, not dead
@@ -332,15 +342,12 @@ static bool split_head(struct tcon_flow *flow)
  */
 void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 {
-	u64 timer_us = 0;
+	u64 timer = timer_ns(flow);
 
 	if (when == NOT_BEFORE_AN_ACK)
 		when = 0;
-	if (tcon_flow_repaired(flow))
-		timer_us = tcon_timer_next_us(&flow->track);
-	timer_us = round_up(timer_us, TIMER_TICK_US);
-	if (timer_us && (!when || timer_us * NSEC_PER_USEC < when))
-		when = timer_us * NSEC_PER_USEC;
+	if (timer && (!when || timer < when))
+		when = timer;
 	if (when)
 		tcon_pacer_at(flow, when);
 }
@@ -509,6 +516,21 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 	return 0;
 }
 
+/* Nothing to do but to wait for a timer, which ACKs have put off? */
+static bool waits_on(struct tcon_flow *flow, u64 now_ns)
+{
+	u64 timer;
+
+	if (flow->drain || tcon_flow_waits(flow))
+		return false;
+	timer = timer_ns(flow);
+	if (timer && timer <= now_ns)
+		return false;
+	if (timer)
+		tcon_pacer_at(flow, timer);
+	return true;
+}
+
 static void inject(struct tcon_flow *flow, struct sk_buff_head *out)
 {
 	struct tcon_port *port = flow->port;
@@ -543,6 +565,10 @@ void tcon_hold_release(struct tcon_flow *flow)
 		goto unlock;
 	now_ns = tcon_now_ns();
 	tcon_flow_refresh(flow, tcon_us(now_ns));
+	if (waits_on(flow, now_ns)) {
+		update = tcon_ack_update(flow, tcon_us(now_ns));
+		goto unlock;
+	}
 	when = collect(flow, &out, now_ns);
 	update = tcon_ack_update(flow, tcon_us(now_ns));
 	if (skb_queue_empty(&out)) {

@@ -47,15 +47,16 @@ static void arm(struct tcon_pacer *pacer)
 			      HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
-/* Takes the first flow that is due, or arms the timer for the next. */
-static struct tcon_flow *next_due(struct tcon_pacer *pacer, bool may)
+/* Takes the first flow that is due at @now, or arms the timer for the next. */
+static struct tcon_flow *next_due(struct tcon_pacer *pacer, ktime_t now,
+				  bool may)
 {
 	struct timerqueue_node *head;
 	struct tcon_flow *flow = NULL;
 
 	spin_lock(&pacer->lock);
 	head = timerqueue_getnext(&pacer->queue);
-	if (head && may && head->expires <= ktime_get()) {
+	if (head && may && head->expires <= now) {
 		timerqueue_del(&pacer->queue, head);
 		flow = container_of(head, struct tcon_flow, timer);
 		WRITE_ONCE(flow->pacer, NULL);
@@ -70,11 +71,12 @@ static enum hrtimer_restart pacer_run(struct hrtimer *timer)
 {
 	struct tcon_pacer *pacer = container_of(timer, struct tcon_pacer,
 						timer);
+	ktime_t now = ktime_get();
 	struct tcon_flow *flow;
 	int n = 0;
 
 	rcu_read_lock();
-	while ((flow = next_due(pacer, n++ < RUN_MAX_FLOWS)))
+	while ((flow = next_due(pacer, now, n++ < RUN_MAX_FLOWS)))
 		tcon_hold_release(flow);
 	rcu_read_unlock();
 	return HRTIMER_NORESTART;

@@ -302,7 +302,7 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 	}
 	if (ack->delivered_any)
 		tcon_pacer_kick(flow);
-	if (tcon_flow_repaired(flow))
+	if (tcon_flow_repaired(flow) && flow->track.cc.una != flow->track.cc.nxt)
 		tcon_hold_appoint(flow, 0);
 }
 

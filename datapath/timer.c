@@ -61,6 +61,9 @@ static u64 probe_us(const struct tcon_track *t)
 		     2ULL * t->cc.srtt_us +
 		     (single ? ACK_DELAY_US : PROBE_SLACK_US);
 
+	/* No time-out is as near as that. */
+	if (due_us <= t->progress_us + TCON_RTO_MIN_US)
+		return due_us;
 	return min(due_us, timeout_us(t));
 }
 
