@@ -276,7 +276,7 @@ static struct sk_buff *build(struct tcon_flow *flow, u32 ack, u16 field,
 
 /**
  * tcon_ack_needless() - tell the guest that a repeat of its was needless
- * @flow: its lock is held, under repair
+ * @flow: its lock is held, under repair, with a repeat absorbed
  * @pkt: an ACK that is about to pass
  *
  * The guest repeated its tail, or its timer went off, and TCon absorbed that.
@@ -294,7 +294,7 @@ struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
 	struct sk_buff *skb;
 	u8 wscale;
 
-	if (!flow->absorbed_valid || seq_before(pkt->ack, range.end))
+	if (seq_before(pkt->ack, range.end))
 		return NULL;
 	flow->absorbed_valid = false;
 	if (!flow->template.bytes || !tcon_track_sack(&flow->track))

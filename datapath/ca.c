@@ -23,8 +23,6 @@
 #include "loss.h"
 #include "seq.h"
 
-#define SLOWEST_SEGMENT_S	60
-
 static void set_state(struct tcon_track *t, enum tcon_ca_state state,
 		      u64 now_us)
 {
@@ -172,23 +170,4 @@ void tcon_ca_tx_start(struct tcon_track *t, u64 now_us)
 {
 	if (t->cc.ops->cwnd_event)
 		t->cc.ops->cwnd_event(&t->cc, TCON_CA_EVENT_TX_START, now_us);
-}
-
-/**
- * tcon_ca_sane() - did the CC give a cwnd and a rate that can be meant?
- * @cc: the flow
- *
- * With two segments in flight, and none held back for cwnd while nothing is, a flow
- * makes progress: only the pacer could stop it.  A rate at which a segment takes more
- * than a minute, longer than any time-out of RFC 6298, does.
- *
- * Return: false where the watchdog should let the flow go.
- */
-bool tcon_ca_sane(const struct tcon_cc *cc)
-{
-	u64 rate = cc->pacing_rate_bps;
-
-	return cc->cwnd_bytes >= TCON_MIN_CWND_SEGS * cc->mss_bytes &&
-	       cc->cwnd_bytes <= TCON_CWND_MAX_BYTES &&
-	       (!rate || rate >= cc->mss_bytes * 8 / SLOWEST_SEGMENT_S);
 }

@@ -49,7 +49,7 @@ static struct kmem_cache *flow_cache;
 static struct rhashtable flow_table;
 static struct delayed_work gc_work;
 
-static inline u32 flow_hash(const void *data, u32 len, u32 seed)
+static __always_inline u32 flow_hash(const void *data, u32 len, u32 seed)
 {
 	const struct tcon_key *key = data;
 	u32 guest = key->guest.words[0];
@@ -441,14 +441,12 @@ void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
 }
 
 /**
- * tcon_flow_check_cc() - the watchdog: let a flow go whose CC misbehaves
+ * tcon_flow_distrust() - let a flow go whose CC misbehaves
  * @flow: its lock is held, enforced
  * @now_us: the time
  */
-void tcon_flow_check_cc(struct tcon_flow *flow, u64 now_us)
+void tcon_flow_distrust(struct tcon_flow *flow, u64 now_us)
 {
-	if (likely(tcon_ca_sane(&flow->track.cc)))
-		return;
 	flow->watchdog = true;
 	tcon_flow_judge(flow, now_us);
 }

@@ -173,7 +173,7 @@ void tcon_flow_grown(struct tcon_flow *flow);
 void tcon_flow_judge(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_level(struct tcon_flow *flow);
 void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us);
-void tcon_flow_check_cc(struct tcon_flow *flow, u64 now_us);
+void tcon_flow_distrust(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_reclassify_all(void);
 void tcon_flow_drain_all(void);
 void tcon_flow_purge_port(struct tcon_port *port);
@@ -190,6 +190,13 @@ static inline void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us)
 	if (unlikely(flow->generation !=
 		     READ_ONCE(flow->port->tnet->generation)))
 		tcon_flow_reclassify(flow, now_us);
+}
+
+/* The watchdog: to be called when the CC has decided. */
+static inline void tcon_flow_check_cc(struct tcon_flow *flow, u64 now_us)
+{
+	if (unlikely(!tcon_ca_sane(&flow->track.cc)))
+		tcon_flow_distrust(flow, now_us);
 }
 
 static inline bool tcon_flow_enforced(const struct tcon_flow *flow)

@@ -359,7 +359,7 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 		pass = tcon_ack_enforce(flow, skb, pkt, now_us);
 		if (!pass)	/* but the window may have grown */
 			*extra = tcon_ack_update(flow, now_us);
-		else if (tcon_flow_repaired(flow))
+		else if (unlikely(flow->absorbed_valid) && tcon_flow_repaired(flow))
 			*extra = tcon_ack_needless(flow, pkt);
 	} else if (valid && !tcon_flow_enforced(flow) &&
 		   (syn || tcon_track_established(t))) {

@@ -533,7 +533,9 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	unsigned int i;
 	u32 at = una;
 
-	fresh = acked - tcon_ranges_covered(&t->sacked, una, ack);
+	fresh = acked;
+	if (t->sacked.n)
+		fresh -= tcon_ranges_covered(&t->sacked, una, ack);
 	for (i = 0; seq_before(at, ack); i++) {
 		bool more = i < t->sacked.n;
 		u32 stop = more ? seq_min(t->sacked.range[i].start, ack) : ack;
@@ -557,7 +559,8 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	t->timer.probed = false;
 	tcon_ranges_trim(&t->sacked, ack);
 	tcon_sendq_ack(&t->sendq, ack);
-	tcon_resent_ack(&t->resent, una, ack);
+	if (t->resent.n)
+		tcon_resent_ack(&t->resent, una, ack);
 	t->lost_edge = seq_max(t->lost_edge, ack);
 	w->out->una_advanced = true;
 }
