@@ -423,14 +423,9 @@ static inline struct tcon_flow *find_or_create(struct tcon_port *port,
 	return likely(flow) ? flow : create(port, key, pkt, from_guest, now_us);
 }
 
-/* Most packets pass an uplink: they shall not pay for the room below. */
-static bool is_guest(const struct tcon_port *port)
+static bool path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 {
-	return READ_ONCE(port->role) == TCON_ROLE_GUEST && !READ_ONCE(closing);
-}
-
-static noinline bool guest_ingress(struct tcon_port *port, struct sk_buff *skb)
-{
+	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
 	struct tcon_packet pkt tcon_uninitialized;
 	struct tcon_flow *flow;
 	struct tcon_key key tcon_uninitialized;
@@ -438,7 +433,8 @@ static noinline bool guest_ingress(struct tcon_port *port, struct sk_buff *skb)
 	bool pass = true;
 	u64 now_ns;
 
-	if (!parse(port, skb, &pkt) || !make_key(&key, port, skb, &pkt, true))
+	if (READ_ONCE(closing) || !parse(port, skb, &pkt) ||
+	    !make_key(&key, port, skb, &pkt, true))
 		return true;
 	now_ns = tcon_now_ns();
 	flow = find_or_create(port, &key, &pkt, true, tcon_us(now_ns));
@@ -457,8 +453,9 @@ static noinline bool guest_ingress(struct tcon_port *port, struct sk_buff *skb)
 	return pass;
 }
 
-static noinline bool guest_egress(struct tcon_port *port, struct sk_buff *skb)
+static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 {
+	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
 	struct tcon_packet pkt tcon_uninitialized;
 	struct tcon_key key tcon_uninitialized;
 	struct sk_buff *extra = NULL;
@@ -466,7 +463,8 @@ static noinline bool guest_egress(struct tcon_port *port, struct sk_buff *skb)
 	bool pass = true;
 	u64 now_us;
 
-	if (!parse(port, skb, &pkt) || !make_key(&key, port, skb, &pkt, false))
+	if (READ_ONCE(closing) || !parse(port, skb, &pkt) ||
+	    !make_key(&key, port, skb, &pkt, false))
 		return true;
 	if (!tcon_segment_sound(skb, &pkt)) {
 		tcon_count(port->tnet->stats, TCON_COUNTER_BAD_CHECKSUM);
@@ -485,20 +483,6 @@ static noinline bool guest_egress(struct tcon_port *port, struct sk_buff *skb)
 	if (!pass)
 		consume_skb(skb);
 	return pass;
-}
-
-static bool path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
-{
-	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
-
-	return !is_guest(port) || guest_ingress(port, skb);
-}
-
-static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
-{
-	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
-
-	return !is_guest(port) || guest_egress(port, skb);
 }
 
 const struct ovs_tcon_ops tcon_path_ops = {

@@ -62,6 +62,7 @@ static void judge_role(struct tcon_port *port, u8 configured)
 		WRITE_ONCE(port->role, physical ? TCON_ROLE_UPLINK :
 						  TCON_ROLE_GUEST);
 	}
+	WRITE_ONCE(port->hook.guest, port->role == TCON_ROLE_GUEST);
 }
 
 /**

@@ -29,7 +29,7 @@ static inline bool ovs_tcon_ingress(struct vport *vport, struct sk_buff *skb)
 	if (static_branch_unlikely(&ovs_tcon_enabled)) {
 		struct ovs_tcon_port *port = rcu_dereference(vport->tcon);
 
-		if (port)
+		if (port && READ_ONCE(port->guest))
 			return port->ops->ingress(port, skb);
 	}
 	return true;
@@ -48,7 +48,7 @@ static inline bool ovs_tcon_egress(struct vport *vport, struct sk_buff *skb)
 	if (static_branch_unlikely(&ovs_tcon_enabled)) {
 		struct ovs_tcon_port *port = rcu_dereference(vport->tcon);
 
-		if (port)
+		if (port && READ_ONCE(port->guest))
 			return port->ops->egress(port, skb);
 	}
 	return true;

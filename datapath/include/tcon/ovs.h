@@ -16,9 +16,11 @@ struct ovs_tcon_ops;
 /**
  * struct ovs_tcon_port - what a vport points to; head of tcon.ko's own port
  * @ops: of the module that made it, so that a packet costs one load
+ * @guest: its packets are to be shown; those of an uplink cost no call
  */
 struct ovs_tcon_port {
 	const struct ovs_tcon_ops *ops;
+	bool guest;
 };
 
 /**
