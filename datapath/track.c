@@ -410,18 +410,24 @@ static u32 deliver_resent(struct tcon_track *t, struct ack_work *w, u32 start,
 	return bytes;
 }
 
-/* @start .. @end is newly delivered: by which transmissions? */
+/*
+ * @start .. @end is newly delivered: by which transmissions?  Originals left in
+ * order of sequence, so that the first and the last of them tell all.
+ */
 static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 		    u32 end)
 {
 	struct tcon_sendq *q = &t->sendq;
 	struct tcon_send *s;
-	u32 i, lo, hi;
+	u32 first = tcon_sendq_find(q, start), i, lo, hi;
 
-	for (i = tcon_sendq_find(q, start); i != q->tail; i++) {
+	for (i = first; i != q->tail; i++) {
 		s = tcon_sendq_at(q, i);
 		if (!seq_before(s->start, end))
 			break;
+		if (!t->resent.n && i != first && i + 1 != q->tail &&
+		    seq_before(s->end, end))
+			continue;
 		lo = seq_max(start, s->start);
 		hi = seq_min(end, s->end);
 		if (!t->resent.n || deliver_resent(t, w, lo, hi, s) != hi - lo)
