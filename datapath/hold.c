@@ -159,30 +159,39 @@ static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
 	return flow->release_ns - QUANTUM_NS;
 }
 
-/*
- * When may a segment leave, up to @ahead_ns before the clock's time?  0: now.
- * Repeats ask the clock, but not cwnd: what they repeat is counted as lost
- * already, or as in flight.
+/* By cwnd.  Repeats do not ask it: what they repeat is counted as lost already,
+ * or as in flight.
  */
+static u64 cwnd_gate(struct tcon_flow *flow, const struct tcon_segment *cb,
+		     u64 now_ns)
+{
+	const struct tcon_track *t = &flow->track;
+	const struct tcon_cc *cc = &t->cc;
+
+	if (seq_before(cb->seq, cc->nxt) || !cc->inflight_bytes ||
+	    cc->inflight_bytes + cb->payload_bytes <
+	    cc->cwnd_bytes + cc->mss_bytes || is_stalled(flow, tcon_us(now_ns)))
+		return 0;
+	return tcon_flow_repaired(flow) ? NOT_BEFORE_AN_ACK :
+		(t->progress_us + tcon_track_rto_us(t)) * NSEC_PER_USEC;
+}
+
+/* When may a segment leave, up to @ahead_ns before the clock's time?  0: now. */
 static u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 		u64 now_ns, u64 ahead_ns)
 {
-	struct tcon_track *t = &flow->track;
-	struct tcon_cc *cc = &t->cc;
-	u64 now_us = tcon_us(now_ns);
+	u64 when;
 
 	if (flow->drain || !tcon_flow_enforced(flow))
 		return 0;
-	if (over_bounds(flow)) {
+	when = cwnd_gate(flow, cb, now_ns);
+	if (!when)
+		when = pacing_gate(flow, now_ns, ahead_ns);
+	if (when && over_bounds(flow)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_OVERFLOW);
 		return 0;
 	}
-	if (!seq_before(cb->seq, cc->nxt) && cc->inflight_bytes &&
-	    cc->inflight_bytes + cb->payload_bytes >=
-	    cc->cwnd_bytes + cc->mss_bytes && !is_stalled(flow, now_us))
-		return tcon_flow_repaired(flow) ? NOT_BEFORE_AN_ACK :
-			(t->progress_us + tcon_track_rto_us(t)) * NSEC_PER_USEC;
-	return pacing_gate(flow, now_ns, ahead_ns);
+	return when;
 }
 
 /*
