@@ -307,26 +307,21 @@ struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
 }
 
 /**
- * tcon_ack_update() - a window update, if one is due
- * @flow: its lock is held
+ * tcon_ack_try_update() - as tcon_ack_update(), where the guest is at its edge
+ * @flow: its lock is held, enforced
  * @now_us: the time
- *
- * Between two ACKs all that the guest was given may have left.
  *
  * Context: bottom halves disabled.
  * Return: the packet, for tcon_ack_send() without the lock; NULL.
  */
-struct sk_buff *tcon_ack_update(struct tcon_flow *flow, u64 now_us)
+struct sk_buff *tcon_ack_try_update(struct tcon_flow *flow, u64 now_us)
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 	struct tcon_track *t = &flow->track;
 	struct sk_buff *skb;
 	u16 field;
 
-	if (!tcon_flow_enforced(flow) || !flow->template.bytes ||
-	    flow->held_bytes > t->cc.mss_bytes ||
-	    seq_before(t->nxt_guest + max(t->cc.mss_bytes, flow->burst_bytes),
-		       flow->window.edge))
+	if (!flow->template.bytes)
 		return NULL;
 	field = tcon_window_update(&flow->window, flow->thin.told_ack,
 				   tcon_track_peer_wscale(t), wanted_edge(flow),
