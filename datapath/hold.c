@@ -12,9 +12,11 @@
  * passed early, oldest first.  A flow whose ACKs stay away for an RTO is not
  * held back: its peer may be waiting for what is held.
  */
+#include <linux/ip.h>
 #include <linux/math64.h>
 #include <linux/moduleparam.h>
 #include <linux/skbuff.h>
+#include <net/ip.h>
 
 #include "ack.h"
 #include "ca.h"
@@ -29,8 +31,11 @@
 
 /* Packets that the clock would let go within this leave together. */
 #define QUANTUM_NS		(125 * NSEC_PER_USEC)
-/* A super-packet that would occupy the path for longer is split. */
+/* A super-packet that would occupy the path for longer is split, into pieces of
+ * what Linux paces at once.
+ */
 #define SPLIT_NS		(4 * NSEC_PER_MSEC)
+#define PIECE_NS		NSEC_PER_MSEC
 /* What a paced guest may have waiting: enough until its next answer. */
 #define ALLOWANCE_NS		(4 * NSEC_PER_MSEC)
 #define ALLOWANCE_SEGS		4
@@ -68,6 +73,11 @@ static u64 wire_ns(const struct tcon_cc *cc, u32 bytes)
 	return div64_u64((u64)bytes * 8 * NSEC_PER_SEC, cc->pacing_rate_bps);
 }
 
+static u64 bytes_in(const struct tcon_cc *cc, u64 ns)
+{
+	return mul_u64_u64_div_u64(cc->pacing_rate_bps, ns, 8ULL * NSEC_PER_SEC);
+}
+
 /* What may still leave before the clock counts. */
 static u32 unpaced_bytes(const struct tcon_track *t)
 {
@@ -94,8 +104,7 @@ static u32 burst_bytes(const struct tcon_cc *cc)
 u32 tcon_hold_allowance(const struct tcon_flow *flow)
 {
 	const struct tcon_cc *cc = &flow->track.cc;
-	u64 bytes = mul_u64_u64_div_u64(cc->pacing_rate_bps, ALLOWANCE_NS,
-					8ULL * NSEC_PER_SEC);
+	u64 bytes = bytes_in(cc, ALLOWANCE_NS);
 
 	bytes = max_t(u64, bytes, 2 * max(flow->burst_bytes, burst_bytes(cc)));
 	bytes = max_t(u64, bytes, ALLOWANCE_SEGS * cc->mss_bytes);
@@ -283,7 +292,58 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	    bytes + cc->inflight_bytes >= cc->cwnd_bytes + cc->mss_bytes)
 		return true;
 	return cc->pacing_rate_bps && bytes > unpaced_bytes(&flow->track) &&
-	       wire_ns(cc, bytes) > SPLIT_NS;
+	       bytes > burst_bytes(cc) && wire_ns(cc, bytes) > SPLIT_NS;
+}
+
+/*
+ * How many segments are left in a piece of a super-packet: what leaves at once,
+ * and not too much of cwnd.  One where the segments would not stay what they are:
+ * each has an IP identifier of its own, or comes from a list of them.
+ */
+static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
+{
+	const struct tcon_cc *cc = &flow->track.cc;
+	const struct iphdr *ip = (const struct iphdr *)
+				 (skb->data + tcon_segment(skb)->l3_offset);
+	u64 bytes = min(cc->cwnd_bytes / 4, BURST_BYTES - 2);
+
+	if (skb_has_frag_list(skb) || (flow->key.family == AF_INET &&
+				       !(ip->frag_off & htons(IP_DF))))
+		return 1;
+	if (cc->pacing_rate_bps)
+		bytes = min_t(u64, bytes, max_t(u64, bytes_in(cc, PIECE_NS),
+						burst_bytes(cc)));
+	return max_t(u32, bytes / skb_shinfo(skb)->gso_size, 1);
+}
+
+/* Cut a super-packet into pieces of @segs segments; the rest is the last.  They
+ * are super-packets again.  An error or NULL: it stays whole.
+ */
+static struct sk_buff *cut(struct sk_buff *skb, u32 segs)
+{
+	u32 header_bytes = tcon_segment(skb)->payload_offset;
+	struct skb_shared_info *shinfo;
+	struct sk_buff *pieces, *piece;
+	u16 gso_size;
+
+	if (skb_unclone(skb, GFP_ATOMIC))
+		return NULL;
+	shinfo = skb_shinfo(skb);
+	gso_size = shinfo->gso_size;
+	shinfo->gso_size *= segs;
+	pieces = __skb_gso_segment(skb, NETIF_F_SG | NETIF_F_HW_CSUM, false);
+	shinfo->gso_size = gso_size;
+	if (IS_ERR(pieces))
+		return pieces;
+	for (piece = pieces; piece; piece = piece->next) {
+		if (piece->len - header_bytes <= gso_size)
+			continue;
+		skb_shinfo(piece)->gso_size = gso_size;
+		skb_shinfo(piece)->gso_type = shinfo->gso_type;
+		skb_shinfo(piece)->gso_segs =
+			DIV_ROUND_UP(piece->len - header_bytes, gso_size);
+	}
+	return pieces;
 }
 
 static void set_segment_cb(struct sk_buff *seg, const struct tcon_segment *whole,
@@ -300,18 +360,18 @@ static void set_segment_cb(struct sk_buff *seg, const struct tcon_segment *whole
 }
 
 /*
- * Replace the super-packet at the head by its segments.  False where that
+ * Replace the super-packet at the head by pieces of it.  False where that
  * cannot be done: it then stays whole.
  */
 static bool split_head(struct tcon_flow *flow)
 {
-	struct sk_buff *skb = skb_peek(&flow->held), *segs, *seg, *next;
+	struct sk_buff *skb = skb_peek(&flow->held), *pieces, *piece, *next;
 	struct tcon_segment whole = *tcon_segment(skb);
 	struct sk_buff_head rest;
 	u32 seq = whole.seq;
 
-	segs = __skb_gso_segment(skb, NETIF_F_SG, false);
-	if (IS_ERR_OR_NULL(segs)) {
+	pieces = cut(skb, piece_segs(flow, skb));
+	if (IS_ERR_OR_NULL(pieces)) {
 		*tcon_segment(skb) = whole;	/* segmentation used skb->cb */
 		tcon_count(tcon_flow_stats(flow),
 			   TCON_COUNTER_GSO_SPLIT_FAILED);
@@ -321,11 +381,11 @@ static bool split_head(struct tcon_flow *flow)
 	consume_skb(dequeue(flow));
 	__skb_queue_head_init(&rest);
 	skb_queue_splice_init(&flow->held, &rest);
-	skb_list_walk_safe(segs, seg, next) {
-		skb_mark_not_on_list(seg);
-		set_segment_cb(seg, &whole, seq, !next);
-		seq += tcon_segment(seg)->payload_bytes;
-		enqueue(flow, seg);
+	skb_list_walk_safe(pieces, piece, next) {
+		skb_mark_not_on_list(piece);
+		set_segment_cb(piece, &whole, seq, !next);
+		seq += tcon_segment(piece)->payload_bytes;
+		enqueue(flow, piece);
 	}
 	skb_queue_splice_tail(&rest, &flow->held);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_GSO_SPLIT);

@@ -955,6 +955,50 @@ def test_super_packet_of_a_tap(rig: rigs.Rig, tcon: genl.Genl, family: int, offl
 
 
 @pytest.mark.parametrize("family", [4, 6])
+def test_super_packet_is_split_into_smaller_ones(
+    rig: rigs.Rig, tcon: genl.Genl, family: int
+) -> None:
+    """At 40 Mbit/s what leaves at once is more than a segment."""
+    guest, uplink = rig.taps(TSO, TSO)
+    tcon.set_rule("bbr", bridge="br1")
+    conn = Conn(guest, uplink, family=family)
+    conn.guest_sends(SYN)
+    time.sleep(0.008)
+    conn.peer_sends(SYN | ACK)
+    conn.guest_sends()
+    for _ in range(10):  # at once: these are not paced
+        conn.guest_sends(ACK, bytes(MSS))
+    time.sleep(0.008)
+    conn.peer_sends()
+    payload = random.Random(2).randbytes(28 * MSS + 7)
+    start = conn.guest_nxt
+    sent = conn.from_guest(PSH | ACK, payload, partial=True)
+    gso = rigs.VNET_GSO_TCPV4 if family == 4 else rigs.VNET_GSO_TCPV6
+    with counted(tcon, gso_split=1, gso_split_failed=0):
+        guest.send(sent.frame(), sent.header_bytes(), MSS, gso)
+        arrived, sizes = b"", []
+        conn.guest_nxt = start + len(payload)
+        while len(arrived) < len(payload):
+            got = conn.receive(uplink)
+            assert got, f"{len(payload) - len(arrived)} bytes never came"
+            assert uplink.last_flags == rigs.VNET_NEEDS_CSUM
+            size = 20 + len(got.options) + len(got.payload)
+            assert got.check == wire.ones_sum(wire.pseudo_header(got.src, got.dst, size))
+            assert uplink.last_gso_bytes == (MSS if len(got.payload) > MSS else 0)
+            assert got.seq == start + len(arrived)
+            arrived += got.payload
+            sizes.append(len(got.payload))
+            assert bool(got.flags & PSH) == (len(arrived) == len(payload))
+            if len(sizes) >= 3:
+                uplink.send(conn.from_peer(ack=start + len(arrived)).frame())
+    assert arrived == payload
+    assert set(sizes[:-1]) == {sizes[0]}, "pieces of one size, then the rest"
+    assert MSS < sizes[0] < 10 * MSS
+    assert sizes[0] % MSS == 0
+    poll(lambda: tcon.info("HELD_BYTES") == 0, "nothing is held")
+
+
+@pytest.mark.parametrize("family", [4, 6])
 def test_super_packet_is_split_and_paced(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
     guest, uplink = rig.taps(TSO)
     tcon.set_rule("bbr", bridge="br1")
