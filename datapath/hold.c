@@ -476,9 +476,8 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	struct tcon_track *t = &flow->track;
 	bool waiting = tcon_flow_waits(flow) || flow->injecting;
-	bool repeat = pkt->end_seq != pkt->seq &&
+	bool urgent = tcon_flow_repaired(flow) && pkt->end_seq != pkt->seq &&
 		      seq_before(pkt->seq, t->cc.nxt);
-	bool urgent = repeat && tcon_flow_repaired(flow);
 	u64 when;
 	u32 span;
 
