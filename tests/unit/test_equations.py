@@ -42,6 +42,7 @@ class Reno:
         self.recover = 0  # the reduction is over when una is here
         self.reduced: str | None = None
         self.before: tuple[int, int] | None = None
+        self.by_ece = False
 
     @property
     def flight(self) -> int:
@@ -74,7 +75,8 @@ class Reno:
     def reduce(self, why: str) -> None:
         self.before = (self.cwnd, self.ssthresh)
         self.ssthresh = max(self.cwnd // 2, MIN_SEGS * self.mss)
-        self.recover, self.reduced, self.credit = self.nxt + (why == "ece"), why, 0
+        self.by_ece = why == "ece"
+        self.recover, self.reduced, self.credit = self.nxt + self.by_ece, why, 0
 
     def take_state(self, state: str, now_us: int) -> None:
         fresh = self.reduced != "ece" or self.una >= self.recover
@@ -95,7 +97,10 @@ class Reno:
         pass
 
     def undo(self) -> None:
-        if self.before:
+        """Of what was no loss; a mark was one (RFC 3168, 6.1.2)."""
+        if self.by_ece:
+            self.cwnd = max(self.cwnd, self.ssthresh)
+        elif self.before:
             self.cwnd = max(self.cwnd, self.before[0])
             self.ssthresh = max(self.ssthresh, self.before[1])
             self.before = self.reduced = None
@@ -259,7 +264,7 @@ class Ctcp(Reno):
         self.begin_rounds()
 
     def undo(self) -> None:
-        if self.before:
+        if self.before and not self.by_ece:
             self.dwnd = self.saved
         super().undo()
 
