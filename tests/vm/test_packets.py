@@ -954,28 +954,42 @@ def test_super_packet_of_a_tap(rig: rigs.Rig, tcon: genl.Genl, family: int, offl
     assert flow["acked_bytes"] == flow["delivered_bytes"] == len(payload)
 
 
+def measured_by_bbr(
+    tcon: genl.Genl, guest: rigs.Tap, uplink: rigs.Tap, family: int, rtt_s: float
+) -> Conn:
+    """A connection of which BBR knows round trip and rate: ten segments in one."""
+    tcon.set_rule("bbr", bridge="br1")
+    conn = Conn(guest, uplink, family=family)
+    conn.guest_sends(SYN)
+    time.sleep(rtt_s)
+    conn.peer_sends(SYN | ACK)
+    conn.guest_sends()
+    for _ in range(10):  # at once: these are not paced
+        conn.guest_sends(ACK, bytes(MSS))
+    time.sleep(rtt_s)
+    conn.peer_sends()
+    return conn
+
+
+def super_packet(guest: rigs.Tap, conn: Conn, payload: bytes) -> Callable[[], None]:
+    """What sends the guest's next data as one packet."""
+    sent = conn.from_guest(PSH | ACK, payload, partial=True)
+    gso = rigs.VNET_GSO_TCPV6 if ":" in conn.addresses[0] else rigs.VNET_GSO_TCPV4
+    return lambda: guest.send(sent.frame(), sent.header_bytes(), MSS, gso)
+
+
 @pytest.mark.parametrize("family", [4, 6])
 def test_super_packet_is_split_into_smaller_ones(
     rig: rigs.Rig, tcon: genl.Genl, family: int
 ) -> None:
     """At 40 Mbit/s what leaves at once is more than a segment."""
     guest, uplink = rig.taps(TSO, TSO)
-    tcon.set_rule("bbr", bridge="br1")
-    conn = Conn(guest, uplink, family=family)
-    conn.guest_sends(SYN)
-    time.sleep(0.008)
-    conn.peer_sends(SYN | ACK)
-    conn.guest_sends()
-    for _ in range(10):  # at once: these are not paced
-        conn.guest_sends(ACK, bytes(MSS))
-    time.sleep(0.008)
-    conn.peer_sends()
+    conn = measured_by_bbr(tcon, guest, uplink, family, 0.008)
     payload = random.Random(2).randbytes(28 * MSS + 7)
     start = conn.guest_nxt
-    sent = conn.from_guest(PSH | ACK, payload, partial=True)
-    gso = rigs.VNET_GSO_TCPV4 if family == 4 else rigs.VNET_GSO_TCPV6
+    send = super_packet(guest, conn, payload)
     with counted(tcon, gso_split=1, gso_split_failed=0):
-        guest.send(sent.frame(), sent.header_bytes(), MSS, gso)
+        send()
         arrived, sizes = b"", []
         conn.guest_nxt = start + len(payload)
         while len(arrived) < len(payload):
@@ -1001,23 +1015,13 @@ def test_super_packet_is_split_into_smaller_ones(
 @pytest.mark.parametrize("family", [4, 6])
 def test_super_packet_is_split_and_paced(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
     guest, uplink = rig.taps(TSO)
-    tcon.set_rule("bbr", bridge="br1")
-    conn = Conn(guest, uplink, family=family)
-    conn.guest_sends(SYN)
-    time.sleep(0.04)
-    conn.peer_sends(SYN | ACK)
-    conn.guest_sends()
-    for _ in range(10):  # at once: these are not paced
-        conn.guest_sends(ACK, bytes(MSS))
-    time.sleep(0.04)
-    conn.peer_sends()
+    conn = measured_by_bbr(tcon, guest, uplink, family, 0.04)
     payload = random.Random(2).randbytes(28 * MSS + 7)
     start = conn.guest_nxt
-    sent = conn.from_guest(PSH | ACK, payload, partial=True)
-    gso = rigs.VNET_GSO_TCPV4 if family == 4 else rigs.VNET_GSO_TCPV6
+    send = super_packet(guest, conn, payload)
     pacing_bps = rigs.find_flow(tcon, conn.sport)["pacing_bps"]
     with counted(tcon, gso_split=1, gso_split_failed=0):
-        guest.send(sent.frame(), sent.header_bytes(), MSS, gso)
+        send()
         arrived, times = b"", []
         conn.guest_nxt = start + len(payload)
         while len(arrived) < len(payload):
