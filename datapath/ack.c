@@ -73,7 +73,7 @@ static bool is_superfluous(const struct tcon_flow *flow,
 	       tcon_packet_is_pure_ack(pkt) &&
 	       now_us - flow->created_us < (u64)START_ROUNDS * cc->srtt_us &&
 	       tcon_thin_holds_back(&flow->thin, &flow->track, pkt->ack,
-				    flow->held_bytes, now_us);
+				    now_us);
 }
 
 /* Is the guest better off without it?  Windows as they were before: @before. */

@@ -269,10 +269,13 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
 	if (!tcon_flow_enforced(flow))
 		return;
-	if (coarse)
+	if (coarse) {
 		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
-	else if (t->cc.nxt != nxt)
+	} else if (t->cc.nxt != nxt) {
+		tcon_sendq_at(&t->sendq, t->sendq.tail - 1)->waited_us =
+			(u32)now_us - cb->entered_us;
 		tcon_copy_keep(flow, skb);
+	}
 	tell_cc(flow, what, idle, now_us);
 	advance_clock(flow, cb->payload_bytes, now_ns);
 }
@@ -354,6 +357,7 @@ static void set_segment_cb(struct sk_buff *seg, const struct tcon_segment *whole
 	cb->l3_offset = whole->l3_offset;
 	cb->l4_offset = whole->l4_offset;
 	cb->payload_offset = whole->payload_offset;
+	cb->entered_us = whole->entered_us;
 	cb->payload_bytes = seg->len - whole->payload_offset;
 	cb->seq = seq;
 	cb->end_seq = last ? whole->end_seq : seq + cb->payload_bytes;
@@ -421,7 +425,8 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 		tcon_pacer_at(flow, when);
 }
 
-static void describe(struct sk_buff *skb, const struct tcon_packet *pkt)
+static void describe(struct sk_buff *skb, const struct tcon_packet *pkt,
+		     u64 now_us)
 {
 	struct tcon_segment *seg = tcon_segment(skb);
 
@@ -431,6 +436,7 @@ static void describe(struct sk_buff *skb, const struct tcon_packet *pkt)
 	seg->l3_offset = pkt->l3_offset;
 	seg->l4_offset = pkt->l4_offset;
 	seg->payload_offset = pkt->payload_offset;
+	seg->entered_us = now_us;
 }
 
 /*
@@ -499,7 +505,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	note_sent(flow, pkt);
 	flow->burst_bytes = max(pkt->payload_bytes,
 				flow->burst_bytes - flow->burst_bytes / 8);
-	describe(skb, pkt);
+	describe(skb, pkt, tcon_us(now_ns));
 	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
 	if (urgent || (!waiting && !when && !must_split(flow, skb))) {
 		span = t->cc.nxt - t->cc.una;

@@ -16,6 +16,7 @@
  * @end_seq: the one after the last, FIN counted
  * @payload_bytes: of the segment
  * @truesize: that it was charged with
+ * @entered_us: low word of when it came from the guest
  * @l3_offset: of the IP header from the start of the frame
  * @l4_offset: of the TCP header
  * @payload_offset: of the payload
@@ -25,6 +26,7 @@ struct tcon_segment {
 	u32 end_seq;
 	u32 payload_bytes;
 	u32 truesize;
+	u32 entered_us;
 	u16 l3_offset;
 	u16 l4_offset;
 	u16 payload_offset;

@@ -102,6 +102,7 @@ struct tcon_send *tcon_sendq_append(struct tcon_sendq *q, u32 start, u32 end)
 	s->start = start;
 	s->end = end;
 	s->copy = NULL;
+	s->waited_us = 0;
 	return s;
 
 extend:
@@ -147,22 +148,28 @@ static void drop_copy(struct tcon_sendq *q, struct tcon_send *s)
  * @seq: first unacknowledged sequence number
  *
  * A record that is acknowledged in part stays, and starts at @seq.
+ *
+ * Return: when the guest sent the newest of what is acknowledged now; 0: nothing is.
  */
-void tcon_sendq_ack(struct tcon_sendq *q, u32 seq)
+u64 tcon_sendq_ack(struct tcon_sendq *q, u32 seq)
 {
 	struct tcon_send *s;
+	u64 entered_us = 0;
 
 	while (q->head != q->tail) {
 		s = tcon_sendq_at(q, q->head);
+		if (seq_before(s->start, seq))
+			entered_us = s->tx_us - s->waited_us;
 		if (seq_after(s->end, seq)) {
 			s->start = seq_max(s->start, seq);
-			return;
+			break;
 		}
 		drop_copy(q, s);
 		q->head++;
 		if (q->head % TCON_SENDQ_PER_PAGE == 0)
 			put_page_of(q, q->head - 1);
 	}
+	return entered_us;
 }
 
 /**

@@ -26,6 +26,7 @@ struct sk_buff;
  * @delivered_age_us: how long ago @delivered had been reached
  * @lost: low word of the bytes judged lost when it left
  * @delivered_ce: low word of the CE-marked bytes delivered when it left
+ * @waited_us: for how long TCon had kept it before
  * @app_limited: it left while the guest had nothing more to send
  */
 struct tcon_send {
@@ -40,6 +41,7 @@ struct tcon_send {
 	u32 delivered_age_us;
 	u32 lost;
 	u32 delivered_ce;
+	u32 waited_us;
 	bool app_limited;
 };
 
@@ -69,7 +71,7 @@ static inline struct tcon_send *tcon_sendq_at(const struct tcon_sendq *q, u32 i)
 
 struct tcon_send *tcon_sendq_append(struct tcon_sendq *q, u32 start, u32 end);
 u32 tcon_sendq_find(const struct tcon_sendq *q, u32 seq);
-void tcon_sendq_ack(struct tcon_sendq *q, u32 seq);
+u64 tcon_sendq_ack(struct tcon_sendq *q, u32 seq);
 void tcon_sendq_drop_copies(struct tcon_sendq *q);
 void tcon_sendq_clear(struct tcon_sendq *q);
 

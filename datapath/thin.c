@@ -13,17 +13,19 @@
  *     that the CC wants, of the pacer, or of a repair for which una stood still.
  *     Then it is given fewer.
  *
+ * Late is by the guest's clock: its data may have waited for the pacer, and what came
+ * behind a hole is acknowledged when that has been repaired.
+ *
  * What is held back is only an ACK that others will follow.  Not more than needed:
  * a guest with a CC of its own measures by ACKs what the path delivers, and until
  * it is told what has arrived, that takes room in its cwnd.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
-#include <linux/time64.h>
 
 #include "thin.h"
 
-/* Where all come late: in each round trip no more than so many. */
+/* Where all come late: in each of the guest's round trips no more than so many. */
 #define LATE_ACKS		5
 /* Just beyond HyStart's notion of close. */
 #define GAP_US			2200U
@@ -34,19 +36,10 @@
 #define LATE_US_MAX		8000U
 #define LATE_SHARE		16
 
-/* By the guest's clock, which runs while its packets wait for the pacer. */
-static bool is_late(const struct tcon_track *t, u32 held_bytes)
+static bool is_late(const struct tcon_cc *cc, u64 rtt_us)
 {
-	const struct tcon_cc *cc = &t->cc;
-	u32 late_us = clamp(cc->min_rtt_us / LATE_SHARE, LATE_US_MIN,
-			    LATE_US_MAX);
-	u64 held_us = 0;
-
-	if (held_bytes && cc->pacing_rate_bps)
-		held_us = div64_u64((u64)held_bytes * 8 * USEC_PER_SEC,
-				    cc->pacing_rate_bps);
-	return cc->ca_state != TCON_CA_OPEN ||
-	       t->rack.rtt_us + held_us > cc->min_rtt_us + late_us;
+	return rtt_us > cc->min_rtt_us + clamp(cc->min_rtt_us / LATE_SHARE,
+					       LATE_US_MIN, LATE_US_MAX);
 }
 
 /**
@@ -54,17 +47,16 @@ static bool is_late(const struct tcon_track *t, u32 held_bytes)
  * @thin: what the guest was given
  * @t: the tracker, which has taken the ACK in
  * @ack: acknowledgment number of the ACK, which has no data and opens no window
- * @held_bytes: what of the guest waits for the pacer
  * @now_us: the time
  *
  * Context: any.
  * Return: true: it should not be given to the guest.
  */
 bool tcon_thin_holds_back(const struct tcon_thin *thin,
-			  const struct tcon_track *t, u32 ack, u32 held_bytes,
-			  u64 now_us)
+			  const struct tcon_track *t, u32 ack, u64 now_us)
 {
 	const struct tcon_cc *cc = &t->cc;
+	u64 rtt_us = now_us - t->acked_entered_us;	/* the guest's */
 	u32 flight = cc->nxt - ack;
 	u64 since_us = now_us - thin->told_us;
 
@@ -73,8 +65,8 @@ bool tcon_thin_holds_back(const struct tcon_thin *thin,
 		return false;
 	if (since_us < GAP_US)
 		return now_us - thin->train_us > 3 * (cc->min_rtt_us / 8) ||
-		       is_late(t, held_bytes);
-	return since_us < cc->srtt_us / LATE_ACKS && is_late(t, held_bytes);
+		       is_late(cc, rtt_us);
+	return since_us < div_u64(rtt_us, LATE_ACKS) && is_late(cc, rtt_us);
 }
 
 /**

@@ -22,8 +22,7 @@ struct tcon_thin {
 };
 
 bool tcon_thin_holds_back(const struct tcon_thin *thin,
-			  const struct tcon_track *t, u32 ack, u32 held_bytes,
-			  u64 now_us);
+			  const struct tcon_track *t, u32 ack, u64 now_us);
 void tcon_thin_told(struct tcon_thin *thin, u32 ack, u64 now_us);
 
 #endif /* _TCON_THIN_H */

@@ -564,7 +564,7 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	t->timer.backoff = 0;
 	t->timer.probed = false;
 	tcon_ranges_trim(&t->sacked, ack);
-	tcon_sendq_ack(&t->sendq, ack);
+	t->acked_entered_us = tcon_sendq_ack(&t->sendq, ack) ? : now_us;
 	if (t->resent.n)
 		tcon_resent_ack(&t->resent, una, ack);
 	t->lost_edge = seq_max(t->lost_edge, ack);

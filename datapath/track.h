@@ -80,6 +80,8 @@ struct tcon_side {
  * @delivered_us: when cc.delivered_bytes last grew
  * @first_tx_us: when the flight of the last sampled packet began
  * @progress_us: when una last advanced, or data was sent into an empty pipe
+ * @acked_entered_us: when the guest sent the newest that una covered when it last
+ *	advanced
  * @sent_bytes: payload that left, with repeats
  * @repeated_bytes: payload that the guest sent again
  * @repaired_bytes: payload that TCon sent again
@@ -129,6 +131,7 @@ struct tcon_track {
 	u64 delivered_us;
 	u64 first_tx_us;
 	u64 progress_us;
+	u64 acked_entered_us;
 	u64 sent_bytes;
 	u64 repeated_bytes;
 	u64 repaired_bytes;

@@ -68,8 +68,29 @@ static void one_record(void **state)
 	assert_int_equal(q.tail - q.head, 1);
 	tcon_sendq_ack(&q, 0x40);
 	assert_int_equal(q.head, q.tail);
-	tcon_sendq_ack(&q, 0x50);		/* empty: nothing happens */
+	assert_int_equal(tcon_sendq_ack(&q, 0x50), 0);	/* empty: nothing happens */
 	assert_int_equal(q.head, q.tail);
+	tcon_sendq_clear(&q);
+}
+
+/* Of the newest that is acknowledged, in part too: when it left less what it waited. */
+static void entered(void **unused)
+{
+	struct tcon_sendq q = {};
+	struct tcon_send *s;
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		s = tcon_sendq_append(&q, i * SEG, (i + 1) * SEG);
+		assert_int_equal(s->waited_us, 0);
+		s->tx_us = 1000 * (i + 1);
+		s->waited_us = 10 * i;
+	}
+	assert_int_equal(tcon_sendq_ack(&q, 0), 0);
+	assert_int_equal(tcon_sendq_ack(&q, SEG), 1000);
+	assert_int_equal(tcon_sendq_ack(&q, 2 * SEG + 1), 2980);
+	assert_int_equal(tcon_sendq_ack(&q, 3 * SEG), 2980);
+	assert_int_equal(tcon_sendq_ack(&q, 4 * SEG), 3970);
 	tcon_sendq_clear(&q);
 }
 
@@ -312,6 +333,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_record),
+		cmocka_unit_test(entered),
 		cmocka_unit_test(find_each),
 		cmocka_unit_test(pages_are_freed),
 		cmocka_unit_test(full_ring_extends),
