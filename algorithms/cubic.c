@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CUBIC: RFC 9438, with HyStart as Linux has it.
+ * CUBIC: as Linux has it, or as RFC 9438.
  *
  * The model.  After a reduction at a window of W_max the path is taken to hold
  * about W_max still.  The window returns to it fast, stays near it long, and
@@ -30,19 +30,28 @@
  * data fills the pipe), or when the smallest RTT of a round's first samples has
  * risen by an eighth (a queue stands).
  *
- * As RFC 9438, and unlike Linux (6.1, RFC 8312):
- * - W_est grows by a segment per round trip from the window before the last
- *   reduction on (4.3), not by 9/17 for ever: where losses come by chance windows
- *   are a tenth larger (tools/campaigns/gallery.md).
- * - W_est counts with every ACK.  Linux looks at it again when cwnd has changed or
- *   after 1/32 s: with an RTT of milliseconds and frequent losses its window hardly
- *   grows in between (tools/campaigns/cubic-on-others.md).
- * - W_cubic is exact.  Linux takes whole segments from W_max, rounded down, so it is
- *   back at W_max cbrt(1 / C) = 1.4 s before K.
+ * Linux (6.1) still has RFC 8312, which differs from RFC 9438 where losses come by
+ * chance or RTTs are short: there it is slower by up to a fifth, at 1 ms by more
+ * (tools/campaigns/cubic-on-others.md).  A guest under TCon shares its path with
+ * guests that run Linux's, so that is the default; "rfc9438" has the other.
+ *
+ *			RFC 9438		Linux
+ *	W_est grows	as fast as Reno from	by 9/17 of that for
+ *			the window before the	ever
+ *			last reduction on (4.3)
+ *	the window	is where W_cubic or	grows by whole segments,
+ *	between losses	W_est is, with each	at a pace that is chosen
+ *			ACK			anew when it has grown or
+ *						after 1/32 s
+ *	W_cubic		is exact		differs from W_max by whole
+ *						segments, rounded down, as
+ *						reductions are
+ *	its target	is that of one smoothed	of one smallest RTT
+ *			RTT later (4.2)		later
  *
  * What a hypervisor does differently:
  * - Everything is in bytes.  C is in segments per second cubed, so the cubic
- *   term is scaled by the MSS.  Growth per ACK is exact: remainders are kept.
+ *   term is scaled by the MSS.  RFC 9438's growth per ACK is exact: remainders are kept.
  *   For fast convergence a window falls short of W_max where it does so by a
  *   segment at least: in bytes one of two losses in the same place would.
  * - The window grows only while it binds.  For that reason a reduction starts
@@ -83,10 +92,15 @@
 #define HYSTART_QUIET_US	USEC_PER_SEC
 
 /* Where no W_max is known W_cubic starts flat; Linux grows 1/20 per RTT then. */
-#define BLIND_GROWTH_DIV	20
+#define BLIND_GROWTH_DIV	20U
 
 /* Beyond 2^31 us from the plateau the cubic term exceeds every window. */
 #define OFFSET_MAX_US		BIT_ULL(31)
+
+/* Linux's pace of growth: segments acknowledged for each segment of growth. */
+#define LOOK_US			(USEC_PER_SEC / 32)
+#define PACE_MIN_SEGS		2U
+#define PACE_STILL_WINDOWS	100U	/* at the target already */
 
 enum {
 	PARAM_BETA,
@@ -94,6 +108,7 @@ enum {
 	PARAM_FAST_CONVERGENCE,
 	PARAM_TCP_FRIENDLINESS,
 	PARAM_HYSTART,
+	PARAM_RFC9438,
 };
 
 static const struct tcon_cc_param cubic_params[] = {
@@ -111,6 +126,8 @@ static const struct tcon_cc_param cubic_params[] = {
 				     1, "", "never be slower than Reno" },
 	[PARAM_HYSTART] = { "hystart", TCON_PARAM_BOOL, 1, 0, 1, "",
 			    "end slow start before the queue overflows" },
+	[PARAM_RFC9438] = { "rfc9438", TCON_PARAM_BOOL, 0, 0, 1, "",
+			    "grow as RFC 9438 has it, else as Linux" },
 };
 
 /**
@@ -138,9 +155,13 @@ struct cubic_curve {
  * @curve: the present curve
  * @saved_curve: the one before the last reduction
  * @reno: the last reduction
- * @cwnd_rest: growth of cwnd that was too small for a byte, times cwnd
+ * @cwnd_rest: RFC 9438: growth of cwnd that was too small for a byte, times
+ *	cwnd; Linux: bytes acknowledged since cwnd grew
  * @est_rest: growth of W_est that was too small for a byte, times cwnd and
  *	(1 + beta) in thousandths
+ * @looked_us: Linux: when the pace was chosen
+ * @looked_segs: and cwnd then
+ * @pace_segs: the pace
  * @last_ack_us: time of the last ACK
  * @round_start_us: when HyStart's round began
  * @train_us: last ACK of the train
@@ -156,6 +177,9 @@ struct cubic {
 	struct tcon_reno reno;
 	u64 cwnd_rest;
 	u64 est_rest;
+	u64 looked_us;
+	u32 looked_segs;
+	u32 pace_segs;
 	u64 last_ack_us;
 	u64 round_start_us;
 	u64 train_us;
@@ -220,13 +244,16 @@ static u32 w_cubic_bytes(const struct tcon_cc *cc, u64 t_us)
 {
 	const struct cubic *ca = tcon_cc_priv(cc);
 	const struct cubic_curve *curve = &ca->curve;
-	u32 c = cc->params[PARAM_C], term;
+	bool concave = t_us < curve->k_us;
+	u32 term;
 
-	if (t_us < curve->k_us) {
-		term = cubic_term_bytes(curve->k_us - t_us, c, cc->mss_bytes);
+	term = cubic_term_bytes(concave ? curve->k_us - t_us :
+					  t_us - curve->k_us,
+				cc->params[PARAM_C], cc->mss_bytes);
+	if (!cc->params[PARAM_RFC9438])
+		term -= term % cc->mss_bytes;
+	if (concave)
 		return curve->origin_bytes - min(term, curve->origin_bytes);
-	}
-	term = cubic_term_bytes(t_us - curve->k_us, c, cc->mss_bytes);
 	return min(curve->origin_bytes + term, TCON_CWND_MAX_BYTES);
 }
 
@@ -245,12 +272,13 @@ static void start_epoch(struct tcon_cc *cc, u64 now_us)
 		curve->cwnd_prior_bytes = cwnd;
 	ca->cwnd_rest = 0;
 	ca->est_rest = 0;
+	ca->looked_segs = 0;
 }
 
 /*
  * RFC 9438, 4.3: W_est grows by alpha MSS per window, with
- * alpha = 3 (1 - beta) / (1 + beta) up to the window before the last reduction,
- * which gives the average of a Reno flow, and 1 from there on.
+ * alpha = 3 (1 - beta) / (1 + beta), which gives the average of a Reno flow, and 1
+ * from the window before the last reduction on; RFC 8312, 4.2, has no such end.
  */
 static void grow_w_est(struct tcon_cc *cc, u32 acked_bytes)
 {
@@ -258,10 +286,11 @@ static void grow_w_est(struct tcon_cc *cc, u32 acked_bytes)
 	struct cubic_curve *curve = &ca->curve;
 	u32 beta = cc->params[PARAM_BETA];
 	u64 per_window = (u64)cc->cwnd_bytes * (1000 + beta);
-	u32 alpha = 1000 + beta;	/* over 1000 + beta */
+	u32 alpha = 3 * (1000 - beta);	/* over 1000 + beta */
 
-	if (curve->w_est_bytes < curve->cwnd_prior_bytes)
-		alpha = 3 * (1000 - beta);
+	if (cc->params[PARAM_RFC9438] &&
+	    curve->w_est_bytes >= curve->cwnd_prior_bytes)
+		alpha = 1000 + beta;
 	ca->est_rest += (u64)acked_bytes * cc->mss_bytes * alpha;
 	curve->w_est_bytes = min_t(u64, TCON_CWND_MAX_BYTES,
 				   curve->w_est_bytes +
@@ -281,16 +310,12 @@ static u32 target_bytes(const struct tcon_cc *cc, u64 t_us)
 	return clamp(target, cwnd, cwnd + cwnd / 2);
 }
 
-static void avoid_congestion(struct tcon_cc *cc, u32 acked_bytes, u64 now_us)
+/* RFC 9438, 4.2 to 4.5: with each ACK to where W_cubic or W_est is. */
+static void follow_curve(struct tcon_cc *cc, u32 acked_bytes, u64 t_us)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 	u32 cwnd = cc->cwnd_bytes;
-	u64 t_us, grown;
-
-	if (!ca->curve.epoch_us)
-		start_epoch(cc, now_us);
-	t_us = now_us - ca->curve.epoch_us;
-	grow_w_est(cc, acked_bytes);
+	u64 grown;
 
 	ca->cwnd_rest += (u64)acked_bytes * (target_bytes(cc, t_us) - cwnd);
 	grown = cwnd + div_u64(ca->cwnd_rest, cwnd);
@@ -300,6 +325,67 @@ static void avoid_congestion(struct tcon_cc *cc, u32 acked_bytes, u64 now_us)
 	    w_cubic_bytes(cc, t_us) < ca->curve.w_est_bytes)
 		grown = max_t(u64, grown, ca->curve.w_est_bytes);
 	cc->cwnd_bytes = min_t(u64, grown, TCON_CWND_MAX_BYTES);
+}
+
+/* How many segments must be acknowledged for one of growth, so that cwnd is where
+ * W_cubic or W_est is after a window?
+ */
+static u32 choose_pace(const struct tcon_cc *cc, u64 t_us)
+{
+	const struct cubic *ca = tcon_cc_priv(cc);
+	u32 cwnd = cc->cwnd_bytes, aim = w_cubic_bytes(cc, t_us + ca->min_rtt_us);
+	u32 segs = cwnd / cc->mss_bytes, gap_segs, pace;
+
+	if (cc->params[PARAM_TCP_FRIENDLINESS])
+		aim = max(aim, ca->curve.w_est_bytes);
+	gap_segs = aim > cwnd ? (aim - cwnd) / cc->mss_bytes : 0;
+	pace = gap_segs ? segs / gap_segs : PACE_STILL_WINDOWS * segs;
+	if (!ca->curve.w_max_bytes)
+		pace = min(pace, BLIND_GROWTH_DIV);
+	return max(pace, PACE_MIN_SEGS);
+}
+
+static void grow_segs(struct tcon_cc *cc, u64 segs)
+{
+	cc->cwnd_bytes = min_t(u64, cc->cwnd_bytes + segs * cc->mss_bytes,
+			       TCON_CWND_MAX_BYTES);
+}
+
+/*
+ * Linux: by whole segments, at a pace that is looked at now and then.  What was
+ * acknowledged at a slower pace is worth one segment at most.
+ */
+static void keep_pace(struct tcon_cc *cc, u32 acked_bytes, u64 now_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u32 segs = cc->cwnd_bytes / cc->mss_bytes;
+	u64 pace_bytes;
+
+	if (segs != ca->looked_segs || now_us - ca->looked_us > LOOK_US) {
+		ca->pace_segs = choose_pace(cc, now_us - ca->curve.epoch_us);
+		ca->looked_segs = segs;
+		ca->looked_us = now_us;
+	}
+	pace_bytes = (u64)ca->pace_segs * cc->mss_bytes;
+	if (ca->cwnd_rest >= pace_bytes) {
+		ca->cwnd_rest = 0;
+		grow_segs(cc, 1);
+	}
+	ca->cwnd_rest += acked_bytes;
+	grow_segs(cc, div64_u64_rem(ca->cwnd_rest, pace_bytes, &ca->cwnd_rest));
+}
+
+static void avoid_congestion(struct tcon_cc *cc, u32 acked_bytes, u64 now_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+
+	if (!ca->curve.epoch_us)
+		start_epoch(cc, now_us);
+	grow_w_est(cc, acked_bytes);
+	if (cc->params[PARAM_RFC9438])
+		follow_curve(cc, acked_bytes, now_us - ca->curve.epoch_us);
+	else
+		keep_pace(cc, acked_bytes, now_us);
 }
 
 static void hystart_new_round(const struct tcon_cc *cc, u64 now_us)
@@ -411,18 +497,28 @@ static void cubic_cong_control(struct tcon_cc *cc,
 		avoid_congestion(cc, acked_bytes, rs->now_us);
 }
 
+/* Linux's windows are whole segments: W_cubic is back at W_max where it is less than
+ * one away.
+ */
+static u32 rounded_bytes(const struct tcon_cc *cc, u32 bytes)
+{
+	return cc->params[PARAM_RFC9438] ? bytes : bytes - bytes % cc->mss_bytes;
+}
+
 /* RFC 9438, 4.6 and 4.7: a new ssthresh, and the curve back to where it was. */
 static void reduce(struct tcon_cc *cc, bool by_ece)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
-	u32 cwnd = cc->cwnd_bytes, beta = cc->params[PARAM_BETA];
-	u32 w_max = cwnd;
+	u32 cwnd = rounded_bytes(cc, cc->cwnd_bytes);
+	u32 beta = cc->params[PARAM_BETA], w_max = cwnd, left;
 
 	ca->saved_curve = ca->curve;
-	tcon_reno_reduce(cc, &ca->reno, div_u64((u64)cwnd * beta, 1000), by_ece);
+	left = rounded_bytes(cc, div_u64((u64)cwnd * beta, 1000));
+	tcon_reno_reduce(cc, &ca->reno, left, by_ece);
 	if (cc->params[PARAM_FAST_CONVERGENCE] &&
 	    (u64)cwnd + cc->mss_bytes <= ca->curve.w_max_bytes)
-		w_max = div_u64((u64)cwnd * (1000 + beta), 2000);
+		w_max = rounded_bytes(cc, div_u64((u64)cwnd * (1000 + beta),
+						  2000));
 	ca->curve.w_max_bytes = w_max;
 	ca->curve.cwnd_prior_bytes = cwnd;
 	ca->curve.epoch_us = 0;
@@ -520,7 +616,7 @@ static int cubic_get_info(const struct tcon_cc *cc, char *buf, int size)
 static struct tcon_cc_ops cubic_ops = {
 	.name		= "cubic",
 	.category	= "loss",
-	.source		= "RFC 9438",
+	.source		= "Linux 6.1 (RFC 8312), RFC 9438",
 	.owner		= THIS_MODULE,
 	.priv_bytes	= sizeof(struct cubic),
 	.params		= cubic_params,
@@ -546,6 +642,6 @@ static void __exit cubic_module_exit(void)
 module_init(cubic_module_init);
 module_exit(cubic_module_exit);
 
-MODULE_DESCRIPTION("TCon: CUBIC congestion control (RFC 9438)");
+MODULE_DESCRIPTION("TCon: CUBIC congestion control");
 MODULE_LICENSE("GPL");
 MODULE_ALIAS("tcon-cc-cubic");

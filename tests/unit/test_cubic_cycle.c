@@ -173,6 +173,7 @@ static struct cycles run(const struct scenario *sc, bool fast_convergence)
 	u32 i;
 
 	default_params(&cubic_ops);
+	params[PARAM_RFC9438] = 1;	/* W_cubic as the model has it */
 	params[PARAM_BETA] = 1000 * (1 - BETA);
 	params[PARAM_FAST_CONVERGENCE] = fast_convergence;
 	sim_start(&s, &cubic_ops, params, sc->mbps * 1000000,

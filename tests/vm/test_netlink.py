@@ -564,7 +564,9 @@ def test_ccs_describe_themselves(port: str, tcon: genl.Genl) -> None:
         for cc in ("reno", "cubic", "vegas", "ctcp", "dctcp", "bbr3")
     }
     assert names["reno"] == set()
-    assert names["cubic"] == {"beta", "c", "fast_convergence", "tcp_friendliness", "hystart"}
+    assert names["cubic"] == {
+        "beta", "c", "fast_convergence", "tcp_friendliness", "hystart", "rfc9438",
+    }  # fmt: skip
     assert names["vegas"] == {"alpha", "beta", "gamma"}
     assert names["ctcp"] == {"alpha", "beta", "eta", "gamma", "gamma_low", "low_window"}
     assert names["bbr3"] == {"loss_thresh", "beta", "headroom", "probe_rtt_ms"}

@@ -755,7 +755,7 @@ def test_path_that_reorders_too_much_is_left_alone(ends: Ends, tcon: genl.Genl) 
     while state(tcon, conn.sport) == REPAIRED:
         rounds += 1
         assert rounds < 100, "repairs needlessly for ever"
-        late, *rest = send(conn, 3)  # what fits into the smallest cwnd and a segment
+        late, *rest = send(conn, 2)  # what fits into the smallest cwnd
         for segment in rest:
             peer_acks(conn, late.seq, (rest[0].seq, end_of(segment)))
         got = conn.receive(conn.peer)
