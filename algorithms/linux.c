@@ -12,8 +12,8 @@
  *
  *	   TCon			    this file			the kernel's CC
  *	prepare, init		fill, init()			snd_cwnd, snd_ssthresh,
- *	cong_control	----->	pkts_acked(), in_ack_event(),	sk_pacing_rate,
- *				cong_control() or cong_avoid()	app_limited
+ *	pkts_acked	----->	in_ack_event(), pkts_acked()	sk_pacing_rate,
+ *	cong_control		cong_control() or cong_avoid()	app_limited
  *	set_state		ssthresh(), cwnd_event(),		|
  *				set_state()				v
  *	undo_cwnd		undo_cwnd()			cwnd_bytes, ...
@@ -465,10 +465,9 @@ static void note_ack(struct tcp_sock *tp, const struct tcon_cc *cc,
 			      TCP_RTO_MIN);
 }
 
-/* The hooks that only look. */
+/* The hooks that only look; a socket calls them in the state that the ACK found. */
 static void tell_ack(struct sock *sk, struct tcon_cc *cc,
-		     const struct tcon_rate_sample *rs,
-		     const struct rate_sample *sample)
+		     const struct tcon_rate_sample *rs)
 {
 	const struct tcp_congestion_ops *ops = ops_of(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -477,13 +476,6 @@ static void tell_ack(struct sock *sk, struct tcon_cc *cc,
 	struct ack_sample ack = { .rtt_us = rs->rtt_us };
 	u32 flags = 0;
 
-	ack.pkts_acked = div_u64_rem(acked, cc->mss_bytes,
-				     &flow->acked_rest_bytes);
-	if (rs->tx_in_flight_bytes)	/* there is a sample */
-		ack.in_flight = (tp->delivered - sample->prior_delivered) *
-				cc->mss_bytes;
-	if (ops->pkts_acked)
-		ops->pkts_acked(sk, &ack);
 	if (!rs->acked_bytes || rs->is_ece || tp->sacked_out ||
 	    inet_csk(sk)->icsk_ca_state != TCP_CA_Open)
 		flags |= CA_ACK_SLOWPATH;
@@ -491,6 +483,23 @@ static void tell_ack(struct sock *sk, struct tcon_cc *cc,
 		flags |= CA_ACK_ECE;
 	if (ops->in_ack_event)
 		ops->in_ack_event(sk, flags);
+	ack.pkts_acked = div_u64_rem(acked, cc->mss_bytes,
+				     &flow->acked_rest_bytes);
+	if (rs->tx_in_flight_bytes)	/* there is a sample */
+		ack.in_flight = (tp->delivered - segs(cc, rs->prior_delivered)) *
+				cc->mss_bytes;
+	if (ops->pkts_acked)
+		ops->pkts_acked(sk, &ack);
+}
+
+static void linux_pkts_acked(struct tcon_cc *cc,
+			     const struct tcon_rate_sample *rs)
+{
+	struct tcp_sock *tp = enter_now(cc, rs->now_us);
+
+	note_ack(tp, cc, rs);
+	tell_ack(sk_of(tp), cc, rs);
+	leave(cc);
 }
 
 /* tcp_cong_control() */
@@ -520,10 +529,8 @@ static void linux_cong_control(struct tcon_cc *cc,
 	struct sock *sk = sk_of(tp);
 	struct rate_sample sample = {};
 
-	note_ack(tp, cc, rs);
 	fill_sample(tp, cc, rs, &sample);
 	try_end_cwr(sk);
-	tell_ack(sk, cc, rs, &sample);
 	decide(sk, rs, &sample);
 	leave(cc);
 }
@@ -680,7 +687,7 @@ static const struct {
 } papers[] = {
 	{ "reno", "loss", "RFC 5681" },
 	{ "bic", "loss", "Xu, Harfoush, Rhee, 2004" },
-	{ "cubic", "loss", "RFC 9438" },
+	{ "cubic", "loss", "RFC 8312" },
 	{ "highspeed", "loss", "RFC 3649" },
 	{ "htcp", "loss", "Leith, Shorten, 2004" },
 	{ "hybla", "loss", "Caini, Firrincieli, 2004" },
@@ -733,6 +740,7 @@ static void describe(struct linux_cc *lcc)
 	ops->prepare = linux_prepare;
 	ops->init = linux_init;
 	ops->release = linux_release;
+	ops->pkts_acked = linux_pkts_acked;
 	ops->cong_control = linux_cong_control;
 	ops->set_state = linux_set_state;
 	ops->cwnd_event = linux_cwnd_event;

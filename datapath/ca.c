@@ -133,6 +133,8 @@ void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
 	struct tcon_cc *cc = &t->cc;
 	u64 now_us = ack->rs.now_us;
 
+	if (cc->ops->pkts_acked && ack->delivered_any)
+		cc->ops->pkts_acked(cc, &ack->rs);
 	if (ack->rs.is_ece && cc->ops->cwnd_event)
 		cc->ops->cwnd_event(cc, TCON_CA_EVENT_ECE, now_us);
 	if (cc->ca_state != TCON_CA_OPEN) {

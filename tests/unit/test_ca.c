@@ -26,7 +26,7 @@
  * struct notes - what the CC was told, in order, one letter each
  * @n: letters
  * @log: i(nit), r(elease), c(ong_control), R(ecovery), L(oss), O(pen),
- *	e(ce), t(x_start), u(ndo)
+ *	e(ce), t(x_start), u(ndo), a(cked; A: in a recovery)
  * @at_us: time of the last callback that has one
  * @state_before: cc.ca_state at the last set_state()
  * @losses_bytes: of the last sample
@@ -131,6 +131,24 @@ static const struct tcon_cc_ops hungry = {
 	.release = mock_release,
 	.cong_control = mock_cong_control,
 	.set_state = mock_set_state,
+	.undo_cwnd = mock_undo_cwnd,
+};
+
+static void mock_pkts_acked(struct tcon_cc *cc,
+			    const struct tcon_rate_sample *rs)
+{
+	note(cc->ca_state == TCON_CA_OPEN ? 'a' : 'A');
+	notes.losses_bytes = rs->losses_bytes;
+}
+
+/* Wants to know of an ACK first. */
+static const struct tcon_cc_ops early = {
+	.name = "early",
+	.init = mock_init,
+	.pkts_acked = mock_pkts_acked,
+	.cong_control = mock_cong_control,
+	.set_state = mock_set_state,
+	.cwnd_event = mock_cwnd_event,
 	.undo_cwnd = mock_undo_cwnd,
 };
 
@@ -401,6 +419,26 @@ static void recovery_goes_over(void **state)
 	stop_cc(&t);
 }
 
+/* An ACK is told in the state that it found, before what it changes. */
+static void acked_before_all(void **state)
+{
+	struct tcon_track t;
+
+	open_conn(&t);
+	assert_int_equal(tcon_ca_start(&t, &early, NULL, now_us), 0);
+	noted();
+	send_segs(&t, 0, 10);
+	assert_string_equal(ack_flags(&t, TCON_TCP_ECE, 1, 0, 0), "aec");
+	assert_string_equal(ack(&t, 1, 0, 0), "");
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 1, 2, 10), "aRc");
+	assert_int_equal(notes.losses_bytes, MSS);
+	send_seg(&t, 1);
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 10, 0, 0), "AOc");
+	stop_cc(&t);
+}
+
 /* A lost repeat is news, if it left after the CC was last told; that is not undone. */
 static void lost_repeats(void **state)
 {
@@ -599,6 +637,7 @@ int main(void)
 		cmocka_unit_test(tx_start),
 		cmocka_unit_test(one_recovery_a_round),
 		cmocka_unit_test(recovery_goes_over),
+		cmocka_unit_test(acked_before_all),
 		cmocka_unit_test(lost_repeats),
 		cmocka_unit_test(recovery_after_recovery),
 		cmocka_unit_test(undo_of_recovery),

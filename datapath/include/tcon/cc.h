@@ -161,6 +161,9 @@ struct tcon_cc_param {
  *	the previous CC had it, a new flow starts with %TCON_INIT_CWND_SEGS and
  *	%TCON_SSTHRESH_INFINITE.  The private area is zero.
  * @release: the last call for @cc.  Optional.
+ * @pkts_acked: an ACK that delivered something or judged something lost, before
+ *	cwnd_event(), undo_cwnd() and set_state() are called for it: it still finds
+ *	the state that it ends.  Optional; cong_control() follows.
  * @cong_control: after each ACK that delivered something or judged something
  *	lost: set cwnd_bytes, and pacing_rate_bps if paced.  Required.
  * @set_state: before cc.ca_state becomes @state.  On %TCON_CA_RECOVERY and
@@ -190,6 +193,8 @@ struct tcon_cc_ops {
 	int (*prepare)(struct tcon_cc *cc);
 	void (*init)(struct tcon_cc *cc, u64 now_us);
 	void (*release)(struct tcon_cc *cc);
+	void (*pkts_acked)(struct tcon_cc *cc,
+			   const struct tcon_rate_sample *rs);
 	void (*cong_control)(struct tcon_cc *cc,
 			     const struct tcon_rate_sample *rs);
 	void (*set_state)(struct tcon_cc *cc, enum tcon_ca_state state,
