@@ -83,7 +83,7 @@ def test_red_stays_within_what_its_arithmetic_holds() -> None:
     queue = parse(text).path.aqm
     assert queue is not None
     # The kernel: bits of the threshold in bytes, and of the weight, below 32.
-    _, high, _, weight_log2, _ = queue.red_words(1514)
+    _, high, _, weight_log2, _, _ = queue.red_words(1514, 10**7)
     assert int(high).bit_length() + int(weight_log2) < 32
 
 
@@ -216,7 +216,7 @@ def test_what_tc_is_told(text: str, words: str) -> None:
     queue = aqm_of(text)
     assert queue is not None
     assert " ".join(queue.tc_words(400)) == words
-    assert queue.red_words(1514) == []
+    assert queue.red_words(1514, 10**7) == []
 
 
 def red_parameters(text: str) -> dict[str, object]:
@@ -224,10 +224,11 @@ def red_parameters(text: str) -> dict[str, object]:
     queue = aqm_of(text)
     assert queue is not None
     assert queue.tc_words(400) == []
-    low, high, probability, weight_log2, flags = queue.red_words(1514)
+    low, high, probability, weight_log2, halving_us, flags = queue.red_words(1514, 10**7)
     message = red_qdisc.request(
-        7, "1:1", "3:", int(low), int(high), float(probability), int(weight_log2), flags
-    )
+        7, "1:1", "3:", int(low), int(high), float(probability), int(weight_log2),
+        float(halving_us), flags,
+    )  # fmt: skip
     size, kind, ask, _, _ = struct.unpack_from("=IHHII", message)
     family, ifindex, handle, parent, _ = struct.unpack_from("=BxxxiIII", message, 16)
     assert (size, kind, ask & 0x5, family) == (len(message), 36, 0x5, 0)
@@ -236,11 +237,13 @@ def red_parameters(text: str) -> dict[str, object]:
     assert top[1] == b"red\0"
     options = attributes(top[2])
     limit, low_bytes, high_bytes, weight, *rest = struct.unpack("=IIIBBBB", options[1])
-    assert (limit, rest, len(options[2])) == (0, [0, 0, 0], 256)
+    assert (limit, rest[0], rest[2]) == (0, 0, 0)
+    assert (rest[1], options[2]) == red_qdisc.idle_table(float(halving_us))
     value, selector = struct.unpack("=II", options[4])
     assert selector == 0b1001
     return {
         "min": low_bytes, "max": high_bytes, "weight_log2": weight, "flags": value,
+        "falls": any(options[2]),
         "probability": round(struct.unpack("=I", options[3])[0] / 2**32, 6),
     }  # fmt: skip
 
@@ -258,11 +261,33 @@ def test_what_red_is_told() -> None:
     ecn, nodrop = 1, 8
     assert red_parameters('aqm = "step"\naqm_threshold = "20p"') == {
         "min": 30280, "max": 30280, "weight_log2": 0, "flags": ecn | nodrop, "probability": 1.0,
+        "falls": False,
     }  # fmt: skip
     text = 'aqm = "red"\naqm_min = "10p"\naqm_max = "40p"\naqm_probability = "5%"'
-    wanted = {"min": 15140, "max": 60560, "weight_log2": 9, "flags": 0, "probability": 0.05}
+    wanted = {
+        "min": 15140, "max": 60560, "weight_log2": 9, "flags": 0, "probability": 0.05,
+        "falls": True,
+    }  # fmt: skip
     assert red_parameters(text) == wanted
     assert red_parameters(text + "\naqm_ecn = true") == wanted | {"flags": ecn}
+
+
+@pytest.mark.parametrize("rate_bps", [10**5, 10**7, 10**9, 10**11])
+def test_how_red_falls_while_idle(rate_bps: int) -> None:
+    """As if frames had come to an empty queue, one after the other: (1 - w)^m.  The kernel
+    takes halves from the table, and within the first cell a line.
+    """
+    queue = aqm_of('aqm = "red"')
+    assert queue is not None
+    *_, halving_us, _ = queue.red_words(1514, rate_bps)
+    cell_log2, table = red_qdisc.idle_table(float(halving_us))
+    cell_us, frame_us = 2.0**cell_log2, 8e6 * 1514 / rate_bps
+    for idle_us in (frame_us * 20 * 1.5**n for n in range(12)):
+        exact = (1 - 2**-9) ** (idle_us / frame_us)
+        halves = table[int(idle_us / cell_us) & 255]
+        got = 2.0**-halves if halves else 1 - min(idle_us / cell_us, 0.5)
+        assert exact / 2 < got < exact * 2, (idle_us, exact, got)
+    assert max(table) <= 31
 
 
 # --- counters and report --------------------------------------------------------
@@ -276,6 +301,8 @@ def test_counters_are_of_the_queue_not_of_its_children() -> None:
     assert counters([root, fifo, red], "1:1") == {"marks": 5, "drops": 7}
     assert counters([root, codel], "1:1") == {"marks": 5, "drops": 2}
     assert counters([root, fifo | {"parent": "1:1"}], "1:1") == {"marks": 0, "drops": 3}
+    netem = {"kind": "netem", "handle": "5:", "parent": "1:1", "drops": 9}
+    assert counters([root, netem, red | {"parent": "5:1"}], "1:1") == {"marks": 5, "drops": 7}
     with pytest.raises(KeyError):
         counters([root], "1:1")
 

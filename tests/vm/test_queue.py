@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import struct
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,7 +44,8 @@ NOT_ECT, ECT_1, ECT_0, CE = range(4)
 @contextlib.contextmanager
 def bottleneck(path: str, queue: int = QUEUE) -> Iterator[tuple[rigs.RawEnd, rigs.RawEnd]]:
     """The link with a scenario's queue: its ends."""
-    rigs.run("modprobe", "-a", "sch_tbf", "sch_red", "sch_codel", "sch_fq_codel", "sch_pie")
+    kinds = ("tbf", "netem", "red", "codel", "fq_codel", "pie")
+    rigs.run("modprobe", "-a", *(f"sch_{kind}" for kind in kinds))
     rig = rigs.Rig()
     try:
         rig.namespace("r2")
@@ -65,8 +67,9 @@ def qdiscs() -> list[dict[str, Any]]:
 
 def options(kind: str) -> dict[str, Any]:
     """What the kernel says of the queue, which must be of this kind."""
-    (found,) = (q for q in qdiscs() if q.get("parent") == QUEUE_PARENT)
-    assert found["kind"] == kind
+    (found,) = (q for q in qdiscs() if q["kind"] == kind and q.get("parent") != "3:1")
+    below = {q["handle"]: q["kind"] for q in qdiscs()}.get(found["parent"][:-1])
+    assert (found["parent"] == QUEUE_PARENT) == (below == "tbf")
     return found["options"]
 
 
@@ -161,3 +164,12 @@ def test_red_without_ecn_drops_where_it_would_mark() -> None:
         assert counts["marks"] == 0
         assert counts["drops"] == len(sent) - len(found) > 0
         assert set(found.values()) == {ECT_0}
+
+
+def test_reds_average_falls_while_the_queue_is_idle() -> None:
+    """A burst leaves it at 30 frames, of which it halves in 4.3 s."""
+    with bottleneck('aqm = "red"\naqm_min = "1p"\naqm_max = "2p"', queue=4000) as (a, b):
+        arrivals(a, b, [ECT_0] * 600)
+        assert arrivals(a, b, [ECT_0]) == {}
+        time.sleep(60)
+        assert len(arrivals(a, b, [ECT_0])) == 1

@@ -14,15 +14,17 @@ random.  RED with min = max marks every packet from there on, with ``ecn nodrop`
 it lets pass what is not ECT, and with a weight of 1 its average *is* the queue
 that the packet finds: tc cannot say that (its smallest filter has weight 1/2), so
 RED is set by netlink (red_qdisc.py).  RED counts bytes: K stands for K full frames,
-as in a switch, and bulk data are full frames.  A RED below a rate limiter is never
-told that the queue is idle; an average that is the queue does not need it.
+as in a switch, and bulk data are full frames.
 
-``red`` has the weight of its paper (0.002, here 2^-9).  Its average stands still
-while the queue is idle, for the same reason.
+``red`` has the weight of its paper (0.002, here 2^-9), and its average falls while
+the queue is idle.  RED learns of that when it is asked for a packet and has none,
+but the rate limiter only looks what comes next: between them stands a netem without
+delay, which asks.  It takes the packet that is sent next out of RED's count.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,11 +89,13 @@ class Aqm:
         said += [f"{name} {time_us / 1000:g} ms" for name, time_us in times.items() if time_us]
         return " ".join([*said, "with ECN" if self.ecn else "without ECN"])
 
-    def red_words(self, frame_bytes: int) -> list[str]:
+    def red_words(self, frame_bytes: int, rate_bps: int) -> list[str]:
         """Arguments of red_qdisc.py behind device and handles; none for another kind."""
         if self.kind not in ("red", "step"):
             return []
         step = self.kind == "step"
+        frames = -1 / math.log2(1 - 2.0**-RED_WEIGHT_LOG2)
+        halving_us = 0.0 if step else frames * 8e6 * frame_bytes / rate_bps
         low = self.max_packets if step else self.min_packets
         flags = "ecn,nodrop" if step else "ecn" if self.ecn else "none"
         return [
@@ -99,6 +103,7 @@ class Aqm:
             str(self.max_packets * frame_bytes),
             "1" if step else f"{self.probability:.9f}",
             "0" if step else str(RED_WEIGHT_LOG2),
+            f"{halving_us:.0f}",
             flags,
         ]
 
@@ -122,11 +127,14 @@ class Aqm:
 
 
 def counters(qdiscs: list[dict[str, Any]], parent: str) -> dict[str, int]:
-    """Marks and drops so far of the qdisc below ``parent``, out of `tc -s -j qdisc`.
+    """Marks and drops so far of the qdisc below ``parent``, out of `tc -s -j qdisc`, or of
+    that below the netem there.
 
     Raises KeyError where there is none.
     """
     found = next((q for q in qdiscs if q.get("parent") == parent), None)
     if found is None:
         raise KeyError(parent)
+    if found["kind"] == "netem":
+        return counters(qdiscs, f"{found['handle']}1")
     return {"marks": sum(found.get(k, 0) for k in _MARK_COUNTERS), "drops": found["drops"]}

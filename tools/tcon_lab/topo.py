@@ -46,6 +46,8 @@ from .scenario import Flow, Scenario
 FRAME_BYTES = 1514
 #: Where the bottleneck's queue is, below tbf.
 QUEUE_PARENT = "1:1"
+#: And where RED is, which must be asked for packets (see aqm.py).
+_RED_PARENT = "5:1"
 #: tbf's bucket holds what it may be late: two frames, or this time.
 _MIN_BURST_BYTES = 2 * FRAME_BYTES
 _BURST_US = 300
@@ -406,8 +408,15 @@ def aqm_commands(scenario: Scenario) -> list[str]:
         return []
     if words := queue.tc_words(limit_packets):
         return [f"tc qdisc replace dev r1-r2 parent {QUEUE_PARENT} handle 3: {' '.join(words)}"]
-    words = [str(_RED_QDISC), "r1-r2", QUEUE_PARENT, "3:", *queue.red_words(FRAME_BYTES)]
+    parent, commands = QUEUE_PARENT, []
+    if queue.kind == "red":
+        parent = _RED_PARENT
+        netem = f"netem limit {_AMPLE_PACKETS}"
+        commands = [f"tc qdisc replace dev r1-r2 parent {QUEUE_PARENT} handle 5: {netem}"]
+    red_words = queue.red_words(FRAME_BYTES, scenario.path.rate_bps)
+    words = [str(_RED_QDISC), "r1-r2", parent, "3:", *red_words]
     return [
+        *commands,
         f"python3 {shlex.join(words)}",
         f"tc qdisc add dev r1-r2 parent 3:1 handle 4: pfifo limit {limit_packets}",
     ]
