@@ -30,10 +30,18 @@ _KVM_PROBE_TIMEOUT_S = 20
 # instructions; no address randomisation, so that QEMU translates a program once
 # and not for every process that runs it.
 _APPEND = (
-    "console=ttyS0 loglevel=5 log_buf_len=4M panic=-1 panic_on_oops=1 nowatchdog"
-    " rcupdate.rcu_cpu_stall_suppress=1 nokaslr norandmaps mitigations=off audit=0"
+    "console=ttyS0 loglevel=5 log_buf_len=4M panic=-1 panic_on_oops=1"
+    " nokaslr norandmaps mitigations=off audit=0"
     " cryptomgr.notests lsm=capability apparmor=0 cgroup_disable=memory init_on_alloc=0"
     " hardened_usercopy=off random.trust_cpu=on net.ifnames=0 tsc=reliable"
+)
+
+# In virtual time nobody waits, and watching costs instructions.  In real time, where
+# CPUs race, a kernel that loops must say where, and end.
+_WATCH_VIRTUAL = "nowatchdog rcupdate.rcu_cpu_stall_suppress=1"
+_WATCH_REAL = (
+    "softlockup_panic=1 softlockup_all_cpu_backtrace=1 rcupdate.rcu_cpu_stall_timeout=60"
+    " sysctl.kernel.panic_on_rcu_stall=1"
 )
 
 
@@ -71,10 +79,10 @@ class Qemu(Engine):
             finally:
                 process.kill()
                 process.wait()
+                outcome.console = log.read_text(errors="replace") if log.exists() else ""
             for frame in reader.frames():
                 outcome.take(frame)
             outcome.real_s = time.monotonic() - start
-            outcome.console = log.read_text(errors="replace") if log.exists() else ""
             if process.returncode:
                 raise LabError(f"{_QEMU} failed: {(Path(scratch) / 'stderr').read_text().strip()}")
 
@@ -97,6 +105,7 @@ class Qemu(Engine):
             serial += ["-serial", "chardev:con"]
         else:
             serial = ["-serial", console]
+        watch = _WATCH_REAL if machine.shift is None else _WATCH_VIRTUAL
         return [
             _QEMU,
             *self._processor(machine),
@@ -111,7 +120,7 @@ class Qemu(Engine):
             *_link(machine),
             *serial,
             *("-kernel", str(self._vmlinux), "-initrd", str(initrd)),
-            *("-append", " ".join((_APPEND, *machine.append))),
+            *("-append", " ".join((_APPEND, watch, *machine.append))),
         ]  # fmt: skip
 
     def _processor(self, machine: Machine) -> list[str]:
