@@ -4,6 +4,7 @@ on a path that loses 2 %; and a CC from outside of the tree."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import time
@@ -43,14 +44,33 @@ def data_flow(lab: Lab) -> dict[str, Any]:
     return min(lab.br0.tcon_flows()["flows"], key=lambda flow: flow["idle_ms"])
 
 
+@contextlib.contextmanager
+def transfer(lab: Lab, seconds: float) -> Iterator[None]:
+    """One that has just begun to send; ends after so many seconds more.
+
+    A lost SYN, which nothing but the guest repairs, takes a second: the beginning is
+    looked for and not assumed.
+    """
+    command = ["iperf3", "-c", lab.receiver_address(0), "-t", str(seconds)]
+    client = lab.sender(0).popen(command)
+    try:
+        poll(
+            lambda: any(f["inflight_bytes"] > 10_000 for f in lab.br0.tcon_flows()["flows"]),
+            "the transfer sends",
+            20,
+        )
+        yield
+    finally:
+        client.wait()
+
+
 @pytest.fixture
 def busy(lab: Lab) -> Iterator[Lab]:
     """BBR is enforced on a transfer that has run for some seconds and goes on."""
     lab.br0.set_cc("all", "bbr")
-    client = lab.sender(0).popen(["iperf3", "-c", lab.receiver_address(0), "-t", str(SECONDS + 2)])
-    time.sleep(SECONDS)
-    yield lab
-    client.wait()
+    with transfer(lab, SECONDS + 2):
+        time.sleep(SECONDS)
+        yield lab
 
 
 #: Category, source, and each parameter: default, least, most, unit.
@@ -67,7 +87,7 @@ CCS: dict[str, tuple[str, str, dict[str, tuple[Any, Any, Any, str]]]] = {
         "draft-ietf-ccwg-bbr",
         {"loss_thresh": (0.02, 0.001, 0.5, ""), "probe_rtt_ms": (200, 10, 1000, "ms")},
     ),
-    "cubic": ("loss", "RFC 9438", {"beta": (0.7, 0.1, 0.95, "")}),
+    "cubic": ("loss", "Linux 6.1 (RFC 8312), RFC 9438", {"beta": (0.7, 0.1, 0.95, "")}),
 }
 
 
@@ -89,7 +109,7 @@ def test_ccs_describe_themselves(machine: None) -> None:
             assert line.startswith(f"    {parameter['name']}="), line
             assert line.endswith(f": {parameter['help']}"), line
     for name, (category, source, params) in CCS.items():
-        assert re.search(rf"^{name}: {category}, .*{source}.*, flows: 0$", text, re.M)
+        assert re.search(rf"^{name}: {category}, .*{re.escape(source)}.*, flows: 0$", text, re.M)
         found = {p["name"]: p for p in known[name]["params"]}
         for parameter, (value, low, high, unit) in params.items():
             got = found[parameter]
@@ -121,15 +141,14 @@ def test_a_cc_that_is_not_loaded(lab: Lab) -> None:
 def windows(lab: Lab, cc: str, **params: float) -> list[float]:
     """Segments of cwnd over some seconds of a transfer, the start left out."""
     lab.br0.set_cc("all", cc, **params)
-    client = lab.sender(0).popen(["iperf3", "-c", lab.receiver_address(0), "-t", "6"])
-    time.sleep(1)
     seen = []
-    for _ in range(16):
-        time.sleep(0.25)
-        flow = data_flow(lab)
-        assert (flow["state"], flow["cc"]) == ("repair-enforced", cc)
-        seen.append(flow["cwnd_bytes"] / flow["mss_bytes"])
-    client.wait()
+    with transfer(lab, 6):
+        time.sleep(1)
+        for _ in range(16):
+            time.sleep(0.25)
+            flow = data_flow(lab)
+            assert (flow["state"], flow["cc"]) == ("repair-enforced", cc)
+            seen.append(flow["cwnd_bytes"] / flow["mss_bytes"])
     return seen
 
 
@@ -163,7 +182,7 @@ def test_flows(busy: Lab) -> None:
     assert flow["inflight_bytes"] / 2 < flow["copy_bytes"] < 1_000_000
     spent_us = flow["limited_us"]
     assert sorted(spent_us) == ["guest", "idle", "receiver", "window"]
-    assert (SECONDS - 0.7) * 1e6 < sum(spent_us.values()) < (SECONDS + 0.3) * 1e6
+    assert (SECONDS - 0.3) * 1e6 < sum(spent_us.values()) < (SECONDS + 0.7) * 1e6
     assert spent_us["window"] > 0.5 * sum(spent_us.values())
 
     found = re.search(
@@ -204,10 +223,8 @@ def test_nothing_is_kept_of_what_is_acknowledged(lab: Lab) -> None:
 def test_repair_can_be_switched_off(lab: Lab) -> None:
     with rigs.parameters(repair=0):
         lab.br0.set_cc("all", "bbr")
-        address = lab.receiver_address(0)
-        client = lab.sender(0).popen(["iperf3", "-c", address, "-t", "2"])
-        time.sleep(1.5)
-        flow, show = data_flow(lab), lab.br0.tcon_show()
-        client.wait()
+        with transfer(lab, 2):
+            time.sleep(1)
+            flow, show = data_flow(lab), lab.br0.tcon_show()
     assert (flow["state"], flow["reason"]) == ("window-enforced", "repair-off")
     assert (flow["repairs"], flow["copy_bytes"], show["copy_bytes"]) == (0, 0, 0)
