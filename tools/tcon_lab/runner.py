@@ -24,6 +24,7 @@ from typing import Any
 
 from .aqm import counters
 from .errors import LabError
+from .gathered import records, with_summary
 from .ovs import appctl
 from .scenario import Flow, Scenario, Transfer, from_dict
 from .topo import FRAME_BYTES, QUEUE_PARENT, Lab, run_in
@@ -210,7 +211,7 @@ class _Probes:
             if process.returncode:
                 raise LabError(f"tcon-probe failed: {err.decode().strip()}")
         return {
-            kind: list(_records(file)) if self._processes else []
+            kind: list(records(file)) if self._processes else []
             for kind, file in self._files.items()
         }
 
@@ -224,24 +225,6 @@ def _sockets(lab: Lab) -> list[str]:
             theirs = f"{lab.receiver_address(index)},{IPERF3_PORT}"
             options += ["--socket", f"{lab.sender(index).pid},{ours},{theirs}"]
     return options
-
-
-def _records(file: Path) -> Iterator[dict[str, Any]]:
-    """What a probe wrote, without repeats of what it said of connections at rest.
-
-    tcon.ko keeps those that are over for a while: of a thousand short ones all
-    records do not fit into a machine's memory.
-    """
-    said: dict[tuple[Any, ...], dict[str, Any]] = {}
-    with file.open() as lines:
-        for line in lines:
-            record = json.loads(line)
-            if record["type"] == "tcon" and record.get("state") == "observed":
-                key = tuple(record[name] for name in ("saddr", "sport", "daddr", "dport"))
-                if said.get(key) == (news := {**record, "t_s": None}):
-                    continue
-                said[key] = news
-            yield record
 
 
 def _start_server(lab: Lab, index: int) -> subprocess.Popen[bytes]:
@@ -335,27 +318,6 @@ def _set_guests(lab: Lab, mode: str) -> None:
             run_in(lab.receiver(index), f"sysctl -qw{set_ecn}")
 
 
-def with_summary(report: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-    """The report of an iperf3 client that sent for ``seconds``, with the summary that it lacks
-    where it could not exchange results with its server; None where it did not send so long.
-
-    Its control connection waits in the queue with the data and is lost with it; its server
-    gives up 40 s after the test's time.
-    """
-    if "error" not in report:
-        return report
-    streams = [entry["streams"][0] for entry in report.get("intervals", []) if entry["streams"]]
-    if not streams or streams[-1]["end"] < seconds - INTERVAL_S:
-        return None
-    sent = {
-        "seconds": streams[-1]["end"],
-        "bytes": sum(stream["bytes"] for stream in streams),
-        "retransmits": sum(stream["retransmits"] for stream in streams),
-    }
-    kept = {key: value for key, value in report.items() if key != "error"}
-    return kept | {"end": {"sum_sent": sent}, "no_exchange": report["error"]}
-
-
 def _iperf3_report(lab: Lab, index: int, client: subprocess.Popen[bytes], file: Path) -> Any:
     """The client's JSON.  Raises LabError with iperf3's own complaint."""
     end = lab.scenario.seconds + _CLIENT_GRACE_S
@@ -368,7 +330,7 @@ def _iperf3_report(lab: Lab, index: int, client: subprocess.Popen[bytes], file: 
         report = json.loads(file.read_text())
     except ValueError:
         raise LabError(f"connection {index + 1}: iperf3 exited with {client.returncode}") from None
-    whole = with_summary(report, lab.scenario.seconds - lab.pairs[index].start_us / 1e6)
+    whole = with_summary(report, lab.scenario.seconds - lab.pairs[index].start_us / 1e6, INTERVAL_S)
     if whole is None:
         raise LabError(f"connection {index + 1}: iperf3: {report['error']}")
     return whole

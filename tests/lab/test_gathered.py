@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the runner makes of a machine's files."""
+"""What is made of a machine's files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import synthetic
-from tcon_lab.runner import _records, with_summary
+from tcon_lab.gathered import records, with_summary
 
 CONNECTION = {"saddr": "10.0.0.1", "sport": 5202, "daddr": "10.0.1.1", "dport": 40000}
 
@@ -38,21 +38,21 @@ def test_repeats_are_left_out(tmp_path: Path) -> None:
     written = sorted(kept + more, key=lambda record: record["t_s"])
     file = tmp_path / "probe.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in written))
-    assert list(_records(file)) == kept
+    assert list(records(file)) == kept
 
 
 def test_iperf3_that_could_not_exchange_results() -> None:
     """What it sent counts where it sent to its end; else its complaint does."""
     report = synthetic.iperf3(2.0, [20000] * 20, 10, 7)
-    assert with_summary(report, 2.0) is report
+    assert with_summary(report, 2.0, 0.1) is report
     report |= {"end": {}, "error": "control socket has closed unexpectedly"}
     report["intervals"][3]["streams"][0]["retransmits"] = 5
-    whole = with_summary(report, 2.0)
+    whole = with_summary(report, 2.0, 0.1)
     assert whole is not None
     assert "error" not in whole
     assert whole["no_exchange"] == report["error"]
     assert whole["end"]["sum_sent"] == {"seconds": 2.0, "bytes": 20000, "retransmits": 5}
-    assert with_summary(report, 2.05) is not None
-    assert with_summary(report, 2.2) is None
-    assert with_summary({"error": "unable to connect", "intervals": []}, 2.0) is None
-    assert with_summary({"error": "unable to connect"}, 2.0) is None
+    assert with_summary(report, 2.05, 0.1) is not None
+    assert with_summary(report, 2.2, 0.1) is None
+    assert with_summary({"error": "unable to connect", "intervals": []}, 2.0, 0.1) is None
+    assert with_summary({"error": "unable to connect"}, 2.0, 0.1) is None
