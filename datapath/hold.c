@@ -38,11 +38,11 @@
 #define SPLIT_NS		(3 * NSEC_PER_MSEC)
 #define PIECE_NS		NSEC_PER_MSEC
 /* What a paced guest may have waiting: enough until its next answer.  Where segments
- * take long it is so many quarters of one: with 16 the guest is the limit for 2 % of
- * the time (10 Mbit/s, 8 ms), more lengthens the path's queue.
+ * take long it is so many halves of one: with 8 the guest is the limit for 2 % of the
+ * time (10 Mbit/s, 8 ms), more lengthens the path's queue.
  */
 #define ALLOWANCE_NS		(4 * NSEC_PER_MSEC)
-#define ALLOWANCE_QUARTERS	17
+#define ALLOWANCE_HALVES	9
 /* What leaves first is not paced: Linux lets an initial window (RFC 6928) go. */
 #define UNPACED_SEGS		10
 #define RUN_MAX_PACKETS		64
@@ -111,7 +111,7 @@ u32 tcon_hold_allowance(const struct tcon_flow *flow)
 	u64 bytes = bytes_in(cc, ALLOWANCE_NS);
 
 	bytes = max_t(u64, bytes, 2 * max(flow->burst_bytes, burst_bytes(cc)));
-	bytes = max_t(u64, bytes, ALLOWANCE_QUARTERS * cc->mss_bytes / 4);
+	bytes = max_t(u64, bytes, ALLOWANCE_HALVES * cc->mss_bytes / 2);
 	bytes += unpaced_bytes(&flow->track);
 	return min_t(u64, bytes, hold_flow_bytes / 2);
 }
