@@ -32,13 +32,17 @@
 /* Packets that the clock would let go within this leave together. */
 #define QUANTUM_NS		(125 * NSEC_PER_USEC)
 /* A super-packet that would occupy the path for longer is split, into pieces of
- * what Linux paces at once.
+ * what Linux paces at once.  At 10 Mbit/s these are three segments: left whole they
+ * lengthen a short path's queue by one.
  */
-#define SPLIT_NS		(4 * NSEC_PER_MSEC)
+#define SPLIT_NS		(3 * NSEC_PER_MSEC)
 #define PIECE_NS		NSEC_PER_MSEC
-/* What a paced guest may have waiting: enough until its next answer. */
+/* What a paced guest may have waiting: enough until its next answer.  Where segments
+ * take long it is so many halves of one: with 8 the guest is the limit for 2 % of the
+ * time (10 Mbit/s, 8 ms), more lengthens the path's queue.
+ */
 #define ALLOWANCE_NS		(4 * NSEC_PER_MSEC)
-#define ALLOWANCE_SEGS		4
+#define ALLOWANCE_HALVES	9
 /* What leaves first is not paced: Linux lets an initial window (RFC 6928) go. */
 #define UNPACED_SEGS		10
 #define RUN_MAX_PACKETS		64
@@ -107,7 +111,7 @@ u32 tcon_hold_allowance(const struct tcon_flow *flow)
 	u64 bytes = bytes_in(cc, ALLOWANCE_NS);
 
 	bytes = max_t(u64, bytes, 2 * max(flow->burst_bytes, burst_bytes(cc)));
-	bytes = max_t(u64, bytes, ALLOWANCE_SEGS * cc->mss_bytes);
+	bytes = max_t(u64, bytes, ALLOWANCE_HALVES * cc->mss_bytes / 2);
 	bytes += unpaced_bytes(&flow->track);
 	return min_t(u64, bytes, hold_flow_bytes / 2);
 }
