@@ -8,7 +8,7 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -39,38 +39,41 @@ def lab(machine: None) -> Iterator[Lab]:
         yield made
 
 
-def data_flow(lab: Lab) -> dict[str, Any]:
-    """The one of iperf3's two that sends now."""
-    return min(lab.br0.tcon_flows()["flows"], key=lambda flow: flow["idle_ms"])
+def flows(lab: Lab) -> dict[int, dict[str, Any]]:
+    """What is known of each flow, by the port of the iperf3 that opened it."""
+    return {flow["tp_src"]: flow for flow in lab.br0.tcon_flows()["flows"]}
 
 
 @contextlib.contextmanager
-def transfer(lab: Lab, seconds: float) -> Iterator[None]:
-    """One that has just begun to send; ends after so many seconds more.
+def transfer(lab: Lab, seconds: float) -> Iterator[Callable[[], dict[str, Any]]]:
+    """One that has just begun to send; what tells of its flow now.
 
-    A lost SYN, which nothing but the guest repairs, takes a second: the beginning is
-    looked for and not assumed.
+    It ends after so many seconds more.  A lost SYN, which nothing but the guest repairs,
+    takes a second, and the connection that only controls it is older and may have sent
+    last: the flow that carries the data is looked for and not assumed.
     """
+    before = set(flows(lab))
     command = ["iperf3", "-c", lab.receiver_address(0), "-t", str(seconds)]
     client = lab.sender(0).popen(command)
+
+    def carriers() -> list[int]:
+        now = flows(lab)
+        return [port for port in now.keys() - before if now[port]["inflight_bytes"] > 10_000]
+
     try:
-        poll(
-            lambda: any(f["inflight_bytes"] > 10_000 for f in lab.br0.tcon_flows()["flows"]),
-            "the transfer sends",
-            20,
-        )
-        yield
+        (port,) = poll(carriers, "the transfer sends", 20)
+        yield lambda: flows(lab)[port]
     finally:
         client.wait()
 
 
 @pytest.fixture
-def busy(lab: Lab) -> Iterator[Lab]:
+def data_flow(lab: Lab) -> Iterator[Callable[[], dict[str, Any]]]:
     """BBR is enforced on a transfer that has run for some seconds and goes on."""
     lab.br0.set_cc("all", "bbr")
-    with transfer(lab, SECONDS + 2):
+    with transfer(lab, SECONDS + 2) as flow:
         time.sleep(SECONDS)
-        yield lab
+        yield flow
 
 
 #: Category, source, and each parameter: default, least, most, unit.
@@ -142,11 +145,11 @@ def windows(lab: Lab, cc: str, **params: float) -> list[float]:
     """Segments of cwnd over some seconds of a transfer, the start left out."""
     lab.br0.set_cc("all", cc, **params)
     seen = []
-    with transfer(lab, 6):
+    with transfer(lab, 6) as data_flow:
         time.sleep(1)
         for _ in range(16):
             time.sleep(0.25)
-            flow = data_flow(lab)
+            flow = data_flow()
             assert (flow["state"], flow["cc"]) == ("repair-enforced", cc)
             seen.append(flow["cwnd_bytes"] / flow["mss_bytes"])
     return seen
@@ -171,8 +174,8 @@ def test_a_cc_from_outside_of_the_tree(lab: Lab) -> None:
         rigs.unload("tcon_aimd")
 
 
-def test_flows(busy: Lab) -> None:
-    flow, text = data_flow(busy), appctl("tcon/flows", "br0")
+def test_flows(data_flow: Callable[[], dict[str, Any]]) -> None:
+    flow, text = data_flow(), appctl("tcon/flows", "br0")
     assert (flow["state"], flow["reason"]) == ("repair-enforced", "none")
     # 20 Mbit/s in 4 s are 6600 packets, of which 2 % are lost.
     assert 66 < flow["repairs"] < 1000
@@ -197,8 +200,9 @@ def test_flows(busy: Lab) -> None:
     assert sum(shares) == pytest.approx(100, abs=0.2)
 
 
-def test_copies_of_port_and_host(busy: Lab) -> None:
-    show, text = busy.br0.tcon_show(), appctl("tcon/show", "br0")
+@pytest.mark.usefixtures("data_flow")
+def test_copies_of_port_and_host(lab: Lab) -> None:
+    show, text = lab.br0.tcon_show(), appctl("tcon/show", "br0")
     bounds = {name: rigs.parameter(f"copy_{name}_bytes") for name in ("flow", "port", "host")}
     assert show["copy_flow_bytes_max"] == bounds["flow"]
     assert show["copy_port_bytes_max"] == bounds["port"]
@@ -223,8 +227,8 @@ def test_nothing_is_kept_of_what_is_acknowledged(lab: Lab) -> None:
 def test_repair_can_be_switched_off(lab: Lab) -> None:
     with rigs.parameters(repair=0):
         lab.br0.set_cc("all", "bbr")
-        with transfer(lab, 2):
+        with transfer(lab, 2) as data_flow:
             time.sleep(1)
-            flow, show = data_flow(lab), lab.br0.tcon_show()
+            flow, show = data_flow(), lab.br0.tcon_show()
     assert (flow["state"], flow["reason"]) == ("window-enforced", "repair-off")
     assert (flow["repairs"], flow["copy_bytes"], show["copy_bytes"]) == (0, 0, 0)
