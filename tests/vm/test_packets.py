@@ -1040,6 +1040,26 @@ def test_super_packet_is_split_and_paced(rig: rigs.Rig, tcon: genl.Genl, family:
     poll(lambda: tcon.info("HELD_BYTES") == 0, "nothing is held")
 
 
+def test_what_occupies_the_path_for_more_than_3_ms_is_split(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """Two segments of 1.2 ms leave as they come, three leave one by one."""
+    guest, uplink = rig.taps(TSO, TSO)
+    conn = measured_by_bbr(tcon, guest, uplink, 4, 0.033)
+    for segs, sizes in ((2, [2 * MSS]), (3, [MSS, MSS, MSS])):
+        flow = rigs.find_flow(tcon, conn.sport)
+        assert flow
+        segment_ms = 1e3 * MSS * 8 / flow["pacing_bps"]
+        assert 1.05 < segment_ms < 1.3
+        send = super_packet(guest, conn, bytes(segs * MSS))
+        with counted(tcon, gso_split=segs - 2, gso_split_failed=0):
+            send()
+            for size in sizes:
+                got = conn.receive(uplink)
+                assert got
+                assert len(got.payload) == size
+                conn.guest_nxt += size
+    poll(lambda: tcon.info("HELD_BYTES") == 0, "nothing is held")
+
+
 def test_unsplittable_super_packet_still_passes(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """A checksum start that lies is the tap's own refusal, not TCon's."""
     guest, uplink = rig.taps(TSO)
