@@ -344,13 +344,13 @@ def _transfer_times(
     Raises LabError where one failed.
     """
     transfer = lab.pairs[index].transfer
-    records = [json.loads(line) for line in file.read_text().splitlines()]
-    for number, record in enumerate(records, 1):
+    ended = [json.loads(line) for line in file.read_text().splitlines()]
+    for number, record in enumerate(ended, 1):
         if "error" in record:
             raise LabError(f"transfer {number} of connection {index + 1}: {record['error']}")
-    if client.wait() or transfer is None or len(records) != transfer.count:
+    if client.wait() or transfer is None or len(ended) != transfer.count:
         raise LabError(f"connection {index + 1}: the transfers exited with {client.returncode}")
-    return [{**r, "start_s": round(r["start_s"] - start_s, 6)} for r in records]
+    return [{**r, "start_s": round(r["start_s"] - start_s, 6)} for r in ended]
 
 
 def _flow_record(
