@@ -27,10 +27,4 @@ tcon_hrtimer_setup(struct hrtimer *timer,
 #endif
 }
 
-/*
- * The kernel's compiler clears variables on entry (CONFIG_INIT_STACK_ALL_ZERO);
- * one that is filled before it is read can do without.
- */
-#define tcon_uninitialized	__attribute__((__uninitialized__))
-
 #endif /* _TCON_COMPAT_H */

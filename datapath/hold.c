@@ -625,28 +625,29 @@ static void inject(struct tcon_flow *flow, struct sk_buff_head *out)
 /**
  * tcon_hold_release() - inject what may leave now
  * @flow: out of the pacer's queue; its lock is not held
+ * @now_ns: when the pacer's run began; other flows may have had their turn since
  *
  * While packets are injected the lock is free, and what enters meanwhile waits,
  * so that nothing overtakes.
  *
  * Context: softirq, RCU read lock held, outside every hook.
  */
-void tcon_hold_release(struct tcon_flow *flow)
+void tcon_hold_release(struct tcon_flow *flow, u64 now_ns)
 {
 	struct sk_buff *update = NULL;
 	struct sk_buff_head out;
-	u64 now_ns, when;
+	u64 when;
 
 	__skb_queue_head_init(&out);
 	spin_lock(&flow->lock);
 	if (flow->dead || flow->injecting)
 		goto unlock;
-	now_ns = tcon_now_ns();
 	tcon_flow_refresh(flow, tcon_us(now_ns));
 	if (waits_on(flow, now_ns)) {
 		update = tcon_ack_update(flow, tcon_us(now_ns));
 		goto unlock;
 	}
+	now_ns = tcon_now_ns();
 	when = collect(flow, &out, now_ns);
 	update = tcon_ack_update(flow, tcon_us(now_ns));
 	if (skb_queue_empty(&out)) {

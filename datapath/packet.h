@@ -8,6 +8,12 @@
 #include <linux/types.h>
 #include <uapi/linux/tcon.h>
 
+/*
+ * The kernel's compiler clears variables on entry (CONFIG_INIT_STACK_ALL_ZERO);
+ * one that is filled before it is read can do without.
+ */
+#define tcon_uninitialized	__attribute__((__uninitialized__))
+
 #define TCON_MAX_SACKS		4	/* as many as 40 bytes of options hold */
 #define TCON_MAX_VLANS		2
 #define TCON_WSCALE_NONE	0xff

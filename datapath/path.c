@@ -40,8 +40,8 @@ static struct tcon_limit_state limit_state(const struct tcon_flow *flow)
 /* The module is about to go: pass everything. */
 static bool closing __read_mostly;
 
-static bool parse(const struct tcon_port *port, struct sk_buff *skb,
-		  struct tcon_packet *pkt)
+static inline bool parse(const struct tcon_port *port, struct sk_buff *skb,
+			 struct tcon_packet *pkt)
 {
 	enum tcon_parse ret;
 

@@ -28,10 +28,10 @@
 struct ack_work {
 	struct tcon_ack *out;
 	u64 now_us;
+	bool repeated;		/* some of it had been sent again */
+	bool has_tx;		/* the next two are valid */
 	u64 first_tx_us;	/* oldest unambiguous packet newly covered */
 	u64 last_tx_us;		/* newest such */
-	bool has_tx;
-	bool repeated;		/* some of it had been sent again */
 	bool sampled;		/* the next two are valid */
 	struct tcon_send sample;
 	u32 sample_end;
@@ -365,6 +365,18 @@ enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
 	if (seq_after(end, t->cc.nxt))
 		record_new(t, t->cc.nxt, end, now_us, coarse);
 	return what;
+}
+
+/* Nothing is known yet; what is not set here is valid only with a flag that is. */
+static void begin(struct ack_work *w, struct tcon_ack *ack, u64 now_us)
+{
+	memset(ack, 0, sizeof(*ack));
+	w->out = ack;
+	w->now_us = now_us;
+	w->has_tx = false;
+	w->repeated = false;
+	w->sampled = false;
+	w->dsack = NULL;
 }
 
 /* Keep @s as the source of the rate sample if it left later than the others. */
@@ -772,12 +784,12 @@ void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 		    u64 now_us, struct tcon_ack *ack)
 {
 	struct tcon_rate_sample *rs = &ack->rs;
-	struct ack_work w = { .out = ack, .now_us = now_us };
+	struct ack_work w tcon_uninitialized;
 	u64 lost_before = t->cc.lost_bytes;
 	u32 unproven = t->unproven_bytes;
 	bool duplicate;
 
-	memset(ack, 0, sizeof(*ack));
+	begin(&w, ack, now_us);
 	if (!seq_between(pkt->ack, t->cc.una, t->cc.nxt))
 		return;
 	ack->valid = true;
