@@ -339,11 +339,51 @@ def foreign() -> Iterator[str]:
     rigs.unload("tcp_foreign")
 
 
+def admit_foreign_ccs() -> None:
+    rigs.unload("tcon_linux")
+    run("modprobe", "tcon_linux", "foreign=1")
+
+
 def test_foreign_ccs_are_refused(ends: Ends, tcon: genl.Genl, foreign: str) -> None:
     assert foreign not in listed(tcon)
     with pytest.raises(genl.Refused, match="its module was not built with the kernel"):
         tcon.set_rule(foreign)
-    rigs.unload("tcon_linux")
-    run("modprobe", "tcon_linux", "foreign=1")
+    admit_foreign_ccs()
     tcon.set_rule(foreign)
     assert foreign in listed(tcon)
+
+
+def told() -> dict[str, int]:
+    """What the foreign CC's pkts_acked() was told last."""
+    names = ("calls", "pkts_acked", "rtt_us", "in_flight", "ca_state")
+    folder = Path("/sys/module/tcp_foreign/parameters")
+    return {name: int((folder / name).read_text()) for name in names}
+
+
+def test_what_an_ack_tells(ends: Ends, tcon: genl.Genl, foreign: str) -> None:
+    """Whole packets, one RTT, what was delivered meanwhile; the state that the ACK found."""
+    admit_foreign_ccs()
+    conn = connect(Conn(*ends, isn=(1000, 7000)), tcon, foreign)
+    una = conn.guest_nxt
+    offer(conn, 10)
+    time.sleep(RTT_S)
+
+    def tells(segments: float, *blocks: tuple[int, int]) -> dict[str, int]:
+        before = told()["calls"]
+        acks(conn, una + int(segments * MSS), *blocks)
+        poll(lambda: told()["calls"] > before, "the CC is told")
+        assert told()["calls"] == before + 1
+        return told()
+
+    first = tells(4)
+    assert first["pkts_acked"] == 4
+    assert first["in_flight"] == 4 * MSS
+    assert RTT_S * 1e6 <= first["rtt_us"] < RTT_S * 1.5e6
+    assert first["ca_state"] == 0
+    assert tells(6.5)["pkts_acked"] == 2
+    assert tells(8)["pkts_acked"] == 2  # half of one was left
+    hole = tells(8, (una + 9 * MSS, una + 10 * MSS))
+    assert (hole["pkts_acked"], hole["ca_state"]) == (0, 0)
+    assert hole["in_flight"] == 9 * MSS
+    assert tells(10)["pkts_acked"] == 2
+    tcon.del_rules()

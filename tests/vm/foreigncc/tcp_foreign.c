@@ -1,10 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A CC of Linux in a module that was not built with the kernel, for tests of what
- * tcon_linux refuses.  Never installed.
+ * tcon_linux refuses, and of what it tells where it is made not to.  Never installed.
  */
 #include <linux/module.h>
 #include <net/tcp.h>
+
+/* What the last call of pkts_acked() was told. */
+static uint calls;
+module_param(calls, uint, 0444);
+MODULE_PARM_DESC(calls, "how often it was called");
+
+static uint pkts_acked;
+module_param(pkts_acked, uint, 0444);
+MODULE_PARM_DESC(pkts_acked, "packets acknowledged");
+
+static int rtt_us;
+module_param(rtt_us, int, 0444);
+MODULE_PARM_DESC(rtt_us, "RTT, microseconds; -1: none");
+
+static uint in_flight;
+module_param(in_flight, uint, 0444);
+MODULE_PARM_DESC(in_flight, "bytes delivered since the packet left");
+
+static uint ca_state;
+module_param(ca_state, uint, 0444);
+MODULE_PARM_DESC(ca_state, "state of the socket");
+
+static void foreign_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	pkts_acked = sample->pkts_acked;
+	rtt_us = sample->rtt_us;
+	in_flight = sample->in_flight;
+	ca_state = inet_csk(sk)->icsk_ca_state;
+	calls++;
+}
 
 static struct tcp_congestion_ops foreign = {
 	.name = "foreign",
@@ -12,6 +42,7 @@ static struct tcp_congestion_ops foreign = {
 	.ssthresh = tcp_reno_ssthresh,
 	.cong_avoid = tcp_reno_cong_avoid,
 	.undo_cwnd = tcp_reno_undo_cwnd,
+	.pkts_acked = foreign_pkts_acked,
 };
 
 static int __init foreign_init(void)
