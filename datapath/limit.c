@@ -22,17 +22,13 @@
 /* A guest takes as long to answer an ACK; that is nobody's limit. */
 #define ANSWER_US	1000U
 
-static bool is_open(const struct tcon_limit_state *st)
+/* What kept the guest from sending; %TCON_LIMIT_GUEST where it shows only later. */
+static enum tcon_limit limited_by(const struct tcon_limit_state *st)
 {
-	return !st->waits && st->t->cc.una != st->t->nxt_guest &&
-	       !seq_after(st->t->nxt_guest + st->slack_bytes, st->w->edge);
-}
-
-static enum tcon_limit closed_by(const struct tcon_limit_state *st)
-{
-	if (!st->waits && st->t->cc.una == st->t->nxt_guest &&
+	if (!st->waits &&
 	    !seq_after(st->t->nxt_guest + st->slack_bytes, st->w->edge))
-		return TCON_LIMIT_IDLE;
+		return st->t->cc.una == st->t->nxt_guest ? TCON_LIMIT_IDLE :
+							   TCON_LIMIT_GUEST;
 	if (st->waits || seq_before(st->w->edge, st->w->peer_edge))
 		return TCON_LIMIT_WINDOW;
 	return TCON_LIMIT_RECEIVER;
@@ -52,11 +48,13 @@ static void account(struct tcon_limits *l, const struct tcon_limit_state *st,
 		    u64 now_us)
 {
 	u64 since_us = l->noted_us, us = now_us - since_us;
+	enum tcon_limit what;
 
 	l->noted_us = now_us;
 	if (!since_us || !st->w->valid)
 		return;
-	if (is_open(st)) {
+	what = limited_by(st);
+	if (what == TCON_LIMIT_GUEST) {
 		if (!l->open_since_us)
 			l->open_since_us = since_us;
 		l->open_us += us;
@@ -65,7 +63,7 @@ static void account(struct tcon_limits *l, const struct tcon_limit_state *st,
 	if (l->open_since_us)
 		attribute(l, TCON_LIMIT_IDLE, since_us);
 	l->open_since_us = 0;
-	l->us[closed_by(st)] += us;
+	l->us[what] += us;
 }
 
 /**
