@@ -625,14 +625,15 @@ static void inject(struct tcon_flow *flow, struct sk_buff_head *out)
 /**
  * tcon_hold_release() - inject what may leave now
  * @flow: out of the pacer's queue; its lock is not held
- * @now_ns: when the pacer's run began; other flows may have had their turn since
+ * @now_ns: the time, as the pacer last knew it
  *
  * While packets are injected the lock is free, and what enters meanwhile waits,
  * so that nothing overtakes.
  *
  * Context: softirq, RCU read lock held, outside every hook.
+ * Return: the time, anew where packets were injected.
  */
-void tcon_hold_release(struct tcon_flow *flow, u64 now_ns)
+u64 tcon_hold_release(struct tcon_flow *flow, u64 now_ns)
 {
 	struct sk_buff *update = NULL;
 	struct sk_buff_head out;
@@ -658,6 +659,7 @@ void tcon_hold_release(struct tcon_flow *flow, u64 now_ns)
 	spin_unlock(&flow->lock);
 
 	inject(flow, &out);
+	now_ns = tcon_now_ns();
 
 	spin_lock(&flow->lock);
 	flow->injecting = false;
@@ -671,6 +673,7 @@ unlock:
 	spin_unlock(&flow->lock);
 	if (update)
 		tcon_ack_send(flow, update);
+	return now_ns;
 }
 
 /**

@@ -14,7 +14,7 @@ struct tcon_packet;
 bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		     const struct tcon_packet *pkt, u64 now_ns);
 void tcon_hold_appoint(struct tcon_flow *flow, u64 when);
-void tcon_hold_release(struct tcon_flow *flow, u64 now_ns);
+u64 tcon_hold_release(struct tcon_flow *flow, u64 now_ns);
 void tcon_hold_purge(struct tcon_flow *flow);
 u32 tcon_hold_allowance(const struct tcon_flow *flow);
 

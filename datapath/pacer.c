@@ -77,7 +77,7 @@ static enum hrtimer_restart pacer_run(struct hrtimer *timer)
 
 	rcu_read_lock();
 	while ((flow = next_due(pacer, now, n++ < RUN_MAX_FLOWS)))
-		tcon_hold_release(flow, now);
+		now = tcon_hold_release(flow, now);
 	rcu_read_unlock();
 	return HRTIMER_NORESTART;
 }
