@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 from commands import TOOLS, tcon_lab
 from tcon_lab import channel, kernel_log, root
-from tcon_lab.channel import EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RESULT, Frame
+from tcon_lab.channel import EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RECORDS, RESULT, Frame
 from tcon_lab.cpio import CpioWriter
 from tcon_lab.engine import Machine, Outcome
 from tcon_lab.errors import LabError
+from tcon_lab.gathered import packed
 from tcon_lab.qemu import Qemu
 
 # --- channel ------------------------------------------------------------------
@@ -161,6 +162,8 @@ def test_an_outcome_collects_frames():
         Frame(OUTPUT, b"out"),
         Frame(PROGRESS, b"half"),
         Frame(RESULT, b"{}"),
+        *(Frame(RECORDS, pack) for pack in packed("queue", ['{"t_s": 1}\n', '{"t_s": 2}\n'])),
+        Frame(RECORDS, next(packed("queue", ['{"t_s": 3}\n']))),
         Frame(KERNEL_LOG, b"quiet"),
         Frame(EXIT, b"3"),
     ):
@@ -168,6 +171,7 @@ def test_an_outcome_collects_frames():
     outcome.check_kernel()
     assert seen == [b"out", "half"]
     assert (outcome.result, outcome.kernel_log, outcome.status) == (b"{}", "quiet", 3)
+    assert outcome.records == {"queue": [{"t_s": 1}, {"t_s": 2}, {"t_s": 3}]}
 
 
 @pytest.mark.parametrize("where", ["kernel_log", "console"])

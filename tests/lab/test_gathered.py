@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import synthetic
-from tcon_lab.gathered import records, with_summary
+from tcon_lab.gathered import packed, told, unpacked, with_summary
 
 CONNECTION = {"saddr": "10.0.0.1", "sport": 5202, "daddr": "10.0.1.1", "dport": 40000}
 
@@ -38,7 +38,18 @@ def test_repeats_are_left_out(tmp_path: Path) -> None:
     written = sorted(kept + more, key=lambda record: record["t_s"])
     file = tmp_path / "probe.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in written))
-    assert list(records(file)) == kept
+    assert [json.loads(line) for line in told(file)] == kept
+
+
+def test_records_leave_a_machine_in_parts() -> None:
+    lines = [json.dumps({"type": "flow", "number": number}) + "\n" for number in range(10_000)]
+    packs = [unpacked(pack) for pack in packed("probe", lines)]
+    assert len(packs) == 3
+    assert {kind for kind, _ in packs} == {"probe"}
+    numbers = [record["number"] for _, records in packs for record in records]
+    assert numbers == list(range(10_000))
+    assert sum(map(len, packed("probe", lines))) < sum(map(len, lines)) / 5
+    assert list(packed("queue", ())) == []
 
 
 def test_iperf3_that_could_not_exchange_results() -> None:

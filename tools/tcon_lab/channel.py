@@ -28,7 +28,8 @@ _HEADER = struct.Struct("<IB")
 
 OUTPUT = ord("O")  # bytes that a program in the VM printed
 PROGRESS = ord("P")  # one line about what happens, UTF-8
-RESULT = ord("R")  # the run's raw data, JSON
+RESULT = ord("R")  # the run's raw data but for the next, JSON
+RECORDS = ord("r")  # part of what a probe wrote, see gathered.packed()
 KERNEL_LOG = ord("K")  # dmesg, complete, UTF-8
 ERROR = ord("E")  # one sentence: why the job failed, UTF-8
 EXIT = ord("X")  # exit status, decimal; always the last frame

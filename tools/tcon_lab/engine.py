@@ -13,9 +13,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from .channel import ERROR, EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RESULT, Frame
+from .channel import ERROR, EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RECORDS, RESULT, Frame
 from .errors import LabError
+from .gathered import unpacked
 from .kernel_log import problems
 
 #: 1 ns an instruction.  A slower CPU (2 ns) takes as long to simulate, since
@@ -49,6 +51,7 @@ class Outcome:
 
     status: int | None = None  # of the job; None: the machine died before
     result: bytes = b""
+    records: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # by kind of probe
     error: str = ""
     kernel_log: str = ""
     console: str = ""
@@ -65,6 +68,9 @@ class Outcome:
             self.on_progress(frame.payload.decode(errors="replace"))
         elif frame.kind == RESULT:
             self.result = frame.payload
+        elif frame.kind == RECORDS:
+            kind, records = unpacked(frame.payload)
+            self.records.setdefault(kind, []).extend(records)
         elif frame.kind == KERNEL_LOG:
             self.kernel_log = frame.payload.decode(errors="replace")
         elif frame.kind == ERROR:

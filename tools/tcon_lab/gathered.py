@@ -6,14 +6,19 @@ Apart from the runner, whose Mininet is in the virtual machine only.
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+_LINES_PER_PACK = 4096
 
-def records(file: Path) -> Iterator[dict[str, Any]]:
-    """What a probe wrote, without repeats of what it said of connections at rest.
+
+def told(file: Path) -> Iterator[str]:
+    """The lines that a probe wrote, each a record, without repeats of what it said of
+    connections at rest.
 
     tcon.ko keeps those that are over for a while: of a thousand short ones all
     records do not fit into a machine's memory.
@@ -27,7 +32,24 @@ def records(file: Path) -> Iterator[dict[str, Any]]:
                 if said.get(key) == (news := {**record, "t_s": None}):
                     continue
                 said[key] = news
-            yield record
+            yield line
+
+
+def packed(kind: str, lines: Iterable[str]) -> Iterator[bytes]:
+    """A probe's lines in parts, on their way out of a machine.
+
+    As many as a hundred connections make in some minutes are more than a machine's memory
+    holds once they are parsed, and more than the way out holds as they are.
+    """
+    left = iter(lines)
+    while part := list(itertools.islice(left, _LINES_PER_PACK)):
+        yield zlib.compress(f"{kind}\n{''.join(part)}".encode(), level=1)
+
+
+def unpacked(pack: bytes) -> tuple[str, list[dict[str, Any]]]:
+    """The kind of probe and the records of what :func:`packed` made."""
+    kind, *lines = zlib.decompress(pack).decode().splitlines()
+    return kind, [json.loads(line) for line in lines]
 
 
 def with_summary(

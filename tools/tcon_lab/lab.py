@@ -166,7 +166,7 @@ def run_in_vm(
         except LabError as error:
             raise LabError(f"{label}: {error}") from error
     say(label, f"done in {outcome.real_s:.0f} s")
-    return json.loads(outcome.result)
+    return json.loads(outcome.result) | outcome.records
 
 
 def run_on_host(scenario: Scenario, mode: str, say: Say) -> dict[str, Any]:
@@ -189,7 +189,13 @@ def run_on_host(scenario: Scenario, mode: str, say: Say) -> dict[str, Any]:
         "machine": "host",
         "tear_down": True,
     }
-    return runner.run(job, lambda line: say(f"{scenario.name} {mode}", line))
+    records: dict[str, list[dict[str, Any]]] = {}
+
+    def take(kind: str, lines: Iterable[str]) -> None:
+        records[kind] = [json.loads(line) for line in lines]
+
+    raw = runner.run(job, lambda line: say(f"{scenario.name} {mode}", line), take)
+    return raw | records
 
 
 def run_all(

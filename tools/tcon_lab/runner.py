@@ -18,18 +18,20 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from .aqm import counters
 from .errors import LabError
-from .gathered import records, with_summary
+from .gathered import told, with_summary
 from .ovs import appctl
 from .scenario import Flow, Scenario, Transfer, from_dict
 from .topo import FRAME_BYTES, QUEUE_PARENT, Lab, run_in
 
 Progress = Callable[[str], None]
+#: Is given the kind of probe and the lines that it wrote, which end with the call.
+Take = Callable[[str, Iterable[str]], None]
 
 _ALLOWED_CCS = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 _TRANSFER = Path(__file__).with_name("transfer.py")
@@ -202,18 +204,16 @@ class _Probes:
                 raise LabError(f"tcon-probe: {process.communicate()[1].decode().strip()}")
         return all(f.exists() and f.stat().st_size for f in self._files.values())
 
-    def stop(self) -> dict[str, list[Any]]:
-        """End both; their records.  Raises LabError if one failed."""
+    def stop(self, take: Take) -> None:
+        """End them and hand over what they wrote.  Raises LabError if one failed."""
         for process in self._processes:
             process.send_signal(signal.SIGTERM)
         for process in self._processes:
             err = process.communicate()[1]
             if process.returncode:
                 raise LabError(f"tcon-probe failed: {err.decode().strip()}")
-        return {
-            kind: list(records(file)) if self._processes else []
-            for kind, file in self._files.items()
-        }
+        for kind, file in self._files.items():
+            take(kind, told(file) if self._processes else ())
 
 
 def _sockets(lab: Lab) -> list[str]:
@@ -469,8 +469,9 @@ def _tcon_loaded() -> bool:
     return Path("/sys/module/tcon").exists()
 
 
-def run(job: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Run job["mode"] of job["scenario"]: the raw data (see results.py).
+def run(job: dict[str, Any], progress: Progress, take: Take) -> dict[str, Any]:
+    """Run job["mode"] of job["scenario"]: the raw data (see results.py), but for what the
+    probes wrote, which ``take`` is given.
 
     ``job["probe"]`` is the path of tcon-probe or None; ``job["virtual_time"]``
     and ``job["machine"]`` are passed on; ``job["tear_down"]``: whether to remove
@@ -494,7 +495,7 @@ def run(job: dict[str, Any], progress: Progress) -> dict[str, Any]:
         probes = _Probes(lab, Path(scratch), job.get("probe"), tcon)
         try:
             raw = _traffic(lab, mode, tcon, Path(scratch), progress)
-            raw |= probes.stop()
+            probes.stop(take)
             raw["queue_counts"] = _queue_counts(lab, checked)
         finally:
             for server in servers:

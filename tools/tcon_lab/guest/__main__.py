@@ -3,7 +3,7 @@
 
 Kinds of job (key "kind"):
 
-* "run": one mode of one scenario; the raw data go out as RESULT.
+* "run": one mode of one scenario; the raw data go out as RESULT and RECORDS.
 * "exec": a command; its output goes out as OUTPUT, its status as EXIT.
 * "shell": the scenario's topology and a shell on the console.
 
@@ -19,10 +19,12 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 
-from ..channel import ERROR, EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RESULT, Writer
+from ..channel import ERROR, EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RECORDS, RESULT, Writer
 from ..errors import LabError
+from ..gathered import packed
 
 _UML_CHANNEL = Path("/dev/mmapper")
 _IVSHMEM_ID = ("0x1af4", "0x1110")
@@ -75,7 +77,11 @@ def _run(job: dict, channel: Writer) -> int:
     def progress(line: str) -> None:
         channel.send(PROGRESS, line)
 
-    raw = runner.run(job, progress)
+    def take(kind: str, lines: Iterable[str]) -> None:
+        for pack in packed(kind, lines):
+            channel.send(RECORDS, pack)
+
+    raw = runner.run(job, progress, take)
     channel.send(RESULT, json.dumps(raw))
     return 0
 
