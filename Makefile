@@ -65,12 +65,8 @@ check-vm: lab				## packet and system tests on the real datapath, in the lab
 check-debug: lab			## all of those on a kernel with KASAN and lockdep; no report
 	@$(MAKE) -s -C tests/vm debug LAB=$(abspath $(LAB))
 
-check-repeat: lab			## one scenario twice on each engine: the numbers must be equal
-	@for engine in qemu uml; do for round in 1 2; do \
-		$(LAB) run --engine=$$engine tools/scenarios/repeat.toml \
-			--out build/repeat/$$engine-$$round --jobs 1 || exit 1; done; \
-		cmp build/repeat/$$engine-1/results.json build/repeat/$$engine-2/results.json || \
-			exit 1; done
+check-repeat: lab			## one scenario again on each engine: the numbers must be equal
+	@tests/check-repeat $(LAB) build/repeat
 
 bench: lab				## what TCon costs, against the stock datapath
 	@$(MAKE) -s -C tests/bench run LAB=$(abspath $(LAB))
