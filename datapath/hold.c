@@ -631,7 +631,7 @@ static void inject(struct tcon_flow *flow, struct sk_buff_head *out)
  * so that nothing overtakes.
  *
  * Context: softirq, RCU read lock held, outside every hook.
- * Return: the time, anew where packets were injected.
+ * Return: the time, read anew unless there was nothing to do.
  */
 u64 tcon_hold_release(struct tcon_flow *flow, u64 now_ns)
 {
