@@ -801,6 +801,7 @@ static struct tcon_cc_ops bbr_ops = {
 	.source		= "draft-cardwell-iccrg-bbr-congestion-control-00",
 	.owner		= THIS_MODULE,
 	.paced		= true,
+	.own_recovery	= true,
 	.priv_bytes	= sizeof(struct bbr),
 	.params		= bbr_params,
 	.n_params	= ARRAY_SIZE(bbr_params),

@@ -1193,6 +1193,7 @@ static struct tcon_cc_ops bbr3_ops = {
 	.source		= "draft-ietf-ccwg-bbr-06",
 	.owner		= THIS_MODULE,
 	.paced		= true,
+	.own_recovery	= true,
 	.priv_bytes	= sizeof(struct bbr3),
 	.params		= bbr3_params,
 	.n_params	= ARRAY_SIZE(bbr3_params),

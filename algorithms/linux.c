@@ -38,7 +38,8 @@
  *
  * What differs from Linux:
  * - Segments are bytes divided by the MSS, not packets.
- * - cwnd falls to ssthresh at once, not along with what is in flight (PRR, RFC 6937).
+ * - In a recovery snd_cwnd is ssthresh, not what may be in flight (datapath/prr.c);
+ *   for ECE it falls to ssthresh at once.
  * - There is no TCP_CA_Disorder.
  * - TCon holds at least two segments.  Below that only the shadow's cwnd goes.
  * - The echo of a time stamp (TCP-LP reads it) is the time at which the data left
@@ -734,6 +735,7 @@ static void describe(struct linux_cc *lcc)
 	ops->source = lcc->source;
 	ops->owner = THIS_MODULE;
 	ops->paced = kernel->cong_control;
+	ops->own_recovery = kernel->cong_control;
 	if (kernel->flags & TCP_CONG_NEEDS_ECN)
 		ops->ecn = TCON_CC_ECN_ALL;
 	ops->priv_bytes = sizeof(struct linux_flow);

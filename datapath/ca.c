@@ -26,8 +26,20 @@
 static void set_state(struct tcon_track *t, enum tcon_ca_state state,
 		      u64 now_us)
 {
+	u32 cwnd_bytes = t->cc.cwnd_bytes;
+
 	t->cc.ops->set_state(&t->cc, state, now_us);
 	t->cc.ca_state = state;
+	t->prr.active = false;
+	if (state == TCON_CA_RECOVERY && !t->cc.ops->own_recovery)
+		tcon_prr_begin(&t->prr, cwnd_bytes, t->sent_bytes);
+}
+
+static void update_prr(struct tcon_track *t, u32 delivered_bytes, bool safe)
+{
+	if (t->prr.active)
+		tcon_prr_update(&t->prr, &t->cc, t->sent_bytes,
+				delivered_bytes, safe);
 }
 
 /**
@@ -66,6 +78,7 @@ int tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
 	cc->pacing_rate_bps = 0;
 	cc->ca_state = TCON_CA_OPEN;
 	t->unproven_bytes = 0;
+	t->prr.active = false;
 	ops->init(cc, now_us);
 	return 0;
 }
@@ -86,15 +99,10 @@ void tcon_ca_stop(struct tcon_track *t)
 	cc->params = NULL;
 	cc->cwnd_bytes = 0;
 	cc->pacing_rate_bps = 0;
+	t->prr.active = false;
 }
 
-/**
- * tcon_ca_lost() - something was judged lost
- * @t: the tracker, with a CC
- * @bytes: how much
- * @now_us: the time
- */
-void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us)
+static void note_loss(struct tcon_track *t, u32 bytes, u64 now_us)
 {
 	if (t->cc.ca_state == TCON_CA_RECOVERY && t->repeat_lost)
 		bytes = TCON_CWND_MAX_BYTES;	/* nothing to undo */
@@ -105,6 +113,18 @@ void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us)
 	t->repeat_lost = false;
 	t->unproven_bytes = bytes;
 	set_state(t, TCON_CA_RECOVERY, now_us);
+}
+
+/**
+ * tcon_ca_lost() - something was judged lost by a timer
+ * @t: the tracker, with a CC
+ * @bytes: how much
+ * @now_us: the time
+ */
+void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us)
+{
+	note_loss(t, bytes, now_us);
+	update_prr(t, 0, false);
 }
 
 /*
@@ -118,9 +138,9 @@ static void end_recovery(struct tcon_track *t, u64 now_us)
 	t->unproven_bytes = 0;
 	tcon_loss_recovered(t);
 	if (t->resent.n)	/* who could tell what had been needless? */
-		tcon_ca_lost(t, TCON_CWND_MAX_BYTES, now_us);
+		note_loss(t, TCON_CWND_MAX_BYTES, now_us);
 	else if (t->lost.n)
-		tcon_ca_lost(t, t->lost.bytes, now_us);
+		note_loss(t, t->lost.bytes, now_us);
 }
 
 /**
@@ -146,9 +166,12 @@ void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
 		}
 	}
 	if (ack->rs.losses_bytes)
-		tcon_ca_lost(t, ack->rs.losses_bytes, now_us);
-	if (ack->delivered_any)
-		cc->ops->cong_control(cc, &ack->rs);
+		note_loss(t, ack->rs.losses_bytes, now_us);
+	if (!ack->delivered_any)
+		return;
+	cc->ops->cong_control(cc, &ack->rs);
+	update_prr(t, ack->rs.acked_sacked_bytes,
+		   ack->una_advanced && !ack->rs.losses_bytes);
 }
 
 /**

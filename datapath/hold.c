@@ -183,7 +183,7 @@ static u64 cwnd_gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 
 	if (seq_before(cb->seq, cc->nxt) || !cc->inflight_bytes ||
 	    cc->inflight_bytes + cb->payload_bytes <
-	    cc->cwnd_bytes + cc->mss_bytes || is_stalled(flow, tcon_us(now_ns)))
+	    tcon_track_cwnd_bytes(t) + cc->mss_bytes || is_stalled(flow, tcon_us(now_ns)))
 		return 0;
 	return tcon_flow_repaired(flow) ? NOT_BEFORE_AN_ACK :
 		(t->progress_us + tcon_track_rto_us(t)) * NSEC_PER_USEC;
@@ -219,7 +219,7 @@ static u64 repair_gate(struct tcon_flow *flow, u64 now_ns)
 	if (flow->drain)
 		return 0;
 	if (t->lost.range[0].start != cc->una &&
-	    cc->inflight_bytes + cc->mss_bytes > cc->cwnd_bytes)
+	    cc->inflight_bytes + cc->mss_bytes > tcon_track_cwnd_bytes(t))
 		return NOT_BEFORE_AN_ACK;
 	return pacing_gate(flow, now_ns, QUANTUM_NS);
 }
@@ -296,7 +296,8 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	    bytes <= 2 * cc->mss_bytes)
 		return false;
 	if (bytes > cc->cwnd_bytes / 4 && cc->inflight_bytes &&
-	    bytes + cc->inflight_bytes >= cc->cwnd_bytes + cc->mss_bytes)
+	    bytes + cc->inflight_bytes >=
+	    tcon_track_cwnd_bytes(&flow->track) + cc->mss_bytes)
 		return true;
 	return cc->pacing_rate_bps && bytes > unpaced_bytes(&flow->track) &&
 	       bytes > burst_bytes(cc) && wire_ns(cc, bytes) > SPLIT_NS;

@@ -662,7 +662,8 @@ static int put_flow_track(struct sk_buff *skb, const struct tcon_track *t)
 
 static int put_flow_cc(struct sk_buff *skb, const struct tcon_flow *flow)
 {
-	const struct tcon_cc *cc = &flow->track.cc;
+	const struct tcon_track *t = &flow->track;
+	const struct tcon_cc *cc = &t->cc;
 	char info[160];
 
 	if (nla_put_string(skb, TCON_FLOW_A_CC, cc->ops ? cc->ops->name :
@@ -675,7 +676,8 @@ static int put_flow_cc(struct sk_buff *skb, const struct tcon_flow *flow)
 		if (nla_put_string(skb, TCON_FLOW_A_CC_INFO, info))
 			return -EMSGSIZE;
 	}
-	return nla_put_u32(skb, TCON_FLOW_A_CWND_BYTES, cc->cwnd_bytes) ||
+	return nla_put_u32(skb, TCON_FLOW_A_CWND_BYTES,
+			   tcon_track_cwnd_bytes(t)) ||
 	       nla_put_u32(skb, TCON_FLOW_A_SSTHRESH_BYTES,
 			   cc->ssthresh_bytes) ||
 	       put_u64(skb, TCON_FLOW_A_PACING_BPS, cc->pacing_rate_bps,

@@ -201,7 +201,7 @@ static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, u64 now_us)
 		slack = t->cc.mss_bytes + min(flow->burst_bytes,
 					      tcon_hold_allowance(flow) / 2);
 	if (tcon_window_unused(&flow->window, nxt_guest, now_us) >= slack &&
-	    t->cc.inflight_bytes + t->cc.mss_bytes < t->cc.cwnd_bytes)
+	    t->cc.inflight_bytes + t->cc.mss_bytes < tcon_track_cwnd_bytes(t))
 		tcon_track_app_limited(&flow->track);
 }
 

@@ -10,6 +10,7 @@
 
 #include "loss.h"
 #include "packet.h"
+#include "prr.h"
 #include "ranges.h"
 #include "resent.h"
 #include "sendq.h"
@@ -60,6 +61,7 @@ struct tcon_side {
  * @resent: what was sent again and is not delivered
  * @rack: what RACK knows
  * @timer: state of the timers
+ * @prr: what limits a recovery
  * @nxt_guest: next sequence number that the guest would send
  * @lost_edge: up to here originals have been judged
  * @tx_order: transmissions so far, repeats counted
@@ -112,6 +114,7 @@ struct tcon_track {
 	struct tcon_resent resent;
 	struct tcon_rack rack;
 	struct tcon_timer timer;
+	struct tcon_prr prr;
 	u32 nxt_guest;
 	u32 lost_edge;
 	u32 tx_order;
@@ -229,6 +232,12 @@ static inline u8 tcon_track_peer_wscale(const struct tcon_track *t)
 static inline bool tcon_track_sack(const struct tcon_track *t)
 {
 	return t->guest.sack_permitted && t->peer.sack_permitted;
+}
+
+/* How much may be in flight now: cwnd, but for a recovery. */
+static inline u32 tcon_track_cwnd_bytes(const struct tcon_track *t)
+{
+	return t->prr.active ? t->prr.limit_bytes : t->cc.cwnd_bytes;
 }
 
 static inline u32 tcon_track_rttvar_us(const struct tcon_track *t)

@@ -20,7 +20,8 @@
 
 /**
  * tcon_window_wanted() - right edge that the CC wants the guest to have
- * @cc: una, nxt, inflight, cwnd and pacing rate
+ * @cc: una, nxt, inflight and pacing rate
+ * @cwnd_bytes: how much may be in flight
  * @hold_bytes: how much a paced flow may have waiting in TCon
  *
  * What may be in flight is cwnd; what is in flight left TCon before nxt.  A
@@ -29,12 +30,13 @@
  *
  * Return: sequence number.
  */
-u32 tcon_window_wanted(const struct tcon_cc *cc, u32 hold_bytes)
+u32 tcon_window_wanted(const struct tcon_cc *cc, u32 cwnd_bytes,
+		       u32 hold_bytes)
 {
 	u32 room = 0;
 
-	if (cc->cwnd_bytes > cc->inflight_bytes)
-		room = cc->cwnd_bytes - cc->inflight_bytes;
+	if (cwnd_bytes > cc->inflight_bytes)
+		room = cwnd_bytes - cc->inflight_bytes;
 	if (cc->pacing_rate_bps)
 		room = min(room, hold_bytes);
 	return cc->nxt + room;

@@ -16,6 +16,7 @@
  * An input is a list of steps: a byte that says what, then its arguments.
  */
 #include "../../datapath/ca.c"
+#include "../../datapath/prr.c"
 #include "../../datapath/loss.c"
 #include "../../datapath/ranges.c"
 #include "../../datapath/resent.c"
@@ -232,7 +233,7 @@ static u32 pump(struct world *x)
 	}
 	while (!x->bare && t->lost.n) {
 		if (t->lost.range[0].start != t->cc.una &&
-		    t->cc.inflight_bytes + MSS > t->cc.cwnd_bytes)
+		    t->cc.inflight_bytes + MSS > tcon_track_cwnd_bytes(t))
 			break;
 		if (!repair_next(x))
 			break;
@@ -353,7 +354,8 @@ static void guest_sends(struct world *x, u32 bytes, bool uncopied)
 	if (cc->nxt - cc->una + bytes > SPAN_MAX)
 		return;
 	if (cc->inflight_bytes &&
-	    cc->inflight_bytes + bytes > cc->cwnd_bytes + MSS)
+	    cc->inflight_bytes + bytes >
+	    tcon_track_cwnd_bytes(&x->t) + MSS)
 		return;
 	leaves(x, cc->nxt, cc->nxt + bytes, uncopied);
 }

@@ -11,6 +11,7 @@
  * An input is a list of steps: a byte that says what, then its arguments.
  */
 #include "../../datapath/ca.c"
+#include "../../datapath/prr.c"
 #include "../../datapath/loss.c"
 #include "../../datapath/ranges.c"
 #include "../../datapath/resent.c"
@@ -226,7 +227,8 @@ static void ack_arrives(struct world *x, const struct tcon_packet *pkt)
 		return;
 	wscale = tcon_track_peer_wscale(&x->t);
 	field = tcon_window_write(&x->w, pkt->ack, pkt->window, wscale,
-				  tcon_window_wanted(&x->t.cc, 0),
+				  tcon_window_wanted(&x->t.cc,
+						     tcon_track_cwnd_bytes(&x->t), 0),
 				  x->t.cc.mss_bytes, x->now_us);
 	WARN_ON(field > pkt->window);
 	if (field == pkt->window)

@@ -4,6 +4,7 @@
 #define _TESTS_CONN_H
 
 #include "../../datapath/ca.c"
+#include "../../datapath/prr.c"
 #include "../../datapath/loss.c"
 #include "../../datapath/ranges.c"
 #include "../../datapath/resent.c"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which callback of a CC is due (datapath/ca.c), with a CC that takes notes. */
 #include "../../datapath/ca.c"
+#include "../../datapath/prr.c"
 #include "../../datapath/loss.c"
 #include "../../datapath/ranges.c"
 #include "../../datapath/resent.c"
@@ -112,6 +113,16 @@ static const struct tcon_cc_ops mock = {
 	.cong_control = mock_cong_control,
 	.set_state = mock_set_state,
 	.cwnd_event = mock_cwnd_event,
+	.undo_cwnd = mock_undo_cwnd,
+};
+
+/* It sees itself to what may be in flight in a recovery. */
+static const struct tcon_cc_ops sovereign = {
+	.name = "sovereign",
+	.own_recovery = true,
+	.init = mock_init,
+	.cong_control = mock_cong_control,
+	.set_state = mock_set_state,
 	.undo_cwnd = mock_undo_cwnd,
 };
 
@@ -563,6 +574,57 @@ static void timeout_in_recovery(void **state)
 	stop_cc(&t);
 }
 
+/* In a recovery what leaves follows what arrives, unless the CC sees to that. */
+static void limit_of_a_recovery(void **state)
+{
+	static const struct tcon_cc_ops *all[] = { &mock, &sovereign };
+	struct tcon_track t;
+	u32 i, limit;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		open_conn(&t);
+		tcon_ca_start(&t, all[i], NULL, now_us);
+		t.cc.cwnd_bytes = 20 * MSS;
+		send_segs(&t, 0, 20);
+		assert_int_equal(tcon_track_cwnd_bytes(&t), 20 * MSS);
+		now_us += RTT_US;
+		ack(&t, 0, 15, 20);		/* 15 are lost */
+		limit = all[i] == &mock ? 5 * MSS : 20 * MSS;
+		assert_int_equal(t.cc.inflight_bytes, 0);
+		assert_int_equal(tcon_track_cwnd_bytes(&t), limit);
+		assert_int_equal(t.cc.cwnd_bytes, 20 * MSS);
+		now_us += RTT_US;
+		tcon_ca_lost(&t, MSS, now_us);	/* by a timer: what may leave stays */
+		assert_int_equal(tcon_track_cwnd_bytes(&t), limit);
+		tcon_ca_timeout(&t, now_us);
+		assert_int_equal(tcon_track_cwnd_bytes(&t), 20 * MSS);
+		stop_cc(&t);
+		assert_int_equal(tcon_track_cwnd_bytes(&t), 0);
+	}
+}
+
+/* It is over with the recovery, also where that was for nothing. */
+static void limit_is_over(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	t.cc.cwnd_bytes = 20 * MSS;
+	send_segs(&t, 0, 20);
+	ack(&t, 0, 1, 4);
+	assert_true(t.prr.active);
+	send_seg(&t, 0);
+	ack(&t, 20, 0, 0);
+	assert_false(t.prr.active);
+	send_segs(&t, 20, 40);
+	ack(&t, 20, 22, 25);
+	assert_true(t.prr.active);
+	ack(&t, 25, 0, 0);
+	assert_string_equal(noted(), "");
+	assert_false(t.prr.active);
+	stop_cc(&t);
+}
+
 /* Losses during LOSS start no RECOVERY. */
 static void losses_in_loss(void **state)
 {
@@ -645,6 +707,8 @@ int main(void)
 		cmocka_unit_test(no_undo_when_open),
 		cmocka_unit_test(timed_out),
 		cmocka_unit_test(timeout_in_recovery),
+		cmocka_unit_test(limit_of_a_recovery),
+		cmocka_unit_test(limit_is_over),
 		cmocka_unit_test(losses_in_loss),
 		cmocka_unit_test(undo_of_timeout),
 		cmocka_unit_test(sane),

@@ -210,20 +210,20 @@ static void wanted(void **state)
 		.nxt = 0xfffffff0,
 	};
 
-	assert_int_equal(tcon_window_wanted(&cc, 0), 0xfffffff0 + 15000);
-	assert_int_equal(tcon_window_wanted(&cc, 7000), 0xfffffff0 + 15000);
+	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 0), 0xfffffff0 + 15000);
+	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 7000), 0xfffffff0 + 15000);
 	cc.inflight_bytes = 20000;
-	assert_int_equal(tcon_window_wanted(&cc, 7000), 0xfffffff0);
+	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 7000), 0xfffffff0);
 	cc.inflight_bytes = 30000;
-	assert_int_equal(tcon_window_wanted(&cc, 7000), 0xfffffff0);
+	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 7000), 0xfffffff0);
 
 	/* Paced: no more than may wait, and no more than cwnd. */
 	cc.pacing_rate_bps = 1000000;
 	cc.inflight_bytes = 5000;
-	assert_int_equal(tcon_window_wanted(&cc, 7000), 0xfffffff0 + 7000);
-	assert_int_equal(tcon_window_wanted(&cc, 15001), 0xfffffff0 + 15000);
+	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 7000), 0xfffffff0 + 7000);
+	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 15001), 0xfffffff0 + 15000);
 	cc.inflight_bytes = 30000;
-	assert_int_equal(tcon_window_wanted(&cc, 7000), 0xfffffff0);
+	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 7000), 0xfffffff0);
 }
 
 /* A window that passes as it is counts as given, and moves nothing left. */

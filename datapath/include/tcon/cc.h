@@ -151,6 +151,8 @@ struct tcon_cc_param {
  * @owner: THIS_MODULE
  * @ecn: enum tcon_cc_ecn
  * @paced: sets @pacing_rate_bps of its flows and needs the pacer
+ * @own_recovery: its cwnd is what may be in flight in a recovery, too; else its cwnd
+ *	is what shall be after it, and TCon gets there by RFC 6937 (datapath/prr.c)
  * @priv_bytes: size of the private area, at most %TCON_CC_PRIV_BYTES
  * @params: parameters, in the order of tcon_cc.params
  * @n_params: their number, at most %TCON_MAX_PARAMS
@@ -186,6 +188,7 @@ struct tcon_cc_ops {
 	struct module *owner;
 	enum tcon_cc_ecn ecn;
 	bool paced;
+	bool own_recovery;
 	u16 priv_bytes;
 	const struct tcon_cc_param *params;
 	unsigned int n_params;

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What may leave in a recovery: Proportional Rate Reduction (RFC 6937).
+ */
+#ifndef _TCON_PRR_H
+#define _TCON_PRR_H
+
+#include <linux/types.h>
+#include <tcon/cc.h>
+
+/**
+ * struct tcon_prr - a reduction that is under way
+ * @active: it is; without that nothing else is valid
+ * @prior_bytes: cwnd before it
+ * @delivered_bytes: delivered since it began
+ * @sent_before: what the half-flow had sent until then, with repeats
+ * @may_bytes: what might be sent, when that was last decided
+ * @sent_then: what the half-flow had sent until then
+ * @limit_bytes: so much may be in flight until that is decided again
+ */
+struct tcon_prr {
+	bool active;
+	u32 prior_bytes;
+	u32 delivered_bytes;
+	u64 sent_before;
+	u64 sent_then;
+	u32 may_bytes;
+	u32 limit_bytes;
+};
+
+void tcon_prr_begin(struct tcon_prr *p, u32 prior_bytes, u64 sent_bytes);
+void tcon_prr_update(struct tcon_prr *p, const struct tcon_cc *cc,
+		     u64 sent_bytes, u32 delivered_bytes, bool safe);
+
+#endif /* _TCON_PRR_H */

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What may leave in a recovery (datapath/prr.c; RFC 6937, RFC 9937). */
+#include "../../datapath/prr.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "prng.h"
+
+#define MSS	1000U
+#define PRIOR	100		/* segments: cwnd before the loss */
+#define CWND	70		/* after it, as CUBIC has it */
+
+/**
+ * struct sender - a sender in a recovery, that sends whatever it may
+ * @cc: inflight and cwnd
+ * @p: the reduction
+ * @sent: segments since it began
+ */
+struct sender {
+	struct tcon_cc cc;
+	struct tcon_prr p;
+	u32 sent;
+};
+
+static struct sender recovery(u32 inflight)
+{
+	struct sender s = {
+		.cc.mss_bytes = MSS,
+		.cc.cwnd_bytes = CWND * MSS,
+		.cc.inflight_bytes = inflight * MSS,
+	};
+
+	tcon_prr_begin(&s.p, PRIOR * MSS, 4711);
+	return s;
+}
+
+static u64 sent_bytes(const struct sender *s)
+{
+	return 4711 + (u64)s->sent * MSS;
+}
+
+/* An ACK; returns how many segments left for it. */
+static u32 ack(struct sender *s, u32 delivered, u32 lost, bool safe)
+{
+	u32 before = s->sent;
+
+	s->cc.inflight_bytes -= (delivered + lost) * MSS;
+	tcon_prr_update(&s->p, &s->cc, sent_bytes(s), delivered * MSS, safe);
+	while (s->cc.inflight_bytes + MSS <= s->p.limit_bytes) {
+		s->cc.inflight_bytes += MSS;
+		s->sent++;
+	}
+	return s->sent - before;
+}
+
+/* The first repair leaves with the ACK that showed the loss. */
+static void first_repair_at_once(void **state)
+{
+	struct sender s = recovery(PRIOR - 3);
+
+	assert_int_equal(ack(&s, 0, 1, false), 1);
+	assert_int_equal(ack(&s, 0, 0, false), 0);
+}
+
+/* One segment of a full window is lost: 70 leave for the 99 that arrive, evenly. */
+static void in_proportion(void **state)
+{
+	struct sender s = recovery(PRIOR);
+	u32 i, idle = 0, longest = 0;
+
+	ack(&s, 3, 1, false);
+	for (i = 3; i < PRIOR - 1; i++) {
+		idle = ack(&s, 1, 0, false) ? 0 : idle + 1;
+		longest = max(longest, idle);
+		assert_in_range(s.sent, (i + 1) * CWND / PRIOR - 1,
+				(i + 1) * CWND / PRIOR + 1);
+	}
+	assert_in_range(longest, 1, 2);
+	assert_in_range(s.cc.inflight_bytes, (CWND - 1) * MSS, CWND * MSS);
+}
+
+/* 80 of 100 are lost: cwnd is not filled at once, but by two for each that arrives
+ * while una advances.
+ */
+static void much_is_lost(void **state)
+{
+	struct sender s = recovery(PRIOR);
+	u32 acks = 0;
+
+	assert_int_equal(ack(&s, 3, 80, false), 3);
+	while (s.cc.inflight_bytes < CWND * MSS) {
+		assert_in_range(ack(&s, 1, 0, true), 1, 2);
+		assert_true(++acks <= CWND);
+	}
+	assert_in_range(acks, CWND - 20 - 1, CWND - 20 + 1);
+	assert_int_equal(s.cc.inflight_bytes, CWND * MSS);
+}
+
+/* A repair is lost again with each that arrives: no more leaves than arrives. */
+static void repairs_are_lost(void **state)
+{
+	struct sender s = recovery(PRIOR);
+	u32 i;
+
+	ack(&s, 3, 60, false);
+	for (i = 0; i < 30; i++)
+		assert_int_equal(ack(&s, 1, 1, false), 1);
+}
+
+/* What was not sent when it might have been may follow: a guest that gathers a
+ * super-packet has as much in flight at last as one that sends at once.
+ */
+static void what_is_saved_may_follow(void **state)
+{
+	struct sender s = recovery(60);
+	u32 i;
+
+	ack(&s, 0, 0, false);		/* one ahead of what was delivered */
+	for (i = 1; i <= 10; i++) {
+		s.cc.inflight_bytes -= MSS;
+		tcon_prr_update(&s.p, &s.cc, sent_bytes(&s), MSS, true);
+		assert_int_equal(s.p.limit_bytes, (61 + min(i, 9U)) * MSS);
+	}
+	assert_int_equal(ack(&s, 1, 0, false), CWND - 61 + 11);
+	assert_int_equal(s.cc.inflight_bytes, CWND * MSS);
+}
+
+/* Nothing that a CC or an ACK may say divides by zero, or frees more than cwnd. */
+static void anything(void **state)
+{
+	u64 rng = 7;
+	struct sender s;
+	u32 i, inflight;
+
+	for (i = 0; i < 100000; i++) {
+		s = recovery(prng_below(&rng, 200));
+		s.cc.cwnd_bytes = prng_below(&rng, TCON_CWND_MAX_BYTES + 1);
+		tcon_prr_begin(&s.p, prng_below(&rng, 2) * PRIOR * MSS,
+			       prng_below(&rng, 4711));
+		inflight = s.cc.inflight_bytes;
+		tcon_prr_update(&s.p, &s.cc, sent_bytes(&s),
+				prng_below(&rng, 1 << 30), prng_below(&rng, 2));
+		assert_true(s.p.limit_bytes >= inflight);
+		assert_true(s.p.limit_bytes <= TCON_CWND_MAX_BYTES);
+		if (inflight <= s.cc.cwnd_bytes)
+			assert_true(s.p.limit_bytes <=
+				    max(s.cc.cwnd_bytes, inflight + MSS));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(first_repair_at_once),
+		cmocka_unit_test(in_proportion),
+		cmocka_unit_test(much_is_lost),
+		cmocka_unit_test(repairs_are_lost),
+		cmocka_unit_test(what_is_saved_may_follow),
+		cmocka_unit_test(anything),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
