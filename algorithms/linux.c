@@ -543,8 +543,6 @@ static void linux_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 {
 	struct sock *sk;
 
-	if (state == cc->ca_state)	/* Linux tells its modules nothing of that */
-		return;
 	sk = sk_of(enter_now(cc, now_us));
 	if (state == TCON_CA_RECOVERY)
 		enter_recovery(sk);

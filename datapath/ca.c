@@ -9,10 +9,10 @@
  *	  +--- the entry -------+---------------------------------+
  *	  |  or: nothing was lost after all (undo)
  *
- * A CC hears of a loss when RECOVERY or LOSS begins; and in RECOVERY, when something
- * is lost that was sent again after it last heard, a second indication (RFC 5681,
- * 4.3): a path that is full to the brim would drop repairs for many round trips.
- * Both are at most once per round trip.
+ * A CC hears of a loss when RECOVERY or LOSS begins, at most once per round trip.  As
+ * in Linux it hears nothing of repairs that are lost, too, which RFC 5681, 4.3, takes
+ * for a second indication: in RECOVERY no more leaves than arrives (prr.c), so that a
+ * path that is full to the brim drains all the same.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -104,13 +104,9 @@ void tcon_ca_stop(struct tcon_track *t)
 
 static void note_loss(struct tcon_track *t, u32 bytes, u64 now_us)
 {
-	if (t->cc.ca_state == TCON_CA_RECOVERY && t->repeat_lost)
-		bytes = TCON_CWND_MAX_BYTES;	/* nothing to undo */
-	else if (t->cc.ca_state != TCON_CA_OPEN)
+	if (t->cc.ca_state != TCON_CA_OPEN)
 		return;
 	t->recovery_point = t->cc.nxt;
-	t->told_order = t->tx_order;
-	t->repeat_lost = false;
 	t->unproven_bytes = bytes;
 	set_state(t, TCON_CA_RECOVERY, now_us);
 }

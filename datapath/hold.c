@@ -219,7 +219,7 @@ static u64 repair_gate(struct tcon_flow *flow, u64 now_ns)
 	if (flow->drain)
 		return 0;
 	if (t->lost.range[0].start != cc->una &&
-	    cc->inflight_bytes + cc->mss_bytes > tcon_track_cwnd_bytes(t))
+	    cc->inflight_bytes >= tcon_track_cwnd_bytes(t))
 		return NOT_BEFORE_AN_ACK;
 	return pacing_gate(flow, now_ns, QUANTUM_NS);
 }

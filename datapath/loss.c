@@ -236,8 +236,6 @@ static u64 judge_resent(struct tcon_track *t, u32 patience_us, u64 now_us)
 			continue;
 		if (r->tx.tx_us + patience_us > now_us)
 			return r->tx.tx_us + patience_us;
-		if (seq_after(r->tx.order, t->told_order))
-			t->repeat_lost = true;
 		tcon_resent_judge_lost(&t->resent, r);
 		tcon_loss_mark(t, r->tx.start, r->tx.end);
 	}

@@ -57,14 +57,15 @@ static s64 conserved(const struct tcon_prr *p, const struct tcon_cc *cc,
 	return min_t(s64, may, cc->cwnd_bytes - cc->inflight_bytes);
 }
 
-/* With more: cwnd for each prior cwnd that is delivered. */
+/* With more: cwnd for each prior cwnd that is delivered, in whole segments. */
 static s64 proportional(const struct tcon_prr *p, const struct tcon_cc *cc,
 			u64 sent_bytes)
 {
 	u64 share = (u64)p->delivered_bytes * cc->cwnd_bytes;
+	u64 each = (u64)p->prior_bytes * cc->mss_bytes;
 	s64 sent = sent_bytes - p->sent_before;
 
-	return (s64)div_u64(share + p->prior_bytes - 1, p->prior_bytes) - sent;
+	return (s64)(div64_u64(share + each - 1, each) * cc->mss_bytes) - sent;
 }
 
 /**

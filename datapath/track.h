@@ -66,7 +66,6 @@ struct tcon_side {
  * @lost_edge: up to here originals have been judged
  * @tx_order: transmissions so far, repeats counted
  * @recovery_point: nxt when the recovery began; it ends when una is there
- * @told_order: tx_order when the CC was last told of a loss
  * @round_end: nxt when the round began
  * @unproven_bytes: judged lost in this recovery and not shown to be spurious
  * @dup_acks: duplicate ACKs in a row, of a peer without SACK
@@ -99,7 +98,6 @@ struct tcon_side {
  * @peer_tsecr: last TSecr of the peer that passed
  * @synced: una and nxt are valid
  * @has_ts: the connection uses time stamps
- * @repeat_lost: what was sent again since the CC was told is lost
  * @fin_guest: the guest's FIN has left
  * @fin_peer: the peer's FIN has passed
  * @fin_seq: sequence number after the guest's FIN
@@ -119,7 +117,6 @@ struct tcon_track {
 	u32 lost_edge;
 	u32 tx_order;
 	u32 recovery_point;
-	u32 told_order;
 	u32 round_end;
 	u32 unproven_bytes;
 	u32 dup_acks;
@@ -151,7 +148,6 @@ struct tcon_track {
 	u16 peer_window;
 	bool synced;
 	bool has_ts;
-	bool repeat_lost;
 	bool fin_guest;
 	bool fin_peer;
 };
