@@ -36,13 +36,15 @@
  * guests that run Linux's, so that is the default; "rfc9438" has the other.
  *
  *			RFC 9438		Linux
- *	W_est grows	as fast as Reno from	by 9/17 of that for
- *			the window before the	ever
+ *	W_est grows	as fast as Reno from	by 8/15 of that for
+ *			the window before the	ever, by whole segments
  *			last reduction on (4.3)
  *	the window	is where W_cubic or	grows by whole segments,
  *	between losses	W_est is, with each	at a pace that is chosen
  *			ACK			anew when it has grown or
- *						after 1/32 s
+ *						after 8 jiffies, and for
+ *						W_cubic once in each: here
+ *						a jiffy has 4 ms
  *	W_cubic		is exact		differs from W_max by whole
  *						segments, rounded down, as
  *						reductions are
@@ -59,9 +61,7 @@
  *   a request-response flow that loses one of three segments does not fall to
  *   a window of two.
  * - On recovery cwnd falls to ssthresh at once, and stands still until what was
- *   in flight is acknowledged.  PRR (RFC 6937) is not needed: the guest does its
- *   own loss recovery, and TCon, which never moves a right edge left, takes
- *   window back only as ACKs advance.
+ *   in flight is acknowledged: it is what shall be after the recovery.
  * - Time in which the window did not bind does not count (RFC 9438, 5.8): the
  *   epoch shifts along, on idle as on ACKs that were not window-limited.
  * - Two segments is the smallest window (design, section 4), after a time-out
@@ -98,7 +98,8 @@
 #define OFFSET_MAX_US		BIT_ULL(31)
 
 /* Linux's pace of growth: segments acknowledged for each segment of growth. */
-#define LOOK_US			(USEC_PER_SEC / 32)
+#define JIFFY_US		4000U	/* of a kernel with HZ=250 */
+#define LOOK_JIFFIES		7U	/* HZ / 32 */
 #define PACE_MIN_SEGS		2U
 #define PACE_STILL_WINDOWS	100U	/* at the target already */
 
@@ -157,10 +158,10 @@ struct cubic_curve {
  * @reno: the last reduction
  * @cwnd_rest: RFC 9438: growth of cwnd that was too small for a byte, times
  *	cwnd; Linux: bytes acknowledged since cwnd grew
- * @est_rest: growth of W_est that was too small for a byte, times cwnd and
- *	(1 + beta) in thousandths
- * @looked_us: Linux: when the pace was chosen
- * @looked_segs: and cwnd then
+ * @est_rest: RFC 9438: growth of W_est that was too small for a byte, times cwnd and
+ *	(1 + beta) in thousandths; Linux: bytes acknowledged since W_est grew
+ * @looked_jiffy: Linux: when the pace was chosen
+ * @looked_segs: and cwnd then; 0: not in this epoch
  * @pace_segs: the pace
  * @last_ack_us: time of the last ACK
  * @round_start_us: when HyStart's round began
@@ -177,7 +178,7 @@ struct cubic {
 	struct tcon_reno reno;
 	u64 cwnd_rest;
 	u64 est_rest;
-	u64 looked_us;
+	u64 looked_jiffy;
 	u32 looked_segs;
 	u32 pace_segs;
 	u64 last_ack_us;
@@ -288,8 +289,7 @@ static void grow_w_est(struct tcon_cc *cc, u32 acked_bytes)
 	u64 per_window = (u64)cc->cwnd_bytes * (1000 + beta);
 	u32 alpha = 3 * (1000 - beta);	/* over 1000 + beta */
 
-	if (cc->params[PARAM_RFC9438] &&
-	    curve->w_est_bytes >= curve->cwnd_prior_bytes)
+	if (curve->w_est_bytes >= curve->cwnd_prior_bytes)
 		alpha = 1000 + beta;
 	ca->est_rest += (u64)acked_bytes * cc->mss_bytes * alpha;
 	curve->w_est_bytes = min_t(u64, TCON_CWND_MAX_BYTES,
@@ -327,22 +327,65 @@ static void follow_curve(struct tcon_cc *cc, u32 acked_bytes, u64 t_us)
 	cc->cwnd_bytes = min_t(u64, grown, TCON_CWND_MAX_BYTES);
 }
 
-/* How many segments must be acknowledged for one of growth, so that cwnd is where
- * W_cubic or W_est is after a window?
+/* How many segments must be acknowledged for one of growth, so that cwnd is at @aim
+ * after a window?
  */
-static u32 choose_pace(const struct tcon_cc *cc, u64 t_us)
+static u32 pace_to(const struct tcon_cc *cc, u32 aim_bytes)
+{
+	u32 cwnd = cc->cwnd_bytes, segs = cwnd / cc->mss_bytes, gap_segs = 0;
+
+	if (aim_bytes > cwnd)
+		gap_segs = (aim_bytes - cwnd) / cc->mss_bytes;
+	return gap_segs ? segs / gap_segs : PACE_STILL_WINDOWS * segs;
+}
+
+/* To where W_cubic is in an RTT. */
+static u32 cubic_pace(const struct tcon_cc *cc, u64 t_us)
 {
 	const struct cubic *ca = tcon_cc_priv(cc);
-	u32 cwnd = cc->cwnd_bytes, aim = w_cubic_bytes(cc, t_us + ca->min_rtt_us);
-	u32 segs = cwnd / cc->mss_bytes, gap_segs, pace;
+	u32 pace = pace_to(cc, w_cubic_bytes(cc, t_us + ca->min_rtt_us));
 
+	return ca->curve.w_max_bytes ? pace : min(pace, BLIND_GROWTH_DIV);
+}
+
+/* Linux's W_est: a segment for each 8/3 (1 + beta) / (1 - beta) eighths of cwnd that
+ * are acknowledged, all in whole numbers.
+ */
+static void grow_w_est_segs(struct tcon_cc *cc)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u32 beta = cc->params[PARAM_BETA], segs = cc->cwnd_bytes / cc->mss_bytes;
+	u64 eighths = 8 * (1000 + beta) / 3 / (1000 - beta);
+	u64 step = max(segs * eighths / 8, 1ULL) * cc->mss_bytes, more;
+
+	if (ca->est_rest <= step)
+		return;
+	more = div64_u64(ca->est_rest - 1, step);
+	ca->est_rest -= more * step;
+	ca->curve.w_est_bytes = min_t(u64, TCON_CWND_MAX_BYTES,
+				      ca->curve.w_est_bytes +
+				      more * cc->mss_bytes);
+}
+
+/* Linux looks at its clock of jiffies: W_cubic counts once in each, W_est always. */
+static void choose_pace(struct tcon_cc *cc, u64 now_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u64 jiffy = div_u64(now_us, JIFFY_US);
+	u32 segs = cc->cwnd_bytes / cc->mss_bytes;
+
+	if (segs == ca->looked_segs && jiffy - ca->looked_jiffy <= LOOK_JIFFIES)
+		return;
+	if (!ca->looked_segs || jiffy != ca->looked_jiffy) {
+		ca->pace_segs = cubic_pace(cc, now_us - ca->curve.epoch_us);
+		ca->looked_segs = segs;
+		ca->looked_jiffy = jiffy;
+	}
+	grow_w_est_segs(cc);
 	if (cc->params[PARAM_TCP_FRIENDLINESS])
-		aim = max(aim, ca->curve.w_est_bytes);
-	gap_segs = aim > cwnd ? (aim - cwnd) / cc->mss_bytes : 0;
-	pace = gap_segs ? segs / gap_segs : PACE_STILL_WINDOWS * segs;
-	if (!ca->curve.w_max_bytes)
-		pace = min(pace, BLIND_GROWTH_DIV);
-	return max(pace, PACE_MIN_SEGS);
+		ca->pace_segs = min(ca->pace_segs,
+				    pace_to(cc, ca->curve.w_est_bytes));
+	ca->pace_segs = max(ca->pace_segs, PACE_MIN_SEGS);
 }
 
 static void grow_segs(struct tcon_cc *cc, u64 segs)
@@ -358,14 +401,10 @@ static void grow_segs(struct tcon_cc *cc, u64 segs)
 static void keep_pace(struct tcon_cc *cc, u32 acked_bytes, u64 now_us)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
-	u32 segs = cc->cwnd_bytes / cc->mss_bytes;
 	u64 pace_bytes;
 
-	if (segs != ca->looked_segs || now_us - ca->looked_us > LOOK_US) {
-		ca->pace_segs = choose_pace(cc, now_us - ca->curve.epoch_us);
-		ca->looked_segs = segs;
-		ca->looked_us = now_us;
-	}
+	ca->est_rest += acked_bytes;
+	choose_pace(cc, now_us);
 	pace_bytes = (u64)ca->pace_segs * cc->mss_bytes;
 	if (ca->cwnd_rest >= pace_bytes) {
 		ca->cwnd_rest = 0;
@@ -381,11 +420,12 @@ static void avoid_congestion(struct tcon_cc *cc, u32 acked_bytes, u64 now_us)
 
 	if (!ca->curve.epoch_us)
 		start_epoch(cc, now_us);
-	grow_w_est(cc, acked_bytes);
-	if (cc->params[PARAM_RFC9438])
-		follow_curve(cc, acked_bytes, now_us - ca->curve.epoch_us);
-	else
+	if (!cc->params[PARAM_RFC9438]) {
 		keep_pace(cc, acked_bytes, now_us);
+		return;
+	}
+	grow_w_est(cc, acked_bytes);
+	follow_curve(cc, acked_bytes, now_us - ca->curve.epoch_us);
 }
 
 static void hystart_new_round(const struct tcon_cc *cc, u64 now_us)

@@ -368,10 +368,18 @@ static void blind_growth(void **unused)
 	assert_in_range(cc.cwnd_bytes, SEGS(105) - 2, SEGS(105));
 }
 
+/* The pace that is chosen @t_us after the epoch began, as for the first time. */
+static u32 pace_at(struct tcon_cc *cc, u64 t_us)
+{
+	priv(cc)->looked_segs = 0;
+	choose_pace(cc, priv(cc)->curve.epoch_us + t_us);
+	return priv(cc)->pace_segs;
+}
+
 /*
  * Linux's form.  After a loss at 1000 segments W_cubic(1 s) is 788.55 segments, 211.45
  * below W_max: whole segments, 789.  From 700 that is a segment for each 700 / 89 = 7
- * acknowledged; W_est of 730 is less, of 800 more: 700 / 100.  A window at its target
+ * acknowledged; W_est of 730 is less, of 829 more: 700 / 129.  A window at its target
  * hardly grows; one that knows no target by a twentieth; none by more than a half.
  */
 static void pace(void **unused)
@@ -383,53 +391,109 @@ static void pace(void **unused)
 	loss_episode(&cc, T0_US);
 	start_epoch(&cc, T0_US);
 	assert_int_equal(w_cubic_bytes(&cc, USEC_PER_SEC), SEGS(789));
-	assert_int_equal(choose_pace(&cc, USEC_PER_SEC), 7);
+	assert_int_equal(pace_at(&cc, USEC_PER_SEC), 7);
 	priv(&cc)->curve.w_est_bytes = SEGS(730);
-	assert_int_equal(choose_pace(&cc, USEC_PER_SEC), 7);
+	assert_int_equal(pace_at(&cc, USEC_PER_SEC), 7);
 	priv(&cc)->curve.w_est_bytes = SEGS(829);
-	assert_int_equal(choose_pace(&cc, USEC_PER_SEC), 5);
+	assert_int_equal(pace_at(&cc, USEC_PER_SEC), 5);
 	params[PARAM_TCP_FRIENDLINESS] = 0;
-	assert_int_equal(choose_pace(&cc, USEC_PER_SEC), 7);
+	assert_int_equal(pace_at(&cc, USEC_PER_SEC), 7);
 	/* an RTT ahead of the start it is where it is at 1 s */
 	priv(&cc)->min_rtt_us = USEC_PER_SEC;
-	assert_int_equal(choose_pace(&cc, 0), 7);
+	assert_int_equal(pace_at(&cc, 0), 7);
 
 	cc.cwnd_bytes = SEGS(790);
-	assert_int_equal(choose_pace(&cc, 0), 79000);
-	assert_int_equal(choose_pace(&cc, 30 * USEC_PER_SEC), 2);
+	assert_int_equal(pace_at(&cc, 0), 79000);
+	assert_int_equal(pace_at(&cc, 30 * USEC_PER_SEC), 2);
 	priv(&cc)->curve.w_max_bytes = 0;
-	assert_int_equal(choose_pace(&cc, 0), 20);
+	assert_int_equal(pace_at(&cc, 0), 20);
 }
 
 /*
- * The pace stays until the window has grown or 1/32 s has passed.  On the plateau, with a
- * window of 10 segments, W_est is a segment ahead after 10 * 17/9 = 18.9 ACKs, 19 ms; that
- * is seen at the 33rd, 32 ms after the first.  What was acknowledged before is then worth
- * one segment.  At the next ACK, since the window has grown, W_est is less than a segment
- * ahead of it.
+ * The pace stays until the window has grown or eight jiffies have begun.  On the plateau,
+ * with a window of 10 segments, W_est is a segment ahead when more than 10 * 15/8 = 18
+ * have been acknowledged, 19 ms; that is seen at the 32nd, when the eighth jiffy begins.
+ * What was acknowledged before is then worth one segment.  The next ACK is of the same
+ * jiffy: W_cubic is not looked at, and the pace stays.  In the next jiffy it is, and W_est
+ * is no more than where the window is.
  */
 static void looks(void **unused)
 {
 	struct tcon_cc cc;
-	u64 now = T0_US;
+	u64 now = T0_US - T0_US % JIFFY_US;
 	u32 i;
 
 	flow_init(&cc, 10, 1000);
 	params[PARAM_RFC9438] = 0;
 	cc.ssthresh_bytes = cc.cwnd_bytes;
 	priv(&cc)->curve.w_max_bytes = cc.cwnd_bytes;
-	for (i = 1; i <= 32; i++) {
-		ack(&cc, now += 1000, MSS, 1000);
+	for (i = 0; i < 32; i++) {
+		ack(&cc, now + i * 1000, MSS, 1000);
 		assert_int_equal(cc.cwnd_bytes, SEGS(10));
 		assert_int_equal(priv(&cc)->pace_segs, 1000);
 	}
-	ack(&cc, now += 1000, MSS, 1000);
+	ack(&cc, now + 32000, MSS, 1000);
+	assert_int_equal(priv(&cc)->curve.w_est_bytes, SEGS(11));
 	assert_int_equal(priv(&cc)->pace_segs, 10);
 	assert_int_equal(cc.cwnd_bytes, SEGS(11));
 	assert_int_equal(priv(&cc)->cwnd_rest, MSS);
-	ack(&cc, now += 1000, MSS, 1000);
+	for (i = 33; i < 36; i++)
+		ack(&cc, now + i * 1000, MSS, 1000);
+	assert_int_equal(priv(&cc)->pace_segs, 10);
+	ack(&cc, now + 36000, MSS, 1000);
 	assert_int_equal(priv(&cc)->pace_segs, 1100);
 	assert_int_equal(cc.cwnd_bytes, SEGS(11));
+}
+
+/* Where round trips are shorter than a jiffy a pace lasts for several of them: after a
+ * loss at 10 segments W_cubic is a segment ahead, which each round trip adds anew.
+ */
+static void short_round_trips(void **unused)
+{
+	u64 now = T0_US - T0_US % JIFFY_US;
+	struct tcon_cc cc;
+	u32 i;
+
+	flow_init(&cc, 7, 100);
+	cc.cwnd_bytes = SEGS(7);	/* after a loss: none begins with less than 10 */
+	params[PARAM_RFC9438] = 0;
+	cc.ssthresh_bytes = cc.cwnd_bytes;
+	priv(&cc)->curve.w_max_bytes = SEGS(10);
+	for (i = 0; i < 35; i++)
+		ack(&cc, now + i * 100, MSS, 100);
+	assert_int_equal(cc.cwnd_bytes, SEGS(12));
+	ack(&cc, now + JIFFY_US, MSS, 100);
+	assert_int_equal(priv(&cc)->pace_segs, 1200);
+}
+
+/* In whole numbers: 8/3 (1 + beta) / (1 - beta) is 15 eighths, of seven segments 13.  Of
+ * two segments and a small beta it is none: then it is one.
+ */
+static void est_in_segments(void **unused)
+{
+	struct tcon_cc cc;
+
+	flow_init(&cc, 7, 1000);
+	params[PARAM_RFC9438] = 0;
+	cc.cwnd_bytes = SEGS(7);
+	priv(&cc)->curve.w_est_bytes = SEGS(7);
+	priv(&cc)->est_rest = SEGS(13);
+	grow_w_est_segs(&cc);
+	assert_int_equal(priv(&cc)->curve.w_est_bytes, SEGS(7));
+	priv(&cc)->est_rest += 1;
+	grow_w_est_segs(&cc);
+	assert_int_equal(priv(&cc)->curve.w_est_bytes, SEGS(8));
+	assert_int_equal(priv(&cc)->est_rest, 1);
+	priv(&cc)->est_rest = SEGS(40);
+	grow_w_est_segs(&cc);
+	assert_int_equal(priv(&cc)->curve.w_est_bytes, SEGS(11));
+	assert_int_equal(priv(&cc)->est_rest, SEGS(1));
+
+	params[PARAM_BETA] = 100;
+	cc.cwnd_bytes = SEGS(2);
+	priv(&cc)->est_rest = SEGS(1) + 1;
+	grow_w_est_segs(&cc);
+	assert_int_equal(priv(&cc)->curve.w_est_bytes, SEGS(12));
 }
 
 /* A loss at 15 segments and a bit leaves 10, a second at 10 makes W_max 8. */
@@ -927,6 +991,8 @@ int main(void)
 		cmocka_unit_test(blind_growth),
 		cmocka_unit_test(pace),
 		cmocka_unit_test(looks),
+		cmocka_unit_test(short_round_trips),
+		cmocka_unit_test(est_in_segments),
 		cmocka_unit_test(whole_segments),
 		cmocka_unit_test(slow_start_bytes),
 		cmocka_unit_test(no_growth),

@@ -331,8 +331,9 @@ class Cubic(Reno):
 
 
 class LinuxCubic(Cubic):
-    """RFC 8312 as Linux 6.1 has it: growth by whole segments, at a pace of so many segments
-    acknowledged for one, chosen when the window has grown or 1/32 s have passed.
+    """RFC 8312 as Linux 6.1 has it, with jiffies of 4 ms: growth by whole segments, at a
+    pace of so many segments acknowledged for one, chosen when the window has grown or in the
+    eighth jiffy after the last choice; in the same jiffy by W_est alone.
     """
 
     def __init__(self, *args: int, params: tuple[int, ...], srtt_us: int):
@@ -346,7 +347,7 @@ class LinuxCubic(Cubic):
     def start_epoch(self, now_us: int) -> None:
         super().start_epoch(now_us)
         self.looked: tuple[int, int] | None = None
-        self.counted = 0
+        self.counted = self.acked = 0
 
     def whole(self, window: Decimal) -> Decimal:
         return window // self.mss * self.mss
@@ -359,24 +360,37 @@ class LinuxCubic(Cubic):
         self.prior = cwnd
         self.ssthresh = max(self.whole(cwnd * self.beta), Decimal(MIN_SEGS * self.mss))
 
-    def choose_pace(self, t: Decimal) -> int:
+    def pace_to(self, aim: Decimal) -> int:
         segments = int(self.cwnd) // self.mss
-        aims = [self.w_cubic(t + Decimal(self.base_us or 0) / 10**6)]
+        gap = int(max(aim, Decimal(self.cwnd)) - self.cwnd) // self.mss
+        return segments // gap if gap else 100 * segments
+
+    def grow_w_est(self, segments: int) -> None:
+        eighths = int(8 * (1 + self.beta) / 3 / (1 - self.beta))
+        step = max(segments * eighths // 8, 1) * self.mss
+        while self.acked > step:
+            self.acked -= step
+            self.w_est += self.mss
+
+    def choose_pace(self, now_us: int) -> None:
+        segments, jiffy = int(self.cwnd) // self.mss, now_us // 4000
+        if self.looked and self.looked[0] == segments and jiffy - self.looked[1] <= 7:
+            return
+        if not self.looked or jiffy != self.looked[1]:
+            t = Decimal(now_us - (self.epoch_us or 0) + (self.base_us or 0)) / 10**6
+            pace = self.pace_to(self.w_cubic(t))
+            self.pace = pace if self.w_max else min(pace, 20)
+            self.looked = (segments, jiffy)
+        self.grow_w_est(segments)
         if self.friendly:
-            aims.append(self.w_est)
-        gap = int(max(*aims, self.cwnd) - self.cwnd) // self.mss
-        pace = segments // gap if gap else 100 * segments
-        return max(pace if self.w_max else min(pace, 20), 2)
+            self.pace = min(self.pace, self.pace_to(self.w_est))
+        self.pace = max(self.pace, 2)
 
     def avoid(self, acked: int, now_us: int = 0) -> None:
         if self.epoch_us is None:
             self.start_epoch(now_us)
-        alpha = 3 * (1 - self.beta) / (1 + self.beta)
-        self.w_est += alpha * acked * self.mss / self.cwnd
-        segments = int(self.cwnd) // self.mss
-        if not self.looked or self.looked[0] != segments or now_us - self.looked[1] > 31250:
-            self.pace = self.choose_pace(Decimal(now_us - self.epoch_us) / 10**6)
-            self.looked = (segments, now_us)
+        self.acked += acked
+        self.choose_pace(now_us)
         late = self.counted >= self.pace * self.mss  # acknowledged at a slower pace: one segment
         more, self.counted = divmod((0 if late else self.counted) + acked, self.pace * self.mss)
         self.cwnd = min(self.cwnd + (late + more) * self.mss, Decimal(MAX_BYTES))
