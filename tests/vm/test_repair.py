@@ -191,10 +191,30 @@ def test_several_holes_are_repaired_in_order(ends: Ends, tcon: genl.Genl) -> Non
     blocks = [(s.seq, end_of(s)) for s in sent[1::2]]
     for n in range(1, 5):
         peer_acks(conn, sent[0].seq, *reversed(blocks[max(0, n - 3) : n]))
-    for segment in sent[::2]:
+    for segment in sent[0:3:2]:
+        repaired(conn, segment)
+    heard(conn, peer_acks(conn, sent[2].seq, *reversed(blocks[1:])))
+    for segment in sent[4::2]:
         repaired(conn, segment)
     nothing_for(conn.peer, conn)
     finish(conn, tcon)
+
+
+def test_much_is_lost(ends: Ends, tcon: genl.Genl) -> None:
+    """One repair, then as many as arrive and one for each ACK that advances (RFC 6937)."""
+    conn = connect(Conn(*ends), tcon)
+    sent = send(conn, 8)
+    last = (sent[7].seq, end_of(sent[7]))
+    with counted(tcon, repair_sent=7, probe_sent=0, timeout=0):
+        peer_acks(conn, sent[0].seq, last)
+        repaired(conn, sent[0])
+        nothing_for(conn.peer, conn, 0)
+        for arrived, lost in ((0, sent[1:3]), (2, sent[3:6]), (5, sent[6:7])):
+            heard(conn, peer_acks(conn, sent[arrived + 1].seq, last))
+            for segment in lost:
+                repaired(conn, segment)
+            nothing_for(conn.peer, conn, 0)
+        finish(conn, tcon)
 
 
 def test_ect_is_cleared_on_repairs(ends: Ends, tcon: genl.Genl) -> None:
@@ -265,18 +285,19 @@ def test_only_the_lost_part_of_a_super_packet(
     conn = connect(Conn(*rig.taps(TSO, offload), family=family), tcon)
     whole = super_packet(conn, 7 * MSS + 100, partial=True)
     at = [whole.seq + n * MSS for n in range(9)]
-    # Parts 0, 3, 4 and the odd rest are lost.
-    with counted(tcon, repair_sent=3, probe_sent=0, timeout=0):
+    # Parts 0, 3, 4 and the odd rest are lost; two arrive with what tells of the loss.
+    with counted(tcon, repair_sent=2, probe_sent=0, timeout=0):
         peer_acks(conn, at[0], (at[1], at[3]))
         peer_acks(conn, at[0], (at[5], at[7]), (at[1], at[3]))
-        for start in (0, 3, 4):
+        for start in (0, 3):
             repaired(conn, whole, start * MSS, (start + 1) * MSS)
             assert conn.peer.last_gso_bytes == 0
         nothing_for(conn.peer, conn)
     # Repairs arrive that left later than the odd rest: it is lost, too.
     time.sleep(RTT_S)
-    with counted(tcon, repair_sent=1, probe_sent=0, timeout=0):
-        heard(conn, peer_acks(conn, at[7]))
+    with counted(tcon, repair_sent=2, probe_sent=0, timeout=0):
+        heard(conn, peer_acks(conn, at[4], (at[5], at[7])))
+        repaired(conn, whole, 4 * MSS, 5 * MSS)
         repaired(conn, whole, 7 * MSS)
     finish(conn, tcon)
 
