@@ -312,7 +312,9 @@ def test_marks_and_drops_in_results_and_report() -> None:
     raw["queue_counts"] = {"marks": 0, "drops": 12}
     unmarked = results_from_raw([raw])
     assert (unmarked["runs"][0]["queue_marks"], unmarked["runs"][0]["queue_drops"]) == (0, 12)
-    assert "Queue marks" not in report.report_html([unmarked])
+    page = report.report_html([unmarked])
+    assert "Queue marks" not in page
+    assert "<th>Instructions" not in page
     marking = copy.deepcopy(raw)
     marking["queue_counts"]["marks"] = 3217
     marking["scenario"]["path"]["aqm"] = {
@@ -324,6 +326,15 @@ def test_marks_and_drops_in_results_and_report() -> None:
     assert "Queue marks" in page
     assert "<td>3217</td>" in page
     assert "queue of 1000 packets, step at 20 packets; 10 s" in page
+
+
+def test_instructions_in_the_report() -> None:
+    raw = synthetic.raw("native") | {"busy_s": 0.5, "instruction_ns": 1}
+    results = results_from_raw([raw])
+    each = results["runs"][0]["instructions_per_byte"]
+    page = report.report_html([results])
+    assert "<th>Instructions" in page
+    assert f"<td>{each:.2f}</td>" in page
 
 
 def test_records_without_counters_have_none() -> None:

@@ -774,6 +774,7 @@ def comparison(
         record["dctcp_alpha"] = 0.11 if mode == COMPARED else 0.1
         made = {"goodput_bps": goodput, "flows": [record], "warnings": [w for w in [warning] if w],
                 "jain": 0.9 if mode == COMPARED else 1.0,
+                "instructions_per_byte": 22.0 if mode == COMPARED else 20.0,
                 "queue_bytes": {"p50": 24e3 if mode == COMPARED else 20e3}}  # fmt: skip
         stored[run.key] = {"versions": {"kernel": "6.1"}, "run": made}
     return compare(campaign, index, stored.get)
@@ -798,11 +799,13 @@ def test_ratios_are_taken_seed_by_seed() -> None:
 def test_what_is_shown_only_where_a_bar_is_about_it() -> None:
     metrics = comparison(GOODPUTS)["cells"][1]["metrics"]
     assert not {"queue", "alpha", "jain"} & set(metrics)
-    bars = "".join(f'[[bar]]\nmetric = "{name}"\nmax = 1.15\n' for name in ("queue", "alpha"))
+    asked = ("queue", "alpha", "instructions")
+    bars = "".join(f'[[bar]]\nmetric = "{name}"\nmax = 1.15\n' for name in asked)
     made = comparison(GOODPUTS, SMALL + bars + '[[bar]]\nmetric = "jain"\nmin = 0.9\n')
     cell = made["cells"][1]
     found = {name: cell["metrics"][name]["mean"] for name in ("queue", "alpha", "jain")}
     assert found == pytest.approx({"queue": 1.2, "alpha": 1.1, "jain": 0.9})
+    assert cell["metrics"]["instructions"]["mean"] == pytest.approx(1.1)
     verdicts = [cell["metrics"][name]["verdict"] for name in ("queue", "alpha", "jain")]
     assert verdicts == ["missed", "reached", "reached"]
     assert cell["modes"]["native"]["queue"]["mean"] == 20e3

@@ -155,6 +155,17 @@ def test_every_number_by_hand() -> None:
     assert run["warnings"] == []
 
 
+def test_instructions_where_the_clock_counts_them() -> None:
+    """Half a second of 2 ns each, and 75 000 bytes."""
+    (run,) = results_from_raw([tiny(instruction_ns=2, busy_s=0.5)])["runs"]
+    assert run["instructions_per_byte"] == 3333.333
+    for unknown in ({}, {"instruction_ns": None, "busy_s": 0.5}, {"instruction_ns": 2}):
+        (run,) = results_from_raw([tiny(**unknown)])["runs"]
+        assert run["instructions_per_byte"] is None
+    silent = tiny(instruction_ns=2, busy_s=0.5, probe=[])
+    assert results_from_raw([silent])["runs"][0]["instructions_per_byte"] is None
+
+
 REPAIR = ("tcon_retransmits", "tcon_spurious", "tcon_probes", "tcon_timeouts", "copy_bytes",
           "limited_share", "limited_share_settled")  # fmt: skip
 

@@ -96,12 +96,14 @@ METRICS = {
     "cwnd": True,
     "retransmitted": False,
     "loss_period": True,
+    "instructions": False,
 }
 RATIOS = tuple(metric for metric in METRICS if metric not in ("saving_kept", "own_limit"))
 #: What is shown only where a bar is about it.
 ON_REQUEST = (
     "rtt_p95", "queue", "utilisation", "jain", "jain_mean", "convergence", "loss_sync",
     "first_share", "alpha", "cwnd", "retransmitted", "loss_period",
+    "instructions",
 )  # fmt: skip
 
 #: What a matrix may vary, by the table in which a scenario has it.

@@ -30,7 +30,8 @@ the run; ``jain_mean``, ``convergence`` and ``loss_sync`` (the mean) are as
 of the first of several tables have; ``cwnd`` is the mean of the flows' mean cwnd, of
 who decides; ``retransmitted`` the share of bytes that were sent again; ``loss_period`` the
 mean of the flows' loss periods in s, see :mod:`.sharing`; ``queue`` the
-median of the bottleneck's queue; ``alpha`` the mean of the flows' DCTCP alphas.
+median of the bottleneck's queue; ``alpha`` the mean of the flows' DCTCP alphas;
+``instructions`` those of the whole machine for each byte acknowledged, on QEMU.
 
 A verdict is "reached", "aim missed", "missed", or null where there is no bar.
 """
@@ -159,6 +160,7 @@ QUANTITIES: dict[str, Callable[[Record], float | None]] = {
     "cwnd": _mean_cwnd,
     "retransmitted": _retransmitted,
     "loss_period": _loss_period_s,
+    "instructions": lambda run: run.get("instructions_per_byte"),
 }
 
 

@@ -48,6 +48,7 @@ _RUN_NUMBERS: dict[str, Callable[[Record], Any]] = {
     "queue_p99_bytes": lambda run: (run.get("queue_bytes") or {}).get("p99"),
     "queue_marks": lambda run: run.get("queue_marks"),
     "queue_drops": lambda run: run.get("queue_drops"),
+    "instructions_per_byte": lambda run: run.get("instructions_per_byte"),
 }
 _PATH = ("rate_bps", "rtt_us", "loss_fraction", "queue_packets")
 #: The columns of the table of runs.

@@ -89,6 +89,13 @@ class Host:
             return "uml, debug kernel" if self.options.debug_kernel else "uml"
         return "qemu, KVM" if self.options.kvm else f"qemu, icount shift {self.options.shift}"
 
+    @property
+    def instruction_ns(self) -> int | None:
+        """How long an instruction takes; None: that is not known, or no time at all."""
+        if self.options.engine == "uml" or self.options.kvm or self.options.shift is None:
+            return None
+        return 1 << self.options.shift
+
     def initrd(self, job: dict[str, Any], dest: Path, files: Iterable[tuple[Path, str]]) -> None:
         """Write the root file system with a job in it."""
         overlay = root.Overlay(
@@ -144,6 +151,7 @@ def run_in_vm(
         "ovs": True,
         "probe": _PROBE_IN_VM,
         "virtual_time": not host.options.kvm,
+        "instruction_ns": host.instruction_ns,
         "machine": host.machine_name,
         "tear_down": False,
     }
@@ -186,6 +194,7 @@ def run_on_host(scenario: Scenario, mode: str, say: Say) -> dict[str, Any]:
         "mode": mode,
         "probe": str(probe),
         "virtual_time": False,
+        "instruction_ns": None,
         "machine": "host",
         "tear_down": True,
     }

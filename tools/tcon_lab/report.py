@@ -58,6 +58,7 @@ class Row:
     queue_p99: float | None
     queue_marks: float | None
     queue_drops: float | None
+    instructions_per_byte: float | None
     retransmits: float | None
     repairs: float | None
     repair: str  # what TCon's loss repair did, in words
@@ -158,6 +159,7 @@ def _row(result: Record, run: Record, native: Record | None) -> Row:
         queue_p99=queue.get("p99"),
         queue_marks=run.get("queue_marks"),
         queue_drops=run.get("queue_drops"),
+        instructions_per_byte=run.get("instructions_per_byte"),
         retransmits=sum(retransmits) if retransmits else None,
         repairs=sum(repairs) if repairs else None,
         repair=_repair(flows) if enforcing else "",
@@ -211,6 +213,7 @@ COLUMNS: list[tuple[str, str, Callable[[Row], str]]] = [
     ("Converged", "s", lambda row: _format(row.convergence_s, ".1f")),
     ("Lose at once", "%", lambda row: _format(_percent(row.loss_sync), ".1f")),
     ("Link used", "%", lambda row: _format(100 * row.utilisation, ".1f")),
+    ("Instructions", "a byte", lambda row: _format(row.instructions_per_byte, ".2f")),
     ("TCon", "state", lambda row: row.state),
 ]
 TEXT_COLUMNS = ("Scenario", "Mode", "CC", "TCon")
@@ -226,14 +229,19 @@ NOTE = (
     "receiver's window, or nothing to send; settled: without the first "
     f"{SETTLED_AFTER_RTTS} base RTTs. Converged: so long after the last flow's start Jain's "
     f"index of each second stays at {FAIR_INDEX} or above for {FAIR_SECONDS} s; lose at once: "
-    "the share of flows that retransmit within one round trip, mean of the loss epochs."
+    "the share of flows that retransmit within one round trip, mean of the loss epochs. "
+    "Instructions: of the whole machine, both ends and the switch, for a byte acknowledged."
 )
 
 
 def _columns(shown: list[Row]) -> list[tuple[str, str, Callable[[Row], str]]]:
-    """Those of the table for these rows: marks only where there are any."""
-    marked = any(row.queue_marks for row in shown)
-    return [column for column in COLUMNS if marked or column[0] != "Queue marks"]
+    """Those of the table for these rows: marks and instructions only where there are any."""
+    without = set()
+    if not any(row.queue_marks for row in shown):
+        without.add("Queue marks")
+    if all(row.instructions_per_byte is None for row in shown):
+        without.add("Instructions")
+    return [column for column in COLUMNS if column[0] not in without]
 
 
 def _aqm(path: Record) -> str:

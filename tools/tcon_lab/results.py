@@ -4,7 +4,8 @@
 A raw record is what the runner brings back of one (scenario, seed, mode)::
 
     {"scenario": Scenario.to_dict(), "mode": ..., "seed": ..., "virtual_time": bool,
-     "versions": {...},
+     "instruction_ns": what one takes or None, "versions": {...},
+     "busy_s": how long the CPU was busy during the traffic,
      "flows": [{"index", "saddr", "daddr", "sport", "dport", "guest_cc", "cc",
                 "start_s", "iperf3": the client's JSON report}],
      "probe": [records of tcon-probe --dev], "queue": [records of tcon-probe --queue],
@@ -36,7 +37,9 @@ which it was enforced, ``limited_share_settled`` the same without its first 30 b
 RTTs.  ``dctcp_alpha`` is the mean of the deciding DCTCP's alpha, the guest's own or the
 enforced one, in the second half of the flow's time: it starts at 1.  ``queue_packets``
 and ``queue_bytes`` are how long the bottleneck's queue was, ``queue_marks`` how many
-packets it marked (CE) in the run, ``queue_drops`` how many it dropped.  A series of
+packets it marked (CE) in the run, ``queue_drops`` how many it dropped.
+``instructions_per_byte`` are those of the whole machine, guests and their peers, switch
+and lab, for each acknowledged byte of payload: only QEMU's clock counts them.  A series of
 transfers has ``transfers``: their ``seconds`` from before the
 connection is opened until the last byte has come, and ``each_s`` of them in the order
 of their start; its goodput is the bytes over the sum of those times, its RTT p50 the
@@ -502,6 +505,14 @@ def _sharing(flows: list[Record], scenario: Scenario, interval_s: float) -> Reco
     }
 
 
+def _instructions_per_byte(raw: Record, acked_bytes: float) -> float | None:
+    """None where the machine's clock does not count instructions."""
+    busy_s, each_ns = raw.get("busy_s"), raw.get("instruction_ns")
+    if busy_s is None or each_ns is None or not acked_bytes:
+        return None
+    return round(busy_s * 1e9 / each_ns / acked_bytes, 3)
+
+
 def _run_result(raw: Record) -> Record:
     scenario = from_dict(raw["scenario"])
     probe, seconds = raw.get("probe") or [], _span_s(raw, scenario)
@@ -538,6 +549,7 @@ def _run_result(raw: Record) -> Record:
         "queue_bytes": spread([float(sample["bytes"]) for sample in queue], {"p50": 50, "p99": 99}),
         "queue_marks": counts.get("marks"),
         "queue_drops": counts.get("drops"),
+        "instructions_per_byte": _instructions_per_byte(raw, acked),
         "queue_samples": queue,
         "warnings": _warnings(probe, raw["mode"]),
         "flows": flows,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import platform
 import re
 import signal
@@ -408,7 +409,7 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
     """Start the clients in time, wait for them; their reports and TCon's state."""
     seconds = lab.scenario.seconds
     clients = {}
-    busy, total = _cpu_ticks()
+    began_s, (busy, total) = time.monotonic(), _cpu_ticks()
     files = {index: folder / f"client{index}.json" for index in range(len(lab.pairs))}
     start_s = time.monotonic()
     for index, flow in sorted(enumerate(lab.pairs), key=lambda item: item[1].start_us):
@@ -425,7 +426,8 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
         start_s + seconds,
         lambda line: progress(f"{mode}: {line}"),
     )
-    end_busy, end_total = _cpu_ticks()
+    span_s, (end_busy, end_total) = time.monotonic() - began_s, _cpu_ticks()
+    idle_ticks = (end_total - end_busy) - (total - busy)
     cpu_share = (end_busy - busy) / max(1, end_total - total)
     if cpu_share > _CPU_BUSY_SHARE:
         progress(
@@ -437,6 +439,7 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
     return {
         "start_monotonic_s": start_s,
         "cpu_busy_share": round(cpu_share, 3),
+        "busy_s": round(span_s - idle_ticks / os.sysconf("SC_CLK_TCK"), 6),
         "flows": [
             _flow_record(lab, index, mode, clients[index], files[index], start_s)
             for index in range(len(lab.pairs))
@@ -473,9 +476,9 @@ def run(job: dict[str, Any], progress: Progress, take: Take) -> dict[str, Any]:
     """Run job["mode"] of job["scenario"]: the raw data (see results.py), but for what the
     probes wrote, which ``take`` is given.
 
-    ``job["probe"]`` is the path of tcon-probe or None; ``job["virtual_time"]``
-    and ``job["machine"]`` are passed on; ``job["tear_down"]``: whether to remove
-    the network afterwards.  Raises LabError.
+    ``job["probe"]`` is the path of tcon-probe or None; ``job["virtual_time"]``,
+    ``job["instruction_ns"]`` and ``job["machine"]`` are passed on;
+    ``job["tear_down"]``: whether to remove the network afterwards.  Raises LabError.
     """
     scenario: Scenario = from_dict(job["scenario"])
     mode, tcon = job["mode"], _tcon_loaded()
@@ -505,6 +508,7 @@ def run(job: dict[str, Any], progress: Progress, take: Take) -> dict[str, Any]:
         "mode": mode,
         "seed": scenario.seed,
         "virtual_time": job["virtual_time"],
+        "instruction_ns": job["instruction_ns"],
         "tcon_loaded": tcon,
         "path": checked,
         "versions": _versions() | {"machine": job["machine"]},

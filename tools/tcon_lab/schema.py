@@ -337,6 +337,7 @@ def run_schema(with_samples: bool = True) -> Schema:
             "queue_bytes": _spread("p50", "p99"),
             "queue_marks": _or_null(COUNT),
             "queue_drops": _or_null(COUNT),
+            "instructions_per_byte": _or_null(NUMBER),
             **({"queue_samples": _list(sample)} if with_samples else {}),
             "warnings": _list(STRING),
             "flows": _list(_flow_results(with_samples), 1),
