@@ -172,6 +172,19 @@ static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
 	return flow->release_ns - QUANTUM_NS;
 }
 
+/* Would @bytes more be more than may be in flight?  cwnd is counted in segments, and
+ * takes a part of one for one.  In a recovery a part is not enough: what a small
+ * repair left of its segment would let another out, into a queue that is full.
+ */
+static bool fits(const struct tcon_track *t, u32 bytes)
+{
+	u64 after = (u64)t->cc.inflight_bytes + bytes;
+
+	if (t->prr.active)
+		return after <= t->prr.limit_bytes;
+	return after < (u64)t->cc.cwnd_bytes + t->cc.mss_bytes;
+}
+
 /* By cwnd.  Repeats do not ask it: what they repeat is counted as lost already,
  * or as in flight.
  */
@@ -182,8 +195,7 @@ static u64 cwnd_gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 	const struct tcon_cc *cc = &t->cc;
 
 	if (seq_before(cb->seq, cc->nxt) || !cc->inflight_bytes ||
-	    cc->inflight_bytes + cb->payload_bytes <
-	    tcon_track_cwnd_bytes(t) + cc->mss_bytes || is_stalled(flow, tcon_us(now_ns)))
+	    fits(t, cb->payload_bytes) || is_stalled(flow, tcon_us(now_ns)))
 		return 0;
 	return tcon_flow_repaired(flow) ? NOT_BEFORE_AN_ACK :
 		(t->progress_us + tcon_track_rto_us(t)) * NSEC_PER_USEC;
@@ -296,8 +308,7 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	    bytes <= 2 * cc->mss_bytes)
 		return false;
 	if (bytes > cc->cwnd_bytes / 4 && cc->inflight_bytes &&
-	    bytes + cc->inflight_bytes >=
-	    tcon_track_cwnd_bytes(&flow->track) + cc->mss_bytes)
+	    !fits(&flow->track, bytes))
 		return true;
 	return cc->pacing_rate_bps && bytes > unpaced_bytes(&flow->track) &&
 	       bytes > burst_bytes(cc) && wire_ns(cc, bytes) > SPLIT_NS;

@@ -217,6 +217,25 @@ def test_much_is_lost(ends: Ends, tcon: genl.Genl) -> None:
         finish(conn, tcon)
 
 
+def test_a_small_repair_lets_nothing_else_out(ends: Ends, tcon: genl.Genl) -> None:
+    """It takes the place of a segment; what its bytes leave of that is no room for another."""
+    conn = connect(Conn(*ends), tcon)
+    small = conn.guest_sends(PSH | ACK, payload(400))
+    sent = send(conn, 9)
+    for _ in range(4):  # the first of them still fits into cwnd
+        conn.guest.send(conn.from_guest(PSH | ACK, payload(MSS)).frame())
+        conn.guest_nxt += MSS
+    assert conn.receive(conn.peer, 2.0).seq == end_of(sent[8])
+    nothing_for(conn.peer, conn, 0)
+    peer_acks(conn, small.seq, (sent[0].seq, end_of(sent[2])))
+    repaired(conn, small)
+    nothing_for(conn.peer, conn)
+    heard(conn, peer_acks(conn, end_of(sent[8]) + MSS))
+    for n in range(1, 4):
+        assert conn.receive(conn.peer, 2.0).seq == end_of(sent[8]) + n * MSS
+    finish(conn, tcon)
+
+
 def test_ect_is_cleared_on_repairs(ends: Ends, tcon: genl.Genl) -> None:
     """A repeat is not ECN-capable (RFC 3168, 6.1.5), and tells no CWR twice."""
     conn = connect(Conn(*ends), tcon)
