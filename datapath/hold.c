@@ -172,19 +172,6 @@ static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
 	return flow->release_ns - QUANTUM_NS;
 }
 
-/* Would @bytes more be more than may be in flight?  cwnd is counted in segments, and
- * takes a part of one for one.  In a recovery a part is not enough: what a small
- * repair left of its segment would let another out, into a queue that is full.
- */
-static bool fits(const struct tcon_track *t, u32 bytes)
-{
-	u64 after = (u64)t->cc.inflight_bytes + bytes;
-
-	if (t->prr.active)
-		return after <= t->prr.limit_bytes;
-	return after < (u64)t->cc.cwnd_bytes + t->cc.mss_bytes;
-}
-
 /* By cwnd.  Repeats do not ask it: what they repeat is counted as lost already,
  * or as in flight.
  */
@@ -195,7 +182,8 @@ static u64 cwnd_gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 	const struct tcon_cc *cc = &t->cc;
 
 	if (seq_before(cb->seq, cc->nxt) || !cc->inflight_bytes ||
-	    fits(t, cb->payload_bytes) || is_stalled(flow, tcon_us(now_ns)))
+	    tcon_track_fits(t, cb->payload_bytes) ||
+	    is_stalled(flow, tcon_us(now_ns)))
 		return 0;
 	return tcon_flow_repaired(flow) ? NOT_BEFORE_AN_ACK :
 		(t->progress_us + tcon_track_rto_us(t)) * NSEC_PER_USEC;
@@ -219,19 +207,12 @@ static u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 	return when;
 }
 
-/*
- * When may the next repair leave?  It counts as in flight again, but the first
- * hole is always filled: all waits for it.
- */
+/* When may the next repair leave? */
 static u64 repair_gate(struct tcon_flow *flow, u64 now_ns)
 {
-	const struct tcon_track *t = &flow->track;
-	const struct tcon_cc *cc = &t->cc;
-
 	if (flow->drain)
 		return 0;
-	if (t->lost.range[0].start != cc->una &&
-	    cc->inflight_bytes >= tcon_track_cwnd_bytes(t))
+	if (!tcon_track_repair_fits(&flow->track))
 		return NOT_BEFORE_AN_ACK;
 	return pacing_gate(flow, now_ns, QUANTUM_NS);
 }
@@ -308,7 +289,7 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	    bytes <= 2 * cc->mss_bytes)
 		return false;
 	if (bytes > cc->cwnd_bytes / 4 && cc->inflight_bytes &&
-	    !fits(&flow->track, bytes))
+	    !tcon_track_fits(&flow->track, bytes))
 		return true;
 	return cc->pacing_rate_bps && bytes > unpaced_bytes(&flow->track) &&
 	       bytes > burst_bytes(cc) && wire_ns(cc, bytes) > SPLIT_NS;

@@ -236,6 +236,28 @@ static inline u32 tcon_track_cwnd_bytes(const struct tcon_track *t)
 	return t->prr.active ? t->prr.limit_bytes : t->cc.cwnd_bytes;
 }
 
+/* May @bytes new ones leave?  cwnd is counted in segments, and takes a part of one for
+ * one.  In a recovery a part is not enough: what a small repair left of its segment
+ * would let another out, into a queue that is full.
+ */
+static inline bool tcon_track_fits(const struct tcon_track *t, u32 bytes)
+{
+	u64 after = (u64)t->cc.inflight_bytes + bytes;
+
+	if (t->prr.active)
+		return after <= t->prr.limit_bytes;
+	return after < (u64)t->cc.cwnd_bytes + t->cc.mss_bytes;
+}
+
+/* May the next repair leave, where something is lost?  It counts as in flight again, but
+ * the first hole is always filled: all waits for it.
+ */
+static inline bool tcon_track_repair_fits(const struct tcon_track *t)
+{
+	return t->lost.range[0].start == t->cc.una ||
+	       t->cc.inflight_bytes < tcon_track_cwnd_bytes(t);
+}
+
 static inline u32 tcon_track_rttvar_us(const struct tcon_track *t)
 {
 	return t->rttvar_x4_us / 4;

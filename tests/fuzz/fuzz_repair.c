@@ -205,7 +205,7 @@ static bool expire(struct world *x)
 	case TCON_EXPIRY_REORDER:
 		WARN_ON(t->cc.lost_bytes == lost_before);
 		tcon_ca_lost(t, t->cc.lost_bytes - lost_before, x->now_us);
-			return false;
+		return false;
 	case TCON_EXPIRY_PROBE:
 		probe(x);
 		return false;
@@ -215,7 +215,7 @@ static bool expire(struct world *x)
 		return true;
 	case TCON_EXPIRY_TIMEOUT:
 		tcon_ca_timeout(t, x->now_us);
-			return true;
+		return true;
 	}
 	return false;
 }
@@ -232,10 +232,7 @@ static u32 pump(struct world *x)
 		timeouts += expire(x);
 	}
 	while (!x->bare && t->lost.n) {
-		if (t->lost.range[0].start != t->cc.una &&
-		    t->cc.inflight_bytes + MSS > tcon_track_cwnd_bytes(t))
-			break;
-		if (!repair_next(x))
+		if (!tcon_track_repair_fits(t) || !repair_next(x))
 			break;
 	}
 	return timeouts;
@@ -353,9 +350,7 @@ static void guest_sends(struct world *x, u32 bytes, bool uncopied)
 
 	if (cc->nxt - cc->una + bytes > SPAN_MAX)
 		return;
-	if (cc->inflight_bytes &&
-	    cc->inflight_bytes + bytes >
-	    tcon_track_cwnd_bytes(&x->t) + MSS)
+	if (cc->inflight_bytes && !tcon_track_fits(&x->t, bytes))
 		return;
 	leaves(x, cc->nxt, cc->nxt + bytes, uncopied);
 }
