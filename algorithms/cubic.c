@@ -67,8 +67,8 @@
  * - Two segments is the smallest window (design, section 4), after a time-out
  *   too, where RFC 5681 has one.
  *
- * Private quantities are bytes and microseconds; a window fits 30 bits, so
- * products of a window and an ACK's bytes fit 64.
+ * Private quantities are bytes and microseconds, those of Linux's pace segments and
+ * jiffies; a window fits 30 bits, so products of a window and an ACK's bytes fit 64.
  */
 #include <linux/bits.h>
 #include <linux/kernel.h>

@@ -30,9 +30,9 @@
  * What a hypervisor does differently:
  * - The window grows only while it binds.  For that reason a reduction starts
  *   from cwnd, not from FlightSize (RFC 5681, eq. 4), as in Linux.
- * - On recovery cwnd falls to ssthresh at once, and stands still until it is over.
- *   The inflation by duplicate ACKs (RFC 5681, 3.2, step 4) clocks out what they
- *   show to have left the path; TCon counts what is in flight instead.
+ * - On recovery cwnd falls to ssthresh at once, and stands still until it is over: it is
+ *   what shall be after it.  In place of the inflation by duplicate ACKs (RFC 5681, 3.2,
+ *   step 4) TCon counts what is in flight (datapath/prr.c).
  * - Two segments is the smallest window (design, section 4), after a time-out
  *   too, where RFC 5681 has one.
  * - After silence cwnd is what it was: the restart window (RFC 5681, 4.1) is the

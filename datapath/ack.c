@@ -31,7 +31,6 @@
 static u32 wanted_edge(const struct tcon_flow *flow)
 {
 	const struct tcon_cc *cc = &flow->track.cc;
-
 	u32 edge = tcon_window_wanted(cc, tcon_track_cwnd_bytes(&flow->track),
 				      cc->pacing_rate_bps ?
 				      tcon_hold_allowance(flow) : 0);

@@ -32,7 +32,7 @@ static void set_state(struct tcon_track *t, enum tcon_ca_state state,
 	t->cc.ca_state = state;
 	t->prr.active = false;
 	if (state == TCON_CA_RECOVERY && !t->cc.ops->own_recovery)
-		tcon_prr_begin(&t->prr, cwnd_bytes, t->sent_bytes);
+		tcon_prr_begin(&t->prr, &t->cc, cwnd_bytes, t->sent_bytes);
 }
 
 static void update_prr(struct tcon_track *t, u32 delivered_bytes, bool safe)
@@ -161,8 +161,13 @@ void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
 			end_recovery(t, now_us);
 		}
 	}
-	if (ack->rs.losses_bytes)
+	if (ack->rs.losses_bytes) {
 		note_loss(t, ack->rs.losses_bytes, now_us);
+		/* A tail probe has repaired it already (RFC 8985, 7.4). */
+		if (cc->ca_state == TCON_CA_RECOVERY && !t->lost.n &&
+		    !t->resent.n)
+			end_recovery(t, now_us);
+	}
 	if (!ack->delivered_any)
 		return;
 	cc->ops->cong_control(cc, &ack->rs);

@@ -300,7 +300,7 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 	} else if (!tcon_flow_repaired(flow)) {
 		tcon_flow_level(flow);
 	}
-	if (ack->delivered_any)
+	if (ack->delivered_any || ack->una_advanced || ack->spurious)
 		tcon_pacer_kick(flow);
 	if (tcon_flow_repaired(flow) && flow->track.cc.una != flow->track.cc.nxt)
 		tcon_hold_appoint(flow, 0);

@@ -19,12 +19,14 @@
 /**
  * tcon_prr_begin() - a recovery begins
  * @p: the reduction; what it was before is forgotten
+ * @cc: inflight
  * @prior_bytes: cwnd before
  * @sent_bytes: what has left so far, with repeats
  *
- * It limits from the next tcon_prr_update() on.
+ * Until the next tcon_prr_update() a segment may leave, the first repair.
  */
-void tcon_prr_begin(struct tcon_prr *p, u32 prior_bytes, u64 sent_bytes)
+void tcon_prr_begin(struct tcon_prr *p, const struct tcon_cc *cc,
+		    u32 prior_bytes, u64 sent_bytes)
 {
 	p->active = true;
 	p->prior_bytes = max(prior_bytes, 1U);	/* a CC may err */
@@ -32,6 +34,7 @@ void tcon_prr_begin(struct tcon_prr *p, u32 prior_bytes, u64 sent_bytes)
 	p->sent_before = sent_bytes;
 	p->sent_then = sent_bytes;
 	p->may_bytes = 0;
+	p->limit_bytes = cc->inflight_bytes + cc->mss_bytes;
 }
 
 /* Of what might be sent, what was not: a sender that has all data at hand leaves
@@ -76,7 +79,7 @@ static s64 proportional(const struct tcon_prr *p, const struct tcon_cc *cc,
  * @delivered_bytes: newly delivered
  * @safe: una advanced, and nothing more was judged lost (RFC 9937, "safeACK")
  *
- * The first repair leaves at once.
+ * The first repair leaves at once.  With nothing in flight a segment may always leave.
  */
 void tcon_prr_update(struct tcon_prr *p, const struct tcon_cc *cc,
 		     u64 sent_bytes, u32 delivered_bytes, bool safe)
@@ -91,6 +94,6 @@ void tcon_prr_update(struct tcon_prr *p, const struct tcon_cc *cc,
 		may = conserved(p, cc, sent_bytes, delivered_bytes, safe);
 	p->may_bytes = clamp_t(s64, may, least, TCON_CWND_MAX_BYTES);
 	p->sent_then = sent_bytes;
-	p->limit_bytes = min_t(u64, (u64)cc->inflight_bytes + p->may_bytes,
-			       TCON_CWND_MAX_BYTES);
+	p->limit_bytes = clamp_t(u64, (u64)cc->inflight_bytes + p->may_bytes,
+				 cc->mss_bytes, TCON_CWND_MAX_BYTES);
 }

@@ -28,7 +28,8 @@ struct tcon_prr {
 	u32 limit_bytes;
 };
 
-void tcon_prr_begin(struct tcon_prr *p, u32 prior_bytes, u64 sent_bytes);
+void tcon_prr_begin(struct tcon_prr *p, const struct tcon_cc *cc,
+		    u32 prior_bytes, u64 sent_bytes);
 void tcon_prr_update(struct tcon_prr *p, const struct tcon_cc *cc,
 		     u64 sent_bytes, u32 delivered_bytes, bool safe);
 

@@ -503,16 +503,29 @@ static bool is_dsack(const struct tcon_packet *pkt)
 		!seq_after(first->end, second->end));
 }
 
+/* How much of @dsack can be true: the peer gets twice what was sent again, once. */
+static u32 believe(struct tcon_track *t, const struct tcon_sack *dsack)
+{
+	u64 again = t->repaired_bytes + t->repeated_bytes - t->dsacked_bytes;
+	u32 bytes = min_t(u64, dsack->end - dsack->start, again);
+
+	t->dsacked_bytes += bytes;
+	return bytes;
+}
+
 /* The peer got @dsack twice.  A probe's second copy was no mistake. */
 static void take_dsack(struct tcon_track *t, struct ack_work *w,
 		       const struct tcon_sack *dsack)
 {
+	u32 bytes;
+
 	if (seq_after(dsack->end, t->cc.nxt))	/* beyond what was sent */
 		return;
 	w->dsack = dsack;
+	bytes = believe(t, dsack);
 	if (t->timer.probe_bytes && dsack->end == t->timer.probe_end)
 		return;
-	not_lost(t, dsack->end - dsack->start);
+	not_lost(t, bytes);
 	tcon_loss_dsack(t);
 	if (t->spurious_repairs < t->repairs)
 		w->out->spurious_repairs++;

@@ -86,6 +86,7 @@ struct tcon_side {
  * @sent_bytes: payload that left, with repeats
  * @repeated_bytes: payload that the guest sent again
  * @repaired_bytes: payload that TCon sent again
+ * @dsacked_bytes: of what was sent again, what the peer said to have got twice
  * @repairs: segments that TCon sent again
  * @spurious_repairs: of those, not needed
  * @acked_bytes: payload acknowledged cumulatively
@@ -135,6 +136,7 @@ struct tcon_track {
 	u64 sent_bytes;
 	u64 repeated_bytes;
 	u64 repaired_bytes;
+	u64 dsacked_bytes;
 	u64 repairs;
 	u64 spurious_repairs;
 	u64 acked_bytes;

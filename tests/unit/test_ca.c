@@ -514,6 +514,45 @@ static void undo_by_dsack(void **state)
 	stop_cc(&t);
 }
 
+/* The peer cannot have got twice what was sent once. */
+static void no_undo_by_lies(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 20);
+	assert_string_equal(ack(&t, 0, 1, 4), "Rc");
+	send_seg(&t, 0);
+	assert_string_equal(ack(&t, 4, 0, 0), "c");
+	t.repeated_bytes = 0;				/* as if it had not been */
+	assert_string_equal(ack(&t, 4, 0, 4), "");
+	t.repeated_bytes = MSS;
+	assert_string_equal(ack(&t, 4, 0, 4), "uO");
+	assert_int_equal(t.dsacked_bytes, MSS);
+	stop_cc(&t);
+}
+
+/* Where a tail probe has repaired the loss nothing is left to recover. */
+static void loss_found_by_probe(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 3);
+	assert_string_equal(ack(&t, 2, 0, 0), "c");
+	tcon_track_repaired(&t, FIRST + 2 * MSS, FIRST + 3 * MSS, MSS, now_us);
+	tcon_timer_probed(&t, MSS, now_us);
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 3, 0, 0), "c");
+	send_seg(&t, 3);
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 4, 0, 0), "ROc");
+	assert_int_equal(notes.losses_bytes, MSS);
+	assert_int_equal(t.unproven_bytes, 0);
+	assert_int_equal(tcon_track_cwnd_bytes(&t), t.cc.cwnd_bytes);
+	stop_cc(&t);
+}
+
 /* A DSACK after the recovery has ended undoes nothing. */
 static void no_undo_when_open(void **state)
 {
@@ -696,6 +735,8 @@ int main(void)
 		cmocka_unit_test(recovery_after_recovery),
 		cmocka_unit_test(undo_of_recovery),
 		cmocka_unit_test(undo_by_dsack),
+		cmocka_unit_test(no_undo_by_lies),
+		cmocka_unit_test(loss_found_by_probe),
 		cmocka_unit_test(no_undo_when_open),
 		cmocka_unit_test(timed_out),
 		cmocka_unit_test(timeout_in_recovery),

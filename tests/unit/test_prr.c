@@ -34,7 +34,7 @@ static struct sender recovery(u32 inflight)
 		.cc.inflight_bytes = inflight * MSS,
 	};
 
-	tcon_prr_begin(&s.p, PRIOR * MSS, 4711);
+	tcon_prr_begin(&s.p, &s.cc, PRIOR * MSS, 4711);
 	return s;
 }
 
@@ -139,7 +139,7 @@ static void anything(void **state)
 	for (i = 0; i < 100000; i++) {
 		s = recovery(prng_below(&rng, 200));
 		s.cc.cwnd_bytes = prng_below(&rng, TCON_CWND_MAX_BYTES + 1);
-		tcon_prr_begin(&s.p, prng_below(&rng, 2) * PRIOR * MSS,
+		tcon_prr_begin(&s.p, &s.cc, prng_below(&rng, 2) * PRIOR * MSS,
 			       prng_below(&rng, 4711));
 		inflight = s.cc.inflight_bytes;
 		tcon_prr_update(&s.p, &s.cc, sent_bytes(&s),

@@ -213,7 +213,8 @@ struct tcon_cc_ops {
  * struct tcon_cc - what a CC sees of a flow, and where it leaves its decision
  * @ops: the module
  * @params: values of the rule, in the order of ops->params
- * @cwnd_bytes: decision: how much may be in flight
+ * @cwnd_bytes: decision: how much may be in flight; after a recovery that is under way,
+ *	unless the CC has its own_recovery
  * @ssthresh_bytes: decision: where slow start ends
  * @pacing_rate_bps: decision: bits/s of TCP payload; 0: not paced
  * @mss_bytes: payload of a full segment

@@ -357,7 +357,7 @@ enum tcon_flow_attr {
 	TCON_FLOW_A_NXT,	/* u32: highest that left TCon */
 	TCON_FLOW_A_NXT_GUEST,	/* u32: highest that the guest sent */
 	TCON_FLOW_A_EDGE,	/* u32: highest right edge given */
-	TCON_FLOW_A_CWND_BYTES,	/* u32; 0 when observed */
+	TCON_FLOW_A_CWND_BYTES,	/* u32: what may be in flight now; absent when observed */
 	TCON_FLOW_A_SSTHRESH_BYTES, /* u32 */
 	TCON_FLOW_A_PACING_BPS,	/* u64, bits/s; 0: not paced */
 	TCON_FLOW_A_RWND_BYTES,	/* u32: window last given to the guest */
