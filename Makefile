@@ -62,7 +62,7 @@ check-lab: lab				## the lab's own tests
 check-vm: lab				## packet and system tests on the real datapath, in the lab
 	@$(MAKE) -s -C tests/vm run LAB=$(abspath $(LAB))
 
-check-debug: lab			## all of those on a kernel with KASAN and lockdep; no report
+check-debug: lab			## most of check-vm with KASAN and lockdep; a report fails
 	@$(MAKE) -s -C tests/vm debug LAB=$(abspath $(LAB))
 
 check-repeat: lab			## one scenario again on each engine: the numbers must be equal
