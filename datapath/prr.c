@@ -19,7 +19,7 @@
 /**
  * tcon_prr_begin() - a recovery begins
  * @p: the reduction; what it was before is forgotten
- * @cc: inflight
+ * @cc: inflight and MSS
  * @prior_bytes: cwnd before
  * @sent_bytes: what has left so far, with repeats
  *

@@ -249,7 +249,7 @@ static void ack_arrives(struct world *x, const struct tcon_packet *pkt)
 	tcon_ca_ack(t, &ack);
 	WARN_ON(!tcon_ca_sane(&t->cc));
 	WARN_ON(t->cc.ca_state == TCON_CA_OPEN && ack.rs.losses_bytes &&
-		t->lost.n);
+		(t->lost.n || t->resent.n));
 	if (x->bare && !seq_before(t->cc.una, x->bare_end))
 		x->bare = false;
 }

@@ -20,7 +20,7 @@ ovs-vsctl add-br br0 -- add-port br0 eth0 -- add-port br0 up0 \
 tc qdisc add dev up0 root tbf rate 20mbit burst 3200 limit 2000000
 ovs-appctl tcon/set-cc br0 flow=tcp,nw_src=10.0.0.1,tp_dst=5201 bbr
 ip netns exec server iperf3 -s -1 >/dev/null 2>&1 &
-# In the middle of what the guest sends, by bytes: whose seconds would these be?
+# In the middle of the transfer, by bytes: the guest goes by another clock.
 while kill -0 $! 2>/dev/null; do
 	ovs-appctl tcon/flows -j br0 >/tmp/flows
 	grep -Eq '"acked_bytes":[0-9]{7}' /tmp/flows && break
