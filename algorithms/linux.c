@@ -416,20 +416,39 @@ static void restart_after_idle(struct sock *sk)
 
 /* An ACK. --------------------------------------------------------------------- */
 
+/*
+ * A rate in whole segments, and the time that they take.  A difference of two
+ * rounded totals would be a segment too much where a guest sends smaller ones, and
+ * BBR keeps the largest of its samples.
+ */
+static void fill_rate(const struct tcon_cc *cc,
+		      const struct tcon_rate_sample *rs,
+		      struct rate_sample *out)
+{
+	u64 bytes;
+
+	out->delivered = -1;
+	out->interval_us = -1;
+	if (rs->delivered_bytes < 0 || rs->interval_us <= 0)
+		return;
+	out->delivered = segs_up(cc, rs->delivered_bytes);
+	bytes = (u64)out->delivered * cc->mss_bytes;
+	out->interval_us = mul_u64_u64_div_u64(rs->interval_us, bytes,
+					       max_t(s64, rs->delivered_bytes, 1));
+	out->interval_us = max(out->interval_us, 1L);
+}
+
 static void fill_sample(const struct tcp_sock *tp, const struct tcon_cc *cc,
 			const struct tcon_rate_sample *rs,
 			struct rate_sample *out)
 {
-	bool valid = rs->delivered_bytes >= 0 && rs->interval_us > 0;
-
+	fill_rate(cc, rs, out);
 	out->prior_mstamp = rs->now_us - min_t(u64, rs->now_us,
 					       rs->rcv_interval_us);
 	out->prior_delivered = segs(cc, rs->prior_delivered);
 	out->prior_delivered_ce = segs(cc, rs->prior_delivered_ce);
-	out->delivered = valid ? tp->delivered - out->prior_delivered : -1;
-	out->delivered_ce = valid ? tp->delivered_ce - out->prior_delivered_ce :
-				    -1;
-	out->interval_us = valid ? rs->interval_us : -1;
+	out->delivered_ce = out->delivered < 0 ? -1 :
+			    tp->delivered_ce - out->prior_delivered_ce;
 	out->snd_interval_us = rs->snd_interval_us;
 	out->rcv_interval_us = rs->rcv_interval_us;
 	out->rtt_us = rs->rtt_us;
