@@ -31,12 +31,18 @@
 
 /* Packets that the clock would let go within this leave together. */
 #define QUANTUM_NS		(125 * NSEC_PER_USEC)
+/* A clock that is late by its own fault (TICK_NS, a softirq's delay) earns that back.
+ * What waited for the guest or an ACK does not: a path of a few packets would hold
+ * one more of them.
+ */
+#define LATE_NS			(250 * NSEC_PER_USEC)
 /* A super-packet that would occupy the path for longer is split, into pieces of
- * what Linux paces at once.  At 10 Mbit/s these are three segments: left whole they
- * lengthen a short path's queue by one.
+ * what Linux paces at once: a ms, or two segments if the path is not slow.  At
+ * 10 Mbit/s a third would lengthen a short path's queue by one.
  */
 #define SPLIT_NS		(3 * NSEC_PER_MSEC)
 #define PIECE_NS		NSEC_PER_MSEC
+#define SLOW_BPS		1200000
 /* What a paced guest may have waiting: enough until its next answer.  Where segments
  * take long it is so many halves of one: with 8 the guest is the limit for 2 % of the
  * time (10 Mbit/s, 8 ms), more lengthens the path's queue.
@@ -217,7 +223,7 @@ static u64 repair_gate(struct tcon_flow *flow, u64 now_ns)
 	return pacing_gate(flow, now_ns, QUANTUM_NS);
 }
 
-/* The clock moves on by what @bytes occupy; being late earns half of it back. */
+/* The clock moves on by what @bytes occupy; being late earns up to half of it back. */
 static void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
 {
 	u64 len_ns, late_ns = 0;
@@ -229,7 +235,7 @@ static void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
 		if (flow->release_ns)
 			late_ns = now_ns - flow->release_ns;
 		flow->release_ns = now_ns;
-		len_ns -= min(len_ns / 2, late_ns);
+		len_ns -= min3(len_ns / 2, late_ns, (u64)LATE_NS);
 	}
 	flow->release_ns += len_ns;
 }
@@ -306,13 +312,15 @@ static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
 	const struct iphdr *ip = (const struct iphdr *)
 				 (skb->data + tcon_segment(skb)->l3_offset);
 	u64 bytes = min(cc->cwnd_bytes / 4, BURST_BYTES - 2);
+	u32 least = cc->pacing_rate_bps < SLOW_BPS ? 1 : 2;
 
 	if (skb_has_frag_list(skb) || (flow->key.family == AF_INET &&
 				       !(ip->frag_off & htons(IP_DF))))
 		return 1;
 	if (cc->pacing_rate_bps)
-		bytes = min_t(u64, bytes, max_t(u64, bytes_in(cc, PIECE_NS),
-						burst_bytes(cc)));
+		bytes = min(bytes, max3(bytes_in(cc, PIECE_NS),
+					(u64)burst_bytes(cc),
+					(u64)least * cc->mss_bytes));
 	return max_t(u32, bytes / skb_shinfo(skb)->gso_size, 1);
 }
 

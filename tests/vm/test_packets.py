@@ -1041,10 +1041,10 @@ def test_super_packet_is_split_and_paced(rig: rigs.Rig, tcon: genl.Genl, family:
 
 
 def test_what_occupies_the_path_for_more_than_3_ms_is_split(rig: rigs.Rig, tcon: genl.Genl) -> None:
-    """Two segments of 1.2 ms leave as they come, three leave one by one."""
+    """Two segments of 1.2 ms leave as they come, of three the last by itself."""
     guest, uplink = rig.taps(TSO, TSO)
     conn = measured_by_bbr(tcon, guest, uplink, 4, 0.033)
-    for segs, sizes in ((2, [2 * MSS]), (3, [MSS, MSS, MSS])):
+    for segs, sizes in ((2, [2 * MSS]), (3, [2 * MSS, MSS])):
         flow = rigs.find_flow(tcon, conn.sport)
         assert flow
         segment_ms = 1e3 * MSS * 8 / flow["pacing_bps"]
@@ -1058,6 +1058,29 @@ def test_what_occupies_the_path_for_more_than_3_ms_is_split(rig: rigs.Rig, tcon:
                 assert len(got.payload) == size
                 conn.guest_nxt += size
     poll(lambda: tcon.info("HELD_BYTES") == 0, "nothing is held")
+
+
+def test_clock_earns_nothing_where_the_guest_was_late(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """A pause of the guest is not a delay of the clock, which may be made good."""
+    guest, uplink = rig.taps()
+    conn = measured_by_bbr(tcon, guest, uplink, 4, 0.066)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    segment_s = MSS * 8 / flow["pacing_bps"]
+    frames = []
+    for _ in range(3):
+        frames.append(conn.from_guest(PSH | ACK, bytes(MSS)).frame())
+        conn.guest_nxt += MSS
+    times = []
+    for together in (frames[:1], frames[1:]):
+        for frame in together:
+            guest.send(frame)
+        for _ in together:
+            assert conn.receive(uplink)
+            times.append(time.monotonic())
+        time.sleep(1.5 * segment_s)
+    assert times[1] - times[0] > 1.5 * segment_s, "the second came late"
+    assert times[2] - times[1] > 0.7 * segment_s, "half of its time was given away"
 
 
 def test_unsplittable_super_packet_still_passes(rig: rigs.Rig, tcon: genl.Genl) -> None:
