@@ -43,7 +43,7 @@ demo: lab				## a guest's CUBIC, native BBR and enforced BBR; then a campaign
 
 # Where many machines share few cores QEMU's runs have been seen to differ by
 # microseconds: check-repeat is by itself.
-CHECKS = style check-vm check-lab check-unit check-fuzz
+CHECKS = check-vm check-lab check-unit check-fuzz style
 check: lab				## all tests; of check-debug's the packet tests
 	@echo "$(CHECKS), side by side; each shows its output when it ends:"
 	@$(MAKE) -s -j$(JOBS) --output-sync=recurse $(CHECKS)
