@@ -329,6 +329,29 @@ def test_native_sockets_do_not_notice(net: Net) -> None:
     transfer.finish()
 
 
+def test_rate_of_small_segments(ends: Ends, tcon: genl.Genl) -> None:
+    """Where half a segment is delivered, BBR is not told of a whole one."""
+    conn = connect(Conn(*ends, isn=(1000, 7000)), tcon, "linux:bbr")
+
+    def flow() -> dict[str, Any]:
+        found = rigs.find_flow(tcon, conn.sport)
+        assert found
+        return found
+
+    una = conn.guest_nxt
+    offer(conn, 10)
+    time.sleep(RTT_S)
+    acks(conn, una + 9 * MSS + MSS // 2)
+    poll(lambda: flow()["una"] != una, "an ACK")
+    offer(conn, 18)
+    poll(lambda: flow()["nxt"] == conn.guest_nxt, "all leaves")
+    acks(conn, conn.guest_nxt)
+    poll(lambda: flow()["una"] == conn.guest_nxt, "the last ACK")
+    startup_gain, margin = 2885 / 1000, 0.99
+    paced = flow()["pacing_bps"] / (flow()["rate_bps"] * startup_gain * margin)
+    assert 0.99 < paced < 1.01, "one segment more would be 1.03"
+
+
 @pytest.fixture
 def foreign() -> Iterator[str]:
     """A CC of a module that was not built with the kernel."""
