@@ -159,12 +159,15 @@ class Net:
                  f"{one} answers")  # fmt: skip
 
     def shape(self, *, rate: str = "100mbit", delay: str = "20ms", loss: str = "0%",
-              mischief: str = "", ack_mischief: str = "") -> None:  # fmt: skip
-        """The bottleneck, and what lies beyond it; mischief is netem's words, for data and ACKs."""
+              burst_bytes: int = 16000, mischief: str = "", ack_mischief: str = "") -> None:  # fmt: skip
+        """The bottleneck, and what lies beyond it; mischief is netem's words, for data and ACKs.
+
+        After a pause burst_bytes pass at once.
+        """
         run("tc", "qdisc", "replace", "dev", "s-e", "root", "netem", "delay", delay,
             "limit", "10000", *ack_mischief.split(), ns="s")  # fmt: skip
         run("tc", "qdisc", "replace", "dev", "r-s", "root", "handle", "1:", "tbf", "rate", rate,
-            "burst", "16000", "limit", "3000000", ns="r")  # fmt: skip
+            "burst", str(burst_bytes), "limit", "3000000", ns="r")  # fmt: skip
         wreck = [*mischief.split(), *(("loss", loss) if loss != "0%" else ())]
         if wreck:
             run("tc", "qdisc", "add", "dev", "s-e", "ingress", ns="s")

@@ -406,7 +406,9 @@ def test_rules_change_under_traffic(net: Net) -> None:
 @pytest.mark.parametrize("loss", ["0%", "1%"])
 def test_tracker_agrees_with_the_guest(net: Net, loss: str) -> None:
     """srtt, min_rtt, delivery rate, bytes acked and sent, as `ss -tin` has them."""
-    net.shape(rate="50mbit", delay="20ms", loss=loss)
+    # One packet at a time, so that what the guest answers to an ACK has passed TCon before
+    # the next one comes: else the two count what is delivered when it leaves differently.
+    net.shape(rate="50mbit", delay="20ms", loss=loss, burst_bytes=1600)
     net.offloads(loss == "0%")
     net.tcon.set_rule("none")
     transfer = net.transfer(8 * MEGA)
@@ -429,15 +431,13 @@ def test_tracker_agrees_with_the_guest(net: Net, loss: str) -> None:
             deviations.setdefault(name, []).append(abs(mine - its) / max(its, 1))
     transfer.finish()
     assert len(deviations["srtt"]) >= 20, "too short a test"
-    # In a recovery the two judge losses by different rules and may take their
-    # rate sample from different packets, so single comparisons stand out.
     usual = {name: sorted(found)[len(found) * 95 // 100] for name, found in deviations.items()}
     worst = {name: max(found) for name, found in deviations.items()}
     print(len(deviations["srtt"]), "comparisons; 95th percentile:", usual, "worst:", worst)
-    limits = {"srtt": 0.03, "min_rtt": 0.02, "rate": 0.03, "acked": 0.01, "sent": 0.01}
+    limits = {"srtt": 0.02, "min_rtt": 0.01, "rate": 0.005, "acked": 0.001, "sent": 0.001}
     assert all(usual[name] <= limit for name, limit in limits.items()), usual
-    # A rate sample in a recovery may be of five packets, two of them judged differently.
-    assert all(worst[name] <= (0.45 if name == "rate" else 0.15) for name in limits), worst
+    limits |= {"srtt": 0.15, "rate": 0.05}
+    assert all(worst[name] <= limit for name, limit in limits.items()), worst
 
 
 def test_closed_and_idle_half_flows_go(net: Net) -> None:
