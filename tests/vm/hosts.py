@@ -159,7 +159,8 @@ class Net:
                  f"{one} answers")  # fmt: skip
 
     def shape(self, *, rate: str = "100mbit", delay: str = "20ms", loss: str = "0%",
-              burst_bytes: int = 16000, mischief: str = "", ack_mischief: str = "") -> None:  # fmt: skip
+              burst_bytes: int = 16000, mischief: str = "",
+              ack_mischief: str = "") -> None:  # fmt: skip
         """The bottleneck, and what lies beyond it; mischief is netem's words, for data and ACKs.
 
         After a pause burst_bytes pass at once.
