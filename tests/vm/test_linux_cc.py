@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import json
 import random
 import time
@@ -184,11 +185,7 @@ def life(ends: Ends, tcon: genl.Genl, cc: str) -> dict[str, tuple[float, float]]
     """Slow start, a loss, avoidance, a time-out: cwnd and ssthresh in segments after each."""
     conn = connect(Conn(*ends, isn=(1000, 7000)), tcon, cc)
     noted: dict[str, tuple[float, float]] = {}
-
-    def flow() -> dict[str, Any]:
-        found = rigs.find_flow(tcon, conn.sport)
-        assert found
-        return found
+    flow = functools.partial(rigs.find_flow, tcon, conn.sport)
 
     def note(what: str, done: Callable[[dict[str, Any]], object]) -> None:
         poll(lambda: done(flow()), what)
@@ -332,11 +329,7 @@ def test_native_sockets_do_not_notice(net: Net) -> None:
 def test_rate_of_small_segments(ends: Ends, tcon: genl.Genl) -> None:
     """Where half a segment is delivered, BBR is not told of a whole one."""
     conn = connect(Conn(*ends, isn=(1000, 7000)), tcon, "linux:bbr")
-
-    def flow() -> dict[str, Any]:
-        found = rigs.find_flow(tcon, conn.sport)
-        assert found
-        return found
+    flow = functools.partial(rigs.find_flow, tcon, conn.sport)
 
     una = conn.guest_nxt
     offer(conn, 10)
