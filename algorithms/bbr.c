@@ -254,7 +254,7 @@ static u32 add_burst_room(const struct tcon_cc *cc, u64 bytes)
 	const struct bbr *bbr = tcon_cc_priv(cc);
 	u32 pair = 2 * cc->mss_bytes;
 
-	bytes += QUANTA_IN_FLIGHT * tcon_bw_quantum_bytes(cc);
+	bytes += QUANTA_IN_FLIGHT * tcon_cc_quantum_bytes(cc);
 	bytes = div_u64(bytes + pair - 1, pair) * pair;
 	if (bbr->mode == BBR_PROBE_BW && !bbr->cycle_phase)
 		bytes += pair;
@@ -390,7 +390,7 @@ static bool phase_is_over(const struct tcon_cc *cc,
 		return full || inflight <= inflight_bytes_at(cc, max_bw_bps(bbr),
 							     GAIN_UNIT);
 	/* What the pacer releases next counts (Linux's EDT). */
-	inflight += tcon_bw_quantum_bytes(cc);
+	inflight += tcon_cc_quantum_bytes(cc);
 	return full && (rs->losses_bytes ||
 			inflight >= inflight_bytes_at(cc, max_bw_bps(bbr),
 						      gain));

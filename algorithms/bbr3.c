@@ -341,7 +341,7 @@ static u32 with_burst_room(const struct tcon_cc *cc, u64 bytes)
 {
 	const struct bbr3 *b = tcon_cc_priv(cc);
 
-	bytes = max3(bytes, (u64)QUANTA_IN_FLIGHT * tcon_bw_quantum_bytes(cc),
+	bytes = max3(bytes, (u64)QUANTA_IN_FLIGHT * tcon_cc_quantum_bytes(cc),
 		     (u64)min_pipe_bytes(cc));
 	if (b->state == UP)
 		bytes += 2 * cc->mss_bytes;

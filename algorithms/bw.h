@@ -20,10 +20,6 @@
 #define TCON_BW_MARGIN_PERCENT	1
 /* RTT to pace the initial window by, before there is a sample */
 #define TCON_BW_NOMINAL_RTT_US	1000
-/* A burst: one segment below 1.2 Mbit/s, else two or 1 ms, at most 64 KiB */
-#define TCON_BW_SLOW_BPS	1200000
-#define TCON_BW_QUANTUM_HZ	1000
-#define TCON_BW_QUANTUM_MAX	65536U
 /* A quarter of min_rtt more: a queue stands, and the pipe is full */
 #define TCON_BW_QUEUE_DEN	4
 
@@ -63,21 +59,6 @@ static inline u64 tcon_bw_paced(u64 bps, u32 gain)
 	bps = bps * gain >> TCON_BW_GAIN_SHIFT;
 	bps = div_u64(bps * (100 - TCON_BW_MARGIN_PERCENT), 100);
 	return max_t(u64, bps, 1);
-}
-
-/**
- * tcon_bw_quantum_bytes() - what leaves at once
- * @cc: the flow, paced
- *
- * Return: bytes.
- */
-static inline u32 tcon_bw_quantum_bytes(const struct tcon_cc *cc)
-{
-	u64 bytes = div_u64(cc->pacing_rate_bps, 8 * TCON_BW_QUANTUM_HZ);
-	u32 segs = cc->pacing_rate_bps < TCON_BW_SLOW_BPS ? 1 : 2;
-
-	bytes = min_t(u64, bytes, TCON_BW_QUANTUM_MAX);
-	return max_t(u32, bytes, segs * cc->mss_bytes);
 }
 
 /**

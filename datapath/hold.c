@@ -36,13 +36,8 @@
  * one more of them.
  */
 #define LATE_NS			(250 * NSEC_PER_USEC)
-/* A super-packet that would occupy the path for longer is split, into pieces of
- * what Linux paces at once: a ms, or two segments if the path is not slow.  At
- * 10 Mbit/s a third would lengthen a short path's queue by one.
- */
+/* A super-packet that would occupy the path for longer is split into quanta. */
 #define SPLIT_NS		(3 * NSEC_PER_MSEC)
-#define PIECE_NS		NSEC_PER_MSEC
-#define SLOW_BPS		1200000
 /* What a paced guest may have waiting: enough until its next answer.  Where segments
  * take long it is so many halves of one: with 8 the guest is the limit for 2 % of the
  * time (10 Mbit/s, 8 ms), more lengthens the path's queue.
@@ -311,17 +306,15 @@ static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
 	const struct tcon_cc *cc = &flow->track.cc;
 	const struct iphdr *ip = (const struct iphdr *)
 				 (skb->data + tcon_segment(skb)->l3_offset);
-	u64 bytes = min(cc->cwnd_bytes / 4, BURST_BYTES - 2);
-	u32 least = cc->pacing_rate_bps < SLOW_BPS ? 1 : 2;
+	u32 bytes = min(cc->cwnd_bytes / 4, BURST_BYTES - 2);
 
 	if (skb_has_frag_list(skb) || (flow->key.family == AF_INET &&
 				       !(ip->frag_off & htons(IP_DF))))
 		return 1;
 	if (cc->pacing_rate_bps)
-		bytes = min(bytes, max3(bytes_in(cc, PIECE_NS),
-					(u64)burst_bytes(cc),
-					(u64)least * cc->mss_bytes));
-	return max_t(u32, bytes / skb_shinfo(skb)->gso_size, 1);
+		bytes = min(bytes, max(tcon_cc_quantum_bytes(cc),
+				       burst_bytes(cc)));
+	return max(bytes / skb_shinfo(skb)->gso_size, 1U);
 }
 
 /* Cut a super-packet into pieces of @segs segments; the rest is the last.  They

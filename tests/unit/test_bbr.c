@@ -372,7 +372,7 @@ static void quantum(void **state)
 	flow_init(&f);
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		f.cc.pacing_rate_bps = t[i].bps;
-		assert_int_equal(tcon_bw_quantum_bytes(&f.cc), t[i].bytes);
+		assert_int_equal(tcon_cc_quantum_bytes(&f.cc), t[i].bytes);
 	}
 }
 

@@ -15,7 +15,9 @@
 #define _TCON_CC_H
 
 #include <linux/types.h>
+#include <linux/kernel.h>
 #include <linux/list.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <uapi/linux/tcon.h>
 
@@ -25,6 +27,12 @@
 #define TCON_INIT_CWND_SEGS	10U		/* RFC 6928 */
 #define TCON_MIN_CWND_SEGS	2U
 #define TCON_RTT_NONE_US	(~0U)
+/* What the pacer lets go at once, as Linux: 1 ms, one segment where they are slow,
+ * else two; 64 KiB the most
+ */
+#define TCON_QUANTUM_HZ		1000
+#define TCON_QUANTUM_SLOW_BPS	1200000
+#define TCON_QUANTUM_MAX_BYTES	65536U
 
 struct tcon_cc;
 
@@ -266,6 +274,22 @@ struct tcon_cc {
 static inline void *tcon_cc_priv(const struct tcon_cc *cc)
 {
 	return (void *)cc->priv;
+}
+
+/**
+ * tcon_cc_quantum_bytes() - what the pacer lets go at once
+ * @cc: the flow, paced
+ *
+ * A model of the path that paces allows for as much in flight.
+ * Return: payload bytes.
+ */
+static inline u32 tcon_cc_quantum_bytes(const struct tcon_cc *cc)
+{
+	u64 bytes = div_u64(cc->pacing_rate_bps, 8 * TCON_QUANTUM_HZ);
+	u32 segs = cc->pacing_rate_bps < TCON_QUANTUM_SLOW_BPS ? 1 : 2;
+
+	bytes = min_t(u64, bytes, TCON_QUANTUM_MAX_BYTES);
+	return max_t(u32, bytes, segs * cc->mss_bytes);
 }
 
 /**
