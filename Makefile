@@ -44,7 +44,7 @@ demo: lab				## a guest's CUBIC, native BBR and enforced BBR; then a campaign
 # Where many machines share few cores QEMU's runs have been seen to differ by
 # microseconds: check-repeat is by itself.
 CHECKS = check-vm check-lab check-unit check-fuzz style
-check: lab				## all tests; of check-debug's the packet tests
+check: lab				## all tests
 	@echo "$(CHECKS), side by side; each shows its output when it ends:"
 	@$(MAKE) -s -j$(JOBS) --output-sync=recurse $(CHECKS)
 	@$(MAKE) -s check-repeat
@@ -62,7 +62,7 @@ check-lab: lab				## the lab's own tests
 check-vm: lab				## packet and system tests on the real datapath, in the lab
 	@$(MAKE) -s -C tests/vm run LAB=$(abspath $(LAB))
 
-check-debug: lab			## most of check-vm with KASAN and lockdep; a report fails
+check-debug: lab			## check-vm's with KASAN and lockdep; a report fails
 	@$(MAKE) -s -C tests/vm debug LAB=$(abspath $(LAB))
 
 check-repeat: lab			## one scenario again on each engine: the numbers must be equal

@@ -36,13 +36,13 @@ def tcon(machine: None) -> genl.Genl:
 @pytest.fixture(autouse=True)
 def clean(machine: None) -> Iterator[None]:
     """Modules and rules are put back; the kernel must not have complained."""
-    before = len(rigs.kernel_log())
-    yield
-    rigs.load_all()
-    client = genl.Genl()
-    for bridge in {str(rule["bridge"]) for rule in client.rules()}:
-        client.del_rules(bridge)
-    faults = [line for line in rigs.kernel_log()[before:] if rigs.BAD_LOG.search(line)]
+    with rigs.kernel_log() as records:
+        yield
+        rigs.load_all()
+        client = genl.Genl()
+        for bridge in {str(rule["bridge"]) for rule in client.rules()}:
+            client.del_rules(bridge)
+    faults = [record for record in records if rigs.BAD_LOG.search(record)]
     assert not faults, f"the kernel complains: {faults}"
 
 

@@ -105,6 +105,9 @@ CCS = (
     "tcon_reno", "tcon_cubic", "tcon_vegas", "tcon_ctcp", "tcon_dctcp", "tcon_bbr", "tcon_bbr3",
     "tcon_linux",
 )  # fmt: skip
+MODULES = (
+    "nsh", "nf_conntrack", "nf_nat", "nf_conncount", "veth", "tun", "openvswitch", "tcon", *CCS,
+)  # fmt: skip
 
 
 def loaded(module: str) -> bool:
@@ -113,8 +116,9 @@ def loaded(module: str) -> bool:
 
 def load_all() -> None:
     """Load what the tests need; what is there already stays."""
-    run("modprobe", "-a", "nsh", "nf_conntrack", "nf_nat", "nf_conncount", "veth", "tun",
-        "openvswitch", "tcon", *CCS)  # fmt: skip
+    missing = [name for name in MODULES if not Path("/sys/module", name).exists()]
+    if missing:
+        run("modprobe", "-a", *missing)
 
 
 def unload(module: str) -> None:
@@ -154,8 +158,19 @@ def start_ovs() -> None:
     ovs.start()
 
 
-def kernel_log() -> list[str]:
-    return run("dmesg").splitlines()
+@contextlib.contextmanager
+def kernel_log() -> Iterator[list[str]]:
+    """What the kernel logs meanwhile, record by record; filled in at the end."""
+    records: list[str] = []
+    log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        os.lseek(log, 0, os.SEEK_END)
+        yield records
+        with contextlib.suppress(BlockingIOError):  # no more
+            while True:
+                records.append(os.read(log, 8192).decode(errors="replace"))
+    finally:
+        os.close(log)
 
 
 # --- ends ---------------------------------------------------------------------
