@@ -30,8 +30,9 @@
 
 static u32 wanted_edge(const struct tcon_flow *flow)
 {
-	const struct tcon_cc *cc = &flow->track.cc;
-	u32 edge = tcon_window_wanted(cc, tcon_track_cwnd_bytes(&flow->track),
+	const struct tcon_track *t = &flow->track;
+	const struct tcon_cc *cc = &t->cc;
+	u32 edge = tcon_window_wanted(cc, t->nxt_guest, tcon_track_cwnd_bytes(t),
 				      cc->pacing_rate_bps ?
 				      tcon_hold_allowance(flow) : 0);
 

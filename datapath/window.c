@@ -20,26 +20,34 @@
 
 /**
  * tcon_window_wanted() - right edge that the CC wants the guest to have
- * @cc: una, nxt, inflight and pacing rate
+ * @cc: una, nxt, inflight, MSS and pacing rate
+ * @nxt_guest: what the guest would send next
  * @cwnd_bytes: how much may be in flight
  * @hold_bytes: how much a paced flow may have waiting in TCon
  *
  * What may be in flight is cwnd; what is in flight left TCon before nxt.  A
  * paced flow needs no more than keeps its pacer busy: with all of cwnd, which
- * BBR has at twice the path's BDP, a whole BDP would wait in TCon.
+ * BBR has at twice the path's BDP, a whole BDP would wait in TCon.  Others get
+ * whole segments, the nearest number, as Linux counts cwnd: of a part of one the
+ * guest would make a packet once a round trip (Nagle's algorithm in Minshall's
+ * variant), which may be lost as well as a full one, and else leave it unused.
  *
  * Return: sequence number.
  */
-u32 tcon_window_wanted(const struct tcon_cc *cc, u32 cwnd_bytes,
+u32 tcon_window_wanted(const struct tcon_cc *cc, u32 nxt_guest, u32 cwnd_bytes,
 		       u32 hold_bytes)
 {
-	u32 room = 0;
+	u32 room = 0, edge;
 
 	if (cwnd_bytes > cc->inflight_bytes)
 		room = cwnd_bytes - cc->inflight_bytes;
 	if (cc->pacing_rate_bps)
-		room = min(room, hold_bytes);
-	return cc->nxt + room;
+		return cc->nxt + min(room, hold_bytes);
+	edge = cc->nxt + room;
+	if (!seq_after(edge, nxt_guest))
+		return edge;
+	return nxt_guest + DIV_ROUND_CLOSEST(edge - nxt_guest, cc->mss_bytes) *
+			   cc->mss_bytes;
 }
 
 /* Remember an edge, and which one the guest has had time to answer. */

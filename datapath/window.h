@@ -35,7 +35,7 @@ struct tcon_window {
 	bool valid;
 };
 
-u32 tcon_window_wanted(const struct tcon_cc *cc, u32 cwnd_bytes,
+u32 tcon_window_wanted(const struct tcon_cc *cc, u32 nxt_guest, u32 cwnd_bytes,
 		       u32 hold_bytes);
 void tcon_window_observe(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
 			 u64 now_us);

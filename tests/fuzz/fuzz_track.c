@@ -227,7 +227,7 @@ static void ack_arrives(struct world *x, const struct tcon_packet *pkt)
 		return;
 	wscale = tcon_track_peer_wscale(&x->t);
 	field = tcon_window_write(&x->w, pkt->ack, pkt->window, wscale,
-				  tcon_window_wanted(&x->t.cc,
+				  tcon_window_wanted(&x->t.cc, x->t.nxt_guest,
 						     tcon_track_cwnd_bytes(&x->t), 0),
 				  x->t.cc.mss_bytes, x->now_us);
 	WARN_ON(field > pkt->window);

@@ -208,22 +208,44 @@ static void wanted(void **state)
 		.cwnd_bytes = 20000,
 		.inflight_bytes = 5000,
 		.nxt = 0xfffffff0,
+		.mss_bytes = MSS,
 	};
 
-	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 0), 0xfffffff0 + 15000);
-	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 7000), 0xfffffff0 + 15000);
+	assert_int_equal(tcon_window_wanted(&cc, cc.nxt, cc.cwnd_bytes, 0), 0xfffffff0 + 15000);
+	assert_int_equal(tcon_window_wanted(&cc, cc.nxt, cc.cwnd_bytes, 7000), 0xfffffff0 + 15000);
 	cc.inflight_bytes = 20000;
-	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 7000), 0xfffffff0);
+	assert_int_equal(tcon_window_wanted(&cc, cc.nxt, cc.cwnd_bytes, 7000), 0xfffffff0);
 	cc.inflight_bytes = 30000;
-	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 7000), 0xfffffff0);
+	assert_int_equal(tcon_window_wanted(&cc, cc.nxt, cc.cwnd_bytes, 7000), 0xfffffff0);
 
 	/* Paced: no more than may wait, and no more than cwnd. */
 	cc.pacing_rate_bps = 1000000;
 	cc.inflight_bytes = 5000;
-	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 7000), 0xfffffff0 + 7000);
-	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 15001), 0xfffffff0 + 15000);
+	assert_int_equal(tcon_window_wanted(&cc, cc.nxt, cc.cwnd_bytes, 7000), 0xfffffff0 + 7000);
+	assert_int_equal(tcon_window_wanted(&cc, cc.nxt, cc.cwnd_bytes, 15001), 0xfffffff0 + 15000);
 	cc.inflight_bytes = 30000;
-	assert_int_equal(tcon_window_wanted(&cc, cc.cwnd_bytes, 7000), 0xfffffff0);
+	assert_int_equal(tcon_window_wanted(&cc, cc.nxt, cc.cwnd_bytes, 7000), 0xfffffff0);
+}
+
+/* Not paced: the nearest number of segments behind what the guest has sent. */
+static void wanted_in_segments(void **state)
+{
+	static const struct {
+		u32 room, waiting, edge;
+	} t[] = {
+		{ 0, 0, 0 },		{ 499, 0, 0 },
+		{ 500, 0, 1000 },	{ 1499, 0, 1000 },
+		{ 1500, 0, 2000 },	{ 2400, 300, 2300 },
+		{ 2400, 2400, 2400 },	{ 2400, 3000, 2400 },	/* nothing more */
+	};
+	struct tcon_cc cc = { .nxt = 0xfffffff0, .mss_bytes = MSS };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		assert_int_equal(tcon_window_wanted(&cc, cc.nxt + t[i].waiting,
+						    t[i].room, 0),
+				 cc.nxt + t[i].edge);
+	}
 }
 
 /* A window that passes as it is counts as given, and moves nothing left. */
@@ -488,6 +510,7 @@ int main(void)
 		cmocka_unit_test(late),
 		cmocka_unit_test(untold),
 		cmocka_unit_test(wanted),
+		cmocka_unit_test(wanted_in_segments),
 		cmocka_unit_test(observe),
 		cmocka_unit_test(update_table),
 		cmocka_unit_test(update_needs_an_edge),
