@@ -47,12 +47,15 @@ static u32 unused(const struct tcon_prr *p, u64 sent_bytes)
 	return p->may_bytes - min_t(u64, p->may_bytes, sent);
 }
 
-/* With at most cwnd in flight. */
+/* With at most cwnd in flight.  As in Linux, which counts packets, what was a part of a
+ * segment makes room for a whole one.
+ */
 static s64 conserved(const struct tcon_prr *p, const struct tcon_cc *cc,
 		     u64 sent_bytes, u32 delivered_bytes, bool safe)
 {
 	s64 sent = sent_bytes - p->sent_before;
-	s64 may = (s64)delivered_bytes + unused(p, sent_bytes);
+	s64 may = (s64)roundup(delivered_bytes, cc->mss_bytes) +
+		  unused(p, sent_bytes);
 
 	may = max_t(s64, may, (s64)p->delivered_bytes - sent);
 	if (safe)

@@ -111,6 +111,28 @@ static void repairs_are_lost(void **state)
 		assert_int_equal(ack(&s, 1, 1, false), 1);
 }
 
+/* A part of a segment that arrives makes room for a whole one; two such for two.  What a
+ * small repair leaves of its segment lets nothing else out.
+ */
+static void parts_of_segments(void **state)
+{
+	struct sender s = recovery(3);
+	u32 i;
+
+	assert_int_equal(ack(&s, 0, 1, false), 1);
+	for (i = 0; i < 2; i++) {
+		s.cc.inflight_bytes -= 96;
+		tcon_prr_update(&s.p, &s.cc, sent_bytes(&s), 96, false);
+		assert_int_equal(s.p.limit_bytes, s.cc.inflight_bytes + MSS);
+		s.cc.inflight_bytes += MSS;
+		s.sent++;
+	}
+	s.p.sent_then = sent_bytes(&s) - 400;	/* it was of 400 bytes */
+	s.p.may_bytes = MSS;
+	s.cc.inflight_bytes -= MSS;
+	assert_int_equal(ack(&s, 0, 0, false), 0);
+}
+
 /* What was not sent when it might have been may follow: a guest that gathers a
  * super-packet has as much in flight at last as one that sends at once.
  */
@@ -159,6 +181,7 @@ int main(void)
 		cmocka_unit_test(in_proportion),
 		cmocka_unit_test(much_is_lost),
 		cmocka_unit_test(repairs_are_lost),
+		cmocka_unit_test(parts_of_segments),
 		cmocka_unit_test(what_is_saved_may_follow),
 		cmocka_unit_test(anything),
 	};
