@@ -279,20 +279,23 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 }
 
 /* Is a super-packet too coarse for cwnd, which a smaller one would fit, or for
- * the clock?
+ * the clock?  Two segments are not, but in a recovery, where the second may wait for
+ * what the first one finds out: that the repair was lost, too.
  */
 static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 {
-	const struct tcon_cc *cc = &flow->track.cc;
+	const struct tcon_track *t = &flow->track;
+	const struct tcon_cc *cc = &t->cc;
 	u32 bytes = tcon_segment(skb)->payload_bytes;
 
 	if (!skb_is_gso(skb) || !tcon_flow_enforced(flow) || flow->drain ||
-	    bytes <= 2 * cc->mss_bytes)
+	    (bytes <= 2 * cc->mss_bytes &&
+	     (!t->prr.active || !tcon_track_fits(t, cc->mss_bytes))))
 		return false;
 	if (bytes > cc->cwnd_bytes / 4 && cc->inflight_bytes &&
-	    !tcon_track_fits(&flow->track, bytes))
+	    !tcon_track_fits(t, bytes))
 		return true;
-	return cc->pacing_rate_bps && bytes > unpaced_bytes(&flow->track) &&
+	return cc->pacing_rate_bps && bytes > unpaced_bytes(t) &&
 	       bytes > burst_bytes(cc) && wire_ns(cc, bytes) > SPLIT_NS;
 }
 
@@ -482,6 +485,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	bool waiting = tcon_flow_waits(flow) || flow->injecting;
 	bool urgent = tcon_flow_repaired(flow) && pkt->end_seq != pkt->seq &&
 		      seq_before(pkt->seq, t->cc.nxt);
+	bool split;
 	u64 when;
 	u32 span;
 
@@ -505,7 +509,8 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 				flow->burst_bytes - flow->burst_bytes / 8);
 	describe(skb, pkt, tcon_us(now_ns));
 	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
-	if (urgent || (!waiting && !when && !must_split(flow, skb))) {
+	split = must_split(flow, skb);
+	if (urgent || (!waiting && !when && !split)) {
 		span = t->cc.nxt - t->cc.una;
 		leaves(flow, skb, now_ns);
 		/* A probe of more than one segment is due earlier. */
@@ -524,7 +529,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	enqueue(flow, skb);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
 	if (!waiting || over_bounds(flow))
-		tcon_hold_appoint(flow, when ? : now_ns);
+		tcon_hold_appoint(flow, when && !split ? when : now_ns);
 	return false;
 }
 

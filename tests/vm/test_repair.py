@@ -321,6 +321,26 @@ def test_only_the_lost_part_of_a_super_packet(
     finish(conn, tcon)
 
 
+def test_two_segments_are_split_in_a_recovery(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """One of them may leave: what it finds out may be that the repair was lost."""
+    conn = connect(Conn(*rig.taps(TSO)), tcon, "reno")
+    sent = [super_packet(conn, MSS, partial=True) for _ in range(10)]
+    with counted(tcon, gso_split=1, timeout=0):
+        # Half of 10 segments for what arrives: two for three, one of them the repair.
+        peer_acks(conn, sent[0].seq, (sent[1].seq, end_of(sent[3])))
+        repaired(conn, sent[0])
+        pair = conn.from_guest(PSH | ACK, payload(2 * MSS), partial=True)
+        conn.guest.send(pair.frame(), pair.header_bytes(), MSS, rigs.VNET_GSO_TCPV4)
+        conn.guest_nxt += 2 * MSS
+        first = conn.receive(conn.peer, SOON_S)
+        assert first
+        assert (first.seq, len(first.payload)) == (pair.seq, MSS)
+        nothing_for(conn.peer, conn)
+    heard(conn, peer_acks(conn, end_of(sent[9])))
+    assert conn.receive(conn.peer, 2.0).seq == pair.seq + MSS
+    finish(conn, tcon)
+
+
 @pytest.mark.parametrize("family", [4, 6])
 @pytest.mark.parametrize("offload", [0, TSO], ids=["complete", "partial"])
 def test_copy_without_its_checksum(
