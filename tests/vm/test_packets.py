@@ -238,11 +238,13 @@ class Play:
         self.peer_edge = max(self.peer_edge, edge_of(conn, sent))
         conn.peer_ts = conn.clock
         conn.peer.send(sent.frame())
-        got = conn.receive(conn.guest)
+        # Or the pacer let something go behind drain_peer(), and it is a bare duplicate.
+        wait_s = 2.0 if self.acked != self.received else 0.02
+        got = conn.receive(conn.guest, wait_s)
         while got and got.timestamps() != sent.timestamps():
             self.take_made(got)
-            got = conn.receive(conn.guest)
-        if not got:  # the pacer let something go behind drain_peer(): a duplicate
+            got = conn.receive(conn.guest, wait_s)
+        if not got:
             assert self.acked == self.received, "an ACK for new data was hidden"
             self.hidden += 1
             return
