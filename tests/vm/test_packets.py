@@ -332,6 +332,7 @@ def test_window_update_is_injected(ends: Ends, tcon: genl.Genl) -> None:
             break
     assert len(play.made) >= 3, "no window update"
     play.updates()
+    assert not play.hidden
     assert tcon.counters()["update-sent"] - before == len(play.made)
     for update in play.made:
         assert update.flags == ACK
@@ -367,6 +368,7 @@ def test_guest_that_paces_is_not_kept_waiting(ends: Ends, tcon: genl.Genl) -> No
     assert tcon.counters()["held"] == held, "it was to be slower than the pacer"
     assert conn.guest_nxt - first == 16 * MSS
     assert len(play.made) >= 2
+    assert not play.hidden
 
 
 # --- options ----------------------------------------------------------------------
