@@ -528,8 +528,10 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	skb_orphan(skb);
 	enqueue(flow, skb);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
+	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
+		when = pacing_gate(flow, now_ns, QUANTUM_NS);	/* a piece's */
 	if (!waiting || over_bounds(flow))
-		tcon_hold_appoint(flow, when && !split ? when : now_ns);
+		tcon_hold_appoint(flow, when ? : now_ns);
 	return false;
 }
 
