@@ -15,6 +15,10 @@
  * with windows of some ten segments would get by with fewer marks, and hold their
  * own against native ones a little too well.
  *
+ * A window that a mark has reduced, by nothing even, fills up no faster than its ACKs
+ * come (datapath/prr.c): after a pause of the guest the queue falls for a round trip, which
+ * keeps a single flow from standing where its marks just do not reduce it.
+ *
  * All marked: alpha is 1, and the window is halved as by RFC 3168.  Few marked:
  * it hardly falls, and the queue does not run empty.
  *

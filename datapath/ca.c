@@ -12,7 +12,8 @@
  * A CC hears of a loss when RECOVERY or LOSS begins, at most once per round trip.  As
  * in Linux it hears nothing of repairs that are lost, too, which RFC 5681, 4.3, takes
  * for a second indication: in RECOVERY no more leaves than arrives (prr.c), so that a
- * path that is full to the brim drains all the same.
+ * path that is full to the brim drains all the same.  Nor does more leave in OPEN for a
+ * round trip behind an ECN mark (note_mark()).
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -23,6 +24,12 @@
 #include "loss.h"
 #include "seq.h"
 
+static void begin_prr(struct tcon_track *t, u32 prior_bytes)
+{
+	if (!t->cc.ops->own_recovery)
+		tcon_prr_begin(&t->prr, &t->cc, prior_bytes, t->sent_bytes);
+}
+
 static void set_state(struct tcon_track *t, enum tcon_ca_state state,
 		      u64 now_us)
 {
@@ -30,9 +37,11 @@ static void set_state(struct tcon_track *t, enum tcon_ca_state state,
 
 	t->cc.ops->set_state(&t->cc, state, now_us);
 	t->cc.ca_state = state;
-	t->prr.active = false;
-	if (state == TCON_CA_RECOVERY && !t->cc.ops->own_recovery)
-		tcon_prr_begin(&t->prr, &t->cc, cwnd_bytes, t->sent_bytes);
+	/* Already under way for a mark, if the CC has left it at that. */
+	if (state != TCON_CA_RECOVERY || t->cc.cwnd_bytes < cwnd_bytes)
+		t->prr.active = false;
+	if (state == TCON_CA_RECOVERY)
+		begin_prr(t, cwnd_bytes);
 }
 
 static void update_prr(struct tcon_track *t, u32 delivered_bytes, bool safe)
@@ -139,6 +148,29 @@ static void end_recovery(struct tcon_track *t, u64 now_us)
 		note_loss(t, t->lost.bytes, now_us);
 }
 
+/*
+ * The path has marked something.  Until more is acknowledged than is in flight now, what
+ * leaves follows what arrives, as in a recovery, also where the CC takes nothing away:
+ * this is Linux's TCP_CA_CWR.  A guest that has gathered a super-packet may not make up
+ * for it at once; with DCTCP, whose cuts are small, that decides how much is marked.
+ */
+static void note_mark(struct tcon_track *t, u64 now_us)
+{
+	u32 cwnd_bytes = t->cc.cwnd_bytes;
+
+	t->cc.ops->cwnd_event(&t->cc, TCON_CA_EVENT_ECE, now_us);
+	if (t->cc.ca_state != TCON_CA_OPEN || t->prr.active)
+		return;
+	t->cwr_point = t->cc.nxt;
+	begin_prr(t, cwnd_bytes);
+}
+
+static void end_cwr(struct tcon_track *t)
+{
+	if (tcon_track_marked(t) && seq_after(t->cc.una, t->cwr_point))
+		t->prr.active = false;
+}
+
 /**
  * tcon_ca_ack() - tell the CC what an ACK did
  * @t: the tracker, with a CC
@@ -151,8 +183,9 @@ void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
 
 	if (cc->ops->pkts_acked && ack->delivered_any)
 		cc->ops->pkts_acked(cc, &ack->rs);
+	end_cwr(t);
 	if (ack->rs.is_ece && cc->ops->cwnd_event)
-		cc->ops->cwnd_event(cc, TCON_CA_EVENT_ECE, now_us);
+		note_mark(t, now_us);
 	if (cc->ca_state != TCON_CA_OPEN) {
 		if (ack->spurious) {
 			cc->ops->undo_cwnd(cc);

@@ -278,8 +278,24 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	advance_clock(flow, cb->payload_bytes, now_ns);
 }
 
+/*
+ * How large may a super-packet be that does not fit?  After a mark no larger than what may
+ * leave now, since only part of what is left out may follow (prr.c); but a window is not
+ * cut into more than 16.
+ */
+static u32 piece_bytes(const struct tcon_track *t)
+{
+	const struct tcon_cc *cc = &t->cc;
+	u32 most = cc->cwnd_bytes / 4;
+
+	if (!tcon_track_marked(t) || !tcon_track_fits(t, cc->mss_bytes) ||
+	    t->prr.limit_bytes < cc->inflight_bytes)
+		return most;
+	return clamp(t->prr.limit_bytes - cc->inflight_bytes, most / 4, most);
+}
+
 /* Is a super-packet too coarse for cwnd, which a smaller one would fit, or for
- * the clock?  Two segments are not, but in a recovery, where the second may wait for
+ * the clock?  Two segments are not, but in a reduction, where the second may wait for
  * what the first one finds out: that the repair was lost, too.
  */
 static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
@@ -292,7 +308,7 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	    (bytes <= 2 * cc->mss_bytes &&
 	     (!t->prr.active || !tcon_track_fits(t, cc->mss_bytes))))
 		return false;
-	if (bytes > cc->cwnd_bytes / 4 && cc->inflight_bytes &&
+	if (bytes > piece_bytes(t) && cc->inflight_bytes &&
 	    !tcon_track_fits(t, bytes))
 		return true;
 	return cc->pacing_rate_bps && bytes > unpaced_bytes(t) &&
@@ -309,7 +325,7 @@ static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
 	const struct tcon_cc *cc = &flow->track.cc;
 	const struct iphdr *ip = (const struct iphdr *)
 				 (skb->data + tcon_segment(skb)->l3_offset);
-	u32 bytes = min(cc->cwnd_bytes / 4, BURST_BYTES - 2);
+	u32 bytes = min(piece_bytes(&flow->track), BURST_BYTES - 2);
 
 	if (skb_has_frag_list(skb) || (flow->key.family == AF_INET &&
 				       !(ip->frag_off & htons(IP_DF))))
@@ -454,6 +470,12 @@ static bool is_held(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 		 seq_after(pkt->end_seq, flow->gap_start));
 }
 
+/* Does a new segment wait behind others, held or just being injected? */
+static bool must_wait(const struct tcon_flow *flow)
+{
+	return tcon_flow_waits(flow) || flow->injecting;
+}
+
 /* The guest has sent it. */
 static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
@@ -466,6 +488,65 @@ static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 		flow->gap_end = pkt->seq;
 	}
 	t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
+}
+
+/* Is it what TCon has already?  Then it is consumed.  @urgent: a repeat under repair. */
+static bool absorbed(struct tcon_flow *flow, struct sk_buff *skb,
+		     const struct tcon_packet *pkt, bool urgent)
+{
+	if (urgent && tcon_repair_absorbs(flow, skb, pkt)) {
+		consume_skb(skb);
+		return true;
+	}
+	/* Repairs may wait for ACKs that only this repeat brings; TSvals that it
+	 * overtakes are raised when they are repaired.
+	 */
+	if (urgent)
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_PASSED);
+	if (!must_wait(flow) || !is_held(flow, pkt))
+		return false;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_ABSORBED);
+	consume_skb(skb);
+	return true;
+}
+
+/* It passes. */
+static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
+{
+	const struct tcon_cc *cc = &flow->track.cc;
+	u32 span = cc->nxt - cc->una;
+
+	leaves(flow, skb, now_ns);
+	/* A probe of more than one segment is due earlier. */
+	if (tcon_flow_repaired(flow) &&
+	    (span <= cc->mss_bytes || !READ_ONCE(flow->pacer)))
+		tcon_hold_appoint(flow, 0);
+}
+
+/*
+ * It waits for its turn, or until @when; 0: only behind others, or to be split.  False:
+ * there is no memory for that, and it goes on.
+ */
+static bool hold(struct tcon_flow *flow, struct sk_buff *skb, u64 when,
+		 bool split, u64 now_ns)
+{
+	const struct tcon_track *t = &flow->track;
+	bool first = !must_wait(flow);
+
+	/* Neither the guest's socket nor its pages wait with the packet. */
+	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
+		leaves(flow, skb, now_ns);
+		return false;
+	}
+	skb_orphan(skb);
+	enqueue(flow, skb);
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
+	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
+		when = pacing_gate(flow, now_ns, QUANTUM_NS);	/* a piece's */
+	if (first || over_bounds(flow))
+		tcon_hold_appoint(flow, when ? : now_ns);
+	return true;
 }
 
 /**
@@ -481,28 +562,13 @@ static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		     const struct tcon_packet *pkt, u64 now_ns)
 {
-	struct tcon_track *t = &flow->track;
-	bool waiting = tcon_flow_waits(flow) || flow->injecting;
 	bool urgent = tcon_flow_repaired(flow) && pkt->end_seq != pkt->seq &&
-		      seq_before(pkt->seq, t->cc.nxt);
+		      seq_before(pkt->seq, flow->track.cc.nxt);
 	bool split;
 	u64 when;
-	u32 span;
 
-	if (urgent && tcon_repair_absorbs(flow, skb, pkt)) {
-		consume_skb(skb);
+	if (absorbed(flow, skb, pkt, urgent))
 		return false;
-	}
-	/* Repairs may wait for ACKs that only this repeat brings; TSvals that it
-	 * overtakes are raised when they are repaired.
-	 */
-	if (urgent)
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_PASSED);
-	if (waiting && is_held(flow, pkt)) {
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_ABSORBED);
-		consume_skb(skb);
-		return false;
-	}
 	tcon_repair_passed(flow, pkt);
 	note_sent(flow, pkt);
 	flow->burst_bytes = max(pkt->payload_bytes,
@@ -510,29 +576,10 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	describe(skb, pkt, tcon_us(now_ns));
 	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
 	split = must_split(flow, skb);
-	if (urgent || (!waiting && !when && !split)) {
-		span = t->cc.nxt - t->cc.una;
-		leaves(flow, skb, now_ns);
-		/* A probe of more than one segment is due earlier. */
-		if (tcon_flow_repaired(flow) &&
-		    (span <= t->cc.mss_bytes || !READ_ONCE(flow->pacer)))
-			tcon_hold_appoint(flow, 0);
-		return true;
-	}
-	/* Neither the guest's socket nor its pages wait with the packet. */
-	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
-		leaves(flow, skb, now_ns);
-		return true;
-	}
-	skb_orphan(skb);
-	enqueue(flow, skb);
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
-	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
-		when = pacing_gate(flow, now_ns, QUANTUM_NS);	/* a piece's */
-	if (!waiting || over_bounds(flow))
-		tcon_hold_appoint(flow, when ? : now_ns);
-	return false;
+	if (!urgent && (must_wait(flow) || when || split))
+		return !hold(flow, skb, when, split, now_ns);
+	pass(flow, skb, now_ns);
+	return true;
 }
 
 /* Moves repairs that may leave now to @out; as collect(). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What may leave in a recovery: Proportional Rate Reduction (RFC 6937).
+ * What may leave in a recovery, and after an ECN mark: Proportional Rate Reduction
+ * (RFC 6937).
  */
 #ifndef _TCON_PRR_H
 #define _TCON_PRR_H
@@ -14,6 +15,7 @@
  * @prior_bytes: cwnd before it
  * @delivered_bytes: delivered since it began
  * @sent_before: what the half-flow had sent until then, with repeats
+ * @first_after: and when the recovery within it began: the first may leave at once
  * @may_bytes: what might be sent, when that was last decided
  * @sent_then: what the half-flow had sent until then
  * @limit_bytes: so much may be in flight until that is decided again
@@ -23,6 +25,7 @@ struct tcon_prr {
 	u32 prior_bytes;
 	u32 delivered_bytes;
 	u64 sent_before;
+	u64 first_after;
 	u64 sent_then;
 	u32 may_bytes;
 	u32 limit_bytes;

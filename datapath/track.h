@@ -61,7 +61,8 @@ struct tcon_side {
  * @resent: what was sent again and is not delivered
  * @rack: what RACK knows
  * @timer: state of the timers
- * @prr: what limits a recovery
+ * @prr: what limits a recovery, and a reduction for ECN marks
+ * @cwr_point: nxt when that for marks began; it ends when una is beyond
  * @nxt_guest: next sequence number that the guest would send
  * @lost_edge: up to here originals have been judged
  * @tx_order: transmissions so far, repeats counted
@@ -114,6 +115,7 @@ struct tcon_track {
 	struct tcon_rack rack;
 	struct tcon_timer timer;
 	struct tcon_prr prr;
+	u32 cwr_point;
 	u32 nxt_guest;
 	u32 lost_edge;
 	u32 tx_order;
@@ -232,7 +234,13 @@ static inline bool tcon_track_sack(const struct tcon_track *t)
 	return t->guest.sack_permitted && t->peer.sack_permitted;
 }
 
-/* How much may be in flight now: cwnd, but for a recovery. */
+/* Is a reduction for ECN marks under way, without a loss? */
+static inline bool tcon_track_marked(const struct tcon_track *t)
+{
+	return t->prr.active && t->cc.ca_state == TCON_CA_OPEN;
+}
+
+/* How much may be in flight now: cwnd, but for a reduction that is under way. */
 static inline u32 tcon_track_cwnd_bytes(const struct tcon_track *t)
 {
 	return t->prr.active ? t->prr.limit_bytes : t->cc.cwnd_bytes;
@@ -240,13 +248,15 @@ static inline u32 tcon_track_cwnd_bytes(const struct tcon_track *t)
 
 /* May @bytes new ones leave?  cwnd is counted in segments, and takes a part of one for
  * one.  In a recovery a part is not enough: what a small repair left of its segment
- * would let another out, into a queue that is full.
+ * would let another out, into a queue that is full.  Nor is it after a mark, before as
+ * much is in flight as cwnd allows.
  */
 static inline bool tcon_track_fits(const struct tcon_track *t, u32 bytes)
 {
 	u64 after = (u64)t->cc.inflight_bytes + bytes;
 
-	if (t->prr.active)
+	if (t->prr.active && (!tcon_track_marked(t) ||
+			      t->prr.limit_bytes != t->cc.cwnd_bytes))
 		return after <= t->prr.limit_bytes;
 	return after < (u64)t->cc.cwnd_bytes + t->cc.mss_bytes;
 }

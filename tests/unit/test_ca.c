@@ -123,6 +123,24 @@ static const struct tcon_cc_ops sovereign = {
 	.init = mock_init,
 	.cong_control = mock_cong_control,
 	.set_state = mock_set_state,
+	.cwnd_event = mock_cwnd_event,
+	.undo_cwnd = mock_undo_cwnd,
+};
+
+static void halving_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+			      u64 now_us)
+{
+	mock_set_state(cc, state, now_us);
+	if (state == TCON_CA_RECOVERY)
+		cc->cwnd_bytes /= 2;
+}
+
+static const struct tcon_cc_ops halving = {
+	.name = "halving",
+	.init = mock_init,
+	.cong_control = mock_cong_control,
+	.set_state = halving_set_state,
+	.cwnd_event = mock_cwnd_event,
 	.undo_cwnd = mock_undo_cwnd,
 };
 
@@ -658,6 +676,123 @@ static void limit_is_over(void **state)
 	stop_cc(&t);
 }
 
+/* A mark: what leaves follows what arrives, until more is acknowledged than was in flight,
+ * unless the CC sees to that or is not told of marks.
+ */
+static void limit_after_a_mark(void **state)
+{
+	static const struct tcon_cc_ops *all[] = { &mock, &sovereign, &bare };
+	struct tcon_track t;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		open_conn(&t);
+		tcon_ca_start(&t, all[i], NULL, now_us);
+		t.cc.cwnd_bytes = 20 * MSS;
+		send_segs(&t, 0, 10);
+		now_us += RTT_US;
+		ack_flags(&t, TCON_TCP_ECE, 2, 0, 0);
+		if (all[i] != &mock) {
+			assert_false(t.prr.active);
+			assert_int_equal(tcon_track_cwnd_bytes(&t), 20 * MSS);
+			stop_cc(&t);
+			continue;
+		}
+		/* As much as arrived, and one more. */
+		assert_int_equal(tcon_track_cwnd_bytes(&t), (8 + 2 + 1) * MSS);
+		send_segs(&t, 10, 13);
+		ack_flags(&t, TCON_TCP_ECE, 10, 0, 0);	/* of the same window */
+		assert_int_equal(tcon_track_cwnd_bytes(&t), (3 + 8 + 1) * MSS);
+		ack(&t, 11, 0, 0);
+		assert_false(t.prr.active);
+		assert_int_equal(tcon_track_cwnd_bytes(&t), 20 * MSS);
+		ack_flags(&t, TCON_TCP_ECE, 13, 0, 0);	/* of the next */
+		assert_true(t.prr.active);
+		stop_cc(&t);
+	}
+}
+
+/* A recovery begins while a mark is answered, and goes on beyond that; a time-out ends
+ * both.
+ */
+static void recovery_after_a_mark(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	t.cc.cwnd_bytes = 10 * MSS;
+	send_segs(&t, 0, 10);
+	now_us += RTT_US;
+	ack_flags(&t, TCON_TCP_ECE, 1, 0, 0);
+	t.cc.cwnd_bytes = 5 * MSS;
+	send_segs(&t, 10, 12);
+	ack(&t, 2, 3, 10);
+	assert_int_equal(t.cc.ca_state, TCON_CA_RECOVERY);
+	assert_int_equal(t.prr.prior_bytes, 10 * MSS);
+	send_seg(&t, 2);
+	ack(&t, 11, 0, 0);		/* beyond what was in flight at the mark */
+	assert_int_equal(t.cc.ca_state, TCON_CA_RECOVERY);
+	assert_true(t.prr.active);
+	now_us += 1000000;
+	tcon_ca_timeout(&t, now_us);
+	assert_false(t.prr.active);
+	ack_flags(&t, TCON_TCP_ECE, 12, 0, 0);	/* ends that, and is too late */
+	assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
+	assert_false(t.prr.active);
+	stop_cc(&t);
+}
+
+/* A CC that takes something away for the loss, too: from what it had then. */
+static void second_reduction(void **state)
+{
+	struct tcon_track t;
+
+	open_conn(&t);
+	tcon_ca_start(&t, &halving, NULL, now_us);
+	t.cc.cwnd_bytes = 20 * MSS;
+	send_segs(&t, 0, 20);
+	now_us += RTT_US;
+	ack_flags(&t, TCON_TCP_ECE, 1, 0, 0);
+	t.cc.cwnd_bytes = 16 * MSS;
+	ack(&t, 1, 2, 5);
+	assert_int_equal(t.cc.cwnd_bytes, 8 * MSS);
+	assert_int_equal(t.prr.prior_bytes, 16 * MSS);
+	assert_int_equal(t.prr.delivered_bytes, 3 * MSS);
+	stop_cc(&t);
+}
+
+/* A mark and a loss with one ACK are one reduction. */
+static void mark_and_loss(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	t.cc.cwnd_bytes = 10 * MSS;
+	send_segs(&t, 0, 10);
+	now_us += RTT_US;
+	assert_string_equal(ack_flags(&t, TCON_TCP_ECE, 0, 1, 6), "eRc");
+	assert_int_equal(t.prr.prior_bytes, 10 * MSS);
+	assert_int_equal(t.prr.delivered_bytes, 5 * MSS);
+	stop_cc(&t);
+}
+
+/* An ACK that tells of a mark, and delivers nothing: cwnd is still the limit. */
+static void mark_without_delivery(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	t.cc.cwnd_bytes = 10 * MSS;
+	send_segs(&t, 0, 4);
+	now_us += RTT_US;
+	ack(&t, 4, 0, 0);
+	assert_string_equal(ack_flags(&t, TCON_TCP_ECE, 4, 0, 0), "e");
+	assert_true(t.prr.active);
+	assert_int_equal(tcon_track_cwnd_bytes(&t), 10 * MSS);
+	assert_true(tcon_track_fits(&t, 10 * MSS));
+	stop_cc(&t);
+}
+
 /* Losses during LOSS start no RECOVERY. */
 static void losses_in_loss(void **state)
 {
@@ -744,6 +879,11 @@ int main(void)
 		cmocka_unit_test(timeout_in_recovery),
 		cmocka_unit_test(limit_of_a_recovery),
 		cmocka_unit_test(limit_is_over),
+		cmocka_unit_test(limit_after_a_mark),
+		cmocka_unit_test(recovery_after_a_mark),
+		cmocka_unit_test(second_reduction),
+		cmocka_unit_test(mark_and_loss),
+		cmocka_unit_test(mark_without_delivery),
 		cmocka_unit_test(losses_in_loss),
 		cmocka_unit_test(undo_of_timeout),
 		cmocka_unit_test(sane),

@@ -32,6 +32,7 @@ static struct sender recovery(u32 inflight)
 		.cc.mss_bytes = MSS,
 		.cc.cwnd_bytes = CWND * MSS,
 		.cc.inflight_bytes = inflight * MSS,
+		.cc.ca_state = TCON_CA_RECOVERY,
 	};
 
 	tcon_prr_begin(&s.p, &s.cc, PRIOR * MSS, 4711);
@@ -81,6 +82,26 @@ static void in_proportion(void **state)
 	}
 	assert_in_range(longest, 1, 2);
 	assert_in_range(s.cc.inflight_bytes, (CWND - 1) * MSS, CWND * MSS);
+}
+
+/* A loss while a mark is answered: the first repair leaves at once, and what was 100
+ * becomes 70 all the same, not 70 of what 70 of 100 are.
+ */
+static void recovery_within_it(void **state)
+{
+	struct sender s = recovery(PRIOR);
+	u32 i;
+
+	for (i = 0; i < PRIOR / 2; i++)
+		ack(&s, 1, 0, true);
+	assert_int_equal(s.sent, CWND / 2);
+	tcon_prr_begin(&s.p, &s.cc, CWND * MSS, sent_bytes(&s));
+	assert_int_equal(ack(&s, 0, 0, false), 1);
+	assert_int_equal(ack(&s, 0, 0, false), 0);
+	for (; i < PRIOR; i++)
+		ack(&s, 1, 0, false);
+	assert_int_equal(s.sent, CWND);
+	assert_int_equal(s.cc.inflight_bytes, CWND * MSS);
 }
 
 /* 80 of 100 are lost: cwnd is not filled at once, but by two for each that arrives
@@ -151,6 +172,68 @@ static void what_is_saved_may_follow(void **state)
 	assert_int_equal(s.cc.inflight_bytes, CWND * MSS);
 }
 
+static struct sender marked(u32 inflight)
+{
+	struct sender s = recovery(inflight);
+
+	s.cc.ca_state = TCON_CA_OPEN;
+	return s;
+}
+
+/* After a mark, too, 70 leave for 100, evenly. */
+static void marks_in_proportion(void **state)
+{
+	struct sender s = marked(PRIOR);
+	u32 i;
+
+	for (i = 0; i < PRIOR; i++) {
+		ack(&s, 1, 0, true);
+		assert_in_range(s.sent, i * CWND / PRIOR, i * CWND / PRIOR + 2);
+	}
+	assert_int_equal(s.sent, CWND);
+}
+
+/* But one more with each ACK, not sent, does not follow. */
+static void what_is_saved_is_lost_after_a_mark(void **state)
+{
+	struct sender s = marked(60);
+	u32 i;
+
+	for (i = 0; i < 20; i++)	/* more leaves than arrives, up to cwnd */
+		ack(&s, 1, 0, true);
+	for (i = 1; i <= 5; i++) {
+		s.cc.cwnd_bytes += MSS;
+		s.cc.inflight_bytes -= MSS;
+		tcon_prr_update(&s.p, &s.cc, sent_bytes(&s), MSS, true);
+		assert_int_equal(s.p.limit_bytes, s.cc.inflight_bytes + 2 * MSS);
+	}
+}
+
+/* A CC that takes nothing away, and more in flight than cwnd: with parts of segments no
+ * more leaves than arrives, mark for mark.
+ */
+static void nothing_adds_up(void **state)
+{
+	struct sender s = marked(0);
+	u32 i, mark, most = 3 * MSS + 500;
+
+	s.cc.cwnd_bytes = 2 * MSS;
+	s.cc.inflight_bytes = most;
+	for (mark = 0; mark < 100; mark++) {
+		s.p.active = false;
+		tcon_prr_begin(&s.p, &s.cc, 2 * MSS, sent_bytes(&s));
+		for (i = 0; i < 4; i++) {
+			s.cc.inflight_bytes -= 700;
+			tcon_prr_update(&s.p, &s.cc, sent_bytes(&s), 700, true);
+			while (s.cc.inflight_bytes + MSS <= s.p.limit_bytes) {
+				s.cc.inflight_bytes += MSS;
+				s.sent++;
+			}
+			assert_true(s.cc.inflight_bytes <= most + MSS);
+		}
+	}
+}
+
 /* Nothing that a CC or an ACK may say divides by zero, or frees more than cwnd. */
 static void anything(void **state)
 {
@@ -161,6 +244,8 @@ static void anything(void **state)
 	for (i = 0; i < 100000; i++) {
 		s = recovery(prng_below(&rng, 200));
 		s.cc.cwnd_bytes = prng_below(&rng, TCON_CWND_MAX_BYTES + 1);
+		s.cc.ca_state = prng_below(&rng, 3);
+		s.p.active = prng_below(&rng, 2);
 		tcon_prr_begin(&s.p, &s.cc, prng_below(&rng, 2) * PRIOR * MSS,
 			       prng_below(&rng, 4711));
 		inflight = s.cc.inflight_bytes;
@@ -179,10 +264,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_repair_at_once),
 		cmocka_unit_test(in_proportion),
+		cmocka_unit_test(recovery_within_it),
 		cmocka_unit_test(much_is_lost),
 		cmocka_unit_test(repairs_are_lost),
 		cmocka_unit_test(parts_of_segments),
 		cmocka_unit_test(what_is_saved_may_follow),
+		cmocka_unit_test(marks_in_proportion),
+		cmocka_unit_test(what_is_saved_is_lost_after_a_mark),
+		cmocka_unit_test(nothing_adds_up),
 		cmocka_unit_test(anything),
 	};
 

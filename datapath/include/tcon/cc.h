@@ -159,8 +159,9 @@ struct tcon_cc_param {
  * @owner: THIS_MODULE
  * @ecn: enum tcon_cc_ecn
  * @paced: sets @pacing_rate_bps of its flows and needs the pacer
- * @own_recovery: its cwnd is what may be in flight in a recovery, too; else its cwnd
- *	is what shall be after it, and TCon gets there by RFC 6937 (datapath/prr.c)
+ * @own_recovery: its cwnd is what may be in flight in a recovery, and after ECN marks,
+ *	too; else its cwnd is what shall be after it, and TCon gets there by RFC 6937
+ *	(datapath/prr.c)
  * @priv_bytes: size of the private area, at most %TCON_CC_PRIV_BYTES
  * @params: parameters, in the order of tcon_cc.params
  * @n_params: their number, at most %TCON_MAX_PARAMS
@@ -221,8 +222,8 @@ struct tcon_cc_ops {
  * struct tcon_cc - what a CC sees of a flow, and where it leaves its decision
  * @ops: the module
  * @params: values of the rule, in the order of ops->params
- * @cwnd_bytes: decision: how much may be in flight; after a recovery that is under way,
- *	unless the CC has its own_recovery
+ * @cwnd_bytes: decision: how much may be in flight; after a reduction that is under way,
+ *	for losses or marks, unless the CC has its own_recovery
  * @ssthresh_bytes: decision: where slow start ends
  * @pacing_rate_bps: decision: bits/s of TCP payload; 0: not paced
  * @mss_bytes: payload of a full segment
