@@ -38,8 +38,8 @@
  *
  * What differs from Linux:
  * - Segments are bytes divided by the MSS, not packets.
- * - In a recovery snd_cwnd is ssthresh, not what may be in flight (datapath/prr.c);
- *   for ECE it falls to ssthresh at once.
+ * - In TCP_CA_CWR and TCP_CA_Recovery snd_cwnd is ssthresh, not what may be in flight
+ *   (datapath/prr.c); in a CWR that a CC enters by itself (CDG) it is both.
  * - There is no TCP_CA_Disorder.
  * - TCon holds at least two segments.  Below that only the shadow's cwnd goes.
  * - The echo of a time stamp (TCP-LP reads it) is the time at which the data left
@@ -582,10 +582,12 @@ static void linux_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 		restart_after_idle(sk);
 		tell(sk, CA_EVENT_TX_START);
 		tp->lsndtime = tcp_jiffies32;
-	} else if (event == TCON_CA_EVENT_ECE &&
-		   inet_csk(sk)->icsk_ca_state < TCP_CA_CWR) {
-		tcp_enter_cwr(sk);
-		reduce_cwnd(sk);
+	} else if (event == TCON_CA_EVENT_ECE) {
+		try_end_cwr(sk);	/* this ACK may do that, too */
+		if (inet_csk(sk)->icsk_ca_state < TCP_CA_CWR) {
+			tcp_enter_cwr(sk);
+			reduce_cwnd(sk);
+		}
 	}
 	leave(cc);
 }

@@ -27,7 +27,7 @@ from hosts import MEGA, PORT, Net, assert_enforced
 from rig import Conn, poll, run, state
 from tcon_lab.errors import LabError
 from tcon_lab.ovs import appctl
-from wire import ACK, PSH, SYN
+from wire import ACK, CWR, ECE, PSH, SYN
 
 Ends = tuple[rigs.RawEnd, rigs.RawEnd]
 
@@ -150,11 +150,12 @@ def test_parameters_are_refused(ends: Ends, tcon: genl.Genl) -> None:
 # --- the same as TCon's own Reno -----------------------------------------------------
 
 
-def connect(conn: Conn, tcon: genl.Genl, cc: str) -> Conn:
-    conn.guest_sends(SYN)
+def connect(conn: Conn, tcon: genl.Genl, cc: str, *, ecn: bool = False) -> Conn:
+    """``ecn``: guest and peer speak it themselves."""
+    conn.guest_sends(SYN | ECE | CWR if ecn else SYN)
     tcon.set_rule(cc)  # too late for ECN, which DCTCP would have it ask for
     time.sleep(RTT_S)
-    conn.peer_sends(SYN | ACK, window=0xFF80)
+    conn.peer_sends(SYN | ACK | ECE if ecn else SYN | ACK, window=0xFF80)
     conn.guest_sends()
     conn.window = 0x4000
     assert state(tcon, conn.sport) == ("repair-enforced", "none", cc)
@@ -171,10 +172,10 @@ def offer(conn: Conn, n: int) -> None:
         conn.guest_nxt += MSS
 
 
-def acks(conn: Conn, ack: int, *blocks: tuple[int, int]) -> None:
+def acks(conn: Conn, ack: int, *blocks: tuple[int, int], ece: bool = False) -> None:
     """The peer acknowledges, with SACK blocks, whatever the guest hears of it."""
     conn.clock += 1
-    sent = conn.from_peer(ACK, ack=ack)
+    sent = conn.from_peer(ACK | ECE if ece else ACK, ack=ack)
     if blocks:
         sent = sent.but(options=sent.options + wire.NOP * 2 + wire.opt_sack(*blocks))
     conn.peer_ts = conn.clock
@@ -242,6 +243,32 @@ def test_reno_as_ours(ends: Ends, tcon: genl.Genl) -> None:
     # Linux's slow start begins with one segment, of which TCon makes two.
     assert over[0][1] == over[1][1] == 11
     assert over[0][0] == pytest.approx(over[1][0], abs=1)
+
+
+@pytest.mark.parametrize("cc", ["reno", "linux:reno"])
+def test_ack_that_ends_a_reduction_and_begins_one(ends: Ends, tcon: genl.Genl, cc: str) -> None:
+    """Its ECE is of the next window of data: as Linux, which ends TCP_CA_CWR first."""
+    conn = connect(Conn(*ends, isn=(1000, 7000)), tcon, cc, ecn=True)
+    flow = functools.partial(rigs.find_flow, tcon, conn.sport)
+
+    def is_at(**want: int) -> None:
+        poll(lambda: {name: flow()[name] for name in want} == want, str(want))
+
+    first = conn.guest_nxt
+    offer(conn, 10)
+    is_at(nxt=conn.guest_nxt)
+    time.sleep(RTT_S)
+    acks(conn, first + 2 * MSS)
+    is_at(cwnd_bytes=12 * MSS)
+    acks(conn, first + 3 * MSS, ece=True)
+    is_at(una=first + 3 * MSS, ssthresh_bytes=6 * MSS)
+    acks(conn, end := conn.guest_nxt, ece=True)  # of the same window
+    is_at(una=end, ssthresh_bytes=6 * MSS)
+    offer(conn, 1)
+    is_at(nxt=conn.guest_nxt)
+    time.sleep(RTT_S)
+    acks(conn, conn.guest_nxt, ece=True)  # all of it, or a time-out would reduce, too
+    is_at(una=conn.guest_nxt, ssthresh_bytes=3 * MSS)
 
 
 @pytest.mark.parametrize("name", NAMES)
