@@ -434,7 +434,7 @@ def test_tracker_agrees_with_the_guest(net: Net, loss: str) -> None:
     usual = {name: sorted(found)[len(found) * 95 // 100] for name, found in deviations.items()}
     worst = {name: max(found) for name, found in deviations.items()}
     print(len(deviations["srtt"]), "comparisons; 95th percentile:", usual, "worst:", worst)
-    limits = {"srtt": 0.02, "min_rtt": 0.01, "rate": 0.005, "acked": 0.001, "sent": 0.001}
+    limits = {"srtt": 0.02, "min_rtt": 0.01, "rate": 0.02, "acked": 0.001, "sent": 0.001}
     assert all(usual[name] <= limit for name, limit in limits.items()), usual
     limits |= {"srtt": 0.15, "rate": 0.05}
     assert all(worst[name] <= limit for name, limit in limits.items()), worst
