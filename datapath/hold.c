@@ -470,12 +470,6 @@ static bool is_held(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 		 seq_after(pkt->end_seq, flow->gap_start));
 }
 
-/* Does a new segment wait behind others, held or just being injected? */
-static bool must_wait(const struct tcon_flow *flow)
-{
-	return tcon_flow_waits(flow) || flow->injecting;
-}
-
 /* The guest has sent it. */
 static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
@@ -490,9 +484,11 @@ static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 	t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
 }
 
-/* Is it what TCon has already?  Then it is consumed.  @urgent: a repeat under repair. */
+/* Is it what TCon has already?  Then it is consumed.  @urgent: a repeat under repair;
+ * @waiting: others wait.
+ */
 static bool absorbed(struct tcon_flow *flow, struct sk_buff *skb,
-		     const struct tcon_packet *pkt, bool urgent)
+		     const struct tcon_packet *pkt, bool urgent, bool waiting)
 {
 	if (urgent && tcon_repair_absorbs(flow, skb, pkt)) {
 		consume_skb(skb);
@@ -503,7 +499,7 @@ static bool absorbed(struct tcon_flow *flow, struct sk_buff *skb,
 	 */
 	if (urgent)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_PASSED);
-	if (!must_wait(flow) || !is_held(flow, pkt))
+	if (!waiting || !is_held(flow, pkt))
 		return false;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_ABSORBED);
 	consume_skb(skb);
@@ -524,14 +520,13 @@ static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 }
 
 /*
- * It waits for its turn, or until @when; 0: only behind others, or to be split.  False:
+ * It waits behind others, or until @when for its own turn; 0: to be split.  False:
  * there is no memory for that, and it goes on.
  */
 static bool hold(struct tcon_flow *flow, struct sk_buff *skb, u64 when,
-		 bool split, u64 now_ns)
+		 bool split, bool waiting, u64 now_ns)
 {
 	const struct tcon_track *t = &flow->track;
-	bool first = !must_wait(flow);
 
 	/* Neither the guest's socket nor its pages wait with the packet. */
 	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
@@ -544,7 +539,7 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb, u64 when,
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
 	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
 		when = pacing_gate(flow, now_ns, QUANTUM_NS);	/* a piece's */
-	if (first || over_bounds(flow))
+	if (!waiting || over_bounds(flow))
 		tcon_hold_appoint(flow, when ? : now_ns);
 	return true;
 }
@@ -564,10 +559,12 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	bool urgent = tcon_flow_repaired(flow) && pkt->end_seq != pkt->seq &&
 		      seq_before(pkt->seq, flow->track.cc.nxt);
+	/* Behind others, held or just being injected? */
+	bool waiting = tcon_flow_waits(flow) || flow->injecting;
 	bool split;
 	u64 when;
 
-	if (absorbed(flow, skb, pkt, urgent))
+	if (absorbed(flow, skb, pkt, urgent, waiting))
 		return false;
 	tcon_repair_passed(flow, pkt);
 	note_sent(flow, pkt);
@@ -576,8 +573,8 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	describe(skb, pkt, tcon_us(now_ns));
 	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
 	split = must_split(flow, skb);
-	if (!urgent && (must_wait(flow) || when || split))
-		return !hold(flow, skb, when, split, now_ns);
+	if (!urgent && (waiting || when || split))
+		return !hold(flow, skb, when, split, waiting, now_ns);
 	pass(flow, skb, now_ns);
 	return true;
 }
