@@ -429,6 +429,9 @@ def test_tracker_agrees_with_the_guest(net: Net, loss: str) -> None:
         }
         for name, (mine, its) in pairs.items():
             deviations.setdefault(name, []).append(abs(mine - its) / max(its, 1))
+        in_a_round = theirs["rtt"] * 1e-6 / ours["mss_bytes"]
+        apart = abs(pairs["rate"][0] - pairs["rate"][1]) * in_a_round
+        deviations.setdefault("rate_segments", []).append(apart)
     transfer.finish()
     assert len(deviations["srtt"]) >= 20, "too short a test"
     usual = {name: sorted(found)[len(found) * 95 // 100] for name, found in deviations.items()}
@@ -436,7 +439,10 @@ def test_tracker_agrees_with_the_guest(net: Net, loss: str) -> None:
     print(len(deviations["srtt"]), "comparisons; 95th percentile:", usual, "worst:", worst)
     limits = {"srtt": 0.02, "min_rtt": 0.01, "rate": 0.02, "acked": 0.001, "sent": 0.001}
     assert all(usual[name] <= limit for name, limit in limits.items()), usual
-    limits |= {"srtt": 0.15, "rate": 0.05}
+    # Where CPU work takes time, or ACKs come in pairs after a loss, one may pass TCon before
+    # the guest's answer to the one before it: a segment more of a round trip is delivered.
+    limits |= {"srtt": 0.15, "rate_segments": 2.1}
+    del limits["rate"]
     assert all(worst[name] <= limit for name, limit in limits.items()), worst
 
 
