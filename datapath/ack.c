@@ -105,6 +105,19 @@ static void write_field(const struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_count(stats, TCON_COUNTER_WRITE_FAILED);
 }
 
+/*
+ * Would the guest fill its window with a part of a segment?  If that is its way, but by
+ * Nagle's algorithm in Minshall's variant not while one is in flight.
+ */
+static bool may_send_part(const struct tcon_flow *flow, u32 ack)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return !t->cc.pacing_rate_bps && flow->sends_parts &&
+	       !(seq_after(flow->part_end, ack) &&
+		 !seq_after(flow->part_end, t->nxt_guest));
+}
+
 /**
  * tcon_ack_enforce() - give the guest what it may see of an ACK
  * @flow: its lock is held, enforced
@@ -123,12 +136,15 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 		      const struct tcon_packet *pkt, u64 now_us)
 {
 	struct tcon_window before = flow->window;
+	u8 wscale = tcon_track_peer_wscale(&flow->track);
+	u32 wanted = wanted_edge(flow);
 	u16 field;
 
-	field = tcon_window_write(&flow->window, pkt->ack, pkt->window,
-				  tcon_track_peer_wscale(&flow->track),
-				  wanted_edge(flow), flow->track.cc.mss_bytes,
-				  now_us);
+	if (may_send_part(flow, pkt->ack))
+		wanted = tcon_window_round_down(wanted, pkt->ack, wscale,
+						flow->track.cc.mss_bytes);
+	field = tcon_window_write(&flow->window, pkt->ack, pkt->window, wscale,
+				  wanted, flow->track.cc.mss_bytes, now_us);
 	if (tcon_flow_repaired(flow)) {
 		if (must_hide(flow, pkt, &before, now_us)) {
 			tcon_window_untold(&flow->window, &before);

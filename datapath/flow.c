@@ -297,6 +297,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->drain = false;
 	flow->bare = false;
 	flow->reordering = false;
+	flow->sends_parts = false;
 	flow->tsval_floor_valid = false;
 	flow->absorbed_valid = false;
 	flow->absorbed = 0;

@@ -80,6 +80,8 @@ struct tcon_template {
  * @thin: ACKs that the guest was given
  * @gap_start: what the guest left out last, when a later segment came first
  * @gap_end: its end
+ * @part_end: end of the guest's last segment that was not full
+ * @sends_parts: it sends such while others are in flight
  * @guest_ack: acknowledgment number that the guest sent last
  * @guest_tsecr: TSecr that it sent last
  * @guest_window: window field that it sent last
@@ -137,6 +139,8 @@ struct tcon_flow {
 	struct tcon_thin thin;
 	u32 gap_start;
 	u32 gap_end;
+	u32 part_end;
+	bool sends_parts;
 	u32 guest_ack;
 	u32 guest_tsecr;
 	u16 guest_window;

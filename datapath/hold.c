@@ -482,6 +482,10 @@ static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 		flow->gap_end = pkt->seq;
 	}
 	t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
+	if (pkt->payload_bytes % t->cc.mss_bytes) {
+		flow->part_end = pkt->end_seq;
+		flow->sends_parts |= pkt->seq != t->cc.una;
+	}
 }
 
 /* Is it what TCon has already?  Then it is consumed.  @urgent: a repeat under repair;

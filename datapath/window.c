@@ -7,7 +7,8 @@
  *    effect as ACKs advance, and until then the pacer holds what is too much.
  *  - Never less than two segments, or a receiver that delays its ACKs stalls
  *    the guest; what is too much then is held as well.
- *  - Rounded up to the quantum of the window scale (RFC 7323).
+ *  - Rounded up to the quantum of the window scale (RFC 7323), unless the guest would make
+ *    a packet of what that adds.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -48,6 +49,30 @@ u32 tcon_window_wanted(const struct tcon_cc *cc, u32 nxt_guest, u32 cwnd_bytes,
 		return edge;
 	return nxt_guest + DIV_ROUND_CLOSEST(edge - nxt_guest, cc->mss_bytes) *
 			   cc->mss_bytes;
+}
+
+/**
+ * tcon_window_round_down() - an edge that a window field can name
+ * @edge: right edge
+ * @ack: acknowledgment number that the field comes with
+ * @wscale: shift count of the peer
+ * @mss_bytes: payload of a full segment
+ *
+ * For a guest that fills its window with a part of a segment.  Of what rounding up adds
+ * it would make a small packet once a round trip, beside as many full ones as cwnd has
+ * segments, and fill a queue that counts packets; rounded down the last of those is not
+ * quite full.
+ *
+ * Return: the last edge that is not after @edge; @edge itself where fields are coarser than
+ *	segments.
+ */
+u32 tcon_window_round_down(u32 edge, u32 ack, u8 wscale, u32 mss_bytes)
+{
+	u32 quantum = 1U << wscale;
+
+	if (quantum > mss_bytes || !seq_after(edge, ack))
+		return edge;
+	return ack + round_down(edge - ack, quantum);
 }
 
 /* Remember an edge, and which one the guest has had time to answer. */

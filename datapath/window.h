@@ -37,6 +37,7 @@ struct tcon_window {
 
 u32 tcon_window_wanted(const struct tcon_cc *cc, u32 nxt_guest, u32 cwnd_bytes,
 		       u32 hold_bytes);
+u32 tcon_window_round_down(u32 edge, u32 ack, u8 wscale, u32 mss_bytes);
 void tcon_window_observe(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
 			 u64 now_us);
 u16 tcon_window_write(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
