@@ -191,7 +191,7 @@ static u64 cwnd_gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 }
 
 /* When may a segment leave, up to @ahead_ns before the clock's time?  0: now. */
-static u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
+static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 		u64 now_ns, u64 ahead_ns)
 {
 	u64 when;
@@ -219,7 +219,7 @@ static u64 repair_gate(struct tcon_flow *flow, u64 now_ns)
 }
 
 /* The clock moves on by what @bytes occupy; being late earns up to half of it back. */
-static void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
+static inline void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
 {
 	u64 len_ns, late_ns = 0;
 
@@ -308,8 +308,8 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	    (bytes <= 2 * cc->mss_bytes &&
 	     (!t->prr.active || !tcon_track_fits(t, cc->mss_bytes))))
 		return false;
-	if (bytes > piece_bytes(t) && cc->inflight_bytes &&
-	    !tcon_track_fits(t, bytes))
+	if (cc->inflight_bytes && !tcon_track_fits(t, bytes) &&
+	    bytes > piece_bytes(t))
 		return true;
 	return cc->pacing_rate_bps && bytes > unpaced_bytes(t) &&
 	       bytes > burst_bytes(cc) && wire_ns(cc, bytes) > SPLIT_NS;

@@ -114,11 +114,11 @@ void tcon_pacer_at(struct tcon_flow *flow, u64 when_ns)
 {
 	struct tcon_pacer *pacer = this_cpu_ptr(pacers);
 
-	when_ns = DIV64_U64_ROUND_UP(when_ns, TICK_NS) * TICK_NS;
-	/* Should it go off just now: whoever looks waits for flow->lock. */
+	/* No tick between.  Should it go off just now: whoever looks waits for flow->lock. */
 	if (READ_ONCE(flow->pacer) &&
-	    flow->timer.expires <= ns_to_ktime(when_ns))
+	    flow->timer.expires < ns_to_ktime(when_ns + TICK_NS))
 		return;
+	when_ns = DIV64_U64_ROUND_UP(when_ns, TICK_NS) * TICK_NS;
 	tcon_pacer_cancel(flow);
 	spin_lock(&pacer->lock);
 	flow->timer.expires = ns_to_ktime(when_ns);

@@ -126,7 +126,7 @@ static void grown(struct tcon_flow *flow, u64 now_us)
 static inline void note_handshake(struct tcon_flow *flow, u64 now_us)
 {
 	if (unlikely(flow->reason == TCON_REASON_HANDSHAKE ||
-		     !list_empty_careful(&flow->embryo_node)))
+		     !list_empty(&flow->embryo_node)))
 		grown(flow, now_us);
 }
 
