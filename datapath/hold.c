@@ -192,7 +192,7 @@ static u64 cwnd_gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 
 /* When may a segment leave, up to @ahead_ns before the clock's time?  0: now. */
 static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
-		u64 now_ns, u64 ahead_ns)
+		       u64 now_ns, u64 ahead_ns)
 {
 	u64 when;
 

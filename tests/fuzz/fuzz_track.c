@@ -205,6 +205,7 @@ static void ack_arrives(struct world *x, const struct tcon_packet *pkt)
 	bool had_edge = x->w.valid;
 	u32 edge = x->w.edge;
 	struct tcon_ack ack;
+	u32 wanted;
 	u8 wscale;
 	u16 field;
 
@@ -226,9 +227,12 @@ static void ack_arrives(struct world *x, const struct tcon_packet *pkt)
 	if (pkt->flags & TCON_TCP_SYN || !x->t.cc.ops)
 		return;
 	wscale = tcon_track_peer_wscale(&x->t);
-	field = tcon_window_write(&x->w, pkt->ack, pkt->window, wscale,
-				  tcon_window_wanted(&x->t.cc, x->t.nxt_guest,
-						     tcon_track_cwnd_bytes(&x->t), 0),
+	wanted = tcon_window_wanted(&x->t.cc, x->t.nxt_guest,
+				    tcon_track_cwnd_bytes(&x->t), 0);
+	if (x->now_us & 1)
+		wanted = tcon_window_round_down(wanted, pkt->ack, wscale,
+						x->t.cc.mss_bytes);
+	field = tcon_window_write(&x->w, pkt->ack, pkt->window, wscale, wanted,
 				  x->t.cc.mss_bytes, x->now_us);
 	WARN_ON(field > pkt->window);
 	if (field == pkt->window)

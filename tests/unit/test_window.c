@@ -161,6 +161,31 @@ static void random_writes(void **state)
 	}
 }
 
+/* Where fields are finer than segments, to the last edge that one can name. */
+static void round_down_edge(void **state)
+{
+	u64 rng = 17;
+	int i;
+
+	assert_int_equal(tcon_window_round_down(5000, 1000, 9, MSS), 1000 + 7 * 512);
+	assert_int_equal(tcon_window_round_down(5000, 1000, 11, MSS), 5000);
+	assert_int_equal(tcon_window_round_down(1000, 1000, 9, MSS), 1000);
+	assert_int_equal(tcon_window_round_down(900, 1000, 9, MSS), 900);
+	for (i = 0; i < 20000; i++) {
+		u32 ack = prng_u64(&rng), bytes = prng_below(&rng, 1 << 26);
+		u8 wscale = prng_below(&rng, 15);
+		u32 edge = tcon_window_round_down(ack + bytes, ack, wscale, MSS);
+		u32 less = ack + bytes - edge;
+
+		if (1 << wscale > MSS) {
+			assert_int_equal(less, 0);
+			continue;
+		}
+		assert_true(less < 1U << wscale);
+		assert_int_equal((edge - ack) % (1U << wscale), 0);
+	}
+}
+
 /* An ACK that others have overtaken offers what they did, or what the peer does. */
 static void late(void **state)
 {
@@ -507,6 +532,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(write_table),
 		cmocka_unit_test(random_writes),
+		cmocka_unit_test(round_down_edge),
 		cmocka_unit_test(late),
 		cmocka_unit_test(untold),
 		cmocka_unit_test(wanted),

@@ -181,6 +181,42 @@ def test_unscaled_where_only_one_end_has_the_option(ends: Ends, tcon: genl.Genl)
     assert 20000 - MSS <= got.window < 0xFFFF
 
 
+def test_edge_is_rounded_down_for_a_guest_that_sends_parts(ends: Ends, tcon: genl.Genl) -> None:
+    """Fields are in units of 512 bytes: up adds a part of a segment, down takes from one."""
+    conn = enforced(Conn(*ends, scales=(7, 9)), tcon, "reno", syn_window=2 * MSS)
+
+    def answer(*sizes: int, acked: int) -> float:
+        """The guest sends, the peer acknowledges: units more than whole segments take."""
+        start = conn.guest_nxt
+        for size in sizes:
+            conn.guest_sends(PSH | ACK, bytes(size))
+        got = conn.peer_sends(ack=(start + acked) % 2**32, window=BIG)
+        flow = rigs.find_flow(tcon, conn.sport)
+        assert flow
+        room = flow["cwnd_bytes"] - (flow["nxt"] - flow["una"])
+        wanted = conn.guest_nxt + round(room / MSS) * MSS
+        return (edge_of(conn, got) - wanted) / 512
+
+    assert 0 < answer(MSS, acked=MSS) < 1
+    assert 0 < answer(100, acked=100) < 1, "nothing else was in flight: Nagle's rule, too"
+    assert 0 < answer(MSS, 100, acked=MSS) < 1, "the part is in flight"
+    assert -1 < answer(MSS, acked=MSS) < 0
+    assert -1 < answer(MSS, MSS, acked=2 * MSS) < 0
+    assert 0 < answer(MSS, 100, acked=MSS) < 1
+
+
+def test_edge_is_rounded_up_where_units_are_larger_than_segments(
+    ends: Ends, tcon: genl.Genl
+) -> None:
+    conn = enforced(Conn(*ends, scales=(7, 13)), tcon, "reno", syn_window=2 * MSS)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.guest_sends(PSH | ACK, bytes(100))
+    got = conn.peer_sends(window=BIG)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert got.window == -(-flow["cwnd_bytes"] // 2**13)
+
+
 def test_scale_above_14_counts_as_14(ends: Ends, tcon: genl.Genl) -> None:
     conn = enforced(Conn(*ends, scales=(7, 200)), tcon, syn_window=4000)
     conn.guest_sends(PSH | ACK, bytes(MSS))
