@@ -311,8 +311,8 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	if (cc->inflight_bytes && !tcon_track_fits(t, bytes) &&
 	    bytes > piece_bytes(t))
 		return true;
-	return cc->pacing_rate_bps && bytes > unpaced_bytes(t) &&
-	       bytes > burst_bytes(cc) && wire_ns(cc, bytes) > SPLIT_NS;
+	return cc->pacing_rate_bps && bytes > burst_bytes(cc) &&
+	       bytes > unpaced_bytes(t) && wire_ns(cc, bytes) > SPLIT_NS;
 }
 
 /*

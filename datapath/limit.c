@@ -44,8 +44,8 @@ static void attribute(struct tcon_limits *l, enum tcon_limit what, u64 end_us)
 }
 
 /* The time since the last event goes to what limited until now. */
-static void account(struct tcon_limits *l, const struct tcon_limit_state *st,
-		    u64 now_us)
+static inline void account(struct tcon_limits *l,
+			   const struct tcon_limit_state *st, u64 now_us)
 {
 	u64 since_us = l->noted_us, us = now_us - since_us;
 	enum tcon_limit what;

@@ -334,11 +334,11 @@ static enum tcon_parse parse_tcp(struct tcon_packet *pkt, struct cursor *at,
 	pkt->mss = 0;
 	pkt->wscale = TCON_WSCALE_NONE;
 	pkt->sack_permitted = false;
-	pkt->has_ts = false;
 	pkt->signed_options = false;
 	pkt->mptcp = false;
 	pkt->option_bytes = 0;
 	pkt->n_sacks = 0;
+	pkt->has_ts = false;
 	parse_options(pkt, tcp + TCP_MIN_BYTES, header_bytes - TCP_MIN_BYTES);
 	return TCON_PARSE_OK;
 }

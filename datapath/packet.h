@@ -80,14 +80,14 @@ struct tcon_sack {
  * @mss: MSS option; 0: absent
  * @wscale: window scale option, at most %TCON_WSCALE_MAX; %TCON_WSCALE_NONE
  * @sack_permitted: SACK-permitted option present
- * @has_ts: time stamps present
- * @tsval: TSval
- * @tsecr: TSecr
  * @signed_options: TCP-MD5 (RFC 2385) or TCP-AO (RFC 5925) present
  * @mptcp: an MPTCP option (RFC 8684) is present
  * @option_bytes: length of TCon's own option; 0: absent
- * @ce_bytes: with %TCON_OPTION_COUNT_BYTES, the count
  * @n_sacks: number of well-formed blocks in @sacks
+ * @has_ts: time stamps present
+ * @tsval: TSval
+ * @tsecr: TSecr
+ * @ce_bytes: with %TCON_OPTION_COUNT_BYTES, the count
  * @sacks: blocks in the order of the option
  * @pull_bytes: with %TCON_PARSE_PULL, how much must be linear
  * @skip: with %TCON_PARSE_SKIP, why
@@ -114,14 +114,14 @@ struct tcon_packet {
 	u16 mss;
 	u8 wscale;
 	bool sack_permitted;
-	bool has_ts;
-	u32 tsval;
-	u32 tsecr;
 	bool signed_options;
 	bool mptcp;
 	u8 option_bytes;
-	u32 ce_bytes;
 	u8 n_sacks;
+	bool has_ts;
+	u32 tsval;
+	u32 tsecr;
+	u32 ce_bytes;
 	struct tcon_sack sacks[TCON_MAX_SACKS];
 	u32 pull_bytes;
 	enum tcon_counter skip;

@@ -24,7 +24,7 @@
 #include "seq.h"
 
 #define SPURIOUS_MANY	32	/* before a path is judged by them */
-#define GAP_US		1000	/* of a pacer without work */
+#define GAP_NS		NSEC_PER_MSEC	/* of a pacer without work */
 
 /* How things stand for tcon_limit_*(). */
 static struct tcon_limit_state limit_state(const struct tcon_flow *flow)
@@ -184,7 +184,7 @@ static bool path_is_full(const struct tcon_track *t)
 static bool pacer_is_dry(const struct tcon_flow *flow, u64 now_us)
 {
 	return flow->track.cc.pacing_rate_bps && !tcon_flow_waits(flow) &&
-	       tcon_us(flow->release_ns) + GAP_US < now_us;
+	       flow->release_ns + GAP_NS < now_us * NSEC_PER_USEC;
 }
 
 /* Did the guest leave unused what it could have sent from @nxt_guest on? */
