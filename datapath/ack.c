@@ -106,14 +106,16 @@ static void write_field(const struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /*
- * Would the guest fill its window with a part of a segment?  If that is its way, but by
- * Nagle's algorithm in Minshall's variant not while one is in flight.
+ * Shall the guest be kept from filling its window with a small part of a segment?  It
+ * would make a packet of that, but for Nagle's algorithm in Minshall's variant not while
+ * another part is in flight.  A queue that marks counts packets; a CC that knows losses
+ * only is better off with the bytes.
  */
-static bool may_send_part(const struct tcon_flow *flow, u32 ack)
+static bool must_round_down(const struct tcon_flow *flow, u32 ack)
 {
 	const struct tcon_track *t = &flow->track;
 
-	return !t->cc.pacing_rate_bps && flow->sends_parts &&
+	return t->cc.ops->ecn != TCON_CC_ECN_NONE && flow->sends_parts &&
 	       !(seq_after(flow->part_end, ack) &&
 		 !seq_after(flow->part_end, t->nxt_guest));
 }
@@ -140,7 +142,7 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 	u32 wanted = wanted_edge(flow);
 	u16 field;
 
-	if (may_send_part(flow, pkt->ack))
+	if (must_round_down(flow, pkt->ack))
 		wanted = tcon_window_round_down(wanted, pkt->ack, wscale,
 						flow->track.cc.mss_bytes);
 	field = tcon_window_write(&flow->window, pkt->ack, pkt->window, wscale,

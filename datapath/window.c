@@ -7,8 +7,8 @@
  *    effect as ACKs advance, and until then the pacer holds what is too much.
  *  - Never less than two segments, or a receiver that delays its ACKs stalls
  *    the guest; what is too much then is held as well.
- *  - Rounded up to the quantum of the window scale (RFC 7323), unless the guest would make
- *    a packet of what that adds.
+ *  - Rounded up to the quantum of the window scale (RFC 7323), unless marks count the
+ *    packet that the guest would make of what that adds.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -60,8 +60,7 @@ u32 tcon_window_wanted(const struct tcon_cc *cc, u32 nxt_guest, u32 cwnd_bytes,
  *
  * For a guest that fills its window with a part of a segment.  Of what rounding up adds
  * it would make a small packet once a round trip, beside as many full ones as cwnd has
- * segments, and fill a queue that counts packets; rounded down the last of those is not
- * quite full.
+ * segments; rounded down the last of those is not quite full.
  *
  * Return: the last edge that is not after @edge; @edge itself where fields are coarser than
  *	segments.

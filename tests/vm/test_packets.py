@@ -181,39 +181,55 @@ def test_unscaled_where_only_one_end_has_the_option(ends: Ends, tcon: genl.Genl)
     assert 20000 - MSS <= got.window < 0xFFFF
 
 
-def test_edge_is_rounded_down_for_a_guest_that_sends_parts(ends: Ends, tcon: genl.Genl) -> None:
+def answer(conn: Conn, tcon: genl.Genl, *sizes: int, acked: int) -> float:
+    """The guest sends, the peer acknowledges: units of 512 bytes more than whole segments take."""
+    start = conn.guest_nxt
+    for size in sizes:
+        conn.guest_sends(PSH | ACK, bytes(size))
+    got = conn.peer_sends(ack=(start + acked) % 2**32, window=BIG)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    room = flow["cwnd_bytes"] - (flow["nxt"] - flow["una"])
+    wanted = conn.guest_nxt + round(room / MSS) * MSS
+    return (edge_of(conn, got) - wanted) / 512
+
+
+def test_edge_is_rounded_down_where_marks_count_packets(ends: Ends, tcon: genl.Genl) -> None:
     """Fields are in units of 512 bytes: up adds a part of a segment, down takes from one."""
+    conn = Conn(*ends, scales=(7, 9))
+    conn.guest_sends(SYN)
+    tcon.set_rule("dctcp")  # too late for it to ask for ECN
+    conn.peer_sends(SYN | ACK, window=2 * MSS)
+    conn.guest_sends()
+    assert state(tcon, conn.sport) == ("repair-enforced", "none", "dctcp")
+    assert 0 < answer(conn, tcon, MSS, acked=MSS) < 1
+    assert 0 < answer(conn, tcon, 100, acked=100) < 1, "nothing else in flight: any Nagle's"
+    assert 0 < answer(conn, tcon, MSS, 100, acked=MSS) < 1, "the part is in flight"
+    assert -1 < answer(conn, tcon, MSS, acked=MSS) < 0
+    assert -1 < answer(conn, tcon, MSS, MSS, acked=2 * MSS) < 0
+    assert 0 < answer(conn, tcon, MSS, 100, acked=MSS) < 1
+
+
+def test_edge_is_rounded_up_where_losses_decide(ends: Ends, tcon: genl.Genl) -> None:
     conn = enforced(Conn(*ends, scales=(7, 9)), tcon, "reno", syn_window=2 * MSS)
-
-    def answer(*sizes: int, acked: int) -> float:
-        """The guest sends, the peer acknowledges: units more than whole segments take."""
-        start = conn.guest_nxt
-        for size in sizes:
-            conn.guest_sends(PSH | ACK, bytes(size))
-        got = conn.peer_sends(ack=(start + acked) % 2**32, window=BIG)
-        flow = rigs.find_flow(tcon, conn.sport)
-        assert flow
-        room = flow["cwnd_bytes"] - (flow["nxt"] - flow["una"])
-        wanted = conn.guest_nxt + round(room / MSS) * MSS
-        return (edge_of(conn, got) - wanted) / 512
-
-    assert 0 < answer(MSS, acked=MSS) < 1
-    assert 0 < answer(100, acked=100) < 1, "nothing else was in flight: Nagle's rule, too"
-    assert 0 < answer(MSS, 100, acked=MSS) < 1, "the part is in flight"
-    assert -1 < answer(MSS, acked=MSS) < 0
-    assert -1 < answer(MSS, MSS, acked=2 * MSS) < 0
-    assert 0 < answer(MSS, 100, acked=MSS) < 1
+    assert 0 < answer(conn, tcon, MSS, 100, acked=MSS + 100) < 1
+    assert 0 < answer(conn, tcon, MSS, acked=MSS) < 1
 
 
 def test_edge_is_rounded_up_where_units_are_larger_than_segments(
     ends: Ends, tcon: genl.Genl
 ) -> None:
-    conn = enforced(Conn(*ends, scales=(7, 13)), tcon, "reno", syn_window=2 * MSS)
+    conn = Conn(*ends, scales=(7, 13))
+    conn.guest_sends(SYN)
+    tcon.set_rule("dctcp")
+    conn.peer_sends(SYN | ACK, window=2 * MSS)
+    conn.guest_sends()
     conn.guest_sends(PSH | ACK, bytes(MSS))
     conn.guest_sends(PSH | ACK, bytes(100))
     got = conn.peer_sends(window=BIG)
     flow = rigs.find_flow(tcon, conn.sport)
     assert flow
+    assert flow["cc"] == "dctcp"
     assert got.window == -(-flow["cwnd_bytes"] // 2**13)
 
 
