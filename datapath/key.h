@@ -6,6 +6,8 @@
 #define _TCON_KEY_H
 
 #include <linux/build_bug.h>
+#include <linux/socket.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 #include "packet.h"
@@ -31,6 +33,32 @@ struct tcon_key {
 	u8 family;
 	u8 pad[3];
 } __aligned(sizeof(u64));
+
+/**
+ * tcon_key_set_ends() - name the two ends of a connection
+ * @key: of which the rest is made zero
+ * @frame: starts with the Ethernet header
+ * @pkt: the frame, parsed
+ * @from_guest: its sender is the guest
+ */
+static __always_inline void
+tcon_key_set_ends(struct tcon_key *key, const u8 *frame,
+		  const struct tcon_packet *pkt, bool from_guest)
+{
+	const u8 *ip = frame + pkt->l3_offset, *tcp = frame + pkt->l4_offset;
+
+	memset(key, 0, sizeof(*key));
+	key->family = pkt->family;
+	if (likely(pkt->family == AF_INET)) {
+		memcpy(&key->guest.ip4, ip + (from_guest ? 12 : 16), 4);
+		memcpy(&key->peer.ip4, ip + (from_guest ? 16 : 12), 4);
+	} else {
+		memcpy(&key->guest.ip6, ip + (from_guest ? 8 : 24), 16);
+		memcpy(&key->peer.ip6, ip + (from_guest ? 24 : 8), 16);
+	}
+	memcpy(&key->gport, tcp + (from_guest ? 0 : 2), 2);
+	memcpy(&key->pport, tcp + (from_guest ? 2 : 0), 2);
+}
 
 /* One run of words, without the call and the byte order of memcmp(). */
 static inline bool tcon_key_equal(const struct tcon_key *a,

@@ -8,6 +8,7 @@
 #include <linux/types.h>
 #include <uapi/linux/tcon.h>
 
+#include "seq.h"
 #include "track.h"
 #include "window.h"
 
@@ -28,22 +29,29 @@ struct tcon_limits {
 };
 
 /**
- * struct tcon_limit_state - how things stand at an event
- * @t: the tracker, as it was until now
- * @w: the windows, as they were until now
+ * tcon_limit_now() - what keeps the guest from sending
+ * @t: the tracker
+ * @w: the windows
  * @slack_bytes: a window with less than this left is used up
  * @waits: packets of the flow wait in TCon
+ *
+ * Return: %TCON_LIMIT_GUEST where it shows only later; %__TCON_LIMIT_MAX: not known.
  */
-struct tcon_limit_state {
-	const struct tcon_track *t;
-	const struct tcon_window *w;
-	u32 slack_bytes;
-	bool waits;
-};
+static inline enum tcon_limit tcon_limit_now(const struct tcon_track *t,
+					     const struct tcon_window *w,
+					     u32 slack_bytes, bool waits)
+{
+	if (!w->valid)
+		return __TCON_LIMIT_MAX;
+	if (!waits && !seq_after(t->nxt_guest + slack_bytes, w->edge))
+		return t->cc.una == t->nxt_guest ? TCON_LIMIT_IDLE :
+						   TCON_LIMIT_GUEST;
+	if (waits || seq_before(w->edge, w->peer_edge))
+		return TCON_LIMIT_WINDOW;
+	return TCON_LIMIT_RECEIVER;
+}
 
-void tcon_limit_ack(struct tcon_limits *l, const struct tcon_limit_state *st,
-		    u64 now_us);
-void tcon_limit_data(struct tcon_limits *l, const struct tcon_limit_state *st,
-		     u64 now_us);
+void tcon_limit_ack(struct tcon_limits *l, enum tcon_limit what, u64 now_us);
+void tcon_limit_data(struct tcon_limits *l, enum tcon_limit what, u64 now_us);
 
 #endif /* _TCON_LIMIT_H */

@@ -134,10 +134,6 @@ static enum tcon_parse parse_ipv4(struct tcon_packet *pkt, struct cursor *at,
 
 	pkt->family = AF_INET;
 	pkt->tos = ip[1];
-	memset(&pkt->src, 0, sizeof(pkt->src));
-	memset(&pkt->dst, 0, sizeof(pkt->dst));
-	memcpy(&pkt->src.ip4, ip + 12, sizeof(pkt->src.ip4));
-	memcpy(&pkt->dst.ip4, ip + 16, sizeof(pkt->dst.ip4));
 	at->offset += header_bytes;
 	*segment_bytes = total_bytes - header_bytes;
 	return TCON_PARSE_OK;
@@ -191,8 +187,6 @@ static enum tcon_parse parse_ipv6(struct tcon_packet *pkt, struct cursor *at,
 
 	pkt->family = AF_INET6;
 	pkt->tos = get_unaligned_be16(ip) >> 4 & 0xff;
-	memcpy(pkt->src.ip6, ip + 8, sizeof(pkt->src.ip6));
-	memcpy(pkt->dst.ip6, ip + 24, sizeof(pkt->dst.ip6));
 	at->offset += IPV6_BYTES;
 	ret = skip_extensions(pkt, at, ip[6], end);
 	if (ret)
@@ -318,8 +312,6 @@ static enum tcon_parse parse_tcp(struct tcon_packet *pkt, struct cursor *at,
 	if (ret)
 		return ret;
 
-	memcpy(&pkt->sport, tcp, sizeof(pkt->sport));
-	memcpy(&pkt->dport, tcp + 2, sizeof(pkt->dport));
 	pkt->seq = get_unaligned_be32(tcp + 4);
 	pkt->ack = get_unaligned_be32(tcp + 8);
 	pkt->flags = tcp[13];

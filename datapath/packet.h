@@ -59,10 +59,9 @@ struct tcon_sack {
 
 /**
  * struct tcon_packet - what the parser found in a frame
- * @src: sender's address
- * @dst: receiver's address
- * @sport: sender's port, network order
- * @dport: receiver's port, network order
+ *
+ * For addresses and ports see tcon_key_set_ends().
+ *
  * @family: AF_INET or AF_INET6
  * @n_vlans: VLAN tags in the frame
  * @vlan_ids: their identifiers, outermost first
@@ -93,10 +92,6 @@ struct tcon_sack {
  * @skip: with %TCON_PARSE_SKIP, why
  */
 struct tcon_packet {
-	union tcon_addr src;
-	union tcon_addr dst;
-	__be16 sport;
-	__be16 dport;
 	u8 family;
 	u8 n_vlans;
 	u16 vlan_ids[TCON_MAX_VLANS];

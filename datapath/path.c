@@ -26,15 +26,12 @@
 #define SPURIOUS_MANY	32	/* before a path is judged by them */
 #define GAP_NS		NSEC_PER_MSEC	/* of a pacer without work */
 
-/* How things stand for tcon_limit_*(). */
-static struct tcon_limit_state limit_state(const struct tcon_flow *flow)
+/* What keeps the guest from sending, as things stand. */
+static inline enum tcon_limit limited_by(const struct tcon_flow *flow)
 {
-	return (struct tcon_limit_state) {
-		.t = &flow->track,
-		.w = &flow->window,
-		.slack_bytes = max(flow->track.cc.mss_bytes, flow->burst_bytes),
-		.waits = tcon_flow_waits(flow),
-	};
+	return tcon_limit_now(&flow->track, &flow->window,
+			      max(flow->track.cc.mss_bytes, flow->burst_bytes),
+			      tcon_flow_waits(flow));
 }
 
 /* The module is about to go: pass everything. */
@@ -75,17 +72,12 @@ static bool set_vlans(struct tcon_key *key, const struct sk_buff *skb,
 	return true;
 }
 
-static bool make_key(struct tcon_key *key, const struct tcon_port *port,
-		     const struct sk_buff *skb, const struct tcon_packet *pkt,
-		     bool from_guest)
+static inline bool make_key(struct tcon_key *key, const struct tcon_port *port,
+			    const struct sk_buff *skb,
+			    const struct tcon_packet *pkt, bool from_guest)
 {
-	memset(key, 0, sizeof(*key));
-	key->guest = from_guest ? pkt->src : pkt->dst;
-	key->peer = from_guest ? pkt->dst : pkt->src;
-	key->gport = from_guest ? pkt->sport : pkt->dport;
-	key->pport = from_guest ? pkt->dport : pkt->sport;
+	tcon_key_set_ends(key, skb->data, pkt, from_guest);
 	key->port_id = port->id;
-	key->family = pkt->family;
 	if (likely(set_vlans(key, skb, pkt)))
 		return true;
 	tcon_count(port->tnet->stats, TCON_COUNTER_ENCAP_DEPTH);
@@ -209,12 +201,10 @@ static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, u64 now_us)
 static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 		       const struct tcon_packet *pkt, u64 now_ns)
 {
-	struct tcon_limit_state st;
-
 	if (tcon_flow_enforced(flow) && pkt->end_seq != pkt->seq &&
 	    seq_after(pkt->end_seq, flow->track.nxt_guest)) {
-		st = limit_state(flow);
-		tcon_limit_data(&flow->limits, &st, tcon_us(now_ns));
+		tcon_limit_data(&flow->limits, limited_by(flow),
+				tcon_us(now_ns));
 		/* An ACK may find packets waiting that came into a gap. */
 		if (pacer_is_dry(flow, tcon_us(now_ns)))
 			note_app_limit(flow, pkt->seq, tcon_us(now_ns));
@@ -312,12 +302,10 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 	struct tcon_ack ack tcon_uninitialized;
-	struct tcon_limit_state st;
 
 	if (tcon_flow_enforced(flow)) {
 		note_app_limit(flow, flow->track.nxt_guest, now_us);
-		st = limit_state(flow);
-		tcon_limit_ack(&flow->limits, &st, now_us);
+		tcon_limit_ack(&flow->limits, limited_by(flow), now_us);
 	}
 	tcon_track_ack(&flow->track, pkt, now_us, &ack);
 	if (!ack.valid) {

@@ -28,11 +28,9 @@ struct scene {
 	bool waits;
 };
 
-static struct tcon_limit_state state_of(const struct scene *s)
+static enum tcon_limit limited_by(const struct scene *s)
 {
-	return (struct tcon_limit_state) {
-		.t = &s->t, .w = &s->w, .slack_bytes = MSS, .waits = s->waits,
-	};
+	return tcon_limit_now(&s->t, &s->w, MSS, s->waits);
 }
 
 /* A flow that has sent @sent of the window, of which the peer offers more. */
@@ -44,26 +42,25 @@ static struct scene scene(u32 sent)
 		.t.nxt_guest = sent,
 		.w = { .valid = true, .edge = EDGE, .peer_edge = 2 * EDGE },
 	};
-	struct tcon_limit_state st = state_of(&s);
 
-	tcon_limit_ack(&s.l, &st, s.now_us);
+	tcon_limit_ack(&s.l, limited_by(&s), s.now_us);
 	return s;
 }
 
 static void ack_after(struct scene *s, u32 us)
 {
-	struct tcon_limit_state st = state_of(s);
+	enum tcon_limit what = limited_by(s);
 
 	s->now_us += us;
-	tcon_limit_ack(&s->l, &st, s->now_us);
+	tcon_limit_ack(&s->l, what, s->now_us);
 }
 
 static void data_after(struct scene *s, u32 us)
 {
-	struct tcon_limit_state st = state_of(s);
+	enum tcon_limit what = limited_by(s);
 
 	s->now_us += us;
-	tcon_limit_data(&s->l, &st, s->now_us);
+	tcon_limit_data(&s->l, what, s->now_us);
 }
 
 static void check(const struct scene *s, u64 window, u64 guest, u64 receiver,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The parser (datapath/packet.c). */
 #include "../../datapath/packet.c"
+#include "../../datapath/key.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,13 +50,33 @@ static void check_tcp(const struct tcon_packet *pkt, const struct frame *f,
 	assert_int_equal(pkt->l4_offset, f->l4);
 	assert_int_equal(pkt->payload_offset, f->l4 + tcp_bytes);
 	assert_int_equal(pkt->payload_bytes, PAYLOAD);
-	assert_int_equal(pkt->sport, cpu_to_be16(40001));
-	assert_int_equal(pkt->dport, cpu_to_be16(5201));
 	assert_int_equal(pkt->seq, 0xfffffff0);
 	assert_int_equal(pkt->end_seq, 0xfffffff0 + PAYLOAD);
 	assert_int_equal(pkt->ack, 0x12345678);
 	assert_int_equal(pkt->window, 0xabcd);
 	assert_int_equal(pkt->tos, 0xb9);
+}
+
+/* The packet's two ends, once for each direction. */
+static void check_ends(const struct tcon_packet *pkt, const struct frame *f,
+		       const union tcon_addr *src, const union tcon_addr *dst)
+{
+	struct tcon_key key;
+
+	memset(&key, 0xee, sizeof(key));
+	tcon_key_set_ends(&key, f->data, pkt, true);
+	assert_memory_equal(&key.guest, src, sizeof(*src));
+	assert_memory_equal(&key.peer, dst, sizeof(*dst));
+	assert_int_equal(key.gport, cpu_to_be16(40001));
+	assert_int_equal(key.pport, cpu_to_be16(5201));
+	assert_int_equal(key.family, pkt->family);
+	assert_int_equal(key.port_id | key.vlans[0] | key.vlans[1] |
+			 key.pad[0] | key.pad[1] | key.pad[2], 0);
+	tcon_key_set_ends(&key, f->data, pkt, false);
+	assert_memory_equal(&key.guest, dst, sizeof(*dst));
+	assert_memory_equal(&key.peer, src, sizeof(*src));
+	assert_int_equal(key.gport, cpu_to_be16(5201));
+	assert_int_equal(key.pport, cpu_to_be16(40001));
 }
 
 static void check_no_options(const struct tcon_packet *pkt)
@@ -71,7 +92,8 @@ static void check_no_options(const struct tcon_packet *pkt)
 
 static void ipv4(void **state)
 {
-	static const u8 zero[12];
+	const union tcon_addr src = { .words[0] = cpu_to_be32(0x0a000001) };
+	const union tcon_addr dst = { .words[0] = cpu_to_be32(0x0a000002) };
 	struct tcon_packet pkt;
 	struct frame f;
 
@@ -81,10 +103,7 @@ static void ipv4(void **state)
 	check_no_options(&pkt);
 	assert_int_equal(pkt.family, AF_INET);
 	assert_int_equal(pkt.n_vlans, 0);
-	assert_int_equal(pkt.src.ip4, cpu_to_be32(0x0a000001));
-	assert_int_equal(pkt.dst.ip4, cpu_to_be32(0x0a000002));
-	assert_memory_equal(&pkt.src.words[1], zero, 12);
-	assert_memory_equal(&pkt.dst.words[1], zero, 12);
+	check_ends(&pkt, &f, &src, &dst);
 	assert_int_equal(pkt.flags, ACK);
 	assert_false(tcon_packet_is_pure_ack(&pkt));
 }
@@ -109,6 +128,7 @@ static void ipv4_options(void **state)
 
 static void ipv6(void **state)
 {
+	union tcon_addr src, dst;
 	struct tcon_packet pkt;
 	struct frame f;
 	int i;
@@ -123,9 +143,10 @@ static void ipv6(void **state)
 	assert_int_equal(pkt.l4_offset, 14 + 40);
 	check_tcp(&pkt, &f, 20);
 	for (i = 0; i < 16; i++) {
-		assert_int_equal(pkt.src.ip6[i], 0x20 + i);
-		assert_int_equal(pkt.dst.ip6[i], 0x30 + i);
+		src.ip6[i] = 0x20 + i;
+		dst.ip6[i] = 0x30 + i;
 	}
+	check_ends(&pkt, &f, &src, &dst);
 }
 
 static void vlans(void **state)
