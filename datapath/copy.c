@@ -150,14 +150,15 @@ static struct sk_buff *make_copy(struct tcon_flow *flow, struct sk_buff *skb)
 
 /**
  * tcon_copy_keep() - keep a copy of a packet that is about to leave
- * @flow: its lock is held, enforced; the packet is its newest transmission
+ * @flow: its lock is held, enforced
+ * @sent: the record of this transmission
  * @skb: the packet, with its &struct tcon_segment
  *
  * Context: bottom halves disabled.
  */
-void tcon_copy_keep(struct tcon_flow *flow, struct sk_buff *skb)
+void tcon_copy_keep(struct tcon_flow *flow, struct tcon_send *sent,
+		    struct sk_buff *skb)
 {
-	struct tcon_sendq *q = &flow->track.sendq;
 	struct sk_buff *copy;
 
 	if (!tcon_copy_wanted()) {
@@ -173,5 +174,5 @@ void tcon_copy_keep(struct tcon_flow *flow, struct sk_buff *skb)
 	nf_reset_ct(copy);
 	tcon_segment(copy)->truesize = copy->truesize;
 	charge(flow, copy->truesize);
-	tcon_sendq_at(q, q->tail - 1)->copy = copy;
+	sent->copy = copy;
 }

@@ -176,8 +176,8 @@ static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
 /* By cwnd.  Repeats do not ask it: what they repeat is counted as lost already,
  * or as in flight.
  */
-static u64 cwnd_gate(struct tcon_flow *flow, const struct tcon_segment *cb,
-		     u64 now_ns)
+static inline u64 cwnd_gate(struct tcon_flow *flow,
+			    const struct tcon_segment *cb, u64 now_ns)
 {
 	const struct tcon_track *t = &flow->track;
 	const struct tcon_cc *cc = &t->cc;
@@ -254,25 +254,25 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	const struct tcon_segment *cb = tcon_segment(skb);
 	struct tcon_track *t = &flow->track;
 	u64 now_us = tcon_us(now_ns);
-	bool idle = t->cc.una == t->cc.nxt, coarse;
+	bool idle = t->cc.una == t->cc.nxt, fresh;
 	u32 nxt = t->cc.nxt;
 	enum tcon_sent what;
 
 	if (cb->seq == cb->end_seq)	/* RST */
 		return;
 	what = tcon_track_sent(t, cb->seq, cb->end_seq, cb->payload_bytes,
-			       now_us, &coarse);
+			       now_us);
+	fresh = t->cc.nxt != nxt;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_DATA_OUT);
-	if (coarse)
+	if (fresh && !t->recorded)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
 	if (!tcon_flow_enforced(flow))
 		return;
-	if (coarse) {
+	if (fresh && !t->recorded) {
 		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
-	} else if (t->cc.nxt != nxt) {
-		tcon_sendq_at(&t->sendq, t->sendq.tail - 1)->waited_us =
-			(u32)now_us - cb->entered_us;
-		tcon_copy_keep(flow, skb);
+	} else if (fresh) {
+		t->recorded->waited_us = (u32)now_us - cb->entered_us;
+		tcon_copy_keep(flow, t->recorded, skb);
 	}
 	tell_cc(flow, what, idle, now_us);
 	advance_clock(flow, cb->payload_bytes, now_ns);
@@ -413,14 +413,28 @@ static bool split_head(struct tcon_flow *flow)
 	return true;
 }
 
+static u64 timer_tick_ns(u64 timer_us)
+{
+	return round_up(timer_us, TIMER_TICK_US) * NSEC_PER_USEC;
+}
+
 /* When to look at a flow for the tracker's timers, nanoseconds; 0: no need. */
 static u64 timer_ns(const struct tcon_flow *flow)
 {
-	u64 timer_us = 0;
+	if (!tcon_flow_repaired(flow))
+		return 0;
+	return timer_tick_ns(tcon_timer_next_us(&flow->track));
+}
 
-	if (tcon_flow_repaired(flow))
-		timer_us = tcon_timer_next_us(&flow->track);
-	return round_up(timer_us, TIMER_TICK_US) * NSEC_PER_USEC;
+/*
+ * The same where the last look found nothing in flight: a flow that has sent since then
+ * will send again, and need not make an appointment for that.
+ */
+static u64 idle_ns(const struct tcon_flow *flow, u64 now_ns)
+{
+	u64 soonest_ns = timer_tick_ns(tcon_timer_soonest_us(&flow->track));
+
+	return tcon_flow_repaired(flow) && soonest_ns > now_ns ? soonest_ns : 0;
 }
 
 /**
@@ -513,14 +527,9 @@ static bool absorbed(struct tcon_flow *flow, struct sk_buff *skb,
 /* It passes. */
 static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 {
-	const struct tcon_cc *cc = &flow->track.cc;
-	u32 span = cc->nxt - cc->una;
-
 	leaves(flow, skb, now_ns);
-	/* A probe of more than one segment is due earlier. */
-	if (tcon_flow_repaired(flow) &&
-	    (span <= cc->mss_bytes || !READ_ONCE(flow->pacer)))
-		tcon_hold_appoint(flow, 0);
+	if (tcon_flow_repaired(flow) && !READ_ONCE(flow->pacer))
+		tcon_pacer_at(flow, timer_tick_ns(tcon_timer_soonest_us(&flow->track)));
 }
 
 /*
@@ -653,6 +662,8 @@ static bool waits_on(struct tcon_flow *flow, u64 now_ns)
 	timer = timer_ns(flow);
 	if (timer && timer <= now_ns)
 		return false;
+	if (!timer)
+		timer = idle_ns(flow, now_ns);
 	if (timer)
 		tcon_pacer_at(flow, timer);
 	return true;

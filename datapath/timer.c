@@ -86,6 +86,20 @@ u64 tcon_timer_next_us(const struct tcon_track *t)
 }
 
 /**
+ * tcon_timer_soonest_us() - before when no timer of what has left last is due
+ * @t: the tracker
+ *
+ * For whoever only wants to know when a look may be worth while.
+ *
+ * Return: the time; it may be in the past.
+ */
+u64 tcon_timer_soonest_us(const struct tcon_track *t)
+{
+	return t->timer.sent_us + min(2ULL * t->cc.srtt_us + PROBE_SLACK_US,
+				      (u64)TCON_RTO_MIN_US);
+}
+
+/**
  * tcon_timer_expire() - do what is due
  * @t: the tracker
  * @now_us: the time

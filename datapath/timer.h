@@ -47,6 +47,7 @@ enum tcon_expiry {
 };
 
 u64 tcon_timer_next_us(const struct tcon_track *t);
+u64 tcon_timer_soonest_us(const struct tcon_track *t);
 enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us);
 void tcon_timer_probed(struct tcon_track *t, u32 bytes, u64 now_us);
 void tcon_timer_acked(struct tcon_track *t, const struct tcon_sack *dsack,

@@ -73,6 +73,7 @@ void tcon_track_init(struct tcon_track *t)
 void tcon_track_release(struct tcon_track *t)
 {
 	tcon_sendq_clear(&t->sendq);
+	t->recorded = NULL;
 	tcon_ranges_clear(&t->sacked);
 	tcon_ranges_clear(&t->lost);
 	tcon_resent_clear(&t->resent);
@@ -132,8 +133,6 @@ static bool is_settled(const struct tcon_track *t, const struct tcon_side *side,
 void tcon_track_guest_syn(struct tcon_track *t, const struct tcon_packet *pkt,
 			  u64 now_us)
 {
-	bool coarse;
-
 	if (!is_settled(t, &t->guest, pkt))
 		tcon_track_note_syn(&t->guest, pkt);
 	if (!t->synced) {
@@ -148,8 +147,7 @@ void tcon_track_guest_syn(struct tcon_track *t, const struct tcon_packet *pkt,
 	    pkt->ack == t->peer.isn + 1)
 		t->peer.acked = true;
 	agree(t);
-	tcon_track_sent(t, pkt->seq, pkt->end_seq, pkt->payload_bytes, now_us,
-			&coarse);
+	tcon_track_sent(t, pkt->seq, pkt->end_seq, pkt->payload_bytes, now_us);
 }
 
 /**
@@ -250,8 +248,7 @@ static void fill_record(struct tcon_track *t, struct tcon_send *s, u64 now_us)
 	t->timer.sent_us = now_us;
 }
 
-static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us,
-		       bool *coarse)
+static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 {
 	struct tcon_send *s;
 
@@ -268,7 +265,7 @@ static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us,
 	tcon_track_count_inflight(t);
 	t->max_inflight_bytes = max(t->max_inflight_bytes,
 				    t->cc.inflight_bytes);
-	*coarse = !s;
+	t->recorded = s;
 	if (s)
 		fill_record(t, s, now_us);
 }
@@ -331,19 +328,18 @@ static bool is_timeout(const struct tcon_track *t, u32 start, u32 end,
  * @end: the one after the last; after @start
  * @payload_bytes: of the segment
  * @now_us: the time
- * @coarse: set to whether it had to be recorded together with its predecessor
  *
  * Return: what it was.  After %TCON_SENT_TIMEOUT everything that is not SACKed
  * counts as lost, but for the segment itself.  A segment that lies further ahead
- * than any window reaches is no part of the connection, and not recorded.
+ * than any window reaches is no part of the connection, and not recorded.  Where nxt
+ * moves see tcon_track.recorded.
  */
 enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
-			       u32 payload_bytes, u64 now_us, bool *coarse)
+			       u32 payload_bytes, u64 now_us)
 {
 	enum tcon_sent what = TCON_SENT_NEW;
 	u32 old_end = seq_min(end, t->cc.nxt);
 
-	*coarse = false;
 	if (seq_after(end, t->cc.una + TCON_CWND_MAX_BYTES))
 		return what;
 	t->sent_bytes += payload_bytes;
@@ -363,7 +359,7 @@ enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
 	}
 	/* A gap is a packet that passed elsewhere: it is in flight all the same. */
 	if (seq_after(end, t->cc.nxt))
-		record_new(t, t->cc.nxt, end, now_us, coarse);
+		record_new(t, t->cc.nxt, end, now_us);
 	return what;
 }
 

@@ -56,6 +56,8 @@ struct tcon_side {
  * @guest: the sender's SYN
  * @peer: the receiver's SYN
  * @sendq: what left TCon and is not acknowledged
+ * @recorded: its record of the data that was new last, until the next ACK; NULL: that
+ *	had to be recorded together with its predecessor
  * @sacked: SACKed ranges between una and nxt
  * @lost: ranges judged lost, not SACKed and not sent again since
  * @resent: what was sent again and is not delivered
@@ -109,6 +111,7 @@ struct tcon_track {
 	struct tcon_side guest;
 	struct tcon_side peer;
 	struct tcon_sendq sendq;
+	struct tcon_send *recorded;
 	struct tcon_ranges sacked;
 	struct tcon_ranges lost;
 	struct tcon_resent resent;
@@ -199,7 +202,7 @@ void tcon_track_resync(struct tcon_track *t, u32 ack, u64 now_us);
 void tcon_track_adopt(struct tcon_track *t, const struct tcon_packet *pkt,
 		      u64 now_us);
 enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
-			       u32 payload_bytes, u64 now_us, bool *coarse);
+			       u32 payload_bytes, u64 now_us);
 void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 		    u64 now_us, struct tcon_ack *ack);
 bool tcon_track_repaired(struct tcon_track *t, u32 start, u32 end,

@@ -130,14 +130,12 @@ static void leaves(struct world *x, u32 start, u32 end, bool uncopied)
 	struct tcon_track *t = &x->t;
 	u32 nxt = t->cc.nxt;
 	enum tcon_sent what;
-	bool coarse;
 
-	what = tcon_track_sent(t, start, end, end - start, x->now_us, &coarse);
-	if (coarse || (t->cc.nxt != nxt && uncopied))
+	what = tcon_track_sent(t, start, end, end - start, x->now_us);
+	if (t->cc.nxt != nxt && (uncopied || !t->recorded))
 		give_up(x);
 	else if (t->cc.nxt != nxt)
-		tcon_sendq_at(&t->sendq, t->sendq.tail - 1)->copy =
-			copy_new(start, end);
+		t->recorded->copy = copy_new(start, end);
 	if (what == TCON_SENT_TIMEOUT && x->bare)
 		tcon_ca_timeout(t, x->now_us);
 	transmit_data(x, start, end);

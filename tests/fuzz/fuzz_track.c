@@ -119,12 +119,10 @@ static void sent(struct world *x, u32 start, u32 end)
 {
 	u32 nxt = x->t.cc.nxt;
 	enum tcon_sent what;
-	bool coarse;
 
 	if (!x->t.synced || start == end)
 		return;
-	what = tcon_track_sent(&x->t, start, end, end - start, x->now_us,
-			       &coarse);
+	what = tcon_track_sent(&x->t, start, end, end - start, x->now_us);
 	x->sent_bytes += x->t.cc.nxt - nxt;
 	if (what == TCON_SENT_TIMEOUT && x->t.cc.ops)
 		tcon_ca_timeout(&x->t, x->now_us);

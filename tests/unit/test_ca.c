@@ -228,10 +228,9 @@ static void stop_cc(struct tcon_track *t)
 
 static enum tcon_sent send_seg(struct tcon_track *t, u32 seg)
 {
-	bool coarse;
 	u32 at = FIRST + seg * MSS;
 
-	return tcon_track_sent(t, at, at + MSS, MSS, now_us, &coarse);
+	return tcon_track_sent(t, at, at + MSS, MSS, now_us);
 }
 
 static void send_segs(struct tcon_track *t, u32 lo, u32 hi)

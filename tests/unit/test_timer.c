@@ -91,6 +91,27 @@ static void probe_of_single(void **state)
 	conn_close(c);
 }
 
+/* Whoever looks when tcon_timer_soonest_us() says so is never too late. */
+static void soonest(void **state)
+{
+	static const u32 rtts_us[] = { 100, 10000, 95000, 300000 };
+	u64 soonest_us;
+	struct conn *c;
+	u32 i;
+
+	for (i = 0; i < 4 * ARRAY_SIZE(rtts_us); i++) {
+		c = conn_open(i & 1);
+		c->t.srtt_x8_us = 8 * rtts_us[i / 4];
+		c->t.cc.srtt_us = rtts_us[i / 4];
+		c->t.rttvar_x4_us = rtts_us[i / 4];
+		send(c, i & 2 ? 3 : 1);
+		soonest_us = tcon_timer_soonest_us(&c->t);
+		assert_true(soonest_us > c->now_us + 8000 - 1);
+		assert_true(soonest_us <= tcon_timer_next_us(&c->t));
+		conn_close(c);
+	}
+}
+
 /* Where the time-out comes first, the probe takes its place, once. */
 static void probe_for_timeout(void **state)
 {
@@ -355,16 +376,14 @@ static void head_sent_again(void **state)
 static void sent_without_record(void **state)
 {
 	struct conn *c = conn_open(true);
-	bool coarse;
 
 	send(c, 63);				/* the SYN was the first */
 	kfree(c->t.sendq.spare);
 	c->t.sendq.spare = NULL;
 	wait_us(c, 5000);
 	shim_alloc_failures = 1;
-	tcon_track_sent(&c->t, c->t.cc.nxt, c->t.cc.nxt + MSS, MSS, c->now_us,
-			&coarse);
-	assert_true(coarse);
+	tcon_track_sent(&c->t, c->t.cc.nxt, c->t.cc.nxt + MSS, MSS, c->now_us);
+	assert_null(c->t.recorded);
 	assert_int_equal(tcon_timer_next_us(&c->t), c->now_us + PROBE_US);
 	conn_close(c);
 }
@@ -375,6 +394,7 @@ int main(void)
 		cmocka_unit_test(nothing_in_flight),
 		cmocka_unit_test(probe_time),
 		cmocka_unit_test(probe_of_single),
+		cmocka_unit_test(soonest),
 		cmocka_unit_test(probe_for_timeout),
 		cmocka_unit_test(probe_once),
 		cmocka_unit_test(probe_again),
