@@ -527,9 +527,13 @@ static bool absorbed(struct tcon_flow *flow, struct sk_buff *skb,
 /* It passes. */
 static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 {
+	const struct tcon_track *t = &flow->track;
+	bool idle = t->cc.una == t->cc.nxt;
+
 	leaves(flow, skb, now_ns);
-	if (tcon_flow_repaired(flow) && !READ_ONCE(flow->pacer))
-		tcon_pacer_at(flow, timer_tick_ns(tcon_timer_soonest_us(&flow->track)));
+	/* An appointment may be far away: what was in flight was waited for longer. */
+	if (tcon_flow_repaired(flow) && (idle || !READ_ONCE(flow->pacer)))
+		tcon_pacer_at(flow, timer_tick_ns(tcon_timer_soonest_us(t)));
 }
 
 /*
