@@ -13,7 +13,8 @@ from rig import poll
 from tcon_lab.scenario import parse
 from tcon_lab.topo import Lab, run_in
 
-SECONDS = 10
+# Of ten seconds one is 8 % from the next, of forty 4 %.
+SECONDS = 40
 SCENARIO = f"""
 name = "small-windows"
 seconds = {SECONDS}
