@@ -28,6 +28,7 @@
 #include "repair.h"
 #include "segment.h"
 #include "seq.h"
+#include "split.h"
 
 /* Packets that the clock would let go within this leave together. */
 #define QUANTUM_NS		(125 * NSEC_PER_USEC)
@@ -336,78 +337,26 @@ static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
 	return max(bytes / skb_shinfo(skb)->gso_size, 1U);
 }
 
-/* Cut a super-packet into pieces of @segs segments; the rest is the last.  They
- * are super-packets again.  An error or NULL: it stays whole.
- */
-static struct sk_buff *cut(struct sk_buff *skb, u32 segs)
-{
-	u32 header_bytes = tcon_segment(skb)->payload_offset;
-	struct skb_shared_info *shinfo;
-	struct sk_buff *pieces, *piece;
-	u16 gso_size;
-
-	if (skb_unclone(skb, GFP_ATOMIC))
-		return NULL;
-	shinfo = skb_shinfo(skb);
-	gso_size = shinfo->gso_size;
-	shinfo->gso_size *= segs;
-	pieces = __skb_gso_segment(skb, NETIF_F_SG | NETIF_F_HW_CSUM, false);
-	shinfo->gso_size = gso_size;
-	if (IS_ERR(pieces))
-		return pieces;
-	for (piece = pieces; piece; piece = piece->next) {
-		if (piece->len - header_bytes <= gso_size)
-			continue;
-		skb_shinfo(piece)->gso_size = gso_size;
-		skb_shinfo(piece)->gso_type = shinfo->gso_type;
-		skb_shinfo(piece)->gso_segs =
-			DIV_ROUND_UP(piece->len - header_bytes, gso_size);
-	}
-	return pieces;
-}
-
-static void set_segment_cb(struct sk_buff *seg, const struct tcon_segment *whole,
-			   u32 seq, bool last)
-{
-	struct tcon_segment *cb = tcon_segment(seg);
-
-	cb->l3_offset = whole->l3_offset;
-	cb->l4_offset = whole->l4_offset;
-	cb->payload_offset = whole->payload_offset;
-	cb->entered_us = whole->entered_us;
-	cb->payload_bytes = seg->len - whole->payload_offset;
-	cb->seq = seq;
-	cb->end_seq = last ? whole->end_seq : seq + cb->payload_bytes;
-}
-
 /*
  * Replace the super-packet at the head by pieces of it.  False where that
  * cannot be done: it then stays whole.
  */
 static bool split_head(struct tcon_flow *flow)
 {
-	struct sk_buff *skb = skb_peek(&flow->held), *pieces, *piece, *next;
-	struct tcon_segment whole = *tcon_segment(skb);
-	struct sk_buff_head rest;
-	u32 seq = whole.seq;
+	struct sk_buff *skb = skb_peek(&flow->held);
+	struct sk_buff_head pieces, rest;
 
-	pieces = cut(skb, piece_segs(flow, skb));
-	if (IS_ERR_OR_NULL(pieces)) {
-		*tcon_segment(skb) = whole;	/* segmentation used skb->cb */
+	__skb_queue_head_init(&pieces);
+	if (!tcon_split(skb, piece_segs(flow, skb), &pieces)) {
 		tcon_count(tcon_flow_stats(flow),
 			   TCON_COUNTER_GSO_SPLIT_FAILED);
 		return false;
 	}
-	*tcon_segment(skb) = whole;
 	consume_skb(dequeue(flow));
 	__skb_queue_head_init(&rest);
 	skb_queue_splice_init(&flow->held, &rest);
-	skb_list_walk_safe(pieces, piece, next) {
-		skb_mark_not_on_list(piece);
-		set_segment_cb(piece, &whole, seq, !next);
-		seq += tcon_segment(piece)->payload_bytes;
-		enqueue(flow, piece);
-	}
+	while ((skb = __skb_dequeue(&pieces)))
+		enqueue(flow, skb);
 	skb_queue_splice_tail(&rest, &flow->held);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_GSO_SPLIT);
 	return true;
