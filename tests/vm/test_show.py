@@ -50,7 +50,8 @@ def transfer(lab: Lab, seconds: float) -> Iterator[Callable[[], dict[str, Any]]]
 
     It ends after so many seconds more.  A lost SYN, which nothing but the guest repairs,
     takes a second, and the connection that only controls it is older and may have sent
-    last: the flow that carries the data is looked for and not assumed.
+    last: the flow that carries the data is looked for and not assumed.  What counts is
+    what it has delivered, since losses may keep what it has in flight small.
     """
     before = set(flows(lab))
     command = ["iperf3", "-c", lab.receiver_address(0), "-t", str(seconds)]
@@ -58,7 +59,7 @@ def transfer(lab: Lab, seconds: float) -> Iterator[Callable[[], dict[str, Any]]]
 
     def carriers() -> list[int]:
         now = flows(lab)
-        return [port for port in now.keys() - before if now[port]["inflight_bytes"] > 10_000]
+        return [port for port in now.keys() - before if now[port]["delivered_bytes"] > 10_000]
 
     try:
         (port,) = poll(carriers, "the transfer sends", 20)
