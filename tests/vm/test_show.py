@@ -34,8 +34,6 @@ SECONDS = 4
 @pytest.fixture(scope="module")
 def lab(machine: None) -> Iterator[Lab]:
     with Lab(parse(SCENARIO)) as made:
-        made.receiver(0).popen(["iperf3", "-s"])
-        poll(lambda: "5201" in run_in(made.receiver(0), "ss -Hltn"), "the server listens", 20)
         yield made
 
 
@@ -51,8 +49,11 @@ def transfer(lab: Lab, seconds: float) -> Iterator[Callable[[], dict[str, Any]]]
     It ends after so many seconds more.  A lost SYN, which nothing but the guest repairs,
     takes a second, and the connection that only controls it is older and may have sent
     last: the flow that carries the data is looked for and not assumed.  What counts is
-    what it has delivered, since losses may keep what it has in flight small.
+    what it has delivered, since losses may keep what it has in flight small.  The server
+    is its own: one that has not yet seen the end of the last transfer refuses the next.
     """
+    server = lab.receiver(0).popen(["iperf3", "-s", "-1"])
+    poll(lambda: "5201" in run_in(lab.receiver(0), "ss -Hltn"), "the server listens", 20)
     before = set(flows(lab))
     command = ["iperf3", "-c", lab.receiver_address(0), "-t", str(seconds)]
     client = lab.sender(0).popen(command)
@@ -65,7 +66,10 @@ def transfer(lab: Lab, seconds: float) -> Iterator[Callable[[], dict[str, Any]]]
         (port,) = poll(carriers, "the transfer sends", 20)
         yield lambda: flows(lab)[port]
     finally:
-        client.wait()
+        status = client.wait()
+        server.terminate()
+        server.wait()
+    assert status == 0, client.communicate()
 
 
 @pytest.fixture
