@@ -14,6 +14,7 @@ import argparse
 import json
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
@@ -38,7 +39,10 @@ LOADS = {
 def measure(
     lab: str, *variants: str, script: str = "measure.py", stock: bool = False
 ) -> dict[str, Any]:
-    """Run a script in a machine; its JSON.  Exits where that fails."""
+    """Run a script in a machine; its JSON, the last line of what it prints.
+
+    The lines before tell how far it is.  Exits where the script fails.
+    """
     command = [
         lab, "exec", "--shift", "1", "--timeout", "5400", "--memory", "2048",
         *(["--stock"] if stock else []),
@@ -47,10 +51,18 @@ def measure(
         "--append", f"{TOP / 'datapath/include/uapi/linux/tcon.h'}:/lab/uapi/tcon.h",
         "--", "python3", f"/lab/bench/{script}", *variants,
     ]  # fmt: skip
-    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    start_s, found = time.monotonic(), ""
+    kernel = "stock" if stock else "tcon"
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        for line in run.stdout or ():
+            if line.startswith("{"):
+                found = line
+            else:
+                elapsed_s = time.monotonic() - start_s
+                print(f"{elapsed_s:6.1f} s  {kernel}: {line}", end="", file=sys.stderr, flush=True)
     if run.returncode:
-        sys.exit(f"bench: {command[0]} exec failed with status {run.returncode}: {run.stdout}")
-    return json.loads(run.stdout)
+        sys.exit(f"bench: {command[0]} exec failed with status {run.returncode}")
+    return json.loads(found)
 
 
 def ratios(stock: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:

@@ -87,7 +87,10 @@ def main() -> None:
     measure.offload(True)
     measure.silence(True)
     a, b = measure.sender("a-eth", "a"), measure.sender("b-eth", "b")
-    found = {str(count): among(a, b, count) for count in COUNTS}
+    found = {}
+    for count in COUNTS:
+        print(f"{variant}: {count} connections", flush=True)
+        found[str(count)] = among(a, b, count)
     if variant != "plain":
         counters = measure.genl.Genl().counters()
         for name in ("table-full", "no-memory", "repair-sent", "held"):

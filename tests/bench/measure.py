@@ -177,11 +177,12 @@ def saturate_once(cc: str, flows: int, seconds: int, omit_s: int) -> float:
     return json.loads(client)["end"]["sum_received"]["bits_per_second"]
 
 
-def saturate(cc: str = "cubic") -> dict[str, list[float]]:
+def saturate(variant: str, cc: str = "cubic") -> dict[str, list[float]]:
     """Goodputs by load."""
     found = {}
     for kind in ("tso", "plain"):
         offload(kind == "tso")
+        print(f"{variant}, {cc} guests, {kind}: goodput", flush=True)
         found[f"{kind}-1"] = [
             saturate_once(cc, 1, SINGLE_SECONDS, SINGLE_OMIT_S) for _ in range(SINGLE_RUNS)
         ]
@@ -258,14 +259,15 @@ def main() -> None:
     a, b = sender("a-eth", "a"), sender("b-eth", "b")
     for variant in variants:
         use(variant)
-        found["saturate"][variant] = saturate()
+        found["saturate"][variant] = saturate(variant)
         if variant == "plain":
             sh("modprobe tcp_bbr")
-            found["saturate"]["native bbr"] = saturate("bbr")
+            found["saturate"]["native bbr"] = saturate(variant, "bbr")
         if variant != "plain":
             found["counters"][variant] = genl.Genl().counters()
         if variant in PACED:
             continue  # its packets leave by a timer, not while the sender sends
+        print(f"{variant}: forwarding", flush=True)
         offload(True)
         silence(True)
         found["forward"][variant] = forward_all(a, b)
