@@ -672,6 +672,8 @@ def test_live_seconds(probe: str, bridge: tuple[str, str, str], tmp_path: Path) 
     records = of_type([json.loads(line) for line in out.read_text().splitlines()], "queue")
     assert 5 <= len(records) <= 10
     assert all(record["packets"] == 0 for record in records)
+    places = [record["t_s"] % 0.1 for record in records]
+    assert max(places) - min(places) > 0.04, "each at another place of its interval"
 
 
 def drops_of(name: str, device: str) -> int:

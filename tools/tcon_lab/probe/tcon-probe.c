@@ -182,8 +182,26 @@ static int run_dev(const struct options *o, struct flows *table)
 	return 0;
 }
 
-/* Call sample at every interval until the end.  Return: what it returns first. */
+static uint64_t at_start(uint64_t n, uint64_t interval_ns)
+{
+	return n * interval_ns;
+}
+
+/*
+ * Later in each interval @n by the golden ratio of it, modulo it.  Flows repeat themselves
+ * with each round trip, of which an interval may have a whole number: at always the same
+ * place a queue would show always the same phase.
+ */
+static uint64_t at_all_places(uint64_t n, uint64_t interval_ns)
+{
+	uint64_t place = n * 0x9e3779b97f4a7c15 >> 44;	/* in 2^-20 */
+
+	return n * interval_ns + (place * interval_ns >> 20);
+}
+
+/* Call sample once in every interval until the end.  Return: what it returns first. */
 static int run_sampled(const struct options *o, const char *dev,
+		       uint64_t (*at)(uint64_t n, uint64_t interval_ns),
 		       int (*sample)(void *what, FILE *out, uint64_t t_ns),
 		       void *what, FILE *out)
 {
@@ -199,8 +217,8 @@ static int run_sampled(const struct options *o, const char *dev,
 			ret = sample(what, out, now_ns);
 			if (ret)
 				return ret;
-			sample_ns = (now_ns / o->interval_ns + 1) *
-				o->interval_ns;
+			sample_ns = at(now_ns / o->interval_ns + 1,
+				       o->interval_ns);
 		}
 		wait_until(-1, start_ns + min(sample_ns, last_ns(o)));
 	}
@@ -218,7 +236,7 @@ static int run_queue(const struct options *o, FILE *out)
 
 	if (queue_open(&queue, o->queue))
 		return -1;
-	ret = run_sampled(o, o->queue, sample_queue, &queue, out);
+	ret = run_sampled(o, o->queue, at_all_places, sample_queue, &queue, out);
 	queue_close(&queue);
 	return ret;
 }
@@ -233,7 +251,8 @@ static int run_sockets(const struct options *o, FILE *out)
 	int ret = sockets_open(o->sockets);
 
 	if (!ret)
-		ret = run_sampled(o, "sockets", sample_sockets, o->sockets, out);
+		ret = run_sampled(o, "sockets", at_start, sample_sockets,
+				  o->sockets, out);
 	sockets_close(o->sockets);
 	return ret;
 }
