@@ -12,8 +12,13 @@ C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/include/tcon \
 	datapath/openvswitch algorithms algorithms/example))
 PYTHON_FILES := tools tests
 
-.PHONY: all modules userspace deps lab demo check check-unit check-fuzz \
-	check-lab check-vm check-debug check-repeat bench style install uninstall clean help
+# The longest first: started late, one would run on alone.
+CHECKS = check-debug check-vm check-flows check-lab check-fuzz check-unit style
+# In real time, or seen to differ by microseconds where many machines share few cores.
+ALONE = check-smp check-repeat
+
+.PHONY: all modules userspace deps lab demo check $(CHECKS) $(ALONE) bench install uninstall \
+	clean help
 
 all: modules				## build the kernel modules against KDIR
 
@@ -41,13 +46,10 @@ demo: lab				## a guest's CUBIC, native BBR and enforced BBR; then a campaign
 	@$(LAB) campaign tools/campaigns/demo.toml --out build/demo/campaign --jobs $(JOBS)
 	@$(LAB) report build/demo/campaign --out build/demo/campaign.html
 
-# Where many machines share few cores QEMU's runs have been seen to differ by
-# microseconds: check-repeat is by itself.
-CHECKS = check-vm check-lab check-unit check-fuzz style
 check: lab				## all tests
 	@echo "$(CHECKS), side by side; each shows its output when it ends:"
 	@$(MAKE) -s -j$(JOBS) --output-sync=recurse $(CHECKS)
-	@$(MAKE) -s check-repeat
+	@$(MAKE) -s -j1 $(ALONE)
 
 check-unit: lab			## unit tests in user space, ASan and UBSan; the equations of CCs
 	@$(MAKE) -s -C tests/unit run
@@ -60,10 +62,16 @@ check-lab: lab				## the lab's own tests
 	@$(PYTHON) -m pytest -q tests/lab
 
 check-vm: lab				## packet and system tests on the real datapath, in the lab
-	@$(MAKE) -s -C tests/vm run LAB=$(abspath $(LAB))
+	@$(MAKE) -s -C tests/vm virtual LAB=$(abspath $(LAB))
 
 check-debug: lab			## check-vm's with KASAN and lockdep; a report fails
 	@$(MAKE) -s -C tests/vm debug LAB=$(abspath $(LAB))
+
+check-flows: lab			## many flows, and what they reach, in User-Mode Linux
+	@$(MAKE) -s -C tests/vm flows LAB=$(abspath $(LAB))
+
+check-smp: lab				## what two CPUs do to each other, in real time
+	@$(MAKE) -s -C tests/vm smp LAB=$(abspath $(LAB))
 
 check-repeat: lab			## one scenario again on each engine: the numbers must be equal
 	@tests/check-repeat $(LAB) build/repeat

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import random
 import socket
 import struct
@@ -165,19 +166,18 @@ class Net:
 
         After a pause burst_bytes pass at once.
         """
-        run("tc", "qdisc", "replace", "dev", "s-e", "root", "netem", "delay", delay,
-            "limit", "10000", *ack_mischief.split(), ns="s")  # fmt: skip
+        beyond = [f"qdisc replace dev s-e root netem delay {delay} limit 10000 {ack_mischief}"]
+        wreck = f"{mischief} {f'loss {loss}' if loss != '0%' else ''}".strip()
+        if wreck:
+            rigs.ip("link add ifb-s type ifb", "link set ifb-s up", ns="s")
+            beyond += [
+                "qdisc add dev s-e ingress",
+                "filter add dev s-e parent ffff: matchall action mirred egress redirect dev ifb-s",
+                f"qdisc add dev ifb-s root netem limit 10000 {wreck}",
+            ]
+        run("tc", "-batch", "-", ns="s", stdin="\n".join(beyond) + "\n")
         run("tc", "qdisc", "replace", "dev", "r-s", "root", "handle", "1:", "tbf", "rate", rate,
             "burst", str(burst_bytes), "limit", "3000000", ns="r")  # fmt: skip
-        wreck = [*mischief.split(), *(("loss", loss) if loss != "0%" else ())]
-        if wreck:
-            run("tc", "qdisc", "add", "dev", "s-e", "ingress", ns="s")
-            run("ip", "link", "add", "ifb-s", "type", "ifb", ns="s")
-            run("ip", "link", "set", "ifb-s", "up", ns="s")
-            run("tc", "filter", "add", "dev", "s-e", "parent", "ffff:", "matchall", "action",
-                "mirred", "egress", "redirect", "dev", "ifb-s", ns="s")  # fmt: skip
-            run("tc", "qdisc", "add", "dev", "ifb-s", "root", "netem", "limit", "10000", *wreck,
-                ns="s")  # fmt: skip
 
     def cut(self) -> None:
         """The router hands on single segments, as a wire does.
@@ -199,63 +199,58 @@ class Net:
             run("ethtool", "-K", dev, "tso", word, "gso", word, "gro", word, ns=ns)
 
 
-def address(ns: str | None, dev: str, *addresses: str) -> None:
+def address(ns: str | None, dev: str, *addresses: str, gateways: tuple[str, ...] = ()) -> None:
     """Configure a device; IPv6 without duplicate address detection."""
-    prefix = ("ip", "-n", ns) if ns else ("ip",)
-    for one in addresses:
-        run(*prefix, "addr", "add", one, "dev", dev, *(("nodad",) if ":" in one else ()))
-    run(*prefix, "link", "set", dev, "up")
+    rigs.ip(
+        "link set lo up",
+        *(f"addr add {one} dev {dev}{' nodad' if ':' in one else ''}" for one in addresses),
+        f"link set {dev} up",
+        *(f"route add default via {one}" for one in gateways),
+        ns=ns,
+    )
+
+
+def mac(dev: str, ns: str) -> str:
+    """The hardware address of a device."""
+    return json.loads(run("ip", "-j", "link", "show", dev, ns=ns))[0]["address"]
 
 
 def pin(ns: str, dev: str, other_ns: str, other_dev: str, *addresses: str) -> None:
     """Tell a namespace the hardware address of a neighbour for good."""
-    mac = run("cat", f"/sys/class/net/{other_dev}/address", ns=other_ns).strip()
-    for one in addresses:
-        run("ip", "-n", ns, "neigh", "replace", one, "lladdr", mac, "dev", dev)
+    other = mac(other_dev, other_ns)
+    rigs.ip(*(f"neigh replace {one} lladdr {other} dev {dev}" for one in addresses), ns=ns)
 
 
 def ends_of_path(rig: Rig) -> None:
     """Router r and server s behind the uplink up0."""
-    rig.namespace("r")
-    rig.namespace("s")
+    rig.namespace("r", "s")
     rig.veth("up0", "r-u", "r", quiet=False)
-    run(
-        "ip",
-        "link",
-        "add",
-        "r-s",
-        "netns",
-        "r",
-        "type",
-        "veth",
-        "peer",
-        "name",
-        "s-e",
-        "netns",
-        "s",
-    )
+    rigs.ip("link add r-s type veth peer name s-e netns s", ns="r")
     address("r", "r-u", "10.0.0.254/24", "fd00::fe/64")
     address("r", "r-s", "10.1.0.254/24", "fd01::fe/64")
-    address("s", "s-e", "10.1.0.2/24", "fd01::2/64")
-    for setting in ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"):
-        run("sysctl", "-qw", setting, ns="r")
-    for family, gateway in (("-4", "10.1.0.254"), ("-6", "fd01::fe")):
-        run("ip", family, "-n", "s", "route", "add", "default", "via", gateway)
+    address("s", "s-e", "10.1.0.2/24", "fd01::2/64", gateways=("10.1.0.254", "fd01::fe"))
+    for setting in ("ipv4/ip_forward", "ipv6/conf/all/forwarding"):
+        rigs.sysctl(setting, 1, "r")
 
 
 def guest(rig: Rig, name: str, dev: str, number: int) -> None:
     """A guest's namespace, its device called eth0."""
     rig.namespace(name)
     rig.veth(dev, "eth0", name, quiet=False)
-    address(name, "eth0", f"10.0.0.{number}/24", f"fd00::{number}/64")
-    for family, gateway in (("-4", "10.0.0.254"), ("-6", "fd00::fe")):
-        run("ip", family, "-n", name, "route", "add", "default", "via", gateway)
+    address(name, "eth0", f"10.0.0.{number}/24", f"fd00::{number}/64",
+            gateways=("10.0.0.254", "fd00::fe"))  # fmt: skip
+
+
+@functools.cache
+def load_queues() -> None:
+    """What shapes a path; no test takes it away."""
+    run("modprobe", "-a", "sch_netem", "sch_tbf", "sch_ingress", "act_mirred", "cls_matchall",
+        "ifb", "tcp_bbr")  # fmt: skip
 
 
 def usual(rig: Rig, tcon: genl.Genl) -> Net:
     """The usual topology on a bridge that learns."""
-    run("modprobe", "-a", "sch_netem", "sch_tbf", "sch_ingress", "act_mirred", "cls_matchall",
-        "ifb", "tcp_bbr")  # fmt: skip
+    load_queues()
     ends_of_path(rig)
     guest(rig, "g1", "p1", 1)
     rig.bridge("br0", normal=True)

@@ -50,13 +50,27 @@ BAD_LOG = re.compile(
 
 
 def run(*command: str, check: bool = True, ns: str | None = None, stdin: str | None = None) -> str:
-    """Run a command; its output.  Raises RuntimeError with its complaint."""
-    if ns:
-        command = ("ip", "netns", "exec", ns, *command)
-    done = subprocess.run(command, capture_output=True, text=True, check=False, input=stdin)
+    """Run a command; its output.  Raises RuntimeError with its complaint.
+
+    Of a namespace ns it has the network, but not /sys, which `ip netns exec` would mount anew.
+    """
+    with inside(ns):
+        done = subprocess.run(command, capture_output=True, text=True, check=False, input=stdin)
     if check and done.returncode:
         raise RuntimeError(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()}")
     return done.stdout
+
+
+def ip(*lines: str, ns: str | None = None) -> None:
+    """Commands of ip(8), by one process: on the debug kernel each takes a fifth of a second."""
+    if lines:
+        run("ip", "-batch", "-", ns=ns, stdin="\n".join(lines) + "\n")
+
+
+def sysctl(name: str, value: int, ns: str | None = None) -> None:
+    """Set what lies under /proc/sys/net, by its path there."""
+    with inside(ns):
+        Path("/proc/sys/net", name).write_text(str(value))
 
 
 def poll(probe: Callable[[], T], what: str, timeout_s: float = 5.0, step_s: float = 0.01) -> T:
@@ -255,10 +269,9 @@ SCRIPTED_MTU = 2000
 
 def quiet_up(dev: str, ns: str | None = None) -> None:
     """Set a device up that says nothing by itself and takes any header."""
-    prefix = ("ip", "-n", ns) if ns else ("ip",)
-    with inside(ns), contextlib.suppress(FileNotFoundError):
-        Path(f"/proc/sys/net/ipv6/conf/{dev}/disable_ipv6").write_text("1")
-    run(*prefix, "link", "set", dev, "mtu", str(SCRIPTED_MTU), "up")
+    with contextlib.suppress(FileNotFoundError):
+        sysctl(f"ipv6/conf/{dev}/disable_ipv6", 1, ns)
+    ip(f"link set {dev} mtu {SCRIPTED_MTU} up", ns=ns)
 
 
 # --- bridges ------------------------------------------------------------------
@@ -275,23 +288,21 @@ class Rig:
         self.genl = genl.Genl()
         self._ofports = itertools.count(1)
 
-    def namespace(self, name: str) -> str:
-        run("ip", "netns", "add", name)
-        self.namespaces.append(name)
-        run("ip", "-n", name, "link", "set", "lo", "up")
-        return name
+    def namespace(self, *names: str) -> None:
+        ip(*(f"netns add {name}" for name in names))
+        self.namespaces += names
 
-    def veth(self, dev: str, peer: str, ns: str | None, quiet: bool = True) -> None:
-        """A pair: dev here, peer in ns; quiet, they are for scripts."""
-        where = ("netns", ns) if ns else ()
-        run("ip", "link", "add", dev, "type", "veth", "peer", "name", peer, *where)
+    def veth(self, dev: str, peer: str, ns: str, quiet: bool = True) -> None:
+        """A pair: dev here, peer in ns.
+
+        Quiet, both are up and for scripts; else the peer is down until it has an address.
+        """
+        ip(f"link add {dev} type veth peer name {peer} netns {ns}",
+           *(() if quiet else (f"link set {dev} up",)))  # fmt: skip
         self.devices.append(dev)
         if quiet:
             quiet_up(dev)
             quiet_up(peer, ns)
-        else:
-            run("ip", "link", "set", dev, "up")
-            run(*(("ip", "-n", ns) if ns else ("ip",)), "link", "set", peer, "up")
 
     def bridge(self, name: str = "br0", normal: bool = False) -> str:
         """A bridge; without flows unless it is to learn as a switch does."""
@@ -331,8 +342,7 @@ class Rig:
 
     def scripted(self) -> tuple[RawEnd, RawEnd]:
         """br0 with a guest's port p1 and an uplink up0: ends guest and peer."""
-        self.namespace("g")
-        self.namespace("s")
+        self.namespace("g", "s")
         self.veth("p1", "g-e", "g")
         self.veth("up0", "s-e", "s")
         self.bridge("br0")
@@ -357,9 +367,9 @@ class Rig:
         for bridge in self.bridges:
             run("ovs-vsctl", "--if-exists", "del-br", bridge)
         for dev in self.devices:
-            run("ip", "link", "del", dev, check=False)
-        for ns in self.namespaces:
-            run("ip", "netns", "del", ns)
+            if Path("/sys/class/net", dev).exists():
+                ip(f"link del {dev}")
+        ip(*(f"netns del {ns}" for ns in self.namespaces))
 
 
 # --- a connection by hand -------------------------------------------------------

@@ -46,7 +46,7 @@ def seen_by(ns: str, *names: str) -> list[int]:
 
 def without_ecn(*guests: str) -> None:
     for ns in guests:
-        run("sysctl", "-qw", "net.ipv4.tcp_ecn=0", ns=ns)
+        rigs.sysctl("ipv4/tcp_ecn", 0, ns)
 
 
 @pytest.mark.parametrize("family", [4, 6])

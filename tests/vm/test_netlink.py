@@ -28,7 +28,8 @@ def port(machine: None) -> Iterator[str]:
     made = rigs.Rig()
     try:
         made.bridge("br0")
-        made.veth("p1", "g-e", made.namespace("g"))
+        made.namespace("g")
+        made.veth("p1", "g-e", "g")
         made.port("br0", "p1")
         yield "p1"
     finally:

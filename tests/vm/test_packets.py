@@ -1207,9 +1207,9 @@ def test_port_that_is_no_guest_any_more(rig: rigs.Rig, tcon: genl.Genl) -> None:
 
 def test_device_without_link_layer_headers_is_no_guest(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """The first bytes of its packets are not addresses, and no type follows."""
-    rigs.run("ip", "tuntap", "add", "tun9", "mode", "tun")
+    rigs.ip("tuntap add tun9 mode tun")
     rig.devices.append("tun9")
-    rigs.run("ip", "link", "set", "tun9", "up")
+    rigs.ip("link set tun9 up")
     rig.bridge("br1")
     rig.port("br1", "tun9", "GUEST")
     (role,) = [(p["role"], p["why"]) for p in tcon.ports() if p["ifname"] == "tun9"]

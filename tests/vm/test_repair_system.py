@@ -252,7 +252,7 @@ def test_deleted_with_copies(net: Net, what: str) -> None:
     with going(net, 3, 4 * MEGA) as transfers:
         poll(lambda: totals(net, "repairs")[0] > 3 and net.tcon.info("COPY_BYTES") > 0, "copies")
         if what == "port":
-            run("ip", "link", "del", "p1")
+            rigs.ip("link del p1")
         else:
             run("ovs-vsctl", "del-br", "br0")
         poll(lambda: not any(p["ifname"] == "p1" for p in net.tcon.ports()), "the port is gone")
@@ -292,7 +292,7 @@ def test_path_mtu_falls(net: Net, family: int, offloads: bool) -> None:
     poll(lambda: transfer.received_bytes > MEGA // 2, "it runs", 30)
     assert_enforced(net.tcon, transfer.sport, "bbr")
     fell = net.tcon.counters()["mtu-fell"]
-    run("ip", "-n", "r", "link", "set", "r-s", "mtu", "1300")
+    rigs.ip("link set r-s mtu 1300", ns="r")
     at = transfer.received_bytes
     poll(lambda: transfer.received_bytes > at + MEGA // 2, "it goes on", 30)
     assert net.tcon.counters()["mtu-fell"] > fell
@@ -378,7 +378,7 @@ def test_guest_with_a_tiny_send_buffer(net: Net) -> None:
     net.shape(rate="50mbit", delay="40ms")
     # A buffer holds a super-packet, however small it is, and takes more whenever a part of
     # that is sent.  Linux's TCP makes them also for a device that cannot.
-    run("ip", "-n", "g1", "link", "set", "eth0", "gso_max_segs", "2")
+    rigs.ip("link set eth0 gso_max_segs 2", ns="g1")
     net.tcon.set_rule("cubic")
     client, server = pair(net)
     with client, server:

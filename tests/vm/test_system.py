@@ -28,6 +28,7 @@ from hosts import (
     address,
     assert_enforced,
     guest,
+    pin,
     reload_tcon,
     tcp_info,
 )
@@ -81,8 +82,8 @@ def test_guest_that_receives(net: Net) -> None:
 def test_iperf3_both_ways(net: Net) -> None:
     net.shape(delay="2ms")
     net.tcon.set_rule("cubic")
-    server = subprocess.Popen(["ip", "netns", "exec", "s", "iperf3", "-s", "-1"],
-                              stdout=subprocess.DEVNULL)  # fmt: skip
+    with rigs.inside("s"):
+        server = subprocess.Popen(["iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
     try:
         poll(lambda: f":{PORT}" in run("ss", "-tln", ns="s"), "iperf3 listens")
         report = run("iperf3", "-c", "10.1.0.2", "-t", "1", "--bidir", "-P", "2", ns="g1")
@@ -97,29 +98,13 @@ def test_iperf3_both_ways(net: Net) -> None:
 @pytest.mark.parametrize("how", ["trunk", "access"])
 def test_vlan(rig: Rig, tcon: genl.Genl, how: str) -> None:
     """A guest that tags by itself, and one whose port is tagged for it."""
-    rig.namespace("g1")
-    rig.namespace("s")
+    rig.namespace("g1", "s")
     rig.veth("p1", "eth0", "g1", quiet=False)
     rig.veth("up0", "s-e", "s", quiet=False)
     run("modprobe", "8021q")
     tagged = [("s", "s-e"), ("g1", "eth0")] if how == "trunk" else [("s", "s-e")]
     for ns, dev in tagged:
-        run("ip", "-n", ns, "link", "set", dev, "up")
-        run(
-            "ip",
-            "-n",
-            ns,
-            "link",
-            "add",
-            "link",
-            dev,
-            "name",
-            f"{dev}.10",
-            "type",
-            "vlan",
-            "id",
-            "10",
-        )
+        rigs.ip(f"link set {dev} up", f"link add link {dev} name {dev}.10 type vlan id 10", ns=ns)
     address("g1", "eth0.10" if how == "trunk" else "eth0", "10.1.0.1/24")
     address("s", "s-e.10", "10.1.0.2/24")
     rig.bridge("br0", normal=True)
@@ -161,8 +146,7 @@ def test_nat_and_conntrack(net: Net) -> None:
         f"table=1,priority=10,in_port={p1},ct_state=+trk,actions=output:{up0}",
         f"table=1,priority=10,in_port={up0},ct_state=+trk+est,actions=output:{p1}",
     )
-    mac = run("cat", "/sys/class/net/eth0/address", ns="g1").strip()
-    run("ip", "-n", "r", "neigh", "replace", "10.0.0.99", "lladdr", mac, "dev", "r-u")
+    pin("r", "r-u", "g1", "eth0", "10.0.0.99")
     for cc in ("cubic", "bbr"):
         net.tcon.set_rule(cc, genl.attr(genl.E["TCON_MATCH_A_SRC"], b"\x0a\0\0\1"))
         transfer = net.transfer(MEGA)
@@ -180,15 +164,13 @@ def test_nat_and_conntrack(net: Net) -> None:
 def test_vxlan_uplink(rig: Rig, tcon: genl.Genl) -> None:
     """The guest's packets are tunnelled; ACKs come out with CHECKSUM_COMPLETE."""
     run("modprobe", "-a", "vxlan", "vport_vxlan")
-    rig.namespace("g1")
-    rig.namespace("s")
+    rig.namespace("g1", "s")
     rig.veth("p1", "eth0", "g1", quiet=False)
     rig.veth("under0", "s-e", "s", quiet=False)
     address("g1", "eth0", "10.9.0.1/24", "fd09::1/64")
     address(None, "under0", "192.168.9.1/24")
     address("s", "s-e", "192.168.9.2/24")
-    run("ip", "-n", "s", "link", "add", "vx", "type", "vxlan", "id", "42", "remote", "192.168.9.1",
-        "dstport", "4789", "udpcsum")  # fmt: skip
+    rigs.ip("link add vx type vxlan id 42 remote 192.168.9.1 dstport 4789 udpcsum", ns="s")
     address("s", "vx", "10.9.0.2/24", "fd09::2/64")
     rig.bridge("br0", normal=True)
     rig.port("br0", "p1")
@@ -200,8 +182,8 @@ def test_vxlan_uplink(rig: Rig, tcon: genl.Genl) -> None:
     )
     (tunnel,) = (p for p in tcon.ports() if str(p["ifname"]).startswith("vxlan_sys"))
     assert (tunnel["role"], tunnel["why"]) == (genl.E["TCON_ROLE_NEVER"], genl.E["TCON_WHY_TUNNEL"])
-    for mtu_of in ("g1", "s"):
-        run("ip", "-n", mtu_of, "link", "set", "eth0" if mtu_of == "g1" else "vx", "mtu", "1400")
+    for ns, dev in (("g1", "eth0"), ("s", "vx")):
+        rigs.ip(f"link set {dev} mtu 1400", ns=ns)
     for cc, to in (("cubic", "10.9.0.2"), ("bbr", "fd09::2")):
         tcon.set_rule(cc)
         before = tcon.counters()["window-written"]
@@ -237,11 +219,10 @@ def test_tap_beside_veth(net: Net) -> None:
     host = net.rig.tap("tap2", rigs.TUN_F_CSUM | rigs.TUN_F_TSO4 | rigs.TUN_F_TSO6)
     with rigs.inside("g2"):
         inner = net.rig.tap("eth0", rigs.TUN_F_CSUM | rigs.TUN_F_TSO4 | rigs.TUN_F_TSO6)
-    run("ip", "link", "set", "tap2", "mtu", "1500")
-    run("ip", "-n", "g2", "link", "set", "eth0", "mtu", "1500")
-    run("sysctl", "-qw", "net.ipv6.conf.eth0.disable_ipv6=0", ns="g2")
-    address("g2", "eth0", "10.0.0.2/24", "fd00::2/64")
-    run("ip", "-n", "g2", "route", "add", "default", "via", "10.0.0.254")
+    rigs.ip("link set tap2 mtu 1500")
+    rigs.ip("link set eth0 mtu 1500", ns="g2")
+    rigs.sysctl("ipv6/conf/eth0/disable_ipv6", 0, "g2")
+    address("g2", "eth0", "10.0.0.2/24", "fd00::2/64", gateways=("10.0.0.254",))
     net.rig.port("br0", "tap2")
     net.shape(delay="2ms")
     net.tcon.set_rule("bbr")
@@ -331,7 +312,7 @@ def test_port_deleted_while_packets_are_held(net: Net) -> None:
     before = net.tcon.counters()["hold-purged"]
     transfer = net.transfer(4 * MEGA)
     poll(lambda: net.tcon.info("HELD_BYTES") > 0, "something is held", step_s=0.001)
-    run("ip", "link", "del", "p1")
+    rigs.ip("link del p1")
     poll(lambda: not any(p["ifname"] == "p1" for p in net.tcon.ports()), "the port is gone")
     assert net.tcon.info("HELD_BYTES") == 0
     assert net.tcon.counters()["hold-purged"] > before
