@@ -50,8 +50,8 @@
  *   the RTT.  If not, it begins with STARTUP at the measured rate.
  * - The pacer is TCon's: what it holds is not in flight yet, so no estimate of
  *   earliest departure times is needed.
- * - After a time-out two segments are the smallest window, not one (design,
- *   section 4).
+ * - After a time-out two segments are the smallest window, not one
+ *   (%TCON_MIN_CWND_SEGS).
  *
  * Units: bits/s (bw.h), bytes of TCP payload and microseconds.
  */

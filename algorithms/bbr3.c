@@ -79,7 +79,7 @@
  * - Whether a round shows a full pipe: bw.h.  A sample of any time in a round ends the
  *   plateau, not only its last (Google).
  * - What the pacer holds is not in flight.
- * - After a time-out two segments are the smallest window (design, section 4).
+ * - After a time-out two segments are the smallest window (%TCON_MIN_CWND_SEGS).
  *
  * The private area takes 248 of 256 bytes.
  * Units: bits/s (bw.h), bytes of TCP payload and microseconds.

@@ -64,7 +64,7 @@
  *   in flight is acknowledged: it is what shall be after the recovery.
  * - Time in which the window did not bind does not count (RFC 9438, 5.8): the
  *   epoch shifts along, on idle as on ACKs that were not window-limited.
- * - Two segments is the smallest window (design, section 4), after a time-out
+ * - Two segments is the smallest window (%TCON_MIN_CWND_SEGS), after a time-out
  *   too, where RFC 5681 has one.
  *
  * Private quantities are bytes and microseconds, those of Linux's pace segments and

@@ -33,7 +33,7 @@
  * - On recovery cwnd falls to ssthresh at once, and stands still until it is over: it is
  *   what shall be after it.  In place of the inflation by duplicate ACKs (RFC 5681, 3.2,
  *   step 4) TCon counts what is in flight (datapath/prr.c).
- * - Two segments is the smallest window (design, section 4), after a time-out
+ * - Two segments is the smallest window (%TCON_MIN_CWND_SEGS), after a time-out
  *   too, where RFC 5681 has one.
  * - After silence cwnd is what it was: the restart window (RFC 5681, 4.1) is the
  *   guest's own, whose cwnd is the smaller one then.

@@ -70,7 +70,7 @@
  *   samples would take it for the path.  From then on it is the minimum for ever,
  *   as in the paper, or until silence.  There Linux forgets it, lest it be that of
  *   another route; here it becomes the tracker's again.
- * - Two segments is the smallest window (design, section 4; Linux's as well).
+ * - Two segments is the smallest window (%TCON_MIN_CWND_SEGS; Linux's as well).
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>

@@ -303,7 +303,7 @@ def shell(
     kvm: Kvm = False,
     stock: Stock = False,
 ) -> None:
-    """An interactive lab: the network is up, the prompt is Mininet's."""
+    """An interactive lab in real time: the network is up, the prompt is Mininet's."""
     _one_of("--mode", mode, scenario.MODES)
     chosen = scenario.load(file)
     with _Display() as display:

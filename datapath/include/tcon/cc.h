@@ -25,7 +25,7 @@
 #define TCON_CWND_MAX_BYTES	0x40000000U	/* 65535 << 14, rounded up */
 #define TCON_SSTHRESH_INFINITE	0x7fffffffU
 #define TCON_INIT_CWND_SEGS	10U		/* RFC 6928 */
-#define TCON_MIN_CWND_SEGS	2U
+#define TCON_MIN_CWND_SEGS	2U		/* of one the peer delays the ACK */
 #define TCON_RTT_NONE_US	(~0U)
 /* What the pacer lets go at once, as Linux: 1 ms, one segment where they are slow,
  * else two; 64 KiB the most
