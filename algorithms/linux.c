@@ -60,6 +60,7 @@
 #define NAMES_MAX	TCP_CA_MAX
 #define SOURCE_BYTES	80
 #define LINUX_ALPHA_ONE	1024	/* tcp_dctcp.c: DCTCP_MAX_ALPHA */
+#define LINUX_GAIN_ONE	256	/* tcp_bbr.c: BBR_UNIT */
 
 static bool foreign;
 module_param(foreign, bool, 0444);
@@ -647,7 +648,7 @@ static void linux_release(struct tcon_cc *cc)
 	flow->tp = NULL;
 }
 
-/* What ss(8) would show of the CC. */
+/* What ss(8) would show of the CC, in TCon's units. */
 static int cc_info(struct sock *sk, char *buf, int size)
 {
 	union tcp_cc_info info = {};
@@ -668,11 +669,16 @@ static int cc_info(struct sock *sk, char *buf, int size)
 				 1000 / LINUX_ALPHA_ONE);
 	case INET_DIAG_BBRINFO:
 		return scnprintf(buf, size,
-				 " bw_bytes_s=%llu min_rtt_us=%u pacing_gain=%u cwnd_gain=%u",
-				 (u64)info.bbr.bbr_bw_hi << 32 |
-				 info.bbr.bbr_bw_lo, info.bbr.bbr_min_rtt,
-				 info.bbr.bbr_pacing_gain,
-				 info.bbr.bbr_cwnd_gain);
+				 " bw_bps=%llu min_rtt_us=%u gain=%u.%02u cwnd_gain=%u.%02u",
+				 ((u64)info.bbr.bbr_bw_hi << 32 |
+				  info.bbr.bbr_bw_lo) * BITS_PER_BYTE,
+				 info.bbr.bbr_min_rtt,
+				 info.bbr.bbr_pacing_gain / LINUX_GAIN_ONE,
+				 info.bbr.bbr_pacing_gain % LINUX_GAIN_ONE *
+				 100 / LINUX_GAIN_ONE,
+				 info.bbr.bbr_cwnd_gain / LINUX_GAIN_ONE,
+				 info.bbr.bbr_cwnd_gain % LINUX_GAIN_ONE *
+				 100 / LINUX_GAIN_ONE);
 	}
 	return 0;
 }
@@ -689,7 +695,7 @@ static int linux_get_info(const struct tcon_cc *cc, char *buf, int size)
 	u8 state = inet_csk(sk)->icsk_ca_state;
 	int len;
 
-	len = scnprintf(buf, size, "mode=%s snd_cwnd=%u",
+	len = scnprintf(buf, size, "mode=%s cwnd_segs=%u",
 			state < ARRAY_SIZE(states) ? states[state] : "?",
 			tcp_snd_cwnd(flow->tp));
 	bh_lock_sock(sk);

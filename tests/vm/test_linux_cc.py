@@ -13,6 +13,7 @@ import errno
 import functools
 import json
 import random
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -289,6 +290,14 @@ def test_life_of(ends: Ends, tcon: genl.Genl, name: str) -> None:
 # --- under kernels' own TCP -----------------------------------------------------------
 
 
+def paces_as_it_shows(net: Net, sport: int) -> bool:
+    """linux:bbr shows bits per second and a gain; started, it paces at 0.99 of their product."""
+    flow = rigs.find_flow(net.tcon, sport)
+    info = dict(re.findall(r"(\S+)=(\S+)", str(flow["cc_info"])))
+    rate_bps = 0.99 * int(info["bw_bps"]) * float(info["gain"])
+    return rate_bps > 0 and flow["pacing_bps"] == pytest.approx(rate_bps, rel=0.03)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_transfer(net: Net, name: str) -> None:
     """Two at once, IPv4 and IPv6, through losses."""
@@ -301,6 +310,8 @@ def test_transfer(net: Net, name: str) -> None:
         flow = rigs.find_flow(net.tcon, transfer.sport)
         assert str(flow["cc_info"]).startswith("mode=")
         assert bool(flow["pacing_bps"]) == (name == "bbr")
+        if name == "bbr":
+            poll(lambda sport=transfer.sport: paces_as_it_shows(net, sport), "pacing as shown")
     for transfer in transfers:
         transfer.finish()
         assert not rigs.find_flow(net.tcon, transfer.sport)["repeated_bytes"]
