@@ -179,6 +179,7 @@ static struct sk_buff *repeat(struct tcon_flow *flow,
 struct sk_buff *tcon_repair_next(struct tcon_flow *flow, u64 now_us)
 {
 	const struct tcon_range *lost = &flow->track.lost.range[0];
+	const struct tcon_segment *seg;
 	u32 start = lost->start, end;
 	struct sk_buff *copy, *skb;
 
@@ -191,7 +192,9 @@ struct sk_buff *tcon_repair_next(struct tcon_flow *flow, u64 now_us)
 	if (end - start > max(tcon_segment_wire_bytes(copy), 1U))
 		end = start + max(tcon_segment_wire_bytes(copy), 1U);
 	/* A FIN goes with the last bytes before it. */
-	if (tcon_segment(copy)->end_seq - end == 1 && end + 1 == lost->end)
+	seg = tcon_segment(copy);
+	if (end == seg->seq + seg->payload_bytes && end + 1 == seg->end_seq &&
+	    end + 1 == lost->end)
 		end++;
 	skb = repeat(flow, copy, start, end, now_us);
 	if (skb)

@@ -321,6 +321,19 @@ def test_only_the_lost_part_of_a_super_packet(
     finish(conn, tcon)
 
 
+def test_odd_byte_behind_full_segments(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """One byte more than full segments: it is no FIN, which would go with the last of them."""
+    conn = connect(Conn(*rig.taps(TSO)), tcon)
+    whole = super_packet(conn, 3 * MSS + 1, partial=True)
+    behind = super_packet(conn, 4 * MSS, partial=True)
+    with counted(tcon, repair_sent=2, probe_sent=0, timeout=0):
+        time.sleep(RTT_S)
+        heard(conn, peer_acks(conn, whole.seq + 2 * MSS, (behind.seq, end_of(behind))))
+        repaired(conn, whole, 2 * MSS, 3 * MSS)
+        repaired(conn, whole, 3 * MSS)
+    finish(conn, tcon)
+
+
 def test_two_segments_are_split_in_a_recovery(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """One of them may leave: what it finds out may be that the repair was lost."""
     conn = connect(Conn(*rig.taps(TSO)), tcon, "reno")
