@@ -7,7 +7,7 @@
  * one port by a share of it, half-open ones by a smaller cap of their own,
  * where the newest evicts the oldest.
  *
- * Lock order: flow->lock, then port->lock, tnet->embryo_lock or a pacer's.
+ * Lock order: flow->lock, then port->lock and in it tnet->embryo_lock, or a pacer's.
  */
 #include <linux/jhash.h>
 #include <linux/moduleparam.h>
@@ -162,8 +162,8 @@ static void kill(struct tcon_flow *flow)
 	spin_unlock_bh(&flow->lock);
 }
 
-/* Takes a place among the embryos; the oldest makes room. */
-static void join_embryos(struct tcon_flow *flow)
+/* Takes a place among the embryos.  Returns the oldest if that has to make room. */
+static struct tcon_flow *join_embryos(struct tcon_flow *flow)
 {
 	struct tcon_net *tnet = flow->port->tnet;
 	struct tcon_flow *oldest = NULL;
@@ -179,10 +179,7 @@ static void join_embryos(struct tcon_flow *flow)
 	list_add_tail(&flow->embryo_node, &tnet->embryos);
 	atomic_inc(&tnet->n_embryos);
 	spin_unlock(&tnet->embryo_lock);
-	if (oldest) {
-		tcon_count(tnet->stats, TCON_COUNTER_EMBRYO_EVICT);
-		kill(oldest);
-	}
+	return oldest;
 }
 
 static bool has_room(struct tcon_port *port, bool embryo)
@@ -214,19 +211,30 @@ static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
 	flow->seen_us = now_us;
 }
 
-/* Into the port's list and the table; 0 or why not. */
-static int enlist(struct tcon_flow *flow)
+/*
+ * Into the table, the port's list and, as an embryo, among those; 0 or why not.  Who ends
+ * the flow meanwhile waits for port->lock.
+ */
+static int enlist(struct tcon_flow *flow, bool embryo)
 {
 	struct tcon_port *port = flow->port;
+	struct tcon_flow *evicted = NULL;
 	int err = -ENODEV;
 
 	spin_lock(&port->lock);
 	if (!port->dead)
 		err = rhashtable_lookup_insert_fast(&flow_table, &flow->node,
 						    flow_params);
-	if (!err)
+	if (!err) {
 		list_add_rcu(&flow->port_node, &port->flow_list);
+		if (embryo)
+			evicted = join_embryos(flow);
+	}
 	spin_unlock(&port->lock);
+	if (evicted) {
+		tcon_count(port->tnet->stats, TCON_COUNTER_EMBRYO_EVICT);
+		kill(evicted);
+	}
 	return err;
 }
 
@@ -261,7 +269,7 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 	flow_setup(flow, port, key, now_us);
 	atomic_inc(&port->flows);
 	atomic_inc(&tnet->flows);
-	err = enlist(flow);
+	err = enlist(flow, embryo);
 	if (err) {	/* of a race the other packet's flow is counted */
 		if (err != -EEXIST && err != -ENODEV)
 			tcon_count(tnet->stats, TCON_COUNTER_NO_MEMORY);
@@ -270,8 +278,6 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 		kmem_cache_free(flow_cache, flow);
 		return NULL;
 	}
-	if (embryo)
-		join_embryos(flow);
 	tcon_count(tnet->stats, TCON_COUNTER_FLOWS_NEW);
 	return flow;
 }
@@ -597,16 +603,24 @@ static void gc(struct work_struct *work)
  * tcon_flow_purge_port() - end all half-flows of a port
  * @port: dead, so that none is added
  *
- * Context: process context.
+ * Context: process context, may sleep.
  */
 void tcon_flow_purge_port(struct tcon_port *port)
 {
 	struct tcon_flow *flow;
+	unsigned int n;
 
-	rcu_read_lock();
-	list_for_each_entry_rcu(flow, &port->flow_list, port_node)
-		kill(flow);
-	rcu_read_unlock();
+	do {
+		n = 0;
+		rcu_read_lock();
+		list_for_each_entry_rcu(flow, &port->flow_list, port_node) {
+			kill(flow);
+			if (++n == WALK_BATCH)
+				break;
+		}
+		rcu_read_unlock();
+		cond_resched();
+	} while (n == WALK_BATCH);
 }
 
 /**
