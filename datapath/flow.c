@@ -194,8 +194,10 @@ static bool has_room(struct tcon_port *port, bool embryo)
 }
 
 static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
-		       const struct tcon_key *key, u64 now_us)
+		       const struct tcon_key *key)
 {
+	u64 now_us = tcon_us(tcon_now_ns());
+
 	memset(flow, 0, sizeof(*flow));
 	flow->key = *key;
 	flow->port = port;
@@ -243,15 +245,13 @@ static int enlist(struct tcon_flow *flow, bool embryo)
  * @port: the guest's port
  * @key: what names it; not in the table
  * @embryo: only a SYN has been seen
- * @now_us: the time
  *
  * Context: RCU read lock held, bottom halves disabled.
  * Return: the flow, or NULL where a cap, lack of memory or a race with another
  *	CPU forbids it.  The packet then passes; the reason is counted.
  */
 struct tcon_flow *tcon_flow_create(struct tcon_port *port,
-				   const struct tcon_key *key, bool embryo,
-				   u64 now_us)
+				   const struct tcon_key *key, bool embryo)
 {
 	struct tcon_net *tnet = port->tnet;
 	struct tcon_flow *flow;
@@ -266,7 +266,7 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 		tcon_count(tnet->stats, TCON_COUNTER_NO_MEMORY);
 		return NULL;
 	}
-	flow_setup(flow, port, key, now_us);
+	flow_setup(flow, port, key);
 	atomic_inc(&port->flows);
 	atomic_inc(&tnet->flows);
 	err = enlist(flow, embryo);
@@ -492,9 +492,9 @@ void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us)
 }
 
 /*
- * Calls @fn for every flow, under RCU; may sleep after each @batch.  Where flows end
- * meanwhile others may be missed (see rhashtable_walk_enter()), unless that is
- * %WALK_ALL.
+ * Calls @fn for every flow that is not dead, with its lock held, under RCU; may sleep
+ * after each @batch.  Where flows end meanwhile others may be missed (see
+ * rhashtable_walk_enter()), unless that is %WALK_ALL.
  */
 static void for_all_flows(void (*fn)(struct tcon_flow *flow, u64 now_us),
 			  unsigned int batch)
@@ -502,17 +502,18 @@ static void for_all_flows(void (*fn)(struct tcon_flow *flow, u64 now_us),
 	struct rhashtable_iter iter;
 	struct tcon_flow *flow;
 	unsigned int n;
-	u64 now_us;
 
 	rhashtable_walk_enter(&flow_table, &iter);
 	do {
 		rhashtable_walk_start(&iter);
-		now_us = tcon_us(tcon_now_ns());
 		for (n = 0; n < batch; n++) {
 			flow = rhashtable_walk_next(&iter);
 			if (IS_ERR_OR_NULL(flow))	/* error: from the start */
 				break;
-			fn(flow, now_us);
+			spin_lock_bh(&flow->lock);
+			if (!flow->dead)
+				fn(flow, tcon_us(tcon_now_ns()));
+			spin_unlock_bh(&flow->lock);
 		}
 		rhashtable_walk_stop(&iter);
 		cond_resched();
@@ -522,10 +523,7 @@ static void for_all_flows(void (*fn)(struct tcon_flow *flow, u64 now_us),
 
 static void refresh_one(struct tcon_flow *flow, u64 now_us)
 {
-	spin_lock_bh(&flow->lock);
-	if (!flow->dead)
-		tcon_flow_refresh(flow, now_us);
-	spin_unlock_bh(&flow->lock);
+	tcon_flow_refresh(flow, now_us);
 }
 
 /**
@@ -542,12 +540,10 @@ void tcon_flow_reclassify_all(void)
 
 static void drain_one(struct tcon_flow *flow, u64 now_us)
 {
-	spin_lock_bh(&flow->lock);
-	if (!flow->dead && !skb_queue_empty(&flow->held)) {
-		flow->drain = true;
-		tcon_pacer_kick(flow);
-	}
-	spin_unlock_bh(&flow->lock);
+	if (skb_queue_empty(&flow->held))
+		return;
+	flow->drain = true;
+	tcon_pacer_kick(flow);
 }
 
 /**
@@ -578,19 +574,13 @@ static void collect_one(struct tcon_flow *flow, u64 now_us)
 {
 	enum tcon_counter why;
 
-	spin_lock_bh(&flow->lock);
-	if (flow->dead)
-		goto unlock;
-	/* A packet may have come between the caller's clock and the lock. */
-	if (flow->seen_us < now_us && is_stale(flow, now_us, &why)) {
+	if (is_stale(flow, now_us, &why)) {
 		tcon_count(tcon_flow_stats(flow), why);
 		kill_locked(flow);
 	} else if (flow->seen_us + SHRINK_IDLE_US < now_us &&
 		   flow->track.sendq.head == flow->track.sendq.tail) {
 		tcon_sendq_clear(&flow->track.sendq);
 	}
-unlock:
-	spin_unlock_bh(&flow->lock);
 }
 
 static void gc(struct work_struct *work)

@@ -170,8 +170,7 @@ u32 tcon_flow_max(void);
 u32 tcon_flow_embryo_max(void);
 struct tcon_flow *tcon_flow_find(const struct tcon_key *key);
 struct tcon_flow *tcon_flow_create(struct tcon_port *port,
-				   const struct tcon_key *key, bool embryo,
-				   u64 now_us);
+				   const struct tcon_key *key, bool embryo);
 void tcon_flow_restart(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_grown(struct tcon_flow *flow);
 void tcon_flow_judge(struct tcon_flow *flow, u64 now_us);
@@ -220,6 +219,9 @@ static inline bool tcon_flow_waits(const struct tcon_flow *flow)
 	       (tcon_flow_repaired(flow) && flow->track.lost.n);
 }
 
+/* To be read with the flow's lock held: who held it before has read it before, and
+ * ages are unsigned.
+ */
 static inline u64 tcon_now_ns(void)
 {
 	return ktime_get_ns();

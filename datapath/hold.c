@@ -656,6 +656,7 @@ u64 tcon_hold_release(struct tcon_flow *flow, u64 now_ns)
 	spin_lock(&flow->lock);
 	if (flow->dead || flow->injecting)
 		goto unlock;
+	now_ns = max(now_ns, flow->seen_us * NSEC_PER_USEC);	/* on another CPU */
 	tcon_flow_refresh(flow, tcon_us(now_ns));
 	if (waits_on(flow, now_ns)) {
 		update = tcon_ack_update(flow, tcon_us(now_ns));

@@ -702,7 +702,7 @@ static int put_flow_state(struct sk_buff *skb, const struct tcon_flow *flow)
 		       div_u64(now_us - flow->created_us, 1000),
 		       TCON_FLOW_A_PAD) ||
 	       put_u64(skb, TCON_FLOW_A_IDLE_MS,
-		       div_u64(now_us - min(now_us, flow->seen_us), 1000),
+		       div_u64(now_us - flow->seen_us, 1000),
 		       TCON_FLOW_A_PAD) ||
 	       (flow->rule && nla_put_u32(skb, TCON_FLOW_A_PRIORITY,
 					  flow->rule->priority));

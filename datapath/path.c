@@ -388,8 +388,7 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
  */
 static struct tcon_flow *create(struct tcon_port *port,
 				const struct tcon_key *key,
-				const struct tcon_packet *pkt,
-				bool from_guest, u64 now_us)
+				const struct tcon_packet *pkt, bool from_guest)
 {
 	bool syn = pkt->flags & TCON_TCP_SYN;
 
@@ -398,17 +397,17 @@ static struct tcon_flow *create(struct tcon_port *port,
 	if (syn ? pkt->flags & TCON_TCP_ACK && !from_guest :
 	    !from_guest || !pkt->payload_bytes)
 		return NULL;
-	return tcon_flow_create(port, key, syn, now_us);
+	return tcon_flow_create(port, key, syn);
 }
 
 static inline struct tcon_flow *find_or_create(struct tcon_port *port,
 					       const struct tcon_key *key,
 					       const struct tcon_packet *pkt,
-					       bool from_guest, u64 now_us)
+					       bool from_guest)
 {
 	struct tcon_flow *flow = tcon_flow_find(key);
 
-	return likely(flow) ? flow : create(port, key, pkt, from_guest, now_us);
+	return likely(flow) ? flow : create(port, key, pkt, from_guest);
 }
 
 static bool path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
@@ -424,12 +423,12 @@ static bool path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	if (READ_ONCE(closing) || !parse(port, skb, &pkt) ||
 	    !make_key(&key, port, skb, &pkt, true))
 		return true;
-	now_ns = tcon_now_ns();
-	flow = find_or_create(port, &key, &pkt, true, tcon_us(now_ns));
+	flow = find_or_create(port, &key, &pkt, true);
 	if (!flow)
 		return true;
 	spin_lock(&flow->lock);
 	if (likely(!flow->dead)) {
+		now_ns = tcon_now_ns();
 		pass = from_guest(flow, skb, &pkt, now_ns);
 		/* A guest that paces is at its edge while nothing waits. */
 		if (pass && flow->track.cc.pacing_rate_bps)
@@ -449,7 +448,6 @@ static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	struct sk_buff *extra = NULL;
 	struct tcon_flow *flow;
 	bool pass = true;
-	u64 now_us;
 
 	if (READ_ONCE(closing) || !parse(port, skb, &pkt) ||
 	    !make_key(&key, port, skb, &pkt, false))
@@ -458,13 +456,12 @@ static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 		tcon_count(port->tnet->stats, TCON_COUNTER_BAD_CHECKSUM);
 		return true;
 	}
-	now_us = tcon_us(tcon_now_ns());
-	flow = find_or_create(port, &key, &pkt, false, now_us);
+	flow = find_or_create(port, &key, &pkt, false);
 	if (!flow)
 		return true;
 	spin_lock(&flow->lock);
 	if (likely(!flow->dead))
-		pass = to_guest(flow, skb, &pkt, now_us, &extra);
+		pass = to_guest(flow, skb, &pkt, tcon_us(tcon_now_ns()), &extra);
 	spin_unlock(&flow->lock);
 	if (extra)
 		tcon_ack_send(flow, extra);
