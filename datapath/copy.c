@@ -123,7 +123,8 @@ void tcon_copy_give_up(struct tcon_flow *flow, enum tcon_reason why)
 {
 	struct tcon_track *t = &flow->track;
 
-	tcon_sendq_drop_copies(&t->sendq);
+	if (flow->copy_truesize)
+		tcon_sendq_drop_copies(&t->sendq);
 	flow->bare = true;
 	flow->bare_end = t->cc.nxt;
 	flow->bare_reason = why;

@@ -202,7 +202,7 @@ static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
 	flow->key = *key;
 	flow->port = port;
 	spin_lock_init(&flow->lock);
-	tcon_track_init(&flow->track);
+	tcon_track_init(&flow->track, &port->budget);
 	__skb_queue_head_init(&flow->held);
 	timerqueue_init(&flow->timer);
 	INIT_LIST_HEAD(&flow->embryo_node);
@@ -294,7 +294,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	tcon_hold_purge(flow);
 	tcon_ca_stop(&flow->track);
 	tcon_track_release(&flow->track);
-	tcon_track_init(&flow->track);
+	tcon_track_init(&flow->track, &flow->port->budget);
 	memset(&flow->window, 0, sizeof(flow->window));
 	flow->state = TCON_STATE_OBSERVED;
 	flow->reason = TCON_REASON_HANDSHAKE;
@@ -565,7 +565,8 @@ static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 	if (flow->closed_us)
 		return idle_us > CLOSED_LINGER_US;
 	*why = TCON_COUNTER_FLOWS_IDLE;
-	if (!list_empty_careful(&flow->embryo_node))
+	/* Nothing is enforced on what was first seen without its handshake, either. */
+	if (!tcon_track_established(&flow->track))
 		return idle_us > EMBRYO_IDLE_US;
 	return idle_us > idle_s * USEC_PER_S;
 }

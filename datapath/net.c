@@ -2,11 +2,16 @@
 /*
  * Namespaces.
  */
+#include <linux/moduleparam.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
 #include "net.h"
 #include "policy.h"
+
+static unsigned int track_host_bytes = 512 << 20;
+module_param(track_host_bytes, uint, 0644);
+MODULE_PARM_DESC(track_host_bytes, "most memory for records of a namespace's flows");
 
 static unsigned int tcon_net_id;
 
@@ -30,6 +35,7 @@ static int __net_init tcon_net_init(struct net *net)
 	INIT_LIST_HEAD(&tnet->rules);
 	spin_lock_init(&tnet->embryo_lock);
 	INIT_LIST_HEAD(&tnet->embryos);
+	tnet->budget.most_bytes = &track_host_bytes;
 	tnet->stats = alloc_percpu(struct tcon_stats);
 	return tnet->stats ? 0 : -ENOMEM;
 }

@@ -10,6 +10,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 
+#include "budget.h"
 #include "stats.h"
 
 struct net;
@@ -27,6 +28,7 @@ struct net;
  * @embryos: half-open flows, oldest first
  * @held_bytes: truesize in the pacer
  * @copy_bytes: truesize of copies
+ * @budget: memory of what is recorded about flows
  * @stats: counters
  */
 struct tcon_net {
@@ -41,6 +43,7 @@ struct tcon_net {
 	struct list_head embryos;
 	atomic_long_t held_bytes;
 	atomic_long_t copy_bytes;
+	struct tcon_budget budget;
 	struct tcon_stats __percpu *stats;
 };
 

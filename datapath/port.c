@@ -3,6 +3,7 @@
  * Ports: which are a guest's, and what goes with one that goes.
  */
 #include <linux/if_arp.h>
+#include <linux/moduleparam.h>
 #include <linux/openvswitch.h>
 #include <linux/slab.h>
 #include <net/bareudp.h>
@@ -13,6 +14,10 @@
 #include "flow.h"
 #include "path.h"
 #include "port.h"
+
+static unsigned int track_port_bytes = 128 << 20;
+module_param(track_port_bytes, uint, 0644);
+MODULE_PARM_DESC(track_port_bytes, "most memory for records of one port's flows");
 
 /* Is there hardware behind @dev, or behind one that it is made of? */
 static int has_hardware(struct net_device *dev, struct netdev_nested_priv *priv)
@@ -84,6 +89,8 @@ struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info)
 	port->vport = info->vport;
 	port->dev = info->dev;
 	port->tnet = tcon_net(info->net);
+	port->budget.parent = &port->tnet->budget;
+	port->budget.most_bytes = &track_port_bytes;
 	port->type = info->type;
 	port->id = ++last_id;
 	spin_lock_init(&port->lock);

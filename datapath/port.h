@@ -43,6 +43,7 @@ struct tcon_port_conf {
  * @flows: number of half-flows
  * @held_bytes: truesize in the pacer
  * @copy_bytes: truesize of copies
+ * @budget: memory of what is recorded about flows
  * @lock: protects @flow_list; taken inside a flow's lock
  * @flow_list: half-flows; RCU
  * @node: in tcon_net.ports; RCU
@@ -62,6 +63,7 @@ struct tcon_port {
 	atomic_t flows;
 	atomic_long_t held_bytes;
 	atomic_long_t copy_bytes;
+	struct tcon_budget budget;
 	spinlock_t lock;	/* @flow_list, @dead */
 	struct list_head flow_list;
 	struct list_head node;

@@ -5,7 +5,8 @@
  * A sorted array: a scoreboard rarely holds more than a few dozen ranges, and
  * then moving a few hundred bytes is cheaper than a tree.  Where a full queue has
  * dropped every other packet it holds thousands.  It grows by doubling up to
- * 32 KiB, so that a peer cannot make it hold more.
+ * 32 KiB, so that a peer cannot make it hold more, and beyond its first ranges only
+ * where its budget allows that.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -57,17 +58,23 @@ u32 tcon_ranges_covered(const struct tcon_ranges *set, u32 start, u32 end)
 	return bytes;
 }
 
+static long size_of(unsigned int room)
+{
+	return room * sizeof(struct tcon_range);
+}
+
 static int grow(struct tcon_ranges *set)
 {
 	unsigned int room = set->room ? set->room * 2 : FIRST_ROOM;
 	struct tcon_range *range;
 
-	if (room > TCON_RANGES_MAX)
+	if (room > TCON_RANGES_MAX ||
+	    (set->room && !tcon_budget_allows(set->budget)))
 		return -ENOSPC;
-	range = krealloc(set->range, room * sizeof(*range),
-			 GFP_ATOMIC | __GFP_NOWARN);
+	range = krealloc(set->range, size_of(room), GFP_ATOMIC | __GFP_NOWARN);
 	if (!range)
 		return -ENOMEM;
+	tcon_budget_charge(set->budget, size_of(room) - size_of(set->room));
 	set->range = range;
 	set->room = room;
 	return 0;
@@ -189,6 +196,7 @@ void tcon_ranges_trim(struct tcon_ranges *set, u32 seq)
  */
 void tcon_ranges_clear(struct tcon_ranges *set)
 {
+	tcon_budget_charge(set->budget, -size_of(set->room));
 	kfree(set->range);
-	memset(set, 0, sizeof(*set));
+	*set = (struct tcon_ranges) { .budget = set->budget };
 }

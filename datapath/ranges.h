@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "budget.h"
+
 #define TCON_RANGES_MAX		4096	/* 32 KiB */
 
 /**
@@ -26,6 +28,7 @@ struct tcon_range {
  * @n: number of ranges
  * @room: a power of two up to %TCON_RANGES_MAX, or 0 before first use
  * @bytes: sum of their lengths
+ * @budget: what its memory is charged to, or NULL
  *
  * All sequence numbers in a set lie within 2^31 of each other.
  */
@@ -34,6 +37,7 @@ struct tcon_ranges {
 	u16 n;
 	u16 room;
 	u32 bytes;
+	struct tcon_budget *budget;
 };
 
 int tcon_ranges_add(struct tcon_ranges *set, u32 start, u32 end);

@@ -28,6 +28,7 @@ void tcon_resent_init(struct tcon_resent *set)
 	INIT_LIST_HEAD(&set->sent);
 	INIT_LIST_HEAD(&set->lost);
 	set->n = 0;
+	set->budget = NULL;
 }
 
 /**
@@ -79,6 +80,7 @@ static void insert(struct tcon_resent *set, struct tcon_resend *r)
 	}
 	rb_link_node(&r->by_seq, parent, link);
 	rb_insert_color(&r->by_seq, &set->tree);
+	tcon_budget_charge(set->budget, sizeof(*r));
 	set->n++;
 }
 
@@ -86,8 +88,15 @@ static void drop(struct tcon_resent *set, struct tcon_resend *r)
 {
 	rb_erase(&r->by_seq, &set->tree);
 	list_del(&r->node);
+	tcon_budget_charge(set->budget, -(long)sizeof(*r));
 	kfree(r);
 	set->n--;
+}
+
+static bool has_no_room(const struct tcon_resent *set)
+{
+	return set->n >= TCON_RESENT_MAX ||
+	       (set->n && !tcon_budget_allows(set->budget));
 }
 
 /* The part of @r from @start becomes an entry of its own, right behind @r. */
@@ -95,7 +104,7 @@ static void split(struct tcon_resent *set, struct tcon_resend *r, u32 start)
 {
 	struct tcon_resend *rest = NULL;
 
-	if (set->n < TCON_RESENT_MAX)
+	if (!has_no_room(set))
 		rest = kmalloc(sizeof(*rest), GFP_ATOMIC | __GFP_NOWARN);
 	if (!rest)
 		return;	/* as if sent once: the retransmission timer sees to it */
@@ -191,7 +200,7 @@ struct tcon_resend *tcon_resent_add(struct tcon_resent *set, u32 start, u32 end)
 		count = max(count, old->count);
 		tcon_resent_cut(set, old, start, end);
 	}
-	if (set->n >= TCON_RESENT_MAX)
+	if (has_no_room(set))
 		forget_oldest(set);
 	r->tx.start = start;
 	r->tx.end = end;

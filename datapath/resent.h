@@ -36,12 +36,14 @@ struct tcon_resend {
  * @sent: those in flight, oldest transmission first
  * @lost: those judged lost
  * @n: number of all
+ * @budget: what they are charged to, or NULL
  */
 struct tcon_resent {
 	struct rb_root tree;
 	struct list_head sent;
 	struct list_head lost;
 	u32 n;
+	struct tcon_budget *budget;
 };
 
 void tcon_resent_init(struct tcon_resent *set);

@@ -4,7 +4,7 @@
  *
  * Records are appended at the tail and leave at the head, so a ring of pages
  * serves: no allocation per packet, none larger than a page, look-up by binary
- * search.  When the ring is full, or a page cannot be had, the newest record
+ * search.  When the ring is full, or a page cannot or must not be had, the newest record
  * grows instead: rate and RTT samples become coarser, and what was added has no
  * copy of its own.
  */
@@ -17,16 +17,27 @@
 
 #define FIRST_PAGES	8
 #define RECORDS_OF(pages)	((pages) * TCON_SENDQ_PER_PAGE)
+#define PAGE_BYTES		((long)(TCON_SENDQ_PER_PAGE * sizeof(struct tcon_send)))
 
 static struct tcon_send *get_page_for(struct tcon_sendq *q)
 {
 	struct tcon_send *page = q->spare;
 
 	q->spare = NULL;
-	if (!page)
-		page = kmalloc_array(TCON_SENDQ_PER_PAGE, sizeof(*page),
-				     GFP_ATOMIC | __GFP_NOWARN);
+	if (page || (q->head != q->tail && !tcon_budget_allows(q->budget)))
+		return page;
+	page = kmalloc(PAGE_BYTES, GFP_ATOMIC | __GFP_NOWARN);
+	if (page)
+		tcon_budget_charge(q->budget, PAGE_BYTES);
 	return page;
+}
+
+static void give_page(struct tcon_sendq *q, struct tcon_send *page)
+{
+	if (!page)
+		return;
+	tcon_budget_charge(q->budget, -PAGE_BYTES);
+	kfree(page);
 }
 
 static struct tcon_send **slot_of(const struct tcon_sendq *q, u32 i)
@@ -39,7 +50,7 @@ static void put_page_of(struct tcon_sendq *q, u32 i)
 	struct tcon_send **page = slot_of(q, i);
 
 	if (q->spare)
-		kfree(*page);
+		give_page(q, *page);
 	else
 		q->spare = *page;
 	*page = NULL;
@@ -194,8 +205,8 @@ void tcon_sendq_clear(struct tcon_sendq *q)
 
 	tcon_sendq_drop_copies(q);
 	for (i = 0; i < q->pages; i++)
-		kfree(q->page[i]);
+		give_page(q, q->page[i]);
 	kfree(q->page);
-	kfree(q->spare);
-	memset(q, 0, sizeof(*q));
+	give_page(q, q->spare);
+	*q = (struct tcon_sendq) { .budget = q->budget };
 }

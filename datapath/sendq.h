@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "budget.h"
+
 #define TCON_SENDQ_PER_PAGE	64
 #define TCON_SENDQ_PAGES	512	/* 32768 records a flow, 2 MiB at most */
 
@@ -53,6 +55,7 @@ struct tcon_send {
  * @spare: an empty page kept for the next need, or NULL
  * @head: index of the oldest record, free-running
  * @tail: index after the newest
+ * @budget: what its pages are charged to, or NULL
  */
 struct tcon_sendq {
 	struct tcon_send **page;
@@ -60,6 +63,7 @@ struct tcon_sendq {
 	struct tcon_send *spare;
 	u32 head;
 	u32 tail;
+	struct tcon_budget *budget;
 };
 
 /* Record @i, which lies between head and tail. */

@@ -53,11 +53,16 @@ void tcon_track_count_inflight(struct tcon_track *t)
 /**
  * tcon_track_init() - start with nothing known
  * @t: the tracker
+ * @budget: what its memory is charged to; NULL: nothing
  */
-void tcon_track_init(struct tcon_track *t)
+void tcon_track_init(struct tcon_track *t, struct tcon_budget *budget)
 {
 	memset(t, 0, sizeof(*t));
 	tcon_resent_init(&t->resent);
+	t->sendq.budget = budget;
+	t->sacked.budget = budget;
+	t->lost.budget = budget;
+	t->resent.budget = budget;
 	t->cc.mss_bytes = TCON_MSS_DEFAULT;
 	t->cc.min_rtt_us = TCON_RTT_NONE_US;
 	t->min_rtt_us[0] = TCON_RTT_NONE_US;

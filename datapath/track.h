@@ -191,7 +191,7 @@ struct tcon_ack {
 	u32 spurious_repairs;
 };
 
-void tcon_track_init(struct tcon_track *t);
+void tcon_track_init(struct tcon_track *t, struct tcon_budget *budget);
 void tcon_track_release(struct tcon_track *t);
 void tcon_track_guest_syn(struct tcon_track *t, const struct tcon_packet *pkt,
 			  u64 now_us);

@@ -523,7 +523,7 @@ static void open_flow(struct world *x, u8 options)
 	struct tcon_ack ack;
 
 	x->now_us = 1000000;
-	tcon_track_init(&x->t);
+	tcon_track_init(&x->t, NULL);
 	tcon_track_guest_syn(&x->t, &pkt, x->now_us);
 	x->now_us += 2 * DELAY_US;
 	pkt.flags |= TCON_TCP_ACK;

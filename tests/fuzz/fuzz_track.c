@@ -132,7 +132,7 @@ static void restart(struct world *x)
 {
 	tcon_ca_stop(&x->t);
 	tcon_track_release(&x->t);
-	tcon_track_init(&x->t);
+	tcon_track_init(&x->t, NULL);
 	memset(&x->w, 0, sizeof(x->w));
 	x->sent_bytes = 0;
 	x->delivered_bytes = 0;
@@ -375,7 +375,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	static struct world x;
 
 	x = (struct world) { .in = { data, size } };
-	tcon_track_init(&x.t);
+	tcon_track_init(&x.t, NULL);
 	x.now_us = 1000000;
 	shim_alloc_failures = 0;
 	x.isn = -5000;

@@ -150,7 +150,7 @@ static inline struct conn *conn_new(void)
 {
 	struct conn *c = test_calloc(1, sizeof(*c));
 
-	tcon_track_init(&c->t);
+	tcon_track_init(&c->t, NULL);
 	c->now_us = START_US;
 	c->window = 500;
 	return c;

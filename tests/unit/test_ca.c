@@ -196,7 +196,7 @@ static void open_conn(struct tcon_track *t)
 	struct tcon_ack ack;
 
 	now_us = 1000000;
-	tcon_track_init(t);
+	tcon_track_init(t, NULL);
 	tcon_track_guest_syn(t, &pkt, now_us);
 	now_us += RTT_US;
 	pkt.flags |= TCON_TCP_ACK;

@@ -265,6 +265,29 @@ static void no_memory_to_grow(void **state)
 	tcon_ranges_clear(&set);
 }
 
+/* Beyond its first room a set grows as its budget allows. */
+static void budget(void **state)
+{
+	const unsigned int most = 1;
+	struct tcon_budget b = { .most_bytes = &most };
+	struct tcon_ranges set = { .budget = &b };
+	u32 i;
+
+	for (i = 0; i < FIRST_ROOM; i++)
+		assert_int_equal(tcon_ranges_add(&set, 10 * i, 10 * i + 5), 0);
+	assert_int_equal(atomic_long_read(&b.bytes),
+			 FIRST_ROOM * sizeof(struct tcon_range));
+	assert_int_equal(tcon_ranges_add(&set, 1000, 1001), -ENOSPC);
+	assert_int_equal(set.n, FIRST_ROOM);
+	b.most_bytes = &(const unsigned int){ 1000 };
+	assert_int_equal(tcon_ranges_add(&set, 1000, 1001), 0);
+	assert_int_equal(atomic_long_read(&b.bytes),
+			 2 * FIRST_ROOM * sizeof(struct tcon_range));
+	tcon_ranges_clear(&set);
+	assert_int_equal(atomic_long_read(&b.bytes), 0);
+	assert_ptr_equal(set.budget, &b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +299,7 @@ int main(void)
 		cmocka_unit_test(full_set_loses_tail),
 		cmocka_unit_test(no_memory_at_first),
 		cmocka_unit_test(no_memory_to_grow),
+		cmocka_unit_test(budget),
 	};
 
 	return cmocka_run_group_tests_name("ranges", tests, NULL, NULL);

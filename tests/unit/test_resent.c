@@ -222,6 +222,32 @@ static void random_operations(void **state)
 	tcon_resent_clear(&set);
 }
 
+/* Where the budget allows no more a set keeps the newest, and is never refused one. */
+static void budget(void **state)
+{
+	const unsigned int most = 3 * sizeof(struct tcon_resend);
+	struct tcon_budget b = { .most_bytes = &most };
+	struct tcon_resent set, other;
+	u32 i;
+
+	tcon_resent_init(&set);
+	tcon_resent_init(&other);
+	set.budget = &b;
+	other.budget = &b;
+	for (i = 0; i < 5; i++)
+		assert_non_null(add(&set, 10 * i, 10 * i + 5, i));
+	assert_int_equal(set.n, 3);
+	assert_entry(&set, 0, 20, 25, 2, 1);
+	assert_non_null(add(&other, 0, 5, 1));
+	assert_int_equal(other.n, 1);
+	assert_int_equal(tcon_resent_cut(&set, nth(&set, 0), BASE + 21,
+					 BASE + 22), 1);	/* no room for the rest */
+	assert_int_equal(set.n, 3);
+	tcon_resent_clear(&set);
+	tcon_resent_clear(&other);
+	assert_int_equal(atomic_long_read(&b.bytes), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +257,7 @@ int main(void)
 		cmocka_unit_test(acknowledged),
 		cmocka_unit_test(no_memory),
 		cmocka_unit_test(full),
+		cmocka_unit_test(budget),
 		cmocka_unit_test(random_operations),
 	};
 

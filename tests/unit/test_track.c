@@ -151,7 +151,7 @@ static void scale_needs_both(void **state)
 {
 	struct tcon_track t;
 
-	tcon_track_init(&t);
+	tcon_track_init(&t, NULL);
 	assert_false(tcon_track_scaled(&t));
 	t.guest.wscale = 7;
 	assert_false(tcon_track_scaled(&t));
@@ -190,7 +190,7 @@ static void mss_agreed(void **state)
 		struct tcon_packet pkt = syn_segment(0, ISN, 0, true);
 		struct tcon_track t;
 
-		tcon_track_init(&t);
+		tcon_track_init(&t, NULL);
 		pkt.mss = row[i].guest;
 		pkt.has_ts = row[i].guest_ts;
 		tcon_track_guest_syn(&t, &pkt, START_US);
@@ -230,14 +230,14 @@ static void rto_limits(void **state)
 {
 	struct tcon_track t;
 
-	tcon_track_init(&t);
+	tcon_track_init(&t, NULL);
 	assert_int_equal(tcon_track_rto_us(&t), 1000000);
 	update_srtt(&t, 1);
 	assert_int_equal(tcon_track_rto_us(&t), 200001);
-	tcon_track_init(&t);
+	tcon_track_init(&t, NULL);
 	update_srtt(&t, 0);
 	assert_int_equal(t.cc.srtt_us, 1);
-	tcon_track_init(&t);
+	tcon_track_init(&t, NULL);
 	update_srtt(&t, U32_MAX);
 	assert_int_equal(t.cc.srtt_us, TCON_RTO_MAX_US);
 	assert_int_equal(tcon_track_rto_us(&t), TCON_RTO_MAX_US);

@@ -1122,6 +1122,26 @@ def test_no_room_for_copies(ends: Ends, tcon: genl.Genl, bound: str) -> None:
     repaired(conn, lost)
 
 
+@pytest.mark.parametrize("bound", ["track_port_bytes", "track_host_bytes"])
+def test_no_room_for_records(ends: Ends, tcon: genl.Genl, bound: str) -> None:
+    """What the guest has in flight in tiny segments beyond a page of records has no copy."""
+    conn = connect(Conn(*ends), tcon)
+    page, tiny = 64 - 1, 70  # the SYN took a record
+    with rigs.parameters(**{bound: 1}), counted(tcon, sendq_coarse=tiny - page, repair_sent=0):
+        first = conn.guest_sends(PSH | ACK, b"x")
+        for _ in range(tiny - 1):
+            conn.guest_sends(PSH | ACK, b"x")
+        assert state(tcon, conn.sport) == ("window-enforced", "copy-memory", "cubic")
+        assert conn.guest_nxt == first.seq + tiny
+        heard(conn, peer_acks(conn, first.seq + 10))
+        finish(conn, tcon)
+    lost, *rest = send(conn, 4)
+    assert state(tcon, conn.sport) == REPAIRED
+    peer_acks(conn, lost.seq, (rest[0].seq, end_of(rest[-1])))
+    repaired(conn, lost)
+    finish(conn, tcon)
+
+
 def test_window_shrinks_before_the_copies_run_out(ends: Ends, tcon: genl.Genl) -> None:
     """The guest is told to keep what there is no room for."""
     memory = 128 << 10
