@@ -299,6 +299,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->state = TCON_STATE_OBSERVED;
 	flow->reason = TCON_REASON_HANDSHAKE;
 	flow->mid_stream = false;
+	flow->unseen = false;
 	flow->watchdog = false;
 	flow->drain = false;
 	flow->bare = false;

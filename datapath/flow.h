@@ -59,6 +59,7 @@ struct tcon_template {
  * @reason: enum tcon_reason
  * @dead: out of the table
  * @mid_stream: its handshake, or something since, passed unseen
+ * @unseen: the peer has acknowledged what the guest was not seen to send
  * @watchdog: its CC misbehaved
  * @pending: a peer's SYN that would replace the connection if answered
  * @created_us: when it was first seen
@@ -85,6 +86,7 @@ struct tcon_template {
  * @guest_ack: acknowledgment number that the guest sent last
  * @guest_tsecr: TSecr that it sent last
  * @guest_window: window field that it sent last
+ * @unseen_ack: acknowledgment number of that
  * @tsval_floor: least TSval for repairs
  * @tsval_floor_valid: there is one
  * @absorbed_start: the guest's last repeat that was absorbed
@@ -116,6 +118,7 @@ struct tcon_flow {
 	u8 reason;
 	bool dead;
 	bool mid_stream;
+	bool unseen;
 	bool watchdog;
 	struct tcon_side pending;
 	u64 created_us;
@@ -144,6 +147,7 @@ struct tcon_flow {
 	u32 guest_ack;
 	u32 guest_tsecr;
 	u16 guest_window;
+	u32 unseen_ack;
 	u32 tsval_floor;
 	bool tsval_floor_valid;
 	bool absorbed_valid;

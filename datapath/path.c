@@ -89,18 +89,37 @@ static void close_flow(struct tcon_flow *flow, u64 now_us)
 	if (flow->closed_us)
 		return;
 	flow->closed_us = now_us;
-	flow->drain = true;
+	flow->drain = !skb_queue_empty(&flow->held);
 	tcon_flow_judge(flow, now_us);
 	tcon_pacer_kick(flow);
 }
 
-/* Is a packet the connection's last? */
-static inline void note_end(struct tcon_flow *flow,
-			    const struct tcon_packet *pkt, u64 now_us)
+/*
+ * May who gets a RST believe it?  It lies between what that end has acknowledged and what
+ * the other has sent (RFC 5961, 3.2).  Who could be anybody would end enforcement by it.
+ */
+static bool is_reset(const struct tcon_flow *flow,
+		     const struct tcon_packet *pkt, bool from_guest)
 {
 	const struct tcon_track *t = &flow->track;
 
-	if (unlikely(pkt->flags & TCON_TCP_RST ||
+	if (flow->mid_stream || !tcon_track_established(t))
+		return true;
+	return from_guest ? !seq_before(pkt->seq, t->cc.una) &&
+			    !seq_after(pkt->seq, t->nxt_guest) :
+			    !seq_before(pkt->seq, flow->guest_ack) &&
+			    !seq_after(pkt->seq, t->peer_nxt);
+}
+
+/* Is a packet the connection's last? */
+static inline void note_end(struct tcon_flow *flow,
+			    const struct tcon_packet *pkt, bool from_guest,
+			    u64 now_us)
+{
+	const struct tcon_track *t = &flow->track;
+
+	if (unlikely((pkt->flags & TCON_TCP_RST &&
+		      is_reset(flow, pkt, from_guest)) ||
 		     (t->fin_guest && t->fin_peer && t->synced &&
 		      !seq_before(t->cc.una, t->fin_seq))))
 		close_flow(flow, now_us);
@@ -130,6 +149,8 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 
 	if (t->synced && (!t->guest.syn_seen || t->guest.isn != pkt->seq))
 		tcon_flow_restart(flow, now_us);
+	if (pkt->flags & TCON_TCP_ACK)
+		flow->guest_ack = pkt->ack;
 	if (pkt->flags & TCON_TCP_ACK && flow->pending.syn_seen &&
 	    pkt->ack == flow->pending.isn + 1) {
 		t->peer = flow->pending;
@@ -212,6 +233,44 @@ static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 	return tcon_hold_admit(flow, skb, pkt, now_ns);
 }
 
+/* The guest's data went another way: what is known of it cannot be relied on. */
+static void lost_track(struct tcon_flow *flow, u32 ack, u64 now_us)
+{
+	tcon_track_resync(&flow->track, ack, now_us);
+	if (flow->mid_stream)
+		return;
+	flow->mid_stream = true;
+	tcon_flow_judge(flow, now_us);
+}
+
+/*
+ * The peer has acknowledged what was not seen.  Anybody can say so, and a peer that
+ * wants more than its share would: it is true where the guest goes on behind it.
+ */
+static void check_unseen(struct tcon_flow *flow, const struct tcon_packet *pkt,
+			 u64 now_us)
+{
+	u32 nxt = flow->track.nxt_guest;
+
+	if (seq_after(pkt->seq, nxt) && !seq_before(pkt->seq, flow->unseen_ack))
+		lost_track(flow, flow->unseen_ack, now_us);
+	else if (seq_after(flow->unseen_ack, nxt))
+		return;
+	flow->unseen = false;
+}
+
+/* A FIN of this connection, not of one that somebody thought of? */
+static inline void note_guest_fin(struct tcon_track *t,
+				  const struct tcon_packet *pkt)
+{
+	if (!(pkt->flags & TCON_TCP_FIN) ||
+	    !seq_after(pkt->end_seq, t->cc.una) ||
+	    seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES))
+		return;
+	t->fin_guest = true;
+	t->fin_seq = pkt->end_seq;
+}
+
 static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		       struct tcon_packet *pkt, u64 now_ns)
 {
@@ -241,25 +300,14 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		flow->closed_us = 0;	/* that RST was not for real */
 		tcon_flow_judge(flow, now_us);
 	}
-	if (pkt->flags & TCON_TCP_FIN) {
-		t->fin_guest = true;
-		t->fin_seq = pkt->end_seq;
-	}
-	note_end(flow, pkt, now_us);
+	if (unlikely(flow->unseen))
+		check_unseen(flow, pkt, now_us);
+	note_guest_fin(t, pkt);
+	note_end(flow, pkt, true, now_us);
 	if (!tcon_packet_is_pure_ack(pkt))
 		return guest_data(flow, skb, pkt, now_ns);
 	tcon_repair_passed(flow, pkt);
 	return true;
-}
-
-/* The guest's data went another way: what is known of it cannot be relied on. */
-static void lost_track(struct tcon_flow *flow, u32 ack, u64 now_us)
-{
-	tcon_track_resync(&flow->track, ack, now_us);
-	if (flow->mid_stream)
-		return;
-	flow->mid_stream = true;
-	tcon_flow_judge(flow, now_us);
 }
 
 /* More repairs were needless than not: this path cannot be repaired. */
@@ -310,8 +358,12 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	tcon_track_ack(&flow->track, pkt, now_us, &ack);
 	if (!ack.valid) {
 		tcon_count(stats, TCON_COUNTER_BAD_ACK);
-		if (seq_after(pkt->ack, flow->track.nxt_guest))
+		if (!seq_after(pkt->ack, flow->track.nxt_guest))
+			return false;
+		if (flow->mid_stream)
 			lost_track(flow, pkt->ack, now_us);
+		flow->unseen = !flow->mid_stream;
+		flow->unseen_ack = pkt->ack;
 		return false;
 	}
 	tcon_count(stats, TCON_COUNTER_ACK_IN);
@@ -340,7 +392,8 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 		t->peer_nxt = pkt->end_seq;
 	if (!syn && tcon_flow_enforced(flow)) {
 		if (!valid) {
-			tcon_ack_late(flow, skb, pkt, now_us);
+			if (!seq_after(pkt->ack, t->nxt_guest))
+				tcon_ack_late(flow, skb, pkt, now_us);
 			return true;
 		}
 		tcon_ack_remember(flow, skb, pkt);
@@ -378,7 +431,7 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (t->synced && pkt->flags & TCON_TCP_ACK &&
 	    !(pkt->flags & TCON_TCP_RST))
 		pass = show_ack(flow, skb, pkt, now_us, extra);
-	note_end(flow, pkt, now_us);
+	note_end(flow, pkt, false, now_us);
 	return pass;
 }
 

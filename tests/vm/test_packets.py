@@ -642,13 +642,35 @@ def test_reason_mid_stream(ends: Ends, tcon: genl.Genl) -> None:
 
 
 def test_an_ack_of_what_was_never_seen_ends_enforcement(ends: Ends, tcon: genl.Genl) -> None:
-    """Some of the guest's packets took another way."""
+    """Some of the guest's packets took another way: it goes on behind them."""
     conn = enforced(Conn(*ends), tcon)
     conn.guest_sends(PSH | ACK, bytes(MSS))
     with counted(tcon, bad_ack=1):
         conn.guest_nxt += 5000
         untouched(conn)
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    conn.guest_sends(PSH | ACK, bytes(MSS))
     assert state(tcon, conn.sport) == ("observed", "mid-stream", "none")
+    untouched(conn)
+
+
+def test_an_ack_of_what_was_never_sent_does_not(ends: Ends, tcon: genl.Genl) -> None:
+    """A peer that lies, or who is not the peer: the guest goes on where it was."""
+    conn = enforced(Conn(*ends), tcon)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    with counted(tcon, bad_ack=2):
+        conn.peer_sends(ack=conn.guest_nxt + 10 * MSS)
+        for _ in range(3):
+            conn.guest_sends(PSH | ACK, bytes(MSS))
+        conn.peer_sends(ack=conn.guest_nxt + 2**31 - 1)
+        assert conn.peer_sends(window=BIG).window < BIG
+    for _ in range(10):
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+        assert conn.peer_sends(window=BIG).window < BIG
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert flow["una"] == flow["nxt"] == conn.guest_nxt
 
 
 @pytest.mark.parametrize("end", ["guest", "peer"])
@@ -757,6 +779,44 @@ def test_data_after_a_reset_that_was_not_for_real(ends: Ends, tcon: genl.Genl) -
     conn.guest_sends(PSH | ACK, bytes(MSS))
     assert state(tcon, conn.sport) == ENFORCED_CUBIC
     assert conn.peer_sends(window=BIG).window < BIG
+    hold(conn, 30)  # cwnd is kept to again
+    assert rigs.find_flow(tcon, conn.sport)["held_bytes"] >= 10 * MSS
+
+
+@pytest.mark.parametrize("end", ["guest", "peer"])
+def test_reset_out_of_place_changes_nothing(ends: Ends, tcon: genl.Genl, end: str) -> None:
+    """Who gets it does not believe it (RFC 5961), so that it must not end enforcement."""
+    conn = enforced(Conn(*ends), tcon)
+    sent = conn.guest_sends(PSH | ACK, bytes(MSS))
+    for off in (-1, 1, 2**31):
+        if end == "guest":
+            at = sent.seq - 1 if off < 0 else conn.guest_nxt + off
+            conn.guest.send(conn.from_guest(RST | ACK, seq=at % 2**32).frame())
+            assert conn.receive(conn.peer).flags & RST
+        else:
+            conn.peer.send(conn.from_peer(RST | ACK, seq=(conn.peer_nxt + off) % 2**32).frame())
+            assert conn.receive(conn.guest).flags & RST
+        assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    assert conn.peer_sends(window=BIG).window < BIG
+    if end == "guest":
+        conn.guest_sends(RST | ACK)
+    else:
+        conn.peer_sends(RST | ACK)
+    assert state(tcon, conn.sport) == ("observed", "closed", "none")
+
+
+def test_fin_out_of_place_ends_nothing(ends: Ends, tcon: genl.Genl) -> None:
+    """A guest's FIN of long ago, and one that no window reaches."""
+    conn = enforced(Conn(*ends), tcon)
+    sent = conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.peer_sends(FIN | ACK)
+    for at in (sent.seq - 10, conn.guest_nxt + 2**30):
+        conn.guest.send(conn.from_guest(FIN | ACK, seq=at).frame())
+        assert conn.receive(conn.peer).flags & FIN
+        assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    conn.guest_sends(FIN | ACK)
+    conn.peer_sends()
+    assert state(tcon, conn.sport) == ("observed", "closed", "none")
 
 
 def test_close_by_either_end(ends: Ends, tcon: genl.Genl) -> None:
