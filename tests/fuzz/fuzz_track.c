@@ -44,6 +44,8 @@ struct world {
 	struct tcon_track t;
 	struct tcon_window w;
 	struct input in;
+	struct tcon_budget budget;
+	unsigned int most_bytes;
 	u64 now_us;
 	u32 isn;
 	u32 peer_isn;
@@ -132,7 +134,7 @@ static void restart(struct world *x)
 {
 	tcon_ca_stop(&x->t);
 	tcon_track_release(&x->t);
-	tcon_track_init(&x->t, NULL);
+	tcon_track_init(&x->t, &x->budget);
 	memset(&x->w, 0, sizeof(x->w));
 	x->sent_bytes = 0;
 	x->delivered_bytes = 0;
@@ -366,6 +368,7 @@ static void step(struct world *x)
 		break;
 	case 19:
 		shim_alloc_failures = what / 20 % 4;
+		x->most_bytes = what / 80 & 1 ? 0 : ~0U;
 		break;
 	}
 }
@@ -375,7 +378,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	static struct world x;
 
 	x = (struct world) { .in = { data, size } };
-	tcon_track_init(&x.t, NULL);
+	x.most_bytes = ~0U;
+	x.budget.most_bytes = &x.most_bytes;
+	tcon_track_init(&x.t, &x.budget);
 	x.now_us = 1000000;
 	shim_alloc_failures = 0;
 	x.isn = -5000;
@@ -389,5 +394,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	}
 	tcon_ca_stop(&x.t);
 	tcon_track_release(&x.t);
+	WARN_ON(atomic_long_read(&x.budget.bytes));
 	return 0;
 }
