@@ -561,6 +561,7 @@ static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 		     enum tcon_counter *why)
 {
 	u64 idle_us = now_us - flow->seen_us;
+	u64 most_us = idle_s * USEC_PER_S;
 
 	*why = TCON_COUNTER_FLOWS_CLOSED;
 	if (flow->closed_us)
@@ -568,8 +569,8 @@ static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 	*why = TCON_COUNTER_FLOWS_IDLE;
 	/* Nothing is enforced on what was first seen without its handshake, either. */
 	if (!tcon_track_established(&flow->track))
-		return idle_us > EMBRYO_IDLE_US;
-	return idle_us > idle_s * USEC_PER_S;
+		most_us = min(most_us, EMBRYO_IDLE_US);
+	return idle_us > most_us;
 }
 
 static void collect_one(struct tcon_flow *flow, u64 now_us)

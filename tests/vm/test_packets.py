@@ -926,11 +926,22 @@ def test_idle_flows_are_collected(ends: Ends, tcon: genl.Genl) -> None:
     assert state(tcon, conn.sport) == ("observed", "mid-stream", "none")
 
 
+def test_flows_without_a_handshake_are_soon_collected(ends: Ends, tcon: genl.Genl) -> None:
+    """Data alone makes one; more than a minute goes by."""
+    whole, part = enforced(Conn(*ends), tcon), Conn(*ends)
+    part.guest_sends(PSH | ACK, b"x")
+    assert state(tcon, part.sport) == ("observed", "mid-stream", "none")
+    time.sleep(60)
+    assert rigs.find_flow(tcon, part.sport)
+    poll(lambda: not rigs.find_flow(tcon, part.sport), "the flow is collected", 15, 1.0)
+    assert state(tcon, whole.sport) == ENFORCED_CUBIC
+
+
 # --- bounds -----------------------------------------------------------------------
 
 
 def forget_flows(tcon: genl.Genl) -> None:
-    """Collect everything, so that it can be counted; a minute goes by."""
+    """Collect everything, so that it can be counted."""
     with rigs.parameters(idle_s=0):
         poll(lambda: tcon.info("FLOWS") == 0, "all half-flows are collected", 90, 1.0)
 
