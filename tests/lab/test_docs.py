@@ -42,14 +42,15 @@ def test_targets_and_commands_that_a_document_names_exist(name: str) -> None:
 
 
 def test_the_man_page_has_every_module_parameter_with_its_default() -> None:
-    found = {}
+    found, there = {}, 0
     for file in (TOP / "datapath").glob("*.c"):
         text = file.read_text()
+        there += text.count("module_param")
         for name in re.findall(r"^module_param\((\w+),", text, re.M):
             value = re.search(rf"^static (?:unsigned int|bool) {name} = (.+);$", text, re.M)
             assert value, name
             found[name] = value[1]
-    assert len(found) == 12
+    assert len(found) == there > 0
     for name, value in found.items():
         shown = {"true": "on", "false": "off"}.get(value, value)
         if shift := re.fullmatch(r"(\d+)U? << (20|30)", value):
