@@ -1065,7 +1065,8 @@ static void bbr3_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 		restore_cwnd(cc);
 		return;
 	}
-	save_state(cc);
+	if (cc->ca_state != TCON_CA_LOSS)
+		save_state(cc);
 	if (state == TCON_CA_LOSS)
 		enter_loss(cc);
 }

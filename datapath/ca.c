@@ -3,8 +3,8 @@
  * The congestion-avoidance state of a half-flow, and the calls into its CC.
  *
  *	       loss judged		     time-out seen
- *	OPEN --------------> RECOVERY ------------------------> LOSS
- *	  ^			|	 OPEN ------------------> |
+ *	OPEN --------------> RECOVERY ------------------------> LOSS --+
+ *	  ^			|	 OPEN ------------------> | ^--+ again
  *	  |  una reaches nxt of |				  |
  *	  +--- the entry -------+---------------------------------+
  *	  |  or: nothing was lost after all (undo)
@@ -212,12 +212,14 @@ void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
  * tcon_ca_timeout() - a retransmission timer went off, the guest's or TCon's
  * @t: the tracker, with a CC
  * @now_us: the time
+ *
+ * A CC hears of each, as in Linux: what cwnd has grown to since the last one is nothing
+ * to start with when all is lost again (RFC 5681, 3.1).
  */
 void tcon_ca_timeout(struct tcon_track *t, u64 now_us)
 {
 	t->recovery_point = t->cc.nxt;
-	if (t->cc.ca_state != TCON_CA_LOSS)
-		set_state(t, TCON_CA_LOSS, now_us);
+	set_state(t, TCON_CA_LOSS, now_us);
 }
 
 /**

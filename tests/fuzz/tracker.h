@@ -50,7 +50,7 @@ static void mock_control(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 static void mock_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 			   u64 now_us)
 {
-	WARN_ON(state == cc->ca_state && state != TCON_CA_RECOVERY);
+	WARN_ON(state == TCON_CA_OPEN && cc->ca_state == TCON_CA_OPEN);
 	WARN_ON(state == TCON_CA_RECOVERY && cc->ca_state == TCON_CA_LOSS);
 }
 

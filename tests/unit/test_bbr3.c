@@ -871,6 +871,23 @@ static void timeout(void **state)
 	assert_int_equal(f.cc.cwnd_bytes, SEGS(200));
 }
 
+/* A second one reduces again; what an undo restores is from before the first. */
+static void timeout_again(void **state)
+{
+	struct flow f;
+
+	to_cruise(&f);
+	priv(&f)->bw_shortterm_bps = NONE_BPS;
+	set_state(&f, TCON_CA_LOSS);
+	f.cc.cwnd_bytes = SEGS(64);
+	f.cc.inflight_bytes = 0;
+	priv(&f)->bw_shortterm_bps = MBPS;
+	set_state(&f, TCON_CA_LOSS);
+	assert_int_equal(f.cc.cwnd_bytes, SEGS(2));
+	bbr3_ops.undo_cwnd(&f.cc);
+	assert_true(priv(&f)->bw_shortterm_bps == NONE_BPS);
+}
+
 /* What was bound since comes back; UP by way of REFILL; STARTUP. */
 static void undo(void **state)
 {
@@ -1317,6 +1334,7 @@ int main(void)
 		cmocka_unit_test(idle_restart),
 		cmocka_unit_test(recovery),
 		cmocka_unit_test(timeout),
+		cmocka_unit_test(timeout_again),
 		cmocka_unit_test(undo),
 		cmocka_unit_test(extra_acked),
 		cmocka_unit_test(burst_room),

@@ -601,7 +601,9 @@ static void timed_out(void **state)
 	now_us += 2000000;				/* once more */
 	assert_int_equal(send_seg(&t, 0), TCON_SENT_TIMEOUT);
 	tcon_ca_timeout(&t, now_us);
-	assert_string_equal(noted(), "");
+	assert_string_equal(noted(), "L");
+	assert_int_equal(notes.at_us, now_us);
+	assert_int_equal(notes.state_before, TCON_CA_LOSS);
 	assert_int_equal(t.cc.ca_state, TCON_CA_LOSS);
 	send_segs(&t, 1, 5);
 	assert_string_equal(ack(&t, 4, 0, 0), "c");

@@ -178,7 +178,8 @@ struct tcon_cc_param {
  * @cong_control: after each ACK that delivered something or judged something
  *	lost: set cwnd_bytes, and pacing_rate_bps if paced.  Required.
  * @set_state: before cc.ca_state becomes @state.  On %TCON_CA_RECOVERY and
- *	%TCON_CA_LOSS this is where a loss-based CC reduces.  Required.
+ *	%TCON_CA_LOSS this is where a loss-based CC reduces.  Comes again for each
+ *	further time-out in %TCON_CA_LOSS.  Required.
  * @cwnd_event: see &enum tcon_ca_event.  Optional.
  * @undo_cwnd: the last reduction was spurious.  Required.
  * @get_info: one line of own state for users, without newline; returns its
