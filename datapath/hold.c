@@ -161,7 +161,8 @@ static bool is_stalled(struct tcon_flow *flow, u64 now_us)
 	    now_us - t->progress_us < tcon_track_rto_us(t))
 		return false;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
-	tcon_track_mark_all_lost(t);
+	if (tcon_track_is_silent(t, now_us))
+		tcon_track_mark_all_lost(t, now_us);
 	return true;
 }
 

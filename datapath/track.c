@@ -315,15 +315,15 @@ bool tcon_track_repaired(struct tcon_track *t, u32 start, u32 end,
 }
 
 /*
- * A repeat of the head after an RTO without progress is the guest's time-out.
- * A tail probe (RFC 8985, 7) looks the same where it repeats all that is in
- * flight, and is only counted as one.
+ * A repeat of the head after an RTO without progress is the guest's time-out, once in an
+ * RTO: looking at all that is in flight takes long.  A tail probe (RFC 8985, 7) looks the
+ * same where it repeats all that is in flight, and is only counted as one.
  */
 static bool is_timeout(const struct tcon_track *t, u32 start, u32 end,
 		       u64 now_us)
 {
 	return start == t->cc.una && end != t->cc.nxt &&
-	       now_us - t->progress_us >= tcon_track_rto_us(t);
+	       tcon_track_is_silent(t, now_us);
 }
 
 /**
@@ -357,7 +357,7 @@ enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
 			what = TCON_SENT_REPEAT;
 			if (is_timeout(t, start, end, now_us)) {
 				what = TCON_SENT_TIMEOUT;
-				tcon_track_mark_all_lost(t);
+				tcon_track_mark_all_lost(t, now_us);
 			}
 			record_repeat(t, start, old_end, now_us);
 		}
@@ -600,9 +600,11 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 /**
  * tcon_track_mark_all_lost() - judge everything in flight lost
  * @t: the tracker
+ * @now_us: the time
  */
-void tcon_track_mark_all_lost(struct tcon_track *t)
+void tcon_track_mark_all_lost(struct tcon_track *t, u64 now_us)
 {
+	t->timeout_us = now_us;
 	tcon_loss_mark_all(t);
 	tcon_track_count_inflight(t);
 }

@@ -720,6 +720,25 @@ static void timeout_inferred(void **state)
 	conn_close(c);
 }
 
+/* Who repeats the head for each packet has no time-out with each. */
+static void timeout_once_in_an_rto(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 rto_us = tcon_track_rto_us(&c->t);
+
+	send(c, 5);
+	wait_us(c, rto_us);
+	send_at(c, FIRST, MSS, TCON_SENT_TIMEOUT);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	wait_us(c, rto_us - 1);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.lost_bytes, 5 * MSS);
+	wait_us(c, 1);
+	send_at(c, FIRST, MSS, TCON_SENT_TIMEOUT);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	conn_close(c);
+}
+
 /* What is SACKed is not lost at a time-out. */
 static void timeout_spares_sacked(void **state)
 {
@@ -1158,6 +1177,7 @@ int main(void)
 		cmocka_unit_test(spurious_by_dsack),
 		cmocka_unit_test(not_spurious),
 		cmocka_unit_test(timeout_inferred),
+		cmocka_unit_test(timeout_once_in_an_rto),
 		cmocka_unit_test(timeout_spares_sacked),
 		cmocka_unit_test(tail_probe),
 		cmocka_unit_test(timeout_after_progress),
