@@ -9,8 +9,11 @@
  * needed, and absorbed.
  *
  * Memory that waits is bounded per flow, port and host; what goes beyond is
- * passed early, oldest first.  A flow whose ACKs stay away for an RTO is not
- * held back: its peer may be waiting for what is held.
+ * passed early, oldest first, before repairs even, and whole.  A guest that sends
+ * faster than that goes reaches twice the bounds: then what comes overtakes.
+ *
+ * A flow whose ACKs stay away for an RTO is not held back: its peer may be waiting for
+ * what is held.
  */
 #include <linux/ip.h>
 #include <linux/math64.h>
@@ -48,6 +51,8 @@
 /* What leaves first is not paced: Linux lets an initial window (RFC 6928) go. */
 #define UNPACED_SEGS		10
 #define RUN_MAX_PACKETS		64
+/* A guest may fill the bounds so many times before its packets overtake. */
+#define HARD_BOUNDS		2
 /* Where a repair could not be made for lack of memory. */
 #define RETRY_NS		NSEC_PER_MSEC
 /* Timers of the tracker are no finer than Linux's at 250 Hz, so that those of many
@@ -118,12 +123,19 @@ u32 tcon_hold_allowance(const struct tcon_flow *flow)
 	return min_t(u64, bytes, hold_flow_bytes / 2);
 }
 
+/* Is more held than so many times the bounds? */
+static bool over(const struct tcon_flow *flow, long times)
+{
+	return flow->held_truesize > times * hold_flow_bytes ||
+	       atomic_long_read(&flow->port->held_bytes) >
+	       times * hold_port_bytes ||
+	       atomic_long_read(&flow->port->tnet->held_bytes) >
+	       times * hold_host_bytes;
+}
+
 static bool over_bounds(const struct tcon_flow *flow)
 {
-	return flow->held_truesize > hold_flow_bytes ||
-	       atomic_long_read(&flow->port->held_bytes) > hold_port_bytes ||
-	       atomic_long_read(&flow->port->tnet->held_bytes) >
-	       hold_host_bytes;
+	return over(flow, 1);
 }
 
 static void charge(struct tcon_flow *flow, int truesize)
@@ -486,6 +498,15 @@ static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 		tcon_pacer_at(flow, timer_tick_ns(tcon_timer_soonest_us(t)));
 }
 
+/* May the guest's next packet not wait, whatever waits? */
+static bool is_brimful(struct tcon_flow *flow)
+{
+	if (likely(!over(flow, HARD_BOUNDS)))
+		return false;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_OVERFLOW);
+	return true;
+}
+
 /*
  * It waits behind others, or until @when for its own turn; 0: to be split.  False:
  * there is no memory for that, and it goes on.
@@ -540,7 +561,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	describe(skb, pkt, tcon_us(now_ns));
 	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
 	split = must_split(flow, skb);
-	if (!urgent && (waiting || when || split))
+	if (!urgent && (waiting || when || split) && !is_brimful(flow))
 		return !hold(flow, skb, when, split, waiting, now_ns);
 	pass(flow, skb, now_ns);
 	return true;
@@ -578,21 +599,22 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 {
 	struct tcon_cc *cc = &flow->track.cc;
 	struct sk_buff *skb;
-	u64 when, ahead_ns = QUANTUM_NS;
+	u64 when, repairs = 0, ahead_ns = QUANTUM_NS;
 
 	if (tcon_flow_repaired(flow)) {
-		when = collect_repairs(flow, out, now_ns);
-		if (when && !flow->drain)
-			return when;
+		repairs = collect_repairs(flow, out, now_ns);
+		if (repairs && !flow->drain && !over_bounds(flow))
+			return repairs;
 	}
 	while ((skb = skb_peek(&flow->held))) {
 		if (out->qlen >= RUN_MAX_PACKETS)
 			return now_ns;
-		if (must_split(flow, skb) && split_head(flow))
+		if (must_split(flow, skb) && !over_bounds(flow) &&
+		    split_head(flow))
 			continue;
 		when = gate(flow, tcon_segment(skb), now_ns, ahead_ns);
 		if (when)
-			return when;
+			return min_not_zero(when, repairs);
 		if (ahead_ns == QUANTUM_NS && cc->pacing_rate_bps)
 			ahead_ns += wire_ns(cc, burst_bytes(cc));
 		skb = dequeue(flow);
@@ -603,7 +625,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 		__skb_queue_tail(out, skb);
 	}
 	flow->drain = false;
-	return 0;
+	return repairs;
 }
 
 /* Nothing to do but to wait for a timer, which ACKs have put off? */

@@ -132,6 +132,25 @@ def test_ack_of_what_waits_opens_no_window(ends: Ends, tcon: genl.Genl) -> None:
     assert edge_of(conn, got) <= flow["edge"] + 128
 
 
+def test_guest_that_sends_faster_than_its_bound_overtakes(ends: Ends, tcon: genl.Genl) -> None:
+    """What may be held is bounded, also where it comes faster than it goes."""
+    conn = enforced(Conn(*ends), tcon)
+    discard(*ends)
+    most = 0
+    with rigs.parameters(hold_flow_bytes=20_000):
+        overflow = tcon.counters()["hold-overflow"]
+        for _ in range(100):
+            hold(conn, 10)
+            most = max(most, tcon.info("HELD_BYTES"))
+        assert tcon.counters()["hold-overflow"] > overflow
+    assert 20_000 < most < 2 * 20_000 + 5000
+    starts = set()
+    while segment := conn.receive(ends[1], 0.5):
+        starts.add(segment.seq)
+        ends[1].send(conn.from_peer(ack=conn.guest_nxt).frame())
+    assert len(starts) == 1000
+
+
 def test_segments_that_the_guest_exchanges_all_arrive(ends: Ends, tcon: genl.Genl) -> None:
     """What comes late into a gap is no repeat of what waits."""
     conn = enforced(Conn(*ends), tcon)

@@ -263,6 +263,36 @@ def test_extension_headers_are_repeated(ends: Ends, tcon: genl.Genl) -> None:
     finish(conn, tcon)
 
 
+def test_what_is_held_stays_bounded_while_repairs_wait(ends: Ends, tcon: genl.Genl) -> None:
+    """A guest that does not keep to its window, while a closed cwnd holds repairs back."""
+    conn = connect(Conn(*ends), tcon)
+    send(conn, 10)
+    poll(lambda: rigs.find_flow(tcon, conn.sport)["timeouts"] > 0, "a time-out", 10)
+    discard(*ends)
+    with rigs.parameters(hold_flow_bytes=30_000):
+        beyond = []
+        for _ in range(20):  # not twice the bound
+            sent = conn.from_guest(PSH | ACK, payload(MSS, conn.guest_nxt))
+            conn.guest.send(sent.frame())
+            beyond.append(sent.seq)
+            conn.guest_nxt += MSS
+        poll(lambda: 0 < tcon.info("HELD_BYTES") < 36_000, "no more is held", 0.1, 0.002)
+    got = []
+    while segment := conn.receive(conn.peer, 0.05):
+        if segment.seq >= beyond[0]:
+            got.append(segment.seq)
+    assert 0 < len(got) < 20
+    assert got == beyond[: len(got)]
+    while got != beyond:
+        peer_acks(conn, got[-1] + MSS)
+        segment = conn.receive(conn.peer)
+        assert segment, "the rest never came"
+        got.append(segment.seq)
+    peer_acks(conn, conn.guest_nxt)
+    discard(*ends)
+    poll(lambda: tcon.info("COPY_BYTES") == 0, "all is acknowledged")
+
+
 def test_the_last_segments_of_a_burst(ends: Ends, tcon: genl.Genl) -> None:
     """RACK: what left before something that arrived is lost after a round trip and a bit."""
     conn = connect(Conn(*ends), tcon)
