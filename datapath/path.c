@@ -200,13 +200,17 @@ static bool pacer_is_dry(const struct tcon_flow *flow, u64 now_us)
 	       flow->release_ns + GAP_NS < now_us * NSEC_PER_USEC;
 }
 
-/* Did the guest leave unused what it could have sent from @nxt_guest on? */
-static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, u64 now_us)
+/*
+ * Did the guest leave unused what it could have sent from @nxt_guest on?  @has_more: for
+ * all that is known it had something to send, and only its own cwnd kept it.
+ */
+static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, bool has_more,
+			   u64 now_us)
 {
 	const struct tcon_track *t = &flow->track;
 	u32 slack = 2 * t->cc.mss_bytes;
 
-	if (!skb_queue_empty(&flow->held) || path_is_full(t))
+	if (!skb_queue_empty(&flow->held) || (has_more && path_is_full(t)))
 		return;
 	if (pacer_is_dry(flow, now_us))
 		slack = t->cc.mss_bytes;
@@ -218,6 +222,25 @@ static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, u64 now_us)
 		tcon_track_app_limited(&flow->track);
 }
 
+/*
+ * New data of a paced flow.  A guest that has more to send than its cwnd allows answers
+ * ACKs, and with whole segments.  A stream that sends at its own pace looks the same
+ * otherwise, where another flow's queue stands: all that it gives is delivered, and more
+ * of it is in flight than its rate fills.
+ */
+static void note_new_data(struct tcon_flow *flow, const struct tcon_packet *pkt,
+			  u64 now_us)
+{
+	const struct tcon_track *t = &flow->track;
+	bool whole = !(pkt->payload_bytes % t->cc.mss_bytes);
+
+	/* An ACK may find packets waiting that came into a gap. */
+	if (!whole || pacer_is_dry(flow, now_us))
+		note_app_limit(flow, pkt->seq, whole &&
+			       now_us - t->delivered_us < TCON_EDGE_ANSWER_US,
+			       now_us);
+}
+
 /* Data, FIN or RST.  Returns whether it may go on now. */
 static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 		       const struct tcon_packet *pkt, u64 now_ns)
@@ -226,9 +249,8 @@ static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 	    seq_after(pkt->end_seq, flow->track.nxt_guest)) {
 		tcon_limit_data(&flow->limits, limited_by(flow),
 				tcon_us(now_ns));
-		/* An ACK may find packets waiting that came into a gap. */
-		if (pacer_is_dry(flow, tcon_us(now_ns)))
-			note_app_limit(flow, pkt->seq, tcon_us(now_ns));
+		if (flow->track.cc.pacing_rate_bps)
+			note_new_data(flow, pkt, tcon_us(now_ns));
 	}
 	return tcon_hold_admit(flow, skb, pkt, now_ns);
 }
@@ -352,7 +374,7 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	struct tcon_ack ack tcon_uninitialized;
 
 	if (tcon_flow_enforced(flow)) {
-		note_app_limit(flow, flow->track.nxt_guest, now_us);
+		note_app_limit(flow, flow->track.nxt_guest, true, now_us);
 		tcon_limit_ack(&flow->limits, limited_by(flow), now_us);
 	}
 	tcon_track_ack(&flow->track, pkt, now_us, &ack);

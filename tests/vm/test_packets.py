@@ -1124,6 +1124,28 @@ def measured_by_bbr(
     return conn
 
 
+@pytest.mark.parametrize("every_ms", [1, 4])
+def test_stream_does_not_lower_what_bbr_knows_of_the_path(
+    rig: rigs.Rig, tcon: genl.Genl, every_ms: int
+) -> None:
+    """A queue of others stands, so that more is in flight than the stream's rate fills."""
+    guest, uplink = rig.taps()
+    conn = measured_by_bbr(tcon, guest, uplink, 4, 0.01)
+    pacing_bps = rigs.find_flow(tcon, conn.sport)["pacing_bps"]
+    waiting = []
+    for n in range(1500 // every_ms):
+        conn.guest_sends(PSH | ACK, bytes(200))
+        waiting.append(conn.guest_nxt)
+        if n >= 30 // every_ms:  # some are not given to a guest in its start
+            uplink.send(conn.from_peer(ack=waiting.pop(0)).frame())
+            discard(guest)
+        time.sleep(every_ms / 1000)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert flow["srtt_us"] > 25_000
+    assert flow["pacing_bps"] > 0.3 * pacing_bps, "BBR in STARTUP paces at 2.9 times the rate"
+
+
 def super_packet(guest: rigs.Tap, conn: Conn, payload: bytes) -> Callable[[], None]:
     """What sends the guest's next data as one packet."""
     sent = conn.from_guest(PSH | ACK, payload, partial=True)
