@@ -5,7 +5,7 @@
  * Look-ups run under RCU, each flow has a spinlock, the hash is keyed.  What a
  * guest or its peers can make it hold is bounded: all flows by a cap, those of
  * one port by a share of it, half-open ones by a smaller cap of their own,
- * where the newest evicts the oldest.
+ * where the newest evicts the oldest of the port that has most of them.
  *
  * Lock order: flow->lock, then port->lock and in it tnet->embryo_lock, or a pacer's.
  */
@@ -26,6 +26,7 @@
 #define USEC_PER_S		1000000ULL
 #define CLOSED_LINGER_US	(10 * USEC_PER_S)	/* repeats of the FIN */
 #define EMBRYO_IDLE_US		(70 * USEC_PER_S)	/* 5 SYN repeats of Linux */
+#define EMBRYO_SHARE		8	/* of the cap: its port evicts its own */
 #define SHRINK_IDLE_US		(5 * USEC_PER_S)
 
 static unsigned int max_flows = 65536;
@@ -110,16 +111,22 @@ static void flow_free(struct rcu_head *rcu)
 	kmem_cache_free(flow_cache, container_of(rcu, struct tcon_flow, rcu));
 }
 
+/* tnet->embryo_lock held. */
+static void remove_embryo(struct tcon_flow *flow)
+{
+	list_del_init(&flow->embryo_node);
+	flow->port->n_embryos--;
+	atomic_dec(&flow->port->tnet->n_embryos);
+}
+
 /* An embryo is one no more, or goes. */
 static void leave_embryos(struct tcon_flow *flow)
 {
 	struct tcon_net *tnet = flow->port->tnet;
 
 	spin_lock(&tnet->embryo_lock);
-	if (!list_empty(&flow->embryo_node)) {
-		list_del_init(&flow->embryo_node);
-		atomic_dec(&tnet->n_embryos);
-	}
+	if (!list_empty(&flow->embryo_node))
+		remove_embryo(flow);
 	spin_unlock(&tnet->embryo_lock);
 }
 
@@ -162,21 +169,38 @@ static void kill(struct tcon_flow *flow)
 	spin_unlock_bh(&flow->lock);
 }
 
-/* Takes a place among the embryos.  Returns the oldest if that has to make room. */
+/*
+ * Whose embryo makes room for one of @own?  That of who has most: a flood at one port must
+ * not cost the others their handshakes.  A flood's port is not compared with all others
+ * for each of its SYNs.  tnet->embryo_lock and RCU read lock held.
+ */
+static struct tcon_port *fullest(struct tcon_port *own)
+{
+	struct tcon_port *port, *most = own;
+
+	if (own->n_embryos > max_embryos / EMBRYO_SHARE)
+		return own;
+	list_for_each_entry_rcu(port, &own->tnet->ports, node)
+		if (port->n_embryos > most->n_embryos)
+			most = port;
+	return most;
+}
+
+/* Takes a place among the embryos.  Returns one that has to make room. */
 static struct tcon_flow *join_embryos(struct tcon_flow *flow)
 {
 	struct tcon_net *tnet = flow->port->tnet;
 	struct tcon_flow *oldest = NULL;
 
 	spin_lock(&tnet->embryo_lock);
-	if (atomic_read(&tnet->n_embryos) >= max_embryos &&
-	    !list_empty(&tnet->embryos)) {
-		oldest = list_first_entry(&tnet->embryos, struct tcon_flow,
-					  embryo_node);
-		list_del_init(&oldest->embryo_node);
-		atomic_dec(&tnet->n_embryos);
-	}
-	list_add_tail(&flow->embryo_node, &tnet->embryos);
+	if (atomic_read(&tnet->n_embryos) >= max_embryos)
+		oldest = list_first_entry_or_null(&fullest(flow->port)->embryos,
+						  struct tcon_flow,
+						  embryo_node);
+	if (oldest)
+		remove_embryo(oldest);
+	list_add_tail(&flow->embryo_node, &flow->port->embryos);
+	flow->port->n_embryos++;
 	atomic_inc(&tnet->n_embryos);
 	spin_unlock(&tnet->embryo_lock);
 	return oldest;

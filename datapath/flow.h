@@ -101,7 +101,7 @@ struct tcon_template {
  * @timer: in a pacer's queue; protected by the pacer's lock
  * @pacer: whose queue; NULL: none.  Protected as @timer, changed with @lock held
  * @port_node: in tcon_port.flow_list; RCU
- * @embryo_node: in tcon_net.embryos, under its lock; empty: no embryo
+ * @embryo_node: in tcon_port.embryos, under their lock; empty: no embryo
  * @rcu: for its end
  */
 struct tcon_flow {

@@ -34,7 +34,6 @@ static int __net_init tcon_net_init(struct net *net)
 	INIT_LIST_HEAD(&tnet->ports);
 	INIT_LIST_HEAD(&tnet->rules);
 	spin_lock_init(&tnet->embryo_lock);
-	INIT_LIST_HEAD(&tnet->embryos);
 	tnet->budget.most_bytes = &track_host_bytes;
 	tnet->stats = alloc_percpu(struct tcon_stats);
 	return tnet->stats ? 0 : -ENOMEM;

@@ -24,8 +24,7 @@ struct net;
  * @generation: changes whenever flows may have to look for their rule again
  * @flows: half-flows now
  * @n_embryos: half-open ones among them
- * @embryo_lock: protects @embryos; innermost
- * @embryos: half-open flows, oldest first
+ * @embryo_lock: protects tcon_port.embryos; innermost
  * @held_bytes: truesize in the pacer
  * @copy_bytes: truesize of copies
  * @budget: memory of what is recorded about flows
@@ -40,7 +39,6 @@ struct tcon_net {
 	atomic_t flows;
 	atomic_t n_embryos;
 	spinlock_t embryo_lock;	/* innermost */
-	struct list_head embryos;
 	atomic_long_t held_bytes;
 	atomic_long_t copy_bytes;
 	struct tcon_budget budget;

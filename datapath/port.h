@@ -44,6 +44,8 @@ struct tcon_port_conf {
  * @held_bytes: truesize in the pacer
  * @copy_bytes: truesize of copies
  * @budget: memory of what is recorded about flows
+ * @embryos: half-open flows, oldest first, under tcon_net.embryo_lock
+ * @n_embryos: their number
  * @lock: protects @flow_list; taken inside a flow's lock
  * @flow_list: half-flows; RCU
  * @node: in tcon_net.ports; RCU
@@ -64,6 +66,8 @@ struct tcon_port {
 	atomic_long_t held_bytes;
 	atomic_long_t copy_bytes;
 	struct tcon_budget budget;
+	struct list_head embryos;
+	unsigned int n_embryos;
 	spinlock_t lock;	/* @flow_list, @dead */
 	struct list_head flow_list;
 	struct list_head node;

@@ -1013,6 +1013,34 @@ def test_syn_flood_is_bounded(ends: Ends, tcon: genl.Genl, source: str) -> None:
         assert conn.peer_sends(window=BIG).window < BIG
 
 
+@pytest.mark.parametrize("source", ["guest", "peer"])
+def test_syn_flood_of_one_port_costs_others_no_handshake(
+    rig: rigs.Rig, ends: Ends, tcon: genl.Genl, source: str
+) -> None:
+    """Who has most half-open flows loses the oldest of them."""
+    forget_flows(tcon)
+    flooded = rig.taps()
+    with rigs.parameters(max_embryos=64):
+        tcon.set_rule("cubic")
+        early, late = Conn(*ends), Conn(*ends)
+        early.guest_sends(SYN)
+        one = Conn(*flooded)
+        frame = bytearray((one.from_guest if source == "guest" else one.from_peer)(SYN).frame())
+        end = flooded[0 if source == "guest" else 1]
+        for n in range(1000):
+            readdress(frame, 26, n)
+            end.send(bytes(frame))
+            if n % 50 == 0:
+                discard(*flooded)
+        late.guest_sends(SYN)
+        for conn in (early, late):
+            conn.peer_sends(SYN | ACK, window=8000)
+            conn.guest_sends()
+            assert state(tcon, conn.sport) == ENFORCED_CUBIC
+        assert tcon.info("EMBRYOS") <= 64
+    forget_flows(tcon)
+
+
 def test_tags_do_not_make_keys_collide(ends: Ends, tcon: genl.Genl) -> None:
     """A guest may put any tag on the same addresses and ports."""
     forget_flows(tcon)
