@@ -164,6 +164,7 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
  * @flow: its lock is held, enforced
  * @skb: the ACK, data at the link-layer header
  * @pkt: the same, parsed, not valid
+ * @heard: the guest will look at it
  * @now_us: the time
  *
  * Its SACK blocks would tell the guest that something is missing.  Its window is
@@ -173,12 +174,12 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
  * Context: bottom halves disabled, in the egress hook.
  */
 void tcon_ack_late(struct tcon_flow *flow, struct sk_buff *skb,
-		   const struct tcon_packet *pkt, u64 now_us)
+		   const struct tcon_packet *pkt, bool heard, u64 now_us)
 {
 	u16 field;
 
 	/* Or window updates would be older than what the guest has been told. */
-	if (seq_after(pkt->ack, flow->thin.told_ack))
+	if (heard && seq_after(pkt->ack, flow->thin.told_ack))
 		tcon_thin_told(&flow->thin, pkt->ack, now_us);
 	field = tcon_window_late(&flow->window, pkt->ack, pkt->window,
 				 tcon_track_peer_wscale(&flow->track),

@@ -11,7 +11,7 @@
 bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 		      const struct tcon_packet *pkt, u64 now_us);
 void tcon_ack_late(struct tcon_flow *flow, struct sk_buff *skb,
-		   const struct tcon_packet *pkt, u64 now_us);
+		   const struct tcon_packet *pkt, bool heard, u64 now_us);
 void tcon_ack_remember(struct tcon_flow *flow, const struct sk_buff *skb,
 		       const struct tcon_packet *pkt);
 struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,

@@ -308,16 +308,19 @@ static void take_ce(struct tcon_ecn *e, const struct tcon_packet *pkt)
  * tcon_ecn_to_guest() - a segment of the peer that is no SYN
  * @e: the state
  * @pkt: the segment
+ * @heard: the guest will look at it: what it says counts
  * @cc_ecn: what the CC that runs wants
  * @edit: as of tcon_ecn_guest_syn()
  */
 void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
-		       enum tcon_cc_ecn cc_ecn, struct tcon_ecn_edit *edit)
+		       bool heard, enum tcon_cc_ecn cc_ecn,
+		       struct tcon_ecn_edit *edit)
 {
 	edit->strip = e->answered && pkt->option_bytes;
 	if (!e->agreed)
 		return;
-	take_ce(e, pkt);
+	if (heard)
+		take_ce(e, pkt);
 	if (!e->speaks) {
 		edit->ecn = TCON_ECN_NOT_ECT;
 		edit->clear = FLAGS;
@@ -326,7 +329,7 @@ void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	}
 	if (cc_ecn == TCON_CC_ECN_NONE)
 		e->cwr_due = false;
-	else if (pkt->flags & TCON_TCP_ECE &&
+	else if (heard && pkt->flags & TCON_TCP_ECE &&
 		 (!e->cwr_sent || seq_after(pkt->ack, e->cwr_end)))
 		e->cwr_due = true;
 }

@@ -123,7 +123,8 @@ void tcon_ecn_from_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 			 const struct tcon_ecn_sent *sent,
 			 struct tcon_ecn_edit *edit);
 void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
-		       enum tcon_cc_ecn cc_ecn, struct tcon_ecn_edit *edit);
+		       bool heard, enum tcon_cc_ecn cc_ecn,
+		       struct tcon_ecn_edit *edit);
 enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e,
 				 enum tcon_cc_ecn cc_ecn);
 

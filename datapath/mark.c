@@ -172,11 +172,12 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
  * @flow: its lock is held; the tracker does not know the segment yet
  * @skb: the segment, which concerns it; data at the link-layer header
  * @pkt: the same, parsed; a count that was not agreed on is forgotten
+ * @heard: the guest will look at it
  *
  * Context: bottom halves disabled, RCU read lock held; in the egress hook.
  */
 void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
-			struct tcon_packet *pkt)
+			struct tcon_packet *pkt, bool heard)
 {
 	struct tcon_ecn_edit edit = tcon_ecn_no_edit(pkt);
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
@@ -188,15 +189,15 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (pkt->flags & TCON_TCP_SYN)
 		peer_syn(flow, pkt, &edit);
 	else
-		tcon_ecn_to_guest(&flow->ecn, pkt, tcon_mark_running(flow),
-				  &edit);
+		tcon_ecn_to_guest(&flow->ecn, pkt, heard,
+				  tcon_mark_running(flow), &edit);
 	if (edit.clear & pkt->flags & TCON_TCP_ECE)
 		tcon_count(stats, TCON_COUNTER_ECE_HIDDEN);
 	if (edit.ecn != (pkt->tos & TCON_ECN_MASK) &&
 	    (pkt->tos & TCON_ECN_MASK) == TCON_ECN_CE)
 		tcon_count(stats, TCON_COUNTER_CE_HIDDEN);
 	apply(flow, skb, pkt, &edit);
-	if (!flow->ecn.exact)
+	if (!flow->ecn.exact || !heard)
 		pkt->option_bytes = 0;
 	else if (pkt->option_bytes == TCON_OPTION_COUNT_BYTES)
 		tcon_count(stats, TCON_COUNTER_COUNT_TAKEN);

@@ -19,6 +19,6 @@ enum tcon_cc_ecn tcon_mark_running(const struct tcon_flow *flow);
 void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 			  struct tcon_packet *pkt);
 void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
-			struct tcon_packet *pkt);
+			struct tcon_packet *pkt, bool heard);
 
 #endif /* _TCON_MARK_H */

@@ -111,6 +111,25 @@ static bool is_reset(const struct tcon_flow *flow,
 			    !seq_after(pkt->seq, t->peer_nxt);
 }
 
+/*
+ * Would the guest take a segment of the peer's for one of the connection (RFC 9293,
+ * 3.10.7.4), as Linux looks at that?  Who only knows addresses and ports would have
+ * TCon count as delivered what is not, believe a mark, and give the guest, with the next
+ * window update, an acknowledgment that it has thrown away.
+ */
+static inline bool is_heard(const struct tcon_flow *flow,
+			    const struct tcon_packet *pkt)
+{
+	const struct tcon_track *t = &flow->track;
+	u32 window = (u32)flow->guest_window << tcon_track_guest_wscale(t);
+
+	if (unlikely(pkt->flags & TCON_TCP_SYN || flow->mid_stream ||
+		     !tcon_track_established(t) || t->guest.ambiguous))
+		return true;
+	return !seq_before(pkt->end_seq, flow->guest_ack) &&
+	       !seq_after(pkt->seq, flow->guest_ack + window);
+}
+
 /* Is a packet the connection's last? */
 static inline void note_end(struct tcon_flow *flow,
 			    const struct tcon_packet *pkt, bool from_guest,
@@ -402,20 +421,20 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
  * has to be sent before goes to @extra.
  */
 static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
-		     const struct tcon_packet *pkt, u64 now_us,
+		     const struct tcon_packet *pkt, bool heard, u64 now_us,
 		     struct sk_buff **extra)
 {
 	struct tcon_track *t = &flow->track;
 	bool syn = pkt->flags & TCON_TCP_SYN, valid, pass = true;
 
-	valid = ack_to_guest(flow, pkt, now_us);
+	valid = heard && ack_to_guest(flow, pkt, now_us);
 	/* Who does not know where the connection is could say anything. */
 	if (valid && seq_after(pkt->end_seq, t->peer_nxt))
 		t->peer_nxt = pkt->end_seq;
 	if (!syn && tcon_flow_enforced(flow)) {
 		if (!valid) {
 			if (!seq_after(pkt->ack, t->nxt_guest))
-				tcon_ack_late(flow, skb, pkt, now_us);
+				tcon_ack_late(flow, skb, pkt, heard, now_us);
 			return true;
 		}
 		tcon_ack_remember(flow, skb, pkt);
@@ -440,19 +459,22 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		     struct sk_buff **extra)
 {
 	struct tcon_track *t = &flow->track;
-	bool syn = pkt->flags & TCON_TCP_SYN, pass = true;
+	bool syn = pkt->flags & TCON_TCP_SYN, pass = true, heard;
 
 	flow->seen_us = now_us;
 	tcon_flow_refresh(flow, now_us);
+	heard = is_heard(flow, pkt);
+	if (unlikely(!heard))
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_OUT_OF_WINDOW);
 	if (unlikely(tcon_mark_concerns(flow, pkt)))
-		tcon_mark_to_guest(flow, skb, pkt);
+		tcon_mark_to_guest(flow, skb, pkt, heard);
 	if (syn)
 		peer_syn(flow, pkt);
-	if (pkt->flags & TCON_TCP_FIN)
+	if (pkt->flags & TCON_TCP_FIN && heard)
 		t->fin_peer = true;
 	if (t->synced && pkt->flags & TCON_TCP_ACK &&
 	    !(pkt->flags & TCON_TCP_RST))
-		pass = show_ack(flow, skb, pkt, now_us, extra);
+		pass = show_ack(flow, skb, pkt, heard, now_us, extra);
 	note_end(flow, pkt, false, now_us);
 	return pass;
 }

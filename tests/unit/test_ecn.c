@@ -95,13 +95,19 @@ static void from_guest(u8 flags, u32 bytes, enum tcon_cc_ecn cc_ecn)
 	from_guest_of(segment(ACK | flags, bytes), cc_ecn, false);
 }
 
-static void to_guest(u8 flags, u32 bytes, u8 ecn, enum tcon_cc_ecn cc_ecn)
+static void to_guest_of(u8 flags, u32 bytes, u8 ecn, bool heard,
+			enum tcon_cc_ecn cc_ecn)
 {
 	struct tcon_packet pkt = segment(ACK | flags, bytes);
 
 	pkt.tos = 0xb8 | ecn;
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_to_guest(&e, &pkt, cc_ecn, &edit);
+	tcon_ecn_to_guest(&e, &pkt, heard, cc_ecn, &edit);
+}
+
+static void to_guest(u8 flags, u32 bytes, u8 ecn, enum tcon_cc_ecn cc_ecn)
+{
+	to_guest_of(flags, bytes, ecn, true, cc_ecn);
 }
 
 static bool untouched(u8 ecn)
@@ -532,6 +538,25 @@ static void counting(void **unused)
 	assert_int_equal(edit.ce_bytes, 1);
 }
 
+/* What the guest will throw away says nothing, though it shows nothing, either. */
+static void unheard(void **unused)
+{
+	agree(OFFER);
+	to_guest_of(0, MSS, TCON_ECN_CE, false, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.ecn, TCON_ECN_NOT_ECT);
+	from_guest(0, 0, TCON_CC_ECN_NONE);
+	assert_false(edit.set & ECE);
+	assert_int_equal(edit.add_bytes, 0);
+	to_guest_of(ECE, 0, 0, false, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.clear, ECE | CWR);
+	from_guest(0, MSS, TCON_CC_ECN_ALL);
+	assert_false(edit.set & CWR);
+	to_guest(0, MSS, TCON_ECN_CE, TCON_CC_ECN_ALL);
+	to_guest_of(CWR, MSS, 0, false, TCON_CC_ECN_ALL);
+	from_guest(0, 0, TCON_CC_ECN_NONE);
+	assert_true(edit.set & ECE);
+}
+
 /* The option is for TCons: guests see none, and send none. */
 static void option(void **unused)
 {
@@ -539,13 +564,13 @@ static void option(void **unused)
 
 	pkt.option_bytes = COUNT;
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_to_guest(&e, &pkt, TCON_CC_ECN_NONE, &edit);
+	tcon_ecn_to_guest(&e, &pkt, true, TCON_CC_ECN_NONE, &edit);
 	assert_true(untouched(0));		/* nothing is known of the flow */
 	from_guest_of(pkt, TCON_CC_ECN_NONE, false);
 	assert_true(edit.strip);
 	agree(0);
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_to_guest(&e, &pkt, TCON_CC_ECN_ALL, &edit);
+	tcon_ecn_to_guest(&e, &pkt, true, TCON_CC_ECN_ALL, &edit);
 	assert_true(edit.strip);
 }
 
@@ -553,6 +578,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(asks_for_guest, setup),
+		cmocka_unit_test_setup(unheard, setup),
 		cmocka_unit_test_setup(refused, setup),
 		cmocka_unit_test_setup(not_wanted, setup),
 		cmocka_unit_test_setup(fall_back, setup),

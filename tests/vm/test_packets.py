@@ -173,6 +173,38 @@ def test_segments_that_the_guest_exchanges_all_arrive(ends: Ends, tcon: genl.Gen
             ends[1].send(conn.from_peer(ack=received).frame())
 
 
+def test_who_guesses_an_ack_is_not_believed(ends: Ends, tcon: genl.Genl) -> None:
+    """Its number fits, but the guest will not take a segment from outside its window."""
+    conn = enforced(Conn(*ends), tcon)
+    for _ in range(4):
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.peer_sends(PSH | ACK, b"hello", window=BIG, ack=conn.guest_nxt - 3 * MSS)
+    conn.guest_sends(window=100)
+    before = rigs.find_flow(tcon, conn.sport)
+    edge = conn.peer_nxt + (100 << 7)
+    with counted(tcon, out_of_window=4, ack_in=0, window_written=4):
+        for seq in (conn.peer_nxt - 1, conn.peer_nxt - 2**30, edge + 1, edge + 2**30):
+            for end in (conn.peer_ts, conn.peer_ts + 10_000):
+                forged = conn.from_peer(
+                    seq=seq % 2**32, ack=conn.guest_nxt - MSS, window=BIG,
+                    options=wire.NOP * 2 + wire.opt_ts(end, conn.guest_ts),
+                )  # fmt: skip
+            ends[1].send(forged.frame())
+            got = conn.receive(ends[0])
+            assert got
+            assert got.sums_ok
+            assert got.but(window=0) == forged.but(window=0)
+    after = rigs.find_flow(tcon, conn.sport)
+    assert before
+    assert after
+    assert {k: after[k] for k in ("una", "edge", "delivered_bytes")} == {
+        k: before[k] for k in ("una", "edge", "delivered_bytes")
+    }
+    with counted(tcon, out_of_window=0, ack_in=3):
+        for seq in (conn.peer_nxt - 5, conn.peer_nxt, edge):  # the guest takes these
+            conn.peer_sends(PSH | ACK, b"hello", seq=seq, ack=conn.guest_nxt - MSS, window=BIG)
+
+
 def test_zero_window_passes_and_a_small_one_is_kept(ends: Ends, tcon: genl.Genl) -> None:
     conn = enforced(Conn(*ends), tcon, syn_window=8000)
     conn.guest_sends(PSH | ACK, bytes(MSS))

@@ -306,7 +306,8 @@ enum tcon_ecn_mode {
 	X(COUNT_TAKEN,	"ce-count-taken", "ACKs to guests that had such a count")	\
 	X(COUNT_NO_ROOM, "ce-count-no-room", "guests' ACKs that had no room for the count") \
 	X(OPTION_FORGED, "option-forged", "guests' packets with TCon's option, which was taken out") \
-	X(ECN_FAILED,	"ecn-failed",	"packets whose ECN could not be written: no memory")
+	X(ECN_FAILED,	"ecn-failed",	"packets whose ECN could not be written: no memory") \
+	X(OUT_OF_WINDOW, "out-of-window", "peers' segments not believed: guests will not take them")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,
