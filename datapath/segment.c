@@ -133,16 +133,10 @@ bool tcon_segment_sound(const struct sk_buff *skb,
 			    skb_checksum(skb, pkt->l4_offset, tcp_bytes, 0));
 }
 
-/**
- * tcon_segment_option() - find a TCP option
- * @th: the header, all of it linear
- * @kind: of the option
- *
- * Return: the option's kind byte, its length checked; NULL.
- */
-u8 *tcon_segment_option(struct tcphdr *th, u8 kind)
+/* From @opt on, which is one of @th's or where they begin. */
+static u8 *next_option(struct tcphdr *th, u8 *opt, u8 kind)
 {
-	u8 *opt = (u8 *)(th + 1), *end = (u8 *)th + th->doff * 4;
+	u8 *end = (u8 *)th + th->doff * 4;
 
 	while (opt < end && *opt != TCPOPT_EOL) {
 		if (*opt == TCPOPT_NOP) {
@@ -158,20 +152,32 @@ u8 *tcon_segment_option(struct tcphdr *th, u8 kind)
 	return NULL;
 }
 
+/**
+ * tcon_segment_option() - find a TCP option
+ * @th: the header, all of it linear
+ * @kind: of the option
+ *
+ * Return: the option's kind byte, its length checked; NULL.
+ */
+u8 *tcon_segment_option(struct tcphdr *th, u8 kind)
+{
+	return next_option(th, (u8 *)(th + 1), kind);
+}
+
 static u8 *find_sack(struct tcphdr *th)
 {
 	return tcon_segment_option(th, TCPOPT_SACK);
 }
 
-/* TCon's own, of a length that it has; others may use the kind as well. */
+/* TCon's own, of a length that it has; others may use the kind as well, also before it. */
 static u8 *find_own(struct tcphdr *th)
 {
 	u8 *opt = tcon_segment_option(th, TCON_OPTION_KIND);
 
-	if (!opt || (opt[1] != TCON_OPTION_OFFER_BYTES &&
-		     opt[1] != TCON_OPTION_COUNT_BYTES) ||
-	    get_unaligned_be16(opt + 2) != TCON_OPTION_EXID)
-		return NULL;
+	while (opt && ((opt[1] != TCON_OPTION_OFFER_BYTES &&
+			opt[1] != TCON_OPTION_COUNT_BYTES) ||
+		       get_unaligned_be16(opt + 2) != TCON_OPTION_EXID))
+		opt = next_option(th, opt + opt[1], TCON_OPTION_KIND);
 	return opt;
 }
 

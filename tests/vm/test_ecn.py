@@ -420,6 +420,37 @@ def test_guests_are_no_tcons(ends: Ends, tcon: genl.Genl) -> None:
         conn.guest_sends(options=count(5), becomes={"options": wire.NOP * 8})
 
 
+def test_forged_count_behind_a_decoy(ends: Ends, tcon: genl.Genl) -> None:
+    """Another option of that kind hides none, from the path or from a guest."""
+    decoy = b"\xfe\x04\x00\x00"
+    conn = opened(Conn(*ends), tcon, exact=True)
+    with counted(tcon, option_forged=1):
+        conn.guest_sends(options=decoy + count(5),
+                         becomes={"tos": ECT0, "options": decoy + wire.NOP * 8})  # fmt: skip
+    data(conn)
+    with counted(tcon, ce_count_taken=1):
+        conn.peer_sends(options=decoy + count(9), becomes={"options": decoy + wire.NOP * 8})
+
+
+def test_who_guesses_marks_nothing(ends: Ends, tcon: genl.Genl) -> None:
+    """What the guest will not take has no CE for the peer, no CWR and no count."""
+    conn = opened(Conn(*ends), tcon, exact=True)
+    data(conn)
+    far = conn.peer_nxt - 100_000
+    with counted(tcon, out_of_window=3, ce_count_taken=0):
+        conn.peer_sends(PSH | ACK, bytes(500), seq=far, tos=CE, becomes={"tos": 0})
+        options = count(700) + options_of(conn, of_peer=True)
+        conn.peer_sends(seq=far, options=options, becomes={"options": wire.NOP * 8 + options[8:]})
+        conn.guest_sends(becomes={"tos": ECT0})
+        conn.peer_sends(PSH | ACK, bytes(500), tos=CE, becomes={"tos": 0})
+        conn.peer_sends(PSH | ACK | CWR, bytes(500), seq=far, becomes={"flags": PSH | ACK})
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert flow["ce_bytes"] == 0
+    options = count(500) + options_of(conn)
+    conn.guest_sends(becomes={"tos": ECT0, "flags": ACK | ECE, "options": options})
+
+
 def test_count_that_was_not_agreed_on(ends: Ends, tcon: genl.Genl) -> None:
     conn = opened(Conn(*ends), tcon)
     data(conn)
