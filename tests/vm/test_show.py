@@ -146,6 +146,24 @@ def test_a_cc_that_is_not_loaded(lab: Lab) -> None:
     assert [r["params"] for r in rules] == [{"beta": 0.8, "hystart": False}]
 
 
+def test_the_same_decision_is_as_old_as_it_was(lab: Lab) -> None:
+    """In other words, too: a default, another order; also behind a reload of tcon.ko."""
+
+    def rules() -> list[tuple[str, dict[str, Any]]]:
+        return [(r["cc"], r["params"]) for r in lab.br0.tcon_show()["bridges"][0]["rules"]]
+
+    appctl("tcon/del-cc", "br0")
+    lab.br0.set_cc("tcp", "cubic", beta=0.8, c=0.5)
+    lab.br0.set_cc("in_port=br0-h1", "bbr")
+    lab.br0.set_cc("tcp", "cubic", c=0.5, hystart="on", beta=0.8)
+    wanted = [("bbr", {}), ("cubic", {"beta": 0.8, "c": 0.5})]
+    assert rules() == wanted
+    rigs.run("rmmod", *rigs.CCS, "tcon")
+    rigs.load_all()
+    poll(lambda: len(rules()) == 2, "vswitchd has sent both again", 20, 0.2)
+    assert rules() == wanted
+
+
 def windows(lab: Lab, cc: str, **params: float) -> list[float]:
     """Segments of cwnd over some seconds of a transfer, the start left out."""
     lab.br0.set_cc("all", cc, **params)

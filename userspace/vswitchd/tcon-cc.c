@@ -276,6 +276,28 @@ get_ccs_with(struct tcon_nl *nl, const char *name, struct tcon_ccs *ccs,
     return tcon_ccs_get(nl, ccs, error);
 }
 
+/* Leaves what differs from the defaults, in the CC's order, so that decisions
+ * that are the same for the kernel are the same here, however they were typed:
+ * the age of a rule depends on it. */
+static void
+normalize_params(const struct tcon_cc *cc, struct tcon_rule *rule)
+{
+    struct tcon_param given[TCON_MAX_PARAMS];
+    size_t n_given = rule->n_params;
+
+    memcpy(given, rule->params, sizeof given);
+    memset(rule->params, 0, sizeof rule->params);
+    rule->n_params = 0;
+    for (size_t i = 0; i < cc->n_params; i++) {
+        for (size_t j = 0; j < n_given; j++) {
+            if (!strcmp(given[j].name, cc->params[i].name)
+                && given[j].value != cc->params[i].def) {
+                rule->params[rule->n_params++] = given[j];
+            }
+        }
+    }
+}
+
 static bool
 parse_params(const struct tcon_cc *cc, int n_args, const char *args[],
              struct tcon_rule *rule, struct tcon_error *error)
@@ -287,6 +309,7 @@ parse_params(const struct tcon_cc *cc, int n_args, const char *args[],
             return false;
         }
     }
+    normalize_params(cc, rule);
     return true;
 }
 

@@ -47,7 +47,7 @@ struct tcon_rule {
     char cc[TCON_CC_NAME_MAX];
     struct tcon_param params[TCON_MAX_PARAMS];
     size_t n_params;
-    uint32_t flows;             /* Only from a dump: flows that obey it. */
+    uint32_t flows;             /* Only from a dump: flows that it selects. */
     bool in_kernel;             /* tcon.ko has it. */
 };
 
