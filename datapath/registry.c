@@ -17,6 +17,9 @@
 
 /* Protects tcon_cc_list and families; taken outside a namespace's lock. */
 DEFINE_MUTEX(tcon_cc_lock);
+#define REFUSALS	16
+#define REFUSAL_LEN	128
+
 LIST_HEAD(tcon_cc_list);
 static LIST_HEAD(families);
 
@@ -76,6 +79,24 @@ static struct tcon_cc_family *get_family(const char *name, size_t len)
 	return found;
 }
 
+/* A sentence of a family's, as one that stays when the family's module goes: a reply may
+ * be on its way then.  They are few, and constants.
+ */
+static const char *keep(const char *why)
+{
+	static char kept[REFUSALS][REFUSAL_LEN];
+	unsigned int i;
+
+	lockdep_assert_held(&tcon_cc_lock);
+	for (i = 0; i < REFUSALS; i++) {
+		if (!kept[i][0])
+			strscpy(kept[i], why, REFUSAL_LEN);
+		if (!strncmp(kept[i], why, REFUSAL_LEN - 1))
+			return kept[i];
+	}
+	return "it is refused";
+}
+
 static const char *resolve(const char *name, size_t len)
 {
 	struct tcon_cc_family *family = get_family(name, len);
@@ -88,6 +109,11 @@ static const char *resolve(const char *name, size_t len)
 	if (!family)
 		return "there is no module for what stands before the colon";
 	why = family->resolve(name + len + 1);
+	if (why) {
+		mutex_lock(&tcon_cc_lock);
+		why = keep(why);
+		mutex_unlock(&tcon_cc_lock);
+	}
 	module_put(family->owner);
 	return why;
 }
