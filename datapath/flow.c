@@ -252,7 +252,8 @@ static int enlist(struct tcon_flow *flow, bool embryo)
 		err = rhashtable_lookup_insert_fast(&flow_table, &flow->node,
 						    flow_params);
 	if (!err) {
-		list_add_rcu(&flow->port_node, &port->flow_list);
+		/* Behind what a dump has seen already. */
+		list_add_tail_rcu(&flow->port_node, &port->flow_list);
 		if (embryo)
 			evicted = join_embryos(flow);
 	}

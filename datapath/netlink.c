@@ -261,6 +261,8 @@ static int set_rule(struct sk_buff *skb, struct genl_info *info)
 {
 	struct tcon_net *tnet = tcon_net(genl_info_net(info));
 	struct tcon_rule *rule;
+	bool changed = false;
+	u32 generation;
 	int err;
 
 	err = autoload(info);
@@ -273,14 +275,16 @@ static int set_rule(struct sk_buff *skb, struct genl_info *info)
 	err = read_rule(info, rule);
 	if (!err) {
 		mutex_lock(&tnet->lock);
+		generation = tnet->generation;
 		err = tcon_policy_set(tnet, rule);
+		changed = tnet->generation != generation;
 		mutex_unlock(&tnet->lock);
 		if (err)
 			refuse(info->extack, err, "too many rules");
 	}
 	if (err)
 		kfree(rule);
-	else
+	if (changed)
 		tcon_flow_reclassify_all();
 	mutex_unlock(&tcon_cc_lock);
 	return err;
@@ -325,6 +329,8 @@ static int set_port(struct sk_buff *skb, struct genl_info *info)
 	struct nlattr *a[TCON_PORT_A_MAX + 1];
 	char bridge[TCON_BRIDGE_NAME_MAX];
 	struct tcon_port *port;
+	u32 generation;
+	bool changed;
 	int err;
 
 	err = get_bridge(info, bridge);
@@ -341,16 +347,18 @@ static int set_port(struct sk_buff *skb, struct genl_info *info)
 		return refuse(info->extack, -EINVAL,
 			      "a port needs ifindex, number and role");
 	mutex_lock(&tnet->lock);
+	generation = tnet->generation;
 	port = tcon_port_find(tnet, nla_get_s32(a[TCON_PORT_A_IFINDEX]));
 	if (port)
 		err = tcon_port_configure(port, bridge,
 					  nla_get_u32(a[TCON_PORT_A_OFPORT]),
 					  nla_get_u8(a[TCON_PORT_A_ROLE]));
+	changed = tnet->generation != generation;
 	mutex_unlock(&tnet->lock);
 	if (!port)
 		return refuse(info->extack, -ENODEV,
 			      "no kernel datapath has a port with this ifindex");
-	if (!err)
+	if (changed)	/* vswitchd tells all ports again with each reconfiguration */
 		tcon_flow_reclassify_all();
 	return err;
 }

@@ -99,7 +99,7 @@ enum tcon_rule_attr {
 	TCON_RULE_A_PRIORITY,	/* u32, 0 .. 65535; default 32768 */
 	TCON_RULE_A_CC,		/* string: a CC's name or "none" */
 	TCON_RULE_A_PARAM,	/* nested TCON_PARAM_A_*, may repeat */
-	TCON_RULE_A_FLOWS,	/* u32, dump only: flows that obey it now */
+	TCON_RULE_A_FLOWS,	/* u32, dump only: flows that it selects now */
 	__TCON_RULE_A_MAX,
 };
 #define TCON_RULE_A_MAX (__TCON_RULE_A_MAX - 1)
@@ -134,7 +134,7 @@ enum tcon_cc_attr {
 	TCON_CC_A_SOURCE,	/* string: RFC or paper */
 	TCON_CC_A_PACED,	/* flag: uses the pacer */
 	TCON_CC_A_PARAM,	/* nested TCON_PARAM_A_*, repeats */
-	TCON_CC_A_FLOWS,	/* u32: flows that run it now */
+	TCON_CC_A_FLOWS,	/* u32: flows that rules with it select now */
 	__TCON_CC_A_MAX,
 };
 #define TCON_CC_A_MAX (__TCON_CC_A_MAX - 1)
