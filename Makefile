@@ -79,10 +79,11 @@ check-repeat: lab			## one scenario again on each engine: the numbers must be eq
 bench: lab				## what TCon costs, against the stock datapath
 	@$(MAKE) -s -C tests/bench run LAB=$(abspath $(LAB))
 
-style: lab				## ruff and checkpatch
+style: lab				## ruff, checkpatch and sparse
 	@$(VENV)/bin/ruff check --quiet $(PYTHON_FILES)
 	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_FILES)
 	@tools/checkpatch $(C_FILES)
+	@tools/sparse "$$($(LAB) kdir)"
 
 install:				## as root: modules, ovs-vswitchd and man pages on this host
 	@tools/install-host install $(KDIR)
