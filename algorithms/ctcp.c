@@ -278,7 +278,7 @@ static void ctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 {
 	struct ctcp *ctcp = tcon_cc_priv(cc);
 
-	if (tcon_reno_is_new_loss(cc, &ctcp->reno, state))
+	if (tcon_reno_note_loss(cc, &ctcp->reno, state))
 		reduce(cc, false);
 	switch (state) {
 	case TCON_CA_OPEN:

@@ -570,7 +570,7 @@ static void cubic_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 
-	if (tcon_reno_is_new_loss(cc, &ca->reno, state))
+	if (tcon_reno_note_loss(cc, &ca->reno, state))
 		reduce(cc, false);
 	switch (state) {
 	case TCON_CA_OPEN:

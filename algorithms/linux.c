@@ -340,7 +340,9 @@ static void enter_loss(struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (inet_csk(sk)->icsk_ca_state <= TCP_CA_Disorder ||
-	    !after(tp->high_seq, tp->snd_una)) {
+	    !after(tp->high_seq, tp->snd_una) ||
+	    (inet_csk(sk)->icsk_ca_state == TCP_CA_Loss &&
+	     !inet_csk(sk)->icsk_retransmits)) {
 		tp->prior_ssthresh = tcp_current_ssthresh(sk);
 		tp->prior_cwnd = tcp_snd_cwnd(tp);
 		tp->snd_ssthresh = ops_of(sk)->ssthresh(sk);
@@ -352,6 +354,7 @@ static void enter_loss(struct sock *sk)
 	tp->snd_cwnd_stamp = tcp_jiffies32;
 	change_state(sk, TCP_CA_Loss);
 	tp->high_seq = tp->snd_nxt;
+	inet_csk(sk)->icsk_retransmits = 1;
 }
 
 /* tcp_try_undo_recovery(), tcp_end_cwnd_reduction() */
@@ -551,6 +554,8 @@ static void linux_cong_control(struct tcon_cc *cc,
 	struct rate_sample sample = {};
 
 	fill_sample(tp, cc, rs, &sample);
+	if (rs->acked_bytes)
+		inet_csk(sk)->icsk_retransmits = 0;
 	try_end_cwr(sk);
 	decide(sk, rs, &sample);
 	leave(cc);

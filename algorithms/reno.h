@@ -20,6 +20,7 @@
  * @saved_ssthresh_bytes: ssthresh then
  * @reduced_until: nxt at the last reduction; for ECE one more
  * @acked_bytes: acknowledged since avoidance last added a segment
+ * @timeout_una: una at the last time-out
  * @reduced: una has not reached @reduced_until
  * @reduced_by_ece: that reduction was for ECE
  */
@@ -28,6 +29,7 @@ struct tcon_reno {
 	u32 saved_ssthresh_bytes;
 	u32 reduced_until;
 	u32 acked_bytes;
+	u32 timeout_una;
 	bool reduced;
 	bool reduced_by_ece;
 };
@@ -180,25 +182,38 @@ static inline void tcon_reno_reduce(struct tcon_cc *cc, struct tcon_reno *r,
 	cc->ssthresh_bytes = max(ssthresh_bytes, tcon_reno_min_cwnd_bytes(cc));
 }
 
+/* At a time-out: ssthresh has not been lowered for this window of data, in a recovery or
+ * by a time-out that this one only backs off from.
+ */
+static inline bool tcon_reno_is_new_timeout(const struct tcon_cc *cc,
+					    const struct tcon_reno *r)
+{
+	return cc->ca_state == TCON_CA_OPEN ||
+	       (cc->ca_state == TCON_CA_LOSS &&
+		tcon_reno_before(r->timeout_una, cc->una));
+}
+
 /**
- * tcon_reno_is_new_loss() - does a change of state call for a reduction?
+ * tcon_reno_note_loss() - does a change of state call for a reduction?
  * @cc: the flow, still in the old state
  * @r: its last reduction
  * @state: the new state
  *
- * Not if ssthresh has been lowered for the same window of data: for ECE; or, at
- * a time-out, in a recovery or by the time-out that backs off (Linux's
- * tcp_enter_loss()).
+ * Not if ssthresh has been lowered for the same window of data, as in Linux's
+ * tcp_enter_loss() (RFC 5681, 3.1), nor for ECE.
  * Return: whether it does.
  */
-static inline bool tcon_reno_is_new_loss(const struct tcon_cc *cc,
-					 const struct tcon_reno *r,
-					 enum tcon_ca_state state)
+static inline bool tcon_reno_note_loss(const struct tcon_cc *cc,
+				       struct tcon_reno *r,
+				       enum tcon_ca_state state)
 {
-	if (r->reduced_by_ece && tcon_reno_is_reduced(cc, r))
-		return false;
-	return state == TCON_CA_RECOVERY ||
-	       (state == TCON_CA_LOSS && cc->ca_state == TCON_CA_OPEN);
+	bool fresh = state == TCON_CA_RECOVERY;
+
+	if (state == TCON_CA_LOSS) {
+		fresh = tcon_reno_is_new_timeout(cc, r);
+		r->timeout_una = cc->una;
+	}
+	return fresh && !(r->reduced_by_ece && tcon_reno_is_reduced(cc, r));
 }
 
 /**
@@ -226,7 +241,7 @@ static inline bool tcon_reno_is_new_ece(const struct tcon_cc *cc,
 static inline void tcon_reno_set_state(struct tcon_cc *cc, struct tcon_reno *r,
 				       enum tcon_ca_state state)
 {
-	if (tcon_reno_is_new_loss(cc, r, state))
+	if (tcon_reno_note_loss(cc, r, state))
 		tcon_reno_reduce(cc, r, cc->cwnd_bytes / 2, false);
 	if (state == TCON_CA_RECOVERY)
 		cc->cwnd_bytes = cc->ssthresh_bytes;

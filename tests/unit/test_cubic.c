@@ -588,10 +588,13 @@ static void timeout(void **unused)
 	assert_int_equal(cc.ssthresh_bytes, 1013600);
 	assert_int_equal(cc.cwnd_bytes, SEGS(2));
 	assert_int_equal(priv(&cc)->curve.w_max_bytes, 0);
-	ack(&cc, T0_US, SEGS(2), -1);	/* slow start even while in LOSS */
-	assert_int_equal(cc.cwnd_bytes, SEGS(4));
 	state(&cc, TCON_CA_LOSS, T0_US);	/* back-off */
 	assert_int_equal(cc.ssthresh_bytes, 1013600);
+	assert_int_equal(cc.cwnd_bytes, SEGS(2));
+	ack(&cc, T0_US, SEGS(98), -1);	/* slow start even while in LOSS */
+	assert_int_equal(cc.cwnd_bytes, SEGS(100));
+	state(&cc, TCON_CA_LOSS, T0_US);	/* all is lost again */
+	assert_int_equal(cc.ssthresh_bytes, SEGS(70));
 	assert_int_equal(cc.cwnd_bytes, SEGS(2));
 
 	flow_init(&cc, 1000, 100000);	/* out of a recovery */

@@ -157,7 +157,9 @@ static void smallest(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(2));
 }
 
-/* ssthresh halves once, cwnd is two segments, and slow start begins at once. */
+/* ssthresh halves once, cwnd is two segments, and slow start begins at once; so again with
+ * what is lost behind progress.
+ */
 static void timeout(void **unused)
 {
 	struct tcon_cc cc;
@@ -166,15 +168,18 @@ static void timeout(void **unused)
 	state(&cc, TCON_CA_LOSS);
 	assert_int_equal(cc.ssthresh_bytes, SEGS(50));
 	assert_int_equal(cc.cwnd_bytes, SEGS(2));
-	ack(&cc, SEGS(2), RTT_US);
-	assert_int_equal(cc.cwnd_bytes, SEGS(4));
 	state(&cc, TCON_CA_LOSS);	/* the timer backs off */
 	assert_int_equal(cc.ssthresh_bytes, SEGS(50));
 	assert_int_equal(cc.cwnd_bytes, SEGS(2));
-	ack(&cc, SEGS(48), RTT_US);
+	ack(&cc, SEGS(2), RTT_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(4));
+	ack(&cc, SEGS(46), RTT_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(50));
-	ack(&cc, SEGS(50), RTT_US);	/* avoidance, still in LOSS */
-	assert_int_equal(cc.cwnd_bytes, SEGS(51));
+	ack(&cc, 2 * SEGS(50), RTT_US);	/* avoidance, still in LOSS */
+	assert_int_equal(cc.cwnd_bytes, SEGS(52));
+	state(&cc, TCON_CA_LOSS);
+	assert_int_equal(cc.ssthresh_bytes, SEGS(26));
+	assert_int_equal(cc.cwnd_bytes, SEGS(2));
 
 	flow_avoid(&cc, 100);		/* out of a recovery */
 	state(&cc, TCON_CA_RECOVERY);
