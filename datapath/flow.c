@@ -252,7 +252,7 @@ static int enlist(struct tcon_flow *flow, bool embryo)
 		err = rhashtable_lookup_insert_fast(&flow_table, &flow->node,
 						    flow_params);
 	if (!err) {
-		/* Behind what a dump has seen already. */
+		flow->serial = ++port->last_serial;
 		list_add_tail_rcu(&flow->port_node, &port->flow_list);
 		if (embryo)
 			evicted = join_embryos(flow);

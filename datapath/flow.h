@@ -54,6 +54,7 @@ struct tcon_template {
  * @window: what the guest was given
  * @ecn: of both directions
  * @rule: that it obeys, or NULL
+ * @serial: its number among those that the port has had; long: a dump keeps it
  * @generation: tcon_net.generation when @rule was looked up
  * @state: enum tcon_state
  * @reason: enum tcon_reason
@@ -73,6 +74,7 @@ struct tcon_template {
  * @kicked: something was due while packets were injected
  * @injecting: the pacer is injecting packets of this flow, without @lock
  * @drain: pass what is held at once
+ * @stalled_us: when all in flight was last judged lost so that what is held may leave
  * @copy_truesize: memory of copies
  * @bare: something without a copy is in flight
  * @bare_reason: why, enum tcon_reason
@@ -86,6 +88,7 @@ struct tcon_template {
  * @guest_ack: acknowledgment number that the guest sent last
  * @guest_tsecr: TSecr that it sent last
  * @guest_window: window field that it sent last
+ * @guest_edge: right edge of the windows that it has offered
  * @unseen_ack: acknowledgment number of that
  * @tsval_floor: least TSval for repairs
  * @tsval_floor_valid: there is one
@@ -113,6 +116,7 @@ struct tcon_flow {
 	struct tcon_window window;
 	struct tcon_ecn ecn;
 	struct tcon_rule *rule;
+	long serial;
 	u32 generation;
 	u8 state;
 	u8 reason;
@@ -133,6 +137,7 @@ struct tcon_flow {
 	bool injecting;
 	bool kicked;
 	bool drain;
+	u64 stalled_us;
 
 	u32 copy_truesize;
 	bool bare;
@@ -147,6 +152,7 @@ struct tcon_flow {
 	u32 guest_ack;
 	u32 guest_tsecr;
 	u16 guest_window;
+	u32 guest_edge;
 	u32 unseen_ack;
 	u32 tsval_floor;
 	bool tsval_floor_valid;

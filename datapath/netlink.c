@@ -813,14 +813,17 @@ static bool port_selected(const struct tcon_port *port,
 	return !m->ifname[0] || !strcmp(m->ifname, port->dev->name);
 }
 
-/* args: 0 port, 1 flow in it, 2 filter. */
+/*
+ * args: 0 port's id, 1 serial of the flow in it that was looked at last, 2 filter.  Ports
+ * and flows are in the order of these, so that what comes or goes meanwhile has no other
+ * flow told twice or left out.
+ */
 static int dump_flows(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct tcon_net *tnet = tcon_net(sock_net(skb->sk));
 	const struct flow_filter *filter;
 	struct tcon_port *port;
 	struct tcon_flow *flow;
-	long i = 0, j;
 	int err;
 
 	if (!cb->args[2]) {
@@ -831,22 +834,21 @@ static int dump_flows(struct sk_buff *skb, struct netlink_callback *cb)
 	filter = (void *)cb->args[2];
 	rcu_read_lock();
 	list_for_each_entry_rcu(port, &tnet->ports, node) {
-		if (i++ < cb->args[0] || !port_selected(port, filter))
+		if (port->id < cb->args[0] || !port_selected(port, filter))
 			continue;
-		j = 0;
+		if (port->id > cb->args[0])
+			cb->args[1] = 0;
+		cb->args[0] = port->id;
 		list_for_each_entry_rcu(flow, &port->flow_list, port_node) {
-			if (j++ < cb->args[1] ||
-			    !tcon_match_key(&filter->match, &flow->key))
+			if (flow->serial <= cb->args[1])
 				continue;
-			if (fill_flow(skb, cb, flow)) {
-				cb->args[0] = i - 1;
-				cb->args[1] = j - 1;
+			if (tcon_match_key(&filter->match, &flow->key) &&
+			    fill_flow(skb, cb, flow))
 				goto out;
-			}
+			cb->args[1] = flow->serial;
 		}
-		cb->args[1] = 0;
 	}
-	cb->args[0] = i;
+	cb->args[0] = LONG_MAX;
 out:
 	rcu_read_unlock();
 	return skb->len;

@@ -47,7 +47,8 @@ struct tcon_port_conf {
  * @embryos: half-open flows, oldest first, under tcon_net.embryo_lock
  * @n_embryos: their number
  * @lock: protects @flow_list; taken inside a flow's lock
- * @flow_list: half-flows; RCU
+ * @flow_list: half-flows, in the order of their serials; RCU
+ * @last_serial: of the newest
  * @node: in tcon_net.ports; RCU
  * @rcu: for its end
  */
@@ -68,8 +69,9 @@ struct tcon_port {
 	struct tcon_budget budget;
 	struct list_head embryos;
 	unsigned int n_embryos;
-	spinlock_t lock;	/* @flow_list, @dead */
+	spinlock_t lock;	/* @flow_list, @last_serial, @dead */
 	struct list_head flow_list;
+	long last_serial;
 	struct list_head node;
 	struct rcu_head rcu;
 };

@@ -166,8 +166,12 @@ class Genl:
 
     def dump(self, command: str, *attrs: bytes, version: int = VERSION) -> list[bytes]:
         """A dump; one bytes object with the attributes per object."""
+        return list(self.start_dump(command, *attrs, version=version))
+
+    def start_dump(self, command: str, *attrs: bytes, version: int = VERSION) -> Iterator[bytes]:
+        """The same, object after object: the kernel makes the next part when it is read."""
         payload = _GENL.pack(E[f"TCON_CMD_{command}"], version, 0) + b"".join(attrs)
-        return [body[4:] for body in self.raw(self.family, payload, NLM_F_DUMP)]
+        return (body[4:] for body in self.raw(self.family, payload, NLM_F_DUMP))
 
     # What several tests use -------------------------------------------------
 
@@ -227,10 +231,12 @@ class Genl:
 
     def flows(self, *attrs: bytes) -> list[dict[str, int | str | bytes]]:
         """Half-flows; keys are the attributes' short names in lower case."""
-        return [
-            self._named(dict(parse(raw))[E["TCON_A_FLOW"]], "TCON_FLOW_A_")
-            for raw in self.dump("GET_FLOW", *attrs)
-        ]
+        return [self.flow_of(raw) for raw in self.dump("GET_FLOW", *attrs)]
+
+    @classmethod
+    def flow_of(cls, raw: bytes) -> dict[str, int | str | bytes]:
+        """A half-flow out of its message."""
+        return cls._named(dict(parse(raw))[E["TCON_A_FLOW"]], "TCON_FLOW_A_")
 
     def ports(self) -> list[dict[str, int | str | bytes]]:
         """Ports; keys as for flows(), and "bridge"."""

@@ -546,6 +546,36 @@ def test_dump_of_many_flows(port: str, tcon: genl.Genl) -> None:
             rigs.poll(lambda: not tcon.flows(mine), "they are collected", 5, 0.2)
 
 
+def test_dump_while_flows_come_and_go(port: str, tcon: genl.Genl) -> None:
+    """Each that is there all the time is told once."""
+    end, dumping = rigs.RawEnd("g-e", "g"), genl.Genl()
+
+    def send(first: int, flows: int) -> None:
+        for n in range(first, first + flows):
+            segment = wire.Segment("10.4.0.1", "10.4.0.2", n, 80, flags=wire.ACK, payload=b"x")
+            end.send(segment.frame())
+
+    mine = match(attr(M["SRC"], ip("10.4.0.1")))
+    try:
+        send(20000, 200)  # these go
+        time.sleep(6)
+        send(30000, 1000)
+        rigs.poll(lambda: len(tcon.flows(mine)) == 1200, "all flows are known")
+        parts, found = dumping.start_dump("GET_FLOW", mine), []
+        for n, raw in enumerate(parts):
+            found.append(genl.Genl.flow_of(raw)["sport"])
+            if n == 300:
+                with rigs.parameters(idle_s=5):
+                    rigs.poll(lambda: len(tcon.flows(mine)) == 1000, "the old ones go", 4, 0.2)
+                send(40000, 300)
+        assert sorted(p for p in found if p >= 30000 and p < 40000) == list(range(30000, 31000))
+        assert len(found) == len(set(found))
+    finally:
+        end.close()
+        with rigs.parameters(idle_s=0):
+            rigs.poll(lambda: not tcon.flows(mine), "they are collected", 5, 0.2)
+
+
 def test_ccs_describe_themselves(port: str, tcon: genl.Genl) -> None:
     found = {}
     for raw in tcon.dump("GET_CC"):
