@@ -51,7 +51,7 @@
 /* What leaves first is not paced: Linux lets an initial window (RFC 6928) go. */
 #define UNPACED_SEGS		10
 #define RUN_MAX_PACKETS		64
-/* A guest may fill the bounds so many times before its packets overtake. */
+/* A guest may fill its bounds so many times before its packets overtake. */
 #define HARD_BOUNDS		2
 /* Where a repair could not be made for lack of memory. */
 #define RETRY_NS		NSEC_PER_MSEC
@@ -123,19 +123,19 @@ u32 tcon_hold_allowance(const struct tcon_flow *flow)
 	return min_t(u64, bytes, hold_flow_bytes / 2);
 }
 
-/* Is more held than so many times the bounds? */
-static bool over(const struct tcon_flow *flow, long times)
+/* Is more held than so many times the guest's own bounds? */
+static bool over_own(const struct tcon_flow *flow, long times)
 {
 	return flow->held_truesize > times * hold_flow_bytes ||
 	       atomic_long_read(&flow->port->held_bytes) >
-	       times * hold_port_bytes ||
-	       atomic_long_read(&flow->port->tnet->held_bytes) >
-	       times * hold_host_bytes;
+	       times * hold_port_bytes;
 }
 
 static bool over_bounds(const struct tcon_flow *flow)
 {
-	return over(flow, 1);
+	return over_own(flow, 1) ||
+	       atomic_long_read(&flow->port->tnet->held_bytes) >
+	       hold_host_bytes;
 }
 
 static void charge(struct tcon_flow *flow, int truesize)
@@ -173,8 +173,10 @@ static bool is_stalled(struct tcon_flow *flow, u64 now_us)
 	    now_us - t->progress_us < tcon_track_rto_us(t))
 		return false;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
-	if (tcon_track_is_silent(t, now_us))
-		tcon_track_mark_all_lost(t, now_us);
+	if (tcon_track_is_silent(t, flow->stalled_us, now_us)) {
+		flow->stalled_us = now_us;
+		tcon_track_mark_all_lost(t);
+	}
 	return true;
 }
 
@@ -498,12 +500,15 @@ static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 		tcon_pacer_at(flow, timer_tick_ns(tcon_timer_soonest_us(t)));
 }
 
-/* May the guest's next packet not wait, whatever waits? */
+/* May the guest's next packet not wait, whatever waits?  It overtakes what then leaves
+ * without a copy, since nxt is beyond it.
+ */
 static bool is_brimful(struct tcon_flow *flow)
 {
-	if (likely(!over(flow, HARD_BOUNDS)))
+	if (likely(!over_own(flow, HARD_BOUNDS)))
 		return false;
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_OVERFLOW);
+	if (tcon_flow_repaired(flow))
+		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
 	return true;
 }
 

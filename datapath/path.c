@@ -113,7 +113,7 @@ static bool is_reset(const struct tcon_flow *flow,
 
 /*
  * Would the guest take a segment of the peer's for one of the connection (RFC 9293,
- * 3.10.7.4), as Linux looks at that?  Who only knows addresses and ports would have
+ * 3.10.7.4)?  It honours each window that it has offered (RFC 7323, 2.4).  Who only knows addresses and ports would have
  * TCon count as delivered what is not, believe a mark, and give the guest, with the next
  * window update, an acknowledgment that it has thrown away.
  */
@@ -121,13 +121,13 @@ static inline bool is_heard(const struct tcon_flow *flow,
 			    const struct tcon_packet *pkt)
 {
 	const struct tcon_track *t = &flow->track;
-	u32 window = (u32)flow->guest_window << tcon_track_guest_wscale(t);
 
 	if (unlikely(pkt->flags & TCON_TCP_SYN || flow->mid_stream ||
-		     !tcon_track_established(t) || t->guest.ambiguous))
+		     !tcon_track_established(t) || t->guest.ambiguous ||
+		     t->peer.ambiguous))
 		return true;
 	return !seq_before(pkt->end_seq, flow->guest_ack) &&
-	       !seq_after(pkt->seq, flow->guest_ack + window);
+	       !seq_after(pkt->seq, flow->guest_edge);
 }
 
 /* Is a packet the connection's last? */
@@ -168,8 +168,10 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 
 	if (t->synced && (!t->guest.syn_seen || t->guest.isn != pkt->seq))
 		tcon_flow_restart(flow, now_us);
-	if (pkt->flags & TCON_TCP_ACK)
+	if (pkt->flags & TCON_TCP_ACK) {
 		flow->guest_ack = pkt->ack;
+		flow->guest_edge = pkt->ack + pkt->window;
+	}
 	if (pkt->flags & TCON_TCP_ACK && flow->pending.syn_seen &&
 	    pkt->ack == flow->pending.isn + 1) {
 		t->peer = flow->pending;
@@ -241,17 +243,26 @@ static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, bool has_more,
 		tcon_track_app_limited(&flow->track);
 }
 
+/* Are these whole segments?  The path may take smaller ones than the SYNs said. */
+static bool is_whole(const struct tcon_flow *flow, const struct sk_buff *skb,
+		     const struct tcon_packet *pkt)
+{
+	if (skb_is_gso(skb))
+		return !(pkt->payload_bytes % skb_shinfo(skb)->gso_size);
+	return pkt->payload_bytes > flow->track.cc.mss_bytes / 2;
+}
+
 /*
  * New data of a paced flow.  A guest that has more to send than its cwnd allows answers
  * ACKs, and with whole segments.  A stream that sends at its own pace looks the same
  * otherwise, where another flow's queue stands: all that it gives is delivered, and more
  * of it is in flight than its rate fills.
  */
-static void note_new_data(struct tcon_flow *flow, const struct tcon_packet *pkt,
-			  u64 now_us)
+static void note_new_data(struct tcon_flow *flow, const struct sk_buff *skb,
+			  const struct tcon_packet *pkt, u64 now_us)
 {
 	const struct tcon_track *t = &flow->track;
-	bool whole = !(pkt->payload_bytes % t->cc.mss_bytes);
+	bool whole = is_whole(flow, skb, pkt);
 
 	/* An ACK may find packets waiting that came into a gap. */
 	if (!whole || pacer_is_dry(flow, now_us))
@@ -269,7 +280,7 @@ static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_limit_data(&flow->limits, limited_by(flow),
 				tcon_us(now_ns));
 		if (flow->track.cc.pacing_rate_bps)
-			note_new_data(flow, pkt, tcon_us(now_ns));
+			note_new_data(flow, skb, pkt, tcon_us(now_ns));
 	}
 	return tcon_hold_admit(flow, skb, pkt, now_ns);
 }
@@ -334,8 +345,10 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (!t->synced)
 		return true;
 	if (pkt->flags & TCON_TCP_ACK && !t->peer.acked && t->peer.syn_seen &&
-	    pkt->ack == t->peer.isn + 1)
+	    pkt->ack == t->peer.isn + 1) {
 		t->peer.acked = true;
+		flow->guest_edge = pkt->ack;
+	}
 	note_handshake(flow, now_us);
 	if (unlikely(flow->closed_us) && pkt->payload_bytes && !t->fin_guest) {
 		flow->closed_us = 0;	/* that RST was not for real */

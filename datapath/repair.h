@@ -34,6 +34,9 @@ static inline void tcon_repair_passed(struct tcon_flow *flow,
 	if (pkt->flags & TCON_TCP_ACK) {
 		flow->guest_ack = pkt->ack;
 		flow->guest_window = pkt->window;
+		flow->guest_edge = seq_max(flow->guest_edge, pkt->ack +
+					   ((u32)pkt->window <<
+					    tcon_track_guest_wscale(t)));
 	}
 	if (!pkt->has_ts)
 		return;

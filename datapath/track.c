@@ -323,7 +323,7 @@ static bool is_timeout(const struct tcon_track *t, u32 start, u32 end,
 		       u64 now_us)
 {
 	return start == t->cc.una && end != t->cc.nxt &&
-	       tcon_track_is_silent(t, now_us);
+	       tcon_track_is_silent(t, t->timeout_us, now_us);
 }
 
 /**
@@ -357,7 +357,8 @@ enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
 			what = TCON_SENT_REPEAT;
 			if (is_timeout(t, start, end, now_us)) {
 				what = TCON_SENT_TIMEOUT;
-				tcon_track_mark_all_lost(t, now_us);
+				t->timeout_us = now_us;
+				tcon_track_mark_all_lost(t);
 			}
 			record_repeat(t, start, old_end, now_us);
 		}
@@ -600,11 +601,9 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 /**
  * tcon_track_mark_all_lost() - judge everything in flight lost
  * @t: the tracker
- * @now_us: the time
  */
-void tcon_track_mark_all_lost(struct tcon_track *t, u64 now_us)
+void tcon_track_mark_all_lost(struct tcon_track *t)
 {
-	t->timeout_us = now_us;
 	tcon_loss_mark_all(t);
 	tcon_track_count_inflight(t);
 }

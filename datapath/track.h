@@ -84,7 +84,7 @@ struct tcon_side {
  * @delivered_us: when cc.delivered_bytes last grew
  * @first_tx_us: when the flight of the last sampled packet began
  * @progress_us: when una last advanced, or data was sent into an empty pipe
- * @timeout_us: when all in flight was last judged lost
+ * @timeout_us: when the guest's timer last went off
  * @acked_entered_us: when the guest sent the newest that una covered when it last
  *	advanced
  * @sent_bytes: payload that left, with repeats
@@ -210,16 +210,16 @@ void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 bool tcon_track_repaired(struct tcon_track *t, u32 start, u32 end,
 			 u32 payload_bytes, u64 now_us);
 void tcon_track_count_inflight(struct tcon_track *t);
-void tcon_track_mark_all_lost(struct tcon_track *t, u64 now_us);
+void tcon_track_mark_all_lost(struct tcon_track *t);
 void tcon_track_app_limited(struct tcon_track *t);
 u32 tcon_track_rto_us(const struct tcon_track *t);
 u64 tcon_track_sample_bps(const struct tcon_rate_sample *rs);
 
-/* Has no ACK come for an RTO, nor has that been found within one? */
-static inline bool tcon_track_is_silent(const struct tcon_track *t, u64 now_us)
+/* Has no ACK come for an RTO, nor has that been found, at @found_us, within one? */
+static inline bool tcon_track_is_silent(const struct tcon_track *t,
+					u64 found_us, u64 now_us)
 {
-	return now_us - max(t->progress_us, t->timeout_us) >=
-	       tcon_track_rto_us(t);
+	return now_us - max(t->progress_us, found_us) >= tcon_track_rto_us(t);
 }
 
 /* Both SYNs were seen and answered: sequence numbers and scales are known. */

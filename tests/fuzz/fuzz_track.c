@@ -362,7 +362,7 @@ static void step(struct world *x)
 		if (what & 128)
 			tcon_track_app_limited(&x->t);
 		else if (x->t.synced)
-			tcon_track_mark_all_lost(&x->t, x->now_us);
+			tcon_track_mark_all_lost(&x->t);
 		else
 			adopt(x);
 		break;

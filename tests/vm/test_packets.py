@@ -141,9 +141,9 @@ def test_guest_that_sends_faster_than_its_bound_overtakes(ends: Ends, tcon: genl
         overflow = tcon.counters()["hold-overflow"]
         for _ in range(100):
             hold(conn, 10)
-            most = max(most, tcon.info("HELD_BYTES"))
+            most = max(most, int(rigs.find_flow(tcon, conn.sport)["held_bytes"]))
         assert tcon.counters()["hold-overflow"] > overflow
-    assert 20_000 < most < 2 * 20_000 + 5000
+    assert 10_000 < most < 2 * 20_000, "which is memory, and takes more than its payload"
     starts = set()
     while segment := conn.receive(ends[1], 0.5):
         starts.add(segment.seq)
@@ -179,9 +179,9 @@ def test_who_guesses_an_ack_is_not_believed(ends: Ends, tcon: genl.Genl) -> None
     for _ in range(4):
         conn.guest_sends(PSH | ACK, bytes(MSS))
     conn.peer_sends(PSH | ACK, b"hello", window=BIG, ack=conn.guest_nxt - 3 * MSS)
-    conn.guest_sends(window=100)
+    conn.guest_sends(window=600)
     before = rigs.find_flow(tcon, conn.sport)
-    edge = conn.peer_nxt + (100 << 7)
+    edge = conn.peer_nxt + (600 << 7)
     with counted(tcon, out_of_window=4, ack_in=0, window_written=4):
         for seq in (conn.peer_nxt - 1, conn.peer_nxt - 2**30, edge + 1, edge + 2**30):
             for end in (conn.peer_ts, conn.peer_ts + 10_000):
@@ -203,6 +203,40 @@ def test_who_guesses_an_ack_is_not_believed(ends: Ends, tcon: genl.Genl) -> None
     with counted(tcon, out_of_window=0, ack_in=3):
         for seq in (conn.peer_nxt - 5, conn.peer_nxt, edge):  # the guest takes these
             conn.peer_sends(PSH | ACK, b"hello", seq=seq, ack=conn.guest_nxt - MSS, window=BIG)
+
+
+def test_peer_that_says_all_at_once_is_heard(ends: Ends, tcon: genl.Genl) -> None:
+    """Before the guest's first ACK its SYN-ACK's window counts, unscaled."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.clock += 1
+    opening = conn.from_peer(SYN, ack=0)
+    ends[1].send(opening.frame())
+    assert conn.receive(ends[0])
+    conn.peer_nxt += 1
+    conn.peer_ts = conn.clock
+    conn.guest_sends(SYN | ACK, window=4000)
+    with counted(tcon, out_of_window=1):
+        conn.peer_sends(window=BIG)
+        conn.peer_sends(PSH | ACK, bytes(1000), window=BIG)
+        conn.peer_sends(PSH | ACK, bytes(1000), window=BIG)
+        ends[1].send(conn.from_peer(PSH | ACK, b"x", seq=conn.peer_nxt + 2001).frame())
+        assert conn.receive(ends[0])
+        conn.peer_sends(FIN | ACK, window=BIG)
+        assert state(tcon, conn.sport) == ENFORCED_CUBIC
+        conn.guest_sends(FIN | ACK)
+        conn.peer_sends(window=BIG)
+    assert state(tcon, conn.sport) == ("observed", "closed", "none")
+    poll(lambda: not rigs.find_flow(tcon, conn.sport), "the flow is collected", 15, 0.5)
+
+
+def test_window_that_was_offered_is_kept(ends: Ends, tcon: genl.Genl) -> None:
+    """A guest that offers less, or whose packets change places, takes what fits."""
+    conn = enforced(Conn(*ends), tcon)
+    conn.guest_sends(PSH | ACK, bytes(MSS), window=500)
+    conn.guest_sends(PSH | ACK, bytes(MSS), window=10)
+    with counted(tcon, out_of_window=0, ack_in=1):
+        conn.peer_sends(PSH | ACK, b"x", seq=conn.peer_nxt + (500 << 7), window=BIG)
 
 
 def test_zero_window_passes_and_a_small_one_is_kept(ends: Ends, tcon: genl.Genl) -> None:
@@ -1194,7 +1228,7 @@ def test_stream_does_not_lower_what_bbr_knows_of_the_path(
     pacing_bps = rigs.find_flow(tcon, conn.sport)["pacing_bps"]
     waiting = []
     for n in range(1500 // every_ms):
-        conn.guest_sends(PSH | ACK, bytes(200))
+        conn.guest_sends(PSH | ACK, bytes(500))
         waiting.append(conn.guest_nxt)
         if n >= 30 // every_ms:  # some are not given to a guest in its start
             uplink.send(conn.from_peer(ack=waiting.pop(0)).frame())
