@@ -74,7 +74,7 @@ def raw(mode: str, count: int = 1, seed: int = 1) -> dict[str, Any]:
             acked = round(94e6 / 8 * STEP_S / count * (0.5 if n < 3 else 1))
             probe.append(
                 {"type": "flow", "t_s": t_s, **endpoints(index), "acked_bytes": acked,
-                 "sent_bytes": acked, "retransmitted_bytes": 0,
+                 "sent_bytes": acked, "retransmitted_bytes": 0, "loss_events": 0,
                  "rtt_us": {"min": rtt - 90, "p50": rtt, "samples": 80}}
             )  # fmt: skip
             if mode == "enforced":

@@ -109,8 +109,8 @@ def summary(records: list[Record]) -> Record:
 
 
 def rtts(least: int, p50: int, p99: int, samples: int, p95: int = 0) -> Any:
-    """An rtt_us: the minimum is exact, percentiles are within 0.8 %; p95 is p99 by default."""
-    near = {name: pytest.approx(value, rel=0.008)
+    """An rtt_us: the minimum is exact, percentiles are within 0.2 %; p95 is p99 by default."""
+    near = {name: pytest.approx(value, rel=0.002)
             for name, value in (("p50", p50), ("p95", p95 or p99), ("p99", p99))}  # fmt: skip
     return {"min": least, **near, "samples": samples}
 
@@ -201,6 +201,20 @@ def test_a_repeat_with_new_data_behind_it(replay: Any) -> None:
     assert got["rtt_us"] == {"min": 21000, "p50": 21000, "p95": 21000, "p99": 21000, "samples": 1}
 
 
+def test_loss_events_may_be_closer_than_intervals(replay: Any) -> None:
+    """Repeats are of one event as long as none of its gaps is longer than is said."""
+    events: list[Event] = [(0, data(ISN, 20_000))]
+    events += [(t_ms, data(ISN, 1000)) for t_ms in (10, 12, 21, 31.001, 50, 130, 139)]
+    events.append((250, ack(ISN + 20_000)))
+
+    def counted(*options: str) -> list[int]:
+        return [r["loss_events"] for r in of_type(replay(events, *options), "flow")]
+
+    assert counted("--loss-gap-us", "10000") == [3, 1, 0]
+    assert counted("--loss-gap-us", "1000") == [5, 2, 0]
+    assert counted() == [1, 0, 0]
+
+
 def test_sequence_numbers_wrap(replay: Any) -> None:
     isn = 2**32 - 1500
     events: list[Event] = [(0, syn(isn))]
@@ -215,7 +229,7 @@ def test_sequence_numbers_wrap(replay: Any) -> None:
     assert got["rtt_us"]["min"] == 26000
 
 
-def test_percentiles_are_within_a_percent(replay: Any) -> None:
+def test_percentiles_are_within_two_per_mille(replay: Any) -> None:
     rng = random.Random(3)
     events: list[Event] = []
     rtts_us = []
@@ -229,7 +243,7 @@ def test_percentiles_are_within_a_percent(replay: Any) -> None:
     assert got["min"] == rtts_us[0]
     for percent in (50, 99):
         exact = rtts_us[math.ceil(len(rtts_us) * percent / 100) - 1]
-        assert got[f"p{percent}"] == pytest.approx(exact, rel=0.01)
+        assert got[f"p{percent}"] == pytest.approx(exact, rel=0.002)
 
 
 def test_intervals(replay: Any) -> None:

@@ -80,7 +80,8 @@ enforce = "bbr"
     def flow(t_s: float, acked: int, rtt: int | None, resent: int = 0) -> dict[str, Any]:
         rtt_us = rtt and {"min": rtt - 1, "p50": rtt, "samples": 3}
         return {"type": "flow", "t_s": t_s, **ends, "acked_bytes": acked, "sent_bytes": acked,
-                "retransmitted_bytes": resent, "rtt_us": rtt_us}  # fmt: skip
+                "retransmitted_bytes": resent, "loss_events": int(resent > 0),
+                "rtt_us": rtt_us}  # fmt: skip
 
     def tcon(t_s: float, state: str, reason: str, **more: Any) -> dict[str, Any]:
         return {"type": "tcon", "t_s": t_s, **ends, "state": state, "reason": reason,

@@ -22,14 +22,19 @@ RTT_S = 0.25
 
 
 def flow(
-    rates: list[float], start_s: float = 0.0, losses_s: tuple[float, ...] = ()
+    rates: list[float], start_s: float = 0.0, losses_s: tuple[float, ...] = (), events: int = 1
 ) -> dict[str, Any]:
     """A flow with a rate in each of its seconds, in ten samples each."""
     count = 10 * len(rates)
     times = [round(start_s + (n + 1) / 10, 3) for n in range(count)]
     assert set(losses_s) <= set(times)
     samples = [
-        {"t_s": t_s, "goodput_bps": rates[n // 10], "retransmitted_bytes": 1448 * (t_s in losses_s)}
+        {
+            "t_s": t_s,
+            "goodput_bps": rates[n // 10],
+            "retransmitted_bytes": 1448 * (t_s in losses_s),
+            "loss_events": events * (t_s in losses_s),
+        }
         for n, t_s in enumerate(times)
     ]
     return {"start_s": start_s, "seconds": float(len(rates)), "samples": samples}
@@ -78,15 +83,16 @@ def test_a_loss_event_ends_with_a_round_trip_without_one() -> None:
 
 
 def test_the_loss_period_is_the_mean_between_events() -> None:
-    lossy = flow([1] * 2, losses_s=(0.1, 0.3, 0.5, 0.8, 1.5))["samples"]
-    assert loss_period_s(lossy, RTT_S, 0.0) == pytest.approx(0.7)  # 0.1, 0.8, 1.5
-    assert loss_period_s(lossy, 0.1, 0.0) == pytest.approx(0.35)
-    assert loss_period_s(lossy, 0.1, 0.2) == pytest.approx(0.4)  # 0.3, 0.5, 0.8, 1.5
-    assert loss_period_s(lossy, RTT_S, 0.4) == pytest.approx(0.7)  # 0.5 is of the first
-    assert loss_period_s(lossy, RTT_S, 0.8) is None  # a single event
-    assert loss_period_s(lossy, 1.0, 0.0) is None
-    assert loss_period_s(flow([1])["samples"], RTT_S, 0.0) is None
-    assert loss_period_s([], RTT_S, 0.0) is None
+    times_s = (0.1, 0.3, 0.5, 0.8, 1.5)
+    lossy = flow([1] * 2, losses_s=times_s)["samples"]
+    assert loss_period_s(lossy, 0.0) == pytest.approx(0.35)
+    assert loss_period_s(lossy, 0.2) == pytest.approx(0.4)  # 0.3, 0.5, 0.8, 1.5
+    assert loss_period_s(lossy, 0.8) is None  # a single event
+    assert loss_period_s(flow([1])["samples"], 0.0) is None
+    assert loss_period_s([], 0.0) is None
+    often = flow([1] * 2, losses_s=times_s, events=3)["samples"]  # closer than samples are
+    assert loss_period_s(often, 0.0) == pytest.approx(0.1)
+    assert loss_period_s(often, 0.8) is None  # three events of one time
 
 
 def test_epochs_are_a_round_trip_long() -> None:

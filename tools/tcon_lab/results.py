@@ -58,7 +58,7 @@ from typing import Any
 
 from . import sharing
 from .errors import LabError
-from .scenario import ENFORCING_MODES, PACKET_BYTES, Scenario, from_dict
+from .scenario import ENFORCING_MODES, Scenario, from_dict
 from .sharing import jain
 
 Record = dict[str, Any]
@@ -204,7 +204,8 @@ class _FlowData:
         first = math.floor(self.tick(self.first_s)) + 1
         last = math.floor(self.tick(self.first_s + self.duration_s))
         offset_s = self.clock.start_s - zero_s
-        empty = dict.fromkeys(SAMPLE_KEYS) | {"goodput_bps": 0, "retransmitted_bytes": 0}
+        nothing = dict.fromkeys(("goodput_bps", "retransmitted_bytes", "loss_events"), 0)
+        empty = dict.fromkeys(SAMPLE_KEYS) | nothing
         return [
             empty | ticks.get(n, {}) | {"t_s": _seconds(offset_s + n * self.clock.interval_s)}
             for n in range(first, last + 1)
@@ -213,7 +214,7 @@ class _FlowData:
 
 #: What a flow's sample has beside "t_s".
 SAMPLE_KEYS = (
-    "goodput_bps", "rtt_us", "rtt_min_us", "retransmitted_bytes",
+    "goodput_bps", "rtt_us", "rtt_min_us", "retransmitted_bytes", "loss_events",
     "guest_cwnd_bytes", "guest_ssthresh_bytes", "guest_srtt_us", "guest_retransmits",
     "tcon_cwnd_bytes", "tcon_ssthresh_bytes", "tcon_window_bytes", "tcon_pacing_bps",
     "tcon_inflight_bytes", "tcon_held_bytes", "tcon_srtt_us", "tcon_state",
@@ -228,6 +229,7 @@ def _path_sample(record: Record, step_s: float) -> Record:
         "rtt_us": rtt.get("p50"),
         "rtt_min_us": rtt.get("min"),
         "retransmitted_bytes": record["retransmitted_bytes"],
+        "loss_events": record["loss_events"],
     }
 
 
@@ -304,9 +306,7 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
         "rtt_mean_us": _mean([s["rtt_us"] for s in samples]),
         "sent_bytes": data.summary["sent_bytes"] if data.summary else None,
         "retransmitted_bytes": data.summary["retransmitted_bytes"] if data.summary else None,
-        "loss_period_s": sharing.loss_period_s(
-            samples, _full_rtt_s(scenario, data.clock.interval_s), data.start_s + settling_s
-        ),
+        "loss_period_s": sharing.loss_period_s(samples, data.start_s + settling_s),
         "cwnd_bytes": _cwnd(samples, asked.enforced_cc(mode) is not None),
         "guest_srtt_us": spread(guest_rtts, {"min": 0, "p50": 50, "p99": 99}),
         "guest_retransmits": _number(sent.get("retransmits")),
@@ -483,19 +483,11 @@ def _span_s(raw: Record, scenario: Scenario) -> float:
     return max(t["start_s"] + t["seconds"] for flow in raw["flows"] for t in flow["transfers"])
 
 
-def _full_rtt_s(scenario: Scenario, interval_s: float) -> float:
-    """A round trip of a full queue, but at least one interval of the probe."""
-    path = scenario.path
-    delay_us = path.rtt_us + max(flow.extra_delay_us for flow in scenario.flows)
-    full_rtt_s = delay_us / 1e6 + path.queue_packets * PACKET_BYTES * 8 / path.rate_bps
-    return max(full_rtt_s, interval_s)
-
-
 def _sharing(flows: list[Record], scenario: Scenario, interval_s: float) -> Record:
     """How bulk flows shared the bottleneck, see :mod:`.sharing`."""
     per_second = sharing.jain_per_second(flows, scenario.seconds)
     known = [index for index in per_second if index is not None]
-    epochs = sharing.loss_epochs(flows, _full_rtt_s(scenario, interval_s))
+    epochs = sharing.loss_epochs(flows, max(scenario.full_rtt_us / 1e6, interval_s))
     return {
         "jain_per_second": per_second,
         "jain_mean": round(sum(known) / len(known), 4) if known else None,

@@ -184,7 +184,8 @@ class _Probes:
         self._processes: list[subprocess.Popen[bytes]] = []
         if program:
             short = lab.scenario.path.rtt_us < _SHORT_RTT_US
-            uplink = ["--dev", "br0-up", *(["--tcon"] if tcon else [])]
+            uplink = ["--dev", "br0-up", "--loss-gap-us", str(lab.scenario.full_rtt_us),
+                      *(["--tcon"] if tcon else [])]  # fmt: skip
             for kind, node, what, interval_s in (
                 ("probe", lab.br0, uplink, INTERVAL_S),
                 ("queue", lab.net["r1"], ["--queue", "r1-r2"],

@@ -225,6 +225,13 @@ class Scenario:
     path: Path
     flows: tuple[Flow, ...]
 
+    @property
+    def full_rtt_us(self) -> int:
+        """A round trip of the slowest flow while the queue is full."""
+        delay_us = self.path.rtt_us + max(flow.extra_delay_us for flow in self.flows)
+        queued_bits = self.path.queue_packets * PACKET_BYTES * 8
+        return delay_us + queued_bits * 1_000_000 // self.path.rate_bps
+
     def connections(self) -> list[Flow]:
         """One entry for each TCP connection: flows repeated ``count`` times."""
         return [flow for flow in self.flows for _ in range(flow.count)]

@@ -25,9 +25,11 @@ Loss epoch
 
 Loss period
     The mean time from one of a flow's loss events to its next, once it has settled: its
-    slow start has losses of its own.  Losses by chance and by full queues count alike,
-    whoever repeats them, the guest or TCon: what counts is what passes the sender's
-    uplink a second time.  None of fewer than two events.
+    slow start has losses of its own.  Here the probe counts the events, which may be closer
+    than its intervals: one begins with a repeat after none within the last full RTT.
+    Losses by chance and by full queues count alike, whoever repeats them, the guest or
+    TCon: what counts is what passes the sender's uplink a second time.  None of fewer than
+    two events.
 
 Loss synchronisation
     Of an epoch, the share of the flows running then that are among its flows: the
@@ -108,12 +110,13 @@ def loss_events_s(samples: list[Record], full_rtt_s: float) -> list[float]:
     return found
 
 
-def loss_period_s(samples: list[Record], full_rtt_s: float, settled_s: float) -> float | None:
+def loss_period_s(samples: list[Record], settled_s: float) -> float | None:
     """The mean time between a flow's loss events after ``settled_s`` of the run, in s."""
-    events_s = [t_s for t_s in loss_events_s(samples, full_rtt_s) if t_s > settled_s]
-    if len(events_s) < 2:
+    lossy = [s for s in samples if s["loss_events"] and s["t_s"] > settled_s]
+    events = sum(s["loss_events"] for s in lossy)
+    if events < 2 or len(lossy) < 2:
         return None
-    return round((events_s[-1] - events_s[0]) / (len(events_s) - 1), 4)
+    return round((lossy[-1]["t_s"] - lossy[0]["t_s"]) / (events - 1), 4)
 
 
 def loss_epochs(flows: list[Record], full_rtt_s: float) -> list[Record]:

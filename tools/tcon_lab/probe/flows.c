@@ -22,6 +22,8 @@ struct flow {
 	struct flow *next;
 	uint64_t first_ns;		/* first data past the greeting */
 	uint64_t last_ns;		/* last data, or ACK of new data */
+	uint64_t resent_ns;		/* last repeat; 0: there was none */
+	uint64_t loss_events;		/* since the last record */
 	struct estimator estimator;
 	struct estimator_counts before;	/* at the last record */
 };
@@ -118,9 +120,11 @@ static void print_interval(struct flows *table, struct flow *f)
 		return;
 	print_flow(table->out, f, "flow", table->end_ns);
 	print_counts(table->out, &e->counts, &f->before);
+	fprintf(table->out, ",\"loss_events\":%" PRIu64, f->loss_events);
 	print_rtt(table->out, &e->interval_us, false);
 	fputs("}\n", table->out);
 	f->before = e->counts;
+	f->loss_events = 0;
 	histogram_reset(&e->interval_us);
 }
 
@@ -154,6 +158,16 @@ static void restart(struct flows *table, struct flow *f, uint64_t t_ns)
 	print_summary(table, f, t_ns);
 	estimator_free(&f->estimator);
 	memset(&f->before, 0, sizeof(f->before));
+	f->resent_ns = 0;
+}
+
+/* What is sent again within a gap of the last repeat belongs to the same losses. */
+static void note_repeat(const struct flows *table, struct flow *f,
+			uint64_t t_ns)
+{
+	if (!f->resent_ns || t_ns - f->resent_ns > table->loss_gap_ns)
+		f->loss_events++;
+	f->resent_ns = t_ns;
 }
 
 static void outgoing_segment(struct flows *table, const struct flow_key *key,
@@ -161,6 +175,7 @@ static void outgoing_segment(struct flows *table, const struct flow_key *key,
 {
 	struct flow *f = find(table, key);
 	struct estimator *e;
+	uint64_t resent;
 
 	if (!f) {
 		if (!s->syn && !s->payload_bytes)
@@ -179,7 +194,10 @@ static void outgoing_segment(struct flows *table, const struct flow_key *key,
 	}
 	if (s->payload_bytes && e->counts.sent_bytes < GREETING_BYTES)
 		f->first_ns = t_ns;
+	resent = e->counts.resent_bytes;
 	estimator_sent(e, s->seq, s->payload_bytes, s->fin, t_ns);
+	if (e->counts.resent_bytes != resent)
+		note_repeat(table, f, t_ns);
 	if (s->payload_bytes)
 		f->last_ns = t_ns;
 }

@@ -20,6 +20,7 @@ struct flow;
  * struct flows - the table and its clock
  * @out: where records go
  * @interval_ns: length of an interval
+ * @loss_gap_ns: repeats further apart than that are of two loss events
  * @end_ns: end of the present interval; times count from the start
  * @packets: TCP segments seen
  * @untracked: data segments of flows for which there was no room
@@ -30,6 +31,7 @@ struct flow;
 struct flows {
 	FILE *out;
 	uint64_t interval_ns;
+	uint64_t loss_gap_ns;
 	uint64_t end_ns;
 	uint64_t packets;
 	uint64_t untracked;

@@ -46,7 +46,7 @@ void histogram_add(struct histogram *h, uint32_t value)
  * @percent: 1 .. 100
  *
  * Return: the smallest value that at least @percent % of the values do not
- * exceed, within 0.8 %.
+ * exceed, within 0.2 %.
  */
 uint32_t histogram_percentile(const struct histogram *h, unsigned int percent)
 {

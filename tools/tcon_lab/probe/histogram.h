@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 
-/* Values below 64 have a bucket each, every octave above them has 64: a
- * bucket's middle is within 1/128 (0.8 %) of what it holds.
+/* Values below 256 have a bucket each, every octave above them has 256: a
+ * bucket's middle is within 1/512 (0.2 %) of what it holds.
  */
-#define HISTOGRAM_SUB_BITS	6
+#define HISTOGRAM_SUB_BITS	8
 #define HISTOGRAM_SUBS		(1U << HISTOGRAM_SUB_BITS)
 #define HISTOGRAM_BUCKETS	((32 - HISTOGRAM_SUB_BITS + 1) * HISTOGRAM_SUBS)
 

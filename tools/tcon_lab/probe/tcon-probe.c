@@ -30,7 +30,9 @@
 #include "tcon.h"
 
 #define MAX_INTERVAL_MS	60000
+#define MAX_GAP_US	60000000
 #define MAX_SECONDS	1000000
+#define NS_PER_US	UINT64_C(1000)
 #define NS_PER_MS	UINT64_C(1000000)
 #define NS_PER_S	UINT64_C(1000000000)
 
@@ -48,6 +50,8 @@ static const char usage[] =
 "                    connection's end there, the other end; may be repeated\n"
 "  --tcon            also write tcon.ko's half-flows at every interval\n"
 "  --interval-ms N   length of an interval, 1 .. 60000 (default 100)\n"
+"  --loss-gap-us N   repeats further apart than N us, 1 .. 60000000, are of two loss\n"
+"                    events (default 100000)\n"
 "  --out FILE        write there, not to standard output\n"
 "  --seconds N       end after N seconds (default: SIGTERM or SIGINT)\n"
 "  --help            this text\n";
@@ -60,6 +64,7 @@ struct options {
 	struct sockets *sockets;
 	bool tcon;
 	uint64_t interval_ns;
+	uint64_t loss_gap_ns;
 	uint64_t seconds;	/* 0: no end */
 };
 
@@ -301,6 +306,10 @@ static bool parse_option(struct options *o, int c)
 		n = parse_number("interval-ms", optarg, MAX_INTERVAL_MS);
 		o->interval_ns = n * NS_PER_MS;
 		return n;
+	case 'g':
+		n = parse_number("loss-gap-us", optarg, MAX_GAP_US);
+		o->loss_gap_ns = n * NS_PER_US;
+		return n;
 	case 's':
 		o->seconds = parse_number("seconds", optarg, MAX_SECONDS);
 		return o->seconds;
@@ -322,6 +331,7 @@ static bool parse_options(struct options *o, int argc, char **argv)
 		{ "out", required_argument, NULL, 'o' },
 		{ "tcon", no_argument, NULL, 't' },
 		{ "interval-ms", required_argument, NULL, 'i' },
+		{ "loss-gap-us", required_argument, NULL, 'g' },
 		{ "seconds", required_argument, NULL, 's' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -363,6 +373,7 @@ static int run(const struct options *o, FILE *out)
 	}
 	table->out = out;
 	table->interval_ns = o->interval_ns;
+	table->loss_gap_ns = o->loss_gap_ns;
 	table->end_ns = o->interval_ns;
 	ret = o->pcap ? pcap_read(o->pcap, table) : run_dev(o, table);
 	free(table);
@@ -373,7 +384,9 @@ int main(int argc, char **argv)
 {
 	static struct sockets sockets;
 	struct options o = {
-		.interval_ns = 100 * NS_PER_MS, .sockets = &sockets,
+		.interval_ns = 100 * NS_PER_MS,
+		.loss_gap_ns = 100 * NS_PER_MS,
+		.sockets = &sockets,
 	};
 	FILE *out = stdout;
 	int ret;
