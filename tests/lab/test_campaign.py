@@ -781,13 +781,15 @@ def comparison(
 
 
 GOODPUTS = {("native", 1): 8e6, ("native", 2): 10e6, ("enforced", 1): 8e6, ("enforced", 2): 9.8e6}
+#: The ratios' geometric mean.
+MEAN = (1.0 * 0.98) ** 0.5
 
 
 def test_ratios_are_taken_seed_by_seed() -> None:
     made = comparison(GOODPUTS)
     goodput = made["cells"][1]["metrics"]["goodput"]
     assert goodput["seeds"] == [1.0, 0.98]
-    assert goodput["mean"] == pytest.approx(0.99)
+    assert goodput["mean"] == pytest.approx(MEAN)
     assert (goodput["min"], goodput["max"]) == (0.98, 1.0)
     assert made["cells"][1]["modes"]["native"]["goodput"]["mean"] == 9e6
     assert made["cells"][1]["metrics"]["rtt"]["mean"] == 1.5
@@ -838,7 +840,7 @@ def test_cells_that_miss() -> None:
     assert verdicts == ["missed", "reached", "reached", "reached"]  # 0.93 where 0.95 is asked
     overall = made["overall"]["goodput"]
     assert overall["missed"] == overall["aim_missed"] == ["10mbit 8ms 0%"]
-    assert overall["geometric_mean"] == pytest.approx((0.94 * 0.99**4) ** 0.25)
+    assert overall["geometric_mean"] == pytest.approx((0.94 * MEAN**4) ** 0.25)
     assert overall["verdict"] == "missed"
     assert made["overall"]["rtt"]["verdict"] is None
     lower = dict(GOODPUTS) | {("enforced", 1): 7.7e6}
@@ -971,7 +973,7 @@ def test_what_is_kept_of_a_saving() -> None:
     assert kept["mean"] == pytest.approx(3.5 / 4)
     assert kept["seeds"] == [pytest.approx(4 / 5), pytest.approx(3 / 3)]
     assert kept["verdict"] == "missed"
-    assert cell["metrics"]["completion_mean"]["mean"] == pytest.approx((7 / 6 + 1) / 2)
+    assert cell["metrics"]["completion_mean"]["mean"] == pytest.approx((7 / 6) ** 0.5)
     assert "goodput" not in cell["metrics"]
     assert cell["completion"]["guest"]["p50"] == 10.0
     assert cell["completion_s"]["native"] == [5.0, 6.0, 6.0, 7.0]
@@ -1073,6 +1075,15 @@ def test_the_table_for_people() -> None:
     assert "geometric mean 0.975 over 4 cells (at least 0.98: missed)" in text
     assert "Goodput to native: 1 of 4 cells miss their bar: 10mbit 8ms 0%" in text
     assert "warning: 10mbit 8ms 0%, native, seed 1: the probe lost 3 packets" in text
+
+
+def test_only_cells_with_a_bar_are_counted() -> None:
+    bar = '[[bar]]\nmetric = "rtt"\nloss_max = "0%"\nmax = 1.4\n'
+    text = text_of(comparison(GOODPUTS, SMALL + bar))
+    assert "RTT p50 to native: 2 of 2 cells that have a bar miss their bar: " in text
+    text = text_of(comparison(GOODPUTS, SMALL + bar.replace("1.4", "1.6")))
+    assert "RTT p50 to native: each of 2 cells that have one reaches its bar" in text
+    assert "aim" not in text.split("RTT p50 to native: each")[1].splitlines()[0]
 
 
 def test_the_table_in_markdown() -> None:
@@ -1183,7 +1194,7 @@ def test_a_heat_map_has_each_cell_in_its_place() -> None:
     assert list(data.x) == ["10mbit 8ms", "10mbit 64ms"]
     assert list(data.y) == ["0%", "0.1%"]
     assert [list(row) for row in data.z] == [
-        [pytest.approx(0.94 * 0.99), pytest.approx(0.99)], [pytest.approx(0.99)] * 2
+        [pytest.approx(0.94 * MEAN), pytest.approx(MEAN)], [pytest.approx(MEAN)] * 2
     ]  # fmt: skip
     assert data.text[0][0] == "0.931 !"
     lower = campaign_report.heat_map(comparison(GOODPUTS), "rtt").data[0].colorscale
@@ -1214,6 +1225,19 @@ def test_a_report_of_what_is_there(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "warning: 4 runs are missing" in done.stdout
     made = json.loads((folder / "comparison.json").read_text())
+    file.write_text(SMALL.replace("seeds = [1, 2]", "seeds = [2, 3]"))
+    more = tcon_lab("campaign", file, "--out", folder, "--report")
+    assert more.returncode == 0
+    assert "warning: 10 runs are missing" in more.stdout  # 8 of seed 3, and what failed of 2
+    file.write_text(SMALL.replace("seconds = ", "seconds = 1"))
+    other = tcon_lab("campaign", file, "--out", folder, "--report")
+    assert (other.returncode, other.stdout) == (1, "")
+    assert other.stderr == (
+        f"tcon-lab: {folder} holds results of cell 10mbit 8ms 0% with another length, "
+        "path or flows than this campaign has\n"
+    )
+    file.write_text(SMALL)
+    assert tcon_lab("campaign", file, "--out", folder, "--report").returncode == 0
     assert made["cells"][0]["metrics"]["goodput"]["mean"] == pytest.approx(1)
     assert (folder / "comparison.md").read_text().startswith("# grid\n")
     html = (folder / "report.html").read_text()

@@ -75,11 +75,13 @@ QUANTITIES = {
 }
 #: What is told of completion times.
 COMPLETION = ("mean", "p50", "p95", "p99")
+_ARTICLES = {"bar": "a bar", "aim": "an aim"}
 #: How a verdict shows in tables: with a mark, not by colour alone.
 MARKS = {"missed": " !", "aim missed": " ~"}
 NOTE = (
-    "Ratios are of the enforced run to the {baseline} one with the same seed: mean over the "
-    "seeds (smallest .. largest). RTT is the path's. ! misses its bar, ~ misses its aim."
+    "Ratios are of the enforced run to the {baseline} one with the same seed: geometric mean "
+    "over the seeds (smallest .. largest). RTT is the path's, within 0.2 %. ! misses its bar, "
+    "~ misses its aim."
 )
 COMPLETION_NOTE = (
     "Completion times are from before the connection is opened until the last byte has come, "
@@ -161,15 +163,18 @@ def findings(comparison: Record) -> list[str]:
                 text += f" ({overall['bar']}: {overall['verdict']}"
                 text += f"; aim {overall['aim']:g})" if overall["aim"] is not None else ")"
             found.append(text)
-        for what, key in (("bar", "missed"), ("aim", "aim_missed")):
-            missed = overall[key]
+        for what, key, judged in (
+            ("bar", "missed", overall["barred"]),
+            ("aim", "aim_missed", overall["aimed"]),
+        ):
+            missed, all_cells = overall[key], judged == overall["cells"]
             if missed:
-                found.append(
-                    f"{heading}: {len(missed)} of {overall['cells']} cells miss their {what}: "
-                    + "; ".join(missed)
-                )
-            elif any(cell["metrics"].get(name, {}).get(what) for cell in comparison["cells"]):
-                found.append(f"{heading}: every cell reaches its {what}")
+                text = f"{heading}: {len(missed)} of {judged} cells"
+                text += "" if all_cells else f" that have {_ARTICLES[what]}"
+                found.append(f"{text} miss their {what}: " + "; ".join(missed))
+            elif judged:
+                text = "every cell" if all_cells else f"each of {judged} cells that have one"
+                found.append(f"{heading}: {text} reaches its {what}")
     return found
 
 

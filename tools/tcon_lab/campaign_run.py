@@ -21,7 +21,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,13 +116,22 @@ def runs_of(campaign: Campaign, made_from: Callable[[str], str]) -> list[Run]:
 
     ``made_from`` is a digest of what a mode's numbers depend on beside the scenario.
     """
-    found = []
+    return [
+        Run(cell, mode, scenario, key_of(scenario, made_from(mode)))
+        for cell, mode, scenario in _planned(campaign)
+    ]
+
+
+def _planned(campaign: Campaign) -> Iterator[tuple[Cell, str, Scenario]]:
+    """Cell, mode and scenario of each run, seed after seed."""
     for seed in campaign.seeds:
         for cell in campaign.cells:
             for mode in cell.scenario.modes:
-                scenario = _effective(cell.scenario, mode, seed)
-                found.append(Run(cell, mode, scenario, key_of(scenario, made_from(mode))))
-    return found
+                yield cell, mode, _effective(cell.scenario, mode, seed)
+
+
+def _nameless(scenario: Record) -> Record:
+    return {key: value for key, value in scenario.items() if key != "name"}
 
 
 class Store:
@@ -151,22 +160,36 @@ class Store:
             raise LabError(f"{self.folder}: {error.strerror}") from None
 
     def index(self, campaign: Campaign) -> list[Record]:
-        """The runs that the index names.
+        """The runs of the campaign, with the keys that the index has for them, or "".
 
-        Raises LabError where there is none, or that of another campaign.
+        Raises LabError where there is none, or that of another campaign, or of one of this
+        name that ran something else.
         """
         index = self._read(self.folder / "index.json")
         if index is None:
             raise LabError(f"{self.folder} holds no campaign's results")
         try:
             name = index["campaign"]
-            runs = [{key: run[key] for key in ("cell", "mode", "seed", "key")}
-                    for run in index["runs"]]  # fmt: skip
+            keys = {(r["cell"], r["mode"], r["seed"]): r["key"] for r in index["runs"]}
         except (KeyError, TypeError):
             raise LabError(f"{self.folder}/index.json is damaged") from None
         if name != campaign.name:
             raise LabError(f"{self.folder} holds the results of campaign {name}")
-        return runs
+        found = []
+        for cell, mode, scenario in _planned(campaign):
+            key = keys.get((cell.name, mode, scenario.seed), "")
+            self._check(key, cell.name, scenario)
+            found.append({"cell": cell.name, "mode": mode, "seed": scenario.seed, "key": key})
+        return found
+
+    def _check(self, key: str, cell: str, wanted: Scenario) -> None:
+        """Raises LabError where a run that there is was of another scenario."""
+        stored = self.load(key)
+        if stored and _nameless(stored["scenario"]) != _nameless(json.loads(wanted.to_json())):
+            raise LabError(
+                f"{self.folder} holds results of cell {cell} with another length, "
+                "path or flows than this campaign has"
+            )
 
     def load(self, key: str) -> Record | None:
         """What a run brought; None where it has not been done, or its file is damaged."""
@@ -302,11 +325,14 @@ def _one(run: Run, store: Store, runner: Runner, stop: threading.Event) -> float
     """Do one run and keep what it brings; the real seconds it took."""
     start_s = time.monotonic()
     console = store.console / run.key
-    console.mkdir(exist_ok=True)
-    raw = runner(run.scenario, run.mode, console, stop)
-    real_s = time.monotonic() - start_s
-    store.save(run, raw, real_s)
-    for log in console.iterdir():
-        log.unlink()
-    console.rmdir()
+    try:
+        console.mkdir(exist_ok=True)
+        raw = runner(run.scenario, run.mode, console, stop)
+        real_s = time.monotonic() - start_s
+        store.save(run, raw, real_s)
+        for log in console.iterdir():
+            log.unlink()
+        console.rmdir()
+    except OSError as error:
+        raise LabError(f"{error.filename or store.folder}: {error.strerror}") from None
     return real_s

@@ -12,14 +12,15 @@ A comparison is plain data, the content of comparison.json::
                 "published": {"where", "mean_s": {mode: seconds}} or null}],
      "published": the document whose numbers stand beside, or "",
      "tables", "values": what it has of this campaign, see :mod:`.published`,
-     "overall": {metric: {"geometric_mean", "cells", "missed", "aim_missed", "bar",
-                 "aim", "verdict"}},
+     "overall": {metric: {"geometric_mean", "cells", "barred" and "aimed": of those with a
+                 bar and with an aim, "missed", "aim_missed", "bar", "aim", "verdict"}},
      "missing": [runs without results], "warnings": [...], "versions": {...}}
 
 A spread is {"mean", "min", "max", "seeds": [one value for each]}.  Ratios are of
-the compared mode to the baseline with the same seed; ``saving_kept`` is the part
-of what the baseline saves over mode "guest", in completion time, that the
-compared mode saves too, given where the baseline saves at least MIN_SAVING;
+the compared mode to the baseline with the same seed, and their mean is the geometric one:
+where both sides vary that of the ratios themselves is above one for two equal sides;
+``saving_kept`` is the part of what the baseline saves over mode "guest", in completion
+time, that the compared mode saves too, given where the baseline saves at least MIN_SAVING;
 ``own_limit`` is the share of the compared mode's time, after its start, in which
 the guest's own cwnd or send buffer kept it from sending more.
 
@@ -41,6 +42,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 from .campaign import METRICS, ON_REQUEST, RATIOS, Bar, Campaign, Cell
@@ -77,8 +79,8 @@ def _rtt_us(name: str) -> Callable[[Record], float | None]:
         if _times_s(run):
             return None
         known = [(flow["rtt_us"] or {}).get(name) for flow in run["flows"]]
-        found = sorted(value for value in known if value is not None)
-        return found[(len(found) - 1) // 2] if found else None
+        found = [value for value in known if value is not None]
+        return median(found) if found else None
 
     return quantity
 
@@ -195,7 +197,8 @@ class _CellData:
     def ratio(self, quantity: str, baseline: str) -> Record | None:
         """Of the compared mode to the baseline, seed by seed."""
         ours, base = self.values(COMPARED, quantity), self.values(baseline, quantity)
-        return spread([ours[seed] / base[seed] for seed in ours if base.get(seed)])
+        found = spread([ours[seed] / base[seed] for seed in ours if base.get(seed)])
+        return found and found | {"mean": geometric_mean(found["seeds"])}
 
     def times_s(self, mode: str) -> list[float]:
         """The completion times of all seeds, sorted."""
@@ -301,16 +304,19 @@ def _overall(campaign: Campaign, cells: list[Record]) -> Record:
         if name in RATIOS:
             mean = geometric_mean([cell["metrics"][name]["mean"] for cell in known])
 
-        def having(*verdicts: str, name: str = name, known: list[Record] = known) -> list[str]:
-            return [c["cell"] for c in known if c["metrics"][name]["verdict"] in verdicts]
+        barred = [cell for cell in known if cell["metrics"][name]["bar"] is not None]
+        aimed = [cell for cell in known if cell["metrics"][name]["aim"] is not None]
+
+        def having(*verdicts: str, among: list[Record], name: str = name) -> list[str]:
+            return [c["cell"] for c in among if c["metrics"][name]["verdict"] in verdicts]
 
         overall[name] = {
             "geometric_mean": mean,
             "cells": len(known),
-            "missed": having("missed"),
-            "aim_missed": having("missed", "aim missed")
-            if any(cell["metrics"][name]["aim"] is not None for cell in known)
-            else [],
+            "barred": len(barred),
+            "aimed": len(aimed),
+            "missed": having("missed", among=barred),
+            "aim_missed": having("missed", "aim missed", among=aimed),
         } | _judged(mean or 0.0, campaign.mean_bar(name))
     return overall
 

@@ -33,6 +33,8 @@ from .uml_kernel import UmlKernel, uml_kernel
 Say = Callable[[str, str], None]
 
 _BASE_MODULES = ("openvswitch", "nf_conntrack_netlink", "veth", "sch_netem", "sch_tbf", "tcp_diag")
+#: What runs on this side and decides on numbers that a campaign keeps.
+_DECISIVE = ("qemu.py", "uml.py", "results.py", "sharing.py", "samples.py", "gallery.py")
 _BUILT_IN_CCS = ("cubic", "reno")
 _PROBE_IN_VM = "/usr/bin/tcon-probe"
 _MIB_PER_PAIR = 16
@@ -107,8 +109,12 @@ class Host:
         root.write_initrd(self.base, overlay, dest)
 
     def digest(self) -> str:
-        """A digest of all that a run depends on beside its job: kernel, root, engine."""
+        """A digest of all that a run's numbers depend on beside its job: kernel, root,
+        engine, and what makes numbers of its records.
+        """
         state = hashlib.sha256(f"{self.engine.name} {self.options}".encode())
+        for file in _DECISIVE:
+            state.update(Path(__file__).with_name(file).read_bytes())
         with tempfile.TemporaryDirectory(prefix="tcon-lab-") as scratch:
             initrd = Path(scratch) / "initrd.cpio"
             self.initrd({}, initrd, [])

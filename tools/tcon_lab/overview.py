@@ -24,6 +24,7 @@ import dataclasses
 import io
 import itertools
 import json
+import statistics
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,7 @@ def _flows_by_cc(run: Record) -> dict[str, list[Record]]:
 
 
 def _median(values: list[float]) -> float | None:
-    return sorted(values)[(len(values) - 1) // 2] if values else None
+    return statistics.median(values) if values else None
 
 
 def _quantity(flows: list[Record], metric: str) -> float | None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -72,7 +73,7 @@ class Row:
 
 
 def _median(values: list[float]) -> float | None:
-    return sorted(values)[(len(values) - 1) // 2] if values else None
+    return statistics.median(values) if values else None
 
 
 def _rtts_ms(run: Record, name: str) -> list[float]:
