@@ -11,7 +11,7 @@ groups of its experiments and four metrics, without a rule for it.  Ours:
 - retransmission: the share of bytes sent again, its mean over the cells.
 
 A CC's cells are those in which it takes part.  Beside the best stand those within 2 %
-of it (of shares and the index: within 0.02 and 0.005).
+of it (of the index and of shares: within 0.02 and 0.005).
 """
 
 from __future__ import annotations
