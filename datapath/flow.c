@@ -253,7 +253,7 @@ static int enlist(struct tcon_flow *flow, bool embryo)
 						    flow_params);
 	if (!err) {
 		flow->serial = ++port->last_serial;
-		list_add_tail_rcu(&flow->port_node, &port->flow_list);
+		list_add_rcu(&flow->port_node, &port->flow_list);
 		if (embryo)
 			evicted = join_embryos(flow);
 	}

@@ -815,8 +815,8 @@ static bool port_selected(const struct tcon_port *port,
 
 /*
  * args: 0 port's id, 1 serial of the flow in it that was looked at last, 2 filter.  Ports
- * and flows are in the order of these, so that what comes or goes meanwhile has no other
- * flow told twice or left out.
+ * are in the order of these, flows, the newest first, too, so that what comes or goes
+ * meanwhile has no other flow told twice or left out.
  */
 static int dump_flows(struct sk_buff *skb, struct netlink_callback *cb)
 {
@@ -840,7 +840,7 @@ static int dump_flows(struct sk_buff *skb, struct netlink_callback *cb)
 			cb->args[1] = 0;
 		cb->args[0] = port->id;
 		list_for_each_entry_rcu(flow, &port->flow_list, port_node) {
-			if (flow->serial <= cb->args[1])
+			if (cb->args[1] && flow->serial >= cb->args[1])
 				continue;
 			if (tcon_match_key(&filter->match, &flow->key) &&
 			    fill_flow(skb, cb, flow))

@@ -47,7 +47,7 @@ struct tcon_port_conf {
  * @embryos: half-open flows, oldest first, under tcon_net.embryo_lock
  * @n_embryos: their number
  * @lock: protects @flow_list; taken inside a flow's lock
- * @flow_list: half-flows, in the order of their serials; RCU
+ * @flow_list: half-flows, the newest, with the highest serial, first; RCU
  * @last_serial: of the newest
  * @node: in tcon_net.ports; RCU
  * @rcu: for its end
