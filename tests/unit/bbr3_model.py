@@ -490,7 +490,7 @@ class Bbr3:
     def take_state(self, state: str) -> None:
         if state == "open":
             self.cwnd = max(self.cwnd, self.prior_cwnd)
-        else:
+        elif self.ca_state != "loss":  # else a time-out behind another: undone as one
             self.save_cwnd()
             self.undo_state = None
             self.undo = (self.bw_shortterm, self.inflight_shortterm, self.longterm)

@@ -276,4 +276,5 @@ def reload_tcon(net: Net) -> None:
 
 def assert_enforced(tcon: genl.Genl, sport: int, cc: str, ifname: str = "p1") -> None:
     """The half-flow runs this CC and is repaired."""
-    assert rigs.state(tcon, sport, ifname) == ("repair-enforced", "none", cc)
+    found = rigs.state(tcon, sport, ifname)
+    assert found == ("repair-enforced", "none", cc), found
