@@ -566,6 +566,10 @@ def bridge() -> Iterator[tuple[str, str, str]]:
     guest, switch, peer = names
     for name in names:
         ip("netns", "add", name)
+        # Or multicast reports of the kernel's own pass, and wait in queues that are counted.
+        for which in ("all", "default"):
+            off = f"net.ipv6.conf.{which}.disable_ipv6=1"
+            subprocess.run(["ip", "netns", "exec", name, "sysctl", "-qw", off], capture_output=True)
     try:
         for port, other, where in (("g1", "g0", guest), ("u0", "u1", peer)):
             peer_end = ("peer", "name", other, "netns", where)
