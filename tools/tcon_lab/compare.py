@@ -42,12 +42,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 from .campaign import METRICS, ON_REQUEST, RATIOS, Bar, Campaign, Cell
 from .kinds import kinds
-from .results import completion
+from .results import completion, median
 
 Record = dict[str, Any]
 
@@ -79,8 +78,7 @@ def _rtt_us(name: str) -> Callable[[Record], float | None]:
         if _times_s(run):
             return None
         known = [(flow["rtt_us"] or {}).get(name) for flow in run["flows"]]
-        found = [value for value in known if value is not None]
-        return median(found) if found else None
+        return median([value for value in known if value is not None])
 
     return quantity
 

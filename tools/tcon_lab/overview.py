@@ -24,7 +24,6 @@ import dataclasses
 import io
 import itertools
 import json
-import statistics
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,7 @@ from .compare import COMPARED
 from .confidence import LEVEL, interval
 from .errors import LabError
 from .products import TOP
+from .results import median
 
 Record = dict[str, Any]
 
@@ -121,10 +121,6 @@ def _flows_by_cc(run: Record) -> dict[str, list[Record]]:
     return found
 
 
-def _median(values: list[float]) -> float | None:
-    return statistics.median(values) if values else None
-
-
 def _quantity(flows: list[Record], metric: str) -> float | None:
     """A metric of some flows of a run: bits/s, us or s; None where nobody measured it."""
     times_s = [t for f in flows if "transfers" in f for t in f["transfers"]["each_s"]]
@@ -134,7 +130,7 @@ def _quantity(flows: list[Record], metric: str) -> float | None:
         return None
     if metric == "goodput":
         return sum(flow["goodput_bps"] or 0 for flow in flows)
-    return _median([flow["rtt_us"]["p50"] for flow in flows if (flow["rtt_us"] or {}).get("p50")])
+    return median([flow["rtt_us"]["p50"] for flow in flows if (flow["rtt_us"] or {}).get("p50")])
 
 
 def _same_flows(run: Record, flows: list[Record]) -> list[Record]:

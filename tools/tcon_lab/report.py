@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -19,7 +18,7 @@ from rich.text import Text
 from . import figures
 from .aqm import Aqm
 from .completion import completion_curves
-from .results import LIMITS, SETTLED_AFTER_RTTS
+from .results import LIMITS, SETTLED_AFTER_RTTS, median
 from .scenario import ENFORCING_MODES
 from .sharing import FAIR_INDEX, FAIR_SECONDS
 
@@ -70,10 +69,6 @@ class Row:
     loss_sync: float | None  # share of flows that lose in an epoch, its mean
     utilisation: float
     warnings: tuple[str, ...]
-
-
-def _median(values: list[float]) -> float | None:
-    return statistics.median(values) if values else None
 
 
 def _rtts_ms(run: Record, name: str) -> list[float]:
@@ -134,7 +129,7 @@ def _repair(flows: list[Record]) -> str:
 
 def _row(result: Record, run: Record, native: Record | None) -> Row:
     flows, mode = run["flows"], run["mode"]
-    rtt_p50 = _median(_rtts_ms(run, "p50"))
+    rtt_p50 = median(_rtts_ms(run, "p50"))
     retransmits = _known(flows, "guest_retransmits")
     enforcing = mode in ENFORCING_MODES
     repairs = _known(flows, "tcon_retransmits") if enforcing else []
@@ -144,7 +139,7 @@ def _row(result: Record, run: Record, native: Record | None) -> Row:
     ]
     compared = native if native is not None and native is not run else None
     native_goodput = compared["goodput_bps"] if compared else None
-    native_rtt_p50 = _median(_rtts_ms(compared, "p50")) if compared else None
+    native_rtt_p50 = median(_rtts_ms(compared, "p50")) if compared else None
     return Row(
         scenario=result["scenario"],
         mode=mode,
@@ -154,7 +149,7 @@ def _row(result: Record, run: Record, native: Record | None) -> Row:
         goodput_ratio=_ratio(run["goodput_bps"], native_goodput),
         rtt_p50_ms=rtt_p50,
         rtt_ratio=_ratio(rtt_p50, native_rtt_p50),
-        rtt_p95_ms=_median(_rtts_ms(run, "p95")),
+        rtt_p95_ms=median(_rtts_ms(run, "p95")),
         rtt_p99_ms=max(_rtts_ms(run, "p99"), default=None),
         queue_p50=queue.get("p50"),
         queue_p99=queue.get("p99"),

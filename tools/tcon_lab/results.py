@@ -52,6 +52,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import statistics
 from collections.abc import Iterable
 from itertools import groupby, pairwise
 from typing import Any
@@ -78,6 +79,11 @@ def percentile(values: list[float], percent: float) -> float | None:
     if not values:
         return None
     return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
+
+
+def median(values: list[float]) -> float | None:
+    """The middle one, or the mean of the two in the middle; None of nothing."""
+    return statistics.median(values) if values else None
 
 
 def spread(values: list[float], names: dict[str, float]) -> dict[str, float] | None:
