@@ -327,10 +327,12 @@ void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	} else if (cc_ecn != TCON_CC_ECN_NONE) {
 		edit->clear = TCON_TCP_ECE;
 	}
+	/* Soon, before the numbers have gone around. */
+	if (heard && e->cwr_sent && seq_after(pkt->ack, e->cwr_end))
+		e->cwr_sent = false;
 	if (cc_ecn == TCON_CC_ECN_NONE)
 		e->cwr_due = false;
-	else if (heard && pkt->flags & TCON_TCP_ECE &&
-		 (!e->cwr_sent || seq_after(pkt->ack, e->cwr_end)))
+	else if (heard && pkt->flags & TCON_TCP_ECE && !e->cwr_sent)
 		e->cwr_due = true;
 }
 

@@ -50,7 +50,7 @@ struct tcon_ecn_syn {
  * @exact: both TCons count marked bytes
  * @echo: ECE is due on what the guest sends, which does not know of it
  * @cwr_due: CWR is due on new data
- * @cwr_sent: @cwr_end is valid
+ * @cwr_sent: @cwr_end is valid, and not yet acknowledged
  */
 struct tcon_ecn {
 	struct tcon_ecn_syn peer_syn;

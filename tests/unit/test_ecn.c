@@ -460,6 +460,43 @@ static void echo_of_peer(void **unused)
 	assert_int_equal(edit.set, 0);
 }
 
+/* The guest sends @bytes, and the peer acknowledges all of it, with @flags. */
+static void round_trip(u32 *nxt, u32 bytes, u8 flags)
+{
+	struct tcon_packet data = segment(ACK, bytes), ack = segment(ACK | flags, 0);
+	struct tcon_ecn_sent sent = {
+		.cc_ecn = TCON_CC_ECN_ALL,
+		.nxt_guest = *nxt,
+		.mss_bytes = MSS,
+	};
+
+	data.seq = *nxt;
+	data.end_seq = *nxt + bytes;
+	ack.ack = *nxt = data.end_seq;
+	edit = tcon_ecn_no_edit(&ack);
+	tcon_ecn_from_guest(&e, &data, &sent, &edit);
+	assert_int_equal(edit.ecn, TCON_ECN_ECT0);
+	tcon_ecn_to_guest(&e, &ack, true, TCON_CC_ECN_ALL,
+			  &(struct tcon_ecn_edit) {});
+}
+
+/* The first mark after 2^31 bytes without one is answered, as any other. */
+static void echo_after_a_long_time(void **unused)
+{
+	u32 nxt = 1001, i;
+
+	agree(0);
+	round_trip(&nxt, MSS, ECE);
+	round_trip(&nxt, MSS, 0);
+	assert_int_equal(edit.set, CWR);
+	for (i = 0; i < 5; i++) {	/* 2.5 GiB */
+		round_trip(&nxt, BIT(29), i == 4 ? ECE : 0);
+		assert_int_equal(edit.set, 0);
+	}
+	round_trip(&nxt, MSS, 0);
+	assert_int_equal(edit.set, CWR);
+}
+
 /* For a guest that does not know: ECE from CE until CWR, and it sees neither. */
 static void echo_for_guest(void **unused)
 {
@@ -590,6 +627,7 @@ int main(void)
 		cmocka_unit_test_setup(accurate_peer, setup),
 		cmocka_unit_test_setup(marking, setup),
 		cmocka_unit_test_setup(echo_of_peer, setup),
+		cmocka_unit_test_setup(echo_after_a_long_time, setup),
 		cmocka_unit_test_setup(echo_for_guest, setup),
 		cmocka_unit_test_setup(guest_that_speaks, setup),
 		cmocka_unit_test_setup(counting, setup),
