@@ -36,6 +36,20 @@ enum tcon_cc_ecn tcon_mark_running(const struct tcon_flow *flow)
 					  TCON_CC_ECN_NONE;
 }
 
+/*
+ * Would an edit break a signature?  A connection whose SYNs had none has none: what looks
+ * like one is a guest's, to get a forged count past its own TCon.
+ */
+static bool is_signed(const struct tcon_flow *flow,
+		      const struct tcon_packet *pkt)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return pkt->signed_options &&
+	       (pkt->flags & TCON_TCP_SYN || flow->mid_stream ||
+		t->guest.signed_options || t->peer.signed_options);
+}
+
 static bool add_option(struct sk_buff *skb, struct tcon_packet *pkt,
 		       const struct tcon_ecn_edit *edit)
 {
@@ -130,7 +144,7 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	struct tcon_ecn_edit edit = tcon_ecn_no_edit(pkt);
 	struct tcon_ecn_sent sent;
 
-	if (pkt->signed_options) {	/* any edit would break the signature */
+	if (is_signed(flow, pkt)) {
 		if (pkt->flags & TCON_TCP_SYN)
 			tcon_ecn_restart(&flow->ecn);
 		return;
@@ -182,9 +196,12 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	struct tcon_ecn_edit edit = tcon_ecn_no_edit(pkt);
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 
-	if (pkt->signed_options ||
-	    (!(pkt->flags & TCON_TCP_SYN) && !flow->ecn.agreed &&
-	     !pkt->option_bytes))
+	if (is_signed(flow, pkt)) {
+		pkt->option_bytes = 0;
+		return;
+	}
+	if (!(pkt->flags & TCON_TCP_SYN) && !flow->ecn.agreed &&
+	    !pkt->option_bytes)
 		return;
 	if (pkt->flags & TCON_TCP_SYN)
 		peer_syn(flow, pkt, &edit);

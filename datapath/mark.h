@@ -15,6 +15,17 @@ static inline bool tcon_mark_concerns(const struct tcon_flow *flow,
 	       pkt->flags & TCON_TCP_SYN;
 }
 
+/*
+ * ECE tells of a mark where ECN was agreed on as of RFC 3168.  Elsewhere it is a bit of
+ * AccECN's counter, set half of the time, or nothing.
+ */
+static inline void tcon_mark_forget_ece(const struct tcon_flow *flow,
+					struct tcon_packet *pkt)
+{
+	if (unlikely(pkt->flags & TCON_TCP_ECE) && !flow->ecn.agreed)
+		pkt->flags &= ~TCON_TCP_ECE;
+}
+
 enum tcon_cc_ecn tcon_mark_running(const struct tcon_flow *flow);
 void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 			  struct tcon_packet *pkt);

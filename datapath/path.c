@@ -481,6 +481,7 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_OUT_OF_WINDOW);
 	if (unlikely(tcon_mark_concerns(flow, pkt)))
 		tcon_mark_to_guest(flow, skb, pkt, heard);
+	tcon_mark_forget_ece(flow, pkt);
 	if (syn)
 		peer_syn(flow, pkt);
 	if (pkt->flags & TCON_TCP_FIN && heard)

@@ -231,6 +231,37 @@ def test_accurate_ecn_passes(ends: Ends, tcon: genl.Genl) -> None:
     conn.peer_sends(ACK | ECE | CWR, bytes(100), ae=True, tos=CE)
 
 
+@pytest.mark.parametrize("cc", ["reno", "dctcp"])
+def test_accurate_ecn_is_no_ece(ends: Ends, tcon: genl.Genl, cc: str) -> None:
+    """Its counter begins at 5: ECE is set where nothing was marked."""
+    conn = Conn(*ends)
+    conn.guest_sends(SYN | ECE | CWR, ae=True)
+    conn.peer_sends(SYN | ACK | CWR)
+    conn.guest_sends(ACK | ECE, ae=True)
+    tcon.set_rule(cc)
+    assert_no_marks(tcon, conn, ae=True)
+
+
+def test_ece_without_ecn(ends: Ends, tcon: genl.Genl) -> None:
+    """Whoever sets it where ECN was not agreed on: it tells nothing."""
+    tcon.set_rule("reno")
+    assert_no_marks(tcon, Conn(*ends).handshake(), ae=False)
+
+
+def assert_no_marks(tcon: genl.Genl, conn: Conn, *, ae: bool) -> None:
+    """ACKs with ECE pass as they are, and the CC does not hear of it."""
+    before = rigs.find_flow(tcon, conn.sport)
+    for _ in range(2):
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+        conn.peer_sends(ACK | ECE, ae=ae)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert before
+    assert flow
+    assert (flow["ce_acks"], flow["ce_bytes"]) == (0, 0)
+    assert flow["acked_bytes"] == before["acked_bytes"] + 2 * MSS
+    assert flow["cwnd_bytes"] >= before["cwnd_bytes"]
+
+
 def test_accurate_syn_is_downgraded(ends: Ends, tcon: genl.Genl) -> None:
     tcon.set_rule("dctcp")
     conn = Conn(*ends)
@@ -430,6 +461,33 @@ def test_forged_count_behind_a_decoy(ends: Ends, tcon: genl.Genl) -> None:
     data(conn)
     with counted(tcon, ce_count_taken=1):
         conn.peer_sends(options=decoy + count(9), becomes={"options": decoy + wire.NOP * 8})
+
+
+@pytest.mark.parametrize("signature", [wire.MD5 + wire.NOP * 2, wire.AO], ids=["md5", "ao"])
+def test_forged_count_behind_a_signature(ends: Ends, tcon: genl.Genl, signature: bytes) -> None:
+    """A connection whose SYNs had none has none: the count is taken out, and taken."""
+    conn = opened(Conn(*ends), tcon, exact=True)
+    with counted(tcon, option_forged=1):
+        conn.guest_sends(options=signature + count(5),
+                         becomes={"tos": ECT0, "options": signature + wire.NOP * 8})  # fmt: skip
+    with counted(tcon, ce_count_taken=1):
+        conn.peer_sends(options=signature + count(9),
+                        becomes={"options": signature + wire.NOP * 8})  # fmt: skip
+
+
+def test_count_on_a_signed_connection(ends: Ends, tcon: genl.Genl) -> None:
+    """Nothing is edited, and nothing believed."""
+    tcon.set_rule("dctcp")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN, options=wire.opt_mss(1460) + wire.AO)
+    conn.peer_sends(SYN | ACK | ECE, options=wire.opt_mss(1460) + wire.AO)
+    conn.guest_sends(options=wire.AO)
+    conn.guest_sends(PSH | ACK, bytes(MSS), options=wire.AO + count(5))
+    with counted(tcon, ce_count_taken=0):
+        conn.peer_sends(ACK | ECE, options=wire.AO + count(9))
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert (flow["ce_acks"], flow["ce_bytes"]) == (0, 0)
 
 
 def test_who_guesses_marks_nothing(ends: Ends, tcon: genl.Genl) -> None:
