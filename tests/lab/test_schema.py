@@ -74,6 +74,7 @@ extra_delay = "1ms"
 extra_loss = "1%"
 ipv6 = true
 tso = false
+gso = false
 ecn = true
 receiver_tcon = false
 [[transfer]]

@@ -37,7 +37,10 @@ A scenario file::
     extra_delay = "0ms"          # round trip, this flow only; default 0ms
     extra_loss = "0%"            # data direction, this flow only; default 0%
     ipv6 = false                 # default false: IPv4
-    tso = true                   # the guest sends super-packets; default true
+    tso = true                   # the guest sends super-packets; default true. Without it
+                                 # Linux makes them all the same, and cuts them: single
+                                 # packets, as many in a burst
+    gso = true                   # the guest makes super-packets; default true
     ecn = false                  # both guests of the flow speak ECN (tcp_ecn=1); default
                                  # false; a stack that runs dctcp does in any case
     receiver_tcon = true         # TCon sees the receiver too, and may count for the
@@ -177,9 +180,9 @@ class Transfer:
 class Flow:
     """``count`` equal bulk transfers, or what ``transfer`` says.  ``enforce`` None:
     TCon leaves them alone; ``start_us`` counts from the start of the run;
-    ``extra_*`` come on top of the path's; without ``tso`` the guest sends single
-    packets; with ``ecn`` its stack speaks ECN; without ``receiver_tcon`` TCon is at
-    the sender only.
+    ``extra_*`` come on top of the path's; without ``tso`` the guest cuts its
+    super-packets itself, without ``gso`` it makes none; with ``ecn`` its stack speaks
+    ECN; without ``receiver_tcon`` TCon is at the sender only.
     """
 
     count: int
@@ -191,6 +194,7 @@ class Flow:
     extra_loss_fraction: float
     ipv6: bool = False
     tso: bool = True
+    gso: bool = True
     ecn: bool = False
     receiver_tcon: bool = True
     transfer: Transfer | None = None
@@ -725,6 +729,7 @@ class Reader:
             extra_loss_fraction=self.fraction((*at, "extra_loss"), "0%"),
             ipv6=self.boolean((*at, "ipv6"), False),
             tso=self.boolean((*at, "tso"), True),
+            gso=self.boolean((*at, "gso"), True),
             ecn=self.boolean((*at, "ecn"), False),
             receiver_tcon=self.boolean((*at, "receiver_tcon"), True),
             transfer=self.transfer(at) if is_transfer else None,

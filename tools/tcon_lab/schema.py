@@ -136,6 +136,7 @@ _FLOW = _VARIED_FLOW | {
     "extra_loss": _PERCENT,
     "ipv6": BOOLEAN,
     "tso": BOOLEAN,
+    "gso": BOOLEAN,
     "ecn": BOOLEAN,
 }
 _VARIED_TRANSFER: dict[str, Schema] = {

@@ -312,8 +312,11 @@ class Lab:
             size = self.buffer_bytes(flow)
             for number, node in ((1, self.sender(index)), (2, self.receiver(index))):
                 run_in(node, _guest_script(node.name, number, index + 1, size))
+            device = f"h{index + 1}-eth0"
             if not flow.tso:
-                run_in(self.sender(index), f"ethtool -K h{index + 1}-eth0 {_NO_OFFLOAD}")
+                run_in(self.sender(index), f"ethtool -K {device} {_NO_OFFLOAD}")
+            if not flow.gso:
+                run_in(self.sender(index), f"ip link set dev {device} gso_max_segs 1")
         self._shape_path()
         for index, flow in enumerate(self.pairs):
             self._shape_flow(index, flow)
