@@ -40,7 +40,9 @@ A scenario file::
     tso = true                   # the guest sends super-packets; default true. Without it
                                  # Linux makes them all the same, and cuts them: single
                                  # packets, as many in a burst
-    gso = true                   # the guest makes super-packets; default true
+    gso = true                   # the guest makes super-packets; default true. Where
+                                 # none does, none are made on the way either, which
+                                 # takes long above 200 Mbit/s
     ecn = false                  # both guests of the flow speak ECN (tcp_ecn=1); default
                                  # false; a stack that runs dctcp does in any case
     receiver_tcon = true         # TCon sees the receiver too, and may count for the

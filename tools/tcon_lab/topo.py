@@ -62,6 +62,7 @@ _BUFFER_FACTOR = 8
 #: time: the hosts behind it work on fewer, larger ones.  Not more of them, though a
 #: device that is told of a time keeps what it has for up to a jiffy: with one ACK for
 #: 64 KiB a sender is all bursts, and DCTCP's marks begin far below its threshold.
+#: Nor where no guest sends bursts: of a few packets at a time each may be kept so long.
 _MODERATED_MIN_RATE_BPS = 200_000_000
 _MODERATION_NS = 125_000
 _MIN_OPEN_FILES = 256
@@ -306,7 +307,8 @@ class Lab:
         if self.scenario.path.corrupt_fraction:
             # netem turns bits of a packet's linear part only: all must be there.
             run_in(self.br0, f"ethtool -K {_UPLINKS['br0'][0]} sg off")
-        if self.scenario.path.rate_bps >= _MODERATED_MIN_RATE_BPS:
+        fast = self.scenario.path.rate_bps >= _MODERATED_MIN_RATE_BPS
+        if fast and any(flow.gso for flow in self.pairs):
             self._moderate()
         for index, flow in enumerate(self.pairs):
             size = self.buffer_bytes(flow)
