@@ -273,6 +273,17 @@ def test_tcp_of_guests_with_and_without_super_packets() -> None:
             assert (max(guest) > 2 * FRAME_BYTES) == (words == "")
 
 
+@pytest.mark.parametrize("gso", ["true", "false"])
+def test_packets_are_merged_where_a_guest_makes_super_packets(gso: str) -> None:
+    """At 1 Gbit/s, on the way to the receiver."""
+    text = SCENARIO.format(path="", flow=f"gso = {gso}")
+    with Lab(parse(text.replace('"20mbit"', '"1gbit"'))) as lab:
+        arriving = capture(lab.receiver(0), "s1-eth0")
+        tcp_frames(lab, 0)
+        longest = max(len(frame) for frame in frames(arriving, INCOMING))
+    assert longest == FRAME_BYTES if gso == "false" else longest > 2 * FRAME_BYTES
+
+
 def tcp_frames(lab: Lab, index: int) -> tuple[list[int], list[int]]:
     """Lengths of a transfer's frames, at the guest's port and before netem."""
     taps = [capture(lab.br0, lab.sender_port(index)), capture(lab.net["r2"], "r2-r1")]
