@@ -124,7 +124,7 @@ def test_the_queue_is_one_bdp_where_nothing_is_said() -> None:
 MISCHIEF = FULL.replace(
     'queue = "1000p"',
     'queue = "1000p"\nduplicate = "2%"\ncorrupt = "0.5%"\nreorder = "1%"\nreorder_by = "4ms"',
-).replace('extra_loss = "1%"', "ipv6 = true\ntso = false\ngso = false")
+).replace('extra_loss = "1%"', "ipv6 = true\ntso = false\ngso = false\nquickack = true")
 
 
 def test_what_may_happen_to_packets() -> None:
@@ -143,6 +143,7 @@ def test_family_and_super_packets() -> None:
     first, second = parse(MISCHIEF).flows
     assert (first.ipv6, first.tso, first.gso) == (True, False, False)
     assert (second.ipv6, second.tso, second.gso) == (False, True, True)
+    assert (first.quickack, second.quickack) == (True, False)
 
 
 def test_json_there_and_back() -> None:

@@ -75,6 +75,7 @@ extra_loss = "1%"
 ipv6 = true
 tso = false
 gso = false
+quickack = true
 ecn = true
 receiver_tcon = false
 [[transfer]]

@@ -284,12 +284,24 @@ def test_packets_are_merged_where_a_guest_makes_super_packets(gso: str) -> None:
     assert longest == FRAME_BYTES if gso == "false" else longest > 2 * FRAME_BYTES
 
 
-def tcp_frames(lab: Lab, index: int) -> tuple[list[int], list[int]]:
+@pytest.mark.parametrize("ipv6", ["false", "true"])
+def test_each_segment_is_acknowledged_at_once(ipv6: str) -> None:
+    """Not so where nothing is said, once the receiver's window has grown to its size."""
+    flows = [f'[[flow]]\nguest_cc = "cubic"\nipv6 = {ipv6}\ngso = false\nquickack = {quickack}'
+             for quickack in ("false", "true")]  # fmt: skip
+    with lab_of("", "\n".join(flows)) as lab:
+        for index, least, most in ((1, 0.4, 0.8), (2, 0.99, 1.1)):
+            acks = capture(lab.br0, f"br1-s{index + 1}")
+            guest, _ = tcp_frames(lab, index, "30M")
+            assert least < len(frames(acks, INCOMING)) / len(guest) < most
+
+
+def tcp_frames(lab: Lab, index: int, size: str = "2M") -> tuple[list[int], list[int]]:
     """Lengths of a transfer's frames, at the guest's port and before netem."""
     taps = [capture(lab.br0, lab.sender_port(index)), capture(lab.net["r2"], "r2-r1")]
     server = lab.receiver(index).popen(["iperf3", "-s", "-1"])
     poll(lambda: "5201" in run_in(lab.receiver(index), "ss -Hltn"), "the server listens", 20)
-    run_in(lab.sender(index), f"iperf3 -c {lab.receiver_address(index)} -n 2M")
+    run_in(lab.sender(index), f"iperf3 -c {lab.receiver_address(index)} -n {size}")
     server.wait()
     guest, before = ([len(frame) for frame in frames(tap, INCOMING)] for tap in taps)
     return guest, before

@@ -43,6 +43,8 @@ A scenario file::
     gso = true                   # the guest makes super-packets; default true. Where
                                  # none does, none are made on the way either, which
                                  # takes long above 200 Mbit/s
+    quickack = false             # the receiver acknowledges each segment at once, where
+                                 # stacks wait for a second one; default false
     ecn = false                  # both guests of the flow speak ECN (tcp_ecn=1); default
                                  # false; a stack that runs dctcp does in any case
     receiver_tcon = true         # TCon sees the receiver too, and may count for the
@@ -183,8 +185,9 @@ class Flow:
     """``count`` equal bulk transfers, or what ``transfer`` says.  ``enforce`` None:
     TCon leaves them alone; ``start_us`` counts from the start of the run;
     ``extra_*`` come on top of the path's; without ``tso`` the guest cuts its
-    super-packets itself, without ``gso`` it makes none; with ``ecn`` its stack speaks
-    ECN; without ``receiver_tcon`` TCon is at the sender only.
+    super-packets itself, without ``gso`` it makes none; with ``quickack`` the receiver
+    delays no ACK; with ``ecn`` its stack speaks ECN; without ``receiver_tcon`` TCon is at
+    the sender only.
     """
 
     count: int
@@ -197,6 +200,7 @@ class Flow:
     ipv6: bool = False
     tso: bool = True
     gso: bool = True
+    quickack: bool = False
     ecn: bool = False
     receiver_tcon: bool = True
     transfer: Transfer | None = None
@@ -732,6 +736,7 @@ class Reader:
             ipv6=self.boolean((*at, "ipv6"), False),
             tso=self.boolean((*at, "tso"), True),
             gso=self.boolean((*at, "gso"), True),
+            quickack=self.boolean((*at, "quickack"), False),
             ecn=self.boolean((*at, "ecn"), False),
             receiver_tcon=self.boolean((*at, "receiver_tcon"), True),
             transfer=self.transfer(at) if is_transfer else None,

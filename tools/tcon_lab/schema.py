@@ -137,6 +137,7 @@ _FLOW = _VARIED_FLOW | {
     "ipv6": BOOLEAN,
     "tso": BOOLEAN,
     "gso": BOOLEAN,
+    "quickack": BOOLEAN,
     "ecn": BOOLEAN,
 }
 _VARIED_TRANSFER: dict[str, Schema] = {

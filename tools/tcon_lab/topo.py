@@ -69,6 +69,11 @@ _MIN_OPEN_FILES = 256
 _OPEN_FILES_PER_GUEST = 16
 _RED_QDISC = Path(aqm.__file__).with_name("red_qdisc.py")
 _NO_OFFLOAD = "tso off tx-udp-segmentation off"
+#: Of the routes, in either family, that a guest has.
+_QUICKACK = """
+    ip route change $(ip route show default) quickack 1
+    ip -6 route change $(ip -6 route show default | sed 's/ pref .*//') quickack 1
+"""
 _UPLINKS = {"br0": ("br0-up", "r1-up"), "br1": ("br1-up", "r2-up")}
 
 
@@ -319,6 +324,8 @@ class Lab:
                 run_in(self.sender(index), f"ethtool -K {device} {_NO_OFFLOAD}")
             if not flow.gso:
                 run_in(self.sender(index), f"ip link set dev {device} gso_max_segs 1")
+            if flow.quickack:
+                run_in(self.receiver(index), _QUICKACK)
         self._shape_path()
         for index, flow in enumerate(self.pairs):
             self._shape_flow(index, flow)
