@@ -363,7 +363,7 @@ static enum tcon_reason obstacle(const struct tcon_flow *flow,
 		return TCON_REASON_NO_RULE;
 	if (tcon_rule_observes(flow->rule))
 		return TCON_REASON_RULE_NONE;
-	if (t->guest.signed_options || t->peer.signed_options)
+	if (tcon_track_signed(t))
 		return TCON_REASON_MD5_AO;
 	if (t->guest.mptcp && t->peer.mptcp)
 		return TCON_REASON_MPTCP;

@@ -43,11 +43,9 @@ enum tcon_cc_ecn tcon_mark_running(const struct tcon_flow *flow)
 static bool is_signed(const struct tcon_flow *flow,
 		      const struct tcon_packet *pkt)
 {
-	const struct tcon_track *t = &flow->track;
-
 	return pkt->signed_options &&
 	       (pkt->flags & TCON_TCP_SYN || flow->mid_stream ||
-		t->guest.signed_options || t->peer.signed_options);
+		tcon_track_signed(&flow->track));
 }
 
 static bool add_option(struct sk_buff *skb, struct tcon_packet *pkt,

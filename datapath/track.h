@@ -228,6 +228,12 @@ static inline bool tcon_track_established(const struct tcon_track *t)
 	return t->guest.acked && t->peer.acked;
 }
 
+/* Its segments have signatures: TCP-MD5 or TCP-AO. */
+static inline bool tcon_track_signed(const struct tcon_track *t)
+{
+	return t->guest.signed_options || t->peer.signed_options;
+}
+
 /* Both ends sent the window scale option (RFC 7323, 2.2). */
 static inline bool tcon_track_scaled(const struct tcon_track *t)
 {

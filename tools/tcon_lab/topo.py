@@ -69,11 +69,6 @@ _MIN_OPEN_FILES = 256
 _OPEN_FILES_PER_GUEST = 16
 _RED_QDISC = Path(aqm.__file__).with_name("red_qdisc.py")
 _NO_OFFLOAD = "tso off tx-udp-segmentation off"
-#: Of the routes, in either family, that a guest has.
-_QUICKACK = """
-    ip route change $(ip route show default) quickack 1
-    ip -6 route change $(ip -6 route show default | sed 's/ pref .*//') quickack 1
-"""
 _UPLINKS = {"br0": ("br0-up", "r1-up"), "br1": ("br1-up", "r2-up")}
 
 
@@ -182,7 +177,7 @@ _NO_CONNTRACK = """
 """
 
 
-def _guest_script(name: str, server: int, index: int, buffer_bytes: int) -> str:
+def _guest_script(name: str, server: int, index: int, buffer_bytes: int, route_words: str) -> str:
     device, gateway_mac = f"{name}-eth0", _mac(server, _ROUTER_INDEX)
     memory = f"4096 {buffer_bytes} {buffer_bytes}"
     gateway4, gateway6 = _ipv4(server, _ROUTER_INDEX), _ipv6(server, _ROUTER_INDEX)
@@ -192,8 +187,8 @@ def _guest_script(name: str, server: int, index: int, buffer_bytes: int) -> str:
         ip addr add {_ipv6(server, index)}/64 dev {device} nodad
         ip neigh replace {gateway4} lladdr {gateway_mac} dev {device} nud permanent
         ip neigh replace {gateway6} lladdr {gateway_mac} dev {device} nud permanent
-        ip route add default via {gateway4}
-        ip -6 route add default via {gateway6}
+        ip route add default via {gateway4} {route_words}
+        ip -6 route add default via {gateway6} {route_words}
         sysctl -qw net.ipv4.tcp_no_metrics_save=1 net.ipv4.tcp_notsent_lowat=131072 \\
             'net.ipv4.tcp_rmem={memory}' 'net.ipv4.tcp_wmem={memory}'
     """
@@ -318,14 +313,13 @@ class Lab:
         for index, flow in enumerate(self.pairs):
             size = self.buffer_bytes(flow)
             for number, node in ((1, self.sender(index)), (2, self.receiver(index))):
-                run_in(node, _guest_script(node.name, number, index + 1, size))
+                words = "quickack 1" if number == 2 and flow.quickack else ""
+                run_in(node, _guest_script(node.name, number, index + 1, size, words))
             device = f"h{index + 1}-eth0"
             if not flow.tso:
                 run_in(self.sender(index), f"ethtool -K {device} {_NO_OFFLOAD}")
             if not flow.gso:
                 run_in(self.sender(index), f"ip link set dev {device} gso_max_segs 1")
-            if flow.quickack:
-                run_in(self.receiver(index), _QUICKACK)
         self._shape_path()
         for index, flow in enumerate(self.pairs):
             self._shape_flow(index, flow)
