@@ -84,7 +84,7 @@ struct tcon_template {
  * @gap_start: what the guest left out last, when a later segment came first
  * @gap_end: its end
  * @part_end: end of the guest's last segment that was not full
- * @sends_parts: it sends such while others are in flight
+ * @sends_parts: it has sent such up to the edge of its window
  * @guest_ack: acknowledgment number that the guest sent last
  * @guest_tsecr: TSecr that it sent last
  * @guest_window: window field that it sent last

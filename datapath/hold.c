@@ -462,7 +462,7 @@ static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 	t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
 	if (pkt->payload_bytes % t->cc.mss_bytes) {
 		flow->part_end = pkt->end_seq;
-		flow->sends_parts |= pkt->seq != t->cc.una;
+		flow->sends_parts |= pkt->end_seq == flow->window.edge;
 	}
 }
 

@@ -279,8 +279,19 @@ def answer(conn: Conn, tcon: genl.Genl, *sizes: int, acked: int) -> float:
     return (edge_of(conn, got) - wanted) / 512
 
 
+def to_the_edge(conn: Conn, tcon: genl.Genl) -> list[int]:
+    """Sizes of the segments with which a guest fills its window."""
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    room = (flow["edge"] - conn.guest_nxt) % 2**32
+    return [MSS] * (room // MSS) + [room % MSS]
+
+
 def test_edge_is_rounded_down_where_marks_count_packets(ends: Ends, tcon: genl.Genl) -> None:
-    """Fields are in units of 512 bytes: up adds a part of a segment, down takes from one."""
+    """Fields are in units of 512 bytes: up adds a part of a segment, down takes from one.
+
+    Up, until the guest has shown that it sends a part where its window ends.
+    """
     conn = Conn(*ends, scales=(7, 9))
     conn.guest_sends(SYN)
     tcon.set_rule("dctcp")  # too late for it to ask for ECN
@@ -288,8 +299,11 @@ def test_edge_is_rounded_down_where_marks_count_packets(ends: Ends, tcon: genl.G
     conn.guest_sends()
     assert state(tcon, conn.sport) == ("repair-enforced", "none", "dctcp")
     assert 0 < answer(conn, tcon, MSS, acked=MSS) < 1
-    assert 0 < answer(conn, tcon, 100, acked=100) < 1, "nothing else in flight: any Nagle's"
-    assert 0 < answer(conn, tcon, MSS, 100, acked=MSS) < 1, "the part is in flight"
+    assert 0 < answer(conn, tcon, MSS, 100, acked=MSS + 100) < 1, "it had no more to send"
+    assert 0 < answer(conn, tcon, MSS, acked=MSS) < 1
+    *whole, part = to_the_edge(conn, tcon)
+    assert part
+    assert 0 < answer(conn, tcon, *whole, part, acked=MSS) < 1, "the part is in flight"
     assert -1 < answer(conn, tcon, MSS, acked=MSS) < 0
     assert -1 < answer(conn, tcon, MSS, MSS, acked=2 * MSS) < 0
     assert 0 < answer(conn, tcon, MSS, 100, acked=MSS) < 1
