@@ -23,6 +23,11 @@
  * total, so an ACK that is lost takes nothing with it, and no ACK is made for it.
  * ECE is set all the same, and counts for nothing once a total has come.
  *
+ * A receiver that speaks DCTCP acknowledges at once what is marked differently than the
+ * packet before (RFC 8257, 3.2), and Linux what has CWR, since the window may be small
+ * then.  A guest for which TCon echoes or counts marks does not know when: it gets PSH
+ * there, and Linux delays no ACK for a pushed segment that has been read.
+ *
  *	kind 254 (RFC 6994), length 4 on SYN and SYN-ACK, 8 else, ExID, total
  *
  * A SYN that the guest repeats leaves as it is: the path may have dropped the first
@@ -289,12 +294,17 @@ void tcon_ecn_from_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 /* Count what is marked, and owe the peer an echo and a count: a path may let the
  * one through and not the other.
  */
-static void take_ce(struct tcon_ecn *e, const struct tcon_packet *pkt)
+static void take_ce(struct tcon_ecn *e, const struct tcon_packet *pkt,
+		    struct tcon_ecn_edit *edit)
 {
 	bool ce = (pkt->tos & TCON_ECN_MASK) == TCON_ECN_CE;
 
 	if (!pkt->payload_bytes)
 		return;
+	if ((ce != e->ce_last || pkt->flags & TCON_TCP_CWR) &&
+	    (!e->speaks || e->exact))
+		edit->set |= TCON_TCP_PSH;
+	e->ce_last = ce;
 	if (pkt->flags & TCON_TCP_CWR)
 		e->echo = false;
 	if (!ce)
@@ -320,7 +330,7 @@ void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	if (!e->agreed)
 		return;
 	if (heard)
-		take_ce(e, pkt);
+		take_ce(e, pkt, edit);
 	if (!e->speaks) {
 		edit->ecn = TCON_ECN_NOT_ECT;
 		edit->clear = FLAGS;

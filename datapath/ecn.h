@@ -51,6 +51,7 @@ struct tcon_ecn_syn {
  * @echo: ECE is due on what the guest sends, which does not know of it
  * @cwr_due: CWR is due on new data
  * @cwr_sent: @cwr_end is valid, and not yet acknowledged
+ * @ce_last: the latest payload that has come was marked
  */
 struct tcon_ecn {
 	struct tcon_ecn_syn peer_syn;
@@ -70,6 +71,7 @@ struct tcon_ecn {
 	bool echo;
 	bool cwr_due;
 	bool cwr_sent;
+	bool ce_last;
 };
 
 /**

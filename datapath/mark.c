@@ -211,6 +211,8 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (edit.ecn != (pkt->tos & TCON_ECN_MASK) &&
 	    (pkt->tos & TCON_ECN_MASK) == TCON_ECN_CE)
 		tcon_count(stats, TCON_COUNTER_CE_HIDDEN);
+	if (edit.set & ~pkt->flags)
+		tcon_count(stats, TCON_COUNTER_PUSH_SET);
 	apply(flow, skb, pkt, &edit);
 	if (!flow->ecn.exact || !heard)
 		pkt->option_bytes = 0;

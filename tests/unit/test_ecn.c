@@ -524,6 +524,47 @@ static void echo_for_guest(void **unused)
 	assert_int_equal(edit.add_bytes, 0);
 }
 
+/* Where marks begin and end, and at CWR, TCon knows that an ACK is wanted at once. */
+static void push_of_guest(void **unused)
+{
+	static const struct {
+		u8 flags, ecn;
+		u32 bytes;
+		bool heard, pushed;
+	} come[] = {
+		{ 0, TCON_ECN_ECT0, MSS, true, false },
+		{ CWR, TCON_ECN_ECT0, MSS, true, true },
+		{ CWR, TCON_ECN_ECT0, 0, true, false },
+		{ CWR, TCON_ECN_ECT0, MSS, false, false },
+		{ 0, TCON_ECN_CE, 0, true, false },	/* an ACK: nobody answers it */
+		{ 0, TCON_ECN_CE, MSS, false, false },
+		{ 0, TCON_ECN_CE, MSS, true, true },
+		{ 0, TCON_ECN_CE, MSS, true, false },
+		{ 0, TCON_ECN_ECT0, 0, true, false },
+		{ 0, TCON_ECN_ECT0, MSS, true, true },
+		{ 0, TCON_ECN_NOT_ECT, MSS, true, false },
+		{ 0, TCON_ECN_CE, 1, true, true },
+	};
+	int i;
+
+	agree(0);
+	for (i = 0; i < ARRAY_SIZE(come); i++) {
+		to_guest_of(come[i].flags, come[i].bytes, come[i].ecn, come[i].heard,
+			    TCON_CC_ECN_NONE);
+		assert_int_equal(edit.set,
+				 come[i].pushed ? TCON_TCP_PSH : 0);
+	}
+	guest_syn(ECE | CWR, false, true, false);	/* it echoes itself */
+	peer_answers(ECE, false, 0);
+	to_guest(0, MSS, TCON_ECN_CE, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.set, 0);
+	guest_syn(ECE | CWR, false, true, false);	/* its TCon counts */
+	peer_answers(ECE, false, OFFER);
+	to_guest(0, MSS, TCON_ECN_CE, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.set, TCON_TCP_PSH);
+	assert_int_equal(edit.ecn, TCON_ECN_CE);
+}
+
 /* One that speaks ECN sees all but the ECE that TCon reacts to. */
 static void guest_that_speaks(void **unused)
 {
@@ -629,6 +670,7 @@ int main(void)
 		cmocka_unit_test_setup(echo_of_peer, setup),
 		cmocka_unit_test_setup(echo_after_a_long_time, setup),
 		cmocka_unit_test_setup(echo_for_guest, setup),
+		cmocka_unit_test_setup(push_of_guest, setup),
 		cmocka_unit_test_setup(guest_that_speaks, setup),
 		cmocka_unit_test_setup(counting, setup),
 		cmocka_unit_test_setup(option, setup),

@@ -332,6 +332,20 @@ def test_guest_that_does_not_speak_ecn(ends: Ends, tcon: genl.Genl) -> None:
     conn.guest_sends(becomes={"tos": ECT0})
 
 
+@pytest.mark.parametrize("family", [4, 6])
+def test_push_where_marks_begin_and_end(ends: Ends, tcon: genl.Genl, family: int) -> None:
+    """A guest that sees no marks has PSH there, so that it acknowledges at once."""
+    conn = opened(Conn(*ends, family=family), tcon)
+    pushed = {"tos": DSCP, "flags": PSH | ACK}
+    with counted(tcon, push_set=3, ce_hidden=4):
+        conn.peer_sends(ACK, b"x", tos=DSCP | ECT0, becomes={"tos": DSCP})
+        conn.peer_sends(ACK, b"x", tos=DSCP | CE, becomes=pushed)
+        conn.peer_sends(ACK, b"x", tos=DSCP | CE, becomes={"tos": DSCP})
+        conn.peer_sends(ACK, b"x", tos=DSCP | ECT0, becomes=pushed)
+        conn.peer_sends(PSH | ACK, b"x", tos=DSCP | CE, becomes=pushed)  # has it
+        conn.peer_sends(ACK | CWR, b"x", tos=DSCP | CE, becomes=pushed)
+
+
 def test_what_was_promised_outlives_the_rule(ends: Ends, tcon: genl.Genl) -> None:
     conn = opened(Conn(*ends), tcon, exact=True)
     data(conn)
@@ -353,7 +367,7 @@ def test_guest_that_speaks_ecn(ends: Ends, tcon: genl.Genl) -> None:
     conn.guest_sends(PSH | ACK, bytes(MSS), tos=DSCP | ECT0)
     conn.peer_sends(ACK | ECE, becomes={"flags": ACK})
     data(conn, PSH | ACK | CWR)
-    conn.peer_sends(PSH | ACK, b"x", tos=CE)
+    conn.peer_sends(ACK, b"x", tos=CE)  # it knows when to acknowledge, too
     conn.guest_sends(ACK | ECE, becomes={"tos": ECT0})
     conn.peer_sends(PSH | ACK | CWR, b"x", tos=ECT0)
     tcon.del_rules()

@@ -115,3 +115,22 @@ def test_another_cc_in_mid_flow(net: Net) -> None:
         poll(lambda at=transfer.received_bytes: transfer.received_bytes > at + 200_000, "bytes")
         assert (net.tcon.counters()["ect-set"] > marked) == (ecn == "coarse")
     transfer.finish()
+
+
+def test_marks_are_acknowledged_at_once(net: Net) -> None:
+    """A guest that sees no marks delays no ACK where they begin or end (RFC 8257, 3.2).
+
+    It receives from the server, which speaks DCTCP; 44 % of the packets are marked otherwise
+    than the one before.
+    """
+    run("modprobe", "tcp_dctcp")
+    net.shape(delay="2ms", ack_mischief="rate 20mbit loss 33% ecn")
+    net.offloads(False)
+    without_ecn("g1")
+    net.tcon.set_rule("dctcp")
+    names = ("TcpInSegs", "TcpOutSegs")
+    before, pushed = seen_by("g1", *names), net.tcon.counters()["push-set"]
+    Transfer("s", "g1", "10.0.0.1", 10 * MEGA, cc="dctcp").finish()
+    segments, acks = (b - a for a, b in zip(before, seen_by("g1", *names), strict=True))
+    assert net.tcon.counters()["push-set"] > pushed + 0.3 * segments
+    assert acks > 0.58 * segments, "0.64 were seen, 0.53 where nothing is pushed"

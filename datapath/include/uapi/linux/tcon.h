@@ -302,6 +302,7 @@ enum tcon_ecn_mode {
 	X(CWR_SET,	"cwr-set",	"guests' packets on which TCon set CWR") \
 	X(ECE_SET,	"ece-set",	"guests' packets on which TCon set ECE") \
 	X(CE_HIDDEN,	"ce-hidden",	"packets whose CE guests were not shown") \
+	X(PUSH_SET,	"push-set",	"packets to guests on which TCon set PSH, for an ACK at once") \
 	X(COUNT_SENT,	"ce-count-sent", "guests' ACKs to which a count of marked bytes was added") \
 	X(COUNT_TAKEN,	"ce-count-taken", "ACKs to guests that had such a count")	\
 	X(COUNT_NO_ROOM, "ce-count-no-room", "guests' ACKs that had no room for the count") \
