@@ -26,13 +26,12 @@
  * a segment more per round trip, half the window after a loss (RFC 8257, 3.5).
  *
  * Where the rules come from:
- *	RFC 8257, 3.3	alpha, over a window of data, until una passes what was
+ *	RFC 8257, 3.3	alpha, over a window of data, until una reaches what was
  *			nxt; the reduction, not again before what was in flight
  *			then is acknowledged; alpha starts at 1, so that the first
  *			mark halves the window
+ *	RFC 8257, 3.5	half the window for a loss, whatever a mark has taken before
  *	RFC 8257, 4	g is 1/16
- *	RFC 8257, 3.6	SYN and SYN-ACK are not ECN-capable, so that a receiver that
- *			only knows RFC 3168 agrees
  *	Linux		ACKs and repeats are ECN-capable too
  *
  * What a hypervisor does differently:
@@ -40,6 +39,8 @@
  *   returns the marked bytes, no state machine for delayed ACKs is needed
  *   (RFC 8257, 3.2).  Where there is none, ECE is all there is: it stands for a
  *   round trip (RFC 3168), F comes out too large, and the flow says "coarse".
+ * - SYN and SYN-ACK are not ECN-capable, which RFC 8257, 3.6, asks for: a receiver that
+ *   only knows RFC 3168 would not agree to ECN.
  * - Without ECN no mark ever comes, and this is Reno.
  */
 #include <linux/kernel.h>
@@ -148,11 +149,16 @@ static void dctcp_cong_control(struct tcon_cc *cc,
 		tcon_reno_grow(cc, &dctcp->reno, rs->acked_sacked_bytes);
 }
 
+/* What a mark has taken may be nothing: it does not stand for what a loss takes, not
+ * even in the same window.
+ */
 static void dctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 			    u64 now_us)
 {
 	struct dctcp *dctcp = tcon_cc_priv(cc);
 
+	if (state != TCON_CA_OPEN)
+		dctcp->reno.reduced_by_ece = false;
 	tcon_reno_set_state(cc, &dctcp->reno, state);
 }
 

@@ -243,6 +243,21 @@ static void losses(void **unused)
 	state(&cc, TCON_CA_LOSS);
 	assert_int_equal(cc.ssthresh_bytes, SEGS(50));
 	assert_int_equal(cc.cwnd_bytes, SEGS(2));
+
+	/* A mark has taken nothing; a loss in the same window takes its half. */
+	flow_avoid(&cc, 40);
+	dctcp_ops.cwnd_event(&cc, TCON_CA_EVENT_ECE, T0_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(40));
+	state(&cc, TCON_CA_RECOVERY);
+	assert_int_equal(cc.cwnd_bytes, SEGS(20));
+	assert_int_equal(cc.ssthresh_bytes, SEGS(20));
+	dctcp_ops.undo_cwnd(&cc);
+	assert_int_equal(cc.cwnd_bytes, SEGS(40));
+
+	flow_avoid(&cc, 40);
+	dctcp_ops.cwnd_event(&cc, TCON_CA_EVENT_ECE, T0_US);
+	state(&cc, TCON_CA_LOSS);
+	assert_int_equal(cc.ssthresh_bytes, SEGS(20));
 	default_params(&dctcp_ops);
 }
 
