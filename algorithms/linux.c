@@ -463,7 +463,7 @@ static void fill_sample(const struct tcp_sock *tp, const struct tcon_cc *cc,
 	out->prior_in_flight = segs_up(cc, rs->prior_inflight_bytes);
 	out->last_end_seq = tp->snd_una;
 	out->is_app_limited = rs->is_app_limited;
-	out->is_ack_delayed = rs->acked_bytes && rs->acked_bytes < cc->mss_bytes;
+	out->is_ack_delayed = rs->is_ack_delayed;
 }
 
 /* What a socket would have noted of the ACK. */

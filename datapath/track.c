@@ -788,6 +788,17 @@ static void take_marks(struct tcon_track *t, const struct tcon_packet *pkt,
 	t->ece_acks += rs->is_ece;
 }
 
+/* Linux's FLAG_ACK_MAYBE_DELAYED: a receiver waits with the ACK of a lone part of a
+ * segment, unless it has something to tell.
+ */
+static bool ack_delayed(const struct tcon_track *t,
+			const struct tcon_rate_sample *rs)
+{
+	return rs->tx_in_flight_bytes &&
+	       rs->tx_in_flight_bytes < t->cc.mss_bytes && !rs->is_ece &&
+	       rs->prior_delivered + rs->acked_bytes == t->cc.delivered_bytes;
+}
+
 /**
  * tcon_track_ack() - an ACK of the peer passes on its way to the guest
  * @t: the tracker, synced
@@ -837,8 +848,7 @@ void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 	take_rate(t, &w, now_us);
 	rs->losses_bytes = t->cc.lost_bytes - lost_before;
 	rs->is_cwnd_limited = cwnd_limited(t);
-	rs->is_ack_delayed = rs->acked_bytes &&
-			     rs->acked_bytes < 2 * t->cc.mss_bytes;
+	rs->is_ack_delayed = ack_delayed(t, rs);
 	ack->delivered_any = rs->acked_sacked_bytes || rs->losses_bytes;
 	ack->spurious = unproven && !t->unproven_bytes;
 	end_round(t);

@@ -98,7 +98,8 @@ enum tcon_cc_ecn {
  *	than TCon would have let pass
  * @is_cwnd_limited: since the previous round TCon's cwnd was what bound
  * @is_ece: the ACK tells of ECN CE, see %TCON_CA_EVENT_ECE
- * @is_ack_delayed: the ACK covers less than two segments
+ * @is_ack_delayed: it may have waited for more data, as in Linux: a part of a segment was
+ *	all that was in flight
  * @has_ts: the ACK has a time stamp
  * @peer_tsval: its TSval
  *
