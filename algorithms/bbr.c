@@ -547,7 +547,7 @@ static void run_probe_rtt(struct tcon_cc *cc, u64 now_us)
 
 	cc->app_limited_until = max_t(u64, until, 1);
 	if (!bbr->probe_rtt_end_us) {
-		if (cc->inflight_bytes > min_pipe_bytes(cc))
+		if (!tcon_bw_drained(cc, min_pipe_bytes(cc)))
 			return;
 		bbr->probe_rtt_end_us = now_us + USEC_PER_MSEC *
 					cc->params[PARAM_PROBE_RTT_MS];
@@ -738,8 +738,12 @@ static void bbr_undo_cwnd(struct tcon_cc *cc)
 	lt_reset(bbr);
 }
 
-/* A live switch.  An error of the rate is forgotten with the window of rounds. */
-static void resume(struct tcon_cc *cc)
+/*
+ * A live switch.  An error of the rate is forgotten with the window of rounds.  The
+ * tracker's min_rtt may be minutes old, and of another path: it counts as expired, for
+ * the path is being emptied.
+ */
+static void resume(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
 	u64 bps = tcon_bw_start(cc);
@@ -749,22 +753,23 @@ static void resume(struct tcon_cc *cc)
 		return;
 	bbr->full_bw_reached = true;
 	bbr->full_bw_bps = bps;
+	bbr->min_rtt_at_us = now_us - MIN_RTT_WINDOW_US - 1;
+	cc->ssthresh_bytes = min(cc->ssthresh_bytes,
+				 inflight_bytes_at(cc, bps, GAIN_UNIT));
 	enter_probe_rtt(cc);
 }
 
 /*
  * cwnd starts from what is in flight, but with no less than RFC 6928 allows to
- * every new connection, unless the flow repairs a loss: the guest may just have
- * nothing to send.
+ * every new connection: the guest may just have nothing to send.
  */
 static void bbr_init(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
-	u32 segs = cc->ca_state == TCON_CA_OPEN ? TCON_INIT_CWND_SEGS :
-						  MIN_PIPE_SEGS;
 
 	BUILD_BUG_ON(sizeof(struct bbr) > TCON_CC_PRIV_BYTES);
-	cc->cwnd_bytes = clamp(cc->cwnd_bytes, segs * cc->mss_bytes,
+	cc->cwnd_bytes = clamp(cc->cwnd_bytes,
+			       TCON_INIT_CWND_SEGS * cc->mss_bytes,
 			       TCON_CWND_MAX_BYTES);
 	bbr->prior_cwnd_bytes = cc->cwnd_bytes;
 	bbr->prev_state = cc->ca_state;
@@ -775,7 +780,7 @@ static void bbr_init(struct tcon_cc *cc, u64 now_us)
 	bbr->mode = BBR_STARTUP;
 	tcon_bw_round_begin(&bbr->pipe);
 	if (cc->last_rate_bps)
-		resume(cc);
+		resume(cc, now_us);
 	update_gains(cc);
 	cc->pacing_rate_bps = 0;
 	bbr->rtt_seen = cc->srtt_us;

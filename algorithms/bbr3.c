@@ -210,6 +210,7 @@ enum ack_phase {
  * @latest_bytes: largest volume delivered in this round of losses
  * @undo_longterm_bytes: before the recovery
  * @undo_shortterm_bytes: before the recovery
+ * @lost_bytes: low half of cc.lost_bytes, as of the last ACK
  * @up_acked_bytes: acknowledged since UP raised @longterm_bytes
  * @up_bytes_per_seg: how much raises it by a segment
  * @probe_wait_us: time from DOWN to REFILL
@@ -264,6 +265,7 @@ struct bbr3 {
 	u32 latest_bytes;
 	u32 undo_longterm_bytes;
 	u32 undo_shortterm_bytes;
+	u32 lost_bytes;
 	u32 up_acked_bytes;
 	u32 up_bytes_per_seg;
 	u32 probe_wait_us;
@@ -535,20 +537,20 @@ static bool is_too_high(const struct tcon_cc *cc,
 }
 
 /* Draft, HandleInflightTooHigh(): once per probe */
-static void handle_too_high(struct tcon_cc *cc,
-			    const struct tcon_rate_sample *rs)
+static void handle_too_high(struct tcon_cc *cc, u32 flight_bytes,
+			    bool is_app_limited, u64 now_us)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
 
 	b->prev_too_high = true;
 	b->is_probe_sample = false;
-	if (!rs->is_app_limited)
-		b->longterm_bytes = max(rs->tx_in_flight_bytes,
+	if (!is_app_limited)
+		b->longterm_bytes = max(flight_bytes,
 					milli_bytes(cc, target_bytes(cc),
 						    PARAM_BETA));
 	if (b->state == UP) {
 		b->undo_state = UP;
-		enter_down(cc, rs->now_us);
+		enter_down(cc, now_us);
 	}
 }
 
@@ -583,6 +585,19 @@ static void adapt_shortterm(struct tcon_cc *cc)
 					 milli_bytes(cc, base, PARAM_BETA));
 	}
 	b->shortterm_bytes = min(b->shortterm_bytes, marked);
+}
+
+/*
+ * Something was judged lost since this was last asked: at an ACK, or by a timer between
+ * two (RFC 8985).
+ */
+static bool has_lost(struct tcon_cc *cc)
+{
+	struct bbr3 *b = tcon_cc_priv(cc);
+	bool lost = b->lost_bytes != (u32)cc->lost_bytes;
+
+	b->lost_bytes = cc->lost_bytes;
+	return lost;
 }
 
 /* STARTUP has filled the pipe, and more. */
@@ -622,11 +637,11 @@ static void update_ecn_alpha(struct tcon_cc *cc)
 
 /* Draft, CheckStartupHighLoss() */
 static void check_startup_loss(struct tcon_cc *cc,
-			       const struct tcon_rate_sample *rs)
+			       const struct tcon_rate_sample *rs, bool lost)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
 
-	if (rs->losses_bytes && b->startup_losses < STARTUP_LOSSES)
+	if (lost && b->startup_losses < STARTUP_LOSSES)
 		b->startup_losses++;
 	if (!b->loss_round_start)
 		return;
@@ -769,7 +784,8 @@ static bool is_time_to_probe(const struct tcon_cc *cc, u64 now_us)
 
 	return now_us - b->cycle_at_us > b->probe_wait_us ||
 	       b->rounds_since_probe >= min_t(u32, PROBE_MAX_ROUNDS,
-					      target_bytes(cc) / cc->mss_bytes);
+					      DIV_ROUND_UP(target_bytes(cc),
+							   cc->mss_bytes));
 }
 
 /* Draft, IsTimeToCruise() */
@@ -838,7 +854,8 @@ static bool adapt_longterm(struct tcon_cc *cc,
 	}
 	if (is_too_high(cc, rs)) {
 		if (b->is_probe_sample)
-			handle_too_high(cc, rs);
+			handle_too_high(cc, rs->tx_in_flight_bytes,
+					rs->is_app_limited, rs->now_us);
 	} else if (b->longterm_bytes != NONE_BYTES) {
 		b->longterm_bytes = max(b->longterm_bytes,
 					rs->tx_in_flight_bytes);
@@ -907,7 +924,7 @@ static void run_probe_rtt(struct tcon_cc *cc, u64 now_us)
 
 	cc->app_limited_until = max_t(u64, until, 1);
 	if (!b->probe_rtt_end_us) {
-		if (cc->inflight_bytes > probe_rtt_bytes(cc))
+		if (!tcon_bw_drained(cc, probe_rtt_bytes(cc)))
 			return;
 		b->probe_rtt_end_us = now_us + USEC_PER_MSEC *
 				      cc->params[PARAM_PROBE_RTT_MS];
@@ -962,11 +979,12 @@ static void update_model(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 {
 	bool sampled = rs->delivered_bytes >= 0 && rs->interval_us > 0;
 	struct bbr3 *b = tcon_cc_priv(cc);
+	bool lost = has_lost(cc);
 	u64 bps = 0;
 
 	b->round_start = false;
 	b->loss_round_start = false;
-	if (rs->losses_bytes)
+	if (lost)
 		note_loss(cc);
 	b->ecn_in_round |= rs->is_ece;
 	if (sampled) {
@@ -976,7 +994,7 @@ static void update_model(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 		update_extra_acked(cc, rs);
 		check_full_bw(cc, rs, bps);
 	}
-	check_startup_loss(cc, rs);
+	check_startup_loss(cc, rs, lost);
 	check_drain(cc, rs->now_us);
 	update_cycle(cc, rs, bps);
 	check_probe_rtt(cc, rs, update_min_rtt(b, rs));
@@ -1043,13 +1061,16 @@ static void save_state(struct tcon_cc *cc)
 
 /*
  * The path may be another: look for growth anew.  The flight to reduce is that before
- * the time-out (Google).
+ * the time-out (Google).  All of it counts as lost, which in a probe is too much.
  */
-static void enter_loss(struct tcon_cc *cc)
+static void enter_loss(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
 	u32 least = TCON_MIN_CWND_SEGS * cc->mss_bytes;
 
+	if (b->is_probe_sample)
+		handle_too_high(cc, cc->nxt - cc->una, cc->app_limited_until,
+				now_us);
 	note_loss(cc);
 	reset_full_bw(b, 0);
 	if (!is_probing(b) && b->shortterm_bytes == NONE_BYTES)
@@ -1068,7 +1089,7 @@ static void bbr3_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 	if (cc->ca_state != TCON_CA_LOSS)
 		save_state(cc);
 	if (state == TCON_CA_LOSS)
-		enter_loss(cc);
+		enter_loss(cc, now_us);
 }
 
 /* Draft, HandleRestartFromIdle(): the pipe is empty: restart at the rate. */
@@ -1111,8 +1132,12 @@ static void bbr3_undo_cwnd(struct tcon_cc *cc)
 	}
 }
 
-/* A live switch.  An error of the rate is forgotten with the next probe cycle. */
-static void resume(struct tcon_cc *cc)
+/*
+ * A live switch.  An error of the rate is forgotten with the next probe cycle.  The
+ * tracker's min_rtt may be minutes old, and of another path: it counts as expired, for
+ * the path is being emptied.
+ */
+static void resume(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
 
@@ -1121,6 +1146,10 @@ static void resume(struct tcon_cc *cc)
 		return;
 	b->full_bw_reached = true;
 	b->empties = true;
+	b->min_rtt_at_us = now_us - MIN_RTT_WINDOW_US - 1;
+	b->probe_rtt_min_at_us = now_us - PROBE_RTT_INTERVAL_US - 1;
+	cc->ssthresh_bytes = min(cc->ssthresh_bytes,
+				 pipe_bytes(cc, max_bw_bps(b)));
 	enter_probe_rtt(cc);
 }
 
@@ -1129,6 +1158,7 @@ static void init_model(struct tcon_cc *cc, u64 now_us)
 	struct bbr3 *b = tcon_cc_priv(cc);
 
 	b->loss_round_end_delivered = cc->delivered_bytes;
+	b->lost_bytes = cc->lost_bytes;
 	b->ecn_delivered = cc->delivered_bytes;
 	b->ecn_delivered_ce = cc->delivered_ce_bytes;
 	b->ecn_alpha = ECN_ALPHA_UNIT;
@@ -1148,23 +1178,21 @@ static void init_model(struct tcon_cc *cc, u64 now_us)
 
 /*
  * cwnd starts from what is in flight, but with no less than RFC 6928 allows to
- * every new connection, unless the flow repairs a loss: the guest may just have
- * nothing to send.
+ * every new connection: the guest may just have nothing to send.
  */
 static void bbr3_init(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
-	u32 segs = cc->ca_state == TCON_CA_OPEN ? TCON_INIT_CWND_SEGS :
-						  MIN_PIPE_SEGS;
 
 	BUILD_BUG_ON(sizeof(struct bbr3) > TCON_CC_PRIV_BYTES);
-	cc->cwnd_bytes = clamp(cc->cwnd_bytes, segs * cc->mss_bytes,
+	cc->cwnd_bytes = clamp(cc->cwnd_bytes,
+			       TCON_INIT_CWND_SEGS * cc->mss_bytes,
 			       TCON_CWND_MAX_BYTES);
 	b->prior_cwnd_bytes = cc->cwnd_bytes;
 	b->state = STARTUP;
 	init_model(cc, now_us);
 	if (cc->last_rate_bps)
-		resume(cc);
+		resume(cc, now_us);
 	cc->pacing_rate_bps = 0;
 	b->rtt_seen = cc->srtt_us;
 	set_pacing_rate(cc, max(bw_bps(b), tcon_bw_of_cwnd(cc)),

@@ -97,6 +97,20 @@ static inline bool tcon_bw_fills_pipe(const struct tcon_cc *cc)
 }
 
 /**
+ * tcon_bw_drained() - is no more in flight than a cwnd of this size lets leave?
+ * @cc: the flow
+ * @cwnd_bytes: the size
+ *
+ * A segment leaves where less than cwnd is in flight, so the last may reach beyond it:
+ * where segments are not full, that much stays in flight.
+ * Return: whether it is so.
+ */
+static inline bool tcon_bw_drained(const struct tcon_cc *cc, u32 cwnd_bytes)
+{
+	return cc->inflight_bytes < (u64)cwnd_bytes + cc->mss_bytes;
+}
+
+/**
  * struct tcon_bw_round - what a round of probing says about the path
  * @rtt_us: least RTT; U32_MAX: none
  * @limited: the guest left a part of it unused

@@ -676,12 +676,21 @@ static void live_switch(void **state)
 	assert_int_equal(f.cc.pacing_rate_bps, 59400000);
 	assert_int_equal(f.cc.cwnd_bytes, SEGS(150));
 
+	/* The path is emptied, and tells its RTT, whatever was seen on another. */
+	f.now_us = T0_US;
+	f.rs.rtt_us = 2 * RTT_US;
+	ack(&f, 1, MSS, 60 * MBPS, false);
+	assert_int_equal(priv(&f)->min_rtt_us, 2 * RTT_US);
+	f.cc.app_limited_until = 0;
+	f.cc.cwnd_bytes = SEGS(150);
+
 	/* No ssthresh, but an RTT of 5/4 of the minimum: a queue. */
 	memset(f.cc.priv, 0, sizeof(f.cc.priv));
 	f.cc.ssthresh_bytes = TCON_SSTHRESH_INFINITE;
 	f.cc.min_rtt_us = 16000;
 	bbr_ops.init(&f.cc, T0_US);
 	assert_int_equal(priv(&f)->mode, BBR_PROBE_RTT);
+	assert_in_range(f.cc.ssthresh_bytes, 120000, 150000);	/* 16 ms */
 
 	/* The guest has little to send: the rate says nothing. */
 	memset(f.cc.priv, 0, sizeof(f.cc.priv));

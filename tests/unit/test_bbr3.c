@@ -621,6 +621,67 @@ static void lossy_round(struct flow *f, u64 latest_bps)
 	ack(f, RTT_US, MSS, latest_bps, true);
 }
 
+/* What a timer has judged lost between two ACKs counts as what an ACK has. */
+static void loss_by_timer(void **state)
+{
+	struct flow f;
+
+	to_cruise(&f);
+	priv(&f)->bw_latest_bps = 0;
+	f.cc.lost_bytes += MSS;
+	ack(&f, 1, MSS, 30 * MBPS, false);
+	assert_true(priv(&f)->loss_in_round);
+	ack(&f, RTT_US, MSS, 30 * MBPS, true);
+	assert_int_equal(priv(&f)->bw_shortterm_bps, 56 * MBPS);
+	ack(&f, RTT_US, MSS, 30 * MBPS, true);
+	assert_false(priv(&f)->loss_in_round);
+	assert_int_equal(priv(&f)->bw_shortterm_bps, 56 * MBPS);
+}
+
+/* A time-out in a probe: the whole flight was too much, unless the guest sent too little
+ * to tell; undone, the probe begins anew.
+ */
+static void timeout_in_up(void **state)
+{
+	struct flow f;
+
+	to_up(&f);
+	f.cc.nxt = f.cc.una + SEGS(130);
+	set_state(&f, TCON_CA_LOSS);
+	assert_state(&f, DOWN);
+	assert_true(priv(&f)->prev_too_high);
+	assert_int_equal(priv(&f)->longterm_bytes, SEGS(130));
+	bbr3_ops.undo_cwnd(&f.cc);
+	assert_state(&f, REFILL);
+	assert_int_equal(priv(&f)->longterm_bytes, NONE_BYTES);
+
+	to_up(&f);
+	f.cc.app_limited_until = 1;
+	set_state(&f, TCON_CA_LOSS);
+	assert_state(&f, DOWN);
+	assert_int_equal(priv(&f)->longterm_bytes, NONE_BYTES);
+
+	to_cruise(&f);			/* no probe */
+	set_state(&f, TCON_CA_LOSS);
+	assert_false(priv(&f)->prev_too_high);
+}
+
+/* A BDP of less than a segment, too, has a round of DOWN, in which max_bw can age. */
+static void probe_of_a_tiny_pipe(void **state)
+{
+	struct flow f;
+
+	to_cruise(&f);
+	priv(&f)->min_rtt_us = 50;	/* 500 bytes */
+	priv(&f)->min_rtt_at_us = f.now_us;
+	priv(&f)->cycle_at_us = f.now_us;
+	priv(&f)->rounds_since_probe = 0;
+	f.rs.rtt_us = 100;
+	assert_false(is_time_to_probe(&f.cc, f.now_us));
+	priv(&f)->rounds_since_probe = 1;
+	assert_true(is_time_to_probe(&f.cc, f.now_us));
+}
+
 /*
  * bw_shortterm: from 80 Mbit/s to 0.7 of it, 56, if what arrived was less, else to
  * that; inflight_shortterm from cwnd, 201 segments, to 140.7 and, at 72 Mbit/s (90
@@ -757,10 +818,10 @@ static void probe_rtt(void **state)
 			 f.cc.delivered_bytes + f.cc.inflight_bytes);
 	assert_int_equal(priv(&f)->prior_cwnd_bytes, SEGS(180));
 	priv(&f)->shortterm_bytes = SEGS(60);
-	f.cc.inflight_bytes = SEGS(50) + 1;
+	f.cc.inflight_bytes = SEGS(51);
 	ack(&f, 50000, 500, BW_BPS, true);
 	assert_int_equal(priv(&f)->probe_rtt_end_us, 0);
-	f.cc.inflight_bytes = SEGS(50);
+	f.cc.inflight_bytes = SEGS(51) - 1;	/* what cwnd lets leave */
 	ack(&f, 1000, 500, BW_BPS, false);
 	assert_int_equal(priv(&f)->probe_rtt_end_us, f.now_us + 200000);
 	ack(&f, 200001, 500, BW_BPS, false);		/* no round yet */
@@ -1003,16 +1064,46 @@ static void live_switch(void **state)
 	ack(&f, 200001, MSS, 60 * MBPS, true);
 	assert_state(&f, CRUISE);
 	assert_int_equal(probe_rtt_bytes(&f.cc), 37500);	/* the next one */
+	assert_int_equal(f.cc.ssthresh_bytes, SEGS(75));	/* 60 Mbit/s, 10 ms */
 
 	memset(f.cc.priv, 0, sizeof(f.cc.priv));
 	f.cc.app_limited_until = 1;	/* little to send: the rate says nothing */
 	bbr3_ops.init(&f.cc, T0_US);
 	assert_state(&f, STARTUP);
-	f.cc.ca_state = TCON_CA_RECOVERY;
 	f.cc.cwnd_bytes = 0;
 	memset(f.cc.priv, 0, sizeof(f.cc.priv));
 	bbr3_ops.init(&f.cc, T0_US);
-	assert_int_equal(f.cc.cwnd_bytes, SEGS(4));
+	assert_int_equal(f.cc.cwnd_bytes, SEGS(10));
+}
+
+/* A switch: the path is emptied, and tells its RTT, whatever the tracker has seen on
+ * another path.  Slow start is over for the CC that may come next.
+ */
+static void live_switch_min_rtt(void **state)
+{
+	struct flow f;
+
+	flow_init(&f);
+	memset(f.cc.priv, 0, sizeof(f.cc.priv));
+	f.cc.delivered_bytes = SEGS(10000);
+	f.cc.inflight_bytes = SEGS(150);
+	f.cc.cwnd_bytes = SEGS(150);
+	f.cc.srtt_us = 50000;
+	f.cc.last_rate_bps = 24 * MBPS;
+	bbr3_ops.init(&f.cc, f.now_us);
+	assert_state(&f, PROBE_RTT);
+	assert_int_equal(f.cc.ssthresh_bytes, SEGS(30));	/* 10 ms, as yet */
+	f.rs.rtt_us = 50000;			/* with the queue */
+	ack(&f, 1, MSS, 24 * MBPS, false);
+	assert_int_equal(priv(&f)->min_rtt_us, 50000);
+	f.rs.rtt_us = 40000;
+	f.cc.inflight_bytes = SEGS(4);
+	ack(&f, 1, MSS, 24 * MBPS, false);
+	assert_int_equal(priv(&f)->min_rtt_us, 40000);
+	f.rs.rtt_us = 41000;
+	ack(&f, 200001, MSS, 24 * MBPS, true);
+	assert_state(&f, CRUISE);
+	assert_int_equal(priv(&f)->min_rtt_us, 40000);
 }
 
 static void info(void **state)
@@ -1339,6 +1430,10 @@ int main(void)
 		cmocka_unit_test(extra_acked),
 		cmocka_unit_test(burst_room),
 		cmocka_unit_test(live_switch),
+		cmocka_unit_test(live_switch_min_rtt),
+		cmocka_unit_test(loss_by_timer),
+		cmocka_unit_test(timeout_in_up),
+		cmocka_unit_test(probe_of_a_tiny_pipe),
 		cmocka_unit_test(info),
 		cmocka_unit_test(extremes),
 		cmocka_unit_test(any_path),
