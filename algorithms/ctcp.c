@@ -55,16 +55,18 @@
  *	lambda 1/4, low_window 38	Andrew's port to Linux (tcp_compound 1.3):
  *			below the smallest window of HighSpeed TCP (RFC 3649) dwnd
  *			is 0; Reno does well there
- *	baseRTT and gamma after a time-out	the draft: start anew, for the path
- *			may be another
+ *	baseRTT after a time-out	the draft: measured anew, for the path may be
+ *			another; gamma starts anew with it
+ *	win in growth and loss	the paper: alpha win^k - 1 and win (1 - beta); the
+ *			draft has dwnd there, which would never leave 0
  *
  * What a hypervisor does differently:
  * - The RTT of a round is its smallest, so that delayed ACKs do not count as a
  *   queue, and three samples are needed; win is that of the round before, when the
  *   packets were sent that have been measured (backlog.h).
  * - A round in which win did not bind decides nothing: it was not in flight.
- * - baseRTT begins with the tracker's minimum, of 150 to 300 s, and after a
- *   time-out or silence it is that again.
+ * - baseRTT begins with the tracker's minimum, of 150 to 300 s, and after silence it
+ *   is that again.
  * - As in reno.c: a reduction starts from win, not from FlightSize; win falls to
  *   ssthresh at once; two segments are the smallest.
  *
@@ -145,11 +147,11 @@ static u32 segs_param(const struct tcon_cc *cc, int param)
 }
 
 /* Of a new path nothing is known. */
-static void reset_path(const struct tcon_cc *cc)
+static void reset_path(const struct tcon_cc *cc, u32 base_rtt_us)
 {
 	struct ctcp *ctcp = tcon_cc_priv(cc);
 
-	ctcp->backlog.base_rtt_us = cc->min_rtt_us;
+	ctcp->backlog.base_rtt_us = base_rtt_us;
 	ctcp->gamma_bytes = segs_param(cc, PARAM_GAMMA);
 	ctcp->diff_reno_known = false;
 }
@@ -270,7 +272,7 @@ static void reduce(struct tcon_cc *cc, bool by_ece)
 	tune_gamma(cc);
 	ctcp->saved_dwnd_bytes = ctcp->dwnd_bytes;
 	ctcp->dwnd_bytes = left - min(left, half);
-	tcon_reno_reduce(cc, &ctcp->reno, left, by_ece);
+	tcon_reno_reduce(cc, &ctcp->reno, max(left, half), by_ece);
 }
 
 static void ctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
@@ -290,7 +292,7 @@ static void ctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 	case TCON_CA_LOSS:
 		ctcp->dwnd_bytes = 0;
 		cc->cwnd_bytes = tcon_reno_min_cwnd_bytes(cc);
-		reset_path(cc);
+		reset_path(cc, TCON_RTT_NONE_US);
 		break;
 	}
 }
@@ -314,10 +316,13 @@ static void ctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 	}
 }
 
+/* No time-out: the path is the same, too. */
 static void ctcp_undo_cwnd(struct tcon_cc *cc)
 {
 	struct ctcp *ctcp = tcon_cc_priv(cc);
 
+	ctcp->backlog.base_rtt_us = min(ctcp->backlog.base_rtt_us,
+					cc->min_rtt_us);
 	if (tcon_reno_undo(cc, &ctcp->reno))
 		ctcp->dwnd_bytes = ctcp->saved_dwnd_bytes;
 }
@@ -326,7 +331,7 @@ static void ctcp_init(struct tcon_cc *cc, u64 now_us)
 {
 	BUILD_BUG_ON(sizeof(struct ctcp) > TCON_CC_PRIV_BYTES);
 	tcon_reno_start(cc);
-	reset_path(cc);
+	reset_path(cc, cc->min_rtt_us);
 	begin_rounds(cc);
 }
 

@@ -54,15 +54,12 @@ static inline u32 tcon_reno_min_cwnd_bytes(const struct tcon_cc *cc)
  * @cc: the flow
  *
  * What a live switch leaves in flight is the start, but nothing less than what
- * RFC 6928 allows to every new connection, unless the flow repairs a loss: the
- * guest may just have nothing to send.
+ * RFC 6928 allows to every new connection: the guest may just have nothing to send.
  */
 static inline void tcon_reno_start(struct tcon_cc *cc)
 {
-	u32 segs = cc->ca_state == TCON_CA_OPEN ? TCON_INIT_CWND_SEGS :
-						  TCON_MIN_CWND_SEGS;
-
-	cc->cwnd_bytes = clamp(cc->cwnd_bytes, segs * cc->mss_bytes,
+	cc->cwnd_bytes = clamp(cc->cwnd_bytes,
+			       TCON_INIT_CWND_SEGS * cc->mss_bytes,
 			       TCON_CWND_MAX_BYTES);
 	cc->pacing_rate_bps = 0;
 }
@@ -93,12 +90,13 @@ static inline u32 tcon_reno_slow_start(struct tcon_cc *cc, u32 acked_bytes)
  * @r: counts what was acknowledged
  * @acked_bytes: how much
  *
- * RFC 5681, 3.1; RFC 3465, 2.1.
+ * RFC 5681, 3.1; RFC 3465, 2.1.  What was counted while the window was larger is worth
+ * one segment, as in Linux.
  */
 static inline void tcon_reno_avoid(struct tcon_cc *cc, struct tcon_reno *r,
 				   u32 acked_bytes)
 {
-	u64 acked = (u64)r->acked_bytes + acked_bytes;
+	u64 acked = (u64)min(r->acked_bytes, cc->cwnd_bytes) + acked_bytes;
 	u64 segs = div_u64_rem(acked, cc->cwnd_bytes, &r->acked_bytes);
 
 	cc->cwnd_bytes = min_t(u64, cc->cwnd_bytes + segs * cc->mss_bytes,

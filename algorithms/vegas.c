@@ -41,7 +41,7 @@
  * As Linux, and unlike the paper:
  * - The RTT of a round is its smallest, so that delayed ACKs do not count as a
  *   queue.  A round with fewer than three samples may hold delayed ones only: it
- *   is Reno's.
+ *   is Reno's, with all that it acknowledged (in Linux with its last ACK).
  * - Slow start doubles each round, not every other ("modified slow-start").  It
  *   ends at the window that Actual needs; "+ 1" is for rounding.
  * - Diff counts whole segments: it is above 4 from 5 on.

@@ -202,14 +202,14 @@ static void measured_window(void **unused)
 
 /*
  * 300 segments with 100 of dwnd: win is 150, cwnd 100, dwnd 50.  With beta 0.3 win
- * is 210, dwnd 110; with 0.8 win is 60, less than half of cwnd: dwnd is 0.
+ * is 210, dwnd 110; with 0.8 win would be 60, less than half of cwnd: that, 100, is left.
  */
 static void loss(void **unused)
 {
 	static const struct {
 		s64 beta;
 		u32 win, dwnd;
-	} t[] = { { 500, 150, 50 }, { 300, 210, 110 }, { 800, 60, 0 } };
+	} t[] = { { 500, 150, 50 }, { 300, 210, 110 }, { 800, 100, 0 } };
 	struct tcon_cc cc;
 	int i;
 
@@ -256,13 +256,11 @@ static void timeout(void **unused)
 
 	flow_avoid(&cc, 300, 100);
 	priv(&cc)->gamma_bytes = SEGS(7);
-	cc.min_rtt_us = 120000;
 	state(&cc, TCON_CA_LOSS);
 	assert_int_equal(cc.cwnd_bytes, SEGS(2));
 	assert_int_equal(cc.ssthresh_bytes, SEGS(150));
 	assert_int_equal(priv(&cc)->dwnd_bytes, 0);
 	assert_int_equal(priv(&cc)->gamma_bytes, SEGS(30));
-	assert_int_equal(priv(&cc)->backlog.base_rtt_us, 120000);
 	ack(&cc, SEGS(10), -1);
 	assert_int_equal(cc.cwnd_bytes, SEGS(12));	/* slow start */
 }
@@ -315,10 +313,24 @@ static void tuning(void **unused)
 	assert_int_equal(priv(&cc)->gamma_bytes, SEGS(30));
 	flow_avoid(&cc, 300, 100);
 	params[PARAM_GAMMA] = 3;	/* below gamma_low: not tuned */
-	reset_path(&cc);
+	reset_path(&cc, cc.min_rtt_us);
 	round_of(&cc, 4, 2 * BASE_US);
 	state(&cc, TCON_CA_RECOVERY);
 	assert_int_equal(priv(&cc)->gamma_bytes, SEGS(3));
+}
+
+/* After a time-out baseRTT is measured anew, unless there was none. */
+static void timeout_base_rtt(void **unused)
+{
+	struct tcon_cc cc;
+
+	flow_avoid(&cc, 300, 100);
+	state(&cc, TCON_CA_LOSS);
+	ack(&cc, MSS, BASE_US + 60000);
+	assert_int_equal(priv(&cc)->backlog.base_rtt_us, BASE_US + 60000);
+	ctcp_ops.undo_cwnd(&cc);
+	assert_int_equal(priv(&cc)->backlog.base_rtt_us, BASE_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(300));
 }
 
 /* After silence the window stays, and the first round is not compared. */
@@ -477,6 +489,7 @@ int main(void)
 		cmocka_unit_test(timeout),
 		cmocka_unit_test(undo),
 		cmocka_unit_test(tuning),
+		cmocka_unit_test(timeout_base_rtt),
 		cmocka_unit_test(idle),
 		cmocka_unit_test(bounds),
 		cmocka_unit_test(info),

@@ -779,12 +779,11 @@ static void live_switch(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(10));
 
 	memset(cc.priv, 0, sizeof(cc.priv));
-	cc.ca_state = TCON_CA_RECOVERY;
 	cc.cwnd_bytes = 0;
 	cc.pacing_rate_bps = 5;
 	cc.min_rtt_us = TCON_RTT_NONE_US;
 	cubic_ops.init(&cc, T0_US);
-	assert_int_equal(cc.cwnd_bytes, SEGS(2));
+	assert_int_equal(cc.cwnd_bytes, SEGS(10));
 	assert_int_equal(cc.pacing_rate_bps, 0);
 	assert_int_equal(priv(&cc)->min_rtt_us, 0);
 }

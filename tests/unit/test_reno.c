@@ -290,11 +290,10 @@ static void live_switch(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(300));
 	flow_init(&cc, 0);
 	assert_int_equal(cc.cwnd_bytes, SEGS(10));
-	cc.ca_state = TCON_CA_RECOVERY;
 	cc.cwnd_bytes = 0;
 	cc.pacing_rate_bps = 5;
 	reno_ops.init(&cc, T0_US);
-	assert_int_equal(cc.cwnd_bytes, SEGS(2));
+	assert_int_equal(cc.cwnd_bytes, SEGS(10));
 	assert_int_equal(cc.pacing_rate_bps, 0);
 	cc.cwnd_bytes = U32_MAX;
 	reno_ops.init(&cc, T0_US);
