@@ -308,7 +308,9 @@ def _allowed_ccs(lab: Lab, mode: str) -> Iterator[None]:
 def _set_guests(lab: Lab, mode: str) -> None:
     """The guests' CCs, and ECN where their stacks speak it.
 
-    The receiver answers CE as its own CC wants: DCTCP needs DCTCP at both ends.
+    The receiver answers CE as its own CC wants: DCTCP needs DCTCP at both ends.  Where the
+    guests do not speak ECN the receiver's stack, which would agree to it by default, does so
+    only if there is no TCon to agree for it.
     """
     for index, flow in enumerate(lab.pairs):
         set_cc = f"sysctl -qw net.ipv4.tcp_congestion_control={flow.stack_cc(mode)}"
@@ -318,6 +320,8 @@ def _set_guests(lab: Lab, mode: str) -> None:
             run_in(lab.receiver(index), set_cc + set_ecn)
         elif set_ecn:
             run_in(lab.receiver(index), f"sysctl -qw{set_ecn}")
+        elif flow.receiver_tcon:
+            run_in(lab.receiver(index), "sysctl -qw net.ipv4.tcp_ecn=0")
 
 
 def _iperf3_report(lab: Lab, index: int, client: subprocess.Popen[bytes], file: Path) -> Any:

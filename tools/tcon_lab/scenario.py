@@ -46,7 +46,8 @@ A scenario file::
     quickack = false             # the receiver acknowledges each segment at once, where
                                  # stacks wait for a second one; default false
     ecn = false                  # both guests of the flow speak ECN (tcp_ecn=1); default
-                                 # false; a stack that runs dctcp does in any case
+                                 # false: neither (but a receiver without TCon answers);
+                                 # a stack that runs dctcp does in any case
     receiver_tcon = true         # TCon sees the receiver too, and may count for the
                                  # sender's; default true
     [[transfer]]                 # beside flows, or instead: for completion times
