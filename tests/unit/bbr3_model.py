@@ -2,7 +2,7 @@
 """BBRv3 in exact fractions, from the pseudocode of draft-ietf-ccwg-bbr-06.
 
 Names are the draft's.  What ``algorithms/bbr3.c`` says it does otherwise is done here
-too: a sample of any time in a round ends the plateau, which rounds count is decided by
+too: a segment may reach beyond cwnd, a sample of any time in a round ends the plateau, which rounds count is decided by
 ``RoundView``, the loss rate is judged by the sample of the ACK, marks count, a time-out
 leaves two segments, and a live switch begins with what was measured.  Bytes, bits/s and
 microseconds; nothing is rounded but what the module must round by definition: pacing
@@ -124,6 +124,7 @@ class Bbr3:
         self.min_rtt_at = self.probe_rtt_min_at = self.extra_at = now
         self.cycle_at = self.round_count = self.drain_start = 0
         self.done_at: int | None = None
+        self.app_limited_until = 0
         self.probe_rtt_round_done = self.idle_restart = False
         self.prior_cwnd = self.cwnd
         self.extra = WindowedMax()
@@ -250,6 +251,8 @@ class Bbr3:
         self.delivered += rs.acked
         self.ce += rs.ce
         self.inflight = rs.inflight
+        if self.delivered > self.app_limited_until:
+            self.app_limited_until = 0
         if rs.losses:
             self.note_loss()
         self.ece_in_round |= rs.ece
@@ -372,7 +375,7 @@ class Bbr3:
         if not self.full_bw_reached or self.adapt_longterm(rs):
             return
         if self.state in ("DOWN", "CRUISE"):
-            rounds = min(63, self.target // self.mss)
+            rounds = min(63, -(-self.target // self.mss))
             self.fits(self.target, (self.rounds_since_probe + 1) * self.mss)
             self.fits(self.target, self.rounds_since_probe * self.mss)
             late = rs.now > self.cycle_at + self.probe_wait
@@ -409,7 +412,7 @@ class Bbr3:
                 return True
         if self.is_too_high(rs):
             if self.is_probe_sample:
-                self.handle_too_high(rs)
+                self.handle_too_high(rs.tx_in_flight, rs.app_limited, rs.now)
         elif self.longterm != INFINITE:
             self.longterm = max(self.longterm, Fraction(rs.tx_in_flight))
             if self.state == "UP" and rs.limited and self.fits(self.longterm, self.cwnd):
@@ -419,13 +422,13 @@ class Bbr3:
                     self.raise_slope()
         return False
 
-    def handle_too_high(self, rs: Sample) -> None:
+    def handle_too_high(self, flight: int, app_limited: bool, now: int) -> None:
         self.too_high_before, self.is_probe_sample = True, False
-        if not rs.app_limited:
-            self.longterm = max(Fraction(rs.tx_in_flight), self.target * Fraction(7, 10))
+        if not app_limited:
+            self.longterm = max(Fraction(flight), self.target * Fraction(7, 10))
         if self.state == "UP":
             self.undo_state = "UP"
-            self.start_down(rs.now)
+            self.start_down(now)
 
     def update_min_rtt(self, rs: Sample) -> bool:
         expired = rs.now > self.probe_rtt_min_at + 5 * 10**6
@@ -445,8 +448,9 @@ class Bbr3:
             self.state, self.done_at, self.phase = "PROBE_RTT", None, "STOPPING"
             self.next_round = self.delivered
         if self.state == "PROBE_RTT":
+            self.app_limited_until = max(self.delivered + self.inflight, 1)
             if self.done_at is None:
-                if self.fits(self.inflight, self.probe_rtt_cwnd):
+                if self.fits(self.inflight, self.probe_rtt_cwnd + self.mss):
                     self.done_at = rs.now + 200000
                     self.probe_rtt_round_done = False
                     self.next_round = self.delivered
@@ -487,7 +491,7 @@ class Bbr3:
 
     # Other events ------------------------------------------------------------------
 
-    def take_state(self, state: str) -> None:
+    def take_state(self, state: str, now: int) -> None:
         if state == "open":
             self.cwnd = max(self.cwnd, self.prior_cwnd)
         elif self.ca_state != "loss":  # else a time-out behind another: undone as one
@@ -495,6 +499,8 @@ class Bbr3:
             self.undo_state = None
             self.undo = (self.bw_shortterm, self.inflight_shortterm, self.longterm)
         if state == "loss":
+            if self.is_probe_sample:  # HandleLostPacket() of each packet in flight
+                self.handle_too_high(self.inflight, bool(self.app_limited_until), now)
             self.note_loss()
             self.reset_full_bw(Fraction(0))
             if self.state not in PROBING and self.inflight_shortterm == INFINITE:

@@ -148,6 +148,9 @@ static void sample(const s64 *values)
 	cc.delivered_ce_bytes += rs.delivered_ce_bytes;
 	cc.lost_bytes += rs.losses_bytes;
 	cc.inflight_bytes = values[7];
+	cc.nxt = cc.una + cc.inflight_bytes;
+	if (cc.delivered_bytes > cc.app_limited_until)
+		cc.app_limited_until = 0;
 	cc_ops->cong_control(&cc, &rs);
 }
 

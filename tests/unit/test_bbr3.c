@@ -1292,6 +1292,36 @@ static void converge(void **state)
 	sim_stop(&s);
 }
 
+/* A path that gets slower, of a BDP below a segment, and one that gets longer. */
+static void path_changes(void **state)
+{
+	static struct sim s;
+
+	default_params();
+	random_seed = 7;
+	sim_start(&s, &bbr3_ops, params, 50 * MBPS, 100, 100000, 1000);
+	sim_run(&s, 4 * SIM_NS, NULL);
+	s.rate_bps = 5 * MBPS;
+	sim_run(&s, 8 * SIM_NS, NULL);
+	sim_measure(&s);
+	sim_run(&s, 20 * SIM_NS, NULL);
+	print_message("slower: max_bw %llu, queue mean %.0f us\n",
+		      max_bw_bps(tcon_cc_priv(&s.cc)), sim_queue_us(&s));
+	assert_in_range(max_bw_bps(tcon_cc_priv(&s.cc)), 45 * MBPS / 10, 6 * MBPS);
+	assert_true(sim_queue_us(&s) < 20000);
+	sim_stop(&s);
+
+	sim_start(&s, &bbr3_ops, params, 50 * MBPS, 10000, 500000, 1000);
+	sim_run(&s, 20 * SIM_NS, NULL);
+	s.rtt_us = 50000;
+	sim_run(&s, 40 * SIM_NS, NULL);
+	sim_measure(&s);
+	sim_run(&s, 60 * SIM_NS, NULL);
+	print_message("longer: use %.3f\n", sim_utilisation(&s));
+	assert_true(sim_utilisation(&s) > 0.9);
+	sim_stop(&s);
+}
+
 static double share(u32 loss_ppm, u32 buffer_bytes)
 {
 	static struct sim s;
@@ -1438,6 +1468,7 @@ int main(void)
 		cmocka_unit_test(extremes),
 		cmocka_unit_test(any_path),
 		cmocka_unit_test(converge),
+		cmocka_unit_test(path_changes),
 		cmocka_unit_test(random_loss),
 		cmocka_unit_test(shallow_buffer),
 		cmocka_unit_test(rate_change),

