@@ -2,10 +2,10 @@
 """BBRv3 in exact fractions, from the pseudocode of draft-ietf-ccwg-bbr-06.
 
 Names are the draft's.  What ``algorithms/bbr3.c`` says it does otherwise is done here
-too: a segment may reach beyond cwnd, a sample of any time in a round ends the plateau, which rounds count is decided by
-``RoundView``, the loss rate is judged by the sample of the ACK, marks count, a time-out
-leaves two segments, and a live switch begins with what was measured.  Bytes, bits/s and
-microseconds; nothing is rounded but what the module must round by definition: pacing
+too: a segment may reach beyond cwnd, a sample of any time in a round ends the plateau, which
+rounds count is decided by ``RoundView``, the loss rate is judged by the sample of the ACK, marks
+count, a time-out leaves two segments, and a live switch begins with what was measured.  Bytes,
+bits/s and microseconds; nothing is rounded but what the module must round by definition: pacing
 gains are 256ths.
 """
 
