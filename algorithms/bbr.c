@@ -498,15 +498,20 @@ static void check_full_bw(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 	bbr->full_bw_reached = ++bbr->full_bw_rounds >= FULL_BW_ROUNDS;
 }
 
-/* ssthresh is for the CC that may come next: slow start is over. */
+/* It is over, for the CC that may come next. */
+static void note_slow_start(struct tcon_cc *cc)
+{
+	cc->ssthresh_bytes = inflight_bytes_at(cc, max_bw_bps(tcon_cc_priv(cc)),
+					       GAIN_UNIT);
+}
+
 static void check_drain(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
 
 	if (bbr->mode == BBR_STARTUP && bbr->full_bw_reached) {
 		bbr->mode = BBR_DRAIN;
-		cc->ssthresh_bytes = inflight_bytes_at(cc, max_bw_bps(bbr),
-						       GAIN_UNIT);
+		note_slow_start(cc);
 	}
 	if (bbr->mode == BBR_DRAIN &&
 	    cc->inflight_bytes <= inflight_bytes_at(cc, max_bw_bps(bbr),
@@ -533,10 +538,12 @@ static void check_probe_rtt_done(struct tcon_cc *cc, u64 now_us)
 		return;
 	bbr->min_rtt_at_us = now_us;
 	cc->cwnd_bytes = max(cc->cwnd_bytes, bbr->prior_cwnd_bytes);
-	if (bbr->full_bw_reached)
-		enter_probe_bw(cc, now_us);
-	else
+	if (!bbr->full_bw_reached) {
 		bbr->mode = BBR_STARTUP;
+		return;
+	}
+	note_slow_start(cc);
+	enter_probe_bw(cc, now_us);
 }
 
 /* Rates are low for want of data in flight: mark them as app-limited. */
@@ -754,8 +761,6 @@ static void resume(struct tcon_cc *cc, u64 now_us)
 	bbr->full_bw_reached = true;
 	bbr->full_bw_bps = bps;
 	bbr->min_rtt_at_us = now_us - MIN_RTT_WINDOW_US - 1;
-	cc->ssthresh_bytes = min(cc->ssthresh_bytes,
-				 inflight_bytes_at(cc, bps, GAIN_UNIT));
 	enter_probe_rtt(cc);
 }
 

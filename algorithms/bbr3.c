@@ -509,6 +509,12 @@ static void enter_probe_rtt(struct tcon_cc *cc)
 	start_round(cc);
 }
 
+/* It is over, for the CC that may come next. */
+static void note_slow_start(struct tcon_cc *cc)
+{
+	cc->ssthresh_bytes = pipe_bytes(cc, max_bw_bps(tcon_cc_priv(cc)));
+}
+
 static void exit_probe_rtt(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
@@ -518,6 +524,7 @@ static void exit_probe_rtt(struct tcon_cc *cc, u64 now_us)
 	b->state = STARTUP;
 	if (!b->full_bw_reached)
 		return;
+	note_slow_start(cc);
 	enter_down(cc, now_us);
 	b->state = CRUISE;	/* less than a BDP is in flight */
 }
@@ -759,7 +766,6 @@ static void check_full_bw(struct tcon_cc *cc, const struct tcon_rate_sample *rs,
 	b->full_bw_reached = true;
 }
 
-/* ssthresh is for the CC that may come next: slow start is over. */
 static void check_drain(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
@@ -767,7 +773,7 @@ static void check_drain(struct tcon_cc *cc, u64 now_us)
 	if (b->state == STARTUP && b->full_bw_reached) {
 		b->state = DRAIN;
 		b->drain_rounds = 0;
-		cc->ssthresh_bytes = pipe_bytes(cc, max_bw_bps(b));
+		note_slow_start(cc);
 	}
 	if (b->state == DRAIN &&
 	    (cc->inflight_bytes <= pipe_bytes(cc, bw_bps(b)) ||
@@ -1061,7 +1067,8 @@ static void save_state(struct tcon_cc *cc)
 
 /*
  * The path may be another: look for growth anew.  The flight to reduce is that before
- * the time-out (Google).  All of it counts as lost, which in a probe is too much.
+ * the time-out (Google).  All of it counts as lost, which in a probe is too much; not what
+ * is known to have arrived behind a hole.
  */
 static void enter_loss(struct tcon_cc *cc, u64 now_us)
 {
@@ -1069,8 +1076,8 @@ static void enter_loss(struct tcon_cc *cc, u64 now_us)
 	u32 least = TCON_MIN_CWND_SEGS * cc->mss_bytes;
 
 	if (b->is_probe_sample)
-		handle_too_high(cc, cc->nxt - cc->una, cc->app_limited_until,
-				now_us);
+		handle_too_high(cc, min(cc->nxt - cc->una, cc->cwnd_bytes),
+				cc->app_limited_until, now_us);
 	note_loss(cc);
 	reset_full_bw(b, 0);
 	if (!is_probing(b) && b->shortterm_bytes == NONE_BYTES)
@@ -1116,6 +1123,7 @@ static void bbr3_undo_cwnd(struct tcon_cc *cc)
 	u8 state = b->undo_state;
 
 	restore_cwnd(cc);
+	b->lost_bytes = cc->lost_bytes;
 	b->loss_in_round = false;
 	reset_full_bw(b, 0);
 	b->bw_shortterm_bps = max(b->bw_shortterm_bps,
@@ -1147,9 +1155,7 @@ static void resume(struct tcon_cc *cc, u64 now_us)
 	b->full_bw_reached = true;
 	b->empties = true;
 	b->min_rtt_at_us = now_us - MIN_RTT_WINDOW_US - 1;
-	b->probe_rtt_min_at_us = now_us - PROBE_RTT_INTERVAL_US - 1;
-	cc->ssthresh_bytes = min(cc->ssthresh_bytes,
-				 pipe_bytes(cc, max_bw_bps(b)));
+	b->probe_rtt_min_at_us = b->min_rtt_at_us;
 	enter_probe_rtt(cc);
 }
 

@@ -101,8 +101,8 @@ static inline bool tcon_bw_fills_pipe(const struct tcon_cc *cc)
  * @cc: the flow
  * @cwnd_bytes: the size
  *
- * A segment leaves where less than cwnd is in flight, so the last may reach beyond it:
- * where segments are not full, that much stays in flight.
+ * What leaves may reach beyond cwnd, by less than a segment; where segments are not full,
+ * that much stays in flight.
  * Return: whether it is so.
  */
 static inline bool tcon_bw_drained(const struct tcon_cc *cc, u32 cwnd_bytes)

@@ -316,13 +316,14 @@ static void ctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 	}
 }
 
-/* No time-out: the path is the same, too. */
+/* Of a time-out that was none the path is the same, too. */
 static void ctcp_undo_cwnd(struct tcon_cc *cc)
 {
 	struct ctcp *ctcp = tcon_cc_priv(cc);
 
-	ctcp->backlog.base_rtt_us = min(ctcp->backlog.base_rtt_us,
-					cc->min_rtt_us);
+	if (cc->ca_state == TCON_CA_LOSS)
+		ctcp->backlog.base_rtt_us = min(ctcp->backlog.base_rtt_us,
+						cc->min_rtt_us);
 	if (tcon_reno_undo(cc, &ctcp->reno))
 		ctcp->dwnd_bytes = ctcp->saved_dwnd_bytes;
 }

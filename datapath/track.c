@@ -788,15 +788,14 @@ static void take_marks(struct tcon_track *t, const struct tcon_packet *pkt,
 	t->ece_acks += rs->is_ece;
 }
 
-/* Linux's FLAG_ACK_MAYBE_DELAYED: a receiver waits with the ACK of a lone part of a
- * segment, unless it has something to tell.
+/* As Linux's FLAG_ACK_MAYBE_DELAYED: a receiver waits with the ACK of a lone part of a
+ * segment, unless it has a mark to tell.
  */
 static bool ack_delayed(const struct tcon_track *t,
 			const struct tcon_rate_sample *rs)
 {
 	return rs->tx_in_flight_bytes &&
-	       rs->tx_in_flight_bytes < t->cc.mss_bytes && !rs->is_ece &&
-	       rs->prior_delivered + rs->acked_bytes == t->cc.delivered_bytes;
+	       rs->tx_in_flight_bytes < t->cc.mss_bytes && !rs->is_ece;
 }
 
 /**

@@ -364,12 +364,16 @@ class Bbr3:
     def check_drain(self, now: int) -> None:
         if self.state == "STARTUP" and self.full_bw_reached:
             self.state, self.drain_start = "DRAIN", self.round_count
-            self.ssthresh = self.budget(self.bdp(bw=self.max_bw))
+            self.note_slow_start()
         if self.state == "DRAIN" and (
             self.fits(self.inflight, self.budget(self.bdp()))
             or self.round_count > self.drain_start + 3
         ):
             self.start_down(now)
+
+    def note_slow_start(self) -> None:
+        """It is over, for the CC that may come next."""
+        self.ssthresh = self.budget(self.bdp(bw=self.max_bw))
 
     def update_cycle(self, rs: Sample, rate: Fraction) -> None:
         if not self.full_bw_reached or self.adapt_longterm(rs):
@@ -469,6 +473,7 @@ class Bbr3:
         self.reset_shortterm()
         self.state = "STARTUP"
         if self.full_bw_reached:
+            self.note_slow_start()
             self.start_down(now)
             self.state = "CRUISE"
 
@@ -500,7 +505,7 @@ class Bbr3:
             self.undo = (self.bw_shortterm, self.inflight_shortterm, self.longterm)
         if state == "loss":
             if self.is_probe_sample:  # HandleLostPacket() of each packet in flight
-                self.handle_too_high(self.inflight, bool(self.app_limited_until), now)
+                self.handle_too_high(min(self.inflight, self.cwnd), bool(self.app_limited_until), now)
             self.note_loss()
             self.reset_full_bw(Fraction(0))
             if self.state not in PROBING and self.inflight_shortterm == INFINITE:

@@ -636,6 +636,10 @@ static void loss_by_timer(void **state)
 	ack(&f, RTT_US, MSS, 30 * MBPS, true);
 	assert_false(priv(&f)->loss_in_round);
 	assert_int_equal(priv(&f)->bw_shortterm_bps, 56 * MBPS);
+	f.cc.lost_bytes += MSS;		/* which was none */
+	bbr3_ops.undo_cwnd(&f.cc);
+	ack(&f, 1, MSS, 30 * MBPS, false);
+	assert_false(priv(&f)->loss_in_round);
 }
 
 /* A time-out in a probe: the whole flight was too much, unless the guest sent too little
@@ -647,6 +651,7 @@ static void timeout_in_up(void **state)
 
 	to_up(&f);
 	f.cc.nxt = f.cc.una + SEGS(130);
+	f.cc.cwnd_bytes = SEGS(200);
 	set_state(&f, TCON_CA_LOSS);
 	assert_state(&f, DOWN);
 	assert_true(priv(&f)->prev_too_high);
@@ -654,6 +659,12 @@ static void timeout_in_up(void **state)
 	bbr3_ops.undo_cwnd(&f.cc);
 	assert_state(&f, REFILL);
 	assert_int_equal(priv(&f)->longterm_bytes, NONE_BYTES);
+
+	to_up(&f);			/* holes, and more behind them */
+	f.cc.nxt = f.cc.una + SEGS(300);
+	f.cc.cwnd_bytes = SEGS(110);
+	set_state(&f, TCON_CA_LOSS);
+	assert_int_equal(priv(&f)->longterm_bytes, SEGS(110));
 
 	to_up(&f);
 	f.cc.app_limited_until = 1;
@@ -1092,7 +1103,8 @@ static void live_switch_min_rtt(void **state)
 	f.cc.last_rate_bps = 24 * MBPS;
 	bbr3_ops.init(&f.cc, f.now_us);
 	assert_state(&f, PROBE_RTT);
-	assert_int_equal(f.cc.ssthresh_bytes, SEGS(30));	/* 10 ms, as yet */
+	f.rs.rtt_us = -1;			/* of a repair */
+	ack(&f, 1, MSS, 24 * MBPS, false);
 	f.rs.rtt_us = 50000;			/* with the queue */
 	ack(&f, 1, MSS, 24 * MBPS, false);
 	assert_int_equal(priv(&f)->min_rtt_us, 50000);
@@ -1104,6 +1116,7 @@ static void live_switch_min_rtt(void **state)
 	ack(&f, 200001, MSS, 24 * MBPS, true);
 	assert_state(&f, CRUISE);
 	assert_int_equal(priv(&f)->min_rtt_us, 40000);
+	assert_int_equal(f.cc.ssthresh_bytes, SEGS(120));	/* 24 Mbit/s, 40 ms */
 }
 
 static void info(void **state)

@@ -271,7 +271,8 @@ class Ctcp(Reno):
 
     def undo(self) -> None:
         known = [base for base in (self.base, self.tracked) if base is not None]
-        self.base = min(known, default=None)
+        if self.state == "loss":
+            self.base = min(known, default=None)
         if self.before and not self.by_ece:
             self.dwnd = self.saved
         super().undo()

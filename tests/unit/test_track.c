@@ -1057,11 +1057,14 @@ static void cwnd_binds(void **state)
 	conn_close(c);
 }
 
-/* An ACK for all before @end. */
-static void ack_to(struct conn *c, u32 end)
+/* A part of a segment, and its ACK. */
+static void part(struct conn *c, u8 flags)
 {
-	struct tcon_packet pkt = segment(TCON_TCP_ACK, PEER_ISN + 1, end);
+	struct tcon_packet pkt = segment(TCON_TCP_ACK | flags, PEER_ISN + 1,
+					 c->t.cc.nxt + MSS - 1);
 
+	send_at(c, c->t.cc.nxt, MSS - 1, TCON_SENT_NEW);
+	wait_us(c, RTT_US);
 	pkt.window = c->window;
 	take(c, &pkt);
 }
@@ -1074,14 +1077,12 @@ static void ack_may_be_delayed(void **state)
 	wait_us(c, RTT_US);
 	ack(c, 1);
 	assert_false(c->ack.rs.is_ack_delayed);		/* a full segment */
+	part(c, 0);
+	assert_true(c->ack.rs.is_ack_delayed);
+	part(c, TCON_TCP_ECE);
+	assert_false(c->ack.rs.is_ack_delayed);
 	send_at(c, c->t.cc.nxt, MSS - 1, TCON_SENT_NEW);
-	wait_us(c, RTT_US);
-	ack_to(c, c->t.cc.nxt);
-	assert_true(c->ack.rs.is_ack_delayed);		/* a part, alone */
-	send_at(c, c->t.cc.nxt, MSS - 1, TCON_SENT_NEW);
-	send_at(c, c->t.cc.nxt, MSS - 1, TCON_SENT_NEW);
-	wait_us(c, RTT_US);
-	ack_to(c, c->t.cc.nxt);
+	part(c, 0);
 	assert_false(c->ack.rs.is_ack_delayed);		/* two parts */
 	conn_close(c);
 }
