@@ -227,10 +227,10 @@ static void set_pacing_rate(struct tcon_cc *cc, u64 bps, u32 gain)
 
 	if (!bbr->rtt_seen && cc->srtt_us) {
 		bbr->rtt_seen = true;
-		cc->pacing_rate_bps = tcon_bw_paced(tcon_bw_of_cwnd(cc),
+		cc->pacing_rate_bps = tcon_bw_paced(cc, tcon_bw_of_cwnd(cc),
 						    STARTUP_GAIN);
 	}
-	rate = tcon_bw_paced(bps, gain);
+	rate = tcon_bw_paced(cc, bps, gain);
 	if (bbr->full_bw_reached || rate > cc->pacing_rate_bps)
 		cc->pacing_rate_bps = rate;
 }

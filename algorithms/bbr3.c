@@ -388,10 +388,10 @@ static void set_pacing_rate(struct tcon_cc *cc, u64 bps, u32 gain)
 
 	if (!b->rtt_seen && cc->srtt_us) {
 		b->rtt_seen = true;
-		cc->pacing_rate_bps = tcon_bw_paced(tcon_bw_of_cwnd(cc),
+		cc->pacing_rate_bps = tcon_bw_paced(cc, tcon_bw_of_cwnd(cc),
 						    states[STARTUP].pacing_gain);
 	}
-	rate = tcon_bw_paced(bps, gain);
+	rate = tcon_bw_paced(cc, bps, gain);
 	if (b->full_bw_reached || rate > cc->pacing_rate_bps)
 		cc->pacing_rate_bps = rate;
 }

@@ -53,12 +53,12 @@ static inline u32 tcon_bw_gain_bytes(u32 bytes, u32 gain)
 	return min_t(u64, scaled >> TCON_BW_GAIN_SHIFT, TCON_CWND_MAX_BYTES);
 }
 
-/* The rate to pace by; never 0, which would mean: not paced. */
-static inline u64 tcon_bw_paced(u64 bps, u32 gain)
+/* The rate to pace by; the watchdog's least is what a path slower than that gets. */
+static inline u64 tcon_bw_paced(const struct tcon_cc *cc, u64 bps, u32 gain)
 {
 	bps = bps * gain >> TCON_BW_GAIN_SHIFT;
 	bps = div_u64(bps * (100 - TCON_BW_MARGIN_PERCENT), 100);
-	return max_t(u64, bps, 1);
+	return max_t(u64, bps, cc->mss_bytes * 8 / TCON_SLOWEST_SEGMENT_S);
 }
 
 /**
@@ -139,7 +139,7 @@ static inline void tcon_bw_round_begin(struct tcon_bw_round *r)
  * A guest whose cwnd waits for a repair fills the pipe in one part of a round and
  * not in another, so any sample that it limited spoils the round.  Not so where a
  * queue stands, which only a full pipe has: in a sample that was not limited, or all
- * through the round.
+ * through the round, if the flow sends in bulk: the queue may be another's.
  * Return: whether it did; false before its end.
  */
 static inline bool tcon_bw_round_counts(const struct tcon_cc *cc,
@@ -159,7 +159,9 @@ static inline bool tcon_bw_round_counts(const struct tcon_cc *cc,
 	if (!ends)
 		return false;
 	counts = !r->limited || r->queued ||
-		 (r->rtt_us > queued_us && r->rtt_us != U32_MAX);
+		 (r->rtt_us > queued_us && r->rtt_us != U32_MAX &&
+		  rs->tx_in_flight_bytes >=
+		  TCON_INIT_CWND_SEGS * cc->mss_bytes);
 	tcon_bw_round_begin(r);
 	return counts;
 }

@@ -50,6 +50,8 @@
  *						reductions are
  *	its target	is that of one smoothed	of one smallest RTT
  *			RTT later (4.2)		later
+ *	undo		of all that a reduction	of the window and
+ *			did (4.9)		ssthresh
  *
  * What a hypervisor does differently:
  * - Everything is in bytes.  C is in segments per second cubed, so the cubic
@@ -168,7 +170,7 @@ struct cubic_curve {
  * @train_us: last ACK of the train
  * @round_end: nxt then
  * @round_min_rtt_us: smallest RTT of the round
- * @min_rtt_us: smallest RTT of the flow; 0: none yet
+ * @min_rtt_us: smallest RTT since the last time-out; 0: none yet
  * @round_samples: RTT samples of the round, up to %HYSTART_SAMPLES
  * @hystart_done: HyStart has ended this slow start
  */
@@ -582,6 +584,7 @@ static void cubic_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 		ca->curve.w_max_bytes = 0;
 		ca->curve.epoch_us = 0;
 		ca->hystart_done = false;
+		ca->min_rtt_us = 0;	/* the path may be another */
 		hystart_new_round(cc, now_us);
 		cc->cwnd_bytes = tcon_reno_min_cwnd_bytes(cc);
 		break;
@@ -611,7 +614,7 @@ static void cubic_undo_cwnd(struct tcon_cc *cc)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 
-	if (tcon_reno_undo(cc, &ca->reno))
+	if (tcon_reno_undo(cc, &ca->reno) && cc->params[PARAM_RFC9438])
 		ca->curve = ca->saved_curve;
 }
 

@@ -7,8 +7,6 @@
 
 #include "track.h"
 
-#define TCON_CA_SLOWEST_SEGMENT_S	60
-
 int tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
 		  const s64 *params, u64 now_us);
 void tcon_ca_stop(struct tcon_track *t);
@@ -33,7 +31,7 @@ static inline bool tcon_ca_sane(const struct tcon_cc *cc)
 
 	return cc->cwnd_bytes >= TCON_MIN_CWND_SEGS * cc->mss_bytes &&
 	       cc->cwnd_bytes <= TCON_CWND_MAX_BYTES &&
-	       (!rate || rate >= cc->mss_bytes * 8 / TCON_CA_SLOWEST_SEGMENT_S);
+	       (!rate || rate >= cc->mss_bytes * 8 / TCON_SLOWEST_SEGMENT_S);
 }
 
 #endif /* _TCON_CA_H */

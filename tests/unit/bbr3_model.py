@@ -65,7 +65,7 @@ class RoundView:
         self.limited = self.queued = False
         self.rtts: list[int] = []
 
-    def counts(self, rs: Sample, min_rtt: int, ends: bool) -> bool:
+    def counts(self, rs: Sample, min_rtt: int, ends: bool, mss: int) -> bool:
         queue = min_rtt + min_rtt // 4
         self.limited |= rs.app_limited
         self.queued |= not rs.app_limited and rs.rtt > queue
@@ -73,7 +73,8 @@ class RoundView:
             self.rtts.append(rs.rtt)
         if not ends:
             return False
-        full = not self.limited or self.queued or (self.rtts and min(self.rtts) > queue)
+        bulk = rs.tx_in_flight >= INIT_SEGS * mss
+        full = not self.limited or self.queued or (self.rtts and min(self.rtts) > queue and bulk)
         self.__init__()
         return bool(full)
 
@@ -197,7 +198,7 @@ class Bbr3:
         return max(self.longterm - room, PIPE_SEGS * self.mss)
 
     def pace(self, bw: Fraction, gain: int) -> None:
-        rate = max(bw * gain / 256 * 99 / 100, Fraction(1))
+        rate = max(bw * gain / 256 * 99 / 100, Fraction(self.mss * 8 // 60))
         if self.full_bw_reached or rate > self.pacing:
             self.pacing = rate
 
@@ -334,7 +335,7 @@ class Bbr3:
     def check_full_bw(self, rs: Sample, rate: Fraction) -> None:
         if self.full_bw_now or self.state not in ("STARTUP", "UP"):
             return
-        counts = self.view.counts(rs, self.tracker_min_rtt, self.round_start)
+        counts = self.view.counts(rs, self.tracker_min_rtt, self.round_start, self.mss)
         if not rs.app_limited and self.fits(self.full_bw * Fraction(5, 4), rate):
             self.reset_full_bw(rate)
         elif counts:
@@ -505,7 +506,8 @@ class Bbr3:
             self.undo = (self.bw_shortterm, self.inflight_shortterm, self.longterm)
         if state == "loss":
             if self.is_probe_sample:  # HandleLostPacket() of each packet in flight
-                self.handle_too_high(min(self.inflight, self.cwnd), bool(self.app_limited_until), now)
+                flight = min(self.inflight, self.cwnd)
+                self.handle_too_high(flight, bool(self.app_limited_until), now)
             self.note_loss()
             self.reset_full_bw(Fraction(0))
             if self.state not in PROBING and self.inflight_shortterm == INFINITE:

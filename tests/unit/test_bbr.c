@@ -182,6 +182,12 @@ static void app_limited(void **state)
 	for (i = 0; i < 30; i++)
 		ack(&f, RTT_US, SEGS(1), 8 * MBPS, true);
 	assert_int_equal(priv(&f)->mode, BBR_STARTUP);
+	f.rs.rtt_us = 2 * RTT_US;	/* behind another flow's queue */
+	f.rs.tx_in_flight_bytes = SEGS(9);
+	for (i = 0; i < 30; i++)
+		ack(&f, 2 * RTT_US, SEGS(1), 8 * MBPS, true);
+	assert_int_equal(priv(&f)->mode, BBR_STARTUP);
+	f.rs.rtt_us = RTT_US;
 	assert_int_equal(max_bw_bps(priv(&f)), 80 * MBPS);
 	/* but a larger one counts */
 	ack(&f, RTT_US, SEGS(1), 90 * MBPS, true);

@@ -604,11 +604,24 @@ static void timeout(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(2));
 }
 
-/* RFC 9438, 4.9: everything is as before; a second undo does nothing. */
+/*
+ * RFC 9438, 4.9: everything is as before; a second undo does nothing.  In Linux the curve
+ * stays reduced.
+ */
 static void undo(void **unused)
 {
 	struct cubic_curve before_loss;
 	struct tcon_cc cc;
+
+	flow_init(&cc, 1000, 100000);
+	params[PARAM_RFC9438] = 0;
+	state(&cc, TCON_CA_RECOVERY, T0_US);
+	assert_int_equal(priv(&cc)->curve.w_max_bytes, SEGS(1000));
+	cubic_ops.undo_cwnd(&cc);
+	assert_int_equal(cc.cwnd_bytes, SEGS(1000));
+	assert_int_equal(cc.ssthresh_bytes, TCON_SSTHRESH_INFINITE);
+	assert_int_equal(priv(&cc)->curve.w_max_bytes, SEGS(1000));
+	params[PARAM_RFC9438] = 1;
 
 	flow_init(&cc, 1000, 100000);
 	loss_episode(&cc, T0_US);

@@ -358,6 +358,11 @@ class LinuxCubic(Cubic):
         self.looked: tuple[int, int] | None = None
         self.counted = self.acked = 0
 
+    def take_state(self, state: str, now_us: int) -> None:
+        super().take_state(state, now_us)
+        if state == "loss":
+            self.base_us = None
+
     def whole(self, window: Decimal) -> Decimal:
         return window // self.mss * self.mss
 

@@ -27,6 +27,7 @@
 #define TCON_INIT_CWND_SEGS	10U		/* RFC 6928 */
 #define TCON_MIN_CWND_SEGS	2U		/* of one the peer delays the ACK */
 #define TCON_RTT_NONE_US	(~0U)
+#define TCON_SLOWEST_SEGMENT_S	60		/* longer than any RTO of RFC 6298 */
 /* What the pacer lets go at once, as Linux: 1 ms, one segment where they are slow,
  * else two; 64 KiB the most
  */
@@ -189,7 +190,7 @@ struct tcon_cc_param {
  *
  * After each callback TCon clamps nothing: a cwnd below %TCON_MIN_CWND_SEGS
  * segments or above %TCON_CWND_MAX_BYTES, or a pacing rate at which a segment takes
- * more than a minute, makes the watchdog return the flow to pass-through.
+ * more than %TCON_SLOWEST_SEGMENT_S, makes the watchdog return the flow to pass-through.
  */
 struct tcon_cc_ops {
 	char name[TCON_CC_NAME_MAX];
