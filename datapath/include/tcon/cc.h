@@ -190,7 +190,8 @@ struct tcon_cc_param {
  *
  * After each callback TCon clamps nothing: a cwnd below %TCON_MIN_CWND_SEGS
  * segments or above %TCON_CWND_MAX_BYTES, or a pacing rate at which a segment takes
- * more than %TCON_SLOWEST_SEGMENT_S, makes the watchdog return the flow to pass-through.
+ * more than %TCON_SLOWEST_SEGMENT_S seconds, makes the watchdog return the flow to
+ * pass-through.
  */
 struct tcon_cc_ops {
 	char name[TCON_CC_NAME_MAX];

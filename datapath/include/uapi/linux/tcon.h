@@ -302,13 +302,13 @@ enum tcon_ecn_mode {
 	X(CWR_SET,	"cwr-set",	"guests' packets on which TCon set CWR") \
 	X(ECE_SET,	"ece-set",	"guests' packets on which TCon set ECE") \
 	X(CE_HIDDEN,	"ce-hidden",	"packets whose CE guests were not shown") \
-	X(PUSH_SET,	"push-set",	"packets to guests on which TCon set PSH, for an ACK at once") \
 	X(COUNT_SENT,	"ce-count-sent", "guests' ACKs to which a count of marked bytes was added") \
 	X(COUNT_TAKEN,	"ce-count-taken", "ACKs to guests that had such a count")	\
 	X(COUNT_NO_ROOM, "ce-count-no-room", "guests' ACKs that had no room for the count") \
 	X(OPTION_FORGED, "option-forged", "guests' packets with TCon's option, which was taken out") \
 	X(ECN_FAILED,	"ecn-failed",	"packets whose ECN could not be written: no memory") \
-	X(OUT_OF_WINDOW, "out-of-window", "peers' segments not believed: guests will not take them")
+	X(OUT_OF_WINDOW, "out-of-window", "peers' segments not believed: guests will not take them") \
+	X(PUSH_SET,	"push-set",	"packets to guests on which TCon set PSH, for an ACK at once")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,
