@@ -726,6 +726,20 @@ static void live_switch(void **state)
 	assert_int_equal(f.cc.cwnd_bytes, SEGS(150));
 }
 
+/* 1 kbit/s and jumbo segments: not so slow that the watchdog lets the flow go. */
+static void slowest(void **state)
+{
+	struct flow f;
+
+	flow_init(&f);
+	f.cc.mss_bytes = 8948;
+	assert_int_equal(tcon_bw_paced(&f.cc, 1000, DRAIN_GAIN),
+			 8948 * 8 / TCON_SLOWEST_SEGMENT_S);
+	assert_int_equal(tcon_bw_paced(&f.cc, 0, GAIN_UNIT),
+			 8948 * 8 / TCON_SLOWEST_SEGMENT_S);
+	assert_int_equal(tcon_bw_paced(&f.cc, 100000, GAIN_UNIT), 99000);
+}
+
 static void info(void **state)
 {
 	struct flow f;
@@ -1026,6 +1040,7 @@ int main(void)
 		cmocka_unit_test(no_policer),
 		cmocka_unit_test(undo),
 		cmocka_unit_test(live_switch),
+		cmocka_unit_test(slowest),
 		cmocka_unit_test(info),
 		cmocka_unit_test(extremes),
 		cmocka_unit_test(converge),

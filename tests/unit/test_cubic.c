@@ -724,6 +724,23 @@ static void hystart_smallest(void **unused)
 	assert_int_equal(cc.ssthresh_bytes, TCON_SSTHRESH_INFINITE);
 }
 
+/* After a time-out the path may be a longer one: its RTT is no queue. */
+static void hystart_after_timeout(void **unused)
+{
+	struct tcon_cc cc;
+	u64 now = T0_US;
+	int i;
+
+	flow_init(&cc, 40, 10000);
+	state(&cc, TCON_CA_LOSS, now);
+	state(&cc, TCON_CA_OPEN, now);
+	cc.cwnd_bytes = SEGS(18);
+	for (i = 0; i < 12; i++)
+		ack(&cc, now += 3000, MSS, 50000);
+	assert_int_equal(priv(&cc)->min_rtt_us, 50000);
+	assert_int_equal(cc.ssthresh_bytes, SEGS(28));
+}
+
 /*
  * ACKs 1 ms apart from the begin of the round at T0.  100 segments in 40 ms are,
  * doubled, 7.24 MB/s, of which 256 KiB take 36 ms: more than 1 ms is not
@@ -1019,6 +1036,7 @@ int main(void)
 		cmocka_unit_test(hystart_smallest),
 		cmocka_unit_test(hystart_by_train),
 		cmocka_unit_test(hystart_rounds),
+		cmocka_unit_test(hystart_after_timeout),
 		cmocka_unit_test(live_switch),
 		cmocka_unit_test(info),
 		cmocka_unit_test(module),
