@@ -58,7 +58,7 @@ static inline u64 tcon_bw_paced(const struct tcon_cc *cc, u64 bps, u32 gain)
 {
 	bps = bps * gain >> TCON_BW_GAIN_SHIFT;
 	bps = div_u64(bps * (100 - TCON_BW_MARGIN_PERCENT), 100);
-	return max_t(u64, bps, cc->mss_bytes * 8 / TCON_SLOWEST_SEGMENT_S);
+	return max(bps, tcon_cc_slowest_bps(cc));
 }
 
 /**

@@ -31,7 +31,7 @@ static inline bool tcon_ca_sane(const struct tcon_cc *cc)
 
 	return cc->cwnd_bytes >= TCON_MIN_CWND_SEGS * cc->mss_bytes &&
 	       cc->cwnd_bytes <= TCON_CWND_MAX_BYTES &&
-	       (!rate || rate >= cc->mss_bytes * 8 / TCON_SLOWEST_SEGMENT_S);
+	       (!rate || rate >= tcon_cc_slowest_bps(cc));
 }
 
 #endif /* _TCON_CA_H */

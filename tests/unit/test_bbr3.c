@@ -687,7 +687,6 @@ static void probe_of_a_tiny_pipe(void **state)
 	priv(&f)->min_rtt_at_us = f.now_us;
 	priv(&f)->cycle_at_us = f.now_us;
 	priv(&f)->rounds_since_probe = 0;
-	f.rs.rtt_us = 100;
 	assert_false(is_time_to_probe(&f.cc, f.now_us));
 	priv(&f)->rounds_since_probe = 1;
 	assert_true(is_time_to_probe(&f.cc, f.now_us));
@@ -1048,6 +1047,20 @@ static void burst_room(void **state)
 			 TCON_CWND_MAX_BYTES);
 }
 
+/* A flow with 150 segments in flight gets this CC. */
+static void switch_to(struct flow *f, u32 srtt_us, u64 rate_bps, u32 ssthresh)
+{
+	flow_init(f);
+	memset(f->cc.priv, 0, sizeof(f->cc.priv));
+	f->cc.delivered_bytes = SEGS(10000);
+	f->cc.inflight_bytes = SEGS(150);
+	f->cc.cwnd_bytes = SEGS(150);
+	f->cc.srtt_us = srtt_us;
+	f->cc.last_rate_bps = rate_bps;
+	f->cc.ssthresh_bytes = ssthresh;
+	bbr3_ops.init(&f->cc, T0_US);
+}
+
 /*
  * A switch after slow start: PROBE_RTT at 4 segments and at the larger of the last
  * sample and inflight over srtt: 150 segments per 20 ms are 60 Mbit/s.
@@ -1056,15 +1069,7 @@ static void live_switch(void **state)
 {
 	struct flow f;
 
-	flow_init(&f);
-	memset(f.cc.priv, 0, sizeof(f.cc.priv));
-	f.cc.delivered_bytes = SEGS(10000);
-	f.cc.inflight_bytes = SEGS(150);
-	f.cc.cwnd_bytes = SEGS(150);
-	f.cc.srtt_us = 20000;
-	f.cc.last_rate_bps = 55 * MBPS;
-	f.cc.ssthresh_bytes = SEGS(90);
-	bbr3_ops.init(&f.cc, T0_US);
+	switch_to(&f, 20000, 55 * MBPS, SEGS(90));
 	assert_state(&f, PROBE_RTT);
 	assert_int_equal(max_bw_bps(priv(&f)), 60 * MBPS);
 	assert_int_equal(f.cc.pacing_rate_bps, 59400000);
@@ -1094,14 +1099,7 @@ static void live_switch_min_rtt(void **state)
 {
 	struct flow f;
 
-	flow_init(&f);
-	memset(f.cc.priv, 0, sizeof(f.cc.priv));
-	f.cc.delivered_bytes = SEGS(10000);
-	f.cc.inflight_bytes = SEGS(150);
-	f.cc.cwnd_bytes = SEGS(150);
-	f.cc.srtt_us = 50000;
-	f.cc.last_rate_bps = 24 * MBPS;
-	bbr3_ops.init(&f.cc, f.now_us);
+	switch_to(&f, 50000, 24 * MBPS, TCON_SSTHRESH_INFINITE);
 	assert_state(&f, PROBE_RTT);
 	f.rs.rtt_us = -1;			/* of a repair */
 	ack(&f, 1, MSS, 24 * MBPS, false);

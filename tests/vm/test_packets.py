@@ -299,6 +299,7 @@ def test_edge_is_rounded_down_where_marks_count_packets(ends: Ends, tcon: genl.G
     conn.guest_sends()
     assert state(tcon, conn.sport) == ("repair-enforced", "none", "dctcp")
     assert 0 < answer(conn, tcon, MSS, acked=MSS) < 1
+    assert 0 < answer(conn, tcon, 100, acked=100) < 1, "nothing else in flight: any Nagle's"
     assert 0 < answer(conn, tcon, MSS, 100, acked=MSS + 100) < 1, "it had no more to send"
     assert 0 < answer(conn, tcon, MSS, acked=MSS) < 1
     *whole, part = to_the_edge(conn, tcon)

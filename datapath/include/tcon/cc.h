@@ -282,6 +282,17 @@ static inline void *tcon_cc_priv(const struct tcon_cc *cc)
 }
 
 /**
+ * tcon_cc_slowest_bps() - the least pacing rate at which a flow still makes progress
+ * @cc: the flow
+ *
+ * Return: bits/s of TCP payload; the watchdog lets a flow go that is paced below.
+ */
+static inline u64 tcon_cc_slowest_bps(const struct tcon_cc *cc)
+{
+	return cc->mss_bytes * 8 / TCON_SLOWEST_SEGMENT_S;
+}
+
+/**
  * tcon_cc_quantum_bytes() - what the pacer lets go at once
  * @cc: the flow, paced
  *
