@@ -773,9 +773,6 @@ static void bbr_init(struct tcon_cc *cc, u64 now_us)
 	struct bbr *bbr = tcon_cc_priv(cc);
 
 	BUILD_BUG_ON(sizeof(struct bbr) > TCON_CC_PRIV_BYTES);
-	cc->cwnd_bytes = clamp(cc->cwnd_bytes,
-			       TCON_INIT_CWND_SEGS * cc->mss_bytes,
-			       TCON_CWND_MAX_BYTES);
 	bbr->prior_cwnd_bytes = cc->cwnd_bytes;
 	bbr->prev_state = cc->ca_state;
 	bbr->round_end_delivered = cc->delivered_bytes;
@@ -787,7 +784,6 @@ static void bbr_init(struct tcon_cc *cc, u64 now_us)
 	if (cc->last_rate_bps)
 		resume(cc, now_us);
 	update_gains(cc);
-	cc->pacing_rate_bps = 0;
 	bbr->rtt_seen = cc->srtt_us;
 	set_pacing_rate(cc, max(bw_bps(bbr), tcon_bw_of_cwnd(cc)),
 			bbr->pacing_gain);

@@ -1191,15 +1191,11 @@ static void bbr3_init(struct tcon_cc *cc, u64 now_us)
 	struct bbr3 *b = tcon_cc_priv(cc);
 
 	BUILD_BUG_ON(sizeof(struct bbr3) > TCON_CC_PRIV_BYTES);
-	cc->cwnd_bytes = clamp(cc->cwnd_bytes,
-			       TCON_INIT_CWND_SEGS * cc->mss_bytes,
-			       TCON_CWND_MAX_BYTES);
 	b->prior_cwnd_bytes = cc->cwnd_bytes;
 	b->state = STARTUP;
 	init_model(cc, now_us);
 	if (cc->last_rate_bps)
 		resume(cc, now_us);
-	cc->pacing_rate_bps = 0;
 	b->rtt_seen = cc->srtt_us;
 	set_pacing_rate(cc, max(bw_bps(b), tcon_bw_of_cwnd(cc)),
 			states[b->state].pacing_gain);

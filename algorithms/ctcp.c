@@ -331,7 +331,6 @@ static void ctcp_undo_cwnd(struct tcon_cc *cc)
 static void ctcp_init(struct tcon_cc *cc, u64 now_us)
 {
 	BUILD_BUG_ON(sizeof(struct ctcp) > TCON_CC_PRIV_BYTES);
-	tcon_reno_start(cc);
 	reset_path(cc, cc->min_rtt_us);
 	begin_rounds(cc);
 }

@@ -623,7 +623,6 @@ static void cubic_init(struct tcon_cc *cc, u64 now_us)
 	struct cubic *ca = tcon_cc_priv(cc);
 
 	BUILD_BUG_ON(sizeof(struct cubic) > TCON_CC_PRIV_BYTES);
-	tcon_reno_start(cc);
 	if (cc->min_rtt_us != TCON_RTT_NONE_US)
 		ca->min_rtt_us = cc->min_rtt_us;
 	ca->last_ack_us = now_us;

@@ -193,7 +193,6 @@ static void dctcp_init(struct tcon_cc *cc, u64 now_us)
 	struct dctcp *dctcp = tcon_cc_priv(cc);
 
 	BUILD_BUG_ON(sizeof(*dctcp) > TCON_CC_PRIV_BYTES);
-	tcon_reno_start(cc);
 	dctcp->alpha = cc->params[DCTCP_ALPHA_ON_INIT] <<
 		       (ALPHA_SHIFT - LINUX_SHIFT);
 	begin_window(cc, dctcp);

@@ -75,7 +75,6 @@ static void reno_undo_cwnd(struct tcon_cc *cc)
 static void reno_init(struct tcon_cc *cc, u64 now_us)
 {
 	BUILD_BUG_ON(sizeof(struct tcon_reno) > TCON_CC_PRIV_BYTES);
-	tcon_reno_start(cc);
 }
 
 static int reno_get_info(const struct tcon_cc *cc, char *buf, int size)

@@ -50,21 +50,6 @@ static inline u32 tcon_reno_min_cwnd_bytes(const struct tcon_cc *cc)
 }
 
 /**
- * tcon_reno_start() - cwnd of a flow that gets another CC
- * @cc: the flow
- *
- * What a live switch leaves in flight is the start, but nothing less than what
- * RFC 6928 allows to every new connection: the guest may just have nothing to send.
- */
-static inline void tcon_reno_start(struct tcon_cc *cc)
-{
-	cc->cwnd_bytes = clamp(cc->cwnd_bytes,
-			       TCON_INIT_CWND_SEGS * cc->mss_bytes,
-			       TCON_CWND_MAX_BYTES);
-	cc->pacing_rate_bps = 0;
-}
-
-/**
  * tcon_reno_slow_start() - grow by what was acknowledged, up to ssthresh
  * @cc: the flow
  * @acked_bytes: how much

@@ -281,7 +281,6 @@ static void vegas_init(struct tcon_cc *cc, u64 now_us)
 	struct vegas *vegas = tcon_cc_priv(cc);
 
 	BUILD_BUG_ON(sizeof(struct vegas) > TCON_CC_PRIV_BYTES);
-	tcon_reno_start(cc);
 	vegas->backlog.base_rtt_us = cc->min_rtt_us;
 	vegas->fresh = true;
 	begin_rounds(cc);

@@ -58,8 +58,9 @@ static void update_prr(struct tcon_track *t, u32 delivered_bytes, bool safe)
  * @params: its parameters, which must outlive tcon_ca_stop()
  * @now_us: the time
  *
- * A flow that runs already hands on what is in flight; without a loss so far it
- * may still be in slow start.
+ * A flow that runs already hands on what is in flight, but nothing less than what
+ * RFC 6928 allows to every new connection: the guest may just have nothing to send.
+ * Without a loss so far it may still be in slow start.
  *
  * Return: 0; or the CC's error: then the tracker stays without a CC.
  */

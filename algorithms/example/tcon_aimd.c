@@ -20,11 +20,10 @@ struct aimd {
 	u32 prior_ssthresh_bytes;
 };
 
+/* cwnd is set already: ten segments, or what another CC has left in flight. */
 static void aimd_init(struct tcon_cc *cc, u64 now_us)
 {
 	BUILD_BUG_ON(sizeof(struct aimd) > TCON_CC_PRIV_BYTES);
-	cc->cwnd_bytes = clamp(cc->cwnd_bytes, TCON_INIT_CWND_SEGS * cc->mss_bytes,
-			       TCON_CWND_MAX_BYTES);
 }
 
 /* An ACK: the window grows while it binds and nothing is lost. */

@@ -117,7 +117,7 @@ static inline void extreme_flow(const struct tcon_cc_ops *ops, u32 mss_bytes,
 	}
 }
 
-/* 1 kbit/s to 400 Gbit/s by 10 us to 10 s, and windows beyond that. */
+/* 1 kbit/s to 400 Gbit/s by 10 us to 10 s, and beyond that, as far as TCon lets it. */
 static inline void extreme_paths(const struct tcon_cc_ops *ops)
 {
 	static const u32 mss_bytes[] = { 88, 536, 1448, 8948, 65483 };
@@ -132,8 +132,10 @@ static inline void extreme_paths(const struct tcon_cc_ops *ops)
 		for (b = 0; b < ARRAY_SIZE(rate_bps); b++)
 			for (r = 0; r < ARRAY_SIZE(rtt_us); r++) {
 				bytes = rate_bps[b] / 1000 * rtt_us[r] / 8000;
+				bytes = max_t(u64, bytes,
+					      TCON_INIT_CWND_SEGS * mss_bytes[m]);
 				extreme_flow(ops, mss_bytes[m], rtt_us[r],
-					     min_t(u64, bytes, U32_MAX));
+					     min_t(u64, bytes, TCON_CWND_MAX_BYTES));
 			}
 }
 

@@ -4,8 +4,8 @@
  * bytes and the pacing rate in bits/s after each: for oracles that are written in
  * another language.
  *
- *	flow MSS CWND SSTHRESH SRTT_US MIN_RTT_US NOW_US [VALUE...]
- *				a new flow with CWND bytes in flight; values of
+ *	flow MSS INFLIGHT SSTHRESH SRTT_US MIN_RTT_US NOW_US [VALUE...]
+ *				a flow as tcon_ca_start() hands it on; values of
  *				parameters in their order, defaults for the rest
  *	send BYTES		new data leaves
  *	ack BYTES RTT_US LIMITED NOW_US [MARKED]
@@ -80,8 +80,10 @@ static void flow(const char *line, u64 now_us, const char *values)
 		die(line);
 	cc.ops = cc_ops;
 	cc.params = params;
-	cc.nxt = cc.cwnd_bytes;
-	cc.inflight_bytes = cc.cwnd_bytes;
+	cc.nxt = cc.inflight_bytes;
+	cc.cwnd_bytes = clamp(cc.inflight_bytes,
+			      TCON_INIT_CWND_SEGS * cc.mss_bytes,
+			      TCON_CWND_MAX_BYTES);
 	cc_ops->init(&cc, now_us);
 }
 
@@ -185,7 +187,7 @@ static void handle(const char *line)
 	if (!strncmp(line, "flow ", 5)) {
 		memset(&cc, 0, sizeof(cc));
 		if (sscanf(line, "flow %u %u %u %u %u %" SCNu64 "%n",
-			   &cc.mss_bytes, &cc.cwnd_bytes, &cc.ssthresh_bytes,
+			   &cc.mss_bytes, &cc.inflight_bytes, &cc.ssthresh_bytes,
 			   &cc.srtt_us, &cc.min_rtt_us, (uint64_t *)&now_us,
 			   &used) != 6)
 			die(line);

@@ -130,7 +130,9 @@ static inline void sim_switch(struct sim *s, const struct tcon_cc_ops *ops,
 	memset(s->cc.priv, 0, sizeof(s->cc.priv));
 	s->cc.ops = ops;
 	s->cc.params = params;
-	s->cc.cwnd_bytes = s->cc.inflight_bytes;
+	s->cc.cwnd_bytes = max(s->cc.inflight_bytes,
+			       TCON_INIT_CWND_SEGS * s->cc.mss_bytes);
+	s->cc.pacing_rate_bps = 0;
 	ops->init(&s->cc, s->now_ns / 1000);
 }
 

@@ -665,6 +665,14 @@ static void undo(void **state)
 	assert_int_equal(f.cc.cwnd_bytes, SEGS(100));
 }
 
+/* As the tracker hands on a flow to another CC. */
+static void take_over(struct tcon_cc *cc)
+{
+	memset(cc->priv, 0, sizeof(cc->priv));
+	cc->pacing_rate_bps = 0;
+	bbr_ops.init(cc, T0_US);
+}
+
 /*
  * A switch after slow start: PROBE_RTT at the larger of the last sample and
  * inflight over srtt: 150 segments per 20 ms are 60 Mbit/s.
@@ -674,14 +682,13 @@ static void live_switch(void **state)
 	struct flow f;
 
 	flow_init(&f);
-	memset(f.cc.priv, 0, sizeof(f.cc.priv));
 	f.cc.delivered_bytes = SEGS(10000);
 	f.cc.inflight_bytes = SEGS(150);
 	f.cc.cwnd_bytes = SEGS(150);
 	f.cc.srtt_us = 20000;
 	f.cc.last_rate_bps = 55 * MBPS;
 	f.cc.ssthresh_bytes = SEGS(90);
-	bbr_ops.init(&f.cc, T0_US);
+	take_over(&f.cc);
 	assert_int_equal(priv(&f)->mode, BBR_PROBE_RTT);
 	assert_int_equal(max_bw_bps(priv(&f)), 60 * MBPS);
 	assert_int_equal(f.cc.pacing_rate_bps, 59400000);
@@ -696,30 +703,26 @@ static void live_switch(void **state)
 	f.cc.cwnd_bytes = SEGS(150);
 
 	/* No ssthresh, but an RTT of 5/4 of the minimum: a queue. */
-	memset(f.cc.priv, 0, sizeof(f.cc.priv));
 	f.cc.ssthresh_bytes = TCON_SSTHRESH_INFINITE;
 	f.cc.min_rtt_us = 16000;
-	bbr_ops.init(&f.cc, T0_US);
+	take_over(&f.cc);
 	assert_int_equal(priv(&f)->mode, BBR_PROBE_RTT);
 
 	/* The guest has little to send: the rate says nothing. */
-	memset(f.cc.priv, 0, sizeof(f.cc.priv));
 	f.cc.app_limited_until = 1;
-	bbr_ops.init(&f.cc, T0_US);
+	take_over(&f.cc);
 	assert_int_equal(priv(&f)->mode, BBR_STARTUP);
-	memset(f.cc.priv, 0, sizeof(f.cc.priv));
 	f.cc.app_limited_until = 0;
 	f.cc.inflight_bytes = SEGS(9);
 	f.cc.ssthresh_bytes = SEGS(90);
-	bbr_ops.init(&f.cc, T0_US);
+	take_over(&f.cc);
 	assert_int_equal(priv(&f)->mode, BBR_STARTUP);
 
 	/* Slow start is not over: STARTUP, but not at an initial window. */
-	memset(f.cc.priv, 0, sizeof(f.cc.priv));
 	f.cc.inflight_bytes = SEGS(150);
 	f.cc.ssthresh_bytes = TCON_SSTHRESH_INFINITE;
 	f.cc.min_rtt_us = 16001;
-	bbr_ops.init(&f.cc, T0_US);
+	take_over(&f.cc);
 	assert_int_equal(priv(&f)->mode, BBR_STARTUP);
 	/* 60 Mbit/s * 739/256 * 0.99 = 171471093 */
 	assert_int_equal(f.cc.pacing_rate_bps, 171471093);

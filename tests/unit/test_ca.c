@@ -300,7 +300,7 @@ static void start_and_stop(void **state)
 	tcon_track_release(&t);
 }
 
-/* A live switch hands on what is in flight, within bounds. */
+/* A live switch hands on what is in flight, within bounds; ten segments the least. */
 static void start_while_running(void **state)
 {
 	struct tcon_track t;
@@ -321,6 +321,12 @@ static void start_while_running(void **state)
 	t.cc.lost_bytes = 1;			/* and it had losses */
 	tcon_ca_start(&t, &mock, NULL, now_us);
 	assert_int_equal(t.cc.ssthresh_bytes, 40 * MSS);
+	t.cc.pacing_rate_bps = 5;
+	tcon_ca_stop(&t);
+	t.cc.inflight_bytes = MSS;
+	tcon_ca_start(&t, &mock, NULL, now_us);
+	assert_int_equal(t.cc.cwnd_bytes, TCON_INIT_CWND_SEGS * MSS);
+	assert_int_equal(t.cc.pacing_rate_bps, 0);
 	tcon_ca_stop(&t);
 	t.cc.inflight_bytes = TCON_CWND_MAX_BYTES + 1;
 	tcon_ca_start(&t, &mock, NULL, now_us);

@@ -169,10 +169,10 @@ struct tcon_cc_param {
  * @n_params: their number, at most %TCON_MAX_PARAMS
  * @prepare: before @init, allocate what the private area cannot hold; anything but
  *	0 keeps the flow observed, and no other call follows.  Optional.
- * @init: start on @cc.  Required.  The tracker's fields are filled; a live
- *	switch leaves cwnd_bytes at the present inflight and ssthresh_bytes as
- *	the previous CC had it, a new flow starts with %TCON_INIT_CWND_SEGS and
- *	%TCON_SSTHRESH_INFINITE.  The private area is zero.
+ * @init: start on @cc.  Required.  The tracker's fields are filled; cwnd_bytes is
+ *	%TCON_INIT_CWND_SEGS segments, or what is in flight at a live switch, if that is
+ *	more; ssthresh_bytes is as the previous CC had it, or %TCON_SSTHRESH_INFINITE;
+ *	pacing_rate_bps and the private area are zero.
  * @release: the last call for @cc.  Optional.
  * @pkts_acked: an ACK that delivered something or judged something lost, before
  *	cwnd_event(), undo_cwnd() and set_state() are called for it: it still finds
