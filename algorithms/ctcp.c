@@ -308,7 +308,7 @@ static void ctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 		begin_rounds(cc);
 		break;
 	case TCON_CA_EVENT_ECE:
-		if (!tcon_reno_is_new_ece(cc, &ctcp->reno))
+		if (!tcon_reno_note_ece(cc, &ctcp->reno))
 			break;
 		reduce(cc, true);
 		cc->cwnd_bytes = cc->ssthresh_bytes;

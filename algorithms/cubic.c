@@ -594,14 +594,14 @@ static void cubic_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 static void cubic_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 			     u64 now_us)
 {
-	const struct cubic *ca = tcon_cc_priv(cc);
+	struct cubic *ca = tcon_cc_priv(cc);
 
 	switch (event) {
 	case TCON_CA_EVENT_TX_START:
 		shift_epoch(cc, now_us);
 		break;
 	case TCON_CA_EVENT_ECE:
-		if (!tcon_reno_is_new_ece(cc, &ca->reno))
+		if (!tcon_reno_note_ece(cc, &ca->reno))
 			break;
 		reduce(cc, true);
 		cc->cwnd_bytes = cc->ssthresh_bytes;

@@ -172,7 +172,7 @@ static void dctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 	if (event != TCON_CA_EVENT_ECE)
 		return;
 	update_alpha(cc, dctcp);
-	if (!tcon_reno_is_new_ece(cc, &dctcp->reno))
+	if (!tcon_reno_note_ece(cc, &dctcp->reno))
 		return;
 	segs = (u64)(cc->cwnd_bytes / cc->mss_bytes) * dctcp->alpha >>
 	       (ALPHA_SHIFT + 1);

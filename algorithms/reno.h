@@ -200,17 +200,22 @@ static inline bool tcon_reno_note_loss(const struct tcon_cc *cc,
 }
 
 /**
- * tcon_reno_is_new_ece() - does an ECE call for a reduction?
+ * tcon_reno_note_ece() - does an ECE call for a reduction?
  * @cc: the flow
  * @r: its last reduction
  *
- * Once per window (RFC 3168, 6.1.2).
+ * Once per window (RFC 3168, 6.1.2), and not where a loss has called for one.  But what
+ * that took the path confirms: it stays, as in Linux, if the loss turns out to be none.
  * Return: whether it does.
  */
-static inline bool tcon_reno_is_new_ece(const struct tcon_cc *cc,
-					const struct tcon_reno *r)
+static inline bool tcon_reno_note_ece(const struct tcon_cc *cc,
+				      struct tcon_reno *r)
 {
-	return cc->ca_state == TCON_CA_OPEN && !tcon_reno_is_reduced(cc, r);
+	if (cc->ca_state != TCON_CA_OPEN) {
+		r->saved_cwnd_bytes = 0;
+		return false;
+	}
+	return !tcon_reno_is_reduced(cc, r);
 }
 
 /**
@@ -239,7 +244,7 @@ static inline void tcon_reno_set_state(struct tcon_cc *cc, struct tcon_reno *r,
  */
 static inline void tcon_reno_ece(struct tcon_cc *cc, struct tcon_reno *r)
 {
-	if (!tcon_reno_is_new_ece(cc, r))
+	if (!tcon_reno_note_ece(cc, r))
 		return;
 	tcon_reno_reduce(cc, r, cc->cwnd_bytes / 2, true);
 	cc->cwnd_bytes = cc->ssthresh_bytes;

@@ -89,7 +89,10 @@ class Reno:
         self.state = state
 
     def take_ece(self, now_us: int) -> None:
-        if self.state == "open" and not (self.reduced and self.una < self.recover):
+        """Once per window; where a loss has reduced, a mark says that it was right to."""
+        if self.state != "open":
+            self.before = None
+        elif not (self.reduced and self.una < self.recover):
             self.reduce("ece")
             self.cwnd = self.ssthresh
 
@@ -448,7 +451,9 @@ class Dctcp(Reno):
             self.begin_window()
             self.marked = early
         fresh = self.reduced is None or self.una + acked >= self.recover
-        if marked and self.state == "open" and fresh:
+        if marked and self.state != "open":
+            self.before = None
+        elif marked and fresh:
             self.una += acked  # as the reduction finds it
             self.reduce("ece")
             self.una -= acked
@@ -525,6 +530,8 @@ class Flow:
     def recover(self) -> None:
         """Until what was in flight is acknowledged; or it was spurious."""
         end = self.model.nxt
+        if self.rng.random() < 0.2:
+            self.ece()
         if self.rng.random() < 0.2 and not isinstance(self.model, Cubic):
             self.model.undo()
             self.note("undo")
@@ -565,6 +572,11 @@ class MarkedFlow(Flow):
     """Some phases are marked, some in part; the receiver may count a repeat twice."""
 
     marking = 0.0
+
+    def ece(self) -> None:
+        """A mark comes with an ACK, here."""
+        if self.model.flight:
+            self.ack(self.rng.randint(1, self.model.flight), True)
 
     def ack(self, acked: int, limited: bool) -> None:
         marked = round(acked * min(self.marking * self.rng.uniform(0.5, 1.5), 1.1))

@@ -236,6 +236,20 @@ static void undo_leaves_ece(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(50));
 }
 
+/* ECE in a recovery: even if nothing was lost, the path is full. */
+static void ece_bars_undo(void **unused)
+{
+	struct tcon_cc cc;
+
+	flow_avoid(&cc, 100);
+	state(&cc, TCON_CA_RECOVERY);
+	event(&cc, TCON_CA_EVENT_ECE);
+	reno_ops.undo_cwnd(&cc);
+	state(&cc, TCON_CA_OPEN);
+	assert_int_equal(cc.cwnd_bytes, SEGS(50));
+	assert_int_equal(cc.ssthresh_bytes, SEGS(50));
+}
+
 /* ECE halves once per window, and a loss in that window not again. */
 static void ece(void **unused)
 {
@@ -391,6 +405,7 @@ int main(void)
 		cmocka_unit_test(timeout),
 		cmocka_unit_test(undo),
 		cmocka_unit_test(undo_leaves_ece),
+		cmocka_unit_test(ece_bars_undo),
 		cmocka_unit_test(ece),
 		cmocka_unit_test(idle),
 		cmocka_unit_test(live_switch),
