@@ -590,6 +590,7 @@ static void linux_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 		tp->lsndtime = tcp_jiffies32;
 	} else if (event == TCON_CA_EVENT_ECE) {
 		try_end_cwr(sk);	/* this ACK may do that, too */
+		tp->prior_ssthresh = 0;	/* the path is full: nothing is undone */
 		if (inet_csk(sk)->icsk_ca_state < TCP_CA_CWR) {
 			tcp_enter_cwr(sk);
 			reduce_cwnd(sk);

@@ -272,6 +272,27 @@ def test_ack_that_ends_a_reduction_and_begins_one(ends: Ends, tcon: genl.Genl, c
     is_at(una=conn.guest_nxt, ssthresh_bytes=3 * MSS)
 
 
+@pytest.mark.parametrize("ece", [False, True])
+@pytest.mark.parametrize("cc", ["reno", "linux:reno"])
+def test_mark_bars_undo(ends: Ends, tcon: genl.Genl, cc: str, ece: bool) -> None:
+    """A repair was needless, says a DSACK: the loss is undone, unless ECE came meanwhile."""
+    conn = connect(Conn(*ends, isn=(1000, 7000)), tcon, cc, ecn=True)
+    first = conn.guest_nxt
+    offer(conn, 10)
+    poll(lambda: rigs.find_flow(tcon, conn.sport)["nxt"] == conn.guest_nxt, "ten segments left")
+    time.sleep(RTT_S)
+    rest = (first + MSS, conn.guest_nxt)
+    acks(conn, first, rest)
+    poll(lambda: rigs.find_flow(tcon, conn.sport)["repairs"] == 1, "the first is repaired")
+    assert rigs.find_flow(tcon, conn.sport)["ssthresh_bytes"] == 5 * MSS
+    acks(conn, first, rest, ece=ece)
+    acks(conn, conn.guest_nxt, (first, first + MSS))
+    poll(lambda: rigs.find_flow(tcon, conn.sport)["una"] == conn.guest_nxt, "all is acknowledged")
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow["spurious"] == 1
+    assert flow["ssthresh_bytes"] == (5 * MSS if ece else INFINITE)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_life_of(ends: Ends, tcon: genl.Genl, name: str) -> None:
     """A loss and a time-out are felt by those that heed them, and by none too much."""
