@@ -12,83 +12,23 @@
 
 #include "../../algorithms/bbr.c"
 #include "../../algorithms/cubic.c"
-#include "draw.h"
-#include "registered.h"
+#include "model_flow.h"
 #include "sim.h"
 
-#define MSS		1000U		/* makes the arithmetic readable */
-#define SEGS(n)		((n) * MSS)
-#define T0_US		1000000000ULL
-#define RTT_US		10000U
-#define MBPS		1000000ULL
-
-static s64 params[ARRAY_SIZE(bbr_params)];
 static s64 cubic_defaults[ARRAY_SIZE(cubic_params)];
 
 static void default_params(void)
 {
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(params); i++)
-		params[i] = bbr_params[i].def;
+	reset(&bbr_ops);
 	for (i = 0; i < ARRAY_SIZE(cubic_defaults); i++)
 		cubic_defaults[i] = cubic_params[i].def;
-	random_fixed = 0;
-	random_seed = 0;
 }
-
-/* A flow and its clock, driven round by round. */
-struct flow {
-	struct tcon_cc cc;
-	u64 now_us;
-	struct tcon_rate_sample rs;	/* what the next ACK says */
-};
 
 static struct bbr *priv(const struct flow *f)
 {
 	return tcon_cc_priv(&f->cc);
-}
-
-static void flow_init(struct flow *f)
-{
-	default_params();
-	memset(f, 0, sizeof(*f));
-	f->now_us = T0_US;
-	f->cc.ops = &bbr_ops;
-	f->cc.params = params;
-	f->cc.mss_bytes = MSS;
-	f->cc.cwnd_bytes = SEGS(10);
-	f->cc.ssthresh_bytes = TCON_SSTHRESH_INFINITE;
-	f->cc.srtt_us = RTT_US;
-	f->cc.min_rtt_us = RTT_US;
-	bbr_ops.init(&f->cc, f->now_us);
-	f->rs.rtt_us = RTT_US;
-}
-
-/*
- * One ACK, @us after the last, for @bytes at a delivery rate of @bps.  With
- * @round it covers a packet sent after the round began.
- */
-static void ack(struct flow *f, u64 us, u32 bytes, u64 bps, bool round)
-{
-	struct tcon_rate_sample *rs = &f->rs;
-
-	f->now_us += us;
-	rs->now_us = f->now_us;
-	rs->prior_delivered = round ? f->cc.delivered_bytes : 0;
-	f->cc.delivered_bytes += bytes;
-	rs->acked_bytes = bytes;
-	rs->acked_sacked_bytes = bytes;
-	rs->interval_us = RTT_US;
-	rs->delivered_bytes = bps * RTT_US / 8 / MBPS;
-	rs->prior_inflight_bytes = f->cc.inflight_bytes + bytes;
-	bbr_ops.cong_control(&f->cc, rs);
-}
-
-static void set_state(struct flow *f, enum tcon_ca_state state)
-{
-	bbr_ops.set_state(&f->cc, state, f->now_us);
-	f->cc.ca_state = state;
 }
 
 /* To PROBE_BW at 80 Mbit/s and 10 ms: a BDP of 100 segments. */
@@ -96,7 +36,7 @@ static void to_probe_bw(struct flow *f)
 {
 	int i;
 
-	flow_init(f);
+	start(f, &bbr_ops);
 	f->cc.inflight_bytes = SEGS(200);
 	for (i = 0; i < 4; i++)
 		ack(f, RTT_US, SEGS(100), 80 * MBPS, true);
@@ -115,14 +55,13 @@ static void initial_rate(void **state)
 {
 	struct flow f;
 
-	flow_init(&f);
+	start(&f, &bbr_ops);
 	assert_int_equal(f.cc.pacing_rate_bps, 22862812);
 	assert_int_equal(priv(&f)->mode, BBR_STARTUP);
 
-	memset(f.cc.priv, 0, sizeof(f.cc.priv));
 	f.cc.srtt_us = 0;
 	f.cc.min_rtt_us = TCON_RTT_NONE_US;
-	bbr_ops.init(&f.cc, T0_US);
+	take_over(&f);
 	assert_int_equal(f.cc.pacing_rate_bps, 228628125);
 	/* The first RTT sample corrects it. */
 	f.cc.srtt_us = RTT_US;
@@ -135,7 +74,7 @@ static void startup_rate(void **state)
 {
 	struct flow f;
 
-	flow_init(&f);
+	start(&f, &bbr_ops);
 	ack(&f, RTT_US, SEGS(10), 80 * MBPS, true);
 	assert_int_equal(f.cc.pacing_rate_bps, 228628125);
 	assert_int_equal(f.cc.cwnd_bytes, SEGS(20));
@@ -154,7 +93,7 @@ static void startup_exit(void **state)
 	struct flow f;
 	int i;
 
-	flow_init(&f);
+	start(&f, &bbr_ops);
 	for (i = 0; i < ARRAY_SIZE(mbps); i++) {
 		ack(&f, RTT_US, SEGS(10), mbps[i] * MBPS, true);
 		ack(&f, 10, MSS, mbps[i] * MBPS, false); /* within the round */
@@ -176,7 +115,7 @@ static void app_limited(void **state)
 	struct flow f;
 	int i;
 
-	flow_init(&f);
+	start(&f, &bbr_ops);
 	ack(&f, RTT_US, SEGS(10), 80 * MBPS, true);
 	f.rs.is_app_limited = true;
 	for (i = 0; i < 30; i++)
@@ -212,7 +151,7 @@ static void no_sample(void **state)
 	};
 	struct flow f;
 
-	flow_init(&f);
+	start(&f, &bbr_ops);
 	bbr_ops.cong_control(&f.cc, &rs);
 	assert_int_equal(max_bw_bps(priv(&f)), 0);
 	assert_int_equal(priv(&f)->round, 0);
@@ -230,7 +169,7 @@ static void drain(void **state)
 	struct flow f;
 	int i;
 
-	flow_init(&f);
+	start(&f, &bbr_ops);
 	for (i = 0; i < 3; i++)
 		ack(&f, RTT_US, SEGS(100), 80 * MBPS, true);
 	f.cc.inflight_bytes = SEGS(288);
@@ -251,7 +190,7 @@ static void cycle_start(void **state)
 	u32 seen = 0, i;
 	struct flow f;
 
-	flow_init(&f);
+	start(&f, &bbr_ops);
 	for (i = 0; i < 7; i++) {
 		random_fixed = i * 0x24924925U + 1;	/* i/7 of 2^32 */
 		enter_probe_bw(&f.cc, f.now_us);
@@ -375,7 +314,7 @@ static void quantum(void **state)
 	struct flow f;
 	int i;
 
-	flow_init(&f);
+	start(&f, &bbr_ops);
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		f.cc.pacing_rate_bps = t[i].bps;
 		assert_int_equal(tcon_cc_quantum_bytes(&f.cc), t[i].bytes);
@@ -401,7 +340,7 @@ static void bdp(void **state)
 	struct flow f;
 	int i;
 
-	flow_init(&f);
+	start(&f, &bbr_ops);
 	for (i = 0; i < ARRAY_SIZE(t); i++) {
 		priv(&f)->min_rtt_us = t[i].rtt_us;
 		assert_int_equal(bdp_bytes(&f.cc, t[i].bps, t[i].gain),
@@ -608,10 +547,8 @@ static void policer(void **state)
 
 	to_probe_bw(&f);
 	f.rs.losses_bytes = SEGS(10);
-	for (i = 0; i < 30 && !priv(&f)->lt_use; i++) {
-		f.cc.lost_bytes += SEGS(10);
+	for (i = 0; i < 30 && !priv(&f)->lt_use; i++)
 		ack(&f, RTT_US, SEGS(25), 80 * MBPS, true);
-	}
 	assert_in_range(i, 8, 10);
 	assert_in_range(bw_bps(priv(&f)), 19 * MBPS, 21 * MBPS);
 	assert_in_range(f.cc.pacing_rate_bps, 18800000, 20800000);
@@ -633,17 +570,14 @@ static void no_policer(void **state)
 	to_probe_bw(&f);
 	f.rs.losses_bytes = SEGS(2);
 	for (i = 0; i < 60; i++) {
-		f.cc.lost_bytes += SEGS(2);
 		ack(&f, RTT_US, SEGS(20), 80 * MBPS, true);
 		assert_false(priv(&f)->lt_use);
 	}
 
 	to_probe_bw(&f);
 	f.rs.losses_bytes = SEGS(30);
-	for (i = 0; i < 12; i++) {
-		f.cc.lost_bytes += SEGS(30);
+	for (i = 0; i < 12; i++)
 		ack(&f, RTT_US, SEGS(20 + 8 * i), 80 * MBPS, true);
-	}
 	assert_false(priv(&f)->lt_use);
 
 	assert_true(lt_same(100 * MBPS, 112 * MBPS));
@@ -665,14 +599,6 @@ static void undo(void **state)
 	assert_int_equal(f.cc.cwnd_bytes, SEGS(100));
 }
 
-/* As the tracker hands on a flow to another CC. */
-static void take_over(struct tcon_cc *cc)
-{
-	memset(cc->priv, 0, sizeof(cc->priv));
-	cc->pacing_rate_bps = 0;
-	bbr_ops.init(cc, T0_US);
-}
-
 /*
  * A switch after slow start: PROBE_RTT at the larger of the last sample and
  * inflight over srtt: 150 segments per 20 ms are 60 Mbit/s.
@@ -681,14 +607,14 @@ static void live_switch(void **state)
 {
 	struct flow f;
 
-	flow_init(&f);
+	start(&f, &bbr_ops);
 	f.cc.delivered_bytes = SEGS(10000);
 	f.cc.inflight_bytes = SEGS(150);
 	f.cc.cwnd_bytes = SEGS(150);
 	f.cc.srtt_us = 20000;
 	f.cc.last_rate_bps = 55 * MBPS;
 	f.cc.ssthresh_bytes = SEGS(90);
-	take_over(&f.cc);
+	take_over(&f);
 	assert_int_equal(priv(&f)->mode, BBR_PROBE_RTT);
 	assert_int_equal(max_bw_bps(priv(&f)), 60 * MBPS);
 	assert_int_equal(f.cc.pacing_rate_bps, 59400000);
@@ -705,24 +631,24 @@ static void live_switch(void **state)
 	/* No ssthresh, but an RTT of 5/4 of the minimum: a queue. */
 	f.cc.ssthresh_bytes = TCON_SSTHRESH_INFINITE;
 	f.cc.min_rtt_us = 16000;
-	take_over(&f.cc);
+	take_over(&f);
 	assert_int_equal(priv(&f)->mode, BBR_PROBE_RTT);
 
 	/* The guest has little to send: the rate says nothing. */
 	f.cc.app_limited_until = 1;
-	take_over(&f.cc);
+	take_over(&f);
 	assert_int_equal(priv(&f)->mode, BBR_STARTUP);
 	f.cc.app_limited_until = 0;
 	f.cc.inflight_bytes = SEGS(9);
 	f.cc.ssthresh_bytes = SEGS(90);
-	take_over(&f.cc);
+	take_over(&f);
 	assert_int_equal(priv(&f)->mode, BBR_STARTUP);
 
 	/* Slow start is not over: STARTUP, but not at an initial window. */
 	f.cc.inflight_bytes = SEGS(150);
 	f.cc.ssthresh_bytes = TCON_SSTHRESH_INFINITE;
 	f.cc.min_rtt_us = 16001;
-	take_over(&f.cc);
+	take_over(&f);
 	assert_int_equal(priv(&f)->mode, BBR_STARTUP);
 	/* 60 Mbit/s * 739/256 * 0.99 = 171471093 */
 	assert_int_equal(f.cc.pacing_rate_bps, 171471093);
@@ -734,7 +660,7 @@ static void slowest(void **state)
 {
 	struct flow f;
 
-	flow_init(&f);
+	start(&f, &bbr_ops);
 	f.cc.mss_bytes = 8948;
 	assert_int_equal(tcon_bw_paced(&f.cc, 1000, DRAIN_GAIN),
 			 8948 * 8 / TCON_SLOWEST_SEGMENT_S);
@@ -772,18 +698,18 @@ static void extremes(void **state)
 	struct flow f;
 	u32 i, j;
 
-	flow_init(&f);
+	start(&f, &bbr_ops);
 	random_seed = 12345;
 	for (i = 0; i < 40000; i++) {
 		if (i % 400 == 0) {
-			memset(f.cc.priv, 0, sizeof(f.cc.priv));
 			f.cc.mss_bytes = mss[i / 400 % 3];
-			f.cc.cwnd_bytes = random_below(BIT_ULL(32));
+			f.cc.cwnd_bytes = max_t(u32, 10 * 65483,
+						random_below(TCON_CWND_MAX_BYTES));
 			f.cc.min_rtt_us = random_below(BIT_ULL(32));
 			f.cc.srtt_us = random_below(BIT_ULL(32));
 			f.cc.last_rate_bps = random_below(spread[i / 400 % 4]);
 			f.cc.ssthresh_bytes = random_below(BIT_ULL(32));
-			bbr_ops.init(&f.cc, f.now_us);
+			take_over(&f);
 		}
 		j = random_below(4);
 		f.now_us += random_below(1ULL << (random_below(40) + 1));

@@ -13,87 +13,19 @@
 
 #include "../../algorithms/bbr3.c"
 #include "../../algorithms/reno.c"
-#include "draw.h"
-#include "registered.h"
+#include "model_flow.h"
 #include "sim.h"
 
-#define MSS		1000U		/* makes the arithmetic readable */
-#define SEGS(n)		((n) * MSS)
-#define T0_US		1000000000ULL
-#define RTT_US		10000U
-#define MBPS		1000000ULL
 #define BW_BPS		(80 * MBPS)	/* 100 segments per RTT */
-
-static s64 params[ARRAY_SIZE(bbr3_params)];
-
-static void default_params(void)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(params); i++)
-		params[i] = bbr3_params[i].def;
-	random_fixed = 0;
-	random_seed = 0;
-}
-
-/* A flow and its clock, driven ACK by ACK. */
-struct flow {
-	struct tcon_cc cc;
-	u64 now_us;
-	struct tcon_rate_sample rs;	/* what the next ACK says */
-};
 
 static struct bbr3 *priv(const struct flow *f)
 {
 	return tcon_cc_priv(&f->cc);
 }
 
-static void flow_init(struct flow *f)
-{
-	default_params();
-	memset(f, 0, sizeof(*f));
-	f->now_us = T0_US;
-	f->cc.ops = &bbr3_ops;
-	f->cc.params = params;
-	f->cc.mss_bytes = MSS;
-	f->cc.cwnd_bytes = SEGS(10);
-	f->cc.ssthresh_bytes = TCON_SSTHRESH_INFINITE;
-	f->cc.srtt_us = RTT_US;
-	f->cc.min_rtt_us = RTT_US;
-	bbr3_ops.init(&f->cc, f->now_us);
-	f->rs.rtt_us = RTT_US;
-}
-
-/*
- * One ACK, @us after the last, for @bytes at a delivery rate of @bps.  With
- * @round it covers a packet sent after the round began.
- */
-static void ack(struct flow *f, u64 us, u32 bytes, u64 bps, bool round)
-{
-	struct tcon_rate_sample *rs = &f->rs;
-
-	f->now_us += us;
-	rs->now_us = f->now_us;
-	rs->prior_delivered = round ? f->cc.delivered_bytes : 0;
-	f->cc.delivered_bytes += bytes;
-	f->cc.lost_bytes += rs->losses_bytes;
-	rs->acked_bytes = bytes;
-	rs->acked_sacked_bytes = bytes;
-	rs->interval_us = RTT_US;
-	rs->delivered_bytes = bps * RTT_US / 8 / MBPS;
-	rs->prior_inflight_bytes = f->cc.inflight_bytes + bytes;
-	bbr3_ops.cong_control(&f->cc, rs);
-}
-
 static void round_of(struct flow *f)
 {
 	ack(f, RTT_US, SEGS(1), BW_BPS, true);
-}
-
-static void set_state(struct flow *f, enum tcon_ca_state state)
-{
-	bbr3_ops.set_state(&f->cc, state, f->now_us);
-	f->cc.ca_state = state;
 }
 
 static void assert_state(const struct flow *f, enum bbr3_state state)
@@ -106,7 +38,7 @@ static void to_drain(struct flow *f)
 {
 	int i;
 
-	flow_init(f);
+	start(f, &bbr3_ops);
 	f->cc.inflight_bytes = SEGS(200);
 	f->rs.tx_in_flight_bytes = SEGS(200);
 	for (i = 0; i < 4; i++)
@@ -171,13 +103,12 @@ static void initial_rate(void **state)
 {
 	struct flow f;
 
-	flow_init(&f);
+	start(&f, &bbr3_ops);
 	assert_int_equal(f.cc.pacing_rate_bps, 21965625);
 	assert_state(&f, STARTUP);
-	memset(f.cc.priv, 0, sizeof(f.cc.priv));
 	f.cc.srtt_us = 0;
 	f.cc.min_rtt_us = TCON_RTT_NONE_US;
-	bbr3_ops.init(&f.cc, T0_US);
+	take_over(&f);
 	assert_int_equal(f.cc.pacing_rate_bps, 219656250);
 	f.cc.srtt_us = RTT_US;	/* the first RTT sample corrects it */
 	ack(&f, RTT_US, MSS, 8 * MBPS, true);
@@ -189,7 +120,7 @@ static void startup_rate(void **state)
 {
 	struct flow f;
 
-	flow_init(&f);
+	start(&f, &bbr3_ops);
 	ack(&f, RTT_US, SEGS(10), BW_BPS, true);
 	assert_int_equal(f.cc.pacing_rate_bps, 219656250);
 	assert_int_equal(f.cc.cwnd_bytes, SEGS(20));
@@ -205,7 +136,7 @@ static void startup_plateau(void **state)
 	struct flow f;
 	int i;
 
-	flow_init(&f);
+	start(&f, &bbr3_ops);
 	for (i = 0; i < ARRAY_SIZE(mbps); i++) {
 		ack(&f, RTT_US, SEGS(10), mbps[i] * MBPS, true);
 		ack(&f, 10, MSS, mbps[i] * MBPS, false); /* within the round */
@@ -226,7 +157,7 @@ static void startup_goes_on(void **state)
 	struct flow f;
 	int i;
 
-	flow_init(&f);
+	start(&f, &bbr3_ops);
 	for (i = 0; i < 20; i++) {
 		f.rs.is_app_limited = true;
 		ack(&f, RTT_US, SEGS(10), 10 * MBPS, true);
@@ -247,7 +178,7 @@ static void lossy_startup(struct flow *f, int acks, u32 lost, bool recovery)
 {
 	int i;
 
-	flow_init(f);
+	start(f, &bbr3_ops);
 	f->cc.inflight_bytes = SEGS(200);
 	ack(f, RTT_US, SEGS(100), BW_BPS, true);
 	if (recovery)
@@ -299,7 +230,7 @@ static void startup_ecn(void **state)
 {
 	struct flow f;
 
-	flow_init(&f);
+	start(&f, &bbr3_ops);
 	f.cc.inflight_bytes = SEGS(200);
 	marked_round(&f, 50);
 	marked_round(&f, 49);
@@ -790,7 +721,7 @@ static void no_sample(void **state)
 	};
 	struct flow f;
 
-	flow_init(&f);
+	start(&f, &bbr3_ops);
 	bbr3_ops.cong_control(&f.cc, &rs);
 	assert_int_equal(max_bw_bps(priv(&f)), 0);
 	assert_int_equal(priv(&f)->round, 0);
@@ -844,7 +775,7 @@ static void probe_rtt(void **state)
 	assert_in_range(f.cc.cwnd_bytes, SEGS(180), SEGS(181));
 
 	/* Of a pipe that was never full: back to STARTUP. */
-	flow_init(&f);
+	start(&f, &bbr3_ops);
 	f.rs.rtt_us = RTT_US + 1;
 	ack(&f, 5000001, 500, BW_BPS, true);
 	assert_state(&f, PROBE_RTT);
@@ -1019,7 +950,7 @@ static void extra_acked(void **state)
 		round_of(&f);
 	assert_int_equal(tcon_filter_get(&priv(&f)->extra), SEGS(1));
 
-	flow_init(&f);
+	start(&f, &bbr3_ops);
 	f.cc.cwnd_bytes = SEGS(100);
 	ack(&f, 4000, SEGS(40), BW_BPS, true);
 	assert_int_equal(tcon_filter_get(&priv(&f)->extra), SEGS(40));
@@ -1047,25 +978,17 @@ static void burst_room(void **state)
 			 TCON_CWND_MAX_BYTES);
 }
 
-/* As the tracker hands on a flow to another CC. */
-static void take_over(struct tcon_cc *cc)
-{
-	memset(cc->priv, 0, sizeof(cc->priv));
-	cc->pacing_rate_bps = 0;
-	bbr3_ops.init(cc, T0_US);
-}
-
 /* A flow with 150 segments in flight gets this CC. */
 static void switch_to(struct flow *f, u32 srtt_us, u64 rate_bps, u32 ssthresh)
 {
-	flow_init(f);
+	start(f, &bbr3_ops);
 	f->cc.delivered_bytes = SEGS(10000);
 	f->cc.inflight_bytes = SEGS(150);
 	f->cc.cwnd_bytes = SEGS(150);
 	f->cc.srtt_us = srtt_us;
 	f->cc.last_rate_bps = rate_bps;
 	f->cc.ssthresh_bytes = ssthresh;
-	take_over(&f->cc);
+	take_over(f);
 }
 
 /*
@@ -1090,7 +1013,7 @@ static void live_switch(void **state)
 	assert_int_equal(f.cc.ssthresh_bytes, SEGS(75));	/* 60 Mbit/s, 10 ms */
 
 	f.cc.app_limited_until = 1;	/* little to send: the rate says nothing */
-	take_over(&f.cc);
+	take_over(&f);
 	assert_state(&f, STARTUP);
 }
 
@@ -1150,23 +1073,23 @@ static void extremes(void **state)
 	u32 i, j, seen = 0;
 	struct flow f;
 
-	flow_init(&f);
+	start(&f, &bbr3_ops);
 	random_seed = 12345;
 	for (i = 0; i < 100000; i++) {
 		if (i % 400 == 0) {
-			memset(f.cc.priv, 0, sizeof(f.cc.priv));
 			f.cc.mss_bytes = mss[i / 400 % 3];
-			f.cc.cwnd_bytes = random_below(BIT_ULL(32));
+			f.cc.cwnd_bytes = max_t(u32, 10 * 65483,
+						random_below(TCON_CWND_MAX_BYTES));
 			f.cc.min_rtt_us = random_below(BIT_ULL(32));
 			f.cc.srtt_us = random_below(BIT_ULL(32));
 			f.cc.last_rate_bps = random_below(spread[i / 400 % 4]);
 			f.cc.ssthresh_bytes = random_below(BIT_ULL(32));
-			for (j = 0; j < ARRAY_SIZE(params); j++)
+			for (j = 0; j < bbr3_ops.n_params; j++)
 				params[j] = i / 400 % 5 ? bbr3_params[j].def :
 					    random_below(2) ?
 					    bbr3_params[j].min :
 					    bbr3_params[j].max;
-			bbr3_ops.init(&f.cc, f.now_us);
+			take_over(&f);
 		}
 		j = random_below(4);
 		f.now_us += random_below(1ULL << (random_below(i / 400 % 2 ?
@@ -1233,7 +1156,7 @@ static void any_path(void **state)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(paths); i++) {
-		default_params();
+		reset(&bbr3_ops);
 		random_seed = 1 + i;
 		bdp = paths[i].rate_bps * paths[i].rtt_us / 8000000;
 		rtt_ns = max_t(u64, paths[i].rtt_us * 1000ULL,
@@ -1280,7 +1203,7 @@ static void converge(void **state)
 	static struct sim s;
 	int i;
 
-	default_params();
+	reset(&bbr3_ops);
 	random_seed = 7;
 	ups = 0;
 	states_seen = 0;
@@ -1310,7 +1233,7 @@ static void path_changes(void **state)
 {
 	static struct sim s;
 
-	default_params();
+	reset(&bbr3_ops);
 	random_seed = 7;
 	sim_start(&s, &bbr3_ops, params, 50 * MBPS, 100, 100000, 1000);
 	sim_run(&s, 4 * SIM_NS, NULL);
@@ -1340,7 +1263,7 @@ static double share(u32 loss_ppm, u32 buffer_bytes)
 	static struct sim s;
 	double share;
 
-	default_params();
+	reset(&bbr3_ops);
 	random_seed = 17;
 	sim_start(&s, &bbr3_ops, params, 100 * MBPS, 20000, buffer_bytes, 1448);
 	s.loss_ppm = loss_ppm;
@@ -1375,7 +1298,7 @@ static void shallow_buffer(void **state)
 
 	assert_true(share(0, 50000) > 0.95);
 	assert_true(share(0, 25000) > 0.9);
-	default_params();
+	reset(&bbr3_ops);
 	random_seed = 3;
 	sim_start(&s, &bbr3_ops, params, 100 * MBPS, 20000, 25000, 1448);
 	sim_run(&s, 5 * SIM_NS, NULL);
@@ -1395,7 +1318,7 @@ static void rate_change(void **state)
 {
 	static struct sim s;
 
-	default_params();
+	reset(&bbr3_ops);
 	random_seed = 9;
 	sim_start(&s, &bbr3_ops, params, 10 * MBPS, 20000, 500000, 1448);
 	sim_run(&s, 6 * SIM_NS, NULL);
@@ -1418,7 +1341,7 @@ static void from_reno(bool stale)
 {
 	static struct sim s;
 
-	default_params();
+	reset(&bbr3_ops);
 	random_seed = 11;
 	sim_start(&s, &reno_ops, params, 100 * MBPS, 20000, 1448000, 1448);
 	sim_run(&s, 30 * SIM_NS, NULL);
