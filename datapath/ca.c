@@ -172,12 +172,7 @@ static void end_cwr(struct tcon_track *t)
 		t->prr.active = false;
 }
 
-/**
- * tcon_ca_ack() - tell the CC what an ACK did
- * @t: the tracker, with a CC
- * @ack: from tcon_track_ack(), valid
- */
-void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
+static void take_ack(struct tcon_track *t, const struct tcon_ack *ack)
 {
 	struct tcon_cc *cc = &t->cc;
 	u64 now_us = ack->rs.now_us;
@@ -207,6 +202,53 @@ void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
 	cc->ops->cong_control(cc, &ack->rs);
 	update_prr(t, ack->rs.acked_sacked_bytes,
 		   ack->una_advanced && !ack->rs.losses_bytes);
+}
+
+/* As if @bytes, of which @marked_bytes are marked, were not yet acknowledged. */
+static void put_off(struct tcon_cc *cc, s32 bytes, s32 marked_bytes)
+{
+	cc->una -= bytes;
+	cc->inflight_bytes += bytes;
+	cc->delivered_bytes -= bytes;
+	cc->delivered_ce_bytes -= marked_bytes;
+}
+
+/*
+ * A receiver that speaks DCTCP sends two ACKs where marks begin or end: for what came
+ * before, and for what is different (RFC 8257, 3.2).  The guest behind the peer's TCon
+ * sends one, in which the CC would see the mark before the growth that it ends; or the mark
+ * as one of the next round trip, whose data it does not cover.
+ */
+static void take_in_two(struct tcon_track *t, const struct tcon_ack *ack)
+{
+	s32 late_bytes = ack->rs.acked_bytes - ack->early_bytes;
+	s32 late_marked_bytes = ack->early_marked ? 0 : late_bytes;
+	struct tcon_ack part = *ack;
+
+	put_off(&t->cc, late_bytes, late_marked_bytes);
+	part.rs.acked_bytes = ack->early_bytes;
+	part.rs.acked_sacked_bytes = ack->early_bytes;
+	part.rs.is_ece = ack->early_marked;
+	take_ack(t, &part);
+	put_off(&t->cc, -late_bytes, -late_marked_bytes);
+	part.rs.acked_bytes = late_bytes;
+	part.rs.acked_sacked_bytes = late_bytes;
+	part.rs.is_ece = !ack->early_marked;
+	take_ack(t, &part);
+}
+
+/**
+ * tcon_ca_ack() - tell the CC what an ACK did
+ * @t: the tracker, with a CC
+ * @ack: from tcon_track_ack(), valid
+ */
+void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
+{
+	if (ack->early_bytes && t->cc.ops->ecn != TCON_CC_ECN_NONE &&
+	    t->cc.ca_state == TCON_CA_OPEN && !ack->rs.losses_bytes)
+		take_in_two(t, ack);
+	else
+		take_ack(t, ack);
 }
 
 /**

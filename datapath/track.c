@@ -764,12 +764,31 @@ void tcon_track_app_limited(struct tcon_track *t)
 				  t->cc.inflight_bytes ? : 1;
 }
 
+/* An ACK comes as soon as marks begin or end (ecn.c), so that it covers one such place at
+ * the most, and what is before it is like what came last.
+ */
+static void find_change(struct tcon_track *t, struct tcon_ack *ack, u32 marked)
+{
+	u32 acked = ack->rs.acked_bytes;
+
+	if (!acked || acked != ack->rs.acked_sacked_bytes)
+		return;
+	if (!marked || marked >= acked) {
+		t->ce_last = marked;
+		return;
+	}
+	ack->early_marked = t->ce_last;
+	ack->early_bytes = t->ce_last ? marked : acked - marked;
+	t->ce_last = !t->ce_last;
+}
+
 /* What of the delivered bytes was marked: what the peer's TCon says, or all that an
  * ACK with ECE covers.
  */
 static void take_marks(struct tcon_track *t, const struct tcon_packet *pkt,
-		       struct tcon_rate_sample *rs)
+		       struct tcon_ack *ack)
 {
+	struct tcon_rate_sample *rs = &ack->rs;
 	u32 marked = 0;
 
 	if (pkt->option_bytes == TCON_OPTION_COUNT_BYTES) {
@@ -786,6 +805,8 @@ static void take_marks(struct tcon_track *t, const struct tcon_packet *pkt,
 	}
 	t->cc.delivered_ce_bytes += marked;
 	t->ece_acks += rs->is_ece;
+	if (t->ce_exact)
+		find_change(t, ack, marked);
 }
 
 /* As Linux's FLAG_ACK_MAYBE_DELAYED: a receiver waits with the ACK of a lone part of a
@@ -834,7 +855,7 @@ void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
 	judge(t, ack, now_us);
 	t->spurious_repairs += ack->spurious_repairs;
 
-	take_marks(t, pkt, rs);
+	take_marks(t, pkt, ack);
 	if (rs->acked_sacked_bytes) {
 		t->cc.delivered_bytes += rs->acked_sacked_bytes;
 		t->delivered_us = now_us;

@@ -97,6 +97,7 @@ struct tcon_side {
  * @ece_acks: ACKs that told of ECN CE
  * @ce_total: the peer's TCon has counted so many marked bytes; wraps
  * @ce_exact: it does; ECE counts for nothing
+ * @ce_last: the last segment that una covered was marked, as far as that can be told
  * @peer_nxt: highest sequence number that the peer has sent
  * @peer_window: window field of the peer's last valid ACK
  * @peer_tsval: last TSval of the peer that passed
@@ -150,6 +151,7 @@ struct tcon_track {
 	u64 ece_acks;
 	u32 ce_total;
 	bool ce_exact;
+	bool ce_last;
 	u32 peer_nxt;
 	u32 peer_tsval;
 	u32 peer_tsecr;
@@ -180,6 +182,9 @@ enum tcon_sent {
  * @delivered_any: rs.acked_sacked_bytes or rs.losses_bytes is not zero
  * @una_advanced: una moved
  * @spurious: the last reduction was for nothing
+ * @early_marked: what @early_bytes counts was marked, and the rest was not; else the other
+ *	way round
+ * @early_bytes: marks begin or end after so much of rs.acked_bytes; 0: they do not
  * @sack_overflow: SACK ranges that found no room
  * @spurious_repairs: repairs of TCon that turned out to be needless
  */
@@ -189,6 +194,8 @@ struct tcon_ack {
 	bool delivered_any;
 	bool una_advanced;
 	bool spurious;
+	bool early_marked;
+	u32 early_bytes;
 	u32 sack_overflow;
 	u32 spurious_repairs;
 };

@@ -181,6 +181,41 @@ static const struct tcon_cc_ops early = {
 	.undo_cwnd = mock_undo_cwnd,
 };
 
+/* Where una is, in segments, what is in flight, and what was marked; after a mark, and
+ * at the end of an ACK.
+ */
+static void note_place(char what, const struct tcon_cc *cc)
+{
+	note(what);
+	note('0' + (cc->una - FIRST) / MSS);
+	note('0' + cc->inflight_bytes / MSS);
+	note('0' + cc->delivered_ce_bytes / MSS);
+}
+
+static void marking_cong_control(struct tcon_cc *cc,
+				 const struct tcon_rate_sample *rs)
+{
+	assert_int_equal(rs->acked_bytes, rs->acked_sacked_bytes);
+	assert_int_equal(cc->delivered_bytes, cc->una - FIRST);
+	note_place('0' + rs->acked_bytes / MSS, cc);
+}
+
+static void marking_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+			       u64 now_us)
+{
+	note_place('e', cc);
+}
+
+static const struct tcon_cc_ops marking = {
+	.name = "marking",
+	.ecn = TCON_CC_ECN_ALL,
+	.init = mock_init,
+	.cong_control = marking_cong_control,
+	.set_state = mock_set_state,
+	.cwnd_event = marking_cwnd_event,
+	.undo_cwnd = mock_undo_cwnd,
+};
+
 static u64 now_us;
 
 static void open_conn(struct tcon_track *t)
@@ -384,6 +419,69 @@ static void ece_before_control(void **state)
 	now_us += RTT_US;
 	assert_string_equal(ack_flags(&t, TCON_TCP_ECE, 1, 0, 0), "ec");
 	assert_int_equal(notes.at_us, now_us);
+	stop_cc(&t);
+}
+
+/* An ACK with the peer's count of marked segments. */
+static const char *ack_count(struct tcon_track *t, u32 segs, u32 marked)
+{
+	struct tcon_packet pkt = {
+		.flags = TCON_TCP_ACK,
+		.seq = 2,
+		.end_seq = 2,
+		.ack = FIRST + segs * MSS,
+		.option_bytes = TCON_OPTION_COUNT_BYTES,
+		.ce_bytes = marked * MSS,
+	};
+	struct tcon_ack ack;
+
+	tcon_track_ack(t, &pkt, now_us, &ack);
+	tcon_ca_ack(t, &ack);
+	return noted();
+}
+
+/* Where marks begin or end within an ACK it is as two. */
+static void ack_in_two(void **state)
+{
+	struct tcon_track t;
+
+	open_conn(&t);
+	tcon_ca_start(&t, &marking, NULL, now_us);
+	send_segs(&t, 0, 9);
+	now_us += RTT_US;
+	noted();
+	assert_string_equal(ack_count(&t, 1, 0), "1180");
+	assert_string_equal(ack_count(&t, 4, 1), "2360" "e451" "1451");
+	assert_string_equal(ack_count(&t, 7, 3), "e633" "2633" "1723");
+	assert_string_equal(ack_count(&t, 8, 4), "e814" "1814");
+	assert_string_equal(ack_count(&t, 9, 4), "1904");
+	stop_cc(&t);
+}
+
+/* But not where nobody counts, a CC that wants no ECN runs, or something is missing. */
+static void ack_in_one(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 9);
+	now_us += RTT_US;
+	assert_string_equal(ack_count(&t, 3, 1), "ec");
+	tcon_ca_stop(&t);
+	tcon_ca_start(&t, &marking, NULL, now_us);
+	noted();
+	assert_string_equal(ack_count(&t, 4, 5), "e455" "1455");	/* one came twice */
+	t.cc.ca_state = TCON_CA_LOSS;
+	t.recovery_point = t.cc.nxt;
+	assert_string_equal(ack_count(&t, 6, 6), "e636" "2636");
+	stop_cc(&t);
+
+	open_conn(&t);
+	tcon_ca_start(&t, &marking, NULL, now_us);
+	send_segs(&t, 0, 9);
+	now_us += RTT_US;
+	noted();
+	assert_string_equal(ack_flags(&t, TCON_TCP_ECE, 3, 0, 0), "e363" "3363");
 	stop_cc(&t);
 }
 
@@ -871,6 +969,8 @@ int main(void)
 		cmocka_unit_test(start_that_allocates),
 		cmocka_unit_test(plain_acks),
 		cmocka_unit_test(ece_before_control),
+		cmocka_unit_test(ack_in_two),
+		cmocka_unit_test(ack_in_one),
 		cmocka_unit_test(tx_start),
 		cmocka_unit_test(one_recovery_a_round),
 		cmocka_unit_test(recovery_goes_over),
