@@ -184,7 +184,9 @@ class _Probes:
         self._processes: list[subprocess.Popen[bytes]] = []
         if program:
             short = lab.scenario.path.rtt_us < _SHORT_RTT_US
-            uplink = ["--dev", "br0-up", "--loss-gap-us", str(lab.scenario.full_rtt_us),
+            # What is lost before a sender hears of the first loss is repeated a round trip
+            # after that, as soon as three ACKs tell.
+            uplink = ["--dev", "br0-up", "--loss-gap-us", str(lab.scenario.full_rtt_us * 3 // 2),
                       *(["--tcon"] if tcon else [])]  # fmt: skip
             for kind, node, what, interval_s in (
                 ("probe", lab.br0, uplink, INTERVAL_S),
