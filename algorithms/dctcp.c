@@ -37,7 +37,8 @@
  * What a hypervisor does differently:
  * - The marks are counted where they arrive (datapath/ecn.c): the receiver's TCon
  *   returns the marked bytes, no state machine for delayed ACKs is needed
- *   (RFC 8257, 3.2).  Where there is none, ECE is all there is: it stands for a
+ *   (RFC 8257, 3.2); and an ACK in which marks begin or end comes here as two
+ *   (datapath/ca.c).  Where there is no TCon, ECE is all there is: it stands for a
  *   round trip (RFC 3168), F comes out too large, and the flow says "coarse".
  * - SYN and SYN-ACK are not ECN-capable, which RFC 8257, 3.6, asks for: a receiver that
  *   only knows RFC 3168 would not agree to ECN.
