@@ -765,7 +765,8 @@ void tcon_track_app_limited(struct tcon_track *t)
 }
 
 /* An ACK comes as soon as marks begin or end (ecn.c), so that it covers one such place at
- * the most, and what is before it is like what came last.
+ * the most, and what is before it is like what came last.  Of one for more than the two
+ * segments that a receiver waits for (RFC 5681, 4.2) that is not known.
  */
 static void find_change(struct tcon_track *t, struct tcon_ack *ack, u32 marked)
 {
@@ -777,6 +778,8 @@ static void find_change(struct tcon_track *t, struct tcon_ack *ack, u32 marked)
 		t->ce_last = marked;
 		return;
 	}
+	if (acked > 2 * t->cc.mss_bytes)
+		return;
 	ack->early_marked = t->ce_last;
 	ack->early_bytes = t->ce_last ? marked : acked - marked;
 	t->ce_last = !t->ce_last;

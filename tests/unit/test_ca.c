@@ -451,14 +451,16 @@ static void ack_in_two(void **state)
 	now_us += RTT_US;
 	noted();
 	assert_string_equal(ack_count(&t, 1, 0), "1180");
-	assert_string_equal(ack_count(&t, 4, 1), "2360" "e451" "1451");
-	assert_string_equal(ack_count(&t, 7, 3), "e633" "2633" "1723");
-	assert_string_equal(ack_count(&t, 8, 4), "e814" "1814");
-	assert_string_equal(ack_count(&t, 9, 4), "1904");
+	assert_string_equal(ack_count(&t, 3, 1), "1270" "e361" "1361");
+	assert_string_equal(ack_count(&t, 5, 2), "e452" "1452" "1542");
+	assert_string_equal(ack_count(&t, 6, 3), "e633" "1633");
+	assert_string_equal(ack_count(&t, 7, 3), "1723");
 	stop_cc(&t);
 }
 
-/* But not where nobody counts, a CC that wants no ECN runs, or something is missing. */
+/* But not where nobody counts, a CC that wants no ECN runs, something is missing, or it is
+ * for many segments.
+ */
 static void ack_in_one(void **state)
 {
 	struct tcon_track t;
@@ -466,11 +468,11 @@ static void ack_in_one(void **state)
 	start_cc(&t);
 	send_segs(&t, 0, 9);
 	now_us += RTT_US;
-	assert_string_equal(ack_count(&t, 3, 1), "ec");
+	assert_string_equal(ack_count(&t, 2, 1), "ec");
 	tcon_ca_stop(&t);
 	tcon_ca_start(&t, &marking, NULL, now_us);
 	noted();
-	assert_string_equal(ack_count(&t, 4, 5), "e455" "1455");	/* one came twice */
+	assert_string_equal(ack_count(&t, 4, 5), "e455" "2455");	/* one came twice */
 	t.cc.ca_state = TCON_CA_LOSS;
 	t.recovery_point = t.cc.nxt;
 	assert_string_equal(ack_count(&t, 6, 6), "e636" "2636");
@@ -481,7 +483,15 @@ static void ack_in_one(void **state)
 	send_segs(&t, 0, 9);
 	now_us += RTT_US;
 	noted();
-	assert_string_equal(ack_flags(&t, TCON_TCP_ECE, 3, 0, 0), "e363" "3363");
+	assert_string_equal(ack_flags(&t, TCON_TCP_ECE, 2, 0, 0), "e272" "2272");
+	stop_cc(&t);
+
+	open_conn(&t);
+	tcon_ca_start(&t, &marking, NULL, now_us);
+	send_segs(&t, 0, 9);
+	now_us += RTT_US;
+	noted();
+	assert_string_equal(ack_count(&t, 3, 1), "e361" "3361");	/* where? */
 	stop_cc(&t);
 }
 
