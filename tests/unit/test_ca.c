@@ -274,6 +274,17 @@ static void send_segs(struct tcon_track *t, u32 lo, u32 hi)
 		send_seg(t, lo);
 }
 
+/* An ACK that passes; returns what the CC heard. */
+static const char *pass(struct tcon_track *t, const struct tcon_packet *pkt)
+{
+	struct tcon_ack ack;
+
+	tcon_track_ack(t, pkt, now_us, &ack);
+	assert_true(ack.valid);
+	tcon_ca_ack(t, &ack);
+	return noted();
+}
+
 /* An ACK for @segs segments, SACK for @lo .. @hi; returns what the CC heard. */
 static const char *ack_flags(struct tcon_track *t, u8 flags, u32 segs, u32 lo,
 			     u32 hi)
@@ -286,12 +297,8 @@ static const char *ack_flags(struct tcon_track *t, u8 flags, u32 segs, u32 lo,
 		.n_sacks = lo < hi,
 		.sacks[0] = { FIRST + lo * MSS, FIRST + hi * MSS },
 	};
-	struct tcon_ack ack;
 
-	tcon_track_ack(t, &pkt, now_us, &ack);
-	assert_true(ack.valid);
-	tcon_ca_ack(t, &ack);
-	return noted();
+	return pass(t, &pkt);
 }
 
 static const char *ack(struct tcon_track *t, u32 segs, u32 lo, u32 hi)
@@ -433,11 +440,8 @@ static const char *ack_count(struct tcon_track *t, u32 segs, u32 marked)
 		.option_bytes = TCON_OPTION_COUNT_BYTES,
 		.ce_bytes = marked * MSS,
 	};
-	struct tcon_ack ack;
 
-	tcon_track_ack(t, &pkt, now_us, &ack);
-	tcon_ca_ack(t, &ack);
-	return noted();
+	return pass(t, &pkt);
 }
 
 /* Where marks begin or end within an ACK it is as two. */
