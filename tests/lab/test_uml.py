@@ -209,6 +209,96 @@ def test_what_is_traced_dies_with_its_tracer():
             os.kill(child, signal.SIGKILL)
 
 
+# A host whose registers take as many bytes as the preloading program wants.  Like
+# Linux it writes all of them or none, and reads no more than there is.
+_HOST_PTRACE = """
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+char host_state[1 << 16];
+long ptrace(enum __ptrace_request request, ...)
+{
+	size_t size = atoi(getenv("HOST_XSTATE_BYTES"));
+	struct iovec *iov;
+	va_list list;
+	va_start(list, request);
+	(void)va_arg(list, int);
+	if (va_arg(list, long) != 0x202)
+		abort();
+	iov = va_arg(list, struct iovec *);
+	va_end(list);
+	iov->iov_len = MIN(iov->iov_len, size);
+	if (request == PTRACE_GETREGSET) {
+		memcpy(iov->iov_base, host_state, iov->iov_len);
+		return 0;
+	}
+	if (request != PTRACE_SETREGSET)
+		abort();
+	if (iov->iov_len != size) {
+		errno = EFAULT;
+		return -1;
+	}
+	memcpy(host_state, iov->iov_base, size);
+	return 0;
+}
+"""
+
+# Writes 2696 bytes of registers, as User-Mode Linux does; says what the host has then.
+_SETTER = """
+import ctypes, sys
+class Iovec(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+libc = ctypes.CDLL(None)
+libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_long, ctypes.POINTER(Iovec)]
+state = (ctypes.c_char * (1 << 16)).in_dll(libc, "host_state")
+state.raw = b"h" * (1 << 16)
+given = ctypes.create_string_buffer(b"u" * 2696, 2696)
+iovec = Iovec(ctypes.addressof(given), 2696)
+assert libc.ptrace(0x4205, 1, 0x202, ctypes.byref(iovec)) == 0
+print(state.raw.count(b"u"), len(state.raw.rstrip(b"h")), given.raw == b"u" * 2696)
+"""
+
+
+@pytest.mark.parametrize("host_bytes", [576, 832, 2696, 2704, 11008, 1 << 16])
+def test_registers_that_it_does_not_know_are_left_alone(tmp_path, host_bytes):
+    (tmp_path / "ptrace.c").write_text(_HOST_PTRACE)
+    host = tmp_path / "ptrace.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", host, tmp_path / "ptrace.c"], check=True)
+    preload = f"{uml_kernel.shared_library('host')}:{host}"
+    said = _run_with(_SETTER, LD_PRELOAD=preload, HOST_XSTATE_BYTES=str(host_bytes))
+    written = min(2696, host_bytes)
+    assert said.split() == [str(written), str(written), "True"]
+
+
+# --- a host that does not let it run --------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        ("Checking ptrace...\nptrace failed: Operation not permitted", "not permitted"),
+        ("/dev/shm must be not mounted noexec\n\nbye", "noexec"),
+        ("Illegal instruction", "Illegal instruction"),
+        ("", "it says nothing"),
+    ],
+)
+def test_where_it_does_not_start_one_sentence_says_why(tmp_path, says, reason):
+    outcome = Outcome()
+    engine = _engine(tmp_path, f"cat <<'END'\n{says}\nEND\nexit 1")
+    engine.run(Machine(), tmp_path / "initrd", outcome, tmp_path / "log")
+    with pytest.raises(LabError) as refused:
+        outcome.check_kernel()
+    assert reason in str(refused.value)
+    assert str(refused.value).startswith("User-Mode Linux does not start on this machine (")
+    assert str(refused.value).endswith("): use --engine=qemu")
+    assert "\n" not in str(refused.value)
+
+
 # --- iperf3_wait.c ------------------------------------------------------------
 
 # Asks 200 times about a file that can be written to and a socket with nothing to

@@ -50,6 +50,8 @@ class Outcome:
     """What a machine left behind; ``stop`` ends it early."""
 
     status: int | None = None  # of the job; None: the machine died before
+    booted: bool = False  # the machine has said something
+    not_started: str = ""  # why it did not boot, where the engine knows
     result: bytes = b""
     records: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # by kind of probe
     error: str = ""
@@ -62,6 +64,7 @@ class Outcome:
 
     def take(self, frame: Frame) -> None:
         """Note a frame from the guest."""
+        self.booted = True
         if frame.kind == OUTPUT:
             self.on_output(frame.payload)
         elif frame.kind == PROGRESS:
@@ -80,6 +83,8 @@ class Outcome:
 
     def check_kernel(self) -> None:
         """Raise LabError if the machine died or its kernel reported a fault."""
+        if self.not_started:
+            raise LabError(self.not_started)
         found = problems(self.kernel_log + "\n" + self.console)
         if found:
             raise LabError(f"the kernel reported a fault: {found[0]}")

@@ -17,6 +17,7 @@ import contextlib
 import fcntl
 import itertools
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -51,6 +52,9 @@ _ARGUMENTS = (
     "net.ifnames=0",
 )
 
+#: Of lines of the console: what ended a machine that did not boot.
+_COMPLAINT = re.compile(r"fail|panic|not permitted|noexec|no space|cannot|unable", re.IGNORECASE)
+
 _PREFIX = ("setpriv", "--pdeathsig", "KILL", "setarch", "-R")
 
 
@@ -67,6 +71,14 @@ def refuse(machine: Machine) -> None:
 def arguments(machine: Machine) -> list[str]:
     """The command line; equal for equal machines, wherever they run."""
     return [*_ARGUMENTS, f"mem={machine.memory_mib}M", *machine.append]
+
+
+def why_not_started(console: str) -> str:
+    """One sentence about a machine that ended before its guest said anything."""
+    lines = [line.strip() for line in console.splitlines() if line.strip()]
+    complaints = [line for line in lines if _COMPLAINT.search(line)]
+    reason = (complaints or lines[-1:] or ["it says nothing"])[0]
+    return f"User-Mode Linux does not start on this machine ({reason}): use --engine=qemu"
 
 
 _turns = itertools.count()
@@ -123,6 +135,8 @@ class Uml(Engine):
                 outcome.take(frame)
             outcome.real_s = time.monotonic() - start
             outcome.console = log.read_text(errors="replace") if log.exists() else ""
+            if not outcome.booted:
+                outcome.not_started = why_not_started(outcome.console)
 
     def interactive(self, machine: Machine, initrd: Path) -> int:
         """See :meth:`Engine.interactive`: there is no such thing in virtual time."""

@@ -3,20 +3,29 @@
  * Preloaded into the process that is a User-Mode Linux.
  *
  * Its random numbers come from a seed (TCON_UML_SEED), so that a run can be
- * repeated; and the processes of its guest die with it: one that outlived the
- * kernel that traces it would go on as a process of the host.
+ * repeated.  The processes of its guest die with it: one that outlived the
+ * kernel that traces it would go on as a process of the host.  And it runs where
+ * the CPU has more registers than it knows (AMX, APX).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <elf.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #define OLD_SETOPTIONS 21
+
+/* Of all registers that XSAVE knows; with AMX they take 11008 bytes. */
+#define XSTATE_MAX_BYTES (1 << 16)
+
+typedef long (*ptrace_fn)(enum __ptrace_request request, ...);
 
 /* SplitMix64: a counter through a mixing function, so any seed will do. */
 static uint64_t next_random(void)
@@ -48,9 +57,28 @@ ssize_t getrandom(void *buffer, size_t length, unsigned int flags)
 	return length;
 }
 
+/*
+ * Linux takes all of the extended state or none (EFAULT), User-Mode Linux 6.1 has
+ * room for 2696 bytes, up to AVX-512 and PKRU.  What it gives goes in front; the
+ * rest stays as the process has it.  Guests cannot use the rest: AMX wants a
+ * permission that their kernel does not know.  (APX lies in front, where MPX was.)
+ */
+static long set_xstate(ptrace_fn real, pid_t pid, struct iovec *given)
+{
+	static char state[XSTATE_MAX_BYTES];
+	struct iovec all = { state, sizeof(state) };
+
+	if (real(PTRACE_GETREGSET, pid, (void *)NT_X86_XSTATE, &all) < 0)
+		return -1;
+	if (given->iov_len >= all.iov_len)
+		return real(PTRACE_SETREGSET, pid, (void *)NT_X86_XSTATE, given);
+	memcpy(state, given->iov_base, given->iov_len);
+	return real(PTRACE_SETREGSET, pid, (void *)NT_X86_XSTATE, &all);
+}
+
 long ptrace(enum __ptrace_request request, ...)
 {
-	static long (*real)(enum __ptrace_request request, ...);
+	static ptrace_fn real;
 	void *address, *data;
 	va_list arguments;
 	pid_t pid;
@@ -62,6 +90,8 @@ long ptrace(enum __ptrace_request request, ...)
 	va_end(arguments);
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "ptrace");
+	if (request == PTRACE_SETREGSET && address == (void *)NT_X86_XSTATE)
+		return set_xstate(real, pid, data);
 	if (request == PTRACE_SETOPTIONS || (int)request == OLD_SETOPTIONS)
 		data = (void *)((uintptr_t)data | PTRACE_O_EXITKILL);
 	return real(request, pid, address, data);
