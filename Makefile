@@ -35,11 +35,8 @@ lab: deps $(VENV)/.stamp		## prepare the lab's Python
 
 $(VENV)/.stamp:				# its name tells what is in it
 	@echo "preparing the lab's Python in $(VENV)"
-	@rm -rf $(VENV)
-	@/usr/bin/python3 -m venv --system-site-packages $(VENV)
-	@$(VENV)/bin/pip install --quiet --disable-pip-version-check \
-		--ignore-installed -r tools/requirements.txt
-	@touch $@
+	@mkdir -p $(CACHE)
+	@flock $(CACHE)/venv.lock tools/make-venv $(VENV)
 
 demo: lab				## a guest's CUBIC, native BBR and enforced BBR; then a campaign
 	@$(LAB) run tools/scenarios/demo.toml --out build/demo --jobs $(JOBS)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from commands import TOOLS, tcon_lab
-from tcon_lab import channel, kernel_log, root
+from tcon_lab import cache, channel, kernel_log, root
 from tcon_lab.channel import EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RECORDS, RESULT, Frame
 from tcon_lab.cpio import CpioWriter
 from tcon_lab.engine import Machine, Outcome
@@ -287,9 +287,9 @@ def test_an_overlay_names_the_file_that_is_missing(tmp_path):
 
 def test_the_cache_is_where_the_environment_says(monkeypatch):
     monkeypatch.setenv("TCON_CACHE", "/somewhere/else")
-    assert root.cache_dir() == Path("/somewhere/else")
+    assert cache.cache_dir() == Path("/somewhere/else")
     monkeypatch.delenv("TCON_CACHE")
-    assert root.cache_dir() == Path.home() / ".cache/tcon"
+    assert cache.cache_dir() == Path.home() / ".cache/tcon"
 
 
 # --- QEMU ---------------------------------------------------------------------

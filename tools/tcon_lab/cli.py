@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -446,10 +447,17 @@ def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
         raise LabError(f'{option} is "{value}"; known are {", ".join(known)}')
 
 
+def _end(number: int, frame: object) -> None:
+    """On the way out machines are stopped and folders removed."""
+    sys.exit(128 + number)
+
+
 def main() -> None:
     """Entry point: errors that a user can mend are one line, and status 1, or 2 of a
     command line that names no command, option or argument that there is.
     """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
     status: int | None = 1
     try:
         status = app(prog_name="tcon-lab", standalone_mode=False)

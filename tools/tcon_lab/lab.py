@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from . import products, root
+from .cache import scratch
 from .campaign import Campaign
 from .campaign_run import Failure, Store, conduct, runs_of
 from .engine import DEFAULT_SHIFT, Engine, Machine, Outcome
@@ -115,8 +115,8 @@ class Host:
         state = hashlib.sha256(f"{self.engine.name} {self.options}".encode())
         for file in _DECISIVE:
             state.update(Path(__file__).with_name(file).read_bytes())
-        with tempfile.TemporaryDirectory(prefix="tcon-lab-") as scratch:
-            initrd = Path(scratch) / "initrd.cpio"
+        with scratch() as folder:
+            initrd = folder / "initrd.cpio"
             self.initrd({}, initrd, [])
             for file in (self.base.vmlinux, initrd):
                 with file.open("rb") as stream:
@@ -168,8 +168,8 @@ def run_in_vm(
         timeout_s=_timeout_s(scenario),
     )
     outcome = Outcome(on_progress=lambda line: say(label, line), stop=stop)
-    with tempfile.TemporaryDirectory(prefix="tcon-lab-") as scratch:
-        initrd = Path(scratch) / "initrd.cpio"
+    with scratch() as folder:
+        initrd = folder / "initrd.cpio"
         host.initrd(job, initrd, [])
         log = out / f"console-{scenario.name}-{scenario.seed}-{mode}.log"
         try:
@@ -292,8 +292,8 @@ def execute(
     Raises LabError if the kernel reports a fault or the machine dies.
     """
     job = {"kind": "exec", "argv": argv, "modules": modules, "ovs": ovs}
-    with tempfile.TemporaryDirectory(prefix="tcon-lab-") as scratch:
-        initrd = Path(scratch) / "initrd.cpio"
+    with scratch() as folder:
+        initrd = folder / "initrd.cpio"
         host.initrd(job, initrd, files)
         host.engine.run(machine, initrd, outcome, log)
     outcome.check_kernel()
@@ -313,7 +313,7 @@ def shell(host: Host, scenario: Scenario, mode: str) -> int:
         "tear_down": False,
     }
     machine = Machine(shift=None, memory_mib=2048)
-    with tempfile.TemporaryDirectory(prefix="tcon-lab-") as scratch:
-        initrd = Path(scratch) / "initrd.cpio"
+    with scratch() as folder:
+        initrd = folder / "initrd.cpio"
         host.initrd(job, initrd, [])
         return host.engine.interactive(machine, initrd)

@@ -7,14 +7,13 @@ keeps two labs from building at once.
 
 from __future__ import annotations
 
-import fcntl
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from .cache import cache_dir, locked
 from .errors import LabError
-from .root import cache_dir
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -48,10 +47,7 @@ def build_probe() -> Path:
 
 def build(kdir: Path, stock: bool, progress: Callable[[str], None]) -> Products:
     """Build against the kernel tree ``kdir``; ``stock`` leaves TCon out.  Raises LabError."""
-    cache = cache_dir()
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "lab-build.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(cache_dir() / "lab-build.lock"):
         progress("building the probe")
         probe = build_probe()
         if stock:

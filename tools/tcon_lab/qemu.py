@@ -19,10 +19,10 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
+from .cache import scratch
 from .channel import CAPACITY_BYTES, Reader
 from .engine import Engine, Machine, Outcome
 from .errors import LabError
@@ -70,11 +70,11 @@ class Qemu(Engine):
     def run(self, machine: Machine, initrd: Path, outcome: Outcome, log: Path) -> None:
         """See :meth:`Engine.run`."""
         start = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="tcon-vm-") as scratch:
-            shared = Path(scratch) / "channel"
+        with scratch() as folder:
+            shared = folder / "channel"
             reader = Reader(shared)
             command = self._command(machine, initrd, shared, f"file:{log}")
-            process = _spawn(command, Path(scratch) / "stderr")
+            process = _spawn(command, folder / "stderr")
             try:
                 while process.poll() is None:
                     for frame in reader.frames():
@@ -92,12 +92,12 @@ class Qemu(Engine):
                 outcome.take(frame)
             outcome.real_s = time.monotonic() - start
             if process.returncode:
-                raise LabError(f"{_QEMU} failed: {(Path(scratch) / 'stderr').read_text().strip()}")
+                raise LabError(f"{_QEMU} failed: {(folder / 'stderr').read_text().strip()}")
 
     def interactive(self, machine: Machine, initrd: Path) -> int:
         """See :meth:`Engine.interactive`."""
-        with tempfile.TemporaryDirectory(prefix="tcon-vm-") as scratch:
-            shared = Path(scratch) / "channel"
+        with scratch() as folder:
+            shared = folder / "channel"
             Reader(shared)
             command = self._command(machine, initrd, shared, "stdio,signal=off")
             # Ctrl-C belongs to the guest's shell.

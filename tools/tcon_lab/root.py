@@ -15,7 +15,6 @@ The kernel is the vmlinux taken out of the package's bzImage.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import lzma
@@ -34,6 +33,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .cache import cache_dir, locked, unfinished
 from .cpio import CpioWriter
 from .errors import LabError
 
@@ -198,12 +198,6 @@ _CONFIG_FILES = {
 }
 
 
-def cache_dir() -> Path:
-    """The folder for everything that is built or downloaded."""
-    default = Path.home() / ".cache" / "tcon"
-    return Path(os.environ.get("TCON_CACHE") or default)
-
-
 def note_use(used: Path, pattern: str) -> None:
     """Of the folders beside ``used`` that match, remove those not used for a week.
 
@@ -324,7 +318,9 @@ def _debs(state: Path, release: str, progress: Progress) -> list[Path]:
     for deb in have:
         if not deb.exists():
             raise LabError(f"apt-get did not download {deb.name}")
-    listing.write_text(json.dumps(names, indent=1))
+    complete = listing.with_suffix(".new")
+    complete.write_text(json.dumps(names, indent=1))
+    complete.rename(listing)
     return have
 
 
@@ -478,6 +474,7 @@ def _add_deb(out: CpioWriter, deb: Path, scratch: Path | None) -> None:
 
 def _kernel_modules(deb: Path, kernel: Kernel | None, release: str, dest: Path) -> None:
     """Put the kernel's modules below dest, and the distribution's vmlinux."""
+    shutil.rmtree(dest / "lib", ignore_errors=True)  # of a process that was killed here
     if kernel:
         shutil.copytree(kernel.modules, dest / "lib/modules" / release)
     else:
@@ -522,9 +519,7 @@ def base_root(release: str, progress: Progress, kernel: Kernel | None = None) ->
     ``release`` is the distribution's; ``kernel`` replaces its kernel.
     """
     state = cache_dir() / "lab"
-    state.mkdir(parents=True, exist_ok=True)
-    with (state / "lock").open("w") as lock:  # two labs may start at once
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(state / "lock"):
         return _base_root(state, release, progress, kernel)
 
 
@@ -537,11 +532,8 @@ def _base_root(state: Path, release: str, progress: Progress, kernel: Kernel | N
         made_from.append(str(kernel.image.parent))  # its key
     dest = state / f"root-{release}-{digest(*made_from)}"
     if not dest.exists():
-        with tempfile.TemporaryDirectory(dir=state) as scratch:
-            partial = Path(scratch) / "root"
-            partial.mkdir()
+        with unfinished(dest) as partial:
             _build_base(debs, kernel, release, partial, progress)
-            partial.rename(dest)
     note_use(dest, "root-*")
     versions = {}
     for deb in debs:

@@ -20,15 +20,14 @@ import os
 import re
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from .cache import cache_dir, scratch
 from .channel import Reader
 from .engine import Engine, Machine, Outcome
 from .errors import LabError
-from .root import cache_dir
 from .uml_kernel import UmlKernel, shared_library
 
 _POLL_S = 0.02
@@ -124,8 +123,7 @@ class Uml(Engine):
         """See :meth:`Engine.run`."""
         refuse(machine)
         start = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="tcon-uml-") as scratch:
-            folder = Path(scratch)
+        with scratch() as folder:
             reader = Reader(folder / "channel")
             (folder / "initrd.cpio").symlink_to(initrd.resolve())
             with _cpu() as cpu:

@@ -9,17 +9,17 @@ modules, and what building modules for it needs (headers, scripts, symbols).
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
 import subprocess
-import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from .cache import cache_dir, locked, unfinished
 from .errors import LabError
-from .root import Kernel, Progress, cache_dir, digest, lab_kernel_release
+from .root import Kernel, Progress, digest, lab_kernel_release
 
 _FRAGMENTS = Path(__file__).parent / "uml"
 #: What building a module needs, beside the files at the tree's top.
@@ -81,9 +81,15 @@ def _output(*command: str) -> str:
 
 def _make(tree: Path, *arguments: str) -> None:
     """Run make in the kernel's tree.  Raises LabError with its first complaint."""
-    command = ["make", "-s", "-C", str(tree), "ARCH=um", *arguments]
+    command = ["setpriv", "--pdeathsig", "TERM"]  # removes what it has begun to write
+    command += ["make", "-s", "-C", str(tree), "ARCH=um", *arguments]
     run = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=os.environ | _BUILD_ID
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | _BUILD_ID,
+        close_fds=False,
     )
     if run.returncode:
         said = [line for line in run.stderr.splitlines() if line.strip()]
@@ -125,11 +131,28 @@ def _prune(tree: Path) -> None:
             file.unlink()
 
 
+def _once(tree: Path, step: str, do: Callable[[], None]) -> None:
+    """Do a step that a process before this one may have done."""
+    done = tree / f".lab-{step}"
+    if not done.exists():
+        do()
+        done.touch()
+
+
 def _build_kernel(tarball: Path, wanted: str, dest: Path) -> None:
+    """Build below ``dest``, from where a process that was killed there stood.
+
+    make goes on by itself: Kbuild notes a file's command after the file is whole.
+    """
     tree = dest / "build"
-    tree.mkdir()
-    _unpack(tarball, tree)
-    _configure(tree, wanted)
+    tree.mkdir(exist_ok=True)
+    _once(tree, "unpacked", lambda: _unpack(tarball, tree))
+    _once(tree, "configured", lambda: _configure(tree, wanted))
+    _once(tree, "built", lambda: _make_kernel(tree, dest))
+    _prune(tree)
+
+
+def _make_kernel(tree: Path, dest: Path) -> None:
     jobs = f"-j{os.cpu_count() or 1}"
     compiler = "CC=ccache gcc" if shutil.which("ccache") else "CC=gcc"
     _make(tree, jobs, compiler, "linux", "modules")
@@ -139,7 +162,6 @@ def _build_kernel(tarball: Path, wanted: str, dest: Path) -> None:
             link.unlink()
     shutil.copy2((tree / "linux").resolve(), dest / "linux")
     (tree / "linux").unlink()
-    _prune(tree)
 
 
 def shared_library(name: str) -> Path:
@@ -147,10 +169,9 @@ def shared_library(name: str) -> Path:
     source = _FRAGMENTS / f"{name}.c"
     folder = cache_dir() / "uml"
     library = folder / f"{name}-{digest(source.read_bytes(), _output('gcc', '--version'))}.so"
-    if not library.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            made = Path(scratch) / library.name
+    with locked(folder / "libraries.lock"):
+        if not library.exists():
+            made = library.with_suffix(".partial")
             command = ["gcc", "-O2", "-shared", "-fPIC", "-o", str(made), str(source), "-ldl"]
             run = subprocess.run(command, capture_output=True, text=True, check=False)
             if run.returncode:
@@ -174,15 +195,10 @@ def uml_kernel(debug: bool, progress: Progress) -> UmlKernel:
     wanted = fragment(debug)
     name = "debug" if debug else "fast"
     state = cache_dir() / "uml"
-    state.mkdir(parents=True, exist_ok=True)
     dest = state / f"{name}-{kernel_key(version, _output('gcc', '--version'), wanted)}"
-    with (state / f"{name}.lock").open("w") as lock:  # two labs may start at once
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(state / f"{name}.lock"):
         if not dest.exists():
             progress(f"building User-Mode Linux {version}, {name} kernel: this takes minutes, once")
-            with tempfile.TemporaryDirectory(dir=state) as scratch:
-                partial = Path(scratch) / "kernel"
-                partial.mkdir()
+            with unfinished(dest) as partial:
                 _build_kernel(tarball, wanted, partial)
-                partial.rename(dest)
     return _find(dest)

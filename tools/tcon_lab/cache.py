@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The folder for what is built or downloaded, shared by trees and processes.
+
+A process may be killed at any moment.  What it was building stays under one fixed
+name, where the next one goes on; what it had for itself the next one removes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def cache_dir() -> Path:
+    """The cache: TCON_CACHE, or ~/.cache/tcon."""
+    default = Path.home() / ".cache" / "tcon"
+    return Path(os.environ.get("TCON_CACHE") or default)
+
+
+@contextlib.contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Only one process at a time is here; its folder is made.
+
+    A program that is started with ``close_fds=False`` holds the lock as well: a make
+    whose parent was killed still writes to its tree.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.set_inheritable(lock.fileno(), True)
+        yield
+
+
+@contextlib.contextmanager
+def unfinished(dest: Path) -> Iterator[Path]:
+    """A folder that becomes ``dest`` at the block's end; call it under a lock.
+
+    It holds what a process that was killed in such a block had done.  A block that
+    fails leaves nothing.
+    """
+    partial = dest.with_name(f"{dest.name}.partial")
+    partial.mkdir(parents=True, exist_ok=True)
+    try:
+        yield partial
+    except Exception:
+        shutil.rmtree(partial)
+        raise
+    partial.rename(dest)
+
+
+def _owned(folder: Path) -> int | None:
+    """A descriptor that says that the folder is in use; None: it is somebody's."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder of one's own, gone afterwards, with those of processes that were killed."""
+    home = cache_dir() / "scratch"
+    with locked(home.with_name("scratch.lock")):
+        home.mkdir(exist_ok=True)
+        for left in home.iterdir():
+            if (nobodys := _owned(left)) is not None:
+                shutil.rmtree(left)
+                os.close(nobodys)
+        folder = Path(tempfile.mkdtemp(dir=home))
+        mine = _owned(folder)
+    assert mine is not None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+        os.close(mine)
