@@ -186,6 +186,9 @@ GUEST_CODE = (
 # Where in the kernel package those may be.
 _MODULE_DIRS = ("net", "lib", "crypto", "drivers/net", "drivers/virtio", "arch/x86/crypto")
 
+#: Where the VM's shared libraries are.
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+
 _MERGED_USR = ("bin", "lib", "lib64", "sbin")
 
 _CONFIG_FILES = {
@@ -389,16 +392,19 @@ def _unpack_kernel(deb: Path, release: str, dest: Path) -> None:
         raise LabError(f"{deb.name} holds no kernel for {release}")
 
 
-def _run_depmod(base: Path, release: str) -> None:
-    depmod = shutil.which("depmod") or "/sbin/depmod"
+def _run_tool(name: str, package: str, *arguments: str | Path) -> None:
+    """Run a program of /sbin, which users may not have in their PATH.  Raises LabError."""
+    program = shutil.which(name) or f"/sbin/{name}"
     try:
-        run = subprocess.run(
-            [depmod, "-b", base, release], capture_output=True, text=True, check=False
-        )
+        run = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError as missing:
-        raise LabError("depmod not found: install the package kmod") from missing
+        raise LabError(f"{name} not found: install the package {package}") from missing
     if run.returncode:
-        raise LabError(f"depmod failed: {run.stderr.strip()}")
+        raise LabError(f"{name} failed: {run.stderr.strip()}")
+
+
+def _run_depmod(base: Path, release: str) -> None:
+    _run_tool("depmod", "kmod", "-b", base, release)
 
 
 def _prune_modules(base: Path, release: str) -> None:
@@ -472,6 +478,33 @@ def _add_deb(out: CpioWriter, deb: Path, scratch: Path | None) -> None:
                     out.file(f"{parent}/__pycache__/{tag}", code)
 
 
+def _add_loader_cache(out: CpioWriter, debs: list[Path], scratch: Path) -> None:
+    """/etc/ld.so.cache: where the loader finds shared libraries.
+
+    Without it the loader looks into folders for the CPU's features first
+    (glibc-hwcaps/x86-64-v4, ...).  On User-Mode Linux that CPU is the host's, and each
+    system call counts: a run's numbers would depend on it.
+    """
+    top = scratch / "root"
+    folder = top / LIBRARIES
+    folder.mkdir(parents=True)
+    for name in _MERGED_USR:
+        (top / name).symlink_to(f"usr/{name}")
+    for deb in debs:
+        for member, data in _deb_members(deb):
+            home, _, leaf = _merged(member.name).rpartition("/")
+            if home != LIBRARIES or ".so" not in leaf:
+                continue
+            if member.issym():
+                (folder / leaf).symlink_to(member.linkname)
+            elif member.isreg():
+                (folder / leaf).write_bytes(data)
+    (top / "etc").mkdir()
+    (top / "etc/ld.so.conf").write_text(f"/{LIBRARIES}\n")
+    _run_tool("ldconfig", "libc-bin", "-X", "-r", top)
+    out.file("etc/ld.so.cache", (top / "etc/ld.so.cache").read_bytes())
+
+
 def _kernel_modules(deb: Path, kernel: Kernel | None, release: str, dest: Path) -> None:
     """Put the kernel's modules below dest, and the distribution's vmlinux."""
     shutil.rmtree(dest / "lib", ignore_errors=True)  # of a process that was killed here
@@ -503,6 +536,7 @@ def _build_base(
         for deb in debs:
             if deb is not kernel_deb:
                 _add_deb(out, deb, Path(scratch) if same_python else None)
+        _add_loader_cache(out, [deb for deb in debs if deb is not kernel_deb], Path(scratch))
         for name, text in _CONFIG_FILES.items():
             out.file(name, text.encode())
         out.tree(dest / "lib/modules" / release, f"usr/lib/modules/{release}")
