@@ -278,7 +278,7 @@ def test_an_unknown_image_is_refused():
 
 
 def test_an_overlay_names_the_file_that_is_missing(tmp_path):
-    base = root.BaseRoot("6.1", tmp_path, tmp_path / "base", tmp_path, {})
+    base = root.BaseRoot("6.1", tmp_path, tmp_path / "base", tmp_path, {}, False)
     overlay = root.Overlay({}, files=[(tmp_path / "absent", "/x")])
     with pytest.raises(LabError, match="absent does not exist"):
         root.write_initrd(base, overlay, tmp_path / "initrd")

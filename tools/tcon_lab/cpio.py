@@ -9,6 +9,7 @@ equal contents give equal bytes.
 from __future__ import annotations
 
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,10 +18,14 @@ _ALIGN = 4
 
 
 class CpioWriter:
-    """Writes one archive; parents of each entry are made as needed."""
+    """Writes one archive; parents of each entry are made as needed.
 
-    def __init__(self, out: BinaryIO) -> None:
+    ``change`` is what a file's contents become.
+    """
+
+    def __init__(self, out: BinaryIO, change: Callable[[bytes], bytes] = bytes) -> None:
         self._out = out
+        self._change = change
         self._ino = 0
         self._dirs: set[str] = set()
         self.names: set[str] = set()
@@ -28,7 +33,7 @@ class CpioWriter:
     def file(self, name: str, data: bytes, mode: int = 0o644) -> None:
         """Add a regular file with the given permission bits."""
         self._parents(name)
-        self._entry(name, stat.S_IFREG | mode, data)
+        self._entry(name, stat.S_IFREG | mode, self._change(data))
 
     def symlink(self, name: str, target: str) -> None:
         """Add a symbolic link."""

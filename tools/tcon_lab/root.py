@@ -32,9 +32,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from .cache import cache_dir, locked, unfinished
 from .cpio import CpioWriter
+from .cpuid import without_cpuid
 from .errors import LabError
 
 Progress = Callable[[str], None]
@@ -244,13 +246,17 @@ class Kernel:
 
 @dataclass(frozen=True)
 class BaseRoot:
-    """A kernel and the base layer that fits it, as files in the cache."""
+    """A kernel and the base layer that fits it, as files in the cache.
+
+    ``on_host_cpu``: the kernel is a User-Mode Linux, whose programs must not ask the CPU.
+    """
 
     release: str
     vmlinux: Path
     cpio: Path
     modules: Path  # lib/modules/RELEASE, unpacked, for depmod
     versions: dict[str, str]  # package -> version
+    on_host_cpu: bool
 
 
 @dataclass
@@ -458,6 +464,10 @@ def _compiled(source: bytes, name: str, scratch: Path) -> bytes | None:
     return result.read_bytes()
 
 
+def _writer(stream: BinaryIO, on_host_cpu: bool) -> CpioWriter:
+    return CpioWriter(stream, without_cpuid) if on_host_cpu else CpioWriter(stream)
+
+
 def _add_deb(out: CpioWriter, deb: Path, scratch: Path | None) -> None:
     """Copy a package's useful files; with scratch, compile its Python."""
     for member, data in _deb_members(deb):
@@ -526,7 +536,7 @@ def _build_base(
     progress("packing the lab's root file system")
     same_python = platform.python_version_tuple()[:2] == ("3", "11")
     with (dest / "base.cpio").open("wb") as stream, tempfile.TemporaryDirectory() as scratch:
-        out = CpioWriter(stream)
+        out = _writer(stream, kernel is not None)
         for name in _MERGED_USR:
             out.directory(f"usr/{name}")
             out.symlink(name, f"usr/{name}")
@@ -559,8 +569,9 @@ def base_root(release: str, progress: Progress, kernel: Kernel | None = None) ->
 
 def _base_root(state: Path, release: str, progress: Progress, kernel: Kernel | None) -> BaseRoot:
     debs = _debs(state, release, progress)
-    code = Path(__file__).read_bytes() + Path(__file__).with_name("cpio.py").read_bytes()
-    made_from = [code, *(deb.name for deb in debs)]
+    here = Path(__file__)
+    code = [here.with_name(name).read_bytes() for name in (here.name, "cpio.py", "cpuid.py")]
+    made_from = [*code, *(deb.name for deb in debs)]
     if kernel:
         release = kernel.release
         made_from.append(str(kernel.image.parent))  # its key
@@ -575,7 +586,7 @@ def _base_root(state: Path, release: str, progress: Progress, kernel: Kernel | N
         versions[name] = version.replace("%3a", ":")
     image = kernel.image if kernel else dest / "vmlinux"
     modules = dest / "lib/modules" / release
-    return BaseRoot(release, image, dest / "base.cpio", modules, versions)
+    return BaseRoot(release, image, dest / "base.cpio", modules, versions, kernel is not None)
 
 
 # --- overlay ----------------------------------------------------------------
@@ -608,7 +619,7 @@ def write_initrd(base: BaseRoot, overlay: Overlay, dest: Path) -> None:
     with dest.open("wb") as stream:
         with base.cpio.open("rb") as layer:
             shutil.copyfileobj(layer, stream)
-        out = CpioWriter(stream)
+        out = _writer(stream, base.on_host_cpu)
         out.file("init", (here / "guest" / "init").read_bytes(), 0o755)
         for module in GUEST_CODE:
             out.tree(here / module, f"lab/tcon_lab/{module}")

@@ -168,7 +168,9 @@ def shared_library(name: str) -> Path:
     """uml/NAME.c, compiled, in the cache.  Raises LabError."""
     source = _FRAGMENTS / f"{name}.c"
     folder = cache_dir() / "uml"
-    library = folder / f"{name}-{digest(source.read_bytes(), _output('gcc', '--version'))}.so"
+    parts = [source, *sorted(_FRAGMENTS.glob("*.h"))]
+    key = digest(_output("gcc", "--version"), *(part.read_bytes() for part in parts))
+    library = folder / f"{name}-{key}.so"
     with locked(folder / "libraries.lock"):
         if not library.exists():
             made = library.with_suffix(".partial")
