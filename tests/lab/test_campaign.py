@@ -813,6 +813,33 @@ def test_what_is_shown_only_where_a_bar_is_about_it() -> None:
     assert cell["modes"]["native"]["queue"]["mean"] == 20e3
 
 
+def test_the_answer_of_a_campaign_comes_first() -> None:
+    made = comparison(GOODPUTS)
+    ratios = [cell["metrics"]["goodput"]["mean"] for cell in made["cells"]]
+    (sentence,) = campaign_report.answer(made)
+    assert sentence.startswith("Guests under an enforced CC have ")
+    assert f"of the goodput ({min(ratios):.2f} to {max(ratios):.2f}) and " in sentence
+    assert sentence.endswith(f" of native ones, over {len(ratios)} cells.")
+    page, markdown = campaign_report.page(made), campaign_report.markdown(made)
+    assert page.index(sentence) < page.index("<h2>")
+    assert markdown.index(sentence) < markdown.index("| loss |")
+    for cell in made["cells"]:
+        del cell["metrics"]["rtt"]
+    assert campaign_report.answer(made) == []
+
+
+def test_the_terminals_table_leaves_out_what_a_cases_name_says() -> None:
+    keys = {"case": "far", "rate": "5mbit", "rtt": "200ms", "loss": "0%"}
+    cells = [{"values": keys}, {"values": keys | {"loss": "1%"}}]
+    near = {"case": "near", "rate": "100mbit", "rtt": "1ms"}
+    cells += [{"values": keys | near}, {"values": keys | near | {"loss": "1%"}}]
+    made = {"cells": [cell | {"metrics": {}, "modes": {}} for cell in cells], "overall": {}}
+    made["baseline"] = "native"
+    assert campaign_report.columns(made)[0] == ["case", "rate", "rtt", "loss"]
+    assert campaign_report.telling_keys(made) == ["case", "loss"]
+    assert campaign_report.columns(made, ["case", "loss"])[1][1] == ["far", "1%"]
+
+
 def test_the_baseline_is_linux_where_there_is_no_native_run() -> None:
     goodputs = {("linux", seed): bps for (_, seed), bps in GOODPUTS.items()} | GOODPUTS
     made = comparison(goodputs, change('["native", "enforced"]', '["linux", "enforced"]', SMALL))

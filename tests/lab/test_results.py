@@ -489,6 +489,26 @@ def test_the_terminal_table(raw: Any) -> None:
         assert words in text
 
 
+def test_the_answer_is_one_sentence_and_comes_first(raw: Any) -> None:
+    results = results_from_raw(raw)
+    sentence = report.answer(results)
+    assert sentence == (
+        "A CUBIC guest under enforced BBR: 92.6 Mbit/s at 29.2 ms; "
+        "alone 92.6 Mbit/s at 64.5 ms; native BBR 92.6 Mbit/s at 29.1 ms."
+    )
+    assert terminal([results]).startswith(sentence)
+    page = report.report_html([results])
+    assert page.index(sentence) < page.index("<table")
+    several = copy.deepcopy(results)
+    for run in several["runs"]:
+        run["flows"] *= 2
+        run["flows"][1] = run["flows"][1] | {"cc": "linux:bic", "rtt_us": None}
+    assert report.answer(several).startswith("CUBIC guests under enforced BBR and linux:bic: ")
+    results["runs"] = results["runs"][:1]
+    assert report.answer(results) == ""
+    assert "answer" not in report.report_html([results]).partition("</style>")[2]
+
+
 def test_the_terminal_table_shows_warnings_and_cuts_nothing_off(raw: Any) -> None:
     raw[2]["probe"][-1]["dropped"] = 3
     text = terminal([results_from_raw(raw)], width=100)

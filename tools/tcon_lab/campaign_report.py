@@ -9,14 +9,13 @@ from typing import Any
 
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
-from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from . import figures, gallery_report, kinds
 from .completion import completion_curves
 from .report import PAGE_SCRIPT, PAGE_STYLE, STYLES
+from .tables import Wide
 
 Record = dict[str, Any]
 
@@ -121,6 +120,14 @@ def _by_case(comparison: Record, key: str) -> bool:
     return all(len(values) == 1 for values in seen.values())
 
 
+def telling_keys(comparison: Record) -> list[str]:
+    """What cells differ in, without what a case's name says."""
+    keys = _keys(comparison)
+    if "case" in keys:
+        keys = [key for key in keys if key == "case" or not _by_case(comparison, key)]
+    return keys
+
+
 def _modes(comparison: Record) -> list[str]:
     modes: dict[str, None] = {}
     for cell in comparison["cells"]:
@@ -128,9 +135,10 @@ def _modes(comparison: Record) -> list[str]:
     return list(modes)
 
 
-def columns(comparison: Record) -> tuple[list[str], list[list[str]]]:
-    """Headings, and the texts of a row for each cell."""
-    cells, keys, modes = comparison["cells"], _keys(comparison), _modes(comparison)
+def columns(comparison: Record, keys: list[str] | None = None) -> tuple[list[str], list[list[str]]]:
+    """Headings, and the texts of a row for each cell; ``keys``: fewer than it differs in."""
+    cells, modes = comparison["cells"], _modes(comparison)
+    keys = _keys(comparison) if keys is None else keys
     quantities = [
         (mode, quantity)
         for quantity in QUANTITIES
@@ -149,6 +157,27 @@ def columns(comparison: Record) -> tuple[list[str], list[list[str]]]:
             row.append(format(found["mean"] / divisor, form) if found else "-")
         rows.append([*row, *(_spread(name, cell["metrics"].get(name)) for name in metrics)])
     return headings, rows
+
+
+def answer(comparison: Record) -> list[str]:
+    """The sentence that a reader looks for: goodput and RTT of all cells.
+
+    Empty where one of them is of no cell.
+    """
+    said = []
+    for name, words in (("goodput", "goodput"), ("rtt", "median RTT")):
+        means = [c["metrics"][name]["mean"] for c in comparison["cells"] if c["metrics"].get(name)]
+        overall = comparison["overall"].get(name) or {}
+        if not means or overall.get("geometric_mean") is None:
+            return []
+        said.append(
+            f"{overall['geometric_mean']:.2f} of the {words} ({min(means):.2f} to {max(means):.2f})"
+        )
+    theirs = comparison["baseline"]
+    return [
+        f"Guests under an enforced CC have {said[0]} and {said[1]} of {theirs} ones, "
+        f"over {len(comparison['cells'])} cells."
+    ]
 
 
 def findings(comparison: Record) -> list[str]:
@@ -294,29 +323,25 @@ def _problems(comparison: Record) -> list[str]:
     return lost + comparison["warnings"]
 
 
-def _rich_table(title: str, headings: list[str], rows: list[list[str]]) -> Table:
-    made = Table(
-        title=Text(title),
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
-    for heading in headings:
-        made.add_column(heading, justify="right")
-    for row in rows:
-        style = "red" if any(text.endswith(MARKS["missed"]) for text in row) else None
-        made.add_row(*(Text(text) for text in row), style=style)
-    return made
+def _missed(row: list[str]) -> str | None:
+    return "red" if any(text.endswith(MARKS["missed"]) for text in row) else None
 
 
 def table(comparison: Record) -> Group:
     """The comparison for rich to print on a terminal."""
+    keys = telling_keys(comparison)
+    headings, rows = columns(comparison, keys)
     title = f"{comparison['campaign']}: {_about(comparison)}"
-    parts: list[RenderableType] = [_rich_table(title, *columns(comparison))]
+    styles = [_missed(row) for row in rows]
+    words = frozenset(range(len(keys)))
+    cells = Wide(headings, rows, len(keys), title, words, styles)
+    parts: list[RenderableType] = [
+        *(Text(text, style="bold") for text in answer(comparison)),
+        cells,
+    ]
     headings, rows = completions(comparison)
     if rows:
-        parts.append(_rich_table("Completion times", headings, rows))
+        parts.append(Wide(headings, rows, 2, "Completion times", frozenset((0, 1))))
     parts += [Text(text) for text in findings(comparison)]
     parts += [Text(f"warning: {text}", style="bold red") for text in _problems(comparison)]
     return Group(*parts, *(Text(text, style="dim") for text in _notes(comparison)))
@@ -332,7 +357,7 @@ def _markdown_table(headings: list[str], rows: list[list[str]]) -> list[str]:
 def markdown(comparison: Record) -> str:
     """The comparison as a page to be kept under version control."""
     lines = [f"# {comparison['campaign']}", "", f"{_about(comparison)}.", ""]
-    lines += [f"- {text}" for text in findings(comparison)]
+    lines += [f"- {text}" for text in answer(comparison) + findings(comparison)]
     lines += [f"- warning: {text}" for text in _problems(comparison)]
     lines += ["", *_markdown_table(*columns(comparison)), ""]
     headings, rows = completions(comparison)
@@ -353,9 +378,7 @@ def _axes(comparison: Record) -> tuple[list[str], list[str]]:
 
     Rate and RTT go across, everything else down; what a case's name says is left out.
     """
-    keys = _keys(comparison)
-    if "case" in keys:
-        keys = [key for key in keys if key == "case" or not _by_case(comparison, key)]
+    keys = telling_keys(comparison)
     across = [key for key in keys if key in ("rate", "rtt")]
     if len(across) == len(keys):
         across = keys[:-1]
@@ -488,6 +511,7 @@ def page(comparison: Record, gallery: Record | None = None) -> str:
 <title>{name}</title><style>{PAGE_STYLE}</style>
 <script>{get_plotlyjs()}</script></head><body>
 <h1>{name}</h1>
+{"".join(f'<p class="answer">{escape(text)}</p>' for text in answer(comparison))}
 <p class="about">{escape(_about(comparison))}</p>
 <ul>{answers}</ul>{warnings}
 {maps}

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from .changes import SHARES
+from .tables import Wide
 
 Record = dict[str, Any]
 
@@ -91,10 +90,9 @@ def table(made: Record) -> Group:
     parts: list[RenderableType] = []
     shown = rows(made)
     if shown:
-        drawn = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-        for heading in ("", "cell", "mode", "quantity", "before", "after", "change", "p"):
-            drawn.add_column(heading)
-        for row in shown:
-            drawn.add_row(*(Text(text) for text in row), style=_STYLES[row[0]])
-        parts.append(drawn)
+        headings = ["", "cell", "mode", "quantity", "before", "after", "change", "p"]
+        styles = [_STYLES[row[0]] for row in shown]
+        parts.append(
+            Wide(headings, [list(row) for row in shown], 4, left=frozenset(range(8)), styles=styles)
+        )
     return Group(*parts, *(Text(text) for text in sentences(made)))

@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from typer.exceptions import TyperException
 
 from . import campaign as campaigns
@@ -29,6 +27,7 @@ from . import (
     gallery,
     lab,
     published,
+    repeat,
     results,
     scenario,
     uml,
@@ -38,6 +37,7 @@ from . import schema as schemas
 from .engine import DEFAULT_SHIFT, Machine, Outcome
 from .errors import LabError
 from .products import TOP
+from .tables import Wide
 
 app = typer.Typer(
     add_completion=False,
@@ -242,13 +242,8 @@ def report_campaigns(
     _write(out.with_suffix(".json"), results.to_text(made))
     _write(out.with_suffix(".csv"), overview.csv_text(made))
     headings, rows = overview_page.answer_rows(made) if made["answers"] else ([], [])
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for heading in headings:
-        table.add_column(heading)
-    for row in rows:
-        table.add_row(*row)
     if rows:
-        _print(table)
+        _print(Wide(headings, rows, left=frozenset(range(len(headings)))))
     for suffix in (".html", ".json", ".csv"):
         print(out.with_suffix(suffix))
 
@@ -390,6 +385,27 @@ def kdir(engine: Engine = "qemu", debug_kernel: DebugKernel = False) -> None:
     options = _options(engine, debug_kernel, False, False, None)
     with _Display() as display:
         print(lab.kernel_tree(options, display.say))
+
+
+@app.command()
+def digest(
+    out: Annotated[Path, typer.Option(help="Folder for the results and digest.json.")] = Path(
+        "tcon-digest"
+    ),
+    engine: Annotated[str, typer.Option(help="qemu, uml or both.")] = "both",
+    keep: Annotated[bool, typer.Option("--keep", help="Keep these, do not compare.")] = False,
+) -> None:
+    """Do equal seeds give equal numbers, here and elsewhere?
+
+    Runs scenarios/repeat.toml until two rounds are equal, prints the digest of its numbers and
+    compares it with the kept one.  --keep is for a change of this tree that is meant to change
+    numbers.
+    """
+    _one_of("--engine", engine, (*_ENGINES, "both"))
+    engines = list(_ENGINES) if engine == "both" else [engine]
+    _make_folder(out)
+    with _Display() as display:
+        repeat.check(engines, out, keep, display.say, print)
 
 
 @app.command()

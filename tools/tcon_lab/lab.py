@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,17 +24,18 @@ from .campaign import Campaign
 from .campaign_run import Failure, Store, conduct, runs_of
 from .engine import DEFAULT_SHIFT, Engine, Machine, Outcome
 from .errors import LabError
+from .products import Say
 from .qemu import Qemu
 from .scenario import Scenario
 from .uml import Uml
 from .uml_kernel import UmlKernel, uml_kernel
 
-#: Says what a run does: its label, one line.
-Say = Callable[[str, str], None]
-
 _BASE_MODULES = ("openvswitch", "nf_conntrack_netlink", "veth", "sch_netem", "sch_tbf", "tcp_diag")
 #: What runs on this side and decides on numbers that a campaign keeps.
-_DECISIVE = ("qemu.py", "uml.py", "results.py", "sharing.py", "samples.py", "gallery.py")
+_DECISIVE = (
+    "qemu.py", "uml.py", "uml/cpu.h", "uml/host.c", "results.py", "sharing.py", "samples.py",
+    "gallery.py",
+)  # fmt: skip
 _BUILT_IN_CCS = ("cubic", "reno")
 _PROBE_IN_VM = "/usr/bin/tcon-probe"
 _MIB_PER_PAIR = 16
@@ -70,18 +71,22 @@ def kernel_tree(options: Options, say: Say) -> Path:
     return Path(f"/usr/src/linux-headers-{root.lab_kernel_release()}")
 
 
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 class Host:
     """Everything that boots need, made once: kernel, base root, products, engine."""
 
     def __init__(self, options: Options, say: Say) -> None:
-        def progress(line: str) -> None:
-            say("lab", line)
-
         self.options = options
         release = root.lab_kernel_release()
         kernel = _own_kernel(options, say)
-        self.products = products.build(kernel_tree(options, say), options.stock, progress)
-        self.base = root.base_root(release, progress, kernel)
+        with ThreadPoolExecutor(1) as pool:
+            base = pool.submit(root.base_root, release, lambda line: say("root", line), kernel)
+            self.products = products.build(kernel_tree(options, say), options.stock, say)
+            self.base = base.result()
         self.engine: Engine = Uml(kernel) if kernel else Qemu(self.base.vmlinux, options.kvm)
 
     @property
@@ -114,7 +119,7 @@ class Host:
         """
         state = hashlib.sha256(f"{self.engine.name} {self.options}".encode())
         for file in _DECISIVE:
-            state.update(Path(__file__).with_name(file).read_bytes())
+            state.update((Path(__file__).parent / file).read_bytes())
         with scratch() as folder:
             initrd = folder / "initrd.cpio"
             self.initrd({}, initrd, [])
@@ -122,6 +127,18 @@ class Host:
                 with file.open("rb") as stream:
                     state.update(hashlib.file_digest(stream, "sha256").digest())
         return state.hexdigest()
+
+    def parts(self) -> dict[str, str]:
+        """SHA-256 of each file that was made for this host's machines, and of the lab's
+        own code on both sides ("lab").
+        """
+        made = [*self.products.modules, self.products.probe, self.base.vmlinux, self.base.cpio]
+        if self.products.vswitchd:
+            made.append(self.products.vswitchd)
+        code = hashlib.sha256()
+        for file in root.guest_code() + [Path(__file__).parent / name for name in _DECISIVE]:
+            code.update(file.read_bytes())
+        return {file.name: _sha256(file) for file in made} | {"lab": code.hexdigest()}
 
     def tcon_modules(self) -> list[str]:
         """Names of tcon.ko and the CC modules, if they are there."""

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from .cache import cache_dir, locked
 from .errors import LabError
+
+#: Says what is being done: its label, one line, which begins with "done" when it is.
+Say = Callable[[str, str], None]
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -45,15 +49,26 @@ def build_probe() -> Path:
     return folder / "tcon-probe"
 
 
-def build(kdir: Path, stock: bool, progress: Callable[[str], None]) -> Products:
+def _modules(kdir: Path, say: Say) -> Path:
+    say("modules", "building")
+    folder = Path(_build("datapath", TOP / "datapath/build", "--kdir", kdir))
+    say("modules", "done")
+    return folder
+
+
+def _vswitchd(say: Say) -> Path:
+    say("ovs-vswitchd", "building: the first time it takes a minute")
+    program = Path(_build("userspace", TOP / "userspace/build"))
+    say("ovs-vswitchd", "done")
+    return program
+
+
+def build(kdir: Path, stock: bool, say: Say) -> Products:
     """Build against the kernel tree ``kdir``; ``stock`` leaves TCon out.  Raises LabError."""
     with locked(cache_dir() / "lab-build.lock"):
-        progress("building the probe")
-        probe = build_probe()
         if stock:
-            return Products((), None, probe)
-        progress("building the modules")
-        modules = Path(_build("datapath", TOP / "datapath/build", "--kdir", kdir))
-        progress("building ovs-vswitchd")
-        vswitchd = Path(_build("userspace", TOP / "userspace/build"))
-    return Products(tuple(sorted(modules.glob("*.ko"))), vswitchd, probe)
+            return Products((), None, build_probe())
+        with ThreadPoolExecutor(1) as pool:  # to configure Open vSwitch takes one CPU
+            vswitchd = pool.submit(_vswitchd, say)
+            probe, modules = build_probe(), _modules(kdir, say)
+            return Products(tuple(sorted(modules.glob("*.ko"))), vswitchd.result(), probe)

@@ -21,11 +21,9 @@ import math
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
 from .errors import LabError
 from .published import Document
+from .tables import Wide
 
 Record = dict[str, Any]
 
@@ -146,16 +144,15 @@ def _theirs(document: Document, group: str, metric: str) -> str:
     return "-" if value is None else ", ".join([value] if isinstance(value, str) else value)  # type: ignore
 
 
-def table(made: Record, document: Document) -> Table:
+def table(made: Record, document: Document) -> Wide:
     """Published and ours, a row for each group and who says it."""
-    drawn = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for heading in ("group", "who", *(metric.replace("_", " ") for metric in METRICS)):
-        drawn.add_column(heading)
+    headings = ["group", "who", *(metric.replace("_", " ") for metric in METRICS)]
+    shown: list[list[str]] = []
     for group in GROUPS:
         if any(group in groups for groups in made.values()):
-            drawn.add_row(group, "published", *(_theirs(document, group, m) for m in METRICS))
+            shown.append([group, "published", *(_theirs(document, group, m) for m in METRICS)])
         for mode, groups in made.items():
             if group in groups:
                 best = (", ".join(groups[group][metric]["best"]) or "-" for metric in METRICS)
-                drawn.add_row("", f"ours, {mode}", *best)
-    return drawn
+                shown.append(["", f"ours, {mode}", *best])
+    return Wide(headings, shown, 2, left=frozenset(range(len(headings))))

@@ -10,9 +10,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
-from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from . import figures
@@ -21,6 +19,7 @@ from .completion import completion_curves
 from .results import LIMITS, SETTLED_AFTER_RTTS, median
 from .scenario import ENFORCING_MODES
 from .sharing import FAIR_INDEX, FAIR_SECONDS
+from .tables import Wide
 
 Record = dict[str, Any]
 
@@ -273,24 +272,54 @@ PAGE_COLUMNS = (
 )  # fmt: skip
 
 
-def _scenario_table(result: Record) -> Table:
-    made = Table(
-        title=Text(f"{result['scenario']}: {_about(result)}"),
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
+def _scenario_table(result: Record) -> Wide:
+    shown = rows([result])
+    columns = [column for column in _columns(shown) if column[0] not in PAGE_COLUMNS]
+    return Wide(
+        [f"{heading} {unit}".rstrip() for heading, unit, _ in columns],
+        [[text(row) for _, _, text in columns] for row in shown],
+        keys=2,  # mode and CC
+        title=f"{result['scenario']}: {_about(result)}",
+        left=frozenset(n for n, column in enumerate(columns) if column[0] in TEXT_COLUMNS),
     )
-    columns = [column for column in _columns(rows([result])) if column[0] not in PAGE_COLUMNS]
-    for heading, unit, _ in columns:
-        made.add_column(
-            "\n".join([*heading.split(), unit]).rstrip(),
-            justify="left" if heading in TEXT_COLUMNS else "right",
-            no_wrap=True,
-        )
-    for row in rows([result]):
-        made.add_row(*(Text(text(row)) for _, _, text in columns))
-    return made
+
+
+#: What CCs are called in a sentence; others by their name in the kernel.
+CC_NAMES = {
+    "bbr": "BBR", "bbr3": "BBR version 3", "ctcp": "Compound TCP", "cubic": "CUBIC",
+    "dctcp": "DCTCP", "reno": "Reno", "vegas": "Vegas",
+}  # fmt: skip
+
+
+def _kinds(run: Record, key: str) -> str:
+    """The CC of all flows, or of each kind of them: "BBR", "CUBIC and Reno"."""
+    names = dict.fromkeys(CC_NAMES.get(flow[key], flow[key]) for flow in run["flows"])
+    return " and ".join(names)
+
+
+def _reached(run: Record) -> str:
+    """Goodput and median RTT, such as "94.0 Mbit/s at 22.9 ms"."""
+    rtt_ms = median(_rtts_ms(run, "p50"))
+    at = "" if rtt_ms is None else f" at {rtt_ms:.1f} ms"
+    return f"{run['goodput_bps'] / 1e6:.1f} Mbit/s{at}"
+
+
+def answer(result: Record) -> str:
+    """What a scenario shows, in one sentence; empty where no mode enforces a CC on all flows."""
+    by_mode = {run["mode"]: run for run in result["runs"]}
+    enforced = next((by_mode[mode] for mode in ENFORCING_MODES if mode in by_mode), None)
+    if enforced is None or not all("enforced" in (f["state"] or "") for f in enforced["flows"]):
+        return ""
+    one = len(enforced["flows"]) == 1
+    guests = f"{_kinds(enforced, 'guest_cc')} {'guest' if one else 'guests'}"
+    text = f"{'A ' if one else ''}{guests} under enforced {_kinds(enforced, 'cc')}: "
+    text += _reached(enforced)
+    if "guest" in by_mode:
+        text += f"; alone {_reached(by_mode['guest'])}"
+    if "native" in by_mode:
+        native = by_mode["native"]
+        text += f"; native {_kinds(native, 'cc')} {_reached(native)}"
+    return f"{text}."
 
 
 def _completions(result: Record) -> list[str]:
@@ -314,6 +343,8 @@ def table(results: list[Record]) -> Group:
     """The comparison, TCon's states and warnings, for rich to print on a terminal."""
     parts: list[RenderableType] = []
     for result in results:
+        if text := answer(result):
+            parts.append(Text(text, style="bold"))
         parts.append(_scenario_table(result))
         for row in rows([result]):
             if row.state != "-":
@@ -447,6 +478,7 @@ th[aria-sort]:focus-visible { outline: 2px solid #3a8fd0; }
 th[aria-sort=ascending]::after { content: " \\25b2"; }
 th[aria-sort=descending]::after { content: " \\25bc"; }
 .note, .about { color: var(--soft); } .note { max-width: 75em; font-size: .9em; }
+.answer { font-size: 1.15em; font-weight: 600; }
 .warning { border-left: 4px solid #d55e00; padding-left: .8em; }
 """
 
@@ -586,6 +618,9 @@ def report_html(results: list[Record]) -> str:
     """
     versions = {key: value for result in results for key, value in result["versions"].items()}
     listed = ", ".join(f"{key} {value}" for key, value in sorted(versions.items()))
+    answers = "".join(
+        f'<p class="answer">{escape(text)}</p>' for result in results if (text := answer(result))
+    )
     sections = "".join(_section(result, number) for number, result in enumerate(results))
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
@@ -593,6 +628,7 @@ def report_html(results: list[Record]) -> str:
 <title>TCon lab report</title><style>{PAGE_STYLE}</style>
 <script>{get_plotlyjs()}</script></head><body>
 <h1>TCon lab report</h1>
+{answers}
 {_html_table(results)}
 <p class="note">{escape(NOTE)}</p>
 <p class="note">{escape(listed)}</p>

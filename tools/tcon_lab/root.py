@@ -607,6 +607,13 @@ def _add_modules(out: CpioWriter, base: BaseRoot, modules: list[Path]) -> None:
         out.tree(top / "updates", f"{name}/updates")
 
 
+def guest_code() -> list[Path]:
+    """The files of this package that are in each root."""
+    here = Path(__file__).parent
+    found = [file for name in GUEST_CODE for file in [here / name, *(here / name).rglob("*")]]
+    return sorted(file for file in found if file.is_file() and file.suffix != ".pyc")
+
+
 def write_initrd(base: BaseRoot, overlay: Overlay, dest: Path) -> None:
     """Write base layer and overlay, one after the other, to dest.
 

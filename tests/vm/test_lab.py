@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the host's CPU is, no program of the lab learns."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+_LOADER = "/lib64/ld-linux-x86-64.so.2"
+_UML = Path("/dev/mmapper").exists()
+
+
+def _features() -> dict[str, str]:
+    """What the loader found out about the CPU."""
+    said = subprocess.check_output([_LOADER, "--list-diagnostics"], text=True)
+    prefix = "x86.cpu_features."
+    lines = [line.removeprefix(prefix) for line in said.splitlines() if line.startswith(prefix)]
+    return dict(line.split("=", 1) for line in lines)
+
+
+def test_the_loader_sees_the_labs_cpu() -> None:
+    features = _features()
+    seen = [features[f"basic.{name}"] for name in ("family", "model", "max_cpuid")]
+    if _UML:
+        assert seen == ["0x6", "0x1a", "0x4"]  # uml/cpu.h
+        assert features["xsave_state_size"] == "0x0"
+        assert features["isa_1"] == "0x3"  # x86-64-v2
+    else:
+        assert seen[:2] == ["0xf", "0x6b"]  # QEMU's -cpu max, which emulates all of it
+
+
+def test_signal_frames_are_as_large_on_every_host() -> None:
+    assert os.sysconf("SC_MINSIGSTKSZ") == (2048 if _UML else 3632)
+
+
+def test_libraries_are_found_without_a_look_for_the_cpus_own() -> None:
+    run = subprocess.run(
+        ["true"], env={"LD_DEBUG": "libs", "PATH": os.environ["PATH"]}, capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    assert "search cache=/etc/ld.so.cache" in run.stderr
+    assert "search path" not in run.stderr
