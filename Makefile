@@ -17,7 +17,7 @@ CHECKS = check-debug check-vm check-flows check-lab check-fuzz check-unit style
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-repeat
 
-.PHONY: all modules userspace deps lab demo check $(CHECKS) $(ALONE) bench install uninstall \
+.PHONY: all modules userspace deps lab-deps lab demo check $(CHECKS) $(ALONE) bench install uninstall \
 	clean help
 
 all: modules				## build the kernel modules against KDIR
@@ -31,9 +31,12 @@ userspace:				## build ovs-vswitchd with the tcon/ commands
 deps:					## install what is missing, or say what to install
 	@tools/install-deps
 
-lab: deps $(VENV)/.stamp		## prepare the lab's Python
+lab-deps:				# without what only tests need
+	@tools/install-deps lab
 
-$(VENV)/.stamp:				# its name tells what is in it
+lab: $(VENV)/.stamp			## prepare the lab's Python
+
+$(VENV)/.stamp: | lab-deps		# its name tells what is in it
 	@echo "preparing the lab's Python in $(VENV)"
 	@mkdir -p $(CACHE)
 	@flock $(CACHE)/venv.lock tools/make-venv $(VENV)
@@ -43,31 +46,31 @@ demo: lab				## a guest's CUBIC, native BBR and enforced BBR; then a campaign
 	@$(LAB) campaign tools/campaigns/demo.toml --out build/demo/campaign --jobs $(JOBS)
 	@$(LAB) report build/demo/campaign --out build/demo/campaign.html
 
-check: lab				## all tests
+check: deps lab				## all tests
 	@echo "$(CHECKS), side by side; each shows its output when it ends:"
 	@$(MAKE) -s -j$(JOBS) --output-sync=recurse $(CHECKS)
 	@$(MAKE) -s -j1 $(ALONE)
 
-check-unit: lab			## unit tests in user space, ASan and UBSan; the equations of CCs
+check-unit: deps lab			## unit tests in user space, ASan and UBSan; the equations of CCs
 	@$(MAKE) -s -C tests/unit run
 	@$(PYTHON) -m pytest -q tests/unit
 
 check-fuzz: deps			## fuzzers, each for a fixed number of inputs
 	@$(MAKE) -s -C tests/fuzz run
 
-check-lab: lab				## the lab's own tests
+check-lab: deps lab			## the lab's own tests
 	@$(PYTHON) -m pytest -q tests/lab
 
-check-vm: lab				## packet and system tests on the real datapath, in the lab
+check-vm: deps lab			## packet and system tests on the real datapath, in the lab
 	@$(MAKE) -s -C tests/vm virtual LAB=$(abspath $(LAB))
 
-check-debug: lab			## check-vm's with KASAN and lockdep; a report fails
+check-debug: deps lab			## check-vm's with KASAN and lockdep; a report fails
 	@$(MAKE) -s -C tests/vm debug LAB=$(abspath $(LAB))
 
-check-flows: lab			## many flows, and what they reach, in User-Mode Linux
+check-flows: deps lab			## many flows, and what they reach, in User-Mode Linux
 	@$(MAKE) -s -C tests/vm flows LAB=$(abspath $(LAB))
 
-check-smp: lab				## what two CPUs do to each other, in real time
+check-smp: deps lab			## what two CPUs do to each other, in real time
 	@$(MAKE) -s -C tests/vm smp LAB=$(abspath $(LAB))
 
 check-repeat: lab			## one scenario again on each engine: the numbers must be equal
@@ -76,7 +79,7 @@ check-repeat: lab			## one scenario again on each engine: the numbers must be eq
 bench: lab				## what TCon costs, against the stock datapath
 	@$(MAKE) -s -C tests/bench run LAB=$(abspath $(LAB))
 
-style: lab				## ruff, checkpatch and sparse
+style: deps lab				## ruff, checkpatch and sparse
 	@$(VENV)/bin/ruff check --quiet $(PYTHON_FILES)
 	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_FILES)
 	@tools/checkpatch $(C_FILES)

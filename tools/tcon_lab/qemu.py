@@ -15,6 +15,7 @@ Recording for a replay (rr=record), to /dev/null, makes the two wait for each ot
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -24,6 +25,7 @@ from pathlib import Path
 
 from .cache import scratch
 from .channel import CAPACITY_BYTES, Reader
+from .cpus import own_cpu
 from .engine import Engine, Machine, Outcome
 from .errors import LabError
 
@@ -70,11 +72,12 @@ class Qemu(Engine):
     def run(self, machine: Machine, initrd: Path, outcome: Outcome, log: Path) -> None:
         """See :meth:`Engine.run`."""
         start = time.monotonic()
-        with scratch() as folder:
+        with scratch() as folder, contextlib.ExitStack() as cpus:
             shared = folder / "channel"
             reader = Reader(shared)
             command = self._command(machine, initrd, shared, f"file:{log}")
-            process = _spawn(command, folder / "stderr")
+            cpu = cpus.enter_context(own_cpu()) if machine.shift is not None else None
+            process = _spawn(command, folder / "stderr", cpu)
             try:
                 while process.poll() is None:
                     for frame in reader.frames():
@@ -193,10 +196,11 @@ def _link(machine: Machine) -> list[str]:
     ]  # fmt: skip
 
 
-def _spawn(command: list[str], stderr: Path) -> subprocess.Popen[bytes]:
+def _spawn(command: list[str], stderr: Path, cpu: int | None) -> subprocess.Popen[bytes]:
+    pinned = [] if cpu is None else ["taskset", "-c", str(cpu)]
     with stderr.open("wb") as errors:
         return subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", *command],
+            ["setpriv", "--pdeathsig", "KILL", *pinned, *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,

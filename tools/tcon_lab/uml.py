@@ -14,18 +14,16 @@ random numbers are replaced by seeded ones (uml/host.c).
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import itertools
 import os
 import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-from .cache import cache_dir, scratch
+from .cache import scratch
 from .channel import Reader
+from .cpus import own_cpu
 from .engine import Engine, Machine, Outcome
 from .errors import LabError
 from .uml_kernel import UmlKernel, shared_library
@@ -80,30 +78,6 @@ def why_not_started(console: str) -> str:
     return f"User-Mode Linux does not start on this machine ({reason}): use --engine=qemu"
 
 
-_turns = itertools.count()
-
-
-@contextlib.contextmanager
-def _cpu() -> Iterator[int]:
-    """A CPU for one machine: one that no other machine has, while there is such a one.
-
-    Kernel and guest programs are processes that take turns: on one CPU they do so
-    faster than on two.
-    """
-    known = sorted(os.sched_getaffinity(0))
-    folder = cache_dir()
-    folder.mkdir(parents=True, exist_ok=True)
-    for cpu in known:
-        with (folder / f"cpu-{cpu}.lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            yield cpu
-            return
-    yield known[next(_turns) % len(known)]
-
-
 class Uml(Engine):
     """User-Mode Linux in virtual time."""
 
@@ -126,7 +100,7 @@ class Uml(Engine):
         with scratch() as folder:
             reader = Reader(folder / "channel")
             (folder / "initrd.cpio").symlink_to(initrd.resolve())
-            with _cpu() as cpu:
+            with own_cpu() as cpu:
                 process = self._spawn(machine, folder, log, cpu)
                 self._watch(process, machine, reader, outcome, log, start)
             for frame in reader.frames():
