@@ -8,8 +8,8 @@ VENV := $(CACHE)/venv-$(shell sha256sum tools/requirements.txt | cut -c1-16)
 PYTHON := $(VENV)/bin/python
 LAB := tools/tcon-lab
 JOBS ?= $(shell nproc)
-C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/include/tcon \
-	datapath/openvswitch algorithms algorithms/example))
+C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/* datapath/include/tcon \
+	algorithms algorithms/example))
 PYTHON_FILES := tools tests
 
 # The longest first: started late, one would run on alone.

@@ -16,7 +16,7 @@
  * own against native ones a little too well.
  *
  * A window that a mark has reduced, by nothing even, fills up no faster than its ACKs
- * come (datapath/prr.c): after a pause of the guest the queue falls for a round trip, which
+ * come (datapath/sender/prr.c): after a pause of the guest the queue falls for a round trip, which
  * keeps a single flow from standing where its marks just do not reduce it.
  *
  * All marked: alpha is 1, and the window is halved as by RFC 3168.  Few marked:
@@ -35,10 +35,10 @@
  *	Linux		ACKs and repeats are ECN-capable too
  *
  * What a hypervisor does differently:
- * - The marks are counted where they arrive (datapath/ecn.c): the receiver's TCon
+ * - The marks are counted where they arrive (datapath/sender/ecn.c): the receiver's TCon
  *   returns the marked bytes, no state machine for delayed ACKs is needed
  *   (RFC 8257, 3.2); and an ACK in which marks begin or end comes here as two
- *   (datapath/ca.c).  Where there is no TCon, ECE is all there is: it stands for a
+ *   (datapath/sender/ca.c).  Where there is no TCon, ECE is all there is: it stands for a
  *   round trip (RFC 3168), F comes out too large, and the flow says "coarse".
  * - SYN and SYN-ACK are not ECN-capable, which RFC 8257, 3.6, asks for: a receiver that
  *   only knows RFC 3168 would not agree to ECN.

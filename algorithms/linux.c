@@ -39,7 +39,7 @@
  * What differs from Linux:
  * - Segments are bytes divided by the MSS, not packets.
  * - In TCP_CA_CWR and TCP_CA_Recovery snd_cwnd is ssthresh, not what may be in flight
- *   (datapath/prr.c); in a CWR that a CC enters by itself (CDG) it is both.
+ *   (datapath/sender/prr.c); in a CWR that a CC enters by itself (CDG) it is both.
  * - There is no TCP_CA_Disorder.
  * - TCon holds at least two segments.  Below that only the shadow's cwnd goes.
  * - The echo of a time stamp (TCP-LP reads it) is the time at which the data left

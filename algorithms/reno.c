@@ -23,7 +23,7 @@
  *	RFC 5681, 3.1	slow start; avoidance; ssthresh at a time-out
  *	RFC 5681, 3.2	the halving, in RFC 6582 once per window of data: the
  *			recovery lasts until all that was in flight when it began
- *			is acknowledged (datapath/ca.c)
+ *			is acknowledged (datapath/sender/ca.c)
  *	RFC 3465, 2.1	a segment for each cwnd of bytes acknowledged
  *	RFC 3168, 6.1.2	ECE counts as a loss, once per window
  *
@@ -32,7 +32,7 @@
  *   from cwnd, not from FlightSize (RFC 5681, eq. 4), as in Linux.
  * - On recovery cwnd falls to ssthresh at once, and stands still until it is over: it is
  *   what shall be after it.  In place of the inflation by duplicate ACKs (RFC 5681, 3.2,
- *   step 4) TCon counts what is in flight (datapath/prr.c).
+ *   step 4) TCon counts what is in flight (datapath/sender/prr.c).
  * - Two segments is the smallest window (%TCON_MIN_CWND_SEGS), after a time-out
  *   too, where RFC 5681 has one.
  * - After silence cwnd is what it was: the restart window (RFC 5681, 4.1) is the

@@ -5,9 +5,9 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 
-#include "flow.h"
+#include "state/flow.h"
 #include "netlink.h"
-#include "pacer.h"
+#include "state/pacer.h"
 #include "path.h"
 
 /* The pacers pass what is held within this, or it is freed with its port. */

@@ -11,12 +11,12 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
-#include "flow.h"
-#include "mark.h"
+#include "state/flow.h"
+#include "act/mark.h"
 #include "netlink.h"
-#include "policy.h"
-#include "port.h"
-#include "registry.h"
+#include "state/policy.h"
+#include "state/port.h"
+#include "state/registry.h"
 
 static struct genl_family tcon_family;
 

@@ -12,16 +12,16 @@
 #include <linux/math64.h>
 #include <linux/skbuff.h>
 
-#include "ack.h"
-#include "compat.h"
-#include "flow.h"
-#include "hold.h"
-#include "mark.h"
-#include "pacer.h"
+#include "act/ack.h"
+#include "base/compat.h"
+#include "state/flow.h"
+#include "act/hold.h"
+#include "act/mark.h"
+#include "state/pacer.h"
 #include "path.h"
-#include "repair.h"
-#include "segment.h"
-#include "seq.h"
+#include "act/repair.h"
+#include "wire/segment.h"
+#include "base/seq.h"
 
 #define SPURIOUS_MANY	32	/* before a path is judged by them */
 #define GAP_NS		NSEC_PER_MSEC	/* of a pacer without work */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fuzzer of the parser (datapath/packet.c).
+ * Fuzzer of the parser (datapath/wire/packet.c).
  *
  * Any frame, of which any part is linear, must give the same as when all of it
  * is: step by step, as the parser asks for more.  What it may read lies in
@@ -10,7 +10,7 @@
  * those, and then pairs of offset and value to be written into the frame.  With
  * kind 0 the frame is the rest of the input as it stands.
  */
-#include "../../datapath/packet.c"
+#include "../../datapath/wire/packet.c"
 
 #include "../unit/frame.h"
 

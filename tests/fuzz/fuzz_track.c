@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Fuzzer of the tracker, with its queue and sets, and of what rests on it: the
- * state machine and the window (datapath/track.c, sendq.c, ranges.c, ca.c,
+ * state machine and the window (datapath/sender/track.c, sendq.c, ranges.c, ca.c,
  * window.c).
  *
  * Guest and peer do what they like: send, repeat and leave out, acknowledge
@@ -10,15 +10,15 @@
  *
  * An input is a list of steps: a byte that says what, then its arguments.
  */
-#include "../../datapath/ca.c"
-#include "../../datapath/prr.c"
-#include "../../datapath/loss.c"
-#include "../../datapath/ranges.c"
-#include "../../datapath/resent.c"
-#include "../../datapath/sendq.c"
-#include "../../datapath/timer.c"
-#include "../../datapath/track.c"
-#include "../../datapath/window.c"
+#include "../../datapath/sender/ca.c"
+#include "../../datapath/sender/prr.c"
+#include "../../datapath/sender/loss.c"
+#include "../../datapath/sender/ranges.c"
+#include "../../datapath/sender/resent.c"
+#include "../../datapath/sender/sendq.c"
+#include "../../datapath/sender/timer.c"
+#include "../../datapath/sender/track.c"
+#include "../../datapath/sender/window.c"
 
 #include "../unit/copies.h"
 #include "tracker.h"

@@ -43,7 +43,7 @@ def test_targets_and_commands_that_a_document_names_exist(name: str) -> None:
 
 def test_the_man_page_has_every_module_parameter_with_its_default() -> None:
     found, there = {}, 0
-    for file in (TOP / "datapath").glob("*.c"):
+    for file in (TOP / "datapath").rglob("*.c"):
         text = file.read_text()
         there += text.count("module_param")
         for name in re.findall(r"^module_param\((\w+),", text, re.M):

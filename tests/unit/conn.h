@@ -3,14 +3,14 @@
 #ifndef _TESTS_CONN_H
 #define _TESTS_CONN_H
 
-#include "../../datapath/ca.c"
-#include "../../datapath/prr.c"
-#include "../../datapath/loss.c"
-#include "../../datapath/ranges.c"
-#include "../../datapath/resent.c"
-#include "../../datapath/sendq.c"
-#include "../../datapath/timer.c"
-#include "../../datapath/track.c"
+#include "../../datapath/sender/ca.c"
+#include "../../datapath/sender/prr.c"
+#include "../../datapath/sender/loss.c"
+#include "../../datapath/sender/ranges.c"
+#include "../../datapath/sender/resent.c"
+#include "../../datapath/sender/sendq.c"
+#include "../../datapath/sender/timer.c"
+#include "../../datapath/sender/track.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which callback of a CC is due (datapath/ca.c), with a CC that takes notes. */
-#include "../../datapath/ca.c"
-#include "../../datapath/prr.c"
-#include "../../datapath/loss.c"
-#include "../../datapath/ranges.c"
-#include "../../datapath/resent.c"
-#include "../../datapath/sendq.c"
-#include "../../datapath/timer.c"
-#include "../../datapath/track.c"
+/* Which callback of a CC is due (datapath/sender/ca.c), with a CC that takes notes. */
+#include "../../datapath/sender/ca.c"
+#include "../../datapath/sender/prr.c"
+#include "../../datapath/sender/loss.c"
+#include "../../datapath/sender/ranges.c"
+#include "../../datapath/sender/resent.c"
+#include "../../datapath/sender/sendq.c"
+#include "../../datapath/sender/timer.c"
+#include "../../datapath/sender/track.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ECN on the guest's behalf (datapath/ecn.c): both roles, guests that speak it and
+ * ECN on the guest's behalf (datapath/sender/ecn.c): both roles, guests that speak it and
  * that do not, peers of all kinds.
  */
-#include "../../datapath/ecn.c"
+#include "../../datapath/sender/ecn.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

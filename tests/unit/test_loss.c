@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is judged lost, and when (datapath/loss.c): RFC 8985 step by step.
+ * What is judged lost, and when (datapath/sender/loss.c): RFC 8985 step by step.
  *
  * The path's RTT is 10 ms, so a quarter of the minimum is 2.5 ms.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Arithmetic on sequence numbers (datapath/seq.h). */
+/* Arithmetic on sequence numbers (datapath/base/seq.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <linux/kernel.h>
 
 #include "prng.h"
-#include "seq.h"
+#include "base/seq.h"
 
 #define ROUNDS	200000
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which ACKs a guest in its start is given (datapath/thin.c), against a guest with
+ * Which ACKs a guest in its start is given (datapath/sender/thin.c), against a guest with
  * HyStart as Linux's CUBIC has it.
  */
-#include "../../datapath/thin.c"
+#include "../../datapath/sender/thin.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The sender's timers (datapath/timer.c), with times by hand.
+ * The sender's timers (datapath/sender/timer.c), with times by hand.
  *
  * After the handshake SRTT is 10 ms and 4 * RTTVAR 20 ms, so the RTO is 10 ms +
  * 200 ms (its lower bound).  A tail probe is due 20 ms + 8 ms after the last

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tracker (datapath/track.c), on packet sequences with known outcomes. */
+/* The tracker (datapath/sender/track.c), on packet sequences with known outcomes. */
 
 #include "conn.h"
 

@@ -68,7 +68,7 @@ enum tcon_ca_event {
  * @TCON_CC_ECN_ALL: on all but SYN and RST, repeats and pure ACKs too
  *
  * A flow of such a CC has ECN also where its guest does not speak it: see
- * datapath/ecn.c.
+ * datapath/sender/ecn.c.
  */
 enum tcon_cc_ecn {
 	TCON_CC_ECN_NONE,
@@ -163,7 +163,7 @@ struct tcon_cc_param {
  * @paced: sets @pacing_rate_bps of its flows and needs the pacer
  * @own_recovery: its cwnd is what may be in flight in a recovery, and after ECN marks,
  *	too; else its cwnd is what shall be after it, and TCon gets there by RFC 6937
- *	(datapath/prr.c)
+ *	(datapath/sender/prr.c)
  * @priv_bytes: size of the private area, at most %TCON_CC_PRIV_BYTES
  * @params: parameters, in the order of tcon_cc.params
  * @n_params: their number, at most %TCON_MAX_PARAMS

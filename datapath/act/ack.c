@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the guest hears: windows in the peer's ACKs, and window updates.
+ */
+#include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
+#include <net/ip.h>
+#include <net/tcp.h>
+
+#include "act/ack.h"
+#include "state/flow.h"
+#include "act/hold.h"
+#include "wire/segment.h"
+#include "base/seq.h"
+
+/* A guest's start is over after so many round trips. */
+#define START_ROUNDS		32
+/* A flow that is not paced is clocked by ACKs: it is given all until so many segments
+ * are in flight, so that a short request does not wait.
+ */
+#define UNPACED_SEGS		40
+
+#define TS_OPTION_BYTES		(2 + 10)	/* two NOPs before it */
+#define DSACK_OPTION_BYTES	(2 + 10)	/* so here */
+
+static u32 wanted_edge(const struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+	const struct tcon_cc *cc = &t->cc;
+	u32 edge = tcon_window_wanted(cc, t->nxt_guest, tcon_track_cwnd_bytes(t),
+				      cc->pacing_rate_bps ?
+				      tcon_hold_allowance(flow) : 0);
+
+	if (!tcon_flow_repaired(flow))
+		return edge;
+	return seq_min(edge, cc->nxt + tcon_copy_room(flow));
+}
+
+/* Take the SACK blocks out where nothing without a copy is missing. */
+static void hide_sacks(struct tcon_flow *flow, struct sk_buff *skb,
+		       const struct tcon_packet *pkt)
+{
+	if (!pkt->n_sacks)
+		return;
+	tcon_count(tcon_flow_stats(flow),
+		   tcon_segment_strip_sack(skb, pkt) ?
+		   TCON_COUNTER_SACK_STRIPPED : TCON_COUNTER_WRITE_FAILED);
+}
+
+/* Would the guest see nothing in it but that something is missing? */
+static bool is_bare_duplicate(const struct tcon_flow *flow,
+			      const struct tcon_packet *pkt, u32 given_before)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return tcon_packet_is_pure_ack(pkt) && pkt->window &&
+	       pkt->ack == flow->thin.told_ack && t->cc.una != t->cc.nxt &&
+	       flow->window.given_bytes <= given_before;
+}
+
+/* TCon's window is not smaller without it: window updates go on. */
+static bool is_superfluous(const struct tcon_flow *flow,
+			   const struct tcon_packet *pkt, u64 now_us)
+{
+	const struct tcon_cc *cc = &flow->track.cc;
+
+	return (cc->pacing_rate_bps ||
+		cc->inflight_bytes > UNPACED_SEGS * cc->mss_bytes) &&
+	       tcon_packet_is_pure_ack(pkt) &&
+	       now_us - flow->created_us < (u64)START_ROUNDS * cc->srtt_us &&
+	       tcon_thin_holds_back(&flow->thin, &flow->track, pkt->ack,
+				    now_us);
+}
+
+/* Is the guest better off without it?  Windows as they were before: @before. */
+static bool must_hide(struct tcon_flow *flow, const struct tcon_packet *pkt,
+		      const struct tcon_window *before, u64 now_us)
+{
+	if (is_bare_duplicate(flow, pkt, before->given_bytes)) {
+		flow->hidden_acks++;
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ACK_HIDDEN);
+		return true;
+	}
+	if (!is_superfluous(flow, pkt, now_us))
+		return false;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ACK_THINNED);
+	return true;
+}
+
+static void write_field(const struct tcon_flow *flow, struct sk_buff *skb,
+			const struct tcon_packet *pkt, u16 field)
+{
+	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+
+	if (field == pkt->window)
+		tcon_count(stats, TCON_COUNTER_WINDOW_KEPT);
+	else if (tcon_segment_set_window(skb, pkt, field))
+		tcon_count(stats, TCON_COUNTER_WINDOW_WRITTEN);
+	else
+		tcon_count(stats, TCON_COUNTER_WRITE_FAILED);
+}
+
+/*
+ * Shall the guest be kept from filling its window with a small part of a segment?  It
+ * would make a packet of that, but for Nagle's algorithm in Minshall's variant not while
+ * another part is in flight.  A queue that marks counts packets; a CC that knows losses
+ * only is better off with the bytes.
+ */
+static bool must_round_down(const struct tcon_flow *flow, u32 ack)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return t->cc.ops->ecn != TCON_CC_ECN_NONE && flow->sends_parts &&
+	       !(seq_after(flow->part_end, ack) &&
+		 !seq_after(flow->part_end, t->nxt_guest));
+}
+
+/**
+ * tcon_ack_enforce() - give the guest what it may see of an ACK
+ * @flow: its lock is held, enforced
+ * @skb: an ACK on its way to the guest, data at the link-layer header
+ * @pkt: the same, parsed and valid; neither SYN nor RST
+ * @now_us: the time
+ *
+ * It gets the window that the CC wants.  Under repair it does not see that
+ * something is missing: SACK blocks are taken out, and a duplicate ACK serves as
+ * a window update or is of no use.
+ *
+ * Context: bottom halves disabled, in the egress hook.
+ * Return: false: the ACK must not be given to the guest.
+ */
+bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
+		      const struct tcon_packet *pkt, u64 now_us)
+{
+	struct tcon_window before = flow->window;
+	u8 wscale = tcon_track_peer_wscale(&flow->track);
+	u32 wanted = wanted_edge(flow);
+	u16 field;
+
+	if (must_round_down(flow, pkt->ack))
+		wanted = tcon_window_round_down(wanted, pkt->ack, wscale,
+						flow->track.cc.mss_bytes);
+	field = tcon_window_write(&flow->window, pkt->ack, pkt->window, wscale,
+				  wanted, flow->track.cc.mss_bytes, now_us);
+	if (tcon_flow_repaired(flow)) {
+		if (must_hide(flow, pkt, &before, now_us)) {
+			tcon_window_untold(&flow->window, &before);
+			return false;
+		}
+		hide_sacks(flow, skb, pkt);
+	}
+	tcon_thin_told(&flow->thin, pkt->ack, now_us);
+	write_field(flow, skb, pkt, field);
+	return true;
+}
+
+/**
+ * tcon_ack_late() - an ACK comes that newer ones have overtaken
+ * @flow: its lock is held, enforced
+ * @skb: the ACK, data at the link-layer header
+ * @pkt: the same, parsed, not valid
+ * @heard: the guest will look at it
+ * @now_us: the time
+ *
+ * Its SACK blocks would tell the guest that something is missing.  Its window is
+ * the peer's, and a guest that has not been given the newer ones would take it.  So
+ * would any guest take that of an ACK for what it has sent and the pacer keeps.
+ *
+ * Context: bottom halves disabled, in the egress hook.
+ */
+void tcon_ack_late(struct tcon_flow *flow, struct sk_buff *skb,
+		   const struct tcon_packet *pkt, bool heard, u64 now_us)
+{
+	u16 field;
+
+	/* Or window updates would be older than what the guest has been told. */
+	if (heard && seq_after(pkt->ack, flow->thin.told_ack))
+		tcon_thin_told(&flow->thin, pkt->ack, now_us);
+	field = tcon_window_late(&flow->window, pkt->ack, pkt->window,
+				 tcon_track_peer_wscale(&flow->track),
+				 flow->track.cc.mss_bytes);
+	if (tcon_flow_repaired(flow))
+		hide_sacks(flow, skb, pkt);
+	write_field(flow, skb, pkt, field);
+}
+
+/**
+ * tcon_ack_remember() - keep an ACK's headers for those that TCon will make
+ * @flow: its lock is held
+ * @skb: the ACK, data at the link-layer header
+ * @pkt: the same, parsed
+ */
+void tcon_ack_remember(struct tcon_flow *flow, const struct sk_buff *skb,
+		       const struct tcon_packet *pkt)
+{
+	struct tcon_template *tpl = &flow->template;
+
+	if (pkt->has_ts) {
+		flow->track.peer_tsval = pkt->tsval;
+		flow->track.peer_tsecr = pkt->tsecr;
+	}
+	if (pkt->l4_offset > sizeof(tpl->header)) {
+		tpl->bytes = 0;
+		return;
+	}
+	tpl->bytes = pkt->l4_offset;
+	tpl->l3_offset = pkt->l3_offset;
+	tpl->vlan_present = skb_vlan_tag_present(skb);
+	tpl->vlan_proto = skb->vlan_proto;
+	tpl->vlan_tci = skb->vlan_tci;
+	memcpy(tpl->header, skb->data, pkt->l4_offset);
+}
+
+static __be32 *put_timestamps(__be32 *opt, u32 tsval, u32 tsecr)
+{
+	*opt++ = htonl(TCPOPT_NOP << 24 | TCPOPT_NOP << 16 |
+		       TCPOPT_TIMESTAMP << 8 | TCPOLEN_TIMESTAMP);
+	*opt++ = htonl(tsval);
+	*opt++ = htonl(tsecr);
+	return opt;
+}
+
+static void put_dsack(__be32 *opt, const struct tcon_range *range)
+{
+	*opt++ = htonl(TCPOPT_NOP << 24 | TCPOPT_NOP << 16 | TCPOPT_SACK << 8 |
+		       (TCPOLEN_SACK_BASE + TCPOLEN_SACK_PERBLOCK));
+	*opt++ = htonl(range->start);
+	*opt++ = htonl(range->end);
+}
+
+static void put_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
+		    u32 tcp_bytes, u32 ack, u16 field,
+		    const struct tcon_range *dsack)
+{
+	struct tcphdr *th = skb_put_zero(skb, tcp_bytes);
+	const struct tcon_track *t = &flow->track;
+	__be32 *opt = (__be32 *)(th + 1);
+
+	th->source = flow->key.pport;
+	th->dest = flow->key.gport;
+	th->seq = htonl(t->peer_nxt);
+	th->ack_seq = htonl(ack);
+	th->doff = tcp_bytes / 4;
+	th->ack = 1;
+	th->window = htons(field);
+	if (t->has_ts)
+		opt = put_timestamps(opt, t->peer_tsval, t->peer_tsecr);
+	if (dsack)
+		put_dsack(opt, dsack);
+}
+
+/*
+ * An ACK as the peer would send it: the highest sequence number that the peer
+ * has used, the time stamps that passed last (PAWS), no SACK but @dsack.
+ */
+static struct sk_buff *build(struct tcon_flow *flow, u32 ack, u16 field,
+			     const struct tcon_range *dsack)
+{
+	const struct tcon_template *tpl = &flow->template;
+	u32 tcp_bytes = sizeof(struct tcphdr);
+	struct sk_buff *skb;
+
+	tcp_bytes += (flow->track.has_ts ? TS_OPTION_BYTES : 0) +
+		     (dsack ? DSACK_OPTION_BYTES : 0);
+	skb = alloc_skb(NET_SKB_PAD + NET_IP_ALIGN + tpl->bytes + tcp_bytes,
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
+	skb_put_data(skb, tpl->header, tpl->bytes);
+	put_tcp(skb, flow, tcp_bytes, ack, field, dsack);
+	skb_reset_mac_header(skb);
+	skb_set_network_header(skb, tpl->l3_offset);
+	skb_set_transport_header(skb, tpl->bytes);
+	skb->mac_len = tpl->l3_offset;
+	/* The peer's last ACK may have been marked: that was told. */
+	if (flow->key.family == AF_INET) {
+		ip_hdr(skb)->tos &= ~INET_ECN_MASK;
+		ip_hdr(skb)->id = 0;
+		ip_hdr(skb)->frag_off = htons(IP_DF);
+	} else {
+		ipv6_change_dsfield(ipv6_hdr(skb), (u8)~INET_ECN_MASK, 0);
+	}
+	tcon_segment_finish(skb, flow->key.family);
+	/* With tags inside the frame theirs; sock_raw() and taps look at it. */
+	skb->protocol = eth_hdr(skb)->h_proto;
+	if (tpl->vlan_present)
+		__vlan_hwaccel_put_tag(skb, tpl->vlan_proto, tpl->vlan_tci);
+	return skb;
+}
+
+/**
+ * tcon_ack_needless() - tell the guest that a repeat of its was needless
+ * @flow: its lock is held, under repair, with a repeat absorbed
+ * @pkt: an ACK that is about to pass
+ *
+ * The guest repeated its tail, or its timer went off, and TCon absorbed that.
+ * With the first ACK that covers the range it would take that for a loss
+ * repaired (RFC 8985, 7.4), unless a DSACK (RFC 2883) says that the peer had it.
+ *
+ * Context: bottom halves disabled, in the egress hook.
+ * Return: the packet, for tcon_ack_send() before @pkt; NULL.
+ */
+struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
+				  const struct tcon_packet *pkt)
+{
+	struct tcon_range range = { flow->absorbed_start, flow->absorbed_end };
+	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+	struct sk_buff *skb;
+	u8 wscale;
+
+	if (seq_before(pkt->ack, range.end))
+		return NULL;
+	flow->absorbed_valid = false;
+	if (!flow->template.bytes || !tcon_track_sack(&flow->track))
+		return NULL;
+	wscale = tcon_track_peer_wscale(&flow->track);
+	skb = build(flow, pkt->ack, flow->window.given_bytes >> wscale, &range);
+	tcon_count(stats, skb ? TCON_COUNTER_DSACK_SENT :
+				TCON_COUNTER_UPDATE_FAILED);
+	return skb;
+}
+
+/**
+ * tcon_ack_try_update() - as tcon_ack_update(), where the guest is at its edge
+ * @flow: its lock is held, enforced
+ * @now_us: the time
+ *
+ * Context: bottom halves disabled.
+ * Return: the packet, for tcon_ack_send() without the lock; NULL.
+ */
+struct sk_buff *tcon_ack_try_update(struct tcon_flow *flow, u64 now_us)
+{
+	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+	struct tcon_track *t = &flow->track;
+	struct sk_buff *skb;
+	u16 field;
+
+	if (!flow->template.bytes)
+		return NULL;
+	field = tcon_window_update(&flow->window, flow->thin.told_ack,
+				   tcon_track_peer_wscale(t), wanted_edge(flow),
+				   t->nxt_guest, t->cc.mss_bytes,
+				   flow->burst_bytes, now_us);
+	if (!field)
+		return NULL;
+	flow->limits.acked_us = now_us;
+	skb = build(flow, flow->thin.told_ack, field, NULL);
+	tcon_count(stats, skb ? TCON_COUNTER_UPDATE_SENT :
+				TCON_COUNTER_UPDATE_FAILED);
+	return skb;
+}
+
+/**
+ * tcon_ack_send() - send an ACK that TCon made to the guest
+ * @flow: its lock is not held
+ * @skb: from tcon_ack_update() or tcon_ack_needless(); consumed
+ *
+ * Context: bottom halves disabled, RCU read lock held.  Also in the hooks: the
+ * packet that is being sent in the egress hook leaves right behind.
+ */
+void tcon_ack_send(struct tcon_flow *flow, struct sk_buff *skb)
+{
+	if (READ_ONCE(flow->port->dead))
+		kfree_skb(skb);
+	else
+		ovs_tcon_send(flow->port->vport, skb);
+}

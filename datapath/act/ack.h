@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ACKs to the guest: the window in those that pass, and those that TCon makes.
+ */
+#ifndef _TCON_ACK_H
+#define _TCON_ACK_H
+
+#include "state/flow.h"
+#include "base/seq.h"
+
+bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
+		      const struct tcon_packet *pkt, u64 now_us);
+void tcon_ack_late(struct tcon_flow *flow, struct sk_buff *skb,
+		   const struct tcon_packet *pkt, bool heard, u64 now_us);
+void tcon_ack_remember(struct tcon_flow *flow, const struct sk_buff *skb,
+		       const struct tcon_packet *pkt);
+struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
+				  const struct tcon_packet *pkt);
+struct sk_buff *tcon_ack_try_update(struct tcon_flow *flow, u64 now_us);
+void tcon_ack_send(struct tcon_flow *flow, struct sk_buff *skb);
+
+/**
+ * tcon_ack_update() - a window update, if one is due
+ * @flow: its lock is held
+ * @now_us: the time
+ *
+ * Between two ACKs all that the guest was given may have left.
+ *
+ * Context: bottom halves disabled.
+ * Return: the packet, for tcon_ack_send() without the lock; NULL.
+ */
+static inline struct sk_buff *tcon_ack_update(struct tcon_flow *flow,
+					      u64 now_us)
+{
+	u32 mss_bytes = flow->track.cc.mss_bytes;
+
+	if (!tcon_flow_enforced(flow) || flow->held_bytes > mss_bytes ||
+	    seq_before(flow->track.nxt_guest + max(mss_bytes, flow->burst_bytes),
+		       flow->window.edge))
+		return NULL;
+	return tcon_ack_try_update(flow, now_us);
+}
+
+#endif /* _TCON_ACK_H */

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Copies of what is in flight.
+ *
+ * A copy is a clone: it shares the guest's bytes and costs a header.  It lives
+ * from when the packet leaves until it is acknowledged cumulatively, since a
+ * peer may throw away what it has SACKed (RFC 2018, 8).
+ *
+ * How much that is: while a hole is being repaired una stands still and new
+ * data goes on leaving, so una .. nxt spans a BDP for each round that the
+ * unluckiest segment needs: BDP * (1 + ln N / ln(1/p)), 2 to 4 BDP with N
+ * segments in flight and losses of 1 to 5 %.  The bounds are on memory, for a
+ * flow, a port and the host.  A flow that comes near is given a smaller window,
+ * so that it is the guest that keeps what there is no room for.  Only where that
+ * does not help is a packet left without copy: until it is acknowledged the
+ * guest then repairs its own losses.
+ */
+#include <linux/moduleparam.h>
+#include <linux/skbuff.h>
+#include <net/dst.h>
+
+#include "act/copy.h"
+#include "state/flow.h"
+#include "wire/segment.h"
+#include "base/seq.h"
+
+/* Memory that a byte of payload takes, at most: a full segment in a buffer of
+ * its own with the header of its clone.
+ */
+#define TRUESIZE_PER_BYTE	2
+
+static bool repair = true;
+module_param(repair, bool, 0644);
+MODULE_PARM_DESC(repair, "keep copies, repair and hide losses");
+
+static unsigned int copy_flow_bytes = 32 << 20;
+module_param(copy_flow_bytes, uint, 0644);
+MODULE_PARM_DESC(copy_flow_bytes, "most memory for copies of one half-flow");
+
+static unsigned int copy_port_bytes = 256 << 20;
+module_param(copy_port_bytes, uint, 0644);
+MODULE_PARM_DESC(copy_port_bytes, "most memory for copies of one port");
+
+static unsigned int copy_host_bytes = 1 << 30;
+module_param(copy_host_bytes, uint, 0644);
+MODULE_PARM_DESC(copy_host_bytes, "most memory for copies of a namespace");
+
+/* Does the administrator want copies? */
+bool tcon_copy_wanted(void)
+{
+	return READ_ONCE(repair);
+}
+
+u64 tcon_copy_flow_max(void)
+{
+	return copy_flow_bytes;
+}
+
+u64 tcon_copy_port_max(void)
+{
+	return copy_port_bytes;
+}
+
+u64 tcon_copy_host_max(void)
+{
+	return copy_host_bytes;
+}
+
+static void charge(struct tcon_flow *flow, int truesize)
+{
+	flow->copy_truesize += truesize;
+	atomic_long_add(truesize, &flow->port->copy_bytes);
+	atomic_long_add(truesize, &flow->port->tnet->copy_bytes);
+}
+
+/* What the three bounds leave, in truesize. */
+static long room_of(const struct tcon_flow *flow)
+{
+	long port_bytes = atomic_long_read(&flow->port->copy_bytes);
+	long host_bytes = atomic_long_read(&flow->port->tnet->copy_bytes);
+
+	return min3((long)copy_flow_bytes - (long)flow->copy_truesize,
+		    (long)copy_port_bytes - port_bytes,
+		    (long)copy_host_bytes - host_bytes);
+}
+
+/**
+ * tcon_copy_room() - how much more may leave with a copy
+ * @flow: its lock is held
+ *
+ * Return: payload bytes.
+ */
+u32 tcon_copy_room(const struct tcon_flow *flow)
+{
+	return max(room_of(flow), 0L) / TRUESIZE_PER_BYTE;
+}
+
+/**
+ * tcon_copy_put() - free a copy
+ * @q: the queue of the half-flow that it belongs to, whose lock is held
+ * @copy: the copy
+ *
+ * Copies go by the handful, with each ACK: their heads are given back in batches.
+ *
+ * Context: bottom halves disabled.
+ */
+void tcon_copy_put(struct tcon_sendq *q, struct sk_buff *copy)
+{
+	struct tcon_flow *flow = container_of(q, struct tcon_flow, track.sendq);
+
+	charge(flow, -(int)tcon_segment(copy)->truesize);
+	napi_consume_skb(copy, 1);
+}
+
+/**
+ * tcon_copy_give_up() - leave what is in flight to the guest
+ * @flow: its lock is held, enforced
+ * @why: the reason that is shown until all of it is acknowledged
+ *
+ * The guest hears of its losses from the next ACK on.
+ */
+void tcon_copy_give_up(struct tcon_flow *flow, enum tcon_reason why)
+{
+	struct tcon_track *t = &flow->track;
+
+	if (flow->copy_truesize)
+		tcon_sendq_drop_copies(&t->sendq);
+	flow->bare = true;
+	flow->bare_end = t->cc.nxt;
+	flow->bare_reason = why;
+	tcon_flow_level(flow);
+}
+
+static struct sk_buff *make_copy(struct tcon_flow *flow, struct sk_buff *skb)
+{
+	struct sk_buff *copy;
+
+	if (room_of(flow) < (long)skb->truesize) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_PRESSURE);
+		return NULL;
+	}
+	/* The guest's own pages are not pinned for a round trip. */
+	if (!skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
+		copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
+		if (copy)
+			return copy;
+	}
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_FAILED);
+	return NULL;
+}
+
+/**
+ * tcon_copy_keep() - keep a copy of a packet that is about to leave
+ * @flow: its lock is held, enforced
+ * @sent: the record of this transmission
+ * @skb: the packet, with its &struct tcon_segment
+ *
+ * Context: bottom halves disabled.
+ */
+void tcon_copy_keep(struct tcon_flow *flow, struct tcon_send *sent,
+		    struct sk_buff *skb)
+{
+	struct sk_buff *copy;
+
+	if (!tcon_copy_wanted()) {
+		tcon_copy_give_up(flow, TCON_REASON_IN_FLIGHT);
+		return;
+	}
+	copy = make_copy(flow, skb);
+	if (!copy) {
+		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
+		return;
+	}
+	skb_dst_drop(copy);
+	nf_reset_ct(copy);
+	tcon_segment(copy)->truesize = copy->truesize;
+	charge(flow, copy->truesize);
+	sent->copy = copy;
+}

@@ -1,0 +1,731 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Holding and releasing a guest's packets.
+ *
+ * A packet passes at once where nothing waits before it, cwnd has room and the
+ * pacing clock agrees.  Otherwise it waits, in order: also a repeat, since a
+ * repeat that overtakes would carry a newer TSval, and PAWS (RFC 7323, 5) would
+ * then discard what it overtook.  A repeat of something that still waits is not
+ * needed, and absorbed.
+ *
+ * Memory that waits is bounded per flow, port and host; what goes beyond is
+ * passed early, oldest first, before repairs even, and whole.  A guest that sends
+ * faster than that goes reaches twice the bounds: then what comes overtakes.
+ *
+ * A flow whose ACKs stay away for an RTO is not held back: its peer may be waiting for
+ * what is held.
+ */
+#include <linux/ip.h>
+#include <linux/math64.h>
+#include <linux/moduleparam.h>
+#include <linux/skbuff.h>
+#include <net/ip.h>
+
+#include "act/ack.h"
+#include "sender/ca.h"
+#include "base/compat.h"
+#include "act/copy.h"
+#include "state/flow.h"
+#include "act/hold.h"
+#include "state/pacer.h"
+#include "act/repair.h"
+#include "wire/segment.h"
+#include "base/seq.h"
+#include "wire/split.h"
+
+/* Packets that the clock would let go within this leave together. */
+#define QUANTUM_NS		(125 * NSEC_PER_USEC)
+/* A clock that is late by its own fault (TICK_NS, a softirq's delay) earns that back.
+ * What waited for the guest or an ACK does not: a path of a few packets would hold
+ * one more of them.
+ */
+#define LATE_NS			(250 * NSEC_PER_USEC)
+/* A super-packet that would occupy the path for longer is split into quanta. */
+#define SPLIT_NS		(3 * NSEC_PER_MSEC)
+/* What a paced guest may have waiting: enough until its next answer.  Where segments
+ * take long it is so many halves of one: with 8 the guest is the limit for 2 % of the
+ * time (10 Mbit/s, 8 ms), more lengthens the path's queue.
+ */
+#define ALLOWANCE_NS		(4 * NSEC_PER_MSEC)
+#define ALLOWANCE_HALVES	9
+/* What leaves first is not paced: Linux lets an initial window (RFC 6928) go. */
+#define UNPACED_SEGS		10
+#define RUN_MAX_PACKETS		64
+/* A guest may fill its bounds so many times before its packets overtake. */
+#define HARD_BOUNDS		2
+/* Where a repair could not be made for lack of memory. */
+#define RETRY_NS		NSEC_PER_MSEC
+/* Timers of the tracker are no finer than Linux's at 250 Hz, so that those of many
+ * flows go off together: else each comes between two batches of packets.
+ */
+#define TIMER_TICK_US		4096
+/* No time to wait for: an ACK or a timer of the tracker opens the gate. */
+#define NOT_BEFORE_AN_ACK	U64_MAX
+/* Linux's tcp_tso_rtt_log and gso_max_size: a path below 0.5 ms stands bursts of
+ * 64 KiB, which save all hosts on it work; each 0.5 ms more halves that.
+ */
+#define BURST_BYTES		65536U
+#define BURST_HALVED_US		512
+
+static unsigned int hold_flow_bytes = 8 << 20;
+module_param(hold_flow_bytes, uint, 0644);
+MODULE_PARM_DESC(hold_flow_bytes, "most memory held for one half-flow");
+
+static unsigned int hold_port_bytes = 64 << 20;
+module_param(hold_port_bytes, uint, 0644);
+MODULE_PARM_DESC(hold_port_bytes, "most memory held for one port");
+
+static unsigned int hold_host_bytes = 512 << 20;
+module_param(hold_host_bytes, uint, 0644);
+MODULE_PARM_DESC(hold_host_bytes, "most memory held for a namespace");
+
+static u64 wire_ns(const struct tcon_cc *cc, u32 bytes)
+{
+	return div64_u64((u64)bytes * 8 * NSEC_PER_SEC, cc->pacing_rate_bps);
+}
+
+static u64 bytes_in(const struct tcon_cc *cc, u64 ns)
+{
+	return mul_u64_u64_div_u64(cc->pacing_rate_bps, ns, 8ULL * NSEC_PER_SEC);
+}
+
+/* What may still leave before the clock counts. */
+static u32 unpaced_bytes(const struct tcon_track *t)
+{
+	u32 bytes = UNPACED_SEGS * t->cc.mss_bytes;
+
+	return t->sent_bytes < bytes ? bytes - t->sent_bytes : 0;
+}
+
+/* What leaves together once the clock lets the first packet go. */
+static u32 burst_bytes(const struct tcon_cc *cc)
+{
+	return BURST_BYTES >> min(cc->min_rtt_us / BURST_HALVED_US, 31U);
+}
+
+/**
+ * tcon_hold_allowance() - how much a paced guest may have waiting
+ * @flow: its lock is held, paced
+ *
+ * A guest sends in super-packets and waits until one fits into its window, so
+ * two of those must fit, or the pacer would run dry between ACKs.
+ *
+ * Return: payload bytes.
+ */
+u32 tcon_hold_allowance(const struct tcon_flow *flow)
+{
+	const struct tcon_cc *cc = &flow->track.cc;
+	u64 bytes = bytes_in(cc, ALLOWANCE_NS);
+
+	bytes = max_t(u64, bytes, 2 * max(flow->burst_bytes, burst_bytes(cc)));
+	bytes = max_t(u64, bytes, ALLOWANCE_HALVES * cc->mss_bytes / 2);
+	bytes += unpaced_bytes(&flow->track);
+	return min_t(u64, bytes, hold_flow_bytes / 2);
+}
+
+/* Is more held than so many times the guest's own bounds? */
+static bool over_own(const struct tcon_flow *flow, long times)
+{
+	return flow->held_truesize > times * hold_flow_bytes ||
+	       atomic_long_read(&flow->port->held_bytes) >
+	       times * hold_port_bytes;
+}
+
+static bool over_bounds(const struct tcon_flow *flow)
+{
+	return over_own(flow, 1) ||
+	       atomic_long_read(&flow->port->tnet->held_bytes) >
+	       hold_host_bytes;
+}
+
+static void charge(struct tcon_flow *flow, int truesize)
+{
+	flow->held_truesize += truesize;
+	atomic_long_add(truesize, &flow->port->held_bytes);
+	atomic_long_add(truesize, &flow->port->tnet->held_bytes);
+}
+
+static void enqueue(struct tcon_flow *flow, struct sk_buff *skb)
+{
+	tcon_segment(skb)->truesize = skb->truesize;
+	charge(flow, skb->truesize);
+	flow->held_bytes += tcon_segment(skb)->payload_bytes;
+	__skb_queue_tail(&flow->held, skb);
+}
+
+static struct sk_buff *dequeue(struct tcon_flow *flow)
+{
+	struct sk_buff *skb = __skb_dequeue(&flow->held);
+
+	charge(flow, -(int)tcon_segment(skb)->truesize);
+	flow->held_bytes -= tcon_segment(skb)->payload_bytes;
+	return skb;
+}
+
+/* No ACK for an RTO: what is in flight is gone, or waits for what is held.
+ * Under repair TCon's own timer finds that out.
+ */
+static bool is_stalled(struct tcon_flow *flow, u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+
+	if (tcon_flow_repaired(flow) ||
+	    now_us - t->progress_us < tcon_track_rto_us(t))
+		return false;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
+	if (tcon_track_is_silent(t, flow->stalled_us, now_us)) {
+		flow->stalled_us = now_us;
+		tcon_track_mark_all_lost(t);
+	}
+	return true;
+}
+
+/* By the clock, which may be @ahead_ns behind. */
+static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
+{
+	if (!flow->track.cc.pacing_rate_bps ||
+	    flow->release_ns <= now_ns + ahead_ns)
+		return 0;
+	return flow->release_ns - QUANTUM_NS;
+}
+
+/* By cwnd.  Repeats do not ask it: what they repeat is counted as lost already,
+ * or as in flight.
+ */
+static inline u64 cwnd_gate(struct tcon_flow *flow,
+			    const struct tcon_segment *cb, u64 now_ns)
+{
+	const struct tcon_track *t = &flow->track;
+	const struct tcon_cc *cc = &t->cc;
+
+	if (seq_before(cb->seq, cc->nxt) || !cc->inflight_bytes ||
+	    tcon_track_fits(t, cb->payload_bytes) ||
+	    is_stalled(flow, tcon_us(now_ns)))
+		return 0;
+	return tcon_flow_repaired(flow) ? NOT_BEFORE_AN_ACK :
+		(t->progress_us + tcon_track_rto_us(t)) * NSEC_PER_USEC;
+}
+
+/* When may a segment leave, up to @ahead_ns before the clock's time?  0: now. */
+static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
+		       u64 now_ns, u64 ahead_ns)
+{
+	u64 when;
+
+	if (flow->drain || !tcon_flow_enforced(flow))
+		return 0;
+	when = cwnd_gate(flow, cb, now_ns);
+	if (!when)
+		when = pacing_gate(flow, now_ns, ahead_ns);
+	if (when && over_bounds(flow)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_OVERFLOW);
+		return 0;
+	}
+	return when;
+}
+
+/* When may the next repair leave? */
+static u64 repair_gate(struct tcon_flow *flow, u64 now_ns)
+{
+	if (flow->drain)
+		return 0;
+	if (!tcon_track_repair_fits(&flow->track))
+		return NOT_BEFORE_AN_ACK;
+	return pacing_gate(flow, now_ns, QUANTUM_NS);
+}
+
+/* The clock moves on by what @bytes occupy; being late earns up to half of it back. */
+static inline void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
+{
+	u64 len_ns, late_ns = 0;
+
+	if (!flow->track.cc.pacing_rate_bps || unpaced_bytes(&flow->track))
+		return;
+	len_ns = wire_ns(&flow->track.cc, bytes);
+	if (flow->release_ns < now_ns) {
+		if (flow->release_ns)
+			late_ns = now_ns - flow->release_ns;
+		flow->release_ns = now_ns;
+		len_ns -= min3(len_ns / 2, late_ns, (u64)LATE_NS);
+	}
+	flow->release_ns += len_ns;
+}
+
+/* Does the CC want to know that a segment leaves? */
+static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
+		    u64 now_us)
+{
+	if (what == TCON_SENT_TIMEOUT && !tcon_flow_repaired(flow))
+		tcon_ca_timeout(&flow->track, now_us);
+	else if (idle && what == TCON_SENT_NEW)
+		tcon_ca_tx_start(&flow->track, now_us);
+	else
+		return;
+	tcon_flow_check_cc(flow, now_us);
+}
+
+/* A segment leaves: the tracker and the CC take note, and a copy is kept. */
+static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
+{
+	const struct tcon_segment *cb = tcon_segment(skb);
+	struct tcon_track *t = &flow->track;
+	u64 now_us = tcon_us(now_ns);
+	bool idle = t->cc.una == t->cc.nxt, fresh;
+	u32 nxt = t->cc.nxt;
+	enum tcon_sent what;
+
+	if (cb->seq == cb->end_seq)	/* RST */
+		return;
+	what = tcon_track_sent(t, cb->seq, cb->end_seq, cb->payload_bytes,
+			       now_us);
+	fresh = t->cc.nxt != nxt;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_DATA_OUT);
+	if (fresh && !t->recorded)
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
+	if (!tcon_flow_enforced(flow))
+		return;
+	if (fresh && !t->recorded) {
+		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
+	} else if (fresh) {
+		t->recorded->waited_us = (u32)now_us - cb->entered_us;
+		tcon_copy_keep(flow, t->recorded, skb);
+	}
+	tell_cc(flow, what, idle, now_us);
+	advance_clock(flow, cb->payload_bytes, now_ns);
+}
+
+/*
+ * How large may a super-packet be that does not fit?  After a mark no larger than what may
+ * leave now, since only part of what is left out may follow (prr.c); but a window is not
+ * cut into more than 16.
+ */
+static u32 piece_bytes(const struct tcon_track *t)
+{
+	const struct tcon_cc *cc = &t->cc;
+	u32 most = cc->cwnd_bytes / 4;
+
+	if (!tcon_track_marked(t) || !tcon_track_fits(t, cc->mss_bytes) ||
+	    t->prr.limit_bytes < cc->inflight_bytes)
+		return most;
+	return clamp(t->prr.limit_bytes - cc->inflight_bytes, most / 4, most);
+}
+
+/* Is a super-packet too coarse for cwnd, which a smaller one would fit, or for
+ * the clock?  Two segments are not, but in a reduction, where the second may wait for
+ * what the first one finds out: that the repair was lost, too.
+ */
+static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
+{
+	const struct tcon_track *t = &flow->track;
+	const struct tcon_cc *cc = &t->cc;
+	u32 bytes = tcon_segment(skb)->payload_bytes;
+
+	if (!skb_is_gso(skb) || !tcon_flow_enforced(flow) || flow->drain ||
+	    (bytes <= 2 * cc->mss_bytes &&
+	     (!t->prr.active || !tcon_track_fits(t, cc->mss_bytes))))
+		return false;
+	if (cc->inflight_bytes && !tcon_track_fits(t, bytes) &&
+	    bytes > piece_bytes(t))
+		return true;
+	return cc->pacing_rate_bps && bytes > burst_bytes(cc) &&
+	       bytes > unpaced_bytes(t) && wire_ns(cc, bytes) > SPLIT_NS;
+}
+
+/*
+ * How many segments are left in a piece of a super-packet: what leaves at once,
+ * and not too much of cwnd.  One where the segments would not stay what they are:
+ * each has an IP identifier of its own, or comes from a list of them.
+ */
+static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
+{
+	const struct tcon_cc *cc = &flow->track.cc;
+	const struct iphdr *ip = (const struct iphdr *)
+				 (skb->data + tcon_segment(skb)->l3_offset);
+	u32 bytes = min(piece_bytes(&flow->track), BURST_BYTES - 2);
+
+	if (skb_has_frag_list(skb) || (flow->key.family == AF_INET &&
+				       !(ip->frag_off & htons(IP_DF))))
+		return 1;
+	if (cc->pacing_rate_bps)
+		bytes = min(bytes, max(tcon_cc_quantum_bytes(cc),
+				       burst_bytes(cc)));
+	return max(bytes / skb_shinfo(skb)->gso_size, 1U);
+}
+
+/*
+ * Replace the super-packet at the head by pieces of it.  False where that
+ * cannot be done: it then stays whole.
+ */
+static bool split_head(struct tcon_flow *flow)
+{
+	struct sk_buff *skb = skb_peek(&flow->held);
+	struct sk_buff_head pieces, rest;
+
+	__skb_queue_head_init(&pieces);
+	if (!tcon_split(skb, piece_segs(flow, skb), &pieces)) {
+		tcon_count(tcon_flow_stats(flow),
+			   TCON_COUNTER_GSO_SPLIT_FAILED);
+		return false;
+	}
+	consume_skb(dequeue(flow));
+	__skb_queue_head_init(&rest);
+	skb_queue_splice_init(&flow->held, &rest);
+	while ((skb = __skb_dequeue(&pieces)))
+		enqueue(flow, skb);
+	skb_queue_splice_tail(&rest, &flow->held);
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_GSO_SPLIT);
+	return true;
+}
+
+static u64 timer_tick_ns(u64 timer_us)
+{
+	return round_up(timer_us, TIMER_TICK_US) * NSEC_PER_USEC;
+}
+
+/* When to look at a flow for the tracker's timers, nanoseconds; 0: no need. */
+static u64 timer_ns(const struct tcon_flow *flow)
+{
+	if (!tcon_flow_repaired(flow))
+		return 0;
+	return timer_tick_ns(tcon_timer_next_us(&flow->track));
+}
+
+/*
+ * The same where the last look found nothing in flight: a flow that has sent since then
+ * will send again, and need not make an appointment for that.
+ */
+static u64 idle_ns(const struct tcon_flow *flow, u64 now_ns)
+{
+	u64 soonest_ns = timer_tick_ns(tcon_timer_soonest_us(&flow->track));
+
+	return tcon_flow_repaired(flow) && soonest_ns > now_ns ? soonest_ns : 0;
+}
+
+/**
+ * tcon_hold_appoint() - look at a flow again
+ * @flow: its lock is held, not dead
+ * @when: nanoseconds, monotonic; 0: only when a timer of the tracker is due
+ *
+ * Context: bottom halves disabled.
+ */
+void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
+{
+	u64 timer = timer_ns(flow);
+
+	if (when == NOT_BEFORE_AN_ACK)
+		when = 0;
+	if (timer && (!when || timer < when))
+		when = timer;
+	if (when)
+		tcon_pacer_at(flow, when);
+}
+
+static void describe(struct sk_buff *skb, const struct tcon_packet *pkt,
+		     u64 now_us)
+{
+	struct tcon_segment *seg = tcon_segment(skb);
+
+	seg->seq = pkt->seq;
+	seg->end_seq = pkt->end_seq;
+	seg->payload_bytes = pkt->payload_bytes;
+	seg->l3_offset = pkt->l3_offset;
+	seg->l4_offset = pkt->l4_offset;
+	seg->payload_offset = pkt->payload_offset;
+	seg->entered_us = now_us;
+}
+
+/*
+ * Does a segment of the guest wait here already?  Not one that comes into a gap, which
+ * others have left that overtook it on its way from the guest.
+ */
+static bool is_held(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return pkt->payload_bytes && !seq_before(pkt->seq, t->cc.nxt) &&
+	       !seq_after(pkt->end_seq, t->nxt_guest) &&
+	       !(seq_before(pkt->seq, flow->gap_end) &&
+		 seq_after(pkt->end_seq, flow->gap_start));
+}
+
+/* The guest has sent it. */
+static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	struct tcon_track *t = &flow->track;
+
+	if (seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES))
+		return;
+	if (seq_after(pkt->seq, t->nxt_guest)) {
+		flow->gap_start = t->nxt_guest;
+		flow->gap_end = pkt->seq;
+	}
+	t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
+	if (pkt->payload_bytes % t->cc.mss_bytes) {
+		flow->part_end = pkt->end_seq;
+		flow->sends_parts |= pkt->end_seq == flow->window.edge;
+	}
+}
+
+/* Is it what TCon has already?  Then it is consumed.  @urgent: a repeat under repair;
+ * @waiting: others wait.
+ */
+static bool absorbed(struct tcon_flow *flow, struct sk_buff *skb,
+		     const struct tcon_packet *pkt, bool urgent, bool waiting)
+{
+	if (urgent && tcon_repair_absorbs(flow, skb, pkt)) {
+		consume_skb(skb);
+		return true;
+	}
+	/* Repairs may wait for ACKs that only this repeat brings; TSvals that it
+	 * overtakes are raised when they are repaired.
+	 */
+	if (urgent)
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_PASSED);
+	if (!waiting || !is_held(flow, pkt))
+		return false;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_ABSORBED);
+	consume_skb(skb);
+	return true;
+}
+
+/* It passes. */
+static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
+{
+	const struct tcon_track *t = &flow->track;
+	bool idle = t->cc.una == t->cc.nxt;
+
+	leaves(flow, skb, now_ns);
+	/* An appointment may be far away: what was in flight was waited for longer. */
+	if (tcon_flow_repaired(flow) && (idle || !READ_ONCE(flow->pacer)))
+		tcon_pacer_at(flow, timer_tick_ns(tcon_timer_soonest_us(t)));
+}
+
+/* May the guest's next packet not wait, whatever waits?  It overtakes what then leaves
+ * without a copy, since nxt is beyond it.
+ */
+static bool is_brimful(struct tcon_flow *flow)
+{
+	if (likely(!over_own(flow, HARD_BOUNDS)))
+		return false;
+	if (tcon_flow_repaired(flow))
+		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
+	return true;
+}
+
+/*
+ * It waits behind others, or until @when for its own turn; 0: to be split.  False:
+ * there is no memory for that, and it goes on.
+ */
+static bool hold(struct tcon_flow *flow, struct sk_buff *skb, u64 when,
+		 bool split, bool waiting, u64 now_ns)
+{
+	const struct tcon_track *t = &flow->track;
+
+	/* Neither the guest's socket nor its pages wait with the packet. */
+	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
+		leaves(flow, skb, now_ns);
+		return false;
+	}
+	skb_orphan(skb);
+	enqueue(flow, skb);
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
+	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
+		when = pacing_gate(flow, now_ns, QUANTUM_NS);	/* a piece's */
+	if (!waiting || over_bounds(flow))
+		tcon_hold_appoint(flow, when ? : now_ns);
+	return true;
+}
+
+/**
+ * tcon_hold_admit() - a guest's segment with data, FIN or RST has entered
+ * @flow: its lock is held
+ * @skb: the segment
+ * @pkt: the same, parsed
+ * @now_ns: the time
+ *
+ * Context: bottom halves disabled, RCU read lock held; in the ingress hook.
+ * Return: true if it may go on; false if it is held or absorbed.
+ */
+bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
+		     const struct tcon_packet *pkt, u64 now_ns)
+{
+	bool urgent = tcon_flow_repaired(flow) && pkt->end_seq != pkt->seq &&
+		      seq_before(pkt->seq, flow->track.cc.nxt);
+	/* Behind others, held or just being injected? */
+	bool waiting = tcon_flow_waits(flow) || flow->injecting;
+	bool split;
+	u64 when;
+
+	if (absorbed(flow, skb, pkt, urgent, waiting))
+		return false;
+	tcon_repair_passed(flow, pkt);
+	note_sent(flow, pkt);
+	flow->burst_bytes = max(pkt->payload_bytes,
+				flow->burst_bytes - flow->burst_bytes / 8);
+	describe(skb, pkt, tcon_us(now_ns));
+	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
+	split = must_split(flow, skb);
+	if (!urgent && (waiting || when || split) && !is_brimful(flow))
+		return !hold(flow, skb, when, split, waiting, now_ns);
+	pass(flow, skb, now_ns);
+	return true;
+}
+
+/* Moves repairs that may leave now to @out; as collect(). */
+static u64 collect_repairs(struct tcon_flow *flow, struct sk_buff_head *out,
+			   u64 now_ns)
+{
+	u64 now_us = tcon_us(now_ns), when;
+	struct sk_buff *skb;
+
+	if (tcon_repair_expire(flow, now_us)) {
+		skb = tcon_repair_probe(flow, now_us);
+		if (skb)
+			__skb_queue_tail(out, skb);
+	}
+	while (tcon_flow_repaired(flow) && flow->track.lost.n) {
+		if (out->qlen >= RUN_MAX_PACKETS)
+			return now_ns;
+		when = repair_gate(flow, now_ns);
+		if (when)
+			return when;
+		skb = tcon_repair_next(flow, now_us);
+		if (!skb)
+			return now_ns + RETRY_NS;
+		advance_clock(flow, tcon_segment(skb)->payload_bytes, now_ns);
+		__skb_queue_tail(out, skb);
+	}
+	return 0;
+}
+
+/* Moves what may leave now to @out; says when to look again, 0: never. */
+static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
+{
+	struct tcon_cc *cc = &flow->track.cc;
+	struct sk_buff *skb;
+	u64 when, repairs = 0, ahead_ns = QUANTUM_NS;
+
+	if (tcon_flow_repaired(flow)) {
+		repairs = collect_repairs(flow, out, now_ns);
+		if (repairs && !flow->drain && !over_bounds(flow))
+			return repairs;
+	}
+	while ((skb = skb_peek(&flow->held))) {
+		if (out->qlen >= RUN_MAX_PACKETS)
+			return now_ns;
+		if (must_split(flow, skb) && !over_bounds(flow) &&
+		    split_head(flow))
+			continue;
+		when = gate(flow, tcon_segment(skb), now_ns, ahead_ns);
+		if (when)
+			return min_not_zero(when, repairs);
+		if (ahead_ns == QUANTUM_NS && cc->pacing_rate_bps)
+			ahead_ns += wire_ns(cc, burst_bytes(cc));
+		skb = dequeue(flow);
+		leaves(flow, skb, now_ns);
+		tcon_count(tcon_flow_stats(flow),
+			   tcon_flow_enforced(flow) ? TCON_COUNTER_RELEASED :
+						      TCON_COUNTER_HOLD_FLUSHED);
+		__skb_queue_tail(out, skb);
+	}
+	flow->drain = false;
+	return repairs;
+}
+
+/* Nothing to do but to wait for a timer, which ACKs have put off? */
+static bool waits_on(struct tcon_flow *flow, u64 now_ns)
+{
+	u64 timer;
+
+	if (flow->drain || tcon_flow_waits(flow))
+		return false;
+	timer = timer_ns(flow);
+	if (timer && timer <= now_ns)
+		return false;
+	if (!timer)
+		timer = idle_ns(flow, now_ns);
+	if (timer)
+		tcon_pacer_at(flow, timer);
+	return true;
+}
+
+static void inject(struct tcon_flow *flow, struct sk_buff_head *out)
+{
+	struct tcon_port *port = flow->port;
+	struct sk_buff *skb;
+
+	while ((skb = __skb_dequeue(out))) {
+		if (READ_ONCE(port->dead))
+			kfree_skb(skb);
+		else
+			ovs_tcon_inject(port->vport, skb);
+	}
+}
+
+/**
+ * tcon_hold_release() - inject what may leave now
+ * @flow: out of the pacer's queue; its lock is not held
+ * @now_ns: the time, as the pacer last knew it
+ *
+ * While packets are injected the lock is free, and what enters meanwhile waits,
+ * so that nothing overtakes.
+ *
+ * Context: softirq, RCU read lock held, outside every hook.
+ * Return: the time, read anew unless there was nothing to do.
+ */
+u64 tcon_hold_release(struct tcon_flow *flow, u64 now_ns)
+{
+	struct sk_buff *update = NULL;
+	struct sk_buff_head out;
+	u64 when;
+
+	__skb_queue_head_init(&out);
+	spin_lock(&flow->lock);
+	if (flow->dead || flow->injecting)
+		goto unlock;
+	now_ns = max(now_ns, flow->seen_us * NSEC_PER_USEC);	/* on another CPU */
+	tcon_flow_refresh(flow, tcon_us(now_ns));
+	if (waits_on(flow, now_ns)) {
+		update = tcon_ack_update(flow, tcon_us(now_ns));
+		goto unlock;
+	}
+	now_ns = tcon_now_ns();
+	when = collect(flow, &out, now_ns);
+	update = tcon_ack_update(flow, tcon_us(now_ns));
+	if (skb_queue_empty(&out)) {
+		tcon_hold_appoint(flow, when);
+		goto unlock;
+	}
+	flow->injecting = true;
+	spin_unlock(&flow->lock);
+
+	inject(flow, &out);
+	now_ns = tcon_now_ns();
+
+	spin_lock(&flow->lock);
+	flow->injecting = false;
+	if (!flow->dead) {
+		if (flow->kicked || (!when && !skb_queue_empty(&flow->held)))
+			when = now_ns;
+		tcon_hold_appoint(flow, when);
+	}
+	flow->kicked = false;
+unlock:
+	spin_unlock(&flow->lock);
+	if (update)
+		tcon_ack_send(flow, update);
+	return now_ns;
+}
+
+/**
+ * tcon_hold_purge() - free everything that is held
+ * @flow: its lock is held
+ */
+void tcon_hold_purge(struct tcon_flow *flow)
+{
+	while (!skb_queue_empty(&flow->held)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_PURGED);
+		kfree_skb(dequeue(flow));
+	}
+}

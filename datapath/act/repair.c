@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Repeating what was lost, and absorbing the guest's own repeats.
+ *
+ * A repair is one segment of at most the size that the guest chose, built from
+ * the copy: only the lost bytes travel again.  It keeps the guest's TSval, which
+ * is what tells the guest, should its timer have gone off, that this was for
+ * nothing (RFC 3522); the rest of the header says what the guest said last.
+ *
+ * A repeat of the guest with a newer TSval would overtake that: PAWS (RFC 7323,
+ * 5) would then discard the repairs behind it.  So repeats of what TCon has a
+ * copy of are absorbed, and where one has to pass, later repairs carry at least
+ * its TSval.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <asm/unaligned.h>
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
+#include <net/tcp.h>
+
+#include "sender/ca.h"
+#include "act/copy.h"
+#include "state/flow.h"
+#include "act/mark.h"
+#include "act/repair.h"
+#include "wire/segment.h"
+#include "base/seq.h"
+
+/* A repair that was lost this often: perhaps the guest's repeat fares better. */
+#define FAILED_OFTEN	2
+
+/* The copy that holds @seq; NULL if there is none. */
+static struct sk_buff *copy_of(const struct tcon_flow *flow, u32 seq, u32 *end)
+{
+	const struct tcon_sendq *q = &flow->track.sendq;
+	u32 i = tcon_sendq_find(q, seq);
+	struct sk_buff *copy;
+
+	if (i == q->tail)
+		return NULL;
+	copy = tcon_sendq_at(q, i)->copy;
+	/* A guest that skips sequence numbers has records that begin before it. */
+	if (!copy || seq_before(seq, tcon_segment(copy)->seq) ||
+	    !seq_before(seq, tcon_segment(copy)->end_seq))
+		return NULL;
+	*end = seq_min(tcon_sendq_at(q, i)->end, tcon_segment(copy)->end_seq);
+	return copy;
+}
+
+/* A repeat should not be ECN-capable (RFC 3168, 6.1.5), but a CC may want it so. */
+static void write_ip(struct sk_buff *skb, const struct tcon_flow *flow,
+		     u32 offset, u32 wire_bytes)
+{
+	u8 ecn = tcon_ecn_of_repeat(&flow->ecn, tcon_mark_running(flow));
+	struct iphdr *ip = ip_hdr(skb);
+
+	if (flow->key.family == AF_INET) {
+		ip->tos = (ip->tos & ~INET_ECN_MASK) | ecn;
+		if (ip->frag_off & htons(IP_DF))
+			return;
+		ip->id = htons(ntohs(ip->id) + offset / max(wire_bytes, 1U));
+	} else {
+		ipv6_change_dsfield(ipv6_hdr(skb), (u8)~INET_ECN_MASK, ecn);
+	}
+}
+
+static void write_timestamps(struct tcphdr *th, const struct tcon_flow *flow)
+{
+	u8 *opt = tcon_segment_option(th, TCPOPT_TIMESTAMP);
+
+	if (!opt || opt[1] != TCPOLEN_TIMESTAMP)
+		return;
+	if (flow->tsval_floor_valid &&
+	    seq_after(flow->tsval_floor, get_unaligned_be32(opt + 2)))
+		put_unaligned_be32(flow->tsval_floor, opt + 2);
+	put_unaligned_be32(flow->guest_tsecr, opt + 6);
+}
+
+/* What the guest said last, but for the bytes that this is about. */
+static void write_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
+		      u32 start, u32 skipped, bool last)
+{
+	struct tcphdr *th = tcp_hdr(skb);
+
+	th->seq = htonl(start);
+	th->ack_seq = htonl(flow->guest_ack);
+	th->window = htons(flow->guest_window);
+	th->cwr = 0;
+	if (tcon_ecn_echoes(&flow->ecn))
+		th->ece = flow->ecn.echo;
+	if (!last) {
+		th->fin = 0;
+		th->psh = 0;
+	}
+	if (th->urg) {
+		if (ntohs(th->urg_ptr) > skipped)
+			th->urg_ptr = htons(ntohs(th->urg_ptr) - skipped);
+		else
+			th->urg = 0;
+	}
+	write_timestamps(th, flow);
+}
+
+/* A segment with @start .. @end of @copy; NULL without memory. */
+static struct sk_buff *build(const struct tcon_flow *flow,
+			     const struct sk_buff *copy, u32 start, u32 end)
+{
+	const struct tcon_segment *seg = tcon_segment(copy);
+	u32 offset = start - seg->seq;
+	u32 bytes = seq_min(end, seg->seq + seg->payload_bytes) - start;
+	u32 header_bytes = seg->payload_offset;
+	struct sk_buff *skb;
+
+	skb = alloc_skb(NET_SKB_PAD + NET_IP_ALIGN + header_bytes + bytes,
+			GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return NULL;
+	skb_copy_header(skb, copy);
+	skb_shinfo(skb)->gso_size = 0;
+	skb_shinfo(skb)->gso_segs = 0;
+	skb_shinfo(skb)->gso_type = 0;
+	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
+	if (skb_copy_bits(copy, 0, skb_put(skb, header_bytes), header_bytes) ||
+	    skb_copy_bits(copy, header_bytes + offset, skb_put(skb, bytes),
+			  bytes)) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	skb_reset_mac_header(skb);
+	skb_set_network_header(skb, seg->l3_offset);
+	skb_set_transport_header(skb, seg->l4_offset);
+	skb_reset_mac_len(skb);
+	write_ip(skb, flow, offset, tcon_segment_wire_bytes(copy));
+	write_tcp(skb, flow, start, offset, end == seg->end_seq);
+	tcon_segment_finish(skb, flow->key.family);
+	return skb;
+}
+
+/* Send @start .. @end again, of @copy. */
+static struct sk_buff *repeat(struct tcon_flow *flow,
+			      const struct sk_buff *copy, u32 start, u32 end,
+			      u64 now_us)
+{
+	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+	const struct tcon_segment *seg = tcon_segment(copy);
+	struct sk_buff *skb;
+	u32 bytes;
+
+	if (!tcon_segment_intact(copy, flow->key.family)) {
+		tcon_copy_give_up(flow, TCON_REASON_BAD_COPY);
+		return NULL;
+	}
+	skb = build(flow, copy, start, end);
+	if (!skb) {
+		tcon_count(stats, TCON_COUNTER_REPAIR_FAILED);
+		return NULL;
+	}
+	bytes = seq_min(end, seg->seq + seg->payload_bytes) - start;
+	if (!tcon_track_repaired(&flow->track, start, end, bytes, now_us)) {
+		tcon_count(stats, TCON_COUNTER_REPAIR_BLIND);
+		kfree_skb(skb);
+		return NULL;
+	}
+	tcon_segment(skb)->payload_bytes = bytes;
+	return skb;
+}
+
+/**
+ * tcon_repair_next() - the next segment that has to be sent again
+ * @flow: its lock is held, under repair, with something lost
+ * @now_us: the time
+ *
+ * Context: bottom halves disabled.
+ * Return: the packet, which counts as sent; its &struct tcon_segment says how
+ *	much payload it has.  NULL: not now.
+ */
+struct sk_buff *tcon_repair_next(struct tcon_flow *flow, u64 now_us)
+{
+	const struct tcon_range *lost = &flow->track.lost.range[0];
+	const struct tcon_segment *seg;
+	u32 start = lost->start, end;
+	struct sk_buff *copy, *skb;
+
+	copy = copy_of(flow, start, &end);
+	if (!copy) {
+		tcon_copy_give_up(flow, TCON_REASON_BAD_COPY);
+		return NULL;
+	}
+	end = seq_min(end, lost->end);
+	if (end - start > max(tcon_segment_wire_bytes(copy), 1U))
+		end = start + max(tcon_segment_wire_bytes(copy), 1U);
+	/* A FIN goes with the last bytes before it. */
+	seg = tcon_segment(copy);
+	if (end == seg->seq + seg->payload_bytes && end + 1 == seg->end_seq &&
+	    end + 1 == lost->end)
+		end++;
+	skb = repeat(flow, copy, start, end, now_us);
+	if (skb)
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPAIR_SENT);
+	return skb;
+}
+
+/**
+ * tcon_repair_probe() - the tail again (RFC 8985, 7.3)
+ * @flow: its lock is held, under repair, with something in flight
+ * @now_us: the time
+ *
+ * Context: bottom halves disabled.
+ * Return: as tcon_repair_next().
+ */
+struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+	u32 end = t->cc.nxt, start, data_end, copy_end;
+	const struct tcon_segment *seg;
+	struct sk_buff *copy, *skb;
+
+	copy = copy_of(flow, end - 1, &copy_end);
+	if (!copy)
+		return NULL;
+	seg = tcon_segment(copy);
+	start = seq_max(t->cc.una, seg->seq);
+	data_end = seq_min(end, seg->seq + seg->payload_bytes);
+	if (seq_after(data_end, start + tcon_segment_wire_bytes(copy)))
+		start = data_end - tcon_segment_wire_bytes(copy);
+	skb = repeat(flow, copy, start, end, now_us);
+	if (skb) {
+		tcon_timer_probed(t, end - start, now_us);
+		flow->probes++;
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_PROBE_SENT);
+	}
+	return skb;
+}
+
+/**
+ * tcon_repair_expire() - look at the timers
+ * @flow: its lock is held, under repair
+ * @now_us: the time
+ *
+ * Return: a tail probe is due.
+ */
+bool tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+	u64 lost_before = t->cc.lost_bytes;
+
+	switch (tcon_timer_expire(t, now_us)) {
+	case TCON_EXPIRY_NONE:
+		return false;
+	case TCON_EXPIRY_PROBE:
+		return true;
+	case TCON_EXPIRY_REORDER:
+		tcon_ca_lost(t, t->cc.lost_bytes - lost_before, now_us);
+		break;
+	case TCON_EXPIRY_TIMEOUT:
+		flow->timeouts++;
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_TIMEOUT);
+		tcon_ca_timeout(t, now_us);
+		break;
+	case TCON_EXPIRY_GIVE_UP:
+		tcon_ca_timeout(t, now_us);
+		tcon_copy_give_up(flow, TCON_REASON_IN_FLIGHT);
+		break;
+	}
+	tcon_flow_check_cc(flow, now_us);
+	return false;
+}
+
+/* Does the guest cut @pkt smaller than what the copy @copy was cut into?  Then
+ * the path's MTU has fallen, and repairs of the old size would not arrive.
+ */
+static bool cut_smaller(const struct sk_buff *copy, const struct sk_buff *skb,
+			const struct tcon_packet *pkt)
+{
+	u32 wire_bytes = tcon_segment_wire_bytes(copy);
+
+	if (skb_is_gso(skb))
+		return skb_shinfo(skb)->gso_size < wire_bytes;
+	return pkt->payload_bytes < wire_bytes &&
+	       pkt->end_seq != tcon_segment(copy)->end_seq;
+}
+
+/**
+ * tcon_repair_absorbs() - is a guest's segment a repeat that TCon takes care of?
+ * @flow: its lock is held, under repair
+ * @skb: the segment
+ * @pkt: the same, parsed; with payload or FIN, begins before nxt
+ *
+ * Keep-alives and window probes pass, so does what TCon repaired in vain.
+ *
+ * Return: true: it is not needed; false: it has to pass.
+ */
+bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
+			 const struct tcon_packet *pkt)
+{
+	struct tcon_track *t = &flow->track;
+	struct tcon_resend *again;
+	struct sk_buff *copy;
+	u32 end;
+
+	if (seq_before(pkt->seq, t->cc.una) ||
+	    seq_after(pkt->end_seq, t->nxt_guest) || !flow->window.peer_bytes)
+		return false;
+	copy = copy_of(flow, pkt->seq, &end);
+	if (!copy)
+		return false;
+	if (cut_smaller(copy, skb, pkt)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MTU_FELL);
+		tcon_copy_give_up(flow, TCON_REASON_PATH_MTU);
+		flow->bare_end = t->nxt_guest;	/* what waits is as large */
+		return false;
+	}
+	again = tcon_resent_find(&t->resent, pkt->seq, pkt->end_seq);
+	if (again && again->count >= FAILED_OFTEN + !again->lost)
+		return false;	/* the last one may still be on its way */
+	flow->absorbed++;
+	flow->absorbed_start = pkt->seq;
+	flow->absorbed_end = pkt->end_seq;
+	flow->absorbed_valid = true;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_ABSORBED);
+	return true;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Repeating what was lost.
+ */
+#ifndef _TCON_REPAIR_H
+#define _TCON_REPAIR_H
+
+#include "state/flow.h"
+#include "wire/packet.h"
+#include "base/seq.h"
+
+struct sk_buff;
+
+struct sk_buff *tcon_repair_next(struct tcon_flow *flow, u64 now_us);
+struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us);
+bool tcon_repair_expire(struct tcon_flow *flow, u64 now_us);
+bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
+			 const struct tcon_packet *pkt);
+
+/**
+ * tcon_repair_passed() - a guest's segment passes
+ * @flow: its lock is held
+ * @pkt: the segment, parsed
+ *
+ * Remembers what repairs repeat of the guest's header, and, of a segment that is
+ * not ahead of all others, the time stamp that may not be undercut.  What waits
+ * counts: a guest whose window shrank acknowledges from its edge, below its nxt.
+ */
+static inline void tcon_repair_passed(struct tcon_flow *flow,
+				      const struct tcon_packet *pkt)
+{
+	const struct tcon_track *t = &flow->track;
+
+	if (pkt->flags & TCON_TCP_ACK) {
+		flow->guest_ack = pkt->ack;
+		flow->guest_window = pkt->window;
+		flow->guest_edge = seq_max(flow->guest_edge, pkt->ack +
+					   ((u32)pkt->window <<
+					    tcon_track_guest_wscale(t)));
+	}
+	if (!pkt->has_ts)
+		return;
+	flow->guest_tsecr = pkt->tsecr;
+	if (!seq_before(pkt->seq, t->nxt_guest))
+		return;
+	if (!flow->tsval_floor_valid || seq_after(pkt->tsval, flow->tsval_floor))
+		flow->tsval_floor = pkt->tsval;
+	flow->tsval_floor_valid = true;
+}
+
+#endif /* _TCON_REPAIR_H */

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The congestion-avoidance state of a half-flow, and the calls into its CC.
+ *
+ *	       loss judged		     time-out seen
+ *	OPEN --------------> RECOVERY ------------------------> LOSS --+
+ *	  ^			|	 OPEN ------------------> | ^--+ again
+ *	  |  una reaches nxt of |				  |
+ *	  +--- the entry -------+---------------------------------+
+ *	  |  or: nothing was lost after all (undo)
+ *
+ * A CC hears of a loss when RECOVERY or LOSS begins, at most once per round trip.  As
+ * in Linux it hears nothing of repairs that are lost, too, which RFC 5681, 4.3, takes
+ * for a second indication: in RECOVERY no more leaves than arrives (prr.c), so that a
+ * path that is full to the brim drains all the same.  Nor does more leave in OPEN for a
+ * round trip behind an ECN mark (note_mark()).
+ *
+ * Nothing here needs a kernel.  Callers hold the flow's lock.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "sender/ca.h"
+#include "sender/loss.h"
+#include "base/seq.h"
+
+static void begin_prr(struct tcon_track *t, u32 prior_bytes)
+{
+	if (!t->cc.ops->own_recovery)
+		tcon_prr_begin(&t->prr, &t->cc, prior_bytes, t->sent_bytes);
+}
+
+static void set_state(struct tcon_track *t, enum tcon_ca_state state,
+		      u64 now_us)
+{
+	u32 cwnd_bytes = t->cc.cwnd_bytes;
+
+	t->cc.ops->set_state(&t->cc, state, now_us);
+	t->cc.ca_state = state;
+	/* Already under way for a mark, if the CC has left it at that. */
+	if (state != TCON_CA_RECOVERY || t->cc.cwnd_bytes < cwnd_bytes)
+		t->prr.active = false;
+	if (state == TCON_CA_RECOVERY)
+		begin_prr(t, cwnd_bytes);
+}
+
+static void update_prr(struct tcon_track *t, u32 delivered_bytes, bool safe)
+{
+	if (t->prr.active)
+		tcon_prr_update(&t->prr, &t->cc, t->sent_bytes,
+				delivered_bytes, safe);
+}
+
+/**
+ * tcon_ca_start() - let a CC decide for a half-flow
+ * @t: the tracker, without a CC
+ * @ops: the CC
+ * @params: its parameters, which must outlive tcon_ca_stop()
+ * @now_us: the time
+ *
+ * A flow that runs already hands on what is in flight, but nothing less than what
+ * RFC 6928 allows to every new connection: the guest may just have nothing to send.
+ * Without a loss so far it may still be in slow start.
+ *
+ * Return: 0; or the CC's error: then the tracker stays without a CC.
+ */
+int tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
+		  const s64 *params, u64 now_us)
+{
+	struct tcon_cc *cc = &t->cc;
+	u32 initial = TCON_INIT_CWND_SEGS * cc->mss_bytes;
+	int err;
+
+	memset(cc->priv, 0, sizeof(cc->priv));
+	cc->ops = ops;
+	cc->params = params;
+	err = ops->prepare ? ops->prepare(cc) : 0;
+	if (err) {
+		cc->ops = NULL;
+		cc->params = NULL;
+		return err;
+	}
+	cc->cwnd_bytes = clamp(cc->inflight_bytes, initial,
+			       TCON_CWND_MAX_BYTES);
+	if (!cc->ssthresh_bytes)
+		cc->ssthresh_bytes = cc->lost_bytes ? cc->cwnd_bytes :
+						      TCON_SSTHRESH_INFINITE;
+	cc->pacing_rate_bps = 0;
+	cc->ca_state = TCON_CA_OPEN;
+	t->unproven_bytes = 0;
+	t->prr.active = false;
+	ops->init(cc, now_us);
+	return 0;
+}
+
+/**
+ * tcon_ca_stop() - take the CC away
+ * @t: the tracker; without a CC nothing happens
+ */
+void tcon_ca_stop(struct tcon_track *t)
+{
+	struct tcon_cc *cc = &t->cc;
+
+	if (!cc->ops)
+		return;
+	if (cc->ops->release)
+		cc->ops->release(cc);
+	cc->ops = NULL;
+	cc->params = NULL;
+	cc->cwnd_bytes = 0;
+	cc->pacing_rate_bps = 0;
+	t->prr.active = false;
+}
+
+static void note_loss(struct tcon_track *t, u32 bytes, u64 now_us)
+{
+	if (t->cc.ca_state != TCON_CA_OPEN)
+		return;
+	t->recovery_point = t->cc.nxt;
+	t->unproven_bytes = bytes;
+	set_state(t, TCON_CA_RECOVERY, now_us);
+}
+
+/**
+ * tcon_ca_lost() - something was judged lost by a timer
+ * @t: the tracker, with a CC
+ * @bytes: how much
+ * @now_us: the time
+ */
+void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us)
+{
+	note_loss(t, bytes, now_us);
+	update_prr(t, 0, false);
+}
+
+/*
+ * What was missing when the recovery began has arrived.  Where more is missing
+ * by now the next begins at once, as in Linux: a CC that looks at the state with
+ * each ACK sees one long recovery, one that reduces is told once a round trip.
+ */
+static void end_recovery(struct tcon_track *t, u64 now_us)
+{
+	set_state(t, TCON_CA_OPEN, now_us);
+	t->unproven_bytes = 0;
+	tcon_loss_recovered(t);
+	if (t->resent.n)	/* who could tell what had been needless? */
+		note_loss(t, TCON_CWND_MAX_BYTES, now_us);
+	else if (t->lost.n)
+		note_loss(t, t->lost.bytes, now_us);
+}
+
+/*
+ * The path has marked something.  Until more is acknowledged than is in flight now, what
+ * leaves follows what arrives, as in a recovery, also where the CC takes nothing away:
+ * this is Linux's TCP_CA_CWR.  A guest that has gathered a super-packet may not make up
+ * for it at once; with DCTCP, whose cuts are small, that decides how much is marked.
+ */
+static void note_mark(struct tcon_track *t, u64 now_us)
+{
+	u32 cwnd_bytes = t->cc.cwnd_bytes;
+
+	t->cc.ops->cwnd_event(&t->cc, TCON_CA_EVENT_ECE, now_us);
+	if (t->cc.ca_state != TCON_CA_OPEN || t->prr.active)
+		return;
+	t->cwr_point = t->cc.nxt;
+	begin_prr(t, cwnd_bytes);
+}
+
+static void end_cwr(struct tcon_track *t)
+{
+	if (tcon_track_marked(t) && seq_after(t->cc.una, t->cwr_point))
+		t->prr.active = false;
+}
+
+static void take_ack(struct tcon_track *t, const struct tcon_ack *ack)
+{
+	struct tcon_cc *cc = &t->cc;
+	u64 now_us = ack->rs.now_us;
+
+	if (cc->ops->pkts_acked && ack->delivered_any)
+		cc->ops->pkts_acked(cc, &ack->rs);
+	end_cwr(t);
+	if (ack->rs.is_ece && cc->ops->cwnd_event)
+		note_mark(t, now_us);
+	if (cc->ca_state != TCON_CA_OPEN) {
+		if (ack->spurious) {
+			cc->ops->undo_cwnd(cc);
+			set_state(t, TCON_CA_OPEN, now_us);
+		} else if (!seq_before(cc->una, t->recovery_point)) {
+			end_recovery(t, now_us);
+		}
+	}
+	if (ack->rs.losses_bytes) {
+		note_loss(t, ack->rs.losses_bytes, now_us);
+		/* A tail probe has repaired it already (RFC 8985, 7.4). */
+		if (cc->ca_state == TCON_CA_RECOVERY && !t->lost.n &&
+		    !t->resent.n)
+			end_recovery(t, now_us);
+	}
+	if (!ack->delivered_any)
+		return;
+	cc->ops->cong_control(cc, &ack->rs);
+	update_prr(t, ack->rs.acked_sacked_bytes,
+		   ack->una_advanced && !ack->rs.losses_bytes);
+}
+
+/* As if @bytes, of which @marked_bytes are marked, were not yet acknowledged. */
+static void put_off(struct tcon_cc *cc, s32 bytes, s32 marked_bytes)
+{
+	cc->una -= bytes;
+	cc->inflight_bytes += bytes;
+	cc->delivered_bytes -= bytes;
+	cc->delivered_ce_bytes -= marked_bytes;
+}
+
+/*
+ * A receiver that speaks DCTCP sends two ACKs where marks begin or end: for what came
+ * before, and for what is different (RFC 8257, 3.2).  The guest behind the peer's TCon
+ * sends one, in which the CC would see the mark before the growth that it ends; or the mark
+ * as one of the next round trip, whose data it does not cover.
+ */
+static void take_in_two(struct tcon_track *t, const struct tcon_ack *ack)
+{
+	s32 late_bytes = ack->rs.acked_bytes - ack->early_bytes;
+	s32 late_marked_bytes = ack->early_marked ? 0 : late_bytes;
+	struct tcon_ack part = *ack;
+
+	put_off(&t->cc, late_bytes, late_marked_bytes);
+	part.rs.acked_bytes = ack->early_bytes;
+	part.rs.acked_sacked_bytes = ack->early_bytes;
+	part.rs.is_ece = ack->early_marked;
+	take_ack(t, &part);
+	put_off(&t->cc, -late_bytes, -late_marked_bytes);
+	part.rs.acked_bytes = late_bytes;
+	part.rs.acked_sacked_bytes = late_bytes;
+	part.rs.is_ece = !ack->early_marked;
+	take_ack(t, &part);
+}
+
+/**
+ * tcon_ca_ack() - tell the CC what an ACK did
+ * @t: the tracker, with a CC
+ * @ack: from tcon_track_ack(), valid
+ */
+void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
+{
+	if (ack->early_bytes && t->cc.ops->ecn != TCON_CC_ECN_NONE &&
+	    t->cc.ca_state == TCON_CA_OPEN && !ack->rs.losses_bytes)
+		take_in_two(t, ack);
+	else
+		take_ack(t, ack);
+}
+
+/**
+ * tcon_ca_timeout() - a retransmission timer went off, the guest's or TCon's
+ * @t: the tracker, with a CC
+ * @now_us: the time
+ *
+ * A CC hears of each, as in Linux: what cwnd has grown to since the last one is nothing
+ * to start with when all is lost again (RFC 5681, 3.1).
+ */
+void tcon_ca_timeout(struct tcon_track *t, u64 now_us)
+{
+	t->recovery_point = t->cc.nxt;
+	set_state(t, TCON_CA_LOSS, now_us);
+}
+
+/**
+ * tcon_ca_tx_start() - data leaves after everything was acknowledged
+ * @t: the tracker, with a CC
+ * @now_us: the time
+ */
+void tcon_ca_tx_start(struct tcon_track *t, u64 now_us)
+{
+	if (t->cc.ops->cwnd_event)
+		t->cc.ops->cwnd_event(&t->cc, TCON_CA_EVENT_TX_START, now_us);
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ECN on the guest's behalf: what is to change in which segment.
+ *
+ * A CC that wants ECN has it also where its guest does not speak it:
+ *
+ *	guest's SYN ---- ECE, CWR set, TCon's option added ----> peer
+ *	guest <- ECE cleared, option taken out ---- peer's SYN-ACK with ECE
+ *	guest's data ---- ECT(0), CWR where ECE came ----------> peer
+ *	guest <- ECE hidden ---------------------------- peer's ACKs
+ *	guest <- CE, ECT and CWR hidden ---------------- peer's data
+ *	guest's ACKs ---- ECE until CWR comes (RFC 3168) ------> peer
+ *
+ * and the same with the roles exchanged, where the guest answers a SYN that asks.
+ * What TCon has promised for a guest it keeps as long as the connection lasts,
+ * whatever the rules say by then; only ECT is set no more.  A guest that speaks ECN
+ * is left to answer CE; but as long as a CC wants ECN, the guest does not see ECE,
+ * since TCon is what reacts and sets CWR.
+ *
+ * ECE tells for a round trip that there was a mark (coarse).  Where the peer has a
+ * TCon too, both say so by an option on SYN and SYN-ACK, and each returns on its
+ * guest's ACKs how many marked bytes have come since the SYN (exact).  It is a
+ * total, so an ACK that is lost takes nothing with it, and no ACK is made for it.
+ * ECE is set all the same, and counts for nothing once a total has come.
+ *
+ * A receiver that speaks DCTCP acknowledges at once what is marked differently than the
+ * packet before (RFC 8257, 3.2), and Linux what has CWR, since the window may be small
+ * then.  A guest for which TCon echoes or counts marks does not know when: it gets PSH
+ * there, and Linux delays no ACK for a pushed segment that has been read.
+ *
+ *	kind 254 (RFC 6994), length 4 on SYN and SYN-ACK, 8 else, ExID, total
+ *
+ * A SYN that the guest repeats leaves as it is: the path may have dropped the first
+ * for what TCon had put on it (RFC 3168, 6.1.1.1).  AccECN (RFC 9768) either passes
+ * untouched, or its SYN is made one of RFC 3168 by clearing AE, which is what an
+ * older path does.
+ *
+ * Nothing here needs a kernel.  Callers hold the flow's lock.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "sender/ecn.h"
+#include "base/seq.h"
+
+#define FLAGS		(TCON_TCP_ECE | TCON_TCP_CWR)
+#define HEADER_MAX	60
+/* ACKs that carry a new total: one may be lost, as may two. */
+#define COUNTS		3
+
+/**
+ * tcon_ecn_restart() - another connection begins
+ * @e: the state
+ */
+void tcon_ecn_restart(struct tcon_ecn *e)
+{
+	struct tcon_ecn_syn peer_syn = e->peer_syn;
+
+	memset(e, 0, sizeof(*e));
+	e->peer_syn = peer_syn;
+}
+
+/**
+ * tcon_ecn_no_edit() - a segment that stays as it is
+ * @pkt: the segment
+ *
+ * Return: the edit.
+ */
+struct tcon_ecn_edit tcon_ecn_no_edit(const struct tcon_packet *pkt)
+{
+	return (struct tcon_ecn_edit) { .ecn = pkt->tos & TCON_ECN_MASK };
+}
+
+/* RFC 3168: a SYN with both flags, and without AE. */
+static bool asks(const struct tcon_packet *pkt)
+{
+	return (pkt->flags & FLAGS) == FLAGS;
+}
+
+/* RFC 3168: a SYN-ACK with ECE alone.  AE is then the nonce sum of RFC 3540. */
+static bool accepts(const struct tcon_packet *pkt)
+{
+	return (pkt->flags & FLAGS) == TCON_TCP_ECE;
+}
+
+/* RFC 9768, table 2: an answer to AccECN's SYN that agrees to it. */
+static bool accepts_accurate(const struct tcon_packet *pkt)
+{
+	if (pkt->ae)
+		return !(pkt->flags & TCON_TCP_ECE);
+	return pkt->flags & TCON_TCP_CWR;
+}
+
+static bool has_room(const struct tcon_packet *pkt, u32 bytes)
+{
+	return pkt->payload_offset - pkt->l4_offset + bytes <= HEADER_MAX;
+}
+
+/* Say on a SYN or SYN-ACK that TCon counts.  Returns whether there is room. */
+static bool put_offer(const struct tcon_packet *pkt, bool offer,
+		      struct tcon_ecn_edit *edit)
+{
+	if (!offer || pkt->payload_bytes ||
+	    !has_room(pkt, TCON_OPTION_OFFER_BYTES))
+		return false;
+	edit->add_bytes = TCON_OPTION_OFFER_BYTES;
+	return true;
+}
+
+/**
+ * tcon_ecn_guest_syn() - the guest opens a connection
+ * @e: the state
+ * @pkt: its SYN
+ * @wanted: the CC of its rule wants ECN
+ * @again: it has sent this SYN before
+ * @offer: counts may be offered
+ * @edit: from tcon_ecn_no_edit(); what to change
+ */
+void tcon_ecn_guest_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
+			bool wanted, bool again, bool offer,
+			struct tcon_ecn_edit *edit)
+{
+	if (!again)
+		tcon_ecn_restart(e);
+	edit->strip = pkt->option_bytes;	/* no guest is a TCon */
+	if (asks(pkt))
+		e->speaks = true;
+	if (asks(pkt) && pkt->ae && !wanted)
+		e->accurate_asked = true;
+	/* Without AE, or with, it might mean what is not known here. */
+	if (!wanted || (!asks(pkt) && (pkt->ae || pkt->flags & FLAGS)))
+		return;
+	if (again && !asks(pkt)) {
+		e->fell_back = e->fell_back || e->asked;
+		return;
+	}
+	if (pkt->ae)
+		edit->clear_ae = true;
+	if (!asks(pkt)) {
+		e->asked = true;
+		edit->set = FLAGS;
+	}
+	if (!again || e->offered)
+		e->offered = put_offer(pkt, offer, edit);
+}
+
+/**
+ * tcon_ecn_peer_answer() - the peer answers the guest's SYN
+ * @e: the state
+ * @pkt: the SYN-ACK, which fits
+ * @learn: the handshake is not complete
+ * @edit: as of tcon_ecn_guest_syn()
+ */
+void tcon_ecn_peer_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
+			  bool learn, struct tcon_ecn_edit *edit)
+{
+	edit->strip = pkt->option_bytes;
+	if (learn) {
+		e->answered = true;
+		e->accurate = e->accurate_asked && accepts_accurate(pkt);
+		e->agreed = !e->accurate && accepts(pkt) &&
+			    (e->speaks || e->asked);
+		e->refused = !e->accurate && !e->agreed;
+		e->exact = e->agreed && e->offered &&
+			   pkt->option_bytes == TCON_OPTION_OFFER_BYTES;
+	}
+	if (e->speaks)
+		return;
+	if (e->asked && accepts(pkt))
+		edit->clear = TCON_TCP_ECE;
+	if (e->agreed)
+		edit->ecn = TCON_ECN_NOT_ECT;
+}
+
+/**
+ * tcon_ecn_peer_syn() - the peer opens a connection
+ * @e: the state
+ * @pkt: its SYN, which the guest may answer or not
+ * @wanted: the CC of the guest's rule wants ECN
+ * @edit: as of tcon_ecn_guest_syn()
+ */
+void tcon_ecn_peer_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
+		       bool wanted, struct tcon_ecn_edit *edit)
+{
+	struct tcon_ecn_syn *syn = &e->peer_syn;
+
+	edit->strip = pkt->option_bytes;
+	edit->clear_ae = wanted && asks(pkt) && pkt->ae;
+	syn->seen = true;
+	syn->isn = pkt->seq;
+	syn->accurate = asks(pkt) && pkt->ae && !edit->clear_ae;
+	syn->asks = asks(pkt) && !syn->accurate;
+	syn->offers = syn->asks && !pkt->ae &&
+		      pkt->option_bytes == TCON_OPTION_OFFER_BYTES;
+}
+
+/* The guest does what both ends can without TCon. */
+static void take_answer(struct tcon_ecn *e, const struct tcon_packet *pkt)
+{
+	const struct tcon_ecn_syn *syn = &e->peer_syn;
+
+	e->answered = true;
+	e->accurate = syn->accurate && accepts_accurate(pkt);
+	e->speaks = !e->accurate && accepts(pkt);
+	e->agreed = e->speaks && (syn->asks || syn->accurate);
+	e->refused = !e->agreed && !e->accurate && !syn->asks;
+}
+
+/**
+ * tcon_ecn_guest_answer() - the guest answers the peer's SYN
+ * @e: the state; of this connection, see tcon_ecn_restart()
+ * @pkt: its SYN-ACK
+ * @wanted: the CC of its rule wants ECN
+ * @offer: counts may be offered
+ * @edit: as of tcon_ecn_guest_syn()
+ *
+ * Where the peer's TCon counts, TCon answers for a guest of any rule.  An answer
+ * that is repeated says what the first said.
+ */
+void tcon_ecn_guest_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
+			   bool wanted, bool offer, struct tcon_ecn_edit *edit)
+{
+	const struct tcon_ecn_syn *syn = &e->peer_syn;
+	bool asked = e->asked;
+
+	edit->strip = pkt->option_bytes;
+	if (!syn->seen || pkt->ack != syn->isn + 1)
+		return;
+	take_answer(e, pkt);
+	if (!syn->asks)
+		return;
+	if (!e->speaks && !(pkt->flags & FLAGS) && !pkt->ae &&
+	    (asked || wanted || (syn->offers && offer))) {
+		e->asked = true;
+		e->agreed = true;
+		edit->set = TCON_TCP_ECE;
+	}
+	if (e->agreed && syn->offers)
+		e->exact = put_offer(pkt, offer, edit);
+}
+
+/*
+ * Put the total on an ACK, if one is due.  What carries much data may fill the path's
+ * MTU, of which nothing is known here but that it is the MSS's at most.
+ */
+static void put_count(struct tcon_ecn *e, const struct tcon_packet *pkt,
+		      const struct tcon_ecn_sent *sent,
+		      struct tcon_ecn_edit *edit)
+{
+	if (!e->exact || !e->counts_due || !(pkt->flags & TCON_TCP_ACK))
+		return;
+	if (!has_room(pkt, TCON_OPTION_COUNT_BYTES) || sent->gso ||
+	    pkt->payload_bytes > sent->mss_bytes / 2) {
+		edit->no_room = true;
+		return;
+	}
+	e->counts_due--;
+	edit->add_bytes = TCON_OPTION_COUNT_BYTES;
+	edit->ce_bytes = e->ce_bytes;
+}
+
+/**
+ * tcon_ecn_from_guest() - a segment of the guest that is no SYN
+ * @e: the state
+ * @pkt: the segment
+ * @sent: what else counts
+ * @edit: as of tcon_ecn_guest_syn()
+ */
+void tcon_ecn_from_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
+			 const struct tcon_ecn_sent *sent,
+			 struct tcon_ecn_edit *edit)
+{
+	bool fresh = pkt->payload_bytes &&
+		     seq_after(pkt->end_seq, sent->nxt_guest);
+
+	edit->strip = pkt->option_bytes;
+	if (!e->agreed || pkt->flags & TCON_TCP_RST)
+		return;
+	if (!e->speaks && e->echo && pkt->flags & TCON_TCP_ACK)
+		edit->set |= TCON_TCP_ECE;
+	put_count(e, pkt, sent, edit);
+	if (sent->cc_ecn == TCON_CC_ECN_NONE || e->fell_back)
+		return;
+	if (fresh || sent->cc_ecn == TCON_CC_ECN_ALL)
+		edit->ecn = TCON_ECN_ECT0;
+	if (fresh && e->cwr_due) {
+		edit->set |= TCON_TCP_CWR;
+		e->cwr_due = false;
+		e->cwr_sent = true;
+		e->cwr_end = pkt->end_seq;
+	}
+}
+
+/* Count what is marked, and owe the peer an echo and a count: a path may let the
+ * one through and not the other.
+ */
+static void take_ce(struct tcon_ecn *e, const struct tcon_packet *pkt,
+		    struct tcon_ecn_edit *edit)
+{
+	bool ce = (pkt->tos & TCON_ECN_MASK) == TCON_ECN_CE;
+
+	if (!pkt->payload_bytes)
+		return;
+	if ((ce != e->ce_last || pkt->flags & TCON_TCP_CWR) &&
+	    (!e->speaks || e->exact))
+		edit->set |= TCON_TCP_PSH;
+	e->ce_last = ce;
+	if (pkt->flags & TCON_TCP_CWR)
+		e->echo = false;
+	if (!ce)
+		return;
+	e->echo = true;
+	e->ce_bytes += pkt->payload_bytes;
+	e->counts_due = COUNTS;
+}
+
+/**
+ * tcon_ecn_to_guest() - a segment of the peer that is no SYN
+ * @e: the state
+ * @pkt: the segment
+ * @heard: the guest will look at it: what it says counts
+ * @cc_ecn: what the CC that runs wants
+ * @edit: as of tcon_ecn_guest_syn()
+ */
+void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
+		       bool heard, enum tcon_cc_ecn cc_ecn,
+		       struct tcon_ecn_edit *edit)
+{
+	edit->strip = e->answered && pkt->option_bytes;
+	if (!e->agreed)
+		return;
+	if (heard)
+		take_ce(e, pkt, edit);
+	if (!e->speaks) {
+		edit->ecn = TCON_ECN_NOT_ECT;
+		edit->clear = FLAGS;
+	} else if (cc_ecn != TCON_CC_ECN_NONE) {
+		edit->clear = TCON_TCP_ECE;
+	}
+	/* Soon, before the numbers have gone around. */
+	if (heard && e->cwr_sent && seq_after(pkt->ack, e->cwr_end))
+		e->cwr_sent = false;
+	if (cc_ecn == TCON_CC_ECN_NONE)
+		e->cwr_due = false;
+	else if (heard && pkt->flags & TCON_TCP_ECE && !e->cwr_sent)
+		e->cwr_due = true;
+}
+
+/**
+ * tcon_ecn_mode() - how a flow's CC learns of marks, or why not at all
+ * @e: the state
+ * @cc_ecn: what the CC that runs wants
+ *
+ * Return: for users.
+ */
+enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e,
+				 enum tcon_cc_ecn cc_ecn)
+{
+	if (cc_ecn == TCON_CC_ECN_NONE)
+		return TCON_ECN_UNUSED;
+	if (e->accurate)
+		return TCON_ECN_ACCURATE;
+	if (e->fell_back)
+		return TCON_ECN_FELL_BACK;
+	if (e->agreed)
+		return e->exact ? TCON_ECN_EXACT : TCON_ECN_COARSE;
+	return e->refused && (e->asked || e->speaks || e->peer_syn.seen) ?
+	       TCON_ECN_REFUSED : TCON_ECN_LATE;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ECN (RFC 3168) on the guest's behalf, and the count of marked bytes between TCons.
+ */
+#ifndef _TCON_ECN_H
+#define _TCON_ECN_H
+
+#include <linux/types.h>
+#include <tcon/cc.h>
+
+#include "wire/packet.h"
+
+/* The ECN field: the low bits of tcon_packet.tos. */
+#define TCON_ECN_MASK		0x03
+#define TCON_ECN_NOT_ECT	0x00
+#define TCON_ECN_ECT0		0x02
+#define TCON_ECN_CE		0x03
+
+/**
+ * struct tcon_ecn_syn - what the peer's latest SYN said
+ * @isn: its sequence number
+ * @seen: there was one
+ * @asks: for ECN, as RFC 3168 has it, or downgraded to that
+ * @accurate: for AccECN (RFC 9768), and the guest has seen it so
+ * @offers: TCon's option is on it
+ */
+struct tcon_ecn_syn {
+	u32 isn;
+	bool seen;
+	bool asks;
+	bool accurate;
+	bool offers;
+};
+
+/**
+ * struct tcon_ecn - ECN of a half-flow
+ * @peer_syn: see there; outlives a connection that it replaces
+ * @ce_bytes: marked payload that has come, for the peer's TCon; wraps
+ * @cwr_end: ECE up to here was answered by the last CWR
+ * @counts_due: ACKs that should still carry @ce_bytes
+ * @speaks: the guest asked, or answered, by itself
+ * @accurate_asked: the guest's SYN asks for AccECN, and left so
+ * @accurate: the ends have agreed on AccECN: nothing is touched
+ * @asked: TCon asked, or answered, for the guest
+ * @fell_back: a SYN of the guest left without, after one with ECN that TCon set
+ * @offered: TCon's option is on the guest's SYN
+ * @answered: the peer has answered the guest's SYN, or the guest the peer's
+ * @refused: the peer's SYN did not ask, or its answer said no
+ * @agreed: the peer sends and expects ECN
+ * @exact: both TCons count marked bytes
+ * @echo: ECE is due on what the guest sends, which does not know of it
+ * @cwr_due: CWR is due on new data
+ * @cwr_sent: @cwr_end is valid, and not yet acknowledged
+ * @ce_last: the latest payload that has come was marked
+ */
+struct tcon_ecn {
+	struct tcon_ecn_syn peer_syn;
+	u32 ce_bytes;
+	u32 cwr_end;
+	u8 counts_due;
+	bool speaks;
+	bool accurate_asked;
+	bool accurate;
+	bool asked;
+	bool fell_back;
+	bool offered;
+	bool answered;
+	bool refused;
+	bool agreed;
+	bool exact;
+	bool echo;
+	bool cwr_due;
+	bool cwr_sent;
+	bool ce_last;
+};
+
+/**
+ * struct tcon_ecn_edit - how a segment's headers are to change
+ * @set: flags of TCP's header to set
+ * @clear: flags to clear
+ * @clear_ae: clear AE, once NS, before those flags
+ * @ecn: ECN field of the IP header
+ * @strip: take TCon's option out
+ * @add_bytes: length of TCon's option to add; 0: none
+ * @ce_bytes: the count in it, where it has one
+ * @no_room: a count was due, but the header has no room
+ */
+struct tcon_ecn_edit {
+	u8 set;
+	u8 clear;
+	bool clear_ae;
+	u8 ecn;
+	bool strip;
+	u8 add_bytes;
+	u32 ce_bytes;
+	bool no_room;
+};
+
+/**
+ * struct tcon_ecn_sent - what else tcon_ecn_from_guest() has to know of a segment
+ * @cc_ecn: what the CC that runs wants
+ * @nxt_guest: next sequence number that the guest would have sent
+ * @mss_bytes: payload of a full segment
+ * @gso: it is a super-packet
+ */
+struct tcon_ecn_sent {
+	enum tcon_cc_ecn cc_ecn;
+	u32 nxt_guest;
+	u32 mss_bytes;
+	bool gso;
+};
+
+void tcon_ecn_restart(struct tcon_ecn *e);
+struct tcon_ecn_edit tcon_ecn_no_edit(const struct tcon_packet *pkt);
+void tcon_ecn_guest_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
+			bool wanted, bool again, bool offer,
+			struct tcon_ecn_edit *edit);
+void tcon_ecn_guest_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
+			   bool wanted, bool offer, struct tcon_ecn_edit *edit);
+void tcon_ecn_peer_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
+		       bool wanted, struct tcon_ecn_edit *edit);
+void tcon_ecn_peer_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
+			  bool learn, struct tcon_ecn_edit *edit);
+void tcon_ecn_from_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
+			 const struct tcon_ecn_sent *sent,
+			 struct tcon_ecn_edit *edit);
+void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
+		       bool heard, enum tcon_cc_ecn cc_ecn,
+		       struct tcon_ecn_edit *edit);
+enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e,
+				 enum tcon_cc_ecn cc_ecn);
+
+/* ECN field of what TCon sends again for the guest. */
+static inline u8 tcon_ecn_of_repeat(const struct tcon_ecn *e,
+				    enum tcon_cc_ecn cc_ecn)
+{
+	return e->agreed && !e->fell_back && cc_ecn == TCON_CC_ECN_ALL ?
+	       TCON_ECN_ECT0 : TCON_ECN_NOT_ECT;
+}
+
+/* Does TCon set ECE for the guest? */
+static inline bool tcon_ecn_echoes(const struct tcon_ecn *e)
+{
+	return e->agreed && !e->speaks;
+}
+
+#endif /* _TCON_ECN_H */

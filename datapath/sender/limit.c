@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What keeps a half-flow from sending more: accounting of time.
+ *
+ *	window		packets wait in TCon, or the guest has used what TCon gave
+ *	receiver	the guest has used all that the peer offered
+ *	guest		it could send, does not, and goes on when the next ACK
+ *			arrives: its own cwnd or send buffer
+ *	idle		it could send, does not, and goes on at a time of its own
+ *			choice, or when nothing is in flight
+ *
+ * Which of the last two it was shows only when the guest sends again: until
+ * then the time is kept aside.
+ *
+ * Nothing here needs a kernel.  Callers hold the flow's lock.
+ */
+#include <linux/kernel.h>
+
+#include "sender/limit.h"
+
+/* A guest takes as long to answer an ACK; that is nobody's limit. */
+#define ANSWER_US	1000U
+
+/* What was open for no longer than an answer takes was used. */
+static void attribute(struct tcon_limits *l, enum tcon_limit what, u64 end_us)
+{
+	if (end_us - l->open_since_us <= ANSWER_US)
+		what = TCON_LIMIT_WINDOW;
+	l->us[what] += l->open_us;
+	l->open_us = 0;
+}
+
+/* The time since the last event goes to what limited until now. */
+static inline void account(struct tcon_limits *l, enum tcon_limit what,
+			   u64 now_us)
+{
+	u64 since_us = l->noted_us, us = now_us - since_us;
+
+	l->noted_us = now_us;
+	if (!since_us || what == __TCON_LIMIT_MAX)
+		return;
+	if (what == TCON_LIMIT_GUEST) {
+		if (!l->open_since_us)
+			l->open_since_us = since_us;
+		l->open_us += us;
+		return;
+	}
+	if (l->open_since_us)
+		attribute(l, TCON_LIMIT_IDLE, since_us);
+	l->open_since_us = 0;
+	l->us[what] += us;
+}
+
+/**
+ * tcon_limit_ack() - an ACK is about to change una and the window
+ * @l: the account
+ * @what: from tcon_limit_now(), as things stood until now
+ * @now_us: the time
+ */
+void tcon_limit_ack(struct tcon_limits *l, enum tcon_limit what, u64 now_us)
+{
+	account(l, what, now_us);
+	l->acked_us = now_us;
+}
+
+/**
+ * tcon_limit_data() - the guest has sent new data
+ * @l: the account
+ * @what: from tcon_limit_now(), as things stood until now
+ * @now_us: the time
+ */
+void tcon_limit_data(struct tcon_limits *l, enum tcon_limit what, u64 now_us)
+{
+	account(l, what, now_us);
+	if (l->open_us && now_us - l->open_since_us > ANSWER_US)
+		attribute(l, now_us - l->acked_us <= ANSWER_US ?
+			     TCON_LIMIT_GUEST : TCON_LIMIT_IDLE, now_us);
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Judging what is lost.
+ *
+ * RACK (RFC 8985): a segment is lost when one that was sent later has been
+ * delivered, and a round trip and a window for reordering have passed since it
+ * was sent.  "Later" is decided by a counter taken when a packet leaves: time
+ * stamps are the same for a whole burst.
+ *
+ * Originals leave in sequence order, so they are judged along an edge that
+ * only moves right; what was sent again is kept in a list of its own, in order
+ * of transmission.  A peer without SACK is judged by its duplicate ACKs
+ * (RFC 6582).
+ *
+ * Nothing here needs a kernel.  Callers hold the flow's lock.
+ */
+#include <linux/kernel.h>
+
+#include "sender/loss.h"
+#include "base/seq.h"
+#include "sender/track.h"
+
+#define REO_PERSIST	16	/* recoveries; RFC 8985, 6.2 */
+#define REO_MORE_MAX	254
+/* A path may be faster than it has ever been, by a share: NICs deliver in batches. */
+#define RTT_SLACK	8
+
+/* What of @start .. @end has been sent again waits for that one's fate. */
+static void spare_resent(struct tcon_track *t, u32 start, u32 end)
+{
+	struct tcon_resend *r = tcon_resent_find(&t->resent, start, end);
+
+	for (; r; r = tcon_resent_next(r, end))
+		if (!r->lost)
+			tcon_ranges_remove(&t->lost,
+					   seq_max(start, r->tx.start),
+					   seq_min(end, r->tx.end));
+}
+
+/**
+ * tcon_loss_mark() - judge a range lost
+ * @t: the tracker
+ * @start: first sequence number
+ * @end: the one after the last
+ *
+ * What is SACKed or lost already, or in flight once more, stays as it is.
+ */
+void tcon_loss_mark(struct tcon_track *t, u32 start, u32 end)
+{
+	const struct tcon_ranges *set = &t->sacked;
+	u32 before = t->lost.bytes, at = start, stop;
+	unsigned int i;
+
+	for (i = tcon_ranges_find(set, start); seq_before(at, end); i++) {
+		stop = i < set->n ? seq_min(set->range[i].start, end) : end;
+		if (seq_before(at, stop))
+			tcon_ranges_add(&t->lost, at, stop);
+		if (i == set->n)
+			break;
+		at = set->range[i].end;
+	}
+	t->cc.lost_bytes += t->lost.bytes - before;
+	t->unproven_bytes += t->lost.bytes - before;
+	spare_resent(t, start, end);
+}
+
+/**
+ * tcon_loss_mark_all() - judge everything in flight lost
+ * @t: the tracker
+ *
+ * Where the peer has thrown away what it had SACKed (RFC 2018, 8), that is lost
+ * too: una would have passed it.
+ */
+void tcon_loss_mark_all(struct tcon_track *t)
+{
+	struct tcon_resend *r, *next;
+
+	if (t->cc.una == t->cc.nxt)
+		return;
+	if (tcon_ranges_covered(&t->sacked, t->cc.una, t->cc.una + 1)) {
+		t->dup_credit_bytes += t->sacked.bytes;
+		tcon_ranges_clear(&t->sacked);
+	}
+	list_for_each_entry_safe(r, next, &t->resent.sent, node)
+		tcon_resent_judge_lost(&t->resent, r);
+	t->dup_bytes = 0;
+	t->rack.deadline_us = 0;
+	tcon_loss_mark(t, t->cc.una, t->cc.nxt);
+	t->lost_edge = t->cc.nxt;
+}
+
+/**
+ * tcon_loss_mark_head() - judge the first segment lost
+ * @t: the tracker, with data in flight
+ */
+void tcon_loss_mark_head(struct tcon_track *t)
+{
+	u32 end = t->cc.una + min(t->cc.nxt - t->cc.una, t->cc.mss_bytes);
+
+	tcon_loss_mark(t, t->cc.una, end);
+	t->lost_edge = seq_max(t->lost_edge, end);
+}
+
+static bool is_too_fast(const struct tcon_track *t, u64 rtt_us)
+{
+	return t->cc.min_rtt_us != TCON_RTT_NONE_US &&
+	       rtt_us + rtt_us / RTT_SLACK < t->cc.min_rtt_us;
+}
+
+/**
+ * tcon_loss_delivered() - a transmission has arrived
+ * @t: the tracker
+ * @s: the transmission
+ * @end: of the part that arrived
+ * @first: the first of its range, perhaps the same; NULL: not known
+ * @now_us: the time
+ *
+ * RFC 8985, 6.2, steps 2 and 3.  Reordering is what one ACK shows against those
+ * before it: within one, the SACK blocks come first.  An answer that comes faster
+ * than the path allows is taken for one to the first transmission.  (Linux takes it
+ * for none: after a tail probe that was answered so, it waits for the time-out.)
+ */
+void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,
+			 u32 end, const struct tcon_send *first, u64 now_us)
+{
+	struct tcon_rack *rack = &t->rack;
+
+	if (s == first && rack->valid && seq_before(end, rack->fack) &&
+	    tcon_track_sack(t))
+		rack->reordered = true;
+	rack->fack_next = rack->valid ? seq_max(rack->fack_next, end) : end;
+	if (s != first && is_too_fast(t, now_us - s->tx_us))
+		s = first;
+	if (!s)
+		return;
+	if (rack->valid && (seq_before(s->order, rack->order) ||
+			    (s->order == rack->order &&
+			     !seq_after(end, rack->end))))
+		return;
+	rack->valid = true;
+	rack->tx_us = s->tx_us;
+	rack->order = s->order;
+	rack->end = end;
+	rack->rtt_us = min_t(u64, now_us - s->tx_us, U32_MAX);
+}
+
+/**
+ * tcon_loss_dsack() - the peer got something twice
+ * @t: the tracker
+ *
+ * RFC 8985, 6.2, step 4: be more patient, once a round trip.
+ */
+void tcon_loss_dsack(struct tcon_track *t)
+{
+	struct tcon_rack *rack = &t->rack;
+
+	rack->reordered = true;
+	if (rack->in_dsack_round)
+		return;
+	rack->in_dsack_round = true;
+	rack->dsack_round = t->cc.nxt;
+	rack->reo_more = min(rack->reo_more + 1, REO_MORE_MAX);
+	rack->reo_persist = REO_PERSIST;
+}
+
+/**
+ * tcon_loss_recovered() - a recovery has ended
+ * @t: the tracker
+ */
+void tcon_loss_recovered(struct tcon_track *t)
+{
+	struct tcon_rack *rack = &t->rack;
+
+	if (rack->reo_persist && !--rack->reo_persist)
+		rack->reo_more = 0;
+}
+
+/* Three segments are SACKed, by the two tests of RFC 6675. */
+static bool dup_thresh_met(const struct tcon_track *t)
+{
+	return t->sacked.n >= TCON_DUP_THRESH ||
+	       t->sacked.bytes > (TCON_DUP_THRESH - 1) * t->cc.mss_bytes;
+}
+
+static u32 reo_wnd_us(const struct tcon_track *t)
+{
+	const struct tcon_rack *rack = &t->rack;
+
+	if (!rack->reordered &&
+	    (t->cc.ca_state != TCON_CA_OPEN || dup_thresh_met(t)))
+		return 0;
+	if (t->cc.min_rtt_us == TCON_RTT_NONE_US)
+		return 0;
+	return min_t(u64, (1ULL + rack->reo_more) * (t->cc.min_rtt_us / 4),
+		     t->cc.srtt_us);
+}
+
+/* Originals, from the edge on.  Returns when to look again; 0: no need. */
+static u64 judge_originals(struct tcon_track *t, u32 patience_us, u64 now_us)
+{
+	const struct tcon_rack *rack = &t->rack;
+	struct tcon_sendq *q = &t->sendq;
+	struct tcon_send *s;
+	u32 i, at, end;
+
+	for (i = tcon_sendq_find(q, t->lost_edge); i != q->tail; i++) {
+		s = tcon_sendq_at(q, i);
+		end = s->end;
+		if (seq_after(s->order, rack->order))
+			break;
+		if (s->order == rack->order)	/* a super-packet's front */
+			end = seq_min(end, rack->end);
+		at = seq_max(t->lost_edge, s->start);
+		if (!seq_before(at, end))
+			break;
+		if (tcon_ranges_covered(&t->sacked, at, end) != end - at) {
+			if (s->tx_us + patience_us > now_us)
+				return s->tx_us + patience_us;
+			tcon_loss_mark(t, at, end);
+		}
+		t->lost_edge = end;
+	}
+	return 0;
+}
+
+/* What was sent again, as judge_originals(). */
+static u64 judge_resent(struct tcon_track *t, u32 patience_us, u64 now_us)
+{
+	const struct tcon_rack *rack = &t->rack;
+	struct tcon_resend *r, *next;
+
+	list_for_each_entry_safe(r, next, &t->resent.sent, node) {
+		if (seq_after(r->tx.order, rack->order))
+			break;
+		if (r->tx.order == rack->order && seq_after(r->tx.end, rack->end))
+			continue;
+		if (r->tx.tx_us + patience_us > now_us)
+			return r->tx.tx_us + patience_us;
+		tcon_resent_judge_lost(&t->resent, r);
+		tcon_loss_mark(t, r->tx.start, r->tx.end);
+	}
+	return 0;
+}
+
+/**
+ * tcon_loss_detect() - judge by what has been delivered
+ * @t: the tracker
+ * @now_us: the time
+ *
+ * RFC 8985, 6.2, step 5.  Sets rack.deadline_us.
+ */
+void tcon_loss_detect(struct tcon_track *t, u64 now_us)
+{
+	struct tcon_sendq *q = &t->sendq;
+	u64 originals_us, resent_us;
+	u32 patience_us;
+
+	t->rack.fack = t->rack.fack_next;
+	if (!seq_before(t->cc.una, t->rack.dsack_round))
+		t->rack.in_dsack_round = false;
+	t->rack.deadline_us = 0;
+	if (!t->rack.valid || q->head == q->tail || !tcon_track_sack(t))
+		return;
+	t->lost_edge = seq_max(t->lost_edge, t->cc.una);
+	if (!t->resent.n &&
+	    seq_after(tcon_sendq_at(q, q->head)->order, t->rack.order))
+		return;
+	patience_us = t->rack.rtt_us + reo_wnd_us(t);
+	originals_us = judge_originals(t, patience_us, now_us);
+	resent_us = judge_resent(t, patience_us, now_us);
+	if (!originals_us || !resent_us)
+		t->rack.deadline_us = max(originals_us, resent_us);
+	else
+		t->rack.deadline_us = min(originals_us, resent_us);
+}

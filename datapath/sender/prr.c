@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What may leave in a recovery, and after an ECN mark: Proportional Rate Reduction
+ * (RFC 6937).
+ *
+ * A CC says how large cwnd is to be after a loss or a mark.  With cwnd as the limit a
+ * sender would fall silent until so little is in flight; and where much was lost, and
+ * little is in flight, fill cwnd at once, with repairs, while the queue that dropped them
+ * is still full.  Here what leaves follows what arrives: in proportion, as long as more
+ * than cwnd is in flight; after that as much as has arrived and not left yet, and one
+ * segment more with each ACK that advances una and shows no new loss.
+ *
+ * Nothing here needs a kernel.  Callers hold the flow's lock.
+ */
+#include <linux/kernel.h>
+#include <linux/math64.h>
+
+#include "sender/prr.h"
+
+/* Is it for marks, without a loss? */
+static bool is_for_marks(const struct tcon_cc *cc)
+{
+	return cc->ca_state == TCON_CA_OPEN;
+}
+
+/**
+ * tcon_prr_begin() - a reduction begins
+ * @p: the reduction
+ * @cc: inflight, cwnd and MSS
+ * @prior_bytes: cwnd before
+ * @sent_bytes: what has left so far, with repeats
+ *
+ * A recovery that begins while a mark is answered is part of that, unless the caller has
+ * ended it.  Until the next tcon_prr_update() a segment may leave, the first repair; after
+ * a mark as much as cwnd allows, as an ACK that delivers nothing takes nothing away.
+ */
+void tcon_prr_begin(struct tcon_prr *p, const struct tcon_cc *cc,
+		    u32 prior_bytes, u64 sent_bytes)
+{
+	if (!p->active) {
+		p->active = true;
+		p->prior_bytes = max(prior_bytes, 1U);	/* a CC may err */
+		p->delivered_bytes = 0;
+		p->sent_before = sent_bytes;
+	}
+	p->first_after = sent_bytes;
+	p->sent_then = sent_bytes;
+	p->may_bytes = 0;
+	p->limit_bytes = is_for_marks(cc) ? cc->cwnd_bytes :
+					    cc->inflight_bytes + cc->mss_bytes;
+}
+
+/* Of what might be sent, what was not: a sender that has all data at hand leaves
+ * nothing, but a guest gathers a super-packet before it sends.  After a mark, where no
+ * repair waits, it does without, as Linux does everywhere.
+ */
+static u32 unused(const struct tcon_prr *p, const struct tcon_cc *cc,
+		  u64 sent_bytes)
+{
+	u64 sent = sent_bytes - p->sent_then;
+
+	if (is_for_marks(cc))
+		return 0;
+	return p->may_bytes - min_t(u64, p->may_bytes, sent);
+}
+
+/* With at most cwnd in flight.  As in Linux, which counts packets, what was a part of a
+ * segment makes room for a whole one.
+ */
+static s64 conserved(const struct tcon_prr *p, const struct tcon_cc *cc,
+		     u64 sent_bytes, u32 delivered_bytes, bool safe)
+{
+	s64 sent = sent_bytes - p->sent_before;
+	s64 may = (s64)roundup(delivered_bytes, cc->mss_bytes) +
+		  unused(p, cc, sent_bytes);
+
+	may = max_t(s64, may, (s64)p->delivered_bytes - sent);
+	if (safe)
+		may += cc->mss_bytes;
+	return min_t(s64, may, cc->cwnd_bytes - cc->inflight_bytes);
+}
+
+/* With more: cwnd for each prior cwnd that is delivered, in whole segments.  Where a CC
+ * takes nothing away for a mark, what that adds must not add up.
+ */
+static s64 proportional(const struct tcon_prr *p, const struct tcon_cc *cc,
+			u64 sent_bytes)
+{
+	u64 share = (u64)p->delivered_bytes * cc->cwnd_bytes;
+	u64 each = (u64)p->prior_bytes * cc->mss_bytes;
+	u64 bytes = div64_u64(share + each - 1, each) * cc->mss_bytes;
+	s64 sent = sent_bytes - p->sent_before;
+
+	if (is_for_marks(cc))
+		bytes = min_t(u64, bytes, p->delivered_bytes);
+	return (s64)bytes - sent;
+}
+
+/**
+ * tcon_prr_update() - how much may be in flight from now on?
+ * @p: an active reduction
+ * @cc: inflight, and cwnd as it shall be after it
+ * @sent_bytes: what has left so far, with repeats
+ * @delivered_bytes: newly delivered
+ * @safe: una advanced, and nothing more was judged lost (RFC 9937, "safeACK")
+ *
+ * The first repair leaves at once.  With nothing in flight a segment may always leave.
+ */
+void tcon_prr_update(struct tcon_prr *p, const struct tcon_cc *cc,
+		     u64 sent_bytes, u32 delivered_bytes, bool safe)
+{
+	u32 least = sent_bytes == p->first_after ? cc->mss_bytes : 0;
+	s64 may;
+
+	p->delivered_bytes += delivered_bytes;
+	if (cc->inflight_bytes > cc->cwnd_bytes)
+		may = proportional(p, cc, sent_bytes);
+	else
+		may = conserved(p, cc, sent_bytes, delivered_bytes, safe);
+	p->may_bytes = clamp_t(s64, may, least, TCON_CWND_MAX_BYTES);
+	p->sent_then = sent_bytes;
+	p->limit_bytes = clamp_t(u64, (u64)cc->inflight_bytes + p->may_bytes,
+				 cc->mss_bytes, TCON_CWND_MAX_BYTES);
+}

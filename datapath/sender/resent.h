@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What was sent again and is not delivered: by sequence, and what of it is in
+ * flight in order of transmission too.
+ */
+#ifndef _TCON_RESENT_H
+#define _TCON_RESENT_H
+
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/types.h>
+
+#include "sender/sendq.h"
+
+#define TCON_RESENT_MAX		8192	/* 1.5 MiB a flow at most */
+
+/**
+ * struct tcon_resend - a range that was sent again
+ * @by_seq: in tcon_resent.tree
+ * @node: in tcon_resent.sent or tcon_resent.lost
+ * @tx: its last transmission; tx.start and tx.end are what is left of it
+ * @count: how often it was sent again
+ * @lost: that transmission was judged lost too; it waits for the next
+ */
+struct tcon_resend {
+	struct rb_node by_seq;
+	struct list_head node;
+	struct tcon_send tx;
+	u8 count;
+	bool lost;
+};
+
+/**
+ * struct tcon_resent - all of them
+ * @tree: &struct tcon_resend, disjoint ranges
+ * @sent: those in flight, oldest transmission first
+ * @lost: those judged lost
+ * @n: number of all
+ * @budget: what they are charged to, or NULL
+ */
+struct tcon_resent {
+	struct rb_root tree;
+	struct list_head sent;
+	struct list_head lost;
+	u32 n;
+	struct tcon_budget *budget;
+};
+
+void tcon_resent_init(struct tcon_resent *set);
+struct tcon_resend *tcon_resent_add(struct tcon_resent *set, u32 start,
+				    u32 end);
+struct tcon_resend *tcon_resent_find(const struct tcon_resent *set, u32 start,
+				     u32 end);
+struct tcon_resend *tcon_resent_next(const struct tcon_resend *r, u32 end);
+u32 tcon_resent_cut(struct tcon_resent *set, struct tcon_resend *r, u32 start,
+		    u32 end);
+void tcon_resent_judge_lost(struct tcon_resent *set, struct tcon_resend *r);
+void tcon_resent_ack(struct tcon_resent *set, u32 una, u32 ack);
+void tcon_resent_clear(struct tcon_resent *set);
+
+#endif /* _TCON_RESENT_H */

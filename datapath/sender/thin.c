@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which of the peer's ACKs a guest in its start is better off without.
+ *
+ * A guest that ends its slow start by HyStart (Linux's CUBIC; RFC 9406) would need
+ * seconds to get to a cwnd that does not bind.  It does so where
+ *
+ *   - ACKs have come less than 2 ms apart for half of the least round trip: under
+ *     TCon's pacing, or where a queue begins, they do.  One gap in that time and it
+ *     begins anew.
+ *   - more than eight ACKs of a round trip have come, and all of them late by more
+ *     than an eighth of the least round trip, at least 4 ms: because of a queue
+ *     that the CC wants, of the pacer, or of a repair for which una stood still.
+ *     Then it is given fewer.
+ *
+ * Late is by the guest's clock: its data may have waited for the pacer, and what came
+ * behind a hole is acknowledged when that has been repaired.
+ *
+ * What is held back is only an ACK that others will follow.  Not more than needed:
+ * a guest with a CC of its own measures by ACKs what the path delivers, and until
+ * it is told what has arrived, that takes room in its cwnd.
+ */
+#include <linux/kernel.h>
+#include <linux/math64.h>
+
+#include "sender/thin.h"
+
+/* Where all come late: in each of the guest's round trips no more than so many. */
+#define LATE_ACKS		5
+/* Just beyond HyStart's notion of close. */
+#define GAP_US			2200U
+/* With less than so many segments in flight the next ACK may be long in coming. */
+#define FEW_SEGS		4
+/* Half of what HyStart allows a round trip to be longer than the least. */
+#define LATE_US_MIN		2000U
+#define LATE_US_MAX		8000U
+#define LATE_SHARE		16
+
+static bool is_late(const struct tcon_cc *cc, u64 rtt_us)
+{
+	return rtt_us > cc->min_rtt_us + clamp(cc->min_rtt_us / LATE_SHARE,
+					       LATE_US_MIN, LATE_US_MAX);
+}
+
+/**
+ * tcon_thin_holds_back() - would an ACK end the guest's slow start?
+ * @thin: what the guest was given
+ * @t: the tracker, which has taken the ACK in
+ * @ack: acknowledgment number of the ACK, which has no data and opens no window
+ * @now_us: the time
+ *
+ * Context: any.
+ * Return: true: it should not be given to the guest.
+ */
+bool tcon_thin_holds_back(const struct tcon_thin *thin,
+			  const struct tcon_track *t, u32 ack, u64 now_us)
+{
+	const struct tcon_cc *cc = &t->cc;
+	u64 rtt_us = now_us - t->acked_entered_us;	/* the guest's */
+	u32 flight = cc->nxt - ack;
+	u64 since_us = now_us - thin->told_us;
+
+	if (flight <= FEW_SEGS * cc->mss_bytes || flight < ack - thin->told_ack ||
+	    cc->min_rtt_us <= 2 * GAP_US)
+		return false;
+	if (since_us < GAP_US)
+		return now_us - thin->train_us > 3 * (cc->min_rtt_us / 8) ||
+		       is_late(cc, rtt_us);
+	return since_us < div_u64(rtt_us, LATE_ACKS) && is_late(cc, rtt_us);
+}
+
+/**
+ * tcon_thin_told() - an ACK is given to the guest
+ * @thin: what it was given before
+ * @ack: acknowledgment number
+ * @now_us: the time
+ *
+ * Context: any.
+ */
+void tcon_thin_told(struct tcon_thin *thin, u32 ack, u64 now_us)
+{
+	if (now_us - thin->told_us >= GAP_US)
+		thin->train_us = now_us;
+	thin->told_ack = ack;
+	thin->told_us = now_us;
+}

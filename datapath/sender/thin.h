@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which of the peer's ACKs a guest in its start is better off without.
+ */
+#ifndef _TCON_THIN_H
+#define _TCON_THIN_H
+
+#include <linux/types.h>
+
+#include "sender/track.h"
+
+/**
+ * struct tcon_thin - the ACKs that a guest was given
+ * @told_ack: acknowledgment number of the last
+ * @told_us: when that was
+ * @train_us: since when they have followed each other closely
+ */
+struct tcon_thin {
+	u32 told_ack;
+	u64 told_us;
+	u64 train_us;
+};
+
+bool tcon_thin_holds_back(const struct tcon_thin *thin,
+			  const struct tcon_track *t, u32 ack, u64 now_us);
+void tcon_thin_told(struct tcon_thin *thin, u32 ack, u64 now_us);
+
+#endif /* _TCON_THIN_H */

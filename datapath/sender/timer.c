@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The sender's timers.
+ *
+ *	reordering	RFC 8985, 6.3: what waits for a late segment no longer
+ *	tail probe	RFC 8985, 7: no ACK for two round trips: the last segment
+ *			again, so that a SACK may tell what is missing
+ *	retransmission	RFC 6298, doubled with each time-out in a row
+ *
+ * There is no timer as such: tcon_timer_next_us() tells when to look, whoever
+ * looks calls tcon_timer_expire().
+ *
+ * Nothing here needs a kernel.  Callers hold the flow's lock.
+ */
+#include <linux/kernel.h>
+
+#include "sender/loss.h"
+#include "base/seq.h"
+#include "sender/timer.h"
+#include "sender/track.h"
+
+/* A receiver may delay its ACK of a single segment (RFC 8985, 7.2). */
+#define ACK_DELAY_US	200000U
+/* Two ticks of Linux at 250 Hz: a host that is busy is not a lost tail. */
+#define PROBE_SLACK_US	8000U
+
+/* When did what stands at una last leave? */
+static u64 head_tx_us(const struct tcon_track *t)
+{
+	const struct tcon_sendq *q = &t->sendq;
+	u32 una = t->cc.una;
+	struct tcon_resend *r = tcon_resent_find(&t->resent, una, una + 1);
+
+	if (r)
+		return r->tx.tx_us;
+	return q->head == q->tail ? 0 : tcon_sendq_at(q, q->head)->tx_us;
+}
+
+static u64 timeout_us(const struct tcon_track *t)
+{
+	u64 base_us = max3(t->progress_us, t->timer.restart_us, head_tx_us(t));
+
+	return base_us + min_t(u64, (u64)tcon_track_rto_us(t) <<
+			       t->timer.backoff, TCON_RTO_MAX_US);
+}
+
+/* RFC 8985, 7.2: not while something is known to be missing. */
+static bool may_probe(const struct tcon_track *t)
+{
+	return !t->timer.probe_bytes && !t->timer.probed && !t->timer.backoff &&
+	       !t->sacked.n && !t->lost.n && !t->resent.n &&
+	       tcon_track_sack(t) && t->srtt_x8_us &&
+	       t->cc.ca_state == TCON_CA_OPEN;
+}
+
+/* Never after the time-out: then the probe stands in for it. */
+static u64 probe_us(const struct tcon_track *t)
+{
+	bool single = t->cc.nxt - t->cc.una <= t->cc.mss_bytes;
+	u64 due_us = max(t->timer.sent_us, t->progress_us) +
+		     2ULL * t->cc.srtt_us +
+		     (single ? ACK_DELAY_US : PROBE_SLACK_US);
+
+	/* No time-out is as near as that. */
+	if (due_us <= t->progress_us + TCON_RTO_MIN_US)
+		return due_us;
+	return min(due_us, timeout_us(t));
+}
+
+/**
+ * tcon_timer_next_us() - when to call tcon_timer_expire()
+ * @t: the tracker
+ *
+ * Return: the time; 0: nothing is in flight.
+ */
+u64 tcon_timer_next_us(const struct tcon_track *t)
+{
+	u64 next_us;
+
+	if (t->cc.una == t->cc.nxt)
+		return 0;
+	next_us = may_probe(t) ? probe_us(t) : timeout_us(t);
+	if (t->rack.deadline_us)
+		next_us = min(next_us, t->rack.deadline_us);
+	return next_us;
+}
+
+/**
+ * tcon_timer_soonest_us() - before when no timer of what has left last is due
+ * @t: the tracker
+ *
+ * For whoever only wants to know when a look may be worth while.
+ *
+ * Return: the time; it may be in the past.
+ */
+u64 tcon_timer_soonest_us(const struct tcon_track *t)
+{
+	return t->timer.sent_us + min(2ULL * t->cc.srtt_us + PROBE_SLACK_US,
+				      (u64)TCON_RTO_MIN_US);
+}
+
+/**
+ * tcon_timer_expire() - do what is due
+ * @t: the tracker
+ * @now_us: the time
+ *
+ * Return: see &enum tcon_expiry.  The caller tells the CC, and sends.  A probe
+ * that cannot be sent is not asked for again: the time-out follows.
+ */
+enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us)
+{
+	u64 lost_before = t->cc.lost_bytes;
+
+	if (t->cc.una == t->cc.nxt)
+		return TCON_EXPIRY_NONE;
+	if (t->rack.deadline_us && now_us >= t->rack.deadline_us) {
+		tcon_loss_detect(t, now_us);
+		tcon_track_count_inflight(t);
+		if (t->cc.lost_bytes != lost_before)
+			return TCON_EXPIRY_REORDER;
+	}
+	if (may_probe(t) && now_us >= probe_us(t)) {
+		t->timer.restart_us = now_us;
+		t->timer.probed = true;
+		return TCON_EXPIRY_PROBE;
+	}
+	if (now_us >= timeout_us(t)) {
+		t->timer.restart_us = now_us;
+		t->timer.probe_bytes = 0;
+		tcon_track_mark_all_lost(t);
+		if (t->timer.backoff == TCON_BACKOFF_MAX)
+			return TCON_EXPIRY_GIVE_UP;
+		t->timer.backoff++;
+		return TCON_EXPIRY_TIMEOUT;
+	}
+	return TCON_EXPIRY_NONE;
+}
+
+/**
+ * tcon_timer_probed() - the tail was sent again
+ * @t: the tracker
+ * @bytes: that the probe repeated
+ * @now_us: the time
+ */
+void tcon_timer_probed(struct tcon_track *t, u32 bytes, u64 now_us)
+{
+	t->timer.probe_end = t->cc.nxt;
+	t->timer.probe_bytes = bytes;
+	t->timer.restart_us = now_us;
+}
+
+/**
+ * tcon_timer_acked() - una has been looked at
+ * @t: the tracker, una up to date
+ * @dsack: the DSACK that came with it, or NULL
+ * @bare: the ACK is a duplicate without any SACK block
+ *
+ * RFC 8985, 7.4: where a probe filled a hole without the peer saying that it
+ * had the segment already, the tail had been lost.  A recovery sees to that
+ * itself.
+ */
+void tcon_timer_acked(struct tcon_track *t, const struct tcon_sack *dsack,
+		      bool bare)
+{
+	struct tcon_timer *timer = &t->timer;
+
+	if (!timer->probe_bytes)
+		return;
+	if (dsack && dsack->end == timer->probe_end) {
+		timer->probe_bytes = 0;
+	} else if (!seq_before(t->cc.una, timer->probe_end) &&
+		   (bare || t->cc.ca_state != TCON_CA_OPEN)) {
+		timer->probe_bytes = 0;
+	} else if (seq_after(t->cc.una, timer->probe_end)) {
+		t->cc.lost_bytes += timer->probe_bytes;
+		timer->probe_bytes = 0;
+	}
+}

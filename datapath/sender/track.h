@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The tracker: a sender's state, rebuilt from the packets that pass.
+ */
+#ifndef _TCON_TRACK_H
+#define _TCON_TRACK_H
+
+#include <linux/types.h>
+#include <tcon/cc.h>
+
+#include "sender/loss.h"
+#include "wire/packet.h"
+#include "sender/prr.h"
+#include "sender/ranges.h"
+#include "sender/resent.h"
+#include "sender/sendq.h"
+#include "sender/timer.h"
+
+/* Lower bound of the RTO, as Linux has it (RFC 6298 would say 1 s). */
+#define TCON_RTO_MIN_US		200000U
+#define TCON_RTO_INIT_US	1000000U	/* RFC 6298, 2.1 */
+#define TCON_RTO_MAX_US		120000000U
+#define TCON_MIN_RTT_BUCKET_US	150000000ULL
+#define TCON_MSS_DEFAULT	536U		/* RFC 9293, 3.7.1 */
+#define TCON_MSS_MIN		88U		/* Linux's TCP_MIN_SND_MSS, rounded */
+
+/**
+ * struct tcon_side - what one end said in its SYN
+ * @isn: initial sequence number
+ * @mss: MSS option, 0 if absent
+ * @wscale: window scale, %TCON_WSCALE_NONE if absent
+ * @syn_seen: the rest is valid
+ * @acked: the other end has acknowledged the SYN
+ * @sack_permitted: SACK-permitted option
+ * @ambiguous: SYNs with this ISN disagreed about @wscale
+ * @signed_options: TCP-MD5 or TCP-AO
+ * @mptcp: an MPTCP option
+ * @has_ts: time stamps
+ */
+struct tcon_side {
+	u32 isn;
+	u16 mss;
+	u8 wscale;
+	bool syn_seen;
+	bool acked;
+	bool sack_permitted;
+	bool ambiguous;
+	bool signed_options;
+	bool mptcp;
+	bool has_ts;
+};
+
+/**
+ * struct tcon_track - a half-flow's sender, as far as packets tell
+ * @cc: the part that a CC sees: una, nxt, delivered, RTTs, inflight
+ * @guest: the sender's SYN
+ * @peer: the receiver's SYN
+ * @sendq: what left TCon and is not acknowledged
+ * @recorded: its record of the data that was new last, until the next ACK; NULL: that
+ *	had to be recorded together with its predecessor
+ * @sacked: SACKed ranges between una and nxt
+ * @lost: ranges judged lost, not SACKed and not sent again since
+ * @resent: what was sent again and is not delivered
+ * @rack: what RACK knows
+ * @timer: state of the timers
+ * @prr: what limits a recovery, and a reduction for ECN marks
+ * @cwr_point: nxt when that for marks began; it ends when una is beyond
+ * @nxt_guest: next sequence number that the guest would send
+ * @lost_edge: up to here originals have been judged
+ * @tx_order: transmissions so far, repeats counted
+ * @recovery_point: nxt when the recovery began; it ends when una is there
+ * @round_end: nxt when the round began
+ * @unproven_bytes: judged lost in this recovery and not shown to be spurious
+ * @dup_acks: duplicate ACKs in a row, of a peer without SACK
+ * @dup_bytes: what those counted as having left the path
+ * @dup_credit_bytes: what those, and SACKs that the peer took back, counted as
+ *	delivered, not acknowledged since
+ * @max_inflight_bytes: most that was in flight in this round
+ * @prev_max_inflight_bytes: most in the round before
+ * @srtt_x8_us: smoothed RTT times 8
+ * @rttvar_x4_us: RTT variation times 4
+ * @min_rtt_us: minima of the present and the previous bucket
+ * @min_rtt_bucket_us: when the present bucket began
+ * @delivered_us: when cc.delivered_bytes last grew
+ * @first_tx_us: when the flight of the last sampled packet began
+ * @progress_us: when una last advanced, or data was sent into an empty pipe
+ * @timeout_us: when the guest's timer last went off
+ * @acked_entered_us: when the guest sent the newest that una covered when it last
+ *	advanced
+ * @sent_bytes: payload that left, with repeats
+ * @repeated_bytes: payload that the guest sent again
+ * @repaired_bytes: payload that TCon sent again
+ * @dsacked_bytes: of what was sent again, what the peer said to have got twice
+ * @repairs: segments that TCon sent again
+ * @spurious_repairs: of those, not needed
+ * @acked_bytes: payload acknowledged cumulatively
+ * @ece_acks: ACKs that told of ECN CE
+ * @ce_total: the peer's TCon has counted so many marked bytes; wraps
+ * @ce_exact: it does; ECE counts for nothing
+ * @ce_last: the last segment that una covered was marked, as far as that can be told
+ * @peer_nxt: highest sequence number that the peer has sent
+ * @peer_window: window field of the peer's last valid ACK
+ * @peer_tsval: last TSval of the peer that passed
+ * @peer_tsecr: last TSecr of the peer that passed
+ * @synced: una and nxt are valid
+ * @has_ts: the connection uses time stamps
+ * @fin_guest: the guest's FIN has left
+ * @fin_peer: the peer's FIN has passed
+ * @fin_seq: sequence number after the guest's FIN
+ */
+struct tcon_track {
+	struct tcon_cc cc;
+	struct tcon_side guest;
+	struct tcon_side peer;
+	struct tcon_sendq sendq;
+	struct tcon_send *recorded;
+	struct tcon_ranges sacked;
+	struct tcon_ranges lost;
+	struct tcon_resent resent;
+	struct tcon_rack rack;
+	struct tcon_timer timer;
+	struct tcon_prr prr;
+	u32 cwr_point;
+	u32 nxt_guest;
+	u32 lost_edge;
+	u32 tx_order;
+	u32 recovery_point;
+	u32 round_end;
+	u32 unproven_bytes;
+	u32 dup_acks;
+	u32 dup_bytes;
+	u32 dup_credit_bytes;
+	u32 max_inflight_bytes;
+	u32 prev_max_inflight_bytes;
+	u32 srtt_x8_us;
+	u32 rttvar_x4_us;
+	u32 min_rtt_us[2];
+	u64 min_rtt_bucket_us;
+	u64 delivered_us;
+	u64 first_tx_us;
+	u64 progress_us;
+	u64 timeout_us;
+	u64 acked_entered_us;
+	u64 sent_bytes;
+	u64 repeated_bytes;
+	u64 repaired_bytes;
+	u64 dsacked_bytes;
+	u64 repairs;
+	u64 spurious_repairs;
+	u64 acked_bytes;
+	u64 ece_acks;
+	u32 ce_total;
+	bool ce_exact;
+	bool ce_last;
+	u32 peer_nxt;
+	u32 peer_tsval;
+	u32 peer_tsecr;
+	u32 fin_seq;
+	u16 peer_window;
+	bool synced;
+	bool has_ts;
+	bool fin_guest;
+	bool fin_peer;
+};
+
+/**
+ * enum tcon_sent - what a guest's segment was
+ * @TCON_SENT_NEW: data not sent before
+ * @TCON_SENT_REPEAT: data sent before
+ * @TCON_SENT_TIMEOUT: a repeat that shows a retransmission time-out
+ */
+enum tcon_sent {
+	TCON_SENT_NEW,
+	TCON_SENT_REPEAT,
+	TCON_SENT_TIMEOUT,
+};
+
+/**
+ * struct tcon_ack - what an ACK did
+ * @rs: the sample for the CC
+ * @valid: it acknowledges nothing that was not sent; else nothing was done
+ * @delivered_any: rs.acked_sacked_bytes or rs.losses_bytes is not zero
+ * @una_advanced: una moved
+ * @spurious: the last reduction was for nothing
+ * @early_marked: what @early_bytes counts was marked, and the rest was not; else the other
+ *	way round
+ * @early_bytes: marks begin or end after so much of rs.acked_bytes; 0: they do not
+ * @sack_overflow: SACK ranges that found no room
+ * @spurious_repairs: repairs of TCon that turned out to be needless
+ */
+struct tcon_ack {
+	struct tcon_rate_sample rs;
+	bool valid;
+	bool delivered_any;
+	bool una_advanced;
+	bool spurious;
+	bool early_marked;
+	u32 early_bytes;
+	u32 sack_overflow;
+	u32 spurious_repairs;
+};
+
+void tcon_track_init(struct tcon_track *t, struct tcon_budget *budget);
+void tcon_track_release(struct tcon_track *t);
+void tcon_track_guest_syn(struct tcon_track *t, const struct tcon_packet *pkt,
+			  u64 now_us);
+void tcon_track_peer_syn(struct tcon_track *t, const struct tcon_packet *pkt);
+void tcon_track_note_syn(struct tcon_side *side,
+			 const struct tcon_packet *pkt);
+void tcon_track_resync(struct tcon_track *t, u32 ack, u64 now_us);
+void tcon_track_adopt(struct tcon_track *t, const struct tcon_packet *pkt,
+		      u64 now_us);
+enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
+			       u32 payload_bytes, u64 now_us);
+void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
+		    u64 now_us, struct tcon_ack *ack);
+bool tcon_track_repaired(struct tcon_track *t, u32 start, u32 end,
+			 u32 payload_bytes, u64 now_us);
+void tcon_track_count_inflight(struct tcon_track *t);
+void tcon_track_mark_all_lost(struct tcon_track *t);
+void tcon_track_app_limited(struct tcon_track *t);
+u32 tcon_track_rto_us(const struct tcon_track *t);
+u64 tcon_track_sample_bps(const struct tcon_rate_sample *rs);
+
+/* Has no ACK come for an RTO, nor has that been found, at @found_us, within one? */
+static inline bool tcon_track_is_silent(const struct tcon_track *t,
+					u64 found_us, u64 now_us)
+{
+	return now_us - max(t->progress_us, found_us) >= tcon_track_rto_us(t);
+}
+
+/* Both SYNs were seen and answered: sequence numbers and scales are known. */
+static inline bool tcon_track_established(const struct tcon_track *t)
+{
+	return t->guest.acked && t->peer.acked;
+}
+
+/* Its segments have signatures: TCP-MD5 or TCP-AO. */
+static inline bool tcon_track_signed(const struct tcon_track *t)
+{
+	return t->guest.signed_options || t->peer.signed_options;
+}
+
+/* Both ends sent the window scale option (RFC 7323, 2.2). */
+static inline bool tcon_track_scaled(const struct tcon_track *t)
+{
+	return t->guest.wscale != TCON_WSCALE_NONE &&
+	       t->peer.wscale != TCON_WSCALE_NONE;
+}
+
+/* Shift count of the windows that the guest sends after its SYN. */
+static inline u8 tcon_track_guest_wscale(const struct tcon_track *t)
+{
+	return tcon_track_scaled(t) ? t->guest.wscale : 0;
+}
+
+/* Shift count of the windows that the peer sends after its SYN. */
+static inline u8 tcon_track_peer_wscale(const struct tcon_track *t)
+{
+	return tcon_track_scaled(t) ? t->peer.wscale : 0;
+}
+
+static inline bool tcon_track_sack(const struct tcon_track *t)
+{
+	return t->guest.sack_permitted && t->peer.sack_permitted;
+}
+
+/* Is a reduction for ECN marks under way, without a loss? */
+static inline bool tcon_track_marked(const struct tcon_track *t)
+{
+	return t->prr.active && t->cc.ca_state == TCON_CA_OPEN;
+}
+
+/* How much may be in flight now: cwnd, but for a reduction that is under way. */
+static inline u32 tcon_track_cwnd_bytes(const struct tcon_track *t)
+{
+	return t->prr.active ? t->prr.limit_bytes : t->cc.cwnd_bytes;
+}
+
+/* May @bytes new ones leave?  cwnd is counted in segments, and takes a part of one for
+ * one.  In a recovery a part is not enough: what a small repair left of its segment
+ * would let another out, into a queue that is full.  Nor is it after a mark, before as
+ * much is in flight as cwnd allows.
+ */
+static inline bool tcon_track_fits(const struct tcon_track *t, u32 bytes)
+{
+	u64 after = (u64)t->cc.inflight_bytes + bytes;
+
+	if (t->prr.active && (!tcon_track_marked(t) ||
+			      t->prr.limit_bytes != t->cc.cwnd_bytes))
+		return after <= t->prr.limit_bytes;
+	return after < (u64)t->cc.cwnd_bytes + t->cc.mss_bytes;
+}
+
+/* May the next repair leave, where something is lost?  It counts as in flight again, but
+ * the first hole is always filled: all waits for it.
+ */
+static inline bool tcon_track_repair_fits(const struct tcon_track *t)
+{
+	return t->lost.range[0].start == t->cc.una ||
+	       t->cc.inflight_bytes < tcon_track_cwnd_bytes(t);
+}
+
+static inline u32 tcon_track_rttvar_us(const struct tcon_track *t)
+{
+	return t->rttvar_x4_us / 4;
+}
+
+#endif /* _TCON_TRACK_H */

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From cwnd to window field.
+ *
+ *  - Never more than the peer offered; its zero stays zero.
+ *  - The right edge never moves left (RFC 9293, 3.8.6): a smaller cwnd takes
+ *    effect as ACKs advance, and until then the pacer holds what is too much.
+ *  - Never less than two segments, or a receiver that delays its ACKs stalls
+ *    the guest; what is too much then is held as well.
+ *  - Rounded up to the quantum of the window scale (RFC 7323), unless marks count the
+ *    packet that the guest would make of what that adds.
+ *
+ * Nothing here needs a kernel.  Callers hold the flow's lock.
+ */
+#include <linux/kernel.h>
+
+#include "base/seq.h"
+#include "sender/window.h"
+
+#define FIELD_MAX		0xffffU
+
+/**
+ * tcon_window_wanted() - right edge that the CC wants the guest to have
+ * @cc: una, nxt, inflight, MSS and pacing rate
+ * @nxt_guest: what the guest would send next
+ * @cwnd_bytes: how much may be in flight
+ * @hold_bytes: how much a paced flow may have waiting in TCon
+ *
+ * What may be in flight is cwnd; what is in flight left TCon before nxt.  A
+ * paced flow needs no more than keeps its pacer busy: with all of cwnd, which
+ * BBR has at twice the path's BDP, a whole BDP would wait in TCon.  Others get
+ * whole segments, the nearest number, as Linux counts cwnd: of a part of one the
+ * guest would make a packet once a round trip (Nagle's algorithm in Minshall's
+ * variant), which may be lost as well as a full one, and else leave it unused.
+ *
+ * Return: sequence number.
+ */
+u32 tcon_window_wanted(const struct tcon_cc *cc, u32 nxt_guest, u32 cwnd_bytes,
+		       u32 hold_bytes)
+{
+	u32 room = 0, edge;
+
+	if (cwnd_bytes > cc->inflight_bytes)
+		room = cwnd_bytes - cc->inflight_bytes;
+	if (cc->pacing_rate_bps)
+		return cc->nxt + min(room, hold_bytes);
+	edge = cc->nxt + room;
+	if (!seq_after(edge, nxt_guest))
+		return edge;
+	return nxt_guest + DIV_ROUND_CLOSEST(edge - nxt_guest, cc->mss_bytes) *
+			   cc->mss_bytes;
+}
+
+/**
+ * tcon_window_round_down() - an edge that a window field can name
+ * @edge: right edge
+ * @ack: acknowledgment number that the field comes with
+ * @wscale: shift count of the peer
+ * @mss_bytes: payload of a full segment
+ *
+ * For a guest that fills its window with a part of a segment.  Of what rounding up adds
+ * it would make a small packet once a round trip, beside as many full ones as cwnd has
+ * segments; rounded down the last of those is not quite full.
+ *
+ * Return: the last edge that is not after @edge; @edge itself where fields are coarser than
+ *	segments.
+ */
+u32 tcon_window_round_down(u32 edge, u32 ack, u8 wscale, u32 mss_bytes)
+{
+	u32 quantum = 1U << wscale;
+
+	if (quantum > mss_bytes || !seq_after(edge, ack))
+		return edge;
+	return ack + round_down(edge - ack, quantum);
+}
+
+/* Remember an edge, and which one the guest has had time to answer. */
+static void give_edge(struct tcon_window *w, u32 edge, u64 now_us)
+{
+	if (!w->valid) {
+		w->valid = true;
+		w->edge = edge;
+		w->marked_edge = edge;
+		w->next_mark = edge;
+		w->mark_us = now_us;
+		return;
+	}
+	if (now_us - w->mark_us >= TCON_EDGE_ANSWER_US) {
+		w->marked_edge = w->next_mark;
+		w->next_mark = w->edge;
+		w->mark_us = now_us;
+	}
+	w->edge = seq_max(w->edge, edge);
+}
+
+static void note_peer(struct tcon_window *w, u32 ack, u16 field, u8 wscale)
+{
+	w->peer_bytes = (u32)field << wscale;
+	if (!w->valid || seq_after(ack + w->peer_bytes, w->peer_edge))
+		w->peer_edge = ack + w->peer_bytes;
+}
+
+/**
+ * tcon_window_observe() - a window passes to the guest as it is
+ * @w: the windows
+ * @ack: acknowledgment number that it came with
+ * @field: window field
+ * @wscale: shift count of the peer; 0 for a SYN's
+ * @now_us: the time
+ */
+void tcon_window_observe(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
+			 u64 now_us)
+{
+	note_peer(w, ack, field, wscale);
+	w->given_bytes = w->peer_bytes;
+	give_edge(w, ack + w->given_bytes, now_us);
+}
+
+/* Field that offers @bytes, rounded up, at least two segments. */
+static u32 field_for(u32 bytes, u8 wscale, u32 mss_bytes)
+{
+	u32 quantum = 1U << wscale;
+
+	bytes = max(bytes, TCON_MIN_CWND_SEGS * mss_bytes);
+	return min(DIV_ROUND_UP(bytes, quantum), FIELD_MAX);
+}
+
+/**
+ * tcon_window_write() - the window field for an ACK to the guest
+ * @w: the windows
+ * @ack: acknowledgment number
+ * @field: window field as the peer sent it
+ * @wscale: shift count of the peer
+ * @wanted: right edge that the CC wants
+ * @mss_bytes: payload of a full segment
+ * @now_us: the time
+ *
+ * Return: the field to write, at most @field.
+ */
+u16 tcon_window_write(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
+		      u32 wanted, u32 mss_bytes, u64 now_us)
+{
+	u32 bytes = 0, edge = wanted, ours;
+
+	note_peer(w, ack, field, wscale);
+	if (w->valid)
+		edge = seq_max(edge, w->edge);
+	if (seq_after(edge, ack))
+		bytes = edge - ack;
+	ours = min_t(u32, field, field_for(bytes, wscale, mss_bytes));
+	w->given_bytes = ours << wscale;
+	give_edge(w, ack + w->given_bytes, now_us);
+	return ours;
+}
+
+/**
+ * tcon_window_untold() - an ACK is not given to the guest after all
+ * @w: the windows, after tcon_window_write()
+ * @before: and before it
+ *
+ * The guest has not been given its edge, but the peer has offered it: a window
+ * update may go up to there.
+ */
+void tcon_window_untold(struct tcon_window *w, const struct tcon_window *before)
+{
+	u32 peer_edge = w->peer_edge, peer_bytes = w->peer_bytes;
+
+	*w = *before;
+	w->peer_edge = peer_edge;
+	w->peer_bytes = peer_bytes;
+}
+
+/**
+ * tcon_window_late() - the window field for an ACK that newer ones have overtaken
+ * @w: the windows, which it does not change
+ * @ack: acknowledgment number
+ * @field: window field as the peer sent it
+ * @wscale: shift count of the peer
+ * @mss_bytes: payload of a full segment
+ *
+ * Return: the field to write, at most @field.  It offers no more than the newer
+ * ACKs did: the guest would see its window shrink at the next.
+ */
+u16 tcon_window_late(const struct tcon_window *w, u32 ack, u16 field, u8 wscale,
+		     u32 mss_bytes)
+{
+	u32 bytes = 0;
+
+	if (!w->valid)
+		return field;
+	if (seq_after(w->edge, ack))
+		bytes = w->edge - ack;
+	return min_t(u32, field, field_for(bytes, wscale, mss_bytes));
+}
+
+/**
+ * tcon_window_update() - is a window update due, and which?
+ * @w: the windows
+ * @ack: acknowledgment number that the update would repeat
+ * @wscale: shift count of the peer
+ * @wanted: right edge that the CC wants
+ * @nxt_guest: what the guest would send next
+ * @mss_bytes: payload of a full segment
+ * @burst_bytes: what the guest may gather before it sends
+ * @now_us: the time
+ *
+ * It is where the edge keeps the guest from sending a segment, or a burst that
+ * it could send then, two segments more could be sent, the peer would have
+ * allowed that and has not taken it back by a zero, and the field grows: otherwise
+ * the guest would see a duplicate ACK.  (Linux sends no less than a burst while it
+ * waits for an ACK that is overdue, as behind a hole.)
+ *
+ * Return: the field of the update, which counts as given; 0: none is due.
+ */
+u16 tcon_window_update(struct tcon_window *w, u32 ack, u8 wscale, u32 wanted,
+		       u32 nxt_guest, u32 mss_bytes, u32 burst_bytes,
+		       u64 now_us)
+{
+	u32 edge, field, old;
+
+	if (!w->valid || !w->peer_bytes)
+		return 0;
+	edge = seq_min(wanted, w->peer_edge);
+	if (seq_before(nxt_guest + mss_bytes, w->edge) &&
+	    (seq_before(nxt_guest + burst_bytes, w->edge) ||
+	     seq_before(edge, nxt_guest + burst_bytes)))
+		return 0;
+	if (!seq_after(edge, w->edge + 2 * mss_bytes - 1))
+		return 0;
+	field = min(DIV_ROUND_UP(edge - ack, 1U << wscale), FIELD_MAX);
+	if (seq_after(ack + (field << wscale), w->peer_edge))
+		field--;
+	old = (w->edge - ack) >> wscale;
+	if (field <= old)
+		return 0;
+	w->given_bytes = field << wscale;
+	give_edge(w, ack + w->given_bytes, now_us);
+	return field;
+}
+
+/**
+ * tcon_window_unused() - what the guest was given and did not use
+ * @w: the windows
+ * @nxt_guest: what the guest would send next
+ * @now_us: the time
+ *
+ * Return: bytes, of an edge that the guest has had time to answer.
+ */
+u32 tcon_window_unused(const struct tcon_window *w, u32 nxt_guest, u64 now_us)
+{
+	u32 edge = w->marked_edge;
+
+	/* No edge was given since, or it would have been marked. */
+	if (now_us - w->mark_us >= 2 * TCON_EDGE_ANSWER_US)
+		edge = w->edge;
+	return w->valid && seq_after(edge, nxt_guest) ? edge - nxt_guest : 0;
+}

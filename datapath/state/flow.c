@@ -1,0 +1,675 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The flow table.
+ *
+ * Look-ups run under RCU, each flow has a spinlock, the hash is keyed.  What a
+ * guest or its peers can make it hold is bounded: all flows by a cap, those of
+ * one port by a share of it, half-open ones by a smaller cap of their own,
+ * where the newest evicts the oldest of the port that has most of them.
+ *
+ * Lock order: flow->lock, then port->lock and in it tnet->embryo_lock, or a pacer's.
+ */
+#include <linux/jhash.h>
+#include <linux/moduleparam.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "state/flow.h"
+#include "act/hold.h"
+#include "state/pacer.h"
+#include "base/seq.h"
+
+#define GC_INTERVAL		HZ
+#define WALK_BATCH		64	/* flows; then let others run */
+#define WALK_ALL		UINT_MAX
+#define USEC_PER_S		1000000ULL
+#define CLOSED_LINGER_US	(10 * USEC_PER_S)	/* repeats of the FIN */
+#define EMBRYO_IDLE_US		(70 * USEC_PER_S)	/* 5 SYN repeats of Linux */
+#define EMBRYO_SHARE		8	/* of the cap: its port evicts its own */
+#define SHRINK_IDLE_US		(5 * USEC_PER_S)
+
+static unsigned int max_flows = 65536;
+module_param(max_flows, uint, 0644);
+MODULE_PARM_DESC(max_flows, "most half-flows of a namespace");
+
+static unsigned int max_flows_per_port = 32768;
+module_param(max_flows_per_port, uint, 0644);
+MODULE_PARM_DESC(max_flows_per_port, "most half-flows of one guest port");
+
+static unsigned int max_embryos = 8192;
+module_param(max_embryos, uint, 0644);
+MODULE_PARM_DESC(max_embryos, "most half-open half-flows of a namespace");
+
+/* A little more than Linux's default keep-alive: 7200 s and 9 probes. */
+static unsigned int idle_s = 8000;
+module_param(idle_s, uint, 0644);
+MODULE_PARM_DESC(idle_s, "seconds after which a silent half-flow is collected");
+
+static struct kmem_cache *flow_cache;
+static struct rhashtable flow_table;
+static struct delayed_work gc_work;
+
+static __always_inline u32 flow_hash(const void *data, u32 len, u32 seed)
+{
+	const struct tcon_key *key = data;
+	u32 guest = key->guest.words[0];
+	u32 peer = key->peer.words[0];
+
+	if (key->family != AF_INET)
+		return jhash2((const u32 *)data, sizeof(*key) / sizeof(u32),
+			      seed);
+	/* A guest may choose its tags, too, also where none will pass. */
+	if (unlikely(key->vlans[0]))
+		seed = jhash_1word(key->vlans[0] << 16 | key->vlans[1], seed);
+	return jhash_3words(guest, peer,
+			    ((__force u32)key->gport << 16 |
+			     (__force u32)key->pport) ^
+			    key->port_id << 8, seed);
+}
+
+static int flow_cmp(struct rhashtable_compare_arg *arg, const void *obj)
+{
+	const struct tcon_flow *flow = obj;
+
+	return !tcon_key_equal(&flow->key, arg->key);
+}
+
+static const struct rhashtable_params flow_params = {
+	.head_offset = offsetof(struct tcon_flow, node),
+	.key_offset = offsetof(struct tcon_flow, key),
+	.key_len = sizeof(struct tcon_key),
+	.hashfn = flow_hash,
+	.obj_cmpfn = flow_cmp,
+	.automatic_shrinking = true,
+};
+
+u32 tcon_flow_max(void)
+{
+	return max_flows;
+}
+
+u32 tcon_flow_embryo_max(void)
+{
+	return max_embryos;
+}
+
+/**
+ * tcon_flow_find() - look a half-flow up
+ * @key: what names it
+ *
+ * Context: RCU read lock held.
+ * Return: the flow, which may be dead by the time that its lock is taken; NULL.
+ */
+struct tcon_flow *tcon_flow_find(const struct tcon_key *key)
+{
+	return rhashtable_lookup(&flow_table, key, flow_params);
+}
+
+static void flow_free(struct rcu_head *rcu)
+{
+	kmem_cache_free(flow_cache, container_of(rcu, struct tcon_flow, rcu));
+}
+
+/* tnet->embryo_lock held. */
+static void remove_embryo(struct tcon_flow *flow)
+{
+	list_del_init(&flow->embryo_node);
+	flow->port->n_embryos--;
+	atomic_dec(&flow->port->tnet->n_embryos);
+}
+
+/* An embryo is one no more, or goes. */
+static void leave_embryos(struct tcon_flow *flow)
+{
+	struct tcon_net *tnet = flow->port->tnet;
+
+	spin_lock(&tnet->embryo_lock);
+	if (!list_empty(&flow->embryo_node))
+		remove_embryo(flow);
+	spin_unlock(&tnet->embryo_lock);
+}
+
+static void leave_rule(struct tcon_flow *flow)
+{
+	if (!flow->rule)
+		return;
+	atomic_dec(&flow->rule->flows);
+	tcon_rule_put(flow->rule);
+	flow->rule = NULL;
+}
+
+/* Takes the flow out of everything.  flow->lock held, not yet dead. */
+static void kill_locked(struct tcon_flow *flow)
+{
+	struct tcon_port *port = flow->port;
+
+	flow->dead = true;
+	rhashtable_remove_fast(&flow_table, &flow->node, flow_params);
+	spin_lock(&port->lock);
+	list_del_rcu(&flow->port_node);
+	spin_unlock(&port->lock);
+	leave_embryos(flow);
+	tcon_pacer_cancel(flow);
+	tcon_hold_purge(flow);
+	tcon_ca_stop(&flow->track);
+	flow->state = TCON_STATE_OBSERVED;	/* a dump may still come by */
+	tcon_track_release(&flow->track);
+	leave_rule(flow);
+	atomic_dec(&port->flows);
+	atomic_dec(&port->tnet->flows);
+	call_rcu(&flow->rcu, flow_free);
+}
+
+static void kill(struct tcon_flow *flow)
+{
+	spin_lock_bh(&flow->lock);
+	if (!flow->dead)
+		kill_locked(flow);
+	spin_unlock_bh(&flow->lock);
+}
+
+/*
+ * Whose embryo makes room for one of @own?  That of who has most: a flood at one port must
+ * not cost the others their handshakes.  A flood's port is not compared with all others
+ * for each of its SYNs.  tnet->embryo_lock and RCU read lock held.
+ */
+static struct tcon_port *fullest(struct tcon_port *own)
+{
+	struct tcon_port *port, *most = own;
+
+	if (own->n_embryos > max_embryos / EMBRYO_SHARE)
+		return own;
+	list_for_each_entry_rcu(port, &own->tnet->ports, node)
+		if (port->n_embryos > most->n_embryos)
+			most = port;
+	return most;
+}
+
+/* Takes a place among the embryos.  Returns one that has to make room. */
+static struct tcon_flow *join_embryos(struct tcon_flow *flow)
+{
+	struct tcon_net *tnet = flow->port->tnet;
+	struct tcon_flow *oldest = NULL;
+
+	spin_lock(&tnet->embryo_lock);
+	if (atomic_read(&tnet->n_embryos) >= max_embryos)
+		oldest = list_first_entry_or_null(&fullest(flow->port)->embryos,
+						  struct tcon_flow,
+						  embryo_node);
+	if (oldest)
+		remove_embryo(oldest);
+	list_add_tail(&flow->embryo_node, &flow->port->embryos);
+	flow->port->n_embryos++;
+	atomic_inc(&tnet->n_embryos);
+	spin_unlock(&tnet->embryo_lock);
+	return oldest;
+}
+
+static bool has_room(struct tcon_port *port, bool embryo)
+{
+	struct tcon_net *tnet = port->tnet;
+
+	if (atomic_read(&port->flows) >= max_flows_per_port)
+		return false;
+	/* An embryo that evicts another needs no room. */
+	return atomic_read(&tnet->flows) < max_flows ||
+	       (embryo && atomic_read(&tnet->n_embryos) >= max_embryos);
+}
+
+static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
+		       const struct tcon_key *key)
+{
+	u64 now_us = tcon_us(tcon_now_ns());
+
+	memset(flow, 0, sizeof(*flow));
+	flow->key = *key;
+	flow->port = port;
+	spin_lock_init(&flow->lock);
+	tcon_track_init(&flow->track, &port->budget);
+	__skb_queue_head_init(&flow->held);
+	timerqueue_init(&flow->timer);
+	INIT_LIST_HEAD(&flow->embryo_node);
+	flow->generation = READ_ONCE(port->tnet->generation) - 1;
+	flow->state = TCON_STATE_OBSERVED;
+	flow->reason = TCON_REASON_HANDSHAKE;
+	flow->created_us = now_us;
+	flow->seen_us = now_us;
+}
+
+/*
+ * Into the table, the port's list and, as an embryo, among those; 0 or why not.  Who ends
+ * the flow meanwhile waits for port->lock.
+ */
+static int enlist(struct tcon_flow *flow, bool embryo)
+{
+	struct tcon_port *port = flow->port;
+	struct tcon_flow *evicted = NULL;
+	int err = -ENODEV;
+
+	spin_lock(&port->lock);
+	if (!port->dead)
+		err = rhashtable_lookup_insert_fast(&flow_table, &flow->node,
+						    flow_params);
+	if (!err) {
+		flow->serial = ++port->last_serial;
+		list_add_rcu(&flow->port_node, &port->flow_list);
+		if (embryo)
+			evicted = join_embryos(flow);
+	}
+	spin_unlock(&port->lock);
+	if (evicted) {
+		tcon_count(port->tnet->stats, TCON_COUNTER_EMBRYO_EVICT);
+		kill(evicted);
+	}
+	return err;
+}
+
+/**
+ * tcon_flow_create() - a new half-flow
+ * @port: the guest's port
+ * @key: what names it; not in the table
+ * @embryo: only a SYN has been seen
+ *
+ * Context: RCU read lock held, bottom halves disabled.
+ * Return: the flow, or NULL where a cap, lack of memory or a race with another
+ *	CPU forbids it.  The packet then passes; the reason is counted.
+ */
+struct tcon_flow *tcon_flow_create(struct tcon_port *port,
+				   const struct tcon_key *key, bool embryo)
+{
+	struct tcon_net *tnet = port->tnet;
+	struct tcon_flow *flow;
+	int err;
+
+	if (!has_room(port, embryo)) {
+		tcon_count(tnet->stats, TCON_COUNTER_TABLE_FULL);
+		return NULL;
+	}
+	flow = kmem_cache_alloc(flow_cache, GFP_ATOMIC | __GFP_NOWARN);
+	if (!flow) {
+		tcon_count(tnet->stats, TCON_COUNTER_NO_MEMORY);
+		return NULL;
+	}
+	flow_setup(flow, port, key);
+	atomic_inc(&port->flows);
+	atomic_inc(&tnet->flows);
+	err = enlist(flow, embryo);
+	if (err) {	/* of a race the other packet's flow is counted */
+		if (err != -EEXIST && err != -ENODEV)
+			tcon_count(tnet->stats, TCON_COUNTER_NO_MEMORY);
+		atomic_dec(&port->flows);
+		atomic_dec(&tnet->flows);
+		kmem_cache_free(flow_cache, flow);
+		return NULL;
+	}
+	tcon_count(tnet->stats, TCON_COUNTER_FLOWS_NEW);
+	return flow;
+}
+
+/**
+ * tcon_flow_restart() - a new connection takes over the half-flow's key
+ * @flow: its lock is held
+ * @now_us: the time
+ */
+void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
+{
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FLOWS_RESET);
+	tcon_pacer_cancel(flow);
+	tcon_hold_purge(flow);
+	tcon_ca_stop(&flow->track);
+	tcon_track_release(&flow->track);
+	tcon_track_init(&flow->track, &flow->port->budget);
+	memset(&flow->window, 0, sizeof(flow->window));
+	flow->state = TCON_STATE_OBSERVED;
+	flow->reason = TCON_REASON_HANDSHAKE;
+	flow->mid_stream = false;
+	flow->unseen = false;
+	flow->watchdog = false;
+	flow->drain = false;
+	flow->bare = false;
+	flow->reordering = false;
+	flow->sends_parts = false;
+	flow->tsval_floor_valid = false;
+	flow->absorbed_valid = false;
+	flow->absorbed = 0;
+	flow->hidden_acks = 0;
+	flow->probes = 0;
+	flow->timeouts = 0;
+	memset(&flow->limits, 0, sizeof(flow->limits));
+	flow->release_ns = 0;
+	flow->burst_bytes = 0;
+	flow->closed_us = 0;
+	flow->created_us = now_us;
+}
+
+/**
+ * tcon_flow_grown() - the handshake is complete
+ * @flow: its lock is held
+ */
+void tcon_flow_grown(struct tcon_flow *flow)
+{
+	if (!list_empty_careful(&flow->embryo_node))
+		leave_embryos(flow);
+}
+
+/* Why may nothing be enforced on this flow?  @ops: what its rule would run. */
+static enum tcon_reason obstacle(const struct tcon_flow *flow,
+				 const struct tcon_cc_ops *ops)
+{
+	const struct tcon_track *t = &flow->track;
+
+	if (!flow->rule)
+		return TCON_REASON_NO_RULE;
+	if (tcon_rule_observes(flow->rule))
+		return TCON_REASON_RULE_NONE;
+	if (tcon_track_signed(t))
+		return TCON_REASON_MD5_AO;
+	if (t->guest.mptcp && t->peer.mptcp)
+		return TCON_REASON_MPTCP;
+	if (flow->mid_stream)
+		return TCON_REASON_MID_STREAM;
+	if (flow->closed_us)
+		return TCON_REASON_CLOSED;
+	if (!tcon_track_established(t))
+		return TCON_REASON_HANDSHAKE;
+	if (t->guest.ambiguous || t->peer.ambiguous)
+		return TCON_REASON_SCALE;
+	if (flow->watchdog)
+		return TCON_REASON_WATCHDOG;
+	return ops ? TCON_REASON_NONE : TCON_REASON_CC_GONE;
+}
+
+/* Same CC, same parameters: nothing to restart. */
+static bool runs_already(const struct tcon_flow *flow,
+			 const struct tcon_cc_ops *ops)
+{
+	const struct tcon_cc *cc = &flow->track.cc;
+
+	return cc->ops == ops && cc->params &&
+	       !memcmp(cc->params, flow->rule->params,
+		       sizeof(flow->rule->params));
+}
+
+/* Why are losses of an enforced flow not repaired? */
+static enum tcon_reason repair_obstacle(struct tcon_flow *flow)
+{
+	if (flow->bare && !seq_before(flow->track.cc.una, flow->bare_end))
+		flow->bare = false;
+	if (!tcon_copy_wanted())
+		return TCON_REASON_REPAIR_OFF;
+	if (flow->reordering)
+		return TCON_REASON_REORDERING;
+	return flow->bare ? flow->bare_reason : TCON_REASON_NONE;
+}
+
+/**
+ * tcon_flow_level() - are losses of an enforced flow repaired, or why not
+ * @flow: its lock is held, enforced
+ */
+void tcon_flow_level(struct tcon_flow *flow)
+{
+	flow->reason = repair_obstacle(flow);
+	flow->state = flow->reason ? TCON_STATE_ENFORCED : TCON_STATE_REPAIRED;
+}
+
+static void observe(struct tcon_flow *flow)
+{
+	tcon_ca_stop(&flow->track);
+	tcon_sendq_drop_copies(&flow->track.sendq);
+	flow->state = TCON_STATE_OBSERVED;
+	tcon_pacer_kick(flow);
+}
+
+/* What is in flight now has no copies. */
+static void start_bare(struct tcon_flow *flow)
+{
+	flow->bare = true;
+	flow->bare_end = flow->track.cc.nxt;
+	flow->bare_reason = TCON_REASON_IN_FLIGHT;
+	flow->reordering = false;
+}
+
+/**
+ * tcon_flow_judge() - what is done to a flow, and why not more
+ * @flow: its lock is held
+ * @now_us: the time
+ *
+ * Starts, changes or stops the CC where the answer has changed.
+ *
+ * Context: RCU read lock held.
+ */
+void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
+{
+	const struct tcon_cc_ops *ops = NULL;
+	struct tcon_cc *cc = &flow->track.cc;
+	enum tcon_reason reason;
+
+	if (flow->rule)
+		ops = rcu_dereference(flow->rule->ops);
+	reason = obstacle(flow, ops);
+	if (reason) {
+		flow->reason = reason;
+		if (tcon_flow_enforced(flow))
+			observe(flow);
+		return;
+	}
+	if (runs_already(flow, ops)) {
+		cc->params = flow->rule->params;
+		return;
+	}
+	tcon_ca_stop(&flow->track);
+	if (tcon_ca_start(&flow->track, ops, flow->rule->params, now_us)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
+		flow->reason = TCON_REASON_CC_MEMORY;
+		if (tcon_flow_enforced(flow))
+			observe(flow);
+		return;
+	}
+	if (!tcon_flow_enforced(flow))
+		start_bare(flow);
+	tcon_flow_level(flow);
+	tcon_flow_check_cc(flow, now_us);
+	tcon_pacer_kick(flow);
+}
+
+/**
+ * tcon_flow_distrust() - let a flow go whose CC misbehaves
+ * @flow: its lock is held, enforced
+ * @now_us: the time
+ */
+void tcon_flow_distrust(struct tcon_flow *flow, u64 now_us)
+{
+	flow->watchdog = true;
+	tcon_flow_judge(flow, now_us);
+}
+
+/**
+ * tcon_flow_reclassify() - look for the rule again
+ * @flow: its lock is held
+ * @now_us: the time
+ *
+ * Context: RCU read lock held.
+ */
+void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us)
+{
+	struct tcon_rule *rule, *old = flow->rule;
+
+	/* Pairs with tcon_net_changed(). */
+	flow->generation = smp_load_acquire(&flow->port->tnet->generation);
+	rule = tcon_policy_lookup(flow->port, &flow->key);
+	if (rule == old) {
+		if (rule)
+			tcon_rule_put(rule);
+	} else {
+		if (rule)
+			atomic_inc(&rule->flows);
+		flow->rule = rule;
+		flow->watchdog = false;
+		if (old)
+			tcon_count(tcon_flow_stats(flow),
+				   TCON_COUNTER_RULE_MOVED);
+	}
+	tcon_flow_judge(flow, now_us);
+	if (rule != old && old) {	/* the CC ran on its parameters until now */
+		atomic_dec(&old->flows);
+		tcon_rule_put(old);
+	}
+}
+
+/*
+ * Calls @fn for every flow that is not dead, with its lock held, under RCU; may sleep
+ * after each @batch.  Where flows end meanwhile others may be missed (see
+ * rhashtable_walk_enter()), unless that is %WALK_ALL.
+ */
+static void for_all_flows(void (*fn)(struct tcon_flow *flow, u64 now_us),
+			  unsigned int batch)
+{
+	struct rhashtable_iter iter;
+	struct tcon_flow *flow;
+	unsigned int n;
+
+	rhashtable_walk_enter(&flow_table, &iter);
+	do {
+		rhashtable_walk_start(&iter);
+		for (n = 0; n < batch; n++) {
+			flow = rhashtable_walk_next(&iter);
+			if (IS_ERR_OR_NULL(flow))	/* error: from the start */
+				break;
+			spin_lock_bh(&flow->lock);
+			if (!flow->dead)
+				fn(flow, tcon_us(tcon_now_ns()));
+			spin_unlock_bh(&flow->lock);
+		}
+		rhashtable_walk_stop(&iter);
+		cond_resched();
+	} while (flow);
+	rhashtable_walk_exit(&iter);
+}
+
+static void refresh_one(struct tcon_flow *flow, u64 now_us)
+{
+	tcon_flow_refresh(flow, now_us);
+}
+
+/**
+ * tcon_flow_reclassify_all() - let every flow look for its rule now
+ *
+ * Who takes a CC back relies on it that none is left out.
+ *
+ * Context: process context, may sleep.
+ */
+void tcon_flow_reclassify_all(void)
+{
+	for_all_flows(refresh_one, WALK_ALL);
+}
+
+static void drain_one(struct tcon_flow *flow, u64 now_us)
+{
+	if (skb_queue_empty(&flow->held))
+		return;
+	flow->drain = true;
+	tcon_pacer_kick(flow);
+}
+
+/**
+ * tcon_flow_drain_all() - pass everything that is held
+ *
+ * Context: process context.  Pacers do the work soon after.
+ */
+void tcon_flow_drain_all(void)
+{
+	for_all_flows(drain_one, WALK_BATCH);
+}
+
+static bool is_stale(const struct tcon_flow *flow, u64 now_us,
+		     enum tcon_counter *why)
+{
+	u64 idle_us = now_us - flow->seen_us;
+	u64 most_us = idle_s * USEC_PER_S;
+
+	*why = TCON_COUNTER_FLOWS_CLOSED;
+	if (flow->closed_us)
+		return idle_us > CLOSED_LINGER_US;
+	*why = TCON_COUNTER_FLOWS_IDLE;
+	/* Nothing is enforced on what was first seen without its handshake, either. */
+	if (!tcon_track_established(&flow->track))
+		most_us = min(most_us, EMBRYO_IDLE_US);
+	return idle_us > most_us;
+}
+
+static void collect_one(struct tcon_flow *flow, u64 now_us)
+{
+	enum tcon_counter why;
+
+	if (is_stale(flow, now_us, &why)) {
+		tcon_count(tcon_flow_stats(flow), why);
+		kill_locked(flow);
+	} else if (flow->seen_us + SHRINK_IDLE_US < now_us &&
+		   flow->track.sendq.head == flow->track.sendq.tail) {
+		tcon_sendq_clear(&flow->track.sendq);
+	}
+}
+
+static void gc(struct work_struct *work)
+{
+	for_all_flows(collect_one, WALK_BATCH);
+	schedule_delayed_work(&gc_work, GC_INTERVAL);
+}
+
+/**
+ * tcon_flow_purge_port() - end all half-flows of a port
+ * @port: dead, so that none is added
+ *
+ * Context: process context, may sleep.
+ */
+void tcon_flow_purge_port(struct tcon_port *port)
+{
+	struct tcon_flow *flow;
+	unsigned int n;
+
+	do {
+		n = 0;
+		rcu_read_lock();
+		list_for_each_entry_rcu(flow, &port->flow_list, port_node) {
+			kill(flow);
+			if (++n == WALK_BATCH)
+				break;
+		}
+		rcu_read_unlock();
+		cond_resched();
+	} while (n == WALK_BATCH);
+}
+
+/**
+ * tcon_flow_init() - make the table
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int tcon_flow_init(void)
+{
+	int err;
+
+	flow_cache = KMEM_CACHE(tcon_flow, SLAB_HWCACHE_ALIGN);
+	if (!flow_cache)
+		return -ENOMEM;
+	err = rhashtable_init(&flow_table, &flow_params);
+	if (err) {
+		kmem_cache_destroy(flow_cache);
+		return err;
+	}
+	INIT_DELAYED_WORK(&gc_work, gc);
+	schedule_delayed_work(&gc_work, GC_INTERVAL);
+	return 0;
+}
+
+/**
+ * tcon_flow_exit() - free the table, whose ports are all gone
+ */
+void tcon_flow_exit(void)
+{
+	cancel_delayed_work_sync(&gc_work);
+	rcu_barrier();
+	rhashtable_destroy(&flow_table);
+	kmem_cache_destroy(flow_cache);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Namespaces.
+ */
+#include <linux/moduleparam.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+#include "state/net.h"
+#include "state/policy.h"
+
+static unsigned int track_host_bytes = 512 << 20;
+module_param(track_host_bytes, uint, 0644);
+MODULE_PARM_DESC(track_host_bytes, "most memory for records of a namespace's flows");
+
+static unsigned int tcon_net_id;
+
+/**
+ * tcon_net() - TCon's state of a namespace
+ * @net: the namespace
+ *
+ * Return: the state, which lives as long as @net and the module.
+ */
+struct tcon_net *tcon_net(struct net *net)
+{
+	return net_generic(net, tcon_net_id);
+}
+
+static int __net_init tcon_net_init(struct net *net)
+{
+	struct tcon_net *tnet = tcon_net(net);
+
+	mutex_init(&tnet->lock);
+	INIT_LIST_HEAD(&tnet->ports);
+	INIT_LIST_HEAD(&tnet->rules);
+	spin_lock_init(&tnet->embryo_lock);
+	tnet->budget.most_bytes = &track_host_bytes;
+	tnet->stats = alloc_percpu(struct tcon_stats);
+	return tnet->stats ? 0 : -ENOMEM;
+}
+
+static void __net_exit tcon_net_exit(struct net *net)
+{
+	struct tcon_net *tnet = tcon_net(net);
+
+	/* Ports went with their datapaths, before the namespace. */
+	tcon_policy_flush(tnet);
+	free_percpu(tnet->stats);
+}
+
+static struct pernet_operations tcon_net_ops = {
+	.init = tcon_net_init,
+	.exit = tcon_net_exit,
+	.id = &tcon_net_id,
+	.size = sizeof(struct tcon_net),
+};
+
+/**
+ * tcon_net_register() - start to keep state for every namespace
+ *
+ * Return: 0 or a negative error.
+ */
+int tcon_net_register(void)
+{
+	return register_pernet_subsys(&tcon_net_ops);
+}
+
+/**
+ * tcon_net_unregister() - give all namespaces' state back
+ */
+void tcon_net_unregister(void)
+{
+	unregister_pernet_subsys(&tcon_net_ops);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What TCon keeps for a network namespace.
+ */
+#ifndef _TCON_NET_H
+#define _TCON_NET_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+
+#include "base/budget.h"
+#include "state/stats.h"
+
+struct net;
+
+/**
+ * struct tcon_net - state of a namespace
+ * @lock: serialises changes of @ports and @rules
+ * @ports: of datapaths in this namespace; RCU
+ * @rules: in the order in which they are tried; RCU
+ * @n_rules: their number
+ * @generation: changes whenever flows may have to look for their rule again
+ * @flows: half-flows now
+ * @n_embryos: half-open ones among them
+ * @embryo_lock: protects tcon_port.embryos; innermost
+ * @held_bytes: truesize in the pacer
+ * @copy_bytes: truesize of copies
+ * @budget: memory of what is recorded about flows
+ * @stats: counters
+ */
+struct tcon_net {
+	struct mutex lock;	/* @ports, @rules */
+	struct list_head ports;
+	struct list_head rules;
+	unsigned int n_rules;
+	u32 generation;
+	atomic_t flows;
+	atomic_t n_embryos;
+	spinlock_t embryo_lock;	/* innermost */
+	atomic_long_t held_bytes;
+	atomic_long_t copy_bytes;
+	struct tcon_budget budget;
+	struct tcon_stats __percpu *stats;
+};
+
+struct tcon_net *tcon_net(struct net *net);
+int tcon_net_register(void);
+void tcon_net_unregister(void);
+
+/* Flows look for their rule again with their next packet: who sees the new
+ * generation sees what has changed before.  tnet->lock held.
+ */
+static inline void tcon_net_changed(struct tcon_net *tnet)
+{
+	/* Pairs with that of tcon_flow_refresh(). */
+	smp_store_release(&tnet->generation, tnet->generation + 1);
+}
+
+#endif /* _TCON_NET_H */

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rules, tried in order: highest priority first, among equals the newest.
+ *
+ * A flow holds a reference on the rule that it obeys, so a rule that is removed
+ * lives until its last flow has looked for another.
+ */
+#include <linux/rculist.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+
+#include "state/flow.h"
+#include "state/policy.h"
+#include "state/port.h"
+#include "state/registry.h"
+
+static bool prefix_equal(const union tcon_addr *a, const union tcon_addr *b,
+			 unsigned int bits)
+{
+	unsigned int bytes = bits / 8, rest = bits % 8;
+
+	if (memcmp(a->ip6, b->ip6, bytes))
+		return false;
+	return !rest || !((a->ip6[bytes] ^ b->ip6[bytes]) >> (8 - rest));
+}
+
+/**
+ * tcon_match_key() - does a match select a half-flow?  Its port aside
+ * @m: the match
+ * @key: of the half-flow
+ *
+ * Return: true if it does.
+ */
+bool tcon_match_key(const struct tcon_match *m, const struct tcon_key *key)
+{
+	if (m->family && m->family != key->family)
+		return false;
+	if (m->sport && m->sport != key->gport)
+		return false;
+	if (m->dport && m->dport != key->pport)
+		return false;
+	if (m->vlan != TCON_VLAN_ANY && m->vlan + 1 != key->vlans[0])
+		return false;
+	return prefix_equal(&m->src, &key->guest, m->src_plen) &&
+	       prefix_equal(&m->dst, &key->peer, m->dst_plen);
+}
+
+static bool match_port(const struct tcon_rule *rule,
+		       const struct tcon_port *port,
+		       const struct tcon_port_conf *conf)
+{
+	const struct tcon_match *m = &rule->match;
+
+	if (strcmp(rule->bridge, conf->bridge))
+		return false;
+	if (m->ofport != TCON_OFPORT_ANY && m->ofport != conf->ofport)
+		return false;
+	return !m->ifname[0] || !strcmp(m->ifname, port->dev->name);
+}
+
+/**
+ * tcon_policy_lookup() - the rule for a half-flow
+ * @port: its port
+ * @key: the half-flow
+ *
+ * Rules are for guests: on a port that is none any more, hooks see no packets.
+ *
+ * Context: RCU read lock held.
+ * Return: the rule with a reference for the caller, or NULL.
+ */
+struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
+				     const struct tcon_key *key)
+{
+	const struct tcon_port_conf *conf = rcu_dereference(port->conf);
+	struct tcon_rule *rule;
+
+	if (!conf || READ_ONCE(port->role) != TCON_ROLE_GUEST)
+		return NULL;
+	list_for_each_entry_rcu(rule, &port->tnet->rules, node)
+		if (match_port(rule, port, conf) &&
+		    tcon_match_key(&rule->match, key) &&
+		    refcount_inc_not_zero(&rule->refs))
+			return rule;
+	return NULL;
+}
+
+/**
+ * tcon_rule_put() - give a reference back
+ * @rule: the rule
+ *
+ * Context: any.
+ */
+void tcon_rule_put(struct tcon_rule *rule)
+{
+	if (refcount_dec_and_test(&rule->refs))
+		kfree_rcu(rule, rcu);
+}
+
+/**
+ * tcon_rule_note_given() - remember a rule's parameters by their names
+ * @rule: with its params complete
+ * @ops: its CC
+ *
+ * Context: nobody else knows the rule, or its namespace's lock held.
+ */
+void tcon_rule_note_given(struct tcon_rule *rule,
+			  const struct tcon_cc_ops *ops)
+{
+	struct tcon_given *given;
+	unsigned int i;
+
+	rule->n_given = 0;
+	for (i = 0; i < ops->n_params; i++) {
+		if (rule->params[i] == ops->params[i].def)
+			continue;
+		given = &rule->given[rule->n_given++];
+		strscpy(given->name, ops->params[i].name, sizeof(given->name));
+		given->value = rule->params[i];
+		given->type = ops->params[i].type;
+	}
+}
+
+/*
+ * A CC has come back, perhaps another version with other parameters: what was
+ * given and does not fit any more is given up.  No flow runs on @rule->params.
+ */
+static void take_up(struct tcon_rule *rule, const struct tcon_cc_ops *ops)
+{
+	const struct tcon_given *given;
+	unsigned int i;
+	int param;
+
+	memset(rule->params, 0, sizeof(rule->params));
+	tcon_cc_defaults(ops, rule->params);
+	for (i = 0; i < rule->n_given; i++) {
+		given = &rule->given[i];
+		param = tcon_cc_param_index(ops, given->name);
+		if (param >= 0 && given->value >= ops->params[param].min &&
+		    given->value <= ops->params[param].max)
+			rule->params[param] = given->value;
+		else
+			pr_warn("tcon: CC %s does not take %s=%lld any more: a rule of bridge %s goes on without\n",
+				ops->name, given->name, given->value,
+				rule->bridge);
+	}
+	tcon_rule_note_given(rule, ops);
+}
+
+static bool same_place(const struct tcon_rule *rule, const char *bridge,
+		       const struct tcon_match *match, u32 priority)
+{
+	return rule->priority == priority && !strcmp(rule->bridge, bridge) &&
+	       !memcmp(&rule->match, match, sizeof(*match));
+}
+
+static bool same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
+{
+	return !strcmp(a->cc_name, b->cc_name) &&
+	       !memcmp(a->params, b->params, sizeof(a->params));
+}
+
+static struct tcon_rule *find(struct tcon_net *tnet, const char *bridge,
+			      const struct tcon_match *match, u32 priority)
+{
+	struct tcon_rule *rule;
+
+	list_for_each_entry(rule, &tnet->rules, node)
+		if (same_place(rule, bridge, match, priority))
+			return rule;
+	return NULL;
+}
+
+static void unlink_rule(struct tcon_net *tnet, struct tcon_rule *rule)
+{
+	list_del_rcu(&rule->node);
+	tnet->n_rules--;
+	tcon_rule_put(rule);
+}
+
+/**
+ * tcon_policy_set() - put a rule into force
+ * @tnet: the namespace
+ * @rule: complete, with one reference, which goes to the list; memory that no
+ *	field uses must be zero
+ *
+ * The same rule once more changes nothing; another decision for the same match
+ * and priority replaces the former one.
+ *
+ * Context: tnet->lock held.
+ * Return: 0; -ENOSPC beyond %TCON_MAX_RULES.  On error the caller keeps @rule.
+ */
+int tcon_policy_set(struct tcon_net *tnet, struct tcon_rule *rule)
+{
+	struct tcon_rule *old, *at;
+
+	old = find(tnet, rule->bridge, &rule->match, rule->priority);
+	if (old && same_decision(old, rule)) {
+		tcon_rule_put(rule);
+		return 0;
+	}
+	if (!old && tnet->n_rules >= TCON_MAX_RULES)
+		return -ENOSPC;
+	list_for_each_entry(at, &tnet->rules, node)
+		if (at->priority <= rule->priority)
+			break;
+	list_add_tail_rcu(&rule->node, &at->node);
+	tnet->n_rules++;
+	if (old)
+		unlink_rule(tnet, old);
+	tcon_net_changed(tnet);
+	return 0;
+}
+
+/**
+ * tcon_policy_del() - remove a rule
+ * @tnet: the namespace
+ * @bridge: its bridge
+ * @match: its match
+ * @priority: its priority
+ *
+ * Context: tnet->lock held.
+ * Return: 0, or -ENOENT if there is none.
+ */
+int tcon_policy_del(struct tcon_net *tnet, const char *bridge,
+		    const struct tcon_match *match, u32 priority)
+{
+	struct tcon_rule *rule = find(tnet, bridge, match, priority);
+
+	if (!rule)
+		return -ENOENT;
+	unlink_rule(tnet, rule);
+	tcon_net_changed(tnet);
+	return 0;
+}
+
+/**
+ * tcon_policy_del_bridge() - remove all rules of a bridge
+ * @tnet: the namespace
+ * @bridge: its name; NULL: all bridges
+ *
+ * Context: tnet->lock held.
+ * Return: how many there were.
+ */
+unsigned int tcon_policy_del_bridge(struct tcon_net *tnet, const char *bridge)
+{
+	struct tcon_rule *rule, *next;
+	unsigned int n = 0;
+
+	list_for_each_entry_safe(rule, next, &tnet->rules, node) {
+		if (bridge && strcmp(rule->bridge, bridge))
+			continue;
+		unlink_rule(tnet, rule);
+		n++;
+	}
+	if (n)
+		tcon_net_changed(tnet);
+	return n;
+}
+
+/**
+ * tcon_policy_flush() - remove every rule of a namespace
+ * @tnet: the namespace
+ *
+ * Context: process context.
+ */
+void tcon_policy_flush(struct tcon_net *tnet)
+{
+	mutex_lock(&tnet->lock);
+	tcon_policy_del_bridge(tnet, NULL);
+	mutex_unlock(&tnet->lock);
+}
+
+/*
+ * Calls @fn for each namespace with its lock held; none is being cleaned up, which
+ * would not be in the list any more, but have its flows.
+ */
+static void visit_namespaces(void (*fn)(struct tcon_net *tnet,
+					const void *arg), const void *arg)
+{
+	struct net *net;
+
+	down_write(&pernet_ops_rwsem);
+	for_each_net(net) {
+		struct tcon_net *tnet = tcon_net(net);
+
+		mutex_lock(&tnet->lock);
+		fn(tnet, arg);
+		mutex_unlock(&tnet->lock);
+	}
+	up_write(&pernet_ops_rwsem);
+}
+
+static void cc_gone(struct tcon_net *tnet, const void *ops)
+{
+	struct tcon_rule *rule;
+
+	list_for_each_entry(rule, &tnet->rules, node)
+		if (rcu_access_pointer(rule->ops) == ops)
+			RCU_INIT_POINTER(rule->ops, NULL);
+	tcon_net_changed(tnet);
+}
+
+static void cc_come(struct tcon_net *tnet, const void *arg)
+{
+	const struct tcon_cc_ops *ops = arg;
+	struct tcon_rule *rule;
+
+	list_for_each_entry(rule, &tnet->rules, node) {
+		if (strcmp(rule->cc_name, ops->name))
+			continue;
+		take_up(rule, ops);
+		rcu_assign_pointer(rule->ops, ops);
+	}
+	tcon_net_changed(tnet);
+}
+
+/**
+ * tcon_policy_cc_gone() - no rule may start a CC any more
+ * @ops: the CC
+ *
+ * Flows that run it are for the caller to stop, after a grace period.
+ *
+ * Context: process context.
+ */
+void tcon_policy_cc_gone(const struct tcon_cc_ops *ops)
+{
+	visit_namespaces(cc_gone, ops);
+}
+
+/**
+ * tcon_policy_cc_come() - rules that name a CC may start it
+ * @ops: the CC
+ *
+ * Context: process context.
+ */
+void tcon_policy_cc_come(const struct tcon_cc_ops *ops)
+{
+	visit_namespaces(cc_come, ops);
+}

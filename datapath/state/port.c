@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Ports: which are a guest's, and what goes with one that goes.
+ */
+#include <linux/if_arp.h>
+#include <linux/moduleparam.h>
+#include <linux/openvswitch.h>
+#include <linux/slab.h>
+#include <net/bareudp.h>
+#include <net/geneve.h>
+#include <net/gre.h>
+#include <net/vxlan.h>
+
+#include "state/flow.h"
+#include "path.h"
+#include "state/port.h"
+
+static unsigned int track_port_bytes = 128 << 20;
+module_param(track_port_bytes, uint, 0644);
+MODULE_PARM_DESC(track_port_bytes, "most memory for records of one port's flows");
+
+/* Is there hardware behind @dev, or behind one that it is made of? */
+static int has_hardware(struct net_device *dev, struct netdev_nested_priv *priv)
+{
+	return !!dev->dev.parent;
+}
+
+/*
+ * vswitchd makes tunnel devices itself and adds them as ordinary ones.  Packets of one
+ * without link-layer headers cannot be parsed.
+ */
+static bool is_tunnel(const struct net_device *dev)
+{
+	return dev->type != ARPHRD_ETHER || netif_is_vxlan(dev) || netif_is_geneve(dev) ||
+	       netif_is_gretap(dev) || netif_is_ip6gretap(dev) ||
+	       netif_is_bareudp(dev);
+}
+
+static bool is_physical(struct net_device *dev)
+{
+	struct netdev_nested_priv priv = { .data = NULL };
+
+	return has_hardware(dev, &priv) ||
+	       netdev_walk_all_lower_dev_rcu(dev, has_hardware, &priv);
+}
+
+/* Sets role and why.  tnet->lock held, or nobody else knows the port. */
+static void judge_role(struct tcon_port *port, u8 configured)
+{
+	if (port->type == OVS_VPORT_TYPE_INTERNAL) {
+		port->why = TCON_WHY_INTERNAL;
+		WRITE_ONCE(port->role, TCON_ROLE_NEVER);
+	} else if (port->type != OVS_VPORT_TYPE_NETDEV ||
+		   is_tunnel(port->dev)) {
+		port->why = TCON_WHY_TUNNEL;
+		WRITE_ONCE(port->role, TCON_ROLE_NEVER);
+	} else if (configured != TCON_ROLE_AUTO) {
+		port->why = TCON_WHY_CONFIGURED;
+		WRITE_ONCE(port->role, configured);
+	} else {
+		bool physical;
+
+		rcu_read_lock();
+		physical = is_physical(port->dev);
+		rcu_read_unlock();
+		port->why = physical ? TCON_WHY_PHYSICAL : TCON_WHY_VIRTUAL;
+		WRITE_ONCE(port->role, physical ? TCON_ROLE_UPLINK :
+						  TCON_ROLE_GUEST);
+	}
+	WRITE_ONCE(port->hook.guest, port->role == TCON_ROLE_GUEST);
+}
+
+/**
+ * tcon_port_add() - a vport has come
+ * @info: the vport
+ *
+ * Context: ovs_mutex held; may sleep.
+ * Return: the port; NULL without memory: its packets are then not shown.
+ */
+struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info)
+{
+	static u32 last_id;	/* ovs_mutex */
+	struct tcon_port *port;
+
+	port = kzalloc(sizeof(*port), GFP_KERNEL);
+	if (!port)
+		return NULL;
+	port->hook.ops = &tcon_path_ops;
+	port->vport = info->vport;
+	port->dev = info->dev;
+	port->tnet = tcon_net(info->net);
+	port->budget.parent = &port->tnet->budget;
+	port->budget.most_bytes = &track_port_bytes;
+	port->type = info->type;
+	port->id = ++last_id;
+	spin_lock_init(&port->lock);
+	INIT_LIST_HEAD(&port->flow_list);
+	INIT_LIST_HEAD(&port->embryos);
+	judge_role(port, TCON_ROLE_AUTO);
+
+	mutex_lock(&port->tnet->lock);
+	list_add_tail_rcu(&port->node, &port->tnet->ports);
+	mutex_unlock(&port->tnet->lock);
+	return &port->hook;
+}
+
+static void port_free(struct rcu_head *rcu)
+{
+	struct tcon_port *port = container_of(rcu, struct tcon_port, rcu);
+
+	kfree(rcu_dereference_raw(port->conf));
+	kfree(port);
+}
+
+/**
+ * tcon_port_del() - a vport goes, and its half-flows with it
+ * @hook: of the port
+ *
+ * Context: ovs_mutex held; may sleep.
+ */
+void tcon_port_del(struct ovs_tcon_port *hook)
+{
+	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
+
+	mutex_lock(&port->tnet->lock);
+	list_del_rcu(&port->node);
+	mutex_unlock(&port->tnet->lock);
+
+	/* Under the lock, so that no flow is added behind the purge's back. */
+	spin_lock_bh(&port->lock);
+	port->dead = true;
+	spin_unlock_bh(&port->lock);
+	tcon_flow_purge_port(port);
+	call_rcu(&port->rcu, port_free);
+}
+
+/**
+ * tcon_port_find() - a port by its device
+ * @tnet: the namespace
+ * @ifindex: of the device
+ *
+ * Context: tnet->lock held, or RCU read lock.
+ * Return: the port or NULL.
+ */
+struct tcon_port *tcon_port_find(struct tcon_net *tnet, int ifindex)
+{
+	struct tcon_port *port;
+
+	list_for_each_entry_rcu(port, &tnet->ports, node,
+				lockdep_is_held(&tnet->lock))
+		if (port->dev->ifindex == ifindex)
+			return port;
+	return NULL;
+}
+
+/**
+ * tcon_port_configure() - note what ovs-vswitchd says about a port
+ * @port: the port
+ * @bridge: name of its bridge, shorter than %TCON_BRIDGE_NAME_MAX
+ * @ofport: its OpenFlow number
+ * @role: enum tcon_role
+ *
+ * Context: tnet->lock held.
+ * Return: 0, also where nothing changes; -ENOMEM.
+ */
+int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
+			u8 role)
+{
+	struct tcon_port_conf *conf, *old;
+
+	old = rcu_dereference_protected(port->conf,
+					lockdep_is_held(&port->tnet->lock));
+	if (old && old->ofport == ofport && old->role == role &&
+	    !strcmp(old->bridge, bridge))
+		return 0;
+	conf = kzalloc(sizeof(*conf), GFP_KERNEL);
+	if (!conf)
+		return -ENOMEM;
+	strscpy(conf->bridge, bridge, sizeof(conf->bridge));
+	conf->ofport = ofport;
+	conf->role = role;
+	rcu_assign_pointer(port->conf, conf);
+	if (old)
+		kfree_rcu(old, rcu);
+	judge_role(port, role);
+	tcon_net_changed(port->tnet);
+	return 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Ports of Open vSwitch, as TCon sees them.
+ */
+#ifndef _TCON_PORT_H
+#define _TCON_PORT_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <tcon/ovs.h>
+
+#include "state/net.h"
+
+/**
+ * struct tcon_port_conf - what ovs-vswitchd told about a port
+ * @rcu: for its replacement
+ * @ofport: OpenFlow port number
+ * @role: enum tcon_role; %TCON_ROLE_AUTO where not configured
+ * @bridge: the bridge's name
+ */
+struct tcon_port_conf {
+	struct rcu_head rcu;
+	u32 ofport;
+	u8 role;
+	char bridge[TCON_BRIDGE_NAME_MAX];
+};
+
+/**
+ * struct tcon_port - a port
+ * @hook: what the vport points to
+ * @vport: opaque, for injecting; valid for an RCU grace period after @dead
+ * @dev: its device, valid as long as @vport
+ * @tnet: the datapath's namespace
+ * @id: unique as long as the module is loaded; part of the flows' keys
+ * @type: enum ovs_vport_type
+ * @role: in force, enum tcon_role but never %TCON_ROLE_AUTO
+ * @why: enum tcon_role_why
+ * @dead: port_del was called
+ * @conf: what vswitchd told; NULL until it did
+ * @flows: number of half-flows
+ * @held_bytes: truesize in the pacer
+ * @copy_bytes: truesize of copies
+ * @budget: memory of what is recorded about flows
+ * @embryos: half-open flows, oldest first, under tcon_net.embryo_lock
+ * @n_embryos: their number
+ * @lock: protects @flow_list; taken inside a flow's lock
+ * @flow_list: half-flows, the newest, with the highest serial, first; RCU
+ * @last_serial: of the newest
+ * @node: in tcon_net.ports; RCU
+ * @rcu: for its end
+ */
+struct tcon_port {
+	struct ovs_tcon_port hook;
+	struct vport *vport;
+	struct net_device *dev;
+	struct tcon_net *tnet;
+	u32 id;
+	u8 type;
+	u8 role;
+	u8 why;
+	bool dead;
+	struct tcon_port_conf __rcu *conf;
+	atomic_t flows;
+	atomic_long_t held_bytes;
+	atomic_long_t copy_bytes;
+	struct tcon_budget budget;
+	struct list_head embryos;
+	unsigned int n_embryos;
+	spinlock_t lock;	/* @flow_list, @last_serial, @dead */
+	struct list_head flow_list;
+	long last_serial;
+	struct list_head node;
+	struct rcu_head rcu;
+};
+
+struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info);
+void tcon_port_del(struct ovs_tcon_port *hook);
+struct tcon_port *tcon_port_find(struct tcon_net *tnet, int ifindex);
+int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
+			u8 role);
+
+#endif /* _TCON_PORT_H */

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The parser: from a frame to a &struct tcon_packet.
+ *
+ * Reads Ethernet with up to two VLAN tags, IPv4, IPv6 with the extension
+ * headers that may precede TCP (RFC 8200), and TCP with its options.  It never
+ * reads beyond the linear part that it was told of, and asks for more where
+ * the headers need it.  Everything else is passed by its caller untouched, and
+ * counted.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/socket.h>
+#include <asm/unaligned.h>
+
+#include "wire/packet.h"
+
+#define IPV4_MIN_BYTES		20
+#define IPV6_BYTES		40
+#define TCP_MIN_BYTES		20
+#define VLAN_TAG_BYTES		4
+#define VLAN_ID_MASK		0x0fff
+#define IPV6_MAX_EXT_HEADERS	8
+
+#define IPV4_OFFSET_OR_MF	0x3fff	/* fragment offset, more fragments */
+
+/* Protocol numbers of IPv6 extension headers (IANA) that are walked over. */
+#define EXT_HOP_BY_HOP		0
+#define EXT_ROUTING		43
+#define EXT_FRAGMENT		44
+#define EXT_DESTINATION		60
+
+/* Kinds of TCP options (IANA). */
+#define OPT_END			0
+#define OPT_NOP			1
+#define OPT_MSS			2
+#define OPT_WSCALE		3
+#define OPT_SACK_PERMITTED	4
+#define OPT_SACK		5
+#define OPT_TS			8
+#define OPT_MD5			19
+#define OPT_AO			29
+#define OPT_MPTCP		30
+
+#define TS_BYTES		10
+/* Two NOPs and the time stamps' kind and length: RFC 7323, appendix A. */
+#define ALIGNED_TS		(OPT_NOP << 24 | OPT_NOP << 16 | \
+				 OPT_TS << 8 | TS_BYTES)
+
+/* Where the parser stands. */
+struct cursor {
+	const u8 *frame;
+	u32 linear_bytes;	/* readable at @frame */
+	u32 frame_bytes;	/* of the whole frame, the paged part included */
+	u32 offset;
+};
+
+static enum tcon_parse skip(struct tcon_packet *pkt, enum tcon_counter why)
+{
+	pkt->skip = why;
+	return TCON_PARSE_SKIP;
+}
+
+/* Are @bytes readable at the cursor?  Says what to do if not. */
+static enum tcon_parse need(struct tcon_packet *pkt, const struct cursor *at,
+			    u32 bytes)
+{
+	u32 end = at->offset + bytes;
+
+	if (likely(end <= at->linear_bytes))
+		return TCON_PARSE_OK;
+	if (end > at->frame_bytes)
+		return skip(pkt, TCON_COUNTER_MALFORMED);
+	pkt->pull_bytes = end;
+	return TCON_PARSE_PULL;
+}
+
+static bool is_vlan(u16 ethertype)
+{
+	return ethertype == ETH_P_8021Q || ethertype == ETH_P_8021AD;
+}
+
+/* Leaves the cursor at the network header. */
+static enum tcon_parse parse_ethernet(struct tcon_packet *pkt,
+				      struct cursor *at, u16 *ethertype)
+{
+	enum tcon_parse ret;
+
+	ret = need(pkt, at, ETH_HLEN);
+	if (ret)
+		return ret;
+	*ethertype = get_unaligned_be16(at->frame + ETH_HLEN - 2);
+	at->offset = ETH_HLEN;
+	for (pkt->n_vlans = 0; is_vlan(*ethertype); pkt->n_vlans++) {
+		if (pkt->n_vlans == TCON_MAX_VLANS)
+			return skip(pkt, TCON_COUNTER_ENCAP_DEPTH);
+		ret = need(pkt, at, VLAN_TAG_BYTES);
+		if (ret)
+			return ret;
+		pkt->vlan_ids[pkt->n_vlans] =
+			get_unaligned_be16(at->frame + at->offset) & VLAN_ID_MASK;
+		*ethertype = get_unaligned_be16(at->frame + at->offset + 2);
+		at->offset += VLAN_TAG_BYTES;
+	}
+	return TCON_PARSE_OK;
+}
+
+/* Leaves the cursor at the TCP header, and its length with payload behind. */
+static enum tcon_parse parse_ipv4(struct tcon_packet *pkt, struct cursor *at,
+				  u32 *segment_bytes)
+{
+	u32 header_bytes, total_bytes;
+	enum tcon_parse ret;
+	const u8 *ip;
+
+	ret = need(pkt, at, IPV4_MIN_BYTES);
+	if (ret)
+		return ret;
+	ip = at->frame + at->offset;
+	if (ip[9] != IPPROTO_TCP)
+		return skip(pkt, TCON_COUNTER_NOT_TCP);
+	header_bytes = (ip[0] & 0xf) * 4;
+	total_bytes = get_unaligned_be16(ip + 2);
+	if (!total_bytes)	/* a super-packet beyond 64 KiB */
+		return skip(pkt, TCON_COUNTER_JUMBOGRAM);
+	if (ip[0] >> 4 != 4 || header_bytes < IPV4_MIN_BYTES ||
+	    total_bytes < header_bytes ||
+	    at->offset + total_bytes > at->frame_bytes)
+		return skip(pkt, TCON_COUNTER_MALFORMED);
+	if (get_unaligned_be16(ip + 6) & IPV4_OFFSET_OR_MF)
+		return skip(pkt, TCON_COUNTER_FRAGMENT);
+
+	pkt->family = AF_INET;
+	pkt->tos = ip[1];
+	at->offset += header_bytes;
+	*segment_bytes = total_bytes - header_bytes;
+	return TCON_PARSE_OK;
+}
+
+/* Walks from the end of the fixed header to TCP's. */
+static enum tcon_parse skip_extensions(struct tcon_packet *pkt,
+				       struct cursor *at, u8 next, u32 end)
+{
+	enum tcon_parse ret;
+	int n;
+
+	for (n = 0; next != IPPROTO_TCP; n++) {
+		if (next == EXT_FRAGMENT)
+			return skip(pkt, TCON_COUNTER_FRAGMENT);
+		if (next != EXT_HOP_BY_HOP && next != EXT_ROUTING &&
+		    next != EXT_DESTINATION)
+			return skip(pkt, TCON_COUNTER_NOT_TCP);
+		if (n == IPV6_MAX_EXT_HEADERS)
+			return skip(pkt, TCON_COUNTER_EXT_HEADER);
+		ret = need(pkt, at, 8);
+		if (ret)
+			return ret;
+		next = at->frame[at->offset];
+		at->offset += (at->frame[at->offset + 1] + 1) * 8;
+		if (at->offset > end)
+			return skip(pkt, TCON_COUNTER_MALFORMED);
+	}
+	return TCON_PARSE_OK;
+}
+
+static enum tcon_parse parse_ipv6(struct tcon_packet *pkt, struct cursor *at,
+				  u32 *segment_bytes)
+{
+	enum tcon_parse ret;
+	u32 payload_bytes, end;
+	const u8 *ip;
+
+	ret = need(pkt, at, IPV6_BYTES);
+	if (ret)
+		return ret;
+	ip = at->frame + at->offset;
+	payload_bytes = get_unaligned_be16(ip + 4);
+	if (ip[0] >> 4 != 6)
+		return skip(pkt, TCON_COUNTER_MALFORMED);
+	if (!payload_bytes)
+		return skip(pkt, TCON_COUNTER_JUMBOGRAM);
+	end = at->offset + IPV6_BYTES + payload_bytes;
+	if (end > at->frame_bytes)
+		return skip(pkt, TCON_COUNTER_MALFORMED);
+
+	pkt->family = AF_INET6;
+	pkt->tos = get_unaligned_be16(ip) >> 4 & 0xff;
+	at->offset += IPV6_BYTES;
+	ret = skip_extensions(pkt, at, ip[6], end);
+	if (ret)
+		return ret;
+	*segment_bytes = end - at->offset;
+	return TCON_PARSE_OK;
+}
+
+static void parse_sack(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
+{
+	struct tcon_sack *sack;
+	int i;
+
+	/* A second SACK option in one header is not a thing: the last counts. */
+	pkt->n_sacks = 0;
+	if ((bytes - 2) % 8)
+		return;
+	for (i = 2; i < bytes && pkt->n_sacks < TCON_MAX_SACKS; i += 8) {
+		sack = &pkt->sacks[pkt->n_sacks++];
+		sack->start = get_unaligned_be32(opt + i);
+		sack->end = get_unaligned_be32(opt + i + 4);
+	}
+}
+
+static void parse_timestamps(struct tcon_packet *pkt, const u8 *opt)
+{
+	pkt->has_ts = true;
+	pkt->tsval = get_unaligned_be32(opt + 2);
+	pkt->tsecr = get_unaligned_be32(opt + 6);
+}
+
+/* TCon's own, of the length that belongs to the segment. */
+static void parse_own(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
+{
+	bool syn = pkt->flags & TCON_TCP_SYN;
+
+	if (bytes != (syn ? TCON_OPTION_OFFER_BYTES : TCON_OPTION_COUNT_BYTES) ||
+	    get_unaligned_be16(opt + 2) != TCON_OPTION_EXID)
+		return;
+	pkt->option_bytes = bytes;
+	if (!syn)
+		pkt->ce_bytes = get_unaligned_be32(opt + 4);
+}
+
+/* One option that has a length; @opt points to its kind. */
+static void parse_option(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
+{
+	bool syn = pkt->flags & TCON_TCP_SYN;
+
+	switch (opt[0]) {
+	case OPT_MSS:
+		if (syn && bytes == 4)
+			pkt->mss = get_unaligned_be16(opt + 2);
+		break;
+	case OPT_WSCALE:
+		if (syn && bytes == 3)
+			pkt->wscale = min_t(u8, opt[2], TCON_WSCALE_MAX);
+		break;
+	case OPT_SACK_PERMITTED:
+		if (syn && bytes == 2)
+			pkt->sack_permitted = true;
+		break;
+	case OPT_SACK:
+		parse_sack(pkt, opt, bytes);
+		break;
+	case OPT_TS:
+		if (bytes == TS_BYTES)
+			parse_timestamps(pkt, opt);
+		break;
+	case OPT_MD5:
+	case OPT_AO:
+		pkt->signed_options = true;
+		break;
+	case OPT_MPTCP:
+		pkt->mptcp = true;
+		break;
+	case TCON_OPTION_KIND:
+		parse_own(pkt, opt, bytes);
+		break;
+	}
+}
+
+/* Stops at the first option that does not fit, as receivers do. */
+static void parse_options(struct tcon_packet *pkt, const u8 *opt, u32 bytes)
+{
+	u32 i = 0;
+
+	/* Nearly every segment carries this and nothing else. */
+	if (likely(bytes == 2 + TS_BYTES &&
+		   get_unaligned_be32(opt) == ALIGNED_TS)) {
+		parse_timestamps(pkt, opt + 2);
+		return;
+	}
+	while (i < bytes && opt[i] != OPT_END) {
+		if (opt[i] == OPT_NOP) {
+			i++;
+			continue;
+		}
+		if (i + 1 >= bytes || opt[i + 1] < 2 || opt[i + 1] > bytes - i)
+			return;
+		parse_option(pkt, opt + i, opt[i + 1]);
+		i += opt[i + 1];
+	}
+}
+
+static enum tcon_parse parse_tcp(struct tcon_packet *pkt, struct cursor *at,
+				 u32 segment_bytes)
+{
+	enum tcon_parse ret;
+	u32 header_bytes;
+	const u8 *tcp;
+
+	if (segment_bytes < TCP_MIN_BYTES)
+		return skip(pkt, TCON_COUNTER_MALFORMED);
+	ret = need(pkt, at, TCP_MIN_BYTES);
+	if (ret)
+		return ret;
+	tcp = at->frame + at->offset;
+	header_bytes = (tcp[12] >> 4) * 4;
+	if (header_bytes < TCP_MIN_BYTES || header_bytes > segment_bytes)
+		return skip(pkt, TCON_COUNTER_MALFORMED);
+	ret = need(pkt, at, header_bytes);
+	if (ret)
+		return ret;
+
+	pkt->seq = get_unaligned_be32(tcp + 4);
+	pkt->ack = get_unaligned_be32(tcp + 8);
+	pkt->flags = tcp[13];
+	pkt->ae = tcp[12] & 1;
+	pkt->window = get_unaligned_be16(tcp + 14);
+	pkt->l4_offset = at->offset;
+	pkt->payload_offset = at->offset + header_bytes;
+	pkt->payload_bytes = segment_bytes - header_bytes;
+	pkt->end_seq = pkt->seq + pkt->payload_bytes +
+		       !!(pkt->flags & TCON_TCP_SYN) +
+		       !!(pkt->flags & TCON_TCP_FIN);
+	pkt->mss = 0;
+	pkt->wscale = TCON_WSCALE_NONE;
+	pkt->sack_permitted = false;
+	pkt->signed_options = false;
+	pkt->mptcp = false;
+	pkt->option_bytes = 0;
+	pkt->n_sacks = 0;
+	pkt->has_ts = false;
+	parse_options(pkt, tcp + TCP_MIN_BYTES, header_bytes - TCP_MIN_BYTES);
+	return TCON_PARSE_OK;
+}
+
+/**
+ * tcon_packet_parse() - find the TCP segment in a frame
+ * @pkt: to be filled
+ * @frame: starts with the Ethernet header
+ * @linear_bytes: that may be read at @frame
+ * @frame_bytes: of the whole frame; at least @linear_bytes
+ *
+ * An accelerated VLAN tag is not part of the frame and not seen here.
+ *
+ * Return: see &enum tcon_parse.
+ */
+enum tcon_parse tcon_packet_parse(struct tcon_packet *pkt, const u8 *frame,
+				  u32 linear_bytes, u32 frame_bytes)
+{
+	struct cursor at = {
+		.frame = frame,
+		.linear_bytes = linear_bytes,
+		.frame_bytes = frame_bytes,
+	};
+	enum tcon_parse ret;
+	u32 segment_bytes;
+	u16 ethertype;
+
+	ret = parse_ethernet(pkt, &at, &ethertype);
+	if (ret)
+		return ret;
+	pkt->l3_offset = at.offset;
+	if (ethertype == ETH_P_IP)
+		ret = parse_ipv4(pkt, &at, &segment_bytes);
+	else if (ethertype == ETH_P_IPV6)
+		ret = parse_ipv6(pkt, &at, &segment_bytes);
+	else
+		return skip(pkt, TCON_COUNTER_NOT_TCP);
+	if (ret)
+		return ret;
+	return parse_tcp(pkt, &at, segment_bytes);
+}

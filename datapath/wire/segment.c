@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * TCP segments that TCon keeps, edits and makes: their headers and checksums.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <asm/unaligned.h>
+#include <net/checksum.h>
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
+#include <net/ip.h>
+#include <net/ip6_checksum.h>
+#include <net/tcp.h>
+
+#include "wire/segment.h"
+
+#define OPTIONS_MAX	40
+
+static __sum16 pseudo_sum(const struct sk_buff *skb, u8 family, u32 tcp_bytes,
+			  __wsum sum)
+{
+	if (family == AF_INET)
+		return csum_tcpudp_magic(ip_hdr(skb)->saddr, ip_hdr(skb)->daddr,
+					 tcp_bytes, IPPROTO_TCP, sum);
+	return csum_ipv6_magic(&ipv6_hdr(skb)->saddr, &ipv6_hdr(skb)->daddr,
+			       tcp_bytes, IPPROTO_TCP, sum);
+}
+
+/**
+ * tcon_segment_finish() - lengths and checksums of a segment that TCon made
+ * @skb: linear, network and transport header set
+ * @family: AF_INET or AF_INET6
+ */
+void tcon_segment_finish(struct sk_buff *skb, u8 family)
+{
+	u32 tcp_bytes = skb->len - skb_transport_offset(skb);
+	struct tcphdr *th = tcp_hdr(skb);
+
+	if (family == AF_INET) {
+		ip_hdr(skb)->tot_len = htons(skb->len -
+					     skb_network_offset(skb));
+		ip_send_check(ip_hdr(skb));
+	} else {	/* extension headers, if any, lie before TCP's */
+		ipv6_hdr(skb)->payload_len =
+			htons(skb->len - skb_network_offset(skb) -
+			      sizeof(struct ipv6hdr));
+	}
+	th->check = 0;
+	th->check = pseudo_sum(skb, family, tcp_bytes,
+			       csum_partial(th, tcp_bytes, 0));
+	skb->ip_summed = CHECKSUM_NONE;	/* complete */
+}
+
+/* @sum: of the TCP segment, without the pseudo-header. */
+static bool sum_is_right(const struct sk_buff *skb, u8 family, u32 l3_offset,
+			 u32 tcp_bytes, __wsum sum)
+{
+	const u8 *l3 = skb->data + l3_offset;
+
+	if (family == AF_INET) {
+		const struct iphdr *ip = (const struct iphdr *)l3;
+
+		return !csum_tcpudp_magic(ip->saddr, ip->daddr, tcp_bytes,
+					  IPPROTO_TCP, sum);
+	} else {
+		const struct ipv6hdr *ip6 = (const struct ipv6hdr *)l3;
+
+		return !csum_ipv6_magic(&ip6->saddr, &ip6->daddr, tcp_bytes,
+					IPPROTO_TCP, sum);
+	}
+}
+
+/* Has a device looked at the sum, or is it still to be filled in? */
+static bool is_checked(const struct sk_buff *skb)
+{
+	return skb->ip_summed == CHECKSUM_UNNECESSARY ||
+	       skb->ip_summed == CHECKSUM_PARTIAL;
+}
+
+/**
+ * tcon_segment_intact() - does a kept packet carry what its checksum says?
+ * @skb: the packet, with its &struct tcon_segment
+ * @family: AF_INET or AF_INET6
+ *
+ * A sum that a repair gets is computed anew: a damaged packet must not get a
+ * right one.  Where the sum is still to be filled in, nothing can be checked,
+ * and nothing has travelled.
+ *
+ * Return: false if not.
+ */
+bool tcon_segment_intact(const struct sk_buff *skb, u8 family)
+{
+	const struct tcon_segment *seg = tcon_segment(skb);
+	u32 tcp_bytes = seg->payload_offset - seg->l4_offset +
+			seg->payload_bytes;
+
+	if (is_checked(skb))
+		return true;
+	return sum_is_right(skb, family, seg->l3_offset, tcp_bytes,
+			    skb_checksum(skb, seg->l4_offset, tcp_bytes, 0));
+}
+
+/**
+ * tcon_segment_sound() - may a packet from outside be believed?
+ * @skb: the packet, data at the link-layer header
+ * @pkt: the same, parsed
+ *
+ * A bit that was turned on the way would have TCon believe a window, an
+ * acknowledgment or a reset that the guest will not.  Where a device has looked
+ * at the sum that is known; where it has only added up the frame (CHECKSUM_COMPLETE)
+ * its headers are taken away from that; else it is cheap: ACKs are short.
+ *
+ * Return: false if its checksum is wrong.
+ */
+bool tcon_segment_sound(const struct sk_buff *skb,
+			const struct tcon_packet *pkt)
+{
+	u32 tcp_bytes = pkt->payload_offset - pkt->l4_offset +
+			pkt->payload_bytes;
+	__wsum sum;
+
+	if (likely(is_checked(skb)))
+		return true;
+	if (skb->ip_summed == CHECKSUM_COMPLETE) {
+		sum = csum_sub(skb->csum,
+			       skb_checksum(skb, 0, pkt->l4_offset, 0));
+		if (sum_is_right(skb, pkt->family, pkt->l3_offset, tcp_bytes,
+				 sum))
+			return true;	/* else: padding, or a device that erred */
+	}
+	return sum_is_right(skb, pkt->family, pkt->l3_offset, tcp_bytes,
+			    skb_checksum(skb, pkt->l4_offset, tcp_bytes, 0));
+}
+
+/* From @opt on, which is one of @th's or where they begin. */
+static u8 *next_option(struct tcphdr *th, u8 *opt, u8 kind)
+{
+	u8 *end = (u8 *)th + th->doff * 4;
+
+	while (opt < end && *opt != TCPOPT_EOL) {
+		if (*opt == TCPOPT_NOP) {
+			opt++;
+			continue;
+		}
+		if (end - opt < 2 || opt[1] < 2 || opt[1] > end - opt)
+			return NULL;
+		if (*opt == kind)
+			return opt;
+		opt += opt[1];
+	}
+	return NULL;
+}
+
+/**
+ * tcon_segment_option() - find a TCP option
+ * @th: the header, all of it linear
+ * @kind: of the option
+ *
+ * Return: the option's kind byte, its length checked; NULL.
+ */
+u8 *tcon_segment_option(struct tcphdr *th, u8 kind)
+{
+	return next_option(th, (u8 *)(th + 1), kind);
+}
+
+static u8 *find_sack(struct tcphdr *th)
+{
+	return tcon_segment_option(th, TCPOPT_SACK);
+}
+
+/* TCon's own, of a length that it has; others may use the kind as well, also before it. */
+static u8 *find_own(struct tcphdr *th)
+{
+	u8 *opt = tcon_segment_option(th, TCON_OPTION_KIND);
+
+	while (opt && ((opt[1] != TCON_OPTION_OFFER_BYTES &&
+			opt[1] != TCON_OPTION_COUNT_BYTES) ||
+		       get_unaligned_be16(opt + 2) != TCON_OPTION_EXID))
+		opt = next_option(th, opt + opt[1], TCON_OPTION_KIND);
+	return opt;
+}
+
+/* NOPs take the place of each option that @find finds, so that nothing moves. */
+static bool strip(struct sk_buff *skb, const struct tcon_packet *pkt,
+		  u8 *(*find)(struct tcphdr *th))
+{
+	u32 words = (pkt->payload_offset - pkt->l4_offset) / 4 -
+		    sizeof(struct tcphdr) / 4;
+	__be32 old[OPTIONS_MAX / 4], *now;
+	struct tcphdr *th;
+	u8 *opt;
+	u32 i;
+
+	if (skb_ensure_writable(skb, pkt->payload_offset))
+		return false;
+	th = (struct tcphdr *)(skb->data + pkt->l4_offset);
+	now = (__be32 *)(th + 1);
+	memcpy(old, now, words * sizeof(*now));
+	while ((opt = find(th)))
+		memset(opt, TCPOPT_NOP, opt[1]);
+	for (i = 0; i < words; i++)
+		if (now[i] != old[i])
+			inet_proto_csum_replace4(&th->check, skb, old[i],
+						 now[i], false);
+	return true;
+}
+
+/**
+ * tcon_segment_strip_sack() - take the SACK blocks out
+ * @skb: the segment, data at the link-layer header
+ * @pkt: the same, parsed
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_strip_sack(struct sk_buff *skb,
+			     const struct tcon_packet *pkt)
+{
+	return strip(skb, pkt, find_sack);
+}
+
+/**
+ * tcon_segment_strip_own() - take TCon's own option out
+ * @skb: the segment, data at the link-layer header
+ * @pkt: the same, parsed
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_strip_own(struct sk_buff *skb, const struct tcon_packet *pkt)
+{
+	return strip(skb, pkt, find_own);
+}
+
+/* All headers up to TCP's options move by @bytes towards the front. */
+static void move_headers(struct sk_buff *skb, u32 header_bytes, u32 bytes)
+{
+	skb_push(skb, bytes);
+	memmove(skb->data, skb->data + bytes, header_bytes);
+	skb->mac_header -= bytes;
+	skb->network_header -= bytes;
+	if (skb_transport_header_was_set(skb))
+		skb->transport_header -= bytes;
+	if (skb->ip_summed == CHECKSUM_PARTIAL)
+		skb->csum_start -= bytes;
+	else if (skb->ip_summed == CHECKSUM_COMPLETE)
+		skb->ip_summed = CHECKSUM_NONE;
+}
+
+/* Lengths of the IP header and in TCP's checksum. */
+static void lengthen(struct sk_buff *skb, const struct tcon_packet *pkt,
+		     struct tcphdr *th, u32 bytes)
+{
+	u32 tcp_bytes = pkt->payload_offset - pkt->l4_offset +
+			pkt->payload_bytes;
+	u8 *l3 = skb->data + pkt->l3_offset;
+
+	if (pkt->family == AF_INET) {
+		struct iphdr *ip = (struct iphdr *)l3;
+		__be16 old = ip->tot_len;
+
+		ip->tot_len = htons(ntohs(old) + bytes);
+		csum_replace2(&ip->check, old, ip->tot_len);
+	} else {
+		struct ipv6hdr *ip6 = (struct ipv6hdr *)l3;
+
+		ip6->payload_len = htons(ntohs(ip6->payload_len) + bytes);
+	}
+	inet_proto_csum_replace2(&th->check, skb, htons(tcp_bytes),
+				 htons(tcp_bytes + bytes), true);
+}
+
+/**
+ * tcon_segment_add_option() - put an option before those that are there
+ * @skb: the segment, data at the link-layer header; no super-packet
+ * @pkt: the same, parsed; its payload_offset follows
+ * @option: in whole words
+ * @bytes: its length, for which the header has room
+ *
+ * Before, since nothing is read behind the end of a list of options.
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_add_option(struct sk_buff *skb, struct tcon_packet *pkt,
+			     const __be32 *option, u32 bytes)
+{
+	struct tcphdr *th;
+	__be16 *word, old;
+	u32 i;
+
+	if (skb_ensure_writable(skb, pkt->payload_offset) ||
+	    skb_cow_head(skb, bytes))
+		return false;
+	move_headers(skb, pkt->l4_offset + sizeof(*th), bytes);
+	th = (struct tcphdr *)(skb->data + pkt->l4_offset);
+	memcpy(th + 1, option, bytes);
+	for (i = 0; i < bytes / 4; i++)
+		inet_proto_csum_replace4(&th->check, skb, 0, option[i], false);
+	lengthen(skb, pkt, th, bytes);
+	word = (__be16 *)&tcp_flag_word(th);
+	old = *word;
+	th->doff += bytes / 4;
+	inet_proto_csum_replace2(&th->check, skb, old, *word, false);
+	pkt->payload_offset += bytes;
+	return true;
+}
+
+/**
+ * tcon_segment_set_flags() - set and clear flags
+ * @skb: the segment, data at the link-layer header
+ * @pkt: the same, parsed
+ * @set: TCON_TCP_*
+ * @clear: the same; none that is in @set
+ * @clear_ae: clear AE too
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_set_flags(struct sk_buff *skb, const struct tcon_packet *pkt,
+			    u8 set, u8 clear, bool clear_ae)
+{
+	bool mark_gso = set & TCON_TCP_CWR && skb_is_gso(skb);
+	struct tcphdr *th;
+	__be16 *word, old;
+	u16 flags;
+
+	/* Who shares the data shares what says how it is cut, too. */
+	if ((mark_gso && skb_unclone(skb, GFP_ATOMIC)) ||
+	    skb_ensure_writable(skb, pkt->l4_offset + sizeof(*th)))
+		return false;
+	th = (struct tcphdr *)(skb->data + pkt->l4_offset);
+	word = (__be16 *)&tcp_flag_word(th);
+	old = *word;
+	flags = (ntohs(old) | set) & ~clear;
+	if (clear_ae)
+		flags &= ~0x100;
+	*word = htons(flags);
+	inet_proto_csum_replace2(&th->check, skb, old, *word, false);
+	if (mark_gso)	/* on the first segment only */
+		skb_shinfo(skb)->gso_type |= SKB_GSO_TCP_ECN;
+	return true;
+}
+
+/**
+ * tcon_segment_set_ecn() - write the ECN field of the IP header
+ * @skb: the segment, data at the link-layer header
+ * @pkt: the same, parsed
+ * @ecn: TCON_ECN_*
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_set_ecn(struct sk_buff *skb, const struct tcon_packet *pkt,
+			  u8 ecn)
+{
+	struct ipv6hdr *ip6;
+	__be16 old;
+
+	if (skb_ensure_writable(skb, pkt->l4_offset))
+		return false;
+	if (pkt->family == AF_INET) {
+		ipv4_change_dsfield((struct iphdr *)(skb->data +
+						     pkt->l3_offset),
+				    (u8)~INET_ECN_MASK, ecn);
+		return true;
+	}
+	ip6 = (struct ipv6hdr *)(skb->data + pkt->l3_offset);
+	old = *(__be16 *)ip6;
+	ipv6_change_dsfield(ip6, (u8)~INET_ECN_MASK, ecn);
+	/* No checksum of its own makes up for it. */
+	if (skb->ip_summed == CHECKSUM_COMPLETE)
+		skb->csum = csum_add(csum_sub(skb->csum,
+					      (__force __wsum)old),
+				     (__force __wsum)*(__be16 *)ip6);
+	return true;
+}
+
+/**
+ * tcon_segment_set_window() - write a window field
+ * @skb: the segment, data at the link-layer header
+ * @pkt: the same, parsed
+ * @field: as it stands in the header
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_set_window(struct sk_buff *skb,
+			     const struct tcon_packet *pkt, u16 field)
+{
+	struct tcphdr *th;
+	__be16 old;
+
+	if (skb_ensure_writable(skb, pkt->l4_offset + sizeof(*th)))
+		return false;
+	th = (struct tcphdr *)(skb->data + pkt->l4_offset);
+	old = th->window;
+	th->window = htons(field);
+	inet_proto_csum_replace2(&th->check, skb, old, th->window, false);
+	return true;
+}

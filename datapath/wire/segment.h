@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * TCP segments that TCon keeps, edits and makes.
+ */
+#ifndef _TCON_SEGMENT_H
+#define _TCON_SEGMENT_H
+
+#include <linux/skbuff.h>
+#include <linux/tcp.h>
+
+#include "wire/packet.h"
+
+/**
+ * struct tcon_segment - what a packet that TCon keeps carries in skb->cb
+ * @seq: first sequence number
+ * @end_seq: the one after the last, FIN counted
+ * @payload_bytes: of the segment
+ * @truesize: that it was charged with
+ * @entered_us: low word of when it came from the guest
+ * @l3_offset: of the IP header from the start of the frame
+ * @l4_offset: of the TCP header
+ * @payload_offset: of the payload
+ */
+struct tcon_segment {
+	u32 seq;
+	u32 end_seq;
+	u32 payload_bytes;
+	u32 truesize;
+	u32 entered_us;
+	u16 l3_offset;
+	u16 l4_offset;
+	u16 payload_offset;
+};
+
+static inline struct tcon_segment *tcon_segment(const struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct tcon_segment) >
+		     sizeof_field(struct sk_buff, cb));
+	return (struct tcon_segment *)skb->cb;
+}
+
+/* Payload of each packet on the wire that @skb stands for. */
+static inline u32 tcon_segment_wire_bytes(const struct sk_buff *skb)
+{
+	return skb_is_gso(skb) ? skb_shinfo(skb)->gso_size :
+				 tcon_segment(skb)->payload_bytes;
+}
+
+void tcon_segment_finish(struct sk_buff *skb, u8 family);
+bool tcon_segment_intact(const struct sk_buff *skb, u8 family);
+bool tcon_segment_sound(const struct sk_buff *skb,
+			const struct tcon_packet *pkt);
+u8 *tcon_segment_option(struct tcphdr *th, u8 kind);
+bool tcon_segment_strip_sack(struct sk_buff *skb,
+			     const struct tcon_packet *pkt);
+bool tcon_segment_strip_own(struct sk_buff *skb,
+			    const struct tcon_packet *pkt);
+bool tcon_segment_add_option(struct sk_buff *skb, struct tcon_packet *pkt,
+			     const __be32 *option, u32 bytes);
+bool tcon_segment_set_flags(struct sk_buff *skb, const struct tcon_packet *pkt,
+			    u8 set, u8 clear, bool clear_ae);
+bool tcon_segment_set_ecn(struct sk_buff *skb, const struct tcon_packet *pkt,
+			  u8 ecn);
+bool tcon_segment_set_window(struct sk_buff *skb,
+			     const struct tcon_packet *pkt, u16 field);
+
+#endif /* _TCON_SEGMENT_H */
