@@ -5,10 +5,11 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 
-#include "state/flow.h"
+#include "act/hold.h"
 #include "netlink.h"
-#include "state/pacer.h"
 #include "path.h"
+#include "state/flow.h"
+#include "state/pacer.h"
 
 /* The pacers pass what is held within this, or it is freed with its port. */
 #define DRAIN_MS	50
@@ -17,15 +18,18 @@ static int __init tcon_init(void)
 {
 	int err;
 
-	err = tcon_pacer_init();
+	err = tcon_pacer_init(tcon_hold_release);
 	if (err)
 		return err;
 	err = tcon_net_register();
 	if (err)
 		goto err_pacer;
-	err = tcon_flow_init();
+	err = tcon_policy_register();
 	if (err)
 		goto err_net;
+	err = tcon_flow_init();
+	if (err)
+		goto err_policy;
 	err = ovs_tcon_register(&tcon_path_ops);
 	if (err)
 		goto err_flow;
@@ -38,6 +42,8 @@ err_ovs:
 	ovs_tcon_unregister();
 err_flow:
 	tcon_flow_exit();
+err_policy:
+	tcon_policy_unregister();
 err_net:
 	tcon_net_unregister();
 err_pacer:
@@ -53,6 +59,7 @@ static void __exit tcon_exit(void)
 	msleep(DRAIN_MS);
 	ovs_tcon_unregister();
 	tcon_flow_exit();
+	tcon_policy_unregister();
 	tcon_net_unregister();
 	tcon_pacer_exit();
 }

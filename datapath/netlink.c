@@ -11,9 +11,10 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 
-#include "state/flow.h"
+#include "act/copy.h"
 #include "act/mark.h"
 #include "netlink.h"
+#include "state/flow.h"
 #include "state/policy.h"
 #include "state/port.h"
 #include "state/registry.h"
@@ -705,7 +706,7 @@ static int put_flow_state(struct sk_buff *skb, const struct tcon_flow *flow)
 			   flow->window.given_bytes) ||
 	       nla_put_u32(skb, TCON_FLOW_A_PEER_RWND_BYTES,
 			   flow->window.peer_bytes) ||
-	       nla_put_u32(skb, TCON_FLOW_A_HELD_BYTES, flow->held_bytes) ||
+	       nla_put_u32(skb, TCON_FLOW_A_HELD_BYTES, flow->held.bytes) ||
 	       put_u64(skb, TCON_FLOW_A_AGE_MS,
 		       div_u64(now_us - flow->created_us, 1000),
 		       TCON_FLOW_A_PAD) ||

@@ -13,15 +13,18 @@
 #include <linux/skbuff.h>
 
 #include "act/ack.h"
-#include "base/compat.h"
-#include "state/flow.h"
+#include "act/copy.h"
 #include "act/hold.h"
 #include "act/mark.h"
-#include "state/pacer.h"
-#include "path.h"
 #include "act/repair.h"
-#include "wire/segment.h"
+#include "base/compat.h"
 #include "base/seq.h"
+#include "path.h"
+#include "sender/acked.h"
+#include "sender/handshake.h"
+#include "sender/sent.h"
+#include "state/flow.h"
+#include "wire/segment.h"
 
 #define SPURIOUS_MANY	32	/* before a path is judged by them */
 #define GAP_NS		NSEC_PER_MSEC	/* of a pacer without work */
@@ -89,9 +92,9 @@ static void close_flow(struct tcon_flow *flow, u64 now_us)
 	if (flow->closed_us)
 		return;
 	flow->closed_us = now_us;
-	flow->drain = !skb_queue_empty(&flow->held);
+	flow->drain = !tcon_held_empty(&flow->held);
 	tcon_flow_judge(flow, now_us);
-	tcon_pacer_kick(flow);
+	tcon_flow_kick(flow);
 }
 
 /*
@@ -178,7 +181,7 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		t->peer_nxt = flow->pending.isn + 1;
 		flow->pending.syn_seen = false;
 	}
-	tcon_track_guest_syn(t, pkt, now_us);
+	tcon_handshake_guest(t, pkt, now_us);
 }
 
 /*
@@ -195,9 +198,9 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt)
 		return;
 	if (t->peer.syn_seen ? t->peer.isn == pkt->seq :
 	    !flow->mid_stream && !t->guest.acked)
-		tcon_track_peer_syn(t, pkt);
+		tcon_handshake_peer(t, pkt);
 	else if (!answer)
-		tcon_track_note_syn(&flow->pending, pkt);
+		tcon_handshake_note(&flow->pending, pkt);
 }
 
 /*
@@ -231,13 +234,13 @@ static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, bool has_more,
 	const struct tcon_track *t = &flow->track;
 	u32 slack = 2 * t->cc.mss_bytes;
 
-	if (!skb_queue_empty(&flow->held) || (has_more && path_is_full(t)))
+	if (!tcon_held_empty(&flow->held) || (has_more && path_is_full(t)))
 		return;
 	if (pacer_is_dry(flow, now_us))
 		slack = t->cc.mss_bytes;
 	else if (t->cc.pacing_rate_bps)	/* it may wait to fill a super-packet */
 		slack = t->cc.mss_bytes + min(flow->burst_bytes,
-					      tcon_hold_allowance(flow) / 2);
+					      tcon_flow_allowance_bytes(flow) / 2);
 	if (tcon_window_unused(&flow->window, nxt_guest, now_us) >= slack &&
 	    t->cc.inflight_bytes + t->cc.mss_bytes < tcon_track_cwnd_bytes(t))
 		tcon_track_app_limited(&flow->track);
@@ -288,7 +291,7 @@ static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 /* The guest's data went another way: what is known of it cannot be relied on. */
 static void lost_track(struct tcon_flow *flow, u32 ack, u64 now_us)
 {
-	tcon_track_resync(&flow->track, ack, now_us);
+	tcon_handshake_resync(&flow->track, ack, now_us);
 	if (flow->mid_stream)
 		return;
 	flow->mid_stream = true;
@@ -339,7 +342,7 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	}
 	if (!t->synced && pkt->payload_bytes) {
 		flow->mid_stream = true;
-		tcon_track_adopt(t, pkt, now_us);
+		tcon_handshake_adopt(t, pkt, now_us);
 		note_handshake(flow, now_us);
 	}
 	if (!t->synced)
@@ -393,7 +396,7 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 		tcon_flow_level(flow);
 	}
 	if (ack->delivered_any || ack->una_advanced || ack->spurious)
-		tcon_pacer_kick(flow);
+		tcon_flow_kick(flow);
 	if (tcon_flow_repaired(flow) && flow->track.cc.una != flow->track.cc.nxt)
 		tcon_hold_appoint(flow, 0);
 }
@@ -409,7 +412,7 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		note_app_limit(flow, flow->track.nxt_guest, true, now_us);
 		tcon_limit_ack(&flow->limits, limited_by(flow), now_us);
 	}
-	tcon_track_ack(&flow->track, pkt, now_us, &ack);
+	tcon_acked(&flow->track, pkt, now_us, &ack);
 	if (!ack.valid) {
 		tcon_count(stats, TCON_COUNTER_BAD_ACK);
 		if (!seq_after(pkt->ack, flow->track.nxt_guest))

@@ -13,10 +13,11 @@
 #include <net/tcp.h>
 
 #include "act/ack.h"
-#include "state/flow.h"
+#include "act/copy.h"
 #include "act/hold.h"
-#include "wire/segment.h"
 #include "base/seq.h"
+#include "state/flow.h"
+#include "wire/segment.h"
 
 /* A guest's start is over after so many round trips. */
 #define START_ROUNDS		32
@@ -34,7 +35,7 @@ static u32 wanted_edge(const struct tcon_flow *flow)
 	const struct tcon_cc *cc = &t->cc;
 	u32 edge = tcon_window_wanted(cc, t->nxt_guest, tcon_track_cwnd_bytes(t),
 				      cc->pacing_rate_bps ?
-				      tcon_hold_allowance(flow) : 0);
+				      tcon_flow_allowance_bytes(flow) : 0);
 
 	if (!tcon_flow_repaired(flow))
 		return edge;

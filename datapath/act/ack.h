@@ -5,8 +5,8 @@
 #ifndef _TCON_ACK_H
 #define _TCON_ACK_H
 
-#include "state/flow.h"
 #include "base/seq.h"
+#include "state/flow.h"
 
 bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 		      const struct tcon_packet *pkt, u64 now_us);
@@ -34,7 +34,7 @@ static inline struct sk_buff *tcon_ack_update(struct tcon_flow *flow,
 {
 	u32 mss_bytes = flow->track.cc.mss_bytes;
 
-	if (!tcon_flow_enforced(flow) || flow->held_bytes > mss_bytes ||
+	if (!tcon_flow_enforced(flow) || flow->held.bytes > mss_bytes ||
 	    seq_before(flow->track.nxt_guest + max(mss_bytes, flow->burst_bytes),
 		       flow->window.edge))
 		return NULL;

@@ -20,18 +20,14 @@
 #include <net/dst.h>
 
 #include "act/copy.h"
+#include "base/seq.h"
 #include "state/flow.h"
 #include "wire/segment.h"
-#include "base/seq.h"
 
 /* Memory that a byte of payload takes, at most: a full segment in a buffer of
  * its own with the header of its clone.
  */
 #define TRUESIZE_PER_BYTE	2
-
-static bool repair = true;
-module_param(repair, bool, 0644);
-MODULE_PARM_DESC(repair, "keep copies, repair and hide losses");
 
 static unsigned int copy_flow_bytes = 32 << 20;
 module_param(copy_flow_bytes, uint, 0644);
@@ -44,12 +40,6 @@ MODULE_PARM_DESC(copy_port_bytes, "most memory for copies of one port");
 static unsigned int copy_host_bytes = 1 << 30;
 module_param(copy_host_bytes, uint, 0644);
 MODULE_PARM_DESC(copy_host_bytes, "most memory for copies of a namespace");
-
-/* Does the administrator want copies? */
-bool tcon_copy_wanted(void)
-{
-	return READ_ONCE(repair);
-}
 
 u64 tcon_copy_flow_max(void)
 {
@@ -162,7 +152,7 @@ void tcon_copy_keep(struct tcon_flow *flow, struct tcon_send *sent,
 {
 	struct sk_buff *copy;
 
-	if (!tcon_copy_wanted()) {
+	if (!tcon_flow_may_repair()) {
 		tcon_copy_give_up(flow, TCON_REASON_IN_FLIGHT);
 		return;
 	}

@@ -12,7 +12,6 @@ struct sk_buff;
 struct tcon_flow;
 struct tcon_send;
 
-bool tcon_copy_wanted(void);
 u64 tcon_copy_flow_max(void);
 u64 tcon_copy_port_max(void);
 u64 tcon_copy_host_max(void);

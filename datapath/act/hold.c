@@ -22,15 +22,18 @@
 #include <net/ip.h>
 
 #include "act/ack.h"
-#include "sender/ca.h"
-#include "base/compat.h"
 #include "act/copy.h"
-#include "state/flow.h"
 #include "act/hold.h"
-#include "state/pacer.h"
 #include "act/repair.h"
-#include "wire/segment.h"
+#include "base/compat.h"
 #include "base/seq.h"
+#include "sender/ca.h"
+#include "sender/loss.h"
+#include "sender/sent.h"
+#include "sender/timer.h"
+#include "state/flow.h"
+#include "state/pacer.h"
+#include "wire/segment.h"
 #include "wire/split.h"
 
 /* Packets that the clock would let go within this leave together. */
@@ -42,14 +45,6 @@
 #define LATE_NS			(250 * NSEC_PER_USEC)
 /* A super-packet that would occupy the path for longer is split into quanta. */
 #define SPLIT_NS		(3 * NSEC_PER_MSEC)
-/* What a paced guest may have waiting: enough until its next answer.  Where segments
- * take long it is so many halves of one: with 8 the guest is the limit for 2 % of the
- * time (10 Mbit/s, 8 ms), more lengthens the path's queue.
- */
-#define ALLOWANCE_NS		(4 * NSEC_PER_MSEC)
-#define ALLOWANCE_HALVES	9
-/* What leaves first is not paced: Linux lets an initial window (RFC 6928) go. */
-#define UNPACED_SEGS		10
 #define RUN_MAX_PACKETS		64
 /* A guest may fill its bounds so many times before its packets overtake. */
 #define HARD_BOUNDS		2
@@ -61,106 +56,6 @@
 #define TIMER_TICK_US		4096
 /* No time to wait for: an ACK or a timer of the tracker opens the gate. */
 #define NOT_BEFORE_AN_ACK	U64_MAX
-/* Linux's tcp_tso_rtt_log and gso_max_size: a path below 0.5 ms stands bursts of
- * 64 KiB, which save all hosts on it work; each 0.5 ms more halves that.
- */
-#define BURST_BYTES		65536U
-#define BURST_HALVED_US		512
-
-static unsigned int hold_flow_bytes = 8 << 20;
-module_param(hold_flow_bytes, uint, 0644);
-MODULE_PARM_DESC(hold_flow_bytes, "most memory held for one half-flow");
-
-static unsigned int hold_port_bytes = 64 << 20;
-module_param(hold_port_bytes, uint, 0644);
-MODULE_PARM_DESC(hold_port_bytes, "most memory held for one port");
-
-static unsigned int hold_host_bytes = 512 << 20;
-module_param(hold_host_bytes, uint, 0644);
-MODULE_PARM_DESC(hold_host_bytes, "most memory held for a namespace");
-
-static u64 wire_ns(const struct tcon_cc *cc, u32 bytes)
-{
-	return div64_u64((u64)bytes * 8 * NSEC_PER_SEC, cc->pacing_rate_bps);
-}
-
-static u64 bytes_in(const struct tcon_cc *cc, u64 ns)
-{
-	return mul_u64_u64_div_u64(cc->pacing_rate_bps, ns, 8ULL * NSEC_PER_SEC);
-}
-
-/* What may still leave before the clock counts. */
-static u32 unpaced_bytes(const struct tcon_track *t)
-{
-	u32 bytes = UNPACED_SEGS * t->cc.mss_bytes;
-
-	return t->sent_bytes < bytes ? bytes - t->sent_bytes : 0;
-}
-
-/* What leaves together once the clock lets the first packet go. */
-static u32 burst_bytes(const struct tcon_cc *cc)
-{
-	return BURST_BYTES >> min(cc->min_rtt_us / BURST_HALVED_US, 31U);
-}
-
-/**
- * tcon_hold_allowance() - how much a paced guest may have waiting
- * @flow: its lock is held, paced
- *
- * A guest sends in super-packets and waits until one fits into its window, so
- * two of those must fit, or the pacer would run dry between ACKs.
- *
- * Return: payload bytes.
- */
-u32 tcon_hold_allowance(const struct tcon_flow *flow)
-{
-	const struct tcon_cc *cc = &flow->track.cc;
-	u64 bytes = bytes_in(cc, ALLOWANCE_NS);
-
-	bytes = max_t(u64, bytes, 2 * max(flow->burst_bytes, burst_bytes(cc)));
-	bytes = max_t(u64, bytes, ALLOWANCE_HALVES * cc->mss_bytes / 2);
-	bytes += unpaced_bytes(&flow->track);
-	return min_t(u64, bytes, hold_flow_bytes / 2);
-}
-
-/* Is more held than so many times the guest's own bounds? */
-static bool over_own(const struct tcon_flow *flow, long times)
-{
-	return flow->held_truesize > times * hold_flow_bytes ||
-	       atomic_long_read(&flow->port->held_bytes) >
-	       times * hold_port_bytes;
-}
-
-static bool over_bounds(const struct tcon_flow *flow)
-{
-	return over_own(flow, 1) ||
-	       atomic_long_read(&flow->port->tnet->held_bytes) >
-	       hold_host_bytes;
-}
-
-static void charge(struct tcon_flow *flow, int truesize)
-{
-	flow->held_truesize += truesize;
-	atomic_long_add(truesize, &flow->port->held_bytes);
-	atomic_long_add(truesize, &flow->port->tnet->held_bytes);
-}
-
-static void enqueue(struct tcon_flow *flow, struct sk_buff *skb)
-{
-	tcon_segment(skb)->truesize = skb->truesize;
-	charge(flow, skb->truesize);
-	flow->held_bytes += tcon_segment(skb)->payload_bytes;
-	__skb_queue_tail(&flow->held, skb);
-}
-
-static struct sk_buff *dequeue(struct tcon_flow *flow)
-{
-	struct sk_buff *skb = __skb_dequeue(&flow->held);
-
-	charge(flow, -(int)tcon_segment(skb)->truesize);
-	flow->held_bytes -= tcon_segment(skb)->payload_bytes;
-	return skb;
-}
 
 /* No ACK for an RTO: what is in flight is gone, or waits for what is held.
  * Under repair TCon's own timer finds that out.
@@ -175,7 +70,7 @@ static bool is_stalled(struct tcon_flow *flow, u64 now_us)
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
 	if (tcon_track_is_silent(t, flow->stalled_us, now_us)) {
 		flow->stalled_us = now_us;
-		tcon_track_mark_all_lost(t);
+		tcon_loss_mark_all(t);
 	}
 	return true;
 }
@@ -217,7 +112,7 @@ static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 	when = cwnd_gate(flow, cb, now_ns);
 	if (!when)
 		when = pacing_gate(flow, now_ns, ahead_ns);
-	if (when && over_bounds(flow)) {
+	if (when && tcon_held_over(&flow->held, flow->port)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_OVERFLOW);
 		return 0;
 	}
@@ -239,9 +134,9 @@ static inline void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
 {
 	u64 len_ns, late_ns = 0;
 
-	if (!flow->track.cc.pacing_rate_bps || unpaced_bytes(&flow->track))
+	if (!flow->track.cc.pacing_rate_bps || tcon_pace_unpaced_bytes(&flow->track))
 		return;
-	len_ns = wire_ns(&flow->track.cc, bytes);
+	len_ns = tcon_pace_ns(&flow->track.cc, bytes);
 	if (flow->release_ns < now_ns) {
 		if (flow->release_ns)
 			late_ns = now_ns - flow->release_ns;
@@ -276,8 +171,8 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 
 	if (cb->seq == cb->end_seq)	/* RST */
 		return;
-	what = tcon_track_sent(t, cb->seq, cb->end_seq, cb->payload_bytes,
-			       now_us);
+	what = tcon_sent_segment(t, cb->seq, cb->end_seq, cb->payload_bytes,
+				 now_us);
 	fresh = t->cc.nxt != nxt;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_DATA_OUT);
 	if (fresh && !t->recorded)
@@ -327,8 +222,8 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	if (cc->inflight_bytes && !tcon_track_fits(t, bytes) &&
 	    bytes > piece_bytes(t))
 		return true;
-	return cc->pacing_rate_bps && bytes > burst_bytes(cc) &&
-	       bytes > unpaced_bytes(t) && wire_ns(cc, bytes) > SPLIT_NS;
+	return cc->pacing_rate_bps && bytes > tcon_pace_burst_bytes(cc) &&
+	       bytes > tcon_pace_unpaced_bytes(t) && tcon_pace_ns(cc, bytes) > SPLIT_NS;
 }
 
 /*
@@ -341,14 +236,14 @@ static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
 	const struct tcon_cc *cc = &flow->track.cc;
 	const struct iphdr *ip = (const struct iphdr *)
 				 (skb->data + tcon_segment(skb)->l3_offset);
-	u32 bytes = min(piece_bytes(&flow->track), BURST_BYTES - 2);
+	u32 bytes = min(piece_bytes(&flow->track), TCON_BURST_BYTES - 2);
 
 	if (skb_has_frag_list(skb) || (flow->key.family == AF_INET &&
 				       !(ip->frag_off & htons(IP_DF))))
 		return 1;
 	if (cc->pacing_rate_bps)
 		bytes = min(bytes, max(tcon_cc_quantum_bytes(cc),
-				       burst_bytes(cc)));
+				       tcon_pace_burst_bytes(cc)));
 	return max(bytes / skb_shinfo(skb)->gso_size, 1U);
 }
 
@@ -358,7 +253,7 @@ static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
  */
 static bool split_head(struct tcon_flow *flow)
 {
-	struct sk_buff *skb = skb_peek(&flow->held);
+	struct sk_buff *skb = skb_peek(&flow->held.queue);
 	struct sk_buff_head pieces, rest;
 
 	__skb_queue_head_init(&pieces);
@@ -367,12 +262,12 @@ static bool split_head(struct tcon_flow *flow)
 			   TCON_COUNTER_GSO_SPLIT_FAILED);
 		return false;
 	}
-	consume_skb(dequeue(flow));
+	consume_skb(tcon_held_take(&flow->held, flow->port));
 	__skb_queue_head_init(&rest);
-	skb_queue_splice_init(&flow->held, &rest);
+	skb_queue_splice_init(&flow->held.queue, &rest);
 	while ((skb = __skb_dequeue(&pieces)))
-		enqueue(flow, skb);
-	skb_queue_splice_tail(&rest, &flow->held);
+		tcon_held_add(&flow->held, flow->port, skb);
+	skb_queue_splice_tail(&rest, &flow->held.queue);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_GSO_SPLIT);
 	return true;
 }
@@ -417,7 +312,7 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 	if (timer && (!when || timer < when))
 		when = timer;
 	if (when)
-		tcon_pacer_at(flow, when);
+		tcon_pacer_at(&flow->due, when);
 }
 
 static void describe(struct sk_buff *skb, const struct tcon_packet *pkt,
@@ -496,8 +391,8 @@ static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 
 	leaves(flow, skb, now_ns);
 	/* An appointment may be far away: what was in flight was waited for longer. */
-	if (tcon_flow_repaired(flow) && (idle || !READ_ONCE(flow->pacer)))
-		tcon_pacer_at(flow, timer_tick_ns(tcon_timer_soonest_us(t)));
+	if (tcon_flow_repaired(flow) && (idle || !tcon_pacer_expects(&flow->due)))
+		tcon_pacer_at(&flow->due, timer_tick_ns(tcon_timer_soonest_us(t)));
 }
 
 /* May the guest's next packet not wait, whatever waits?  It overtakes what then leaves
@@ -505,7 +400,7 @@ static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
  */
 static bool is_brimful(struct tcon_flow *flow)
 {
-	if (likely(!over_own(flow, HARD_BOUNDS)))
+	if (likely(!tcon_held_over_own(&flow->held, flow->port, HARD_BOUNDS)))
 		return false;
 	if (tcon_flow_repaired(flow))
 		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
@@ -528,11 +423,11 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb, u64 when,
 		return false;
 	}
 	skb_orphan(skb);
-	enqueue(flow, skb);
+	tcon_held_add(&flow->held, flow->port, skb);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
 	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
 		when = pacing_gate(flow, now_ns, QUANTUM_NS);	/* a piece's */
-	if (!waiting || over_bounds(flow))
+	if (!waiting || tcon_held_over(&flow->held, flow->port))
 		tcon_hold_appoint(flow, when ? : now_ns);
 	return true;
 }
@@ -608,21 +503,21 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 
 	if (tcon_flow_repaired(flow)) {
 		repairs = collect_repairs(flow, out, now_ns);
-		if (repairs && !flow->drain && !over_bounds(flow))
+		if (repairs && !flow->drain && !tcon_held_over(&flow->held, flow->port))
 			return repairs;
 	}
-	while ((skb = skb_peek(&flow->held))) {
+	while ((skb = skb_peek(&flow->held.queue))) {
 		if (out->qlen >= RUN_MAX_PACKETS)
 			return now_ns;
-		if (must_split(flow, skb) && !over_bounds(flow) &&
+		if (must_split(flow, skb) && !tcon_held_over(&flow->held, flow->port) &&
 		    split_head(flow))
 			continue;
 		when = gate(flow, tcon_segment(skb), now_ns, ahead_ns);
 		if (when)
 			return min_not_zero(when, repairs);
 		if (ahead_ns == QUANTUM_NS && cc->pacing_rate_bps)
-			ahead_ns += wire_ns(cc, burst_bytes(cc));
-		skb = dequeue(flow);
+			ahead_ns += tcon_pace_ns(cc, tcon_pace_burst_bytes(cc));
+		skb = tcon_held_take(&flow->held, flow->port);
 		leaves(flow, skb, now_ns);
 		tcon_count(tcon_flow_stats(flow),
 			   tcon_flow_enforced(flow) ? TCON_COUNTER_RELEASED :
@@ -646,7 +541,7 @@ static bool waits_on(struct tcon_flow *flow, u64 now_ns)
 	if (!timer)
 		timer = idle_ns(flow, now_ns);
 	if (timer)
-		tcon_pacer_at(flow, timer);
+		tcon_pacer_at(&flow->due, timer);
 	return true;
 }
 
@@ -665,7 +560,7 @@ static void inject(struct tcon_flow *flow, struct sk_buff_head *out)
 
 /**
  * tcon_hold_release() - inject what may leave now
- * @flow: out of the pacer's queue; its lock is not held
+ * @due: a flow's appointment, out of the pacer's queue; the flow's lock is not held
  * @now_ns: the time, as the pacer last knew it
  *
  * While packets are injected the lock is free, and what enters meanwhile waits,
@@ -674,8 +569,9 @@ static void inject(struct tcon_flow *flow, struct sk_buff_head *out)
  * Context: softirq, RCU read lock held, outside every hook.
  * Return: the time, read anew unless there was nothing to do.
  */
-u64 tcon_hold_release(struct tcon_flow *flow, u64 now_ns)
+u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 {
+	struct tcon_flow *flow = container_of(due, struct tcon_flow, due);
 	struct sk_buff *update = NULL;
 	struct sk_buff_head out;
 	u64 when;
@@ -706,7 +602,7 @@ u64 tcon_hold_release(struct tcon_flow *flow, u64 now_ns)
 	spin_lock(&flow->lock);
 	flow->injecting = false;
 	if (!flow->dead) {
-		if (flow->kicked || (!when && !skb_queue_empty(&flow->held)))
+		if (flow->kicked || (!when && !tcon_held_empty(&flow->held)))
 			when = now_ns;
 		tcon_hold_appoint(flow, when);
 	}
@@ -716,16 +612,4 @@ unlock:
 	if (update)
 		tcon_ack_send(flow, update);
 	return now_ns;
-}
-
-/**
- * tcon_hold_purge() - free everything that is held
- * @flow: its lock is held
- */
-void tcon_hold_purge(struct tcon_flow *flow)
-{
-	while (!skb_queue_empty(&flow->held)) {
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_PURGED);
-		kfree_skb(dequeue(flow));
-	}
 }

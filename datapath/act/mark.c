@@ -5,9 +5,9 @@
 #include <linux/moduleparam.h>
 #include <linux/skbuff.h>
 
+#include "act/mark.h"
 #include "sender/ecn.h"
 #include "state/flow.h"
-#include "act/mark.h"
 #include "wire/segment.h"
 
 static bool ecn_count = true;

@@ -20,13 +20,15 @@
 #include <net/inet_ecn.h>
 #include <net/tcp.h>
 
-#include "sender/ca.h"
 #include "act/copy.h"
-#include "state/flow.h"
 #include "act/mark.h"
 #include "act/repair.h"
-#include "wire/segment.h"
 #include "base/seq.h"
+#include "sender/ca.h"
+#include "sender/sent.h"
+#include "sender/timer.h"
+#include "state/flow.h"
+#include "wire/segment.h"
 
 /* A repair that was lost this often: perhaps the guest's repeat fares better. */
 #define FAILED_OFTEN	2
@@ -158,7 +160,7 @@ static struct sk_buff *repeat(struct tcon_flow *flow,
 		return NULL;
 	}
 	bytes = seq_min(end, seg->seq + seg->payload_bytes) - start;
-	if (!tcon_track_repaired(&flow->track, start, end, bytes, now_us)) {
+	if (!tcon_sent_repair(&flow->track, start, end, bytes, now_us)) {
 		tcon_count(stats, TCON_COUNTER_REPAIR_BLIND);
 		kfree_skb(skb);
 		return NULL;

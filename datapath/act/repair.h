@@ -5,9 +5,9 @@
 #ifndef _TCON_REPAIR_H
 #define _TCON_REPAIR_H
 
+#include "base/seq.h"
 #include "state/flow.h"
 #include "wire/packet.h"
-#include "base/seq.h"
 
 struct sk_buff;
 

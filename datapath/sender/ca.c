@@ -20,9 +20,9 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
+#include "base/seq.h"
 #include "sender/ca.h"
 #include "sender/loss.h"
-#include "base/seq.h"
 
 static void begin_prr(struct tcon_track *t, u32 prior_bytes)
 {
@@ -240,7 +240,7 @@ static void take_in_two(struct tcon_track *t, const struct tcon_ack *ack)
 /**
  * tcon_ca_ack() - tell the CC what an ACK did
  * @t: the tracker, with a CC
- * @ack: from tcon_track_ack(), valid
+ * @ack: from tcon_acked(), valid
  */
 void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
 {

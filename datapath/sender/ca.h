@@ -5,7 +5,7 @@
 #ifndef _TCON_CA_H
 #define _TCON_CA_H
 
-#include "sender/track.h"
+#include "sender/acked.h"
 
 int tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
 		  const s64 *params, u64 now_us);

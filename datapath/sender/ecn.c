@@ -40,8 +40,8 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include "sender/ecn.h"
 #include "base/seq.h"
+#include "sender/ecn.h"
 
 #define FLAGS		(TCON_TCP_ECE | TCON_TCP_CWR)
 #define HEADER_MAX	60

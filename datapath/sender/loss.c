@@ -16,8 +16,8 @@
  */
 #include <linux/kernel.h>
 
-#include "sender/loss.h"
 #include "base/seq.h"
+#include "sender/loss.h"
 #include "sender/track.h"
 
 #define REO_PERSIST	16	/* recoveries; RFC 8985, 6.2 */
@@ -86,6 +86,7 @@ void tcon_loss_mark_all(struct tcon_track *t)
 	t->dup_bytes = 0;
 	t->rack.deadline_us = 0;
 	tcon_loss_mark(t, t->cc.una, t->cc.nxt);
+	tcon_track_count_inflight(t);
 	t->lost_edge = t->cc.nxt;
 }
 

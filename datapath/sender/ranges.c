@@ -13,8 +13,8 @@
 #include <linux/string.h>
 #include <linux/errno.h>
 
-#include "sender/ranges.h"
 #include "base/seq.h"
+#include "sender/ranges.h"
 
 #define FIRST_ROOM	8
 

@@ -10,8 +10,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "sender/resent.h"
 #include "base/seq.h"
+#include "sender/resent.h"
 
 static struct tcon_resend *entry(struct rb_node *node)
 {

@@ -12,8 +12,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "sender/sendq.h"
 #include "base/seq.h"
+#include "sender/sendq.h"
 
 #define FIRST_PAGES	8
 #define RECORDS_OF(pages)	((pages) * TCON_SENDQ_PER_PAGE)

@@ -14,8 +14,8 @@
  */
 #include <linux/kernel.h>
 
-#include "sender/loss.h"
 #include "base/seq.h"
+#include "sender/loss.h"
 #include "sender/timer.h"
 #include "sender/track.h"
 
@@ -127,7 +127,7 @@ enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us)
 	if (now_us >= timeout_us(t)) {
 		t->timer.restart_us = now_us;
 		t->timer.probe_bytes = 0;
-		tcon_track_mark_all_lost(t);
+		tcon_loss_mark_all(t);
 		if (t->timer.backoff == TCON_BACKOFF_MAX)
 			return TCON_EXPIRY_GIVE_UP;
 		t->timer.backoff++;

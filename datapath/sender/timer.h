@@ -7,28 +7,9 @@
 
 #include <linux/types.h>
 
+#include "sender/track.h"
+
 #define TCON_BACKOFF_MAX	8	/* then the guest is on its own */
-
-struct tcon_sack;
-struct tcon_track;
-
-/**
- * struct tcon_timer - state of the timers
- * @restart_us: when the last probe or time-out restarted them
- * @sent_us: when something last left
- * @probe_end: nxt when the tail was probed
- * @probe_bytes: that the probe repeated; 0: no probe is out
- * @backoff: time-outs in a row without progress
- * @probed: no other probe before una advances or new data leaves
- */
-struct tcon_timer {
-	u64 restart_us;
-	u64 sent_us;
-	u32 probe_end;
-	u32 probe_bytes;
-	u8 backoff;
-	bool probed;
-};
 
 /**
  * enum tcon_expiry - what a timer demands

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The tracker: a sender's state, rebuilt from the packets that pass.
+ * The tracker: what is known of a half-flow's sender.
  */
 #ifndef _TCON_TRACK_H
 #define _TCON_TRACK_H
@@ -8,13 +8,11 @@
 #include <linux/types.h>
 #include <tcon/cc.h>
 
-#include "sender/loss.h"
-#include "wire/packet.h"
 #include "sender/prr.h"
 #include "sender/ranges.h"
 #include "sender/resent.h"
 #include "sender/sendq.h"
-#include "sender/timer.h"
+#include "wire/packet.h"
 
 /* Lower bound of the RTO, as Linux has it (RFC 6298 would say 1 s). */
 #define TCON_RTO_MIN_US		200000U
@@ -48,6 +46,56 @@ struct tcon_side {
 	bool signed_options;
 	bool mptcp;
 	bool has_ts;
+};
+
+/**
+ * struct tcon_rack - state of RACK (RFC 8985, 5.3)
+ * @tx_us: when the most recently sent of all delivered segments left
+ * @deadline_us: when to judge again; 0: with the next ACK
+ * @order: order of that segment's transmission
+ * @end: its end
+ * @rtt_us: its round trip
+ * @fack: end of the highest range delivered before the present ACK
+ * @fack_next: the same with it
+ * @dsack_round: when una is there, another DSACK may widen the window
+ * @reo_more: window for reordering, in quarters of the minimum RTT beyond one
+ * @reo_persist: recoveries until those are forgotten
+ * @in_dsack_round: @dsack_round is valid
+ * @valid: what is known of the segment
+ * @reordered: reordering has been seen
+ */
+struct tcon_rack {
+	u64 tx_us;
+	u64 deadline_us;
+	u32 order;
+	u32 end;
+	u32 rtt_us;
+	u32 fack;
+	u32 fack_next;
+	u32 dsack_round;
+	u8 reo_more;
+	u8 reo_persist;
+	bool in_dsack_round;
+	bool valid;
+	bool reordered;
+};
+
+/**
+ * struct tcon_timer - state of the timers
+ * @restart_us: when the last probe or time-out restarted them
+ * @sent_us: when something last left
+ * @probe_end: nxt when the tail was probed
+ * @probe_bytes: that the probe repeated; 0: no probe is out
+ * @backoff: time-outs in a row without progress
+ * @probed: no other probe before una advances or new data leaves
+ */
+struct tcon_timer {
+	u64 restart_us;
+	u64 sent_us;
+	u32 probe_end;
+	u32 probe_bytes;
+	u8 backoff;
+	bool probed;
 };
 
 /**
@@ -163,64 +211,24 @@ struct tcon_track {
 	bool fin_peer;
 };
 
-/**
- * enum tcon_sent - what a guest's segment was
- * @TCON_SENT_NEW: data not sent before
- * @TCON_SENT_REPEAT: data sent before
- * @TCON_SENT_TIMEOUT: a repeat that shows a retransmission time-out
- */
-enum tcon_sent {
-	TCON_SENT_NEW,
-	TCON_SENT_REPEAT,
-	TCON_SENT_TIMEOUT,
-};
-
-/**
- * struct tcon_ack - what an ACK did
- * @rs: the sample for the CC
- * @valid: it acknowledges nothing that was not sent; else nothing was done
- * @delivered_any: rs.acked_sacked_bytes or rs.losses_bytes is not zero
- * @una_advanced: una moved
- * @spurious: the last reduction was for nothing
- * @early_marked: what @early_bytes counts was marked, and the rest was not; else the other
- *	way round
- * @early_bytes: marks begin or end after so much of rs.acked_bytes; 0: they do not
- * @sack_overflow: SACK ranges that found no room
- * @spurious_repairs: repairs of TCon that turned out to be needless
- */
-struct tcon_ack {
-	struct tcon_rate_sample rs;
-	bool valid;
-	bool delivered_any;
-	bool una_advanced;
-	bool spurious;
-	bool early_marked;
-	u32 early_bytes;
-	u32 sack_overflow;
-	u32 spurious_repairs;
-};
-
 void tcon_track_init(struct tcon_track *t, struct tcon_budget *budget);
 void tcon_track_release(struct tcon_track *t);
-void tcon_track_guest_syn(struct tcon_track *t, const struct tcon_packet *pkt,
-			  u64 now_us);
-void tcon_track_peer_syn(struct tcon_track *t, const struct tcon_packet *pkt);
-void tcon_track_note_syn(struct tcon_side *side,
-			 const struct tcon_packet *pkt);
-void tcon_track_resync(struct tcon_track *t, u32 ack, u64 now_us);
-void tcon_track_adopt(struct tcon_track *t, const struct tcon_packet *pkt,
-		      u64 now_us);
-enum tcon_sent tcon_track_sent(struct tcon_track *t, u32 start, u32 end,
-			       u32 payload_bytes, u64 now_us);
-void tcon_track_ack(struct tcon_track *t, const struct tcon_packet *pkt,
-		    u64 now_us, struct tcon_ack *ack);
-bool tcon_track_repaired(struct tcon_track *t, u32 start, u32 end,
-			 u32 payload_bytes, u64 now_us);
-void tcon_track_count_inflight(struct tcon_track *t);
-void tcon_track_mark_all_lost(struct tcon_track *t);
 void tcon_track_app_limited(struct tcon_track *t);
 u32 tcon_track_rto_us(const struct tcon_track *t);
-u64 tcon_track_sample_bps(const struct tcon_rate_sample *rs);
+
+/* Sum up anew what is in flight. */
+static inline void tcon_track_count_inflight(struct tcon_track *t)
+{
+	u32 span = t->cc.nxt - t->cc.una;
+	u32 gone = t->sacked.bytes + t->lost.bytes + t->dup_bytes;
+
+	t->cc.inflight_bytes = span > gone ? span - gone : 0;
+}
+
+static inline u32 tcon_track_age_us(u64 then_us, u64 now_us)
+{
+	return min_t(u64, now_us - then_us, U32_MAX);
+}
 
 /* Has no ACK come for an RTO, nor has that been found, at @found_us, within one? */
 static inline bool tcon_track_is_silent(const struct tcon_track *t,

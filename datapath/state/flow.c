@@ -15,10 +15,8 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "state/flow.h"
-#include "act/hold.h"
-#include "state/pacer.h"
 #include "base/seq.h"
+#include "state/flow.h"
 
 #define GC_INTERVAL		HZ
 #define WALK_BATCH		64	/* flows; then let others run */
@@ -45,6 +43,10 @@ MODULE_PARM_DESC(max_embryos, "most half-open half-flows of a namespace");
 static unsigned int idle_s = 8000;
 module_param(idle_s, uint, 0644);
 MODULE_PARM_DESC(idle_s, "seconds after which a silent half-flow is collected");
+
+static bool repair = true;
+module_param(repair, bool, 0644);
+MODULE_PARM_DESC(repair, "keep copies, repair and hide losses");
 
 static struct kmem_cache *flow_cache;
 static struct rhashtable flow_table;
@@ -150,8 +152,8 @@ static void kill_locked(struct tcon_flow *flow)
 	list_del_rcu(&flow->port_node);
 	spin_unlock(&port->lock);
 	leave_embryos(flow);
-	tcon_pacer_cancel(flow);
-	tcon_hold_purge(flow);
+	tcon_pacer_cancel(&flow->due);
+	tcon_held_purge(&flow->held, flow->port);
 	tcon_ca_stop(&flow->track);
 	flow->state = TCON_STATE_OBSERVED;	/* a dump may still come by */
 	tcon_track_release(&flow->track);
@@ -227,8 +229,8 @@ static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
 	flow->port = port;
 	spin_lock_init(&flow->lock);
 	tcon_track_init(&flow->track, &port->budget);
-	__skb_queue_head_init(&flow->held);
-	timerqueue_init(&flow->timer);
+	__skb_queue_head_init(&flow->held.queue);
+	timerqueue_init(&flow->due.node);
 	INIT_LIST_HEAD(&flow->embryo_node);
 	flow->generation = READ_ONCE(port->tnet->generation) - 1;
 	flow->state = TCON_STATE_OBSERVED;
@@ -315,8 +317,8 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 {
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FLOWS_RESET);
-	tcon_pacer_cancel(flow);
-	tcon_hold_purge(flow);
+	tcon_pacer_cancel(&flow->due);
+	tcon_held_purge(&flow->held, flow->port);
 	tcon_ca_stop(&flow->track);
 	tcon_track_release(&flow->track);
 	tcon_track_init(&flow->track, &flow->port->budget);
@@ -391,12 +393,34 @@ static bool runs_already(const struct tcon_flow *flow,
 		       sizeof(flow->rule->params));
 }
 
+/* Does the administrator want losses repaired? */
+bool tcon_flow_may_repair(void)
+{
+	return READ_ONCE(repair);
+}
+
+/**
+ * tcon_flow_kick() - look at a flow soon
+ * @flow: its lock is held; if nothing waits, nothing happens
+ *
+ * Context: bottom halves disabled; also from inside a hook.
+ */
+void tcon_flow_kick(struct tcon_flow *flow)
+{
+	if (flow->dead || !tcon_flow_waits(flow))
+		return;
+	if (flow->injecting)
+		flow->kicked = true;
+	else
+		tcon_pacer_at(&flow->due, ktime_get_ns());
+}
+
 /* Why are losses of an enforced flow not repaired? */
 static enum tcon_reason repair_obstacle(struct tcon_flow *flow)
 {
 	if (flow->bare && !seq_before(flow->track.cc.una, flow->bare_end))
 		flow->bare = false;
-	if (!tcon_copy_wanted())
+	if (!tcon_flow_may_repair())
 		return TCON_REASON_REPAIR_OFF;
 	if (flow->reordering)
 		return TCON_REASON_REORDERING;
@@ -418,7 +442,7 @@ static void observe(struct tcon_flow *flow)
 	tcon_ca_stop(&flow->track);
 	tcon_sendq_drop_copies(&flow->track.sendq);
 	flow->state = TCON_STATE_OBSERVED;
-	tcon_pacer_kick(flow);
+	tcon_flow_kick(flow);
 }
 
 /* What is in flight now has no copies. */
@@ -470,7 +494,7 @@ void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
 		start_bare(flow);
 	tcon_flow_level(flow);
 	tcon_flow_check_cc(flow, now_us);
-	tcon_pacer_kick(flow);
+	tcon_flow_kick(flow);
 }
 
 /**
@@ -566,10 +590,10 @@ void tcon_flow_reclassify_all(void)
 
 static void drain_one(struct tcon_flow *flow, u64 now_us)
 {
-	if (skb_queue_empty(&flow->held))
+	if (tcon_held_empty(&flow->held))
 		return;
 	flow->drain = true;
-	tcon_pacer_kick(flow);
+	tcon_flow_kick(flow);
 }
 
 /**

@@ -8,18 +8,19 @@
 #include <linux/if_ether.h>
 #include <linux/rhashtable.h>
 #include <linux/skbuff.h>
-#include <linux/timerqueue.h>
 
 #include "sender/ca.h"
-#include "act/copy.h"
 #include "sender/ecn.h"
-#include "wire/key.h"
 #include "sender/limit.h"
-#include "state/policy.h"
-#include "state/port.h"
+#include "sender/pace.h"
 #include "sender/thin.h"
 #include "sender/track.h"
 #include "sender/window.h"
+#include "state/held.h"
+#include "state/pacer.h"
+#include "state/policy.h"
+#include "state/port.h"
+#include "wire/key.h"
 
 /* Headers up to TCP's that an injected ACK may need: Ethernet, two VLAN tags,
  * IPv6 without extensions.
@@ -67,9 +68,7 @@ struct tcon_template {
  * @seen_us: its last packet
  * @closed_us: when the connection ended; 0: it has not
  * @template: for ACKs to the guest
- * @held: packets that wait for the pacer, in order of sequence
- * @held_bytes: their payload
- * @held_truesize: their memory
+ * @held: packets that wait for the pacer
  * @burst_bytes: size of the guest's recent super-packets
  * @kicked: something was due while packets were injected
  * @injecting: the pacer is injecting packets of this flow, without @lock
@@ -101,8 +100,7 @@ struct tcon_template {
  * @timeouts: retransmission time-outs
  * @limits: what kept the flow from sending more
  * @release_ns: when the pacer's clock allows the next packet
- * @timer: in a pacer's queue; protected by the pacer's lock
- * @pacer: whose queue; NULL: none.  Protected as @timer, changed with @lock held
+ * @due: when to look at the flow
  * @port_node: in tcon_port.flow_list; RCU
  * @embryo_node: in tcon_port.embryos, under their lock; empty: no embryo
  * @rcu: for its end
@@ -130,9 +128,7 @@ struct tcon_flow {
 	u64 closed_us;
 	struct tcon_template template;
 
-	struct sk_buff_head held;
-	u32 held_bytes;
-	u32 held_truesize;
+	struct tcon_held held;
 	u32 burst_bytes;
 	bool injecting;
 	bool kicked;
@@ -166,8 +162,7 @@ struct tcon_flow {
 	struct tcon_limits limits;
 
 	u64 release_ns;
-	struct timerqueue_node timer;
-	struct tcon_pacer *pacer;
+	struct tcon_due due;
 
 	struct list_head port_node;
 	struct list_head embryo_node;
@@ -189,6 +184,8 @@ void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_distrust(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_reclassify_all(void);
 void tcon_flow_drain_all(void);
+void tcon_flow_kick(struct tcon_flow *flow);
+bool tcon_flow_may_repair(void);
 void tcon_flow_purge_port(struct tcon_port *port);
 
 static inline struct tcon_stats __percpu *
@@ -225,8 +222,15 @@ static inline bool tcon_flow_repaired(const struct tcon_flow *flow)
 /* Does anything wait for the pacer? */
 static inline bool tcon_flow_waits(const struct tcon_flow *flow)
 {
-	return !skb_queue_empty(&flow->held) ||
+	return !tcon_held_empty(&flow->held) ||
 	       (tcon_flow_repaired(flow) && flow->track.lost.n);
+}
+
+/* How much payload a paced guest may have waiting. */
+static inline u32 tcon_flow_allowance_bytes(const struct tcon_flow *flow)
+{
+	return min(tcon_pace_allowance_bytes(&flow->track, flow->burst_bytes),
+		   tcon_held_flow_max() / 2);
 }
 
 /* To be read with the flow's lock held: who held it before has read it before, and

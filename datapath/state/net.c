@@ -7,7 +7,6 @@
 #include <net/netns/generic.h>
 
 #include "state/net.h"
-#include "state/policy.h"
 
 static unsigned int track_host_bytes = 512 << 20;
 module_param(track_host_bytes, uint, 0644);
@@ -43,8 +42,6 @@ static void __net_exit tcon_net_exit(struct net *net)
 {
 	struct tcon_net *tnet = tcon_net(net);
 
-	/* Ports went with their datapaths, before the namespace. */
-	tcon_policy_flush(tnet);
 	free_percpu(tnet->stats);
 }
 

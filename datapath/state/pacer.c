@@ -2,31 +2,28 @@
 /*
  * The pacer's clockwork.
  *
- * A flow that holds packets, or has a timer running, stands in the queue of one
+ * Who holds packets, or has a timer running, stands in the queue of one
  * CPU, by the time at which something may be due.  Each CPU has one soft hrtimer
  * for the head of its queue.  Packets are injected from that timer, never from
  * inside a hook.
  */
 #include <linux/hrtimer.h>
 #include <linux/percpu.h>
-#include <linux/skbuff.h>
 #include <linux/timerqueue.h>
 
 #include "base/compat.h"
-#include "state/flow.h"
-#include "act/hold.h"
 #include "state/pacer.h"
 
-#define RUN_MAX_FLOWS	64	/* then let other softirqs run */
-/* Appointments wait for the next multiple of this, so that many flows share one
- * interrupt: at most 7813 a second on a CPU, however many flows there are.
+#define RUN_MAX_DUE	64	/* then let other softirqs run */
+/* Appointments wait for the next multiple of this, so that many share one
+ * interrupt: at most 7813 a second on a CPU, however many there are.
  */
 #define TICK_NS		(128 * NSEC_PER_USEC)
 
 /**
  * struct tcon_pacer - one CPU's queue
  * @lock: protects the rest; innermost
- * @queue: flows by time
+ * @queue: appointments by time
  * @timer: for the head of @queue
  */
 struct tcon_pacer {
@@ -36,6 +33,7 @@ struct tcon_pacer {
 };
 
 static struct tcon_pacer __percpu *pacers;
+static tcon_look_fn look __read_mostly;
 
 /* Let the timer run for the head of the queue.  pacer->lock held. */
 static void arm(struct tcon_pacer *pacer)
@@ -47,24 +45,23 @@ static void arm(struct tcon_pacer *pacer)
 			      HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
-/* Takes the first flow that is due at @now, or arms the timer for the next. */
-static struct tcon_flow *next_due(struct tcon_pacer *pacer, ktime_t now,
-				  bool may)
+/* Takes the first that is due at @now, or arms the timer for the next. */
+static struct tcon_due *next_due(struct tcon_pacer *pacer, ktime_t now, bool may)
 {
 	struct timerqueue_node *head;
-	struct tcon_flow *flow = NULL;
+	struct tcon_due *due = NULL;
 
 	spin_lock(&pacer->lock);
 	head = timerqueue_getnext(&pacer->queue);
 	if (head && may && head->expires <= now) {
 		timerqueue_del(&pacer->queue, head);
-		flow = container_of(head, struct tcon_flow, timer);
-		WRITE_ONCE(flow->pacer, NULL);
+		due = container_of(head, struct tcon_due, node);
+		WRITE_ONCE(due->pacer, NULL);
 	} else {
 		arm(pacer);
 	}
 	spin_unlock(&pacer->lock);
-	return flow;
+	return due;
 }
 
 static enum hrtimer_restart pacer_run(struct hrtimer *timer)
@@ -72,37 +69,37 @@ static enum hrtimer_restart pacer_run(struct hrtimer *timer)
 	struct tcon_pacer *pacer = container_of(timer, struct tcon_pacer,
 						timer);
 	ktime_t now = ktime_get();
-	struct tcon_flow *flow;
+	struct tcon_due *due;
 	int n = 0;
 
 	rcu_read_lock();
-	while ((flow = next_due(pacer, now, n++ < RUN_MAX_FLOWS)))
-		now = tcon_hold_release(flow, now);
+	while ((due = next_due(pacer, now, n++ < RUN_MAX_DUE)))
+		now = look(due, now);
 	rcu_read_unlock();
 	return HRTIMER_NORESTART;
 }
 
 /**
- * tcon_pacer_cancel() - take a flow out of its queue
- * @flow: its lock is held; it may be in no queue
+ * tcon_pacer_cancel() - take an appointment back
+ * @due: its owner's lock is held; it may be in no queue
  */
-void tcon_pacer_cancel(struct tcon_flow *flow)
+void tcon_pacer_cancel(struct tcon_due *due)
 {
-	struct tcon_pacer *pacer = READ_ONCE(flow->pacer);
+	struct tcon_pacer *pacer = READ_ONCE(due->pacer);
 
 	if (!pacer)
 		return;
 	spin_lock(&pacer->lock);
-	if (flow->pacer == pacer) {
-		timerqueue_del(&pacer->queue, &flow->timer);
-		WRITE_ONCE(flow->pacer, NULL);
+	if (due->pacer == pacer) {
+		timerqueue_del(&pacer->queue, &due->node);
+		WRITE_ONCE(due->pacer, NULL);
 	}
 	spin_unlock(&pacer->lock);
 }
 
 /**
- * tcon_pacer_at() - look at a flow at a time
- * @flow: its lock is held, not dead
+ * tcon_pacer_at() - make an appointment
+ * @due: its owner's lock is held
  * @when_ns: monotonic clock; rounded up to a tick
  *
  * An appointment that is earlier stays: to look once too often, and then make
@@ -110,50 +107,36 @@ void tcon_pacer_cancel(struct tcon_flow *flow)
  *
  * Context: bottom halves disabled.
  */
-void tcon_pacer_at(struct tcon_flow *flow, u64 when_ns)
+void tcon_pacer_at(struct tcon_due *due, u64 when_ns)
 {
 	struct tcon_pacer *pacer = this_cpu_ptr(pacers);
 
-	/* No tick between.  Should it go off just now: whoever looks waits for flow->lock. */
-	if (READ_ONCE(flow->pacer) &&
-	    flow->timer.expires < ns_to_ktime(when_ns + TICK_NS))
+	/* No tick between.  Should it go off just now: whoever looks waits for the owner's lock. */
+	if (tcon_pacer_expects(due) &&
+	    due->node.expires < ns_to_ktime(when_ns + TICK_NS))
 		return;
 	when_ns = DIV64_U64_ROUND_UP(when_ns, TICK_NS) * TICK_NS;
-	tcon_pacer_cancel(flow);
+	tcon_pacer_cancel(due);
 	spin_lock(&pacer->lock);
-	flow->timer.expires = ns_to_ktime(when_ns);
-	WRITE_ONCE(flow->pacer, pacer);
-	if (timerqueue_add(&pacer->queue, &flow->timer))
+	due->node.expires = ns_to_ktime(when_ns);
+	WRITE_ONCE(due->pacer, pacer);
+	if (timerqueue_add(&pacer->queue, &due->node))
 		arm(pacer);
 	spin_unlock(&pacer->lock);
 }
 
 /**
- * tcon_pacer_kick() - look at a flow soon
- * @flow: its lock is held; if nothing waits, nothing happens
- *
- * Context: bottom halves disabled; also from inside a hook.
- */
-void tcon_pacer_kick(struct tcon_flow *flow)
-{
-	if (flow->dead || !tcon_flow_waits(flow))
-		return;
-	if (flow->injecting)
-		flow->kicked = true;
-	else
-		tcon_pacer_at(flow, ktime_get_ns());
-}
-
-/**
  * tcon_pacer_init() - make the queues
+ * @fn: what to call when an appointment is due
  *
  * Return: 0 or -ENOMEM.
  */
-int tcon_pacer_init(void)
+int tcon_pacer_init(tcon_look_fn fn)
 {
 	struct tcon_pacer *pacer;
 	int cpu;
 
+	look = fn;
 	pacers = alloc_percpu(struct tcon_pacer);
 	if (!pacers)
 		return -ENOMEM;

@@ -1,18 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Timers of the flows that hold packets: one queue and one timer per CPU.
+ * Appointments: one queue and one timer per CPU.
  */
 #ifndef _TCON_PACER_H
 #define _TCON_PACER_H
 
+#include <linux/timerqueue.h>
 #include <linux/types.h>
 
-struct tcon_flow;
+struct tcon_pacer;
 
-int tcon_pacer_init(void);
+/**
+ * struct tcon_due - an appointment
+ * @node: in a pacer's queue; protected by the pacer's lock
+ * @pacer: whose queue; NULL: none.  Protected as @node, changed with the owner's lock held
+ */
+struct tcon_due {
+	struct timerqueue_node node;
+	struct tcon_pacer *pacer;
+};
+
+/**
+ * typedef tcon_look_fn - what is called when an appointment is due
+ * @due: it, out of its queue; no lock is held
+ * @now_ns: the time, as the pacer last knew it
+ *
+ * Context: softirq, RCU read lock held, outside every hook.
+ * Return: the time, read anew unless there was nothing to do.
+ */
+typedef u64 (*tcon_look_fn)(struct tcon_due *due, u64 now_ns);
+
+int tcon_pacer_init(tcon_look_fn look);
 void tcon_pacer_exit(void);
-void tcon_pacer_at(struct tcon_flow *flow, u64 when_ns);
-void tcon_pacer_kick(struct tcon_flow *flow);
-void tcon_pacer_cancel(struct tcon_flow *flow);
+void tcon_pacer_at(struct tcon_due *due, u64 when_ns);
+void tcon_pacer_cancel(struct tcon_due *due);
+
+/* Is there an appointment?  Without the owner's lock it may just be over. */
+static inline bool tcon_pacer_expects(const struct tcon_due *due)
+{
+	return READ_ONCE(due->pacer);
+}
 
 #endif /* _TCON_PACER_H */

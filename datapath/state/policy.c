@@ -258,17 +258,36 @@ unsigned int tcon_policy_del_bridge(struct tcon_net *tnet, const char *bridge)
 	return n;
 }
 
-/**
- * tcon_policy_flush() - remove every rule of a namespace
- * @tnet: the namespace
- *
- * Context: process context.
- */
-void tcon_policy_flush(struct tcon_net *tnet)
+/* Ports went with their datapaths, before the namespace. */
+static void __net_exit policy_exit_net(struct net *net)
 {
+	struct tcon_net *tnet = tcon_net(net);
+
 	mutex_lock(&tnet->lock);
 	tcon_policy_del_bridge(tnet, NULL);
 	mutex_unlock(&tnet->lock);
+}
+
+static struct pernet_operations policy_net_ops = {
+	.exit = policy_exit_net,
+};
+
+/**
+ * tcon_policy_register() - see to it that rules go with their namespace
+ *
+ * Return: 0 or a negative error.
+ */
+int tcon_policy_register(void)
+{
+	return register_pernet_subsys(&policy_net_ops);
+}
+
+/**
+ * tcon_policy_unregister() - remove the rules of all namespaces
+ */
+void tcon_policy_unregister(void)
+{
+	unregister_pernet_subsys(&policy_net_ops);
 }
 
 /*

@@ -9,8 +9,8 @@
 #include <linux/refcount.h>
 #include <tcon/cc.h>
 
-#include "wire/key.h"
 #include "state/net.h"
+#include "wire/key.h"
 
 struct tcon_port;
 
@@ -92,7 +92,8 @@ int tcon_policy_set(struct tcon_net *tnet, struct tcon_rule *rule);
 int tcon_policy_del(struct tcon_net *tnet, const char *bridge,
 		    const struct tcon_match *match, u32 priority);
 unsigned int tcon_policy_del_bridge(struct tcon_net *tnet, const char *bridge);
-void tcon_policy_flush(struct tcon_net *tnet);
+int tcon_policy_register(void);
+void tcon_policy_unregister(void);
 void tcon_policy_cc_gone(const struct tcon_cc_ops *ops);
 void tcon_policy_cc_come(const struct tcon_cc_ops *ops);
 bool tcon_match_key(const struct tcon_match *m, const struct tcon_key *key);

@@ -11,8 +11,8 @@
 #include <net/gre.h>
 #include <net/vxlan.h>
 
-#include "state/flow.h"
 #include "path.h"
+#include "state/flow.h"
 #include "state/port.h"
 
 static unsigned int track_port_bytes = 128 << 20;

@@ -22,6 +22,9 @@
 #include "../../datapath/sender/resent.c"
 #include "../../datapath/sender/sendq.c"
 #include "../../datapath/sender/timer.c"
+#include "../../datapath/sender/sent.c"
+#include "../../datapath/sender/acked.c"
+#include "../../datapath/sender/handshake.c"
 #include "../../datapath/sender/track.c"
 
 #include "../unit/copies.h"
@@ -131,7 +134,7 @@ static void leaves(struct world *x, u32 start, u32 end, bool uncopied)
 	u32 nxt = t->cc.nxt;
 	enum tcon_sent what;
 
-	what = tcon_track_sent(t, start, end, end - start, x->now_us);
+	what = tcon_sent_segment(t, start, end, end - start, x->now_us);
 	if (t->cc.nxt != nxt && (uncopied || !t->recorded))
 		give_up(x);
 	else if (t->cc.nxt != nxt)
@@ -163,7 +166,7 @@ static bool repeat(struct world *x, u32 start, u32 end)
 	WARN_ON(!seq_before(start, end));
 	WARN_ON(seq_before(start, t->cc.una) || seq_after(end, t->cc.nxt));
 	WARN_ON(tcon_ranges_covered(&t->sacked, start, end));
-	if (!tcon_track_repaired(t, start, end, end - start, x->now_us))
+	if (!tcon_sent_repair(t, start, end, end - start, x->now_us))
 		return false;
 	WARN_ON(tcon_ranges_covered(&t->lost, start, end));
 	transmit_data(x, start, end);
@@ -241,7 +244,7 @@ static void ack_arrives(struct world *x, const struct tcon_packet *pkt)
 	struct tcon_track *t = &x->t;
 	struct tcon_ack ack;
 
-	tcon_track_ack(t, pkt, x->now_us, &ack);
+	tcon_acked(t, pkt, x->now_us, &ack);
 	if (!ack.valid)
 		return;
 	tcon_ca_ack(t, &ack);
@@ -524,14 +527,14 @@ static void open_flow(struct world *x, u8 options)
 
 	x->now_us = 1000000;
 	tcon_track_init(&x->t, NULL);
-	tcon_track_guest_syn(&x->t, &pkt, x->now_us);
+	tcon_handshake_guest(&x->t, &pkt, x->now_us);
 	x->now_us += 2 * DELAY_US;
 	pkt.flags |= TCON_TCP_ACK;
 	pkt.seq = PEER_ISN;
 	pkt.end_seq = PEER_ISN + 1;
 	pkt.ack = FIRST;
-	tcon_track_peer_syn(&x->t, &pkt);
-	tcon_track_ack(&x->t, &pkt, x->now_us, &ack);
+	tcon_handshake_peer(&x->t, &pkt);
+	tcon_acked(&x->t, &pkt, x->now_us, &ack);
 	x->t.peer.acked = true;
 	tcon_ca_start(&x->t, &mock, NULL, x->now_us);
 	x->una = FIRST;

@@ -17,6 +17,9 @@
 #include "../../datapath/sender/resent.c"
 #include "../../datapath/sender/sendq.c"
 #include "../../datapath/sender/timer.c"
+#include "../../datapath/sender/sent.c"
+#include "../../datapath/sender/acked.c"
+#include "../../datapath/sender/handshake.c"
 #include "../../datapath/sender/track.c"
 #include "../../datapath/sender/window.c"
 
@@ -124,7 +127,7 @@ static void sent(struct world *x, u32 start, u32 end)
 
 	if (!x->t.synced || start == end)
 		return;
-	what = tcon_track_sent(&x->t, start, end, end - start, x->now_us);
+	what = tcon_sent_segment(&x->t, start, end, end - start, x->now_us);
 	x->sent_bytes += x->t.cc.nxt - nxt;
 	if (what == TCON_SENT_TIMEOUT && x->t.cc.ops)
 		tcon_ca_timeout(&x->t, x->now_us);
@@ -179,7 +182,7 @@ static void guest_syn(struct world *x)
 	nxt = x->t.synced ? x->t.cc.nxt : x->isn;
 	if (!x->t.synced)
 		x->una = x->isn;
-	tcon_track_guest_syn(&x->t, &pkt, x->now_us);
+	tcon_handshake_guest(&x->t, &pkt, x->now_us);
 	x->sent_bytes += x->t.cc.nxt - nxt;
 }
 
@@ -211,11 +214,11 @@ static void ack_arrives(struct world *x, const struct tcon_packet *pkt)
 
 	if (!x->t.synced)
 		return;
-	tcon_track_ack(&x->t, pkt, x->now_us, &ack);
+	tcon_acked(&x->t, pkt, x->now_us, &ack);
 	check_sample(x, &ack, delivered, span);
 	if (!ack.valid) {
 		if (seq_after(pkt->ack, x->t.nxt_guest)) {
-			tcon_track_resync(&x->t, pkt->ack, x->now_us);
+			tcon_handshake_resync(&x->t, pkt->ack, x->now_us);
 			WARN_ON(x->t.cc.una != pkt->ack);
 			x->una = pkt->ack;
 			x->lost_track = true;
@@ -245,7 +248,7 @@ static void peer_syn(struct world *x)
 {
 	struct tcon_packet pkt = make_syn(x, false);
 
-	tcon_track_peer_syn(&x->t, &pkt);
+	tcon_handshake_peer(&x->t, &pkt);
 	if (pkt.flags & TCON_TCP_ACK)
 		ack_arrives(x, &pkt);
 }
@@ -282,7 +285,7 @@ static void adopt(struct world *x)
 
 	if (x->t.synced)
 		return;
-	tcon_track_adopt(&x->t, &pkt, x->now_us);
+	tcon_handshake_adopt(&x->t, &pkt, x->now_us);
 	x->una = pkt.seq;
 }
 
@@ -362,7 +365,7 @@ static void step(struct world *x)
 		if (what & 128)
 			tcon_track_app_limited(&x->t);
 		else if (x->t.synced)
-			tcon_track_mark_all_lost(&x->t);
+			tcon_loss_mark_all(&x->t);
 		else
 			adopt(x);
 		break;

@@ -10,6 +10,9 @@
 #include "../../datapath/sender/resent.c"
 #include "../../datapath/sender/sendq.c"
 #include "../../datapath/sender/timer.c"
+#include "../../datapath/sender/sent.c"
+#include "../../datapath/sender/acked.c"
+#include "../../datapath/sender/handshake.c"
 #include "../../datapath/sender/track.c"
 
 #include <setjmp.h>
@@ -69,16 +72,16 @@ static inline void guest_syn(struct conn *c, u8 flags, u32 ack, bool sack)
 {
 	struct tcon_packet pkt = syn_segment(flags, ISN, ack, sack);
 
-	tcon_track_guest_syn(&c->t, &pkt, c->now_us);
+	tcon_handshake_guest(&c->t, &pkt, c->now_us);
 }
 
 static inline void peer_syn(struct conn *c, u8 flags, u32 ack, bool sack)
 {
 	struct tcon_packet pkt = syn_segment(flags, PEER_ISN, ack, sack);
 
-	tcon_track_peer_syn(&c->t, &pkt);
+	tcon_handshake_peer(&c->t, &pkt);
 	if (flags & TCON_TCP_ACK)
-		tcon_track_ack(&c->t, &pkt, c->now_us, &c->ack);
+		tcon_acked(&c->t, &pkt, c->now_us, &c->ack);
 }
 
 /* The rest is the same for each ACK: in flight, sums, order. */
@@ -100,7 +103,7 @@ static inline void send_at(struct conn *c, u32 start, u32 bytes, enum tcon_sent 
 {
 	u32 nxt = c->t.cc.nxt;
 
-	assert_int_equal(tcon_track_sent(&c->t, start, start + bytes, bytes,
+	assert_int_equal(tcon_sent_segment(&c->t, start, start + bytes, bytes,
 					 c->now_us), want);
 	if (c->t.cc.nxt != nxt)
 		assert_non_null(c->t.recorded);
@@ -116,7 +119,7 @@ static inline void send(struct conn *c, u32 n)
 
 static inline void take(struct conn *c, const struct tcon_packet *pkt)
 {
-	tcon_track_ack(&c->t, pkt, c->now_us, &c->ack);
+	tcon_acked(&c->t, pkt, c->now_us, &c->ack);
 	check(c);
 }
 

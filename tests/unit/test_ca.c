@@ -7,6 +7,9 @@
 #include "../../datapath/sender/resent.c"
 #include "../../datapath/sender/sendq.c"
 #include "../../datapath/sender/timer.c"
+#include "../../datapath/sender/sent.c"
+#include "../../datapath/sender/acked.c"
+#include "../../datapath/sender/handshake.c"
 #include "../../datapath/sender/track.c"
 
 #include <setjmp.h>
@@ -232,14 +235,14 @@ static void open_conn(struct tcon_track *t)
 
 	now_us = 1000000;
 	tcon_track_init(t, NULL);
-	tcon_track_guest_syn(t, &pkt, now_us);
+	tcon_handshake_guest(t, &pkt, now_us);
 	now_us += RTT_US;
 	pkt.flags |= TCON_TCP_ACK;
 	pkt.ack = FIRST;
 	pkt.seq = 1;
 	pkt.end_seq = 2;
-	tcon_track_peer_syn(t, &pkt);
-	tcon_track_ack(t, &pkt, now_us, &ack);
+	tcon_handshake_peer(t, &pkt);
+	tcon_acked(t, &pkt, now_us, &ack);
 	t->peer.acked = true;
 }
 
@@ -265,7 +268,7 @@ static enum tcon_sent send_seg(struct tcon_track *t, u32 seg)
 {
 	u32 at = FIRST + seg * MSS;
 
-	return tcon_track_sent(t, at, at + MSS, MSS, now_us);
+	return tcon_sent_segment(t, at, at + MSS, MSS, now_us);
 }
 
 static void send_segs(struct tcon_track *t, u32 lo, u32 hi)
@@ -279,7 +282,7 @@ static const char *pass(struct tcon_track *t, const struct tcon_packet *pkt)
 {
 	struct tcon_ack ack;
 
-	tcon_track_ack(t, pkt, now_us, &ack);
+	tcon_acked(t, pkt, now_us, &ack);
 	assert_true(ack.valid);
 	tcon_ca_ack(t, &ack);
 	return noted();
@@ -677,7 +680,7 @@ static void loss_found_by_probe(void **state)
 	start_cc(&t);
 	send_segs(&t, 0, 3);
 	assert_string_equal(ack(&t, 2, 0, 0), "c");
-	tcon_track_repaired(&t, FIRST + 2 * MSS, FIRST + 3 * MSS, MSS, now_us);
+	tcon_sent_repair(&t, FIRST + 2 * MSS, FIRST + 3 * MSS, MSS, now_us);
 	tcon_timer_probed(&t, MSS, now_us);
 	now_us += RTT_US;
 	assert_string_equal(ack(&t, 3, 0, 0), "c");

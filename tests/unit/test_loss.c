@@ -16,7 +16,7 @@ static void recovery(struct conn *c)
 
 static void repair(struct conn *c, u32 lo, u32 hi)
 {
-	assert_true(tcon_track_repaired(&c->t, FIRST + lo * MSS,
+	assert_true(tcon_sent_repair(&c->t, FIRST + lo * MSS,
 					FIRST + hi * MSS, (hi - lo) * MSS,
 					c->now_us));
 	check(c);
@@ -241,7 +241,7 @@ static void first_dsack_counts(void **state)
 	conn_close(c);
 
 	c = conn_open(true);
-	tcon_track_resync(&c->t, 1000, c->now_us);
+	tcon_handshake_resync(&c->t, 1000, c->now_us);
 	send(c, 2);
 	tcon_loss_dsack(&c->t);
 	assert_int_equal(c->t.rack.reo_more, 1);
@@ -500,7 +500,7 @@ static void reneging(void **state)
 	wait_us(c, RTT_US);
 	ack(c, 1);			/* not 4 */
 	assert_int_equal(c->t.cc.delivered_bytes, 4 * MSS);
-	tcon_track_mark_all_lost(&c->t);
+	tcon_loss_mark_all(&c->t);
 	assert_int_equal(c->t.sacked.n, 0);
 	assert_lost(c, 1, 6);
 	assert_int_equal(c->t.cc.inflight_bytes, 0);
@@ -519,14 +519,14 @@ static void all_lost(void **state)
 {
 	struct conn *c = conn_open(true);
 
-	tcon_track_mark_all_lost(&c->t);	/* nothing in flight */
+	tcon_loss_mark_all(&c->t);	/* nothing in flight */
 	assert_int_equal(c->t.lost.n, 0);
 	send(c, 6);
 	wait_us(c, RTT_US);
 	ack_sack(c, 0, 2, 3);
 	assert_int_not_equal(c->t.rack.deadline_us, 0);
 	repair(c, 0, 2);
-	tcon_track_mark_all_lost(&c->t);
+	tcon_loss_mark_all(&c->t);
 	assert_int_equal(c->t.rack.deadline_us, 0);
 	assert_int_equal(c->t.sacked.bytes, MSS);
 	assert_int_equal(c->t.lost.bytes, 5 * MSS);

@@ -144,7 +144,7 @@ static void travel(struct run *r, u32 start, u32 end)
 
 static void again(struct run *r, u32 start, u32 end)
 {
-	assert_true(tcon_track_repaired(&r->c->t, start, end, end - start,
+	assert_true(tcon_sent_repair(&r->c->t, start, end, end - start,
 					r->c->now_us));
 	travel(r, start, end);
 }

@@ -34,7 +34,7 @@ static void probe(struct conn *c)
 {
 	u32 end = c->t.cc.nxt;
 
-	assert_true(tcon_track_repaired(&c->t, end - MSS, end, MSS, c->now_us));
+	assert_true(tcon_sent_repair(&c->t, end - MSS, end, MSS, c->now_us));
 	tcon_timer_probed(&c->t, MSS, c->now_us);
 }
 
@@ -185,7 +185,7 @@ static void no_probe(void **state)
 	send(c, 3);
 	tcon_loss_mark_head(&c->t);
 	assert_false(may_probe(&c->t));
-	assert_true(tcon_track_repaired(&c->t, FIRST, FIRST + MSS, MSS,
+	assert_true(tcon_sent_repair(&c->t, FIRST, FIRST + MSS, MSS,
 					c->now_us));
 	assert_false(may_probe(&c->t));		/* or on its way again */
 	conn_close(c);
@@ -265,7 +265,7 @@ static void probe_starts_recovery(void **state)
 	assert_true(is_lost(c, 1, 2));
 	c->t.cc.ca_state = TCON_CA_RECOVERY;	/* tcon_ca_lost() */
 	c->t.recovery_point = c->t.cc.nxt;
-	assert_true(tcon_track_repaired(&c->t, FIRST + MSS, FIRST + 2 * MSS,
+	assert_true(tcon_sent_repair(&c->t, FIRST + MSS, FIRST + 2 * MSS,
 					MSS, c->now_us));
 	wait_us(c, RTT_US);
 	ack(c, 3);
@@ -336,7 +336,7 @@ static void progress_restarts(void **state)
 	send(c, 5);
 	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
 	assert_expires(c, 2 * RTO_US, TCON_EXPIRY_TIMEOUT);
-	assert_true(tcon_track_repaired(&c->t, FIRST, FIRST + MSS, MSS,
+	assert_true(tcon_sent_repair(&c->t, FIRST, FIRST + MSS, MSS,
 					c->now_us));
 	wait_us(c, RTT_US);
 	ack(c, 1);
@@ -363,7 +363,7 @@ static void head_sent_again(void **state)
 	c->t.cc.ca_state = TCON_CA_RECOVERY;
 	assert_int_equal(tcon_timer_next_us(&c->t), sent_us + RTO_US);
 	wait_us(c, 3000);
-	assert_true(tcon_track_repaired(&c->t, FIRST, FIRST + MSS, MSS,
+	assert_true(tcon_sent_repair(&c->t, FIRST, FIRST + MSS, MSS,
 					c->now_us));
 	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
 	assert_true(is_lost(c, 0, 1));
@@ -382,7 +382,7 @@ static void sent_without_record(void **state)
 	c->t.sendq.spare = NULL;
 	wait_us(c, 5000);
 	shim_alloc_failures = 1;
-	tcon_track_sent(&c->t, c->t.cc.nxt, c->t.cc.nxt + MSS, MSS, c->now_us);
+	tcon_sent_segment(&c->t, c->t.cc.nxt, c->t.cc.nxt + MSS, MSS, c->now_us);
 	assert_null(c->t.recorded);
 	assert_int_equal(tcon_timer_next_us(&c->t), c->now_us + PROBE_US);
 	conn_close(c);

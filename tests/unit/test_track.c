@@ -102,19 +102,19 @@ static void syn_repeated(void **state)
 
 	pkt = syn_segment(0, ISN, 0, true);
 	pkt.wscale = 8;
-	tcon_track_guest_syn(&c->t, &pkt, c->now_us);
+	tcon_handshake_guest(&c->t, &pkt, c->now_us);
 	assert_true(c->t.guest.ambiguous);
 	assert_true(c->t.guest.acked);
 	pkt.wscale = 8;				/* stays so */
-	tcon_track_guest_syn(&c->t, &pkt, c->now_us);
+	tcon_handshake_guest(&c->t, &pkt, c->now_us);
 	assert_true(c->t.guest.ambiguous);
 
 	pkt = syn_segment(TCON_TCP_ACK, PEER_ISN, FIRST, true);
 	pkt.wscale = TCON_WSCALE_NONE;
-	tcon_track_peer_syn(&c->t, &pkt);
+	tcon_handshake_peer(&c->t, &pkt);
 	assert_true(c->t.peer.ambiguous);
 	pkt.seq++;				/* another connection's */
-	tcon_track_peer_syn(&c->t, &pkt);
+	tcon_handshake_peer(&c->t, &pkt);
 	assert_false(c->t.peer.ambiguous);
 	assert_false(c->t.peer.acked);
 	conn_close(c);
@@ -130,12 +130,12 @@ static void syn_when_established(void **state)
 	pkt = syn_segment(0, ISN, 0, false);
 	pkt.wscale = 2;
 	pkt.mss = 200;
-	tcon_track_guest_syn(&c->t, &pkt, c->now_us);
+	tcon_handshake_guest(&c->t, &pkt, c->now_us);
 	pkt.flags |= TCON_TCP_ACK;
 	pkt.seq = PEER_ISN;
 	pkt.end_seq = PEER_ISN + 1;
 	c->t.peer_nxt += 500;
-	tcon_track_peer_syn(&c->t, &pkt);
+	tcon_handshake_peer(&c->t, &pkt);
 	assert_true(tcon_track_established(&c->t));
 	assert_false(c->t.guest.ambiguous);
 	assert_false(c->t.peer.ambiguous);
@@ -193,10 +193,10 @@ static void mss_agreed(void **state)
 		tcon_track_init(&t, NULL);
 		pkt.mss = row[i].guest;
 		pkt.has_ts = row[i].guest_ts;
-		tcon_track_guest_syn(&t, &pkt, START_US);
+		tcon_handshake_guest(&t, &pkt, START_US);
 		pkt.mss = row[i].peer;
 		pkt.has_ts = row[i].peer_ts;
-		tcon_track_peer_syn(&t, &pkt);
+		tcon_handshake_peer(&t, &pkt);
 		assert_int_equal(t.cc.mss_bytes, row[i].mss);
 		tcon_track_release(&t);
 	}
@@ -854,7 +854,7 @@ static void resync(void **state)
 	send(c, 5);
 	wait_us(c, RTT_US);
 	ack_sack(c, 0, 1, 2);
-	tcon_track_resync(&c->t, ahead, c->now_us);
+	tcon_handshake_resync(&c->t, ahead, c->now_us);
 	assert_int_equal(c->t.cc.una, ahead);
 	assert_int_equal(c->t.cc.nxt, ahead);
 	assert_int_equal(c->t.nxt_guest, ahead);
@@ -874,7 +874,7 @@ static void adopt(void **state)
 	struct conn *c = conn_new();
 	struct tcon_packet pkt = segment(TCON_TCP_ACK, FIRST + 3 * MSS, 1);
 
-	tcon_track_adopt(&c->t, &pkt, c->now_us);
+	tcon_handshake_adopt(&c->t, &pkt, c->now_us);
 	assert_int_equal(c->t.cc.una, FIRST + 3 * MSS);
 	assert_false(tcon_track_established(&c->t));
 	assert_false(tcon_track_scaled(&c->t));
@@ -942,7 +942,7 @@ static void fin(void **state)
 	struct tcon_packet pkt;
 
 	send(c, 1);
-	tcon_track_sent(&c->t, c->t.cc.nxt, c->t.cc.nxt + MSS + 1, MSS,
+	tcon_sent_segment(&c->t, c->t.cc.nxt, c->t.cc.nxt + MSS + 1, MSS,
 			c->now_us);
 	assert_int_equal(c->t.sent_bytes, 2 * MSS);
 	assert_int_equal(c->t.cc.inflight_bytes, 2 * MSS + 1);
@@ -1099,7 +1099,7 @@ static void no_memory(void **state)
 	kfree(c->t.sendq.spare);
 	c->t.sendq.spare = NULL;
 	shim_alloc_failures = 1;
-	tcon_track_sent(&c->t, c->t.cc.nxt, c->t.cc.nxt + MSS, MSS, c->now_us);
+	tcon_sent_segment(&c->t, c->t.cc.nxt, c->t.cc.nxt + MSS, MSS, c->now_us);
 	assert_null(c->t.recorded);
 	assert_int_equal(c->t.cc.inflight_bytes, 64 * MSS);
 	wait_us(c, RTT_US);
@@ -1134,8 +1134,8 @@ static void wraps_often(void **state)
 		struct tcon_packet pkt;
 
 		at = c->t.cc.nxt;
-		tcon_track_sent(&c->t, at, at + burst, burst, c->now_us);
-		tcon_track_sent(&c->t, at + burst, at + 2 * burst, burst,
+		tcon_sent_segment(&c->t, at, at + burst, burst, c->now_us);
+		tcon_sent_segment(&c->t, at + burst, at + 2 * burst, burst,
 				c->now_us);
 		sent += 2 * burst;
 		wait_us(c, RTT_US);
@@ -1143,12 +1143,12 @@ static void wraps_often(void **state)
 		pkt.n_sacks = 1;
 		pkt.sacks[0].start = at + burst;
 		pkt.sacks[0].end = at + 2 * burst;
-		tcon_track_ack(&c->t, &pkt, c->now_us, &c->ack);
+		tcon_acked(&c->t, &pkt, c->now_us, &c->ack);
 		assert_int_equal(c->ack.rs.acked_sacked_bytes, burst);
 		assert_int_equal(c->ack.rs.losses_bytes, seen ? 0 : burst);
 		pkt.ack = at + 2 * burst;
 		pkt.n_sacks = 0;
-		tcon_track_ack(&c->t, &pkt, c->now_us, &c->ack);
+		tcon_acked(&c->t, &pkt, c->now_us, &c->ack);
 		assert_int_equal(c->ack.spurious, !seen);
 		assert_int_equal(c->t.cc.inflight_bytes, 0);
 		assert_int_equal(c->t.cc.delivered_bytes, sent);

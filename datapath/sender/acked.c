@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What an ACK of the peer tells.
+ *
+ *   una	RFC 9293
+ *   SACKed	RFC 2018, lost: RFC 6675 (three segments' worth SACKed beyond),
+ *		RFC 6582's duplicate ACKs where the peer has no SACK
+ *   RTT	RFC 6298 from transmissions that were not repeated (Karn)
+ *   rate	draft-cheng-iccrg-delivery-rate-estimation
+ *
+ * Nothing here needs a kernel.  Callers hold the flow's lock.
+ */
+#include <linux/kernel.h>
+#include <linux/math64.h>
+
+#include "base/seq.h"
+#include "sender/acked.h"
+#include "sender/loss.h"
+#include "sender/timer.h"
+
+/* What is being learnt while one ACK is processed. */
+struct ack_work {
+	struct tcon_ack *out;
+	u64 now_us;
+	bool repeated;		/* some of it had been sent again */
+	bool has_tx;		/* the next two are valid */
+	u64 first_tx_us;	/* oldest unambiguous packet newly covered */
+	u64 last_tx_us;		/* newest such */
+	bool sampled;		/* the next two are valid */
+	struct tcon_send sample;
+	u32 sample_end;
+	const struct tcon_sack *dsack;	/* NULL: none */
+};
+
+/* Nothing is known yet; what is not set here is valid only with a flag that is. */
+static void begin(struct ack_work *w, struct tcon_ack *ack, u64 now_us)
+{
+	memset(ack, 0, sizeof(*ack));
+	w->out = ack;
+	w->now_us = now_us;
+	w->has_tx = false;
+	w->repeated = false;
+	w->sampled = false;
+	w->dsack = NULL;
+}
+
+/* Keep @s as the source of the rate sample if it left later than the others. */
+static void consider(struct tcon_track *t, struct ack_work *w,
+		     const struct tcon_send *s, u32 end,
+		     const struct tcon_send *first)
+{
+	tcon_loss_delivered(t, s, end, first, w->now_us);
+	if (s == first) {
+		if (!w->has_tx || s->tx_us < w->first_tx_us)
+			w->first_tx_us = s->tx_us;
+		if (!w->has_tx || s->tx_us > w->last_tx_us)
+			w->last_tx_us = s->tx_us;
+		w->has_tx = true;
+	}
+	if (w->sampled && (seq_before(s->order, w->sample.order) ||
+			   (s->order == w->sample.order &&
+			    !seq_after(end, w->sample_end))))
+		return;
+	w->sampled = true;
+	w->sample = *s;
+	w->sample_end = end;
+}
+
+/* What was judged lost was not. */
+static void not_lost(struct tcon_track *t, u32 bytes)
+{
+	t->unproven_bytes -= min(bytes, t->unproven_bytes);
+}
+
+/* What of @start .. @end had been sent again is delivered.  Returns its bytes. */
+static u32 deliver_resent(struct tcon_track *t, struct ack_work *w, u32 start,
+			  u32 end, const struct tcon_send *first)
+{
+	struct tcon_resend *r;
+	u32 bytes = 0;
+
+	while ((r = tcon_resent_find(&t->resent, start, end))) {
+		consider(t, w, &r->tx, seq_min(end, r->tx.end), first);
+		bytes += tcon_resent_cut(&t->resent, r, start, end);
+		w->repeated = true;
+	}
+	return bytes;
+}
+
+/*
+ * @start .. @end is newly delivered: by which transmissions?  Originals left in
+ * order of sequence, so that the first and the last of them tell all.
+ */
+static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
+		    u32 end)
+{
+	struct tcon_sendq *q = &t->sendq;
+	struct tcon_send *s;
+	u32 first = tcon_sendq_find(q, start), i, lo, hi;
+
+	for (i = first; i != q->tail; i++) {
+		s = tcon_sendq_at(q, i);
+		if (!seq_before(s->start, end))
+			break;
+		if (!t->resent.n && i != first && i + 1 != q->tail &&
+		    seq_before(s->end, end))
+			continue;
+		lo = seq_max(start, s->start);
+		hi = seq_min(end, s->end);
+		if (!t->resent.n || deliver_resent(t, w, lo, hi, s) != hi - lo)
+			consider(t, w, s, hi, s);
+	}
+	if (t->resent.n)
+		deliver_resent(t, w, start, end, NULL);	/* no record */
+	if (t->lost.n)
+		not_lost(t, tcon_ranges_remove(&t->lost, start, end));
+}
+
+/* Of @bytes that have arrived, what was not counted as delivered before. */
+static u32 not_counted(struct tcon_track *t, u32 bytes)
+{
+	u32 counted = min(bytes, t->dup_credit_bytes);
+
+	t->dup_credit_bytes -= counted;
+	t->dup_bytes -= min(counted, t->dup_bytes);
+	return bytes - counted;
+}
+
+/* One SACK block above una: add what is new in it, range by range. */
+static void take_sack(struct tcon_track *t, struct ack_work *w, u32 start,
+		      u32 end)
+{
+	struct tcon_ranges *set = &t->sacked;
+	u32 before = set->bytes, at = start, stop;
+	unsigned int i;
+
+	while (seq_before(at, end)) {
+		i = tcon_ranges_find(set, at);
+		if (i < set->n && !seq_after(set->range[i].start, at)) {
+			at = set->range[i].end;
+			continue;
+		}
+		stop = i < set->n ? seq_min(set->range[i].start, end) : end;
+		if (tcon_ranges_add(set, at, stop)) {
+			w->out->sack_overflow++;
+			break;
+		}
+		deliver(t, w, at, stop);
+		at = stop;
+	}
+	w->out->rs.acked_sacked_bytes += not_counted(t, set->bytes - before);
+}
+
+/* The guest's SYN is in flight: it takes a sequence number, but is no payload. */
+static bool syn_in_flight(const struct tcon_track *t)
+{
+	return t->guest.syn_seen && !t->guest.acked &&
+	       t->cc.una == t->guest.isn;
+}
+
+/* RFC 2883, 4: the first block is below the ACK, or within the second. */
+static bool is_dsack(const struct tcon_packet *pkt)
+{
+	const struct tcon_sack *first = &pkt->sacks[0], *second = first + 1;
+
+	return !seq_after(first->end, pkt->ack) ||
+	       (pkt->n_sacks > 1 && !seq_before(first->start, second->start) &&
+		!seq_after(first->end, second->end));
+}
+
+/* How much of @dsack can be true: the peer gets twice what was sent again, once. */
+static u32 believe(struct tcon_track *t, const struct tcon_sack *dsack)
+{
+	u64 again = t->repaired_bytes + t->repeated_bytes - t->dsacked_bytes;
+	u32 bytes = min_t(u64, dsack->end - dsack->start, again);
+
+	t->dsacked_bytes += bytes;
+	return bytes;
+}
+
+/* The peer got @dsack twice.  A probe's second copy was no mistake. */
+static void take_dsack(struct tcon_track *t, struct ack_work *w,
+		       const struct tcon_sack *dsack)
+{
+	u32 bytes;
+
+	if (seq_after(dsack->end, t->cc.nxt))	/* beyond what was sent */
+		return;
+	w->dsack = dsack;
+	bytes = believe(t, dsack);
+	if (t->timer.probe_bytes && dsack->end == t->timer.probe_end)
+		return;
+	not_lost(t, bytes);
+	tcon_loss_dsack(t);
+	if (t->spurious_repairs < t->repairs)
+		w->out->spurious_repairs++;
+}
+
+static void take_sacks(struct tcon_track *t, const struct tcon_packet *pkt,
+		       struct ack_work *w)
+{
+	u32 start, end;
+	int i;
+
+	/* A peer that did not agree to SACK is counted by its duplicate ACKs. */
+	if (!tcon_track_sack(t) || syn_in_flight(t))
+		return;
+	for (i = 0; i < pkt->n_sacks; i++) {
+		start = pkt->sacks[i].start;
+		end = pkt->sacks[i].end;
+		if (!seq_before(start, end))
+			continue;
+		if (!i && is_dsack(pkt)) {
+			take_dsack(t, w, &pkt->sacks[0]);
+			continue;
+		}
+		start = seq_max(start, t->cc.una);
+		if (seq_before(start, end) && !seq_after(end, t->cc.nxt))
+			take_sack(t, w, start, end);
+	}
+}
+
+/* una moves to @ack. */
+static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
+			    struct ack_work *w)
+{
+	struct tcon_rate_sample *rs = &w->out->rs;
+	u32 una = t->cc.una, acked = ack - una, fresh;
+	unsigned int i;
+	u32 at = una;
+
+	fresh = acked;
+	if (t->sacked.n)
+		fresh -= tcon_ranges_covered(&t->sacked, una, ack);
+	for (i = 0; seq_before(at, ack); i++) {
+		bool more = i < t->sacked.n;
+		u32 stop = more ? seq_min(t->sacked.range[i].start, ack) : ack;
+
+		if (seq_before(at, stop))
+			deliver(t, w, at, stop);
+		at = more ? t->sacked.range[i].end : ack;
+	}
+	if (syn_in_flight(t)) {
+		t->guest.acked = true;
+		acked--;
+		fresh--;
+	}
+	t->dup_acks = 0;
+	rs->acked_bytes = acked;
+	rs->acked_sacked_bytes += not_counted(t, fresh);
+	t->acked_bytes += acked;
+	t->cc.una = ack;
+	t->progress_us = now_us;
+	t->timer.backoff = 0;
+	t->timer.probed = false;
+	tcon_ranges_trim(&t->sacked, ack);
+	t->acked_entered_us = tcon_sendq_ack(&t->sendq, ack) ? : now_us;
+	if (t->resent.n)
+		tcon_resent_ack(&t->resent, una, ack);
+	t->lost_edge = seq_max(t->lost_edge, ack);
+	w->out->una_advanced = true;
+}
+
+/* RFC 6582: each duplicate ACK is a segment that has arrived. */
+static void count_duplicate(struct tcon_track *t, struct ack_work *w)
+{
+	u32 span = t->cc.nxt - t->cc.una, mss = t->cc.mss_bytes;
+	u32 known = t->sacked.bytes + t->dup_credit_bytes, bytes;
+
+	t->dup_acks++;
+	if (t->dup_acks == TCON_DUP_THRESH &&
+	    !seq_after(t->lost_edge, t->cc.una))
+		tcon_loss_mark_head(t);
+	t->dup_bytes += min(mss, span - min(span, t->dup_bytes));
+	bytes = min(mss, span - min(span, known));
+	t->dup_credit_bytes += bytes;
+	w->out->rs.acked_sacked_bytes += bytes;
+}
+
+/* A partial ACK shows the next hole of a peer without SACK (RFC 6582, 3.2). */
+static void judge(struct tcon_track *t, const struct tcon_ack *ack, u64 now_us)
+{
+	tcon_loss_detect(t, now_us);
+	if (!tcon_track_sack(t) && ack->una_advanced &&
+	    t->cc.ca_state != TCON_CA_OPEN &&
+	    seq_before(t->cc.una, t->recovery_point) &&
+	    !seq_after(t->lost_edge, t->cc.una))
+		tcon_loss_mark_head(t);
+}
+
+/* RFC 5681, 2; as in Linux a window may shrink, but one that grows is news. */
+static bool is_duplicate(const struct tcon_track *t,
+			 const struct tcon_packet *pkt)
+{
+	return pkt->ack == t->cc.una && pkt->window <= t->peer_window &&
+	       tcon_packet_is_pure_ack(pkt) && tcon_track_established(t);
+}
+
+static void update_min_rtt(struct tcon_track *t, u32 rtt_us, u64 now_us)
+{
+	u64 age_us = now_us - t->min_rtt_bucket_us;
+
+	if (age_us >= TCON_MIN_RTT_BUCKET_US) {
+		t->min_rtt_us[1] = age_us < 2 * TCON_MIN_RTT_BUCKET_US ?
+				   t->min_rtt_us[0] : TCON_RTT_NONE_US;
+		t->min_rtt_us[0] = rtt_us;
+		t->min_rtt_bucket_us = now_us;
+	}
+	t->min_rtt_us[0] = min(t->min_rtt_us[0], rtt_us);
+	t->cc.min_rtt_us = min(t->min_rtt_us[0], t->min_rtt_us[1]);
+}
+
+/* RFC 6298, 2.2 and 2.3. */
+static void update_srtt(struct tcon_track *t, u32 rtt_us)
+{
+	s32 err;
+
+	rtt_us = clamp_t(u32, rtt_us, 1, TCON_RTO_MAX_US);
+	if (!t->srtt_x8_us) {
+		t->srtt_x8_us = rtt_us * 8;
+		t->rttvar_x4_us = rtt_us * 2;
+	} else {
+		err = rtt_us - t->srtt_x8_us / 8;
+		t->srtt_x8_us += err;
+		t->rttvar_x4_us += abs(err) - t->rttvar_x4_us / 4;
+	}
+	t->cc.srtt_us = t->srtt_x8_us / 8;
+}
+
+static void take_rtt(struct tcon_track *t, struct ack_work *w, u64 now_us)
+{
+	struct tcon_rate_sample *rs = &w->out->rs;
+
+	rs->rtt_us = -1;
+	/* Without SACK all that lies behind a hole waits for the repair. */
+	if (!w->has_tx || (w->repeated && !tcon_track_sack(t)))
+		return;
+	rs->rtt_us = clamp_t(s64, now_us - w->last_tx_us, 1, TCON_RTO_MAX_US);
+	update_min_rtt(t, rs->rtt_us, now_us);
+	update_srtt(t, min_t(u64, now_us - w->first_tx_us, U32_MAX));
+}
+
+/* draft-cheng-iccrg-delivery-rate-estimation, 3.3. */
+static void take_rate(struct tcon_track *t, struct ack_work *w, u64 now_us)
+{
+	struct tcon_rate_sample *rs = &w->out->rs;
+	const struct tcon_send *s = &w->sample;
+
+	rs->delivered_bytes = -1;
+	rs->interval_us = -1;
+	if (!w->sampled)
+		return;
+	t->first_tx_us = s->tx_us;
+	rs->prior_delivered = s->delivered;
+	rs->tx_in_flight_bytes = s->in_flight_bytes;
+	rs->is_app_limited = s->app_limited;
+	rs->lost_bytes = (u32)t->cc.lost_bytes - s->lost;
+	rs->prior_lost = t->cc.lost_bytes - rs->lost_bytes;
+	rs->delivered_ce_bytes = (u32)t->cc.delivered_ce_bytes -
+				 s->delivered_ce;
+	rs->prior_delivered_ce = t->cc.delivered_ce_bytes -
+				 rs->delivered_ce_bytes;
+	rs->snd_interval_us = s->flight_age_us;
+	rs->rcv_interval_us = tcon_track_age_us(s->tx_us - s->delivered_age_us, now_us);
+	rs->interval_us = max(rs->snd_interval_us, rs->rcv_interval_us);
+	/* Shorter than the path is an artefact of compressed ACKs. */
+	if (!rs->interval_us ||
+	    (t->cc.min_rtt_us != TCON_RTT_NONE_US &&
+	     rs->interval_us < t->cc.min_rtt_us)) {
+		rs->interval_us = -1;
+		return;
+	}
+	rs->delivered_bytes = t->cc.delivered_bytes - rs->prior_delivered;
+	t->cc.last_rate_bps = tcon_acked_sample_bps(rs);
+}
+
+/**
+ * tcon_acked_sample_bps() - delivery rate of a sample
+ * @rs: with a valid interval
+ *
+ * Return: bits/s.
+ */
+u64 tcon_acked_sample_bps(const struct tcon_rate_sample *rs)
+{
+	return div64_u64((u64)rs->delivered_bytes * 8 * 1000000,
+			 rs->interval_us);
+}
+
+/* Did TCon's cwnd bind in this round or the last?  As tcp_is_cwnd_limited(). */
+static bool cwnd_limited(const struct tcon_track *t)
+{
+	u32 most = max(t->max_inflight_bytes, t->prev_max_inflight_bytes);
+	u32 cwnd = t->cc.cwnd_bytes;
+
+	if (cwnd < t->cc.ssthresh_bytes)
+		return cwnd < 2 * most;
+	/* A guest gathers up to a super-packet before it sends. */
+	return most + max(2 * t->cc.mss_bytes, min(cwnd / 8, 65536U)) >= cwnd;
+}
+
+static void end_round(struct tcon_track *t)
+{
+	if (seq_before(t->cc.una, t->round_end))
+		return;
+	t->round_end = t->cc.nxt;
+	t->prev_max_inflight_bytes = t->max_inflight_bytes;
+	t->max_inflight_bytes = t->cc.inflight_bytes;
+}
+
+/* An ACK comes as soon as marks begin or end (ecn.c), so that it covers one such place at
+ * the most, and what is before it is like what came last.  Of one for more than the two
+ * segments that a receiver waits for (RFC 5681, 4.2) that is not known.
+ */
+static void find_change(struct tcon_track *t, struct tcon_ack *ack, u32 marked)
+{
+	u32 acked = ack->rs.acked_bytes;
+
+	if (!acked || acked != ack->rs.acked_sacked_bytes)
+		return;
+	if (!marked || marked >= acked) {
+		t->ce_last = marked;
+		return;
+	}
+	if (acked > 2 * t->cc.mss_bytes)
+		return;
+	ack->early_marked = t->ce_last;
+	ack->early_bytes = t->ce_last ? marked : acked - marked;
+	t->ce_last = !t->ce_last;
+}
+
+/* What of the delivered bytes was marked: what the peer's TCon says, or all that an
+ * ACK with ECE covers.
+ */
+static void take_marks(struct tcon_track *t, const struct tcon_packet *pkt,
+		       struct tcon_ack *ack)
+{
+	struct tcon_rate_sample *rs = &ack->rs;
+	u32 marked = 0;
+
+	if (pkt->option_bytes == TCON_OPTION_COUNT_BYTES) {
+		t->ce_exact = true;
+		if (seq_after(pkt->ce_bytes, t->ce_total)) {
+			marked = pkt->ce_bytes - t->ce_total;
+			t->ce_total = pkt->ce_bytes;
+			rs->is_ece = true;
+		}
+	} else if (!t->ce_exact && pkt->flags & TCON_TCP_ECE &&
+		   !(pkt->flags & TCON_TCP_SYN)) {
+		marked = rs->acked_sacked_bytes;
+		rs->is_ece = true;
+	}
+	t->cc.delivered_ce_bytes += marked;
+	t->ece_acks += rs->is_ece;
+	if (t->ce_exact)
+		find_change(t, ack, marked);
+}
+
+/* As Linux's FLAG_ACK_MAYBE_DELAYED: a receiver waits with the ACK of a lone part of a
+ * segment, unless it has a mark to tell.
+ */
+static bool ack_delayed(const struct tcon_track *t,
+			const struct tcon_rate_sample *rs)
+{
+	return rs->tx_in_flight_bytes &&
+	       rs->tx_in_flight_bytes < t->cc.mss_bytes && !rs->is_ece;
+}
+
+/**
+ * tcon_acked() - an ACK of the peer passes on its way to the guest
+ * @t: the tracker, synced
+ * @pkt: the segment, with %TCON_TCP_ACK
+ * @now_us: the time
+ * @ack: what it did
+ */
+void tcon_acked(struct tcon_track *t, const struct tcon_packet *pkt, u64 now_us,
+		struct tcon_ack *ack)
+{
+	struct tcon_rate_sample *rs = &ack->rs;
+	struct ack_work w tcon_uninitialized;
+	u64 lost_before = t->cc.lost_bytes;
+	u32 unproven = t->unproven_bytes;
+	bool duplicate;
+
+	begin(&w, ack, now_us);
+	if (!seq_between(pkt->ack, t->cc.una, t->cc.nxt))
+		return;
+	ack->valid = true;
+	rs->now_us = now_us;
+	rs->prior_inflight_bytes = t->cc.inflight_bytes;
+	rs->has_ts = pkt->has_ts;
+	rs->peer_tsval = pkt->tsval;
+
+	take_sacks(t, pkt, &w);
+	duplicate = is_duplicate(t, pkt);
+	if (pkt->ack != t->cc.una)
+		take_cumulative(t, pkt->ack, now_us, &w);
+	else if (duplicate && !tcon_track_sack(t) && t->cc.una != t->cc.nxt)
+		count_duplicate(t, &w);
+	t->peer_window = pkt->window;
+	tcon_timer_acked(t, w.dsack, duplicate && !pkt->n_sacks);
+	judge(t, ack, now_us);
+	t->spurious_repairs += ack->spurious_repairs;
+
+	take_marks(t, pkt, ack);
+	if (rs->acked_sacked_bytes) {
+		t->cc.delivered_bytes += rs->acked_sacked_bytes;
+		t->delivered_us = now_us;
+	}
+	if (t->cc.app_limited_until &&
+	    t->cc.delivered_bytes > t->cc.app_limited_until)
+		t->cc.app_limited_until = 0;
+	tcon_track_count_inflight(t);
+	take_rtt(t, &w, now_us);
+	take_rate(t, &w, now_us);
+	rs->losses_bytes = t->cc.lost_bytes - lost_before;
+	rs->is_cwnd_limited = cwnd_limited(t);
+	rs->is_ack_delayed = ack_delayed(t, rs);
+	ack->delivered_any = rs->acked_sacked_bytes || rs->losses_bytes;
+	ack->spurious = unproven && !t->unproven_bytes;
+	end_round(t);
+}

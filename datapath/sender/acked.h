@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What an ACK of the peer tells.
+ */
+#ifndef _TCON_ACKED_H
+#define _TCON_ACKED_H
+
+#include "sender/track.h"
+
+/**
+ * struct tcon_ack - what an ACK did
+ * @rs: the sample for the CC
+ * @valid: it acknowledges nothing that was not sent; else nothing was done
+ * @delivered_any: rs.acked_sacked_bytes or rs.losses_bytes is not zero
+ * @una_advanced: una moved
+ * @spurious: the last reduction was for nothing
+ * @early_marked: what @early_bytes counts was marked, and the rest was not; else the other
+ *	way round
+ * @early_bytes: marks begin or end after so much of rs.acked_bytes; 0: they do not
+ * @sack_overflow: SACK ranges that found no room
+ * @spurious_repairs: repairs of TCon that turned out to be needless
+ */
+struct tcon_ack {
+	struct tcon_rate_sample rs;
+	bool valid;
+	bool delivered_any;
+	bool una_advanced;
+	bool spurious;
+	bool early_marked;
+	u32 early_bytes;
+	u32 sack_overflow;
+	u32 spurious_repairs;
+};
+
+void tcon_acked(struct tcon_track *t, const struct tcon_packet *pkt, u64 now_us,
+		struct tcon_ack *ack);
+u64 tcon_acked_sample_bps(const struct tcon_rate_sample *rs);
+
+#endif /* _TCON_ACKED_H */

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How a connection begins: what the SYNs agree on (RFC 9293, RFC 7323), and where its
+ * beginning, or something since, was not seen.
+ *
+ * Nothing here needs a kernel.  Callers hold the flow's lock.
+ */
+#include <linux/kernel.h>
+
+#include "base/seq.h"
+#include "sender/handshake.h"
+#include "sender/sent.h"
+
+/**
+ * tcon_handshake_note() - what an end says in its SYN
+ * @side: the end
+ * @pkt: its SYN or SYN-ACK
+ */
+void tcon_handshake_note(struct tcon_side *side,
+			 const struct tcon_packet *pkt)
+{
+	bool again = side->syn_seen && side->isn == pkt->seq;
+
+	side->ambiguous = again && (side->ambiguous ||
+				    side->wscale != pkt->wscale);
+	side->acked = again && side->acked;
+	side->syn_seen = true;
+	side->isn = pkt->seq;
+	side->mss = pkt->mss;
+	side->wscale = pkt->wscale;
+	side->sack_permitted = pkt->sack_permitted;
+	side->signed_options = pkt->signed_options;
+	side->mptcp = pkt->mptcp;
+	side->has_ts = pkt->has_ts;
+}
+
+/* What both SYNs together mean.  A full segment's payload is what both MSS
+ * options allow, less the options that every segment carries.
+ */
+static void agree(struct tcon_track *t)
+{
+	u32 mss = t->peer.mss ? t->peer.mss : TCON_MSS_DEFAULT;
+
+	t->has_ts = t->guest.has_ts && t->peer.has_ts;
+	if (t->guest.mss)
+		mss = min_t(u32, mss, t->guest.mss);
+	if (t->has_ts)
+		mss -= min_t(u32, mss, 12);	/* RFC 7323, appendix A */
+	t->cc.mss_bytes = max_t(u32, mss, TCON_MSS_MIN);
+}
+
+/* A late copy of a SYN changes nothing that both ends have agreed on. */
+static bool is_settled(const struct tcon_track *t, const struct tcon_side *side,
+		       const struct tcon_packet *pkt)
+{
+	return tcon_track_established(t) && side->isn == pkt->seq;
+}
+
+/**
+ * tcon_handshake_guest() - the guest sent a SYN or SYN-ACK
+ * @t: the tracker, fresh or with the same connection's earlier SYNs
+ * @pkt: the segment
+ * @now_us: when it leaves
+ */
+void tcon_handshake_guest(struct tcon_track *t, const struct tcon_packet *pkt,
+			  u64 now_us)
+{
+	if (!is_settled(t, &t->guest, pkt))
+		tcon_handshake_note(&t->guest, pkt);
+	if (!t->synced) {
+		t->cc.una = pkt->seq;
+		t->cc.nxt = pkt->seq;
+		t->nxt_guest = pkt->seq + 1;
+		t->lost_edge = pkt->seq;
+		t->round_end = pkt->seq + 1;
+		t->synced = true;
+	}
+	if (t->peer.syn_seen && pkt->flags & TCON_TCP_ACK &&
+	    pkt->ack == t->peer.isn + 1)
+		t->peer.acked = true;
+	agree(t);
+	tcon_sent_segment(t, pkt->seq, pkt->end_seq, pkt->payload_bytes, now_us);
+}
+
+/**
+ * tcon_handshake_peer() - the peer sent a SYN or SYN-ACK
+ * @t: the tracker
+ * @pkt: the segment
+ *
+ * A SYN-ACK's acknowledgment is for tcon_acked().
+ */
+void tcon_handshake_peer(struct tcon_track *t, const struct tcon_packet *pkt)
+{
+	if (is_settled(t, &t->peer, pkt))
+		return;
+	tcon_handshake_note(&t->peer, pkt);
+	t->peer_nxt = pkt->seq + 1;
+	agree(t);
+}
+
+/**
+ * tcon_handshake_adopt() - start in the middle of a connection
+ * @t: the tracker, fresh
+ * @pkt: a segment of the guest with data
+ * @now_us: when it leaves
+ */
+void tcon_handshake_adopt(struct tcon_track *t, const struct tcon_packet *pkt,
+			  u64 now_us)
+{
+	t->cc.una = pkt->seq;
+	t->cc.nxt = pkt->seq;
+	t->nxt_guest = pkt->seq;
+	t->lost_edge = pkt->seq;
+	t->round_end = pkt->seq;
+	t->has_ts = pkt->has_ts;
+	t->guest.sack_permitted = true;	/* a block will show whether it was */
+	t->peer.sack_permitted = true;
+	t->progress_us = now_us;
+	t->synced = true;
+}
+
+/**
+ * tcon_handshake_resync() - the peer acknowledges what was never seen
+ * @t: the tracker, synced
+ * @ack: acknowledgment number
+ * @now_us: the time
+ *
+ * Packets have passed elsewhere.  Everything up to @ack counts as done.
+ */
+void tcon_handshake_resync(struct tcon_track *t, u32 ack, u64 now_us)
+{
+	tcon_track_release(t);
+	t->cc.una = ack;
+	t->cc.nxt = ack;
+	t->nxt_guest = seq_max(t->nxt_guest, ack);
+	t->lost_edge = ack;
+	t->round_end = ack;
+	t->unproven_bytes = 0;
+	t->dup_acks = 0;
+	t->dup_bytes = 0;
+	t->dup_credit_bytes = 0;
+	t->rack.deadline_us = 0;
+	t->timer.probe_bytes = 0;
+	t->progress_us = now_us;
+	tcon_track_count_inflight(t);
+}

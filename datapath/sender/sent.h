@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What leaves towards the peer.
+ */
+#ifndef _TCON_SENT_H
+#define _TCON_SENT_H
+
+#include "sender/track.h"
+
+/**
+ * enum tcon_sent - what a guest's segment was
+ * @TCON_SENT_NEW: data not sent before
+ * @TCON_SENT_REPEAT: data sent before
+ * @TCON_SENT_TIMEOUT: a repeat that shows a retransmission time-out
+ */
+enum tcon_sent {
+	TCON_SENT_NEW,
+	TCON_SENT_REPEAT,
+	TCON_SENT_TIMEOUT,
+};
+
+enum tcon_sent tcon_sent_segment(struct tcon_track *t, u32 start, u32 end,
+				 u32 payload_bytes, u64 now_us);
+bool tcon_sent_repair(struct tcon_track *t, u32 start, u32 end,
+		      u32 payload_bytes, u64 now_us);
+
+#endif /* _TCON_SENT_H */

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Packets of a guest that wait in TCon: their queue, and what they take.
+ *
+ * What waits is memory of the host: it is charged to the half-flow, its port and the
+ * namespace, and each has a bound.
+ */
+#include <linux/moduleparam.h>
+
+#include "state/held.h"
+#include "wire/segment.h"
+
+static unsigned int hold_flow_bytes = 8 << 20;
+module_param(hold_flow_bytes, uint, 0644);
+MODULE_PARM_DESC(hold_flow_bytes, "most memory held for one half-flow");
+
+static unsigned int hold_port_bytes = 64 << 20;
+module_param(hold_port_bytes, uint, 0644);
+MODULE_PARM_DESC(hold_port_bytes, "most memory held for one port");
+
+static unsigned int hold_host_bytes = 512 << 20;
+module_param(hold_host_bytes, uint, 0644);
+MODULE_PARM_DESC(hold_host_bytes, "most memory held for a namespace");
+
+/**
+ * tcon_held_flow_max() - a half-flow's bound
+ *
+ * Return: bytes of memory.
+ */
+u32 tcon_held_flow_max(void)
+{
+	return READ_ONCE(hold_flow_bytes);
+}
+
+/**
+ * tcon_held_over_own() - is more held than so many times the guest's own bounds?
+ * @held: what the half-flow has
+ * @port: where the guest is
+ * @times: how many times
+ *
+ * Return: whether it is.
+ */
+bool tcon_held_over_own(const struct tcon_held *held,
+			const struct tcon_port *port, long times)
+{
+	return held->truesize > times * hold_flow_bytes ||
+	       atomic_long_read(&port->held_bytes) > times * hold_port_bytes;
+}
+
+/**
+ * tcon_held_over() - is more held than a bound allows?
+ * @held: what the half-flow has
+ * @port: where the guest is
+ *
+ * Return: whether it is.
+ */
+bool tcon_held_over(const struct tcon_held *held, const struct tcon_port *port)
+{
+	return tcon_held_over_own(held, port, 1) ||
+	       atomic_long_read(&port->tnet->held_bytes) > hold_host_bytes;
+}
+
+static void charge(struct tcon_held *held, struct tcon_port *port, int truesize)
+{
+	held->truesize += truesize;
+	atomic_long_add(truesize, &port->held_bytes);
+	atomic_long_add(truesize, &port->tnet->held_bytes);
+}
+
+/**
+ * tcon_held_add() - a packet waits, behind all others
+ * @held: what the half-flow has; its lock is held
+ * @port: where the guest is
+ * @skb: the packet, with its struct tcon_segment
+ */
+void tcon_held_add(struct tcon_held *held, struct tcon_port *port,
+		   struct sk_buff *skb)
+{
+	tcon_segment(skb)->truesize = skb->truesize;
+	charge(held, port, skb->truesize);
+	held->bytes += tcon_segment(skb)->payload_bytes;
+	__skb_queue_tail(&held->queue, skb);
+}
+
+/**
+ * tcon_held_take() - the first packet waits no longer
+ * @held: what the half-flow has, not empty; its lock is held
+ * @port: where the guest is
+ *
+ * Return: the packet, which is the caller's.
+ */
+struct sk_buff *tcon_held_take(struct tcon_held *held, struct tcon_port *port)
+{
+	struct sk_buff *skb = __skb_dequeue(&held->queue);
+
+	charge(held, port, -(int)tcon_segment(skb)->truesize);
+	held->bytes -= tcon_segment(skb)->payload_bytes;
+	return skb;
+}
+
+/**
+ * tcon_held_purge() - free everything that waits
+ * @held: what the half-flow has; its lock is held
+ * @port: where the guest is
+ */
+void tcon_held_purge(struct tcon_held *held, struct tcon_port *port)
+{
+	while (!tcon_held_empty(held)) {
+		tcon_count(port->tnet->stats, TCON_COUNTER_HOLD_PURGED);
+		kfree_skb(tcon_held_take(held, port));
+	}
+}
