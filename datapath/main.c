@@ -5,6 +5,7 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 
+#include "act/copy.h"
 #include "act/hold.h"
 #include "netlink.h"
 #include "path.h"
@@ -18,6 +19,7 @@ static int __init tcon_init(void)
 {
 	int err;
 
+	tcon_sendq_set_put(tcon_copy_put);
 	err = tcon_pacer_init(tcon_hold_release);
 	if (err)
 		return err;

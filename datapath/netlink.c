@@ -13,6 +13,7 @@
 
 #include "act/copy.h"
 #include "act/mark.h"
+#include "base/contract.h"
 #include "netlink.h"
 #include "state/flow.h"
 #include "state/policy.h"
@@ -181,7 +182,7 @@ static int get_param(const struct nlattr *nest, const struct tcon_cc_ops *ops,
 	return 0;
 }
 
-/* The decision of a rule.  tcon_cc_lock held. */
+/* The decision of a rule. */
 static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 			struct netlink_ext_ack *extack)
 {
@@ -189,6 +190,7 @@ static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 	const struct tcon_cc_ops *ops;
 	int err, rem;
 
+	lockdep_assert_held(&tcon_cc_lock);
 	err = nla_parse_nested(a, TCON_RULE_A_MAX, nest, rule_policy, extack);
 	if (err)
 		return err;

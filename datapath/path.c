@@ -584,9 +584,24 @@ static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	return pass;
 }
 
+static struct ovs_tcon_port *path_port_add(const struct ovs_tcon_port_info *info)
+{
+	return tcon_port_add(info, &tcon_path_ops);
+}
+
+/* Its half-flows go with it. */
+static void path_port_del(struct ovs_tcon_port *hook)
+{
+	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
+
+	tcon_port_close(port);
+	tcon_flow_purge_port(port);
+	tcon_port_free(port);
+}
+
 const struct ovs_tcon_ops tcon_path_ops = {
-	.port_add = tcon_port_add,
-	.port_del = tcon_port_del,
+	.port_add = path_port_add,
+	.port_del = path_port_del,
 	.ingress = path_ingress,
 	.egress = path_egress,
 };

@@ -14,7 +14,7 @@
 
 #include "act/ack.h"
 #include "act/copy.h"
-#include "act/hold.h"
+#include "base/contract.h"
 #include "base/seq.h"
 #include "state/flow.h"
 #include "wire/segment.h"
@@ -143,6 +143,8 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 	u32 wanted = wanted_edge(flow);
 	u16 field;
 
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
 	if (must_round_down(flow, pkt->ack))
 		wanted = tcon_window_round_down(wanted, pkt->ack, wscale,
 						flow->track.cc.mss_bytes);
@@ -179,6 +181,8 @@ void tcon_ack_late(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	u16 field;
 
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
 	/* Or window updates would be older than what the guest has been told. */
 	if (heard && seq_after(pkt->ack, flow->thin.told_ack))
 		tcon_thin_told(&flow->thin, pkt->ack, now_us);
@@ -201,6 +205,7 @@ void tcon_ack_remember(struct tcon_flow *flow, const struct sk_buff *skb,
 {
 	struct tcon_template *tpl = &flow->template;
 
+	lockdep_assert_held(&flow->lock);
 	if (pkt->has_ts) {
 		flow->track.peer_tsval = pkt->tsval;
 		flow->track.peer_tsecr = pkt->tsecr;
@@ -315,6 +320,8 @@ struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
 	struct sk_buff *skb;
 	u8 wscale;
 
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
 	if (seq_before(pkt->ack, range.end))
 		return NULL;
 	flow->absorbed_valid = false;
@@ -342,6 +349,8 @@ struct sk_buff *tcon_ack_try_update(struct tcon_flow *flow, u64 now_us)
 	struct sk_buff *skb;
 	u16 field;
 
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
 	if (!flow->template.bytes)
 		return NULL;
 	field = tcon_window_update(&flow->window, flow->thin.told_ack,
@@ -367,6 +376,10 @@ struct sk_buff *tcon_ack_try_update(struct tcon_flow *flow, u64 now_us)
  */
 void tcon_ack_send(struct tcon_flow *flow, struct sk_buff *skb)
 {
+	lockdep_assert_not_held(&flow->lock);
+	lockdep_assert_in_softirq();
+	tcon_assert_rcu();
+
 	if (READ_ONCE(flow->port->dead))
 		kfree_skb(skb);
 	else

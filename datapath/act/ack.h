@@ -5,6 +5,7 @@
 #ifndef _TCON_ACK_H
 #define _TCON_ACK_H
 
+#include "base/contract.h"
 #include "base/seq.h"
 #include "state/flow.h"
 
@@ -34,6 +35,8 @@ static inline struct sk_buff *tcon_ack_update(struct tcon_flow *flow,
 {
 	u32 mss_bytes = flow->track.cc.mss_bytes;
 
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
 	if (!tcon_flow_enforced(flow) || flow->held.bytes > mss_bytes ||
 	    seq_before(flow->track.nxt_guest + max(mss_bytes, flow->burst_bytes),
 		       flow->window.edge))

@@ -20,6 +20,7 @@
 #include <net/dst.h>
 
 #include "act/copy.h"
+#include "base/contract.h"
 #include "base/seq.h"
 #include "state/flow.h"
 #include "wire/segment.h"
@@ -82,6 +83,7 @@ static long room_of(const struct tcon_flow *flow)
  */
 u32 tcon_copy_room(const struct tcon_flow *flow)
 {
+	lockdep_assert_held(&flow->lock);
 	return max(room_of(flow), 0L) / TRUESIZE_PER_BYTE;
 }
 
@@ -98,6 +100,8 @@ void tcon_copy_put(struct tcon_sendq *q, struct sk_buff *copy)
 {
 	struct tcon_flow *flow = container_of(q, struct tcon_flow, track.sendq);
 
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
 	charge(flow, -(int)tcon_segment(copy)->truesize);
 	napi_consume_skb(copy, 1);
 }
@@ -113,6 +117,7 @@ void tcon_copy_give_up(struct tcon_flow *flow, enum tcon_reason why)
 {
 	struct tcon_track *t = &flow->track;
 
+	lockdep_assert_held(&flow->lock);
 	if (flow->copy_truesize)
 		tcon_sendq_drop_copies(&t->sendq);
 	flow->bare = true;
@@ -152,6 +157,8 @@ void tcon_copy_keep(struct tcon_flow *flow, struct tcon_send *sent,
 {
 	struct sk_buff *copy;
 
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
 	if (!tcon_flow_may_repair()) {
 		tcon_copy_give_up(flow, TCON_REASON_IN_FLIGHT);
 		return;

@@ -11,7 +11,9 @@
 struct sk_buff;
 struct tcon_flow;
 struct tcon_send;
+struct tcon_sendq;
 
+void tcon_copy_put(struct tcon_sendq *q, struct sk_buff *copy);
 u64 tcon_copy_flow_max(void);
 u64 tcon_copy_port_max(void);
 u64 tcon_copy_host_max(void);

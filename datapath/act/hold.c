@@ -26,6 +26,7 @@
 #include "act/hold.h"
 #include "act/repair.h"
 #include "base/compat.h"
+#include "base/contract.h"
 #include "base/seq.h"
 #include "sender/ca.h"
 #include "sender/loss.h"
@@ -307,6 +308,8 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 {
 	u64 timer = timer_ns(flow);
 
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
 	if (when == NOT_BEFORE_AN_ACK)
 		when = 0;
 	if (timer && (!when || timer < when))
@@ -452,6 +455,9 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	bool split;
 	u64 when;
 
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
+	tcon_assert_rcu();
 	if (absorbed(flow, skb, pkt, urgent, waiting))
 		return false;
 	tcon_repair_passed(flow, pkt);
@@ -576,6 +582,9 @@ u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 	struct sk_buff_head out;
 	u64 when;
 
+	lockdep_assert_not_held(&flow->lock);
+	lockdep_assert_in_softirq();
+	tcon_assert_rcu();
 	__skb_queue_head_init(&out);
 	spin_lock(&flow->lock);
 	if (flow->dead || flow->injecting)

@@ -6,6 +6,7 @@
 #include <linux/skbuff.h>
 
 #include "act/mark.h"
+#include "base/contract.h"
 #include "sender/ecn.h"
 #include "state/flow.h"
 #include "wire/segment.h"
@@ -32,6 +33,7 @@ static bool is_wanted(const struct tcon_flow *flow)
  */
 enum tcon_cc_ecn tcon_mark_running(const struct tcon_flow *flow)
 {
+	lockdep_assert_held(&flow->lock);
 	return tcon_flow_enforced(flow) ? flow->track.cc.ops->ecn :
 					  TCON_CC_ECN_NONE;
 }
@@ -142,6 +144,9 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	struct tcon_ecn_edit edit = tcon_ecn_no_edit(pkt);
 	struct tcon_ecn_sent sent;
 
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
+	tcon_assert_rcu();
 	if (is_signed(flow, pkt)) {
 		if (pkt->flags & TCON_TCP_SYN)
 			tcon_ecn_restart(&flow->ecn);
@@ -194,6 +199,9 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	struct tcon_ecn_edit edit = tcon_ecn_no_edit(pkt);
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
+	tcon_assert_rcu();
 	if (is_signed(flow, pkt)) {
 		pkt->option_bytes = 0;
 		return;

@@ -23,6 +23,7 @@
 #include "act/copy.h"
 #include "act/mark.h"
 #include "act/repair.h"
+#include "base/contract.h"
 #include "base/seq.h"
 #include "sender/ca.h"
 #include "sender/sent.h"
@@ -185,6 +186,8 @@ struct sk_buff *tcon_repair_next(struct tcon_flow *flow, u64 now_us)
 	u32 start = lost->start, end;
 	struct sk_buff *copy, *skb;
 
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
 	copy = copy_of(flow, start, &end);
 	if (!copy) {
 		tcon_copy_give_up(flow, TCON_REASON_BAD_COPY);
@@ -219,6 +222,8 @@ struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us)
 	const struct tcon_segment *seg;
 	struct sk_buff *copy, *skb;
 
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
 	copy = copy_of(flow, end - 1, &copy_end);
 	if (!copy)
 		return NULL;
@@ -248,6 +253,7 @@ bool tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 	struct tcon_track *t = &flow->track;
 	u64 lost_before = t->cc.lost_bytes;
 
+	lockdep_assert_held(&flow->lock);
 	switch (tcon_timer_expire(t, now_us)) {
 	case TCON_EXPIRY_NONE:
 		return false;
@@ -302,6 +308,7 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 	struct sk_buff *copy;
 	u32 end;
 
+	lockdep_assert_held(&flow->lock);
 	if (seq_before(pkt->seq, t->cc.una) ||
 	    seq_after(pkt->end_seq, t->nxt_guest) || !flow->window.peer_bytes)
 		return false;

@@ -5,6 +5,7 @@
 #ifndef _TCON_REPAIR_H
 #define _TCON_REPAIR_H
 
+#include "base/contract.h"
 #include "base/seq.h"
 #include "state/flow.h"
 #include "wire/packet.h"
@@ -31,6 +32,7 @@ static inline void tcon_repair_passed(struct tcon_flow *flow,
 {
 	const struct tcon_track *t = &flow->track;
 
+	lockdep_assert_held(&flow->lock);
 	if (pkt->flags & TCON_TCP_ACK) {
 		flow->guest_ack = pkt->ack;
 		flow->guest_window = pkt->window;

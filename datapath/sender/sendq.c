@@ -19,6 +19,19 @@
 #define RECORDS_OF(pages)	((pages) * TCON_SENDQ_PER_PAGE)
 #define PAGE_BYTES		((long)(TCON_SENDQ_PER_PAGE * sizeof(struct tcon_send)))
 
+static tcon_put_copy_fn put_copy __read_mostly;
+
+/**
+ * tcon_sendq_set_put() - say who gives copies back
+ * @fn: called for each copy that is dropped
+ *
+ * Context: before the first copy is kept.
+ */
+void tcon_sendq_set_put(tcon_put_copy_fn fn)
+{
+	put_copy = fn;
+}
+
 static struct tcon_send *get_page_for(struct tcon_sendq *q)
 {
 	struct tcon_send *page = q->spare;
@@ -149,7 +162,7 @@ u32 tcon_sendq_find(const struct tcon_sendq *q, u32 seq)
 static void drop_copy(struct tcon_sendq *q, struct tcon_send *s)
 {
 	if (s->copy)
-		tcon_copy_put(q, s->copy);
+		put_copy(q, s->copy);
 	s->copy = NULL;
 }
 

@@ -73,13 +73,20 @@ static inline struct tcon_send *tcon_sendq_at(const struct tcon_sendq *q, u32 i)
 		       [i % TCON_SENDQ_PER_PAGE];
 }
 
+/**
+ * typedef tcon_put_copy_fn - gives a copy back, which only its maker can
+ * @q: the queue that it was in
+ * @copy: the copy
+ *
+ * Context: as that of who drops it: the flow's lock is held.
+ */
+typedef void (*tcon_put_copy_fn)(struct tcon_sendq *q, struct sk_buff *copy);
+
+void tcon_sendq_set_put(tcon_put_copy_fn fn);
 struct tcon_send *tcon_sendq_append(struct tcon_sendq *q, u32 start, u32 end);
 u32 tcon_sendq_find(const struct tcon_sendq *q, u32 seq);
 u64 tcon_sendq_ack(struct tcon_sendq *q, u32 seq);
 void tcon_sendq_drop_copies(struct tcon_sendq *q);
 void tcon_sendq_clear(struct tcon_sendq *q);
-
-/* In copy.c; what has no kernel has one of its own. */
-void tcon_copy_put(struct tcon_sendq *q, struct sk_buff *copy);
 
 #endif /* _TCON_SENDQ_H */

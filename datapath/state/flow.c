@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "base/contract.h"
 #include "base/seq.h"
 #include "state/flow.h"
 
@@ -105,6 +106,7 @@ u32 tcon_flow_embryo_max(void)
  */
 struct tcon_flow *tcon_flow_find(const struct tcon_key *key)
 {
+	tcon_assert_rcu();
 	return rhashtable_lookup(&flow_table, key, flow_params);
 }
 
@@ -113,9 +115,9 @@ static void flow_free(struct rcu_head *rcu)
 	kmem_cache_free(flow_cache, container_of(rcu, struct tcon_flow, rcu));
 }
 
-/* tnet->embryo_lock held. */
 static void remove_embryo(struct tcon_flow *flow)
 {
+	lockdep_assert_held(&flow->port->tnet->embryo_lock);
 	list_del_init(&flow->embryo_node);
 	flow->port->n_embryos--;
 	atomic_dec(&flow->port->tnet->n_embryos);
@@ -141,11 +143,12 @@ static void leave_rule(struct tcon_flow *flow)
 	flow->rule = NULL;
 }
 
-/* Takes the flow out of everything.  flow->lock held, not yet dead. */
+/* Takes the flow, which is not yet dead, out of everything. */
 static void kill_locked(struct tcon_flow *flow)
 {
 	struct tcon_port *port = flow->port;
 
+	lockdep_assert_held(&flow->lock);
 	flow->dead = true;
 	rhashtable_remove_fast(&flow_table, &flow->node, flow_params);
 	spin_lock(&port->lock);
@@ -174,12 +177,14 @@ static void kill(struct tcon_flow *flow)
 /*
  * Whose embryo makes room for one of @own?  That of who has most: a flood at one port must
  * not cost the others their handshakes.  A flood's port is not compared with all others
- * for each of its SYNs.  tnet->embryo_lock and RCU read lock held.
+ * for each of its SYNs.
  */
 static struct tcon_port *fullest(struct tcon_port *own)
 {
 	struct tcon_port *port, *most = own;
 
+	lockdep_assert_held(&own->tnet->embryo_lock);
+	tcon_assert_rcu();
 	if (own->n_embryos > max_embryos / EMBRYO_SHARE)
 		return own;
 	list_for_each_entry_rcu(port, &own->tnet->ports, node)
@@ -284,6 +289,8 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 	struct tcon_flow *flow;
 	int err;
 
+	lockdep_assert_in_softirq();
+	tcon_assert_rcu();
 	if (!has_room(port, embryo)) {
 		tcon_count(tnet->stats, TCON_COUNTER_TABLE_FULL);
 		return NULL;
@@ -316,6 +323,7 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
  */
 void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 {
+	lockdep_assert_held(&flow->lock);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FLOWS_RESET);
 	tcon_pacer_cancel(&flow->due);
 	tcon_held_purge(&flow->held, flow->port);
@@ -351,6 +359,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
  */
 void tcon_flow_grown(struct tcon_flow *flow)
 {
+	lockdep_assert_held(&flow->lock);
 	if (!list_empty_careful(&flow->embryo_node))
 		leave_embryos(flow);
 }
@@ -407,6 +416,8 @@ bool tcon_flow_may_repair(void)
  */
 void tcon_flow_kick(struct tcon_flow *flow)
 {
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
 	if (flow->dead || !tcon_flow_waits(flow))
 		return;
 	if (flow->injecting)
@@ -433,6 +444,7 @@ static enum tcon_reason repair_obstacle(struct tcon_flow *flow)
  */
 void tcon_flow_level(struct tcon_flow *flow)
 {
+	lockdep_assert_held(&flow->lock);
 	flow->reason = repair_obstacle(flow);
 	flow->state = flow->reason ? TCON_STATE_ENFORCED : TCON_STATE_REPAIRED;
 }
@@ -469,6 +481,8 @@ void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
 	struct tcon_cc *cc = &flow->track.cc;
 	enum tcon_reason reason;
 
+	lockdep_assert_held(&flow->lock);
+	tcon_assert_rcu();
 	if (flow->rule)
 		ops = rcu_dereference(flow->rule->ops);
 	reason = obstacle(flow, ops);
@@ -504,6 +518,7 @@ void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
  */
 void tcon_flow_distrust(struct tcon_flow *flow, u64 now_us)
 {
+	lockdep_assert_held(&flow->lock);
 	flow->watchdog = true;
 	tcon_flow_judge(flow, now_us);
 }
@@ -519,6 +534,8 @@ void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us)
 {
 	struct tcon_rule *rule, *old = flow->rule;
 
+	lockdep_assert_held(&flow->lock);
+	tcon_assert_rcu();
 	/* Pairs with tcon_net_changed(). */
 	flow->generation = smp_load_acquire(&flow->port->tnet->generation);
 	rule = tcon_policy_lookup(flow->port, &flow->key);

@@ -11,6 +11,7 @@
 #include <linux/spinlock.h>
 
 #include "base/budget.h"
+#include "base/contract.h"
 #include "state/stats.h"
 
 struct net;
@@ -50,10 +51,11 @@ int tcon_net_register(void);
 void tcon_net_unregister(void);
 
 /* Flows look for their rule again with their next packet: who sees the new
- * generation sees what has changed before.  tnet->lock held.
+ * generation sees what has changed before.
  */
 static inline void tcon_net_changed(struct tcon_net *tnet)
 {
+	lockdep_assert_held(&tnet->lock);
 	/* Pairs with that of tcon_flow_refresh(). */
 	smp_store_release(&tnet->generation, tnet->generation + 1);
 }

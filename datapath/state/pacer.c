@@ -12,6 +12,7 @@
 #include <linux/timerqueue.h>
 
 #include "base/compat.h"
+#include "base/contract.h"
 #include "state/pacer.h"
 
 #define RUN_MAX_DUE	64	/* then let other softirqs run */
@@ -35,11 +36,12 @@ struct tcon_pacer {
 static struct tcon_pacer __percpu *pacers;
 static tcon_look_fn look __read_mostly;
 
-/* Let the timer run for the head of the queue.  pacer->lock held. */
+/* Let the timer run for the head of the queue. */
 static void arm(struct tcon_pacer *pacer)
 {
 	struct timerqueue_node *head = timerqueue_getnext(&pacer->queue);
 
+	lockdep_assert_held(&pacer->lock);
 	if (head)
 		hrtimer_start(&pacer->timer, head->expires,
 			      HRTIMER_MODE_ABS_PINNED_SOFT);
@@ -111,6 +113,7 @@ void tcon_pacer_at(struct tcon_due *due, u64 when_ns)
 {
 	struct tcon_pacer *pacer = this_cpu_ptr(pacers);
 
+	lockdep_assert_in_softirq();
 	/* No tick between.  Should it go off just now: whoever looks waits for the owner's lock. */
 	if (tcon_pacer_expects(due) &&
 	    due->node.expires < ns_to_ktime(when_ns + TICK_NS))

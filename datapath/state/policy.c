@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "state/flow.h"
+#include "base/contract.h"
 #include "state/policy.h"
 #include "state/port.h"
 #include "state/registry.h"
@@ -75,6 +75,7 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 	const struct tcon_port_conf *conf = rcu_dereference(port->conf);
 	struct tcon_rule *rule;
 
+	tcon_assert_rcu();
 	if (!conf || READ_ONCE(port->role) != TCON_ROLE_GUEST)
 		return NULL;
 	list_for_each_entry_rcu(rule, &port->tnet->rules, node)
@@ -194,6 +195,7 @@ int tcon_policy_set(struct tcon_net *tnet, struct tcon_rule *rule)
 {
 	struct tcon_rule *old, *at;
 
+	lockdep_assert_held(&tnet->lock);
 	old = find(tnet, rule->bridge, &rule->match, rule->priority);
 	if (old && same_decision(old, rule)) {
 		tcon_rule_put(rule);
@@ -227,6 +229,7 @@ int tcon_policy_del(struct tcon_net *tnet, const char *bridge,
 {
 	struct tcon_rule *rule = find(tnet, bridge, match, priority);
 
+	lockdep_assert_held(&tnet->lock);
 	if (!rule)
 		return -ENOENT;
 	unlink_rule(tnet, rule);
@@ -247,6 +250,7 @@ unsigned int tcon_policy_del_bridge(struct tcon_net *tnet, const char *bridge)
 	struct tcon_rule *rule, *next;
 	unsigned int n = 0;
 
+	lockdep_assert_held(&tnet->lock);
 	list_for_each_entry_safe(rule, next, &tnet->rules, node) {
 		if (bridge && strcmp(rule->bridge, bridge))
 			continue;

@@ -11,8 +11,7 @@
 #include <net/gre.h>
 #include <net/vxlan.h>
 
-#include "path.h"
-#include "state/flow.h"
+#include "base/contract.h"
 #include "state/port.h"
 
 static unsigned int track_port_bytes = 128 << 20;
@@ -73,11 +72,13 @@ static void judge_role(struct tcon_port *port, u8 configured)
 /**
  * tcon_port_add() - a vport has come
  * @info: the vport
+ * @ops: what its packets are shown to
  *
  * Context: ovs_mutex held; may sleep.
  * Return: the port; NULL without memory: its packets are then not shown.
  */
-struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info)
+struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
+				    const struct ovs_tcon_ops *ops)
 {
 	static u32 last_id;	/* ovs_mutex */
 	struct tcon_port *port;
@@ -85,7 +86,7 @@ struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info)
 	port = kzalloc(sizeof(*port), GFP_KERNEL);
 	if (!port)
 		return NULL;
-	port->hook.ops = &tcon_path_ops;
+	port->hook.ops = ops;
 	port->vport = info->vport;
 	port->dev = info->dev;
 	port->tnet = tcon_net(info->net);
@@ -113,15 +114,13 @@ static void port_free(struct rcu_head *rcu)
 }
 
 /**
- * tcon_port_del() - a vport goes, and its half-flows with it
- * @hook: of the port
+ * tcon_port_close() - a vport goes: no half-flow is added any more
+ * @port: the port; those that it has are for the caller to purge
  *
  * Context: ovs_mutex held; may sleep.
  */
-void tcon_port_del(struct ovs_tcon_port *hook)
+void tcon_port_close(struct tcon_port *port)
 {
-	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
-
 	mutex_lock(&port->tnet->lock);
 	list_del_rcu(&port->node);
 	mutex_unlock(&port->tnet->lock);
@@ -130,7 +129,14 @@ void tcon_port_del(struct ovs_tcon_port *hook)
 	spin_lock_bh(&port->lock);
 	port->dead = true;
 	spin_unlock_bh(&port->lock);
-	tcon_flow_purge_port(port);
+}
+
+/**
+ * tcon_port_free() - a closed port has no half-flows any more
+ * @port: the port; gone after a grace period
+ */
+void tcon_port_free(struct tcon_port *port)
+{
 	call_rcu(&port->rcu, port_free);
 }
 
@@ -168,6 +174,7 @@ int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 {
 	struct tcon_port_conf *conf, *old;
 
+	lockdep_assert_held(&port->tnet->lock);
 	old = rcu_dereference_protected(port->conf,
 					lockdep_is_held(&port->tnet->lock));
 	if (old && old->ofport == ofport && old->role == role &&

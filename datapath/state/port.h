@@ -76,8 +76,10 @@ struct tcon_port {
 	struct rcu_head rcu;
 };
 
-struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info);
-void tcon_port_del(struct ovs_tcon_port *hook);
+struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
+				    const struct ovs_tcon_ops *ops);
+void tcon_port_close(struct tcon_port *port);
+void tcon_port_free(struct tcon_port *port);
 struct tcon_port *tcon_port_find(struct tcon_net *tnet, int ifindex);
 int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 			u8 role);

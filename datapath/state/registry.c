@@ -7,6 +7,7 @@
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
+#include "base/contract.h"
 #include "state/registry.h"
 
 #define REFUSALS	16
@@ -28,6 +29,7 @@ const struct tcon_cc_ops *tcon_cc_find(const char *name)
 {
 	const struct tcon_cc_ops *ops;
 
+	lockdep_assert_held(&tcon_cc_lock);
 	list_for_each_entry(ops, &tcon_cc_list, list)
 		if (!strcmp(ops->name, name))
 			return ops;
