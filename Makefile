@@ -79,9 +79,10 @@ check-repeat: lab			## one scenario again on each engine: the numbers must be eq
 bench: lab				## what TCon costs, against the stock datapath
 	@$(MAKE) -s -C tests/bench run LAB=$(abspath $(LAB))
 
-style: deps lab				## ruff, checkpatch and sparse
+style: deps lab				## ruff, layers, checkpatch and sparse
 	@$(VENV)/bin/ruff check --quiet $(PYTHON_FILES)
 	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_FILES)
+	@tests/check-layers
 	@tools/checkpatch $(C_FILES)
 	@tools/sparse "$$($(LAB) kdir)"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../userspace/vswitchd/tcon-match.c"
+#include "userspace/vswitchd/tcon-match.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,9 +10,9 @@
  * those, and then pairs of offset and value to be written into the frame.  With
  * kind 0 the frame is the rest of the input as it stands.
  */
-#include "../../datapath/wire/packet.c"
+#include "datapath/wire/packet.c"
 
-#include "../unit/frame.h"
+#include "tests/unit/frame.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 

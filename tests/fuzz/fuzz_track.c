@@ -10,20 +10,20 @@
  *
  * An input is a list of steps: a byte that says what, then its arguments.
  */
-#include "../../datapath/sender/ca.c"
-#include "../../datapath/sender/prr.c"
-#include "../../datapath/sender/loss.c"
-#include "../../datapath/sender/ranges.c"
-#include "../../datapath/sender/resent.c"
-#include "../../datapath/sender/sendq.c"
-#include "../../datapath/sender/timer.c"
-#include "../../datapath/sender/sent.c"
-#include "../../datapath/sender/acked.c"
-#include "../../datapath/sender/handshake.c"
-#include "../../datapath/sender/track.c"
-#include "../../datapath/sender/window.c"
+#include "datapath/sender/ca.c"
+#include "datapath/sender/prr.c"
+#include "datapath/sender/loss.c"
+#include "datapath/sender/ranges.c"
+#include "datapath/sender/resent.c"
+#include "datapath/sender/sendq.c"
+#include "datapath/sender/timer.c"
+#include "datapath/sender/sent.c"
+#include "datapath/sender/acked.c"
+#include "datapath/sender/handshake.c"
+#include "datapath/sender/track.c"
+#include "datapath/sender/window.c"
 
-#include "../unit/copies.h"
+#include "tests/unit/copies.h"
 #include "tracker.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);

@@ -5,7 +5,7 @@
 #ifndef _TESTS_TRACKER_H
 #define _TESTS_TRACKER_H
 
-#include "../../datapath/sender/ca.h"
+#include "datapath/sender/ca.h"
 
 /**
  * struct input - what is left of the input

@@ -16,7 +16,7 @@ getcontext().prec = 40
 THESIS = published.load(File(__file__).parents[2] / "tools/published/cubic-thesis.toml")
 PACKET_BITS = 8 * 1500
 
-#: Section 2.4.2, by its names; the mode is what tests/unit/test_cubic_cycle.c finds too.
+#: Section 2.4.2, by its names; the mode is what tests/unit/algorithms/test_cubic_cycle.c finds too.
 CUBIC_MODE = {"ADSL": False, "FTTH 100": True, "FTTH 200": False, "FTTH 300": True,
               "FTTH 400": False}  # fmt: skip
 

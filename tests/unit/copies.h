@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "../../datapath/sender/sendq.h"
+#include "datapath/sender/sendq.h"
 
 /**
  * struct sk_buff - stands for a copy

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "../../datapath/wire/packet.h"
-#include "../../datapath/base/seq.h"
+#include "datapath/wire/packet.h"
+#include "datapath/base/seq.h"
 
 #define RECEIVER_BLOCKS		512	/* what it has no room for is dropped */
 #define RECEIVER_SACKS		3	/* beside time stamps */

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "../../algorithms/bbr.c"
-#include "../../algorithms/cubic.c"
+#include "algorithms/bbr.c"
+#include "algorithms/cubic.c"
 #include "model_flow.h"
 #include "sim.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What may leave in a recovery (datapath/sender/prr.c; RFC 6937, RFC 9937). */
-#include "../../datapath/sender/prr.c"
+#include "datapath/sender/prr.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which callback of a CC is due (datapath/sender/ca.c), with a CC that takes notes. */
-#include "../../datapath/sender/ca.c"
-#include "../../datapath/sender/prr.c"
-#include "../../datapath/sender/loss.c"
-#include "../../datapath/sender/ranges.c"
-#include "../../datapath/sender/resent.c"
-#include "../../datapath/sender/sendq.c"
-#include "../../datapath/sender/timer.c"
-#include "../../datapath/sender/sent.c"
-#include "../../datapath/sender/acked.c"
-#include "../../datapath/sender/handshake.c"
-#include "../../datapath/sender/track.c"
+#include "datapath/sender/ca.c"
+#include "datapath/sender/prr.c"
+#include "datapath/sender/loss.c"
+#include "datapath/sender/ranges.c"
+#include "datapath/sender/resent.c"
+#include "datapath/sender/sendq.c"
+#include "datapath/sender/timer.c"
+#include "datapath/sender/sent.c"
+#include "datapath/sender/acked.c"
+#include "datapath/sender/handshake.c"
+#include "datapath/sender/track.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

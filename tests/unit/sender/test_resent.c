@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What was sent again (datapath/sender/resent.c). */
-#include "../../datapath/sender/resent.c"
+#include "datapath/sender/resent.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

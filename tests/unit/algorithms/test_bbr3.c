@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "../../algorithms/bbr3.c"
-#include "../../algorithms/reno.c"
+#include "algorithms/bbr3.c"
+#include "algorithms/reno.c"
 #include "model_flow.h"
 #include "sim.h"
 

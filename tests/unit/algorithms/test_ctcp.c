@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "../../algorithms/ctcp.c"
-#include "../../algorithms/reno.c"
+#include "algorithms/ctcp.c"
+#include "algorithms/reno.c"
 #include "flow.h"
 #include "sim.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sets of sequence ranges (datapath/sender/ranges.c), against a bitmap. */
-#include "../../datapath/sender/ranges.c"
+#include "datapath/sender/ranges.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <linux/kernel.h>
 
-#include "../../algorithms/filter.h"
+#include "algorithms/filter.h"
 
 #define SAMPLES		4000
 

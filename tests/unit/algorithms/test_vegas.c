@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../algorithms/vegas.c"
+#include "algorithms/vegas.c"
 #include "flow.h"
 #include "sim.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The parser (datapath/wire/packet.c). */
-#include "../../datapath/wire/packet.c"
-#include "../../datapath/wire/key.h"
+#include "datapath/wire/packet.c"
+#include "datapath/wire/key.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -29,7 +29,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "../../algorithms/cubic.c"
+#include "algorithms/cubic.c"
 #include "flow.h"
 #include "sim.h"
 

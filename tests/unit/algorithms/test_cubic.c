@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "../../algorithms/cubic.c"
+#include "algorithms/cubic.c"
 #include "registered.h"
 #include "sim.h"
 

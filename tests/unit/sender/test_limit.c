@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What keeps a flow from sending more (datapath/sender/limit.c). */
-#include "../../datapath/sender/limit.c"
+#include "datapath/sender/limit.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "../../algorithms/example/tcon_aimd.c"
+#include "algorithms/example/tcon_aimd.c"
 #include "flow.h"
 #include "sim.h"
 

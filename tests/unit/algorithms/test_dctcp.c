@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "../../algorithms/dctcp.c"
+#include "algorithms/dctcp.c"
 #include "flow.h"
 #include "sim.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* From cwnd to window field (datapath/sender/window.c): every rule, and limits. */
-#include "../../datapath/sender/window.c"
+#include "datapath/sender/window.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

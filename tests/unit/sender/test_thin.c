@@ -3,7 +3,7 @@
  * Which ACKs a guest in its start is given (datapath/sender/thin.c), against a guest with
  * HyStart as Linux's CUBIC has it.
  */
-#include "../../datapath/sender/thin.c"
+#include "datapath/sender/thin.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

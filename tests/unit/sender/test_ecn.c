@@ -3,7 +3,7 @@
  * ECN on the guest's behalf (datapath/sender/ecn.c): both roles, guests that speak it and
  * that do not, peers of all kinds.
  */
-#include "../../datapath/sender/ecn.c"
+#include "datapath/sender/ecn.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

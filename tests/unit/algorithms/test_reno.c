@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "../../algorithms/reno.c"
+#include "algorithms/reno.c"
 #include "flow.h"
 #include "sim.h"
 

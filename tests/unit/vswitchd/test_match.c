@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "../../userspace/vswitchd/tcon-match.c"
+#include "userspace/vswitchd/tcon-match.c"
 
 #define DEFAULT		TCON_DEFAULT_PRIORITY
 

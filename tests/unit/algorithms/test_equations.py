@@ -775,7 +775,7 @@ AnyFlow = TypeVar("AnyFlow", Flow, Bbr3Flow)
 @pytest.fixture(scope="module")
 def programs() -> Path:
     """The folder with ``replay_NAME``."""
-    build = ["make", "-s", "-C", Path(__file__).parent, "replay"]
+    build = ["make", "-s", "-C", Path(__file__).parents[1], "replay"]
     return Path(subprocess.run(build, check=True, capture_output=True, text=True).stdout.strip())
 
 

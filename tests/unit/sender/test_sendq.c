@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The queue of transmissions (datapath/sender/sendq.c). */
-#include "../../datapath/sender/sendq.c"
+#include "datapath/sender/sendq.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
