@@ -723,19 +723,19 @@ static int put_flow_repair(struct sk_buff *skb, const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
 
-	return nla_put_u32(skb, TCON_FLOW_A_COPY_BYTES, flow->copy_truesize) ||
+	return nla_put_u32(skb, TCON_FLOW_A_COPY_BYTES, flow->copies.truesize) ||
 	       put_u64(skb, TCON_FLOW_A_REPAIRS, t->repairs, TCON_FLOW_A_PAD) ||
 	       put_u64(skb, TCON_FLOW_A_REPAIRED_BYTES, t->repaired_bytes,
 		       TCON_FLOW_A_PAD) ||
 	       put_u64(skb, TCON_FLOW_A_SPURIOUS, t->spurious_repairs,
 		       TCON_FLOW_A_PAD) ||
-	       put_u64(skb, TCON_FLOW_A_PROBES, flow->probes,
+	       put_u64(skb, TCON_FLOW_A_PROBES, flow->repair.probes,
 		       TCON_FLOW_A_PAD) ||
-	       put_u64(skb, TCON_FLOW_A_TIMEOUTS, flow->timeouts,
+	       put_u64(skb, TCON_FLOW_A_TIMEOUTS, flow->repair.timeouts,
 		       TCON_FLOW_A_PAD) ||
-	       put_u64(skb, TCON_FLOW_A_ABSORBED, flow->absorbed,
+	       put_u64(skb, TCON_FLOW_A_ABSORBED, flow->repair.absorbed,
 		       TCON_FLOW_A_PAD) ||
-	       put_u64(skb, TCON_FLOW_A_HIDDEN_ACKS, flow->hidden_acks,
+	       put_u64(skb, TCON_FLOW_A_HIDDEN_ACKS, flow->repair.hidden_acks,
 		       TCON_FLOW_A_PAD) ||
 	       nla_put_64bit(skb, TCON_FLOW_A_LIMITED_US,
 			     sizeof(flow->limits.us), flow->limits.us,

@@ -33,7 +33,7 @@
 static inline enum tcon_limit limited_by(const struct tcon_flow *flow)
 {
 	return tcon_limit_now(&flow->track, &flow->window,
-			      max(flow->track.cc.mss_bytes, flow->burst_bytes),
+			      max(flow->track.cc.mss_bytes, flow->hold.burst_bytes),
 			      tcon_flow_waits(flow));
 }
 
@@ -92,7 +92,7 @@ static void close_flow(struct tcon_flow *flow, u64 now_us)
 	if (flow->closed_us)
 		return;
 	flow->closed_us = now_us;
-	flow->drain = !tcon_held_empty(&flow->held);
+	flow->hold.drain = !tcon_held_empty(&flow->held);
 	tcon_flow_judge(flow, now_us);
 	tcon_flow_kick(flow);
 }
@@ -110,7 +110,7 @@ static bool is_reset(const struct tcon_flow *flow,
 		return true;
 	return from_guest ? !seq_before(pkt->seq, t->cc.una) &&
 			    !seq_after(pkt->seq, t->nxt_guest) :
-			    !seq_before(pkt->seq, flow->guest_ack) &&
+			    !seq_before(pkt->seq, flow->said.ack) &&
 			    !seq_after(pkt->seq, t->peer_nxt);
 }
 
@@ -129,8 +129,8 @@ static inline bool is_heard(const struct tcon_flow *flow,
 		     !tcon_track_established(t) || t->guest.ambiguous ||
 		     t->peer.ambiguous))
 		return true;
-	return !seq_before(pkt->end_seq, flow->guest_ack) &&
-	       !seq_after(pkt->seq, flow->guest_edge);
+	return !seq_before(pkt->end_seq, flow->said.ack) &&
+	       !seq_after(pkt->seq, flow->said.edge);
 }
 
 /* Is a packet the connection's last? */
@@ -172,8 +172,8 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	if (t->synced && (!t->guest.syn_seen || t->guest.isn != pkt->seq))
 		tcon_flow_restart(flow, now_us);
 	if (pkt->flags & TCON_TCP_ACK) {
-		flow->guest_ack = pkt->ack;
-		flow->guest_edge = pkt->ack + pkt->window;
+		flow->said.ack = pkt->ack;
+		flow->said.edge = pkt->ack + pkt->window;
 	}
 	if (pkt->flags & TCON_TCP_ACK && flow->pending.syn_seen &&
 	    pkt->ack == flow->pending.isn + 1) {
@@ -221,7 +221,7 @@ static bool path_is_full(const struct tcon_track *t)
 static bool pacer_is_dry(const struct tcon_flow *flow, u64 now_us)
 {
 	return flow->track.cc.pacing_rate_bps && !tcon_flow_waits(flow) &&
-	       flow->release_ns + GAP_NS < now_us * NSEC_PER_USEC;
+	       flow->hold.release_ns + GAP_NS < now_us * NSEC_PER_USEC;
 }
 
 /*
@@ -239,7 +239,7 @@ static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, bool has_more,
 	if (pacer_is_dry(flow, now_us))
 		slack = t->cc.mss_bytes;
 	else if (t->cc.pacing_rate_bps)	/* it may wait to fill a super-packet */
-		slack = t->cc.mss_bytes + min(flow->burst_bytes,
+		slack = t->cc.mss_bytes + min(flow->hold.burst_bytes,
 					      tcon_flow_allowance_bytes(flow) / 2);
 	if (tcon_window_unused(&flow->window, nxt_guest, now_us) >= slack &&
 	    t->cc.inflight_bytes + t->cc.mss_bytes < tcon_track_cwnd_bytes(t))
@@ -307,9 +307,9 @@ static void check_unseen(struct tcon_flow *flow, const struct tcon_packet *pkt,
 {
 	u32 nxt = flow->track.nxt_guest;
 
-	if (seq_after(pkt->seq, nxt) && !seq_before(pkt->seq, flow->unseen_ack))
-		lost_track(flow, flow->unseen_ack, now_us);
-	else if (seq_after(flow->unseen_ack, nxt))
+	if (seq_after(pkt->seq, nxt) && !seq_before(pkt->seq, flow->said.unseen_ack))
+		lost_track(flow, flow->said.unseen_ack, now_us);
+	else if (seq_after(flow->said.unseen_ack, nxt))
 		return;
 	flow->unseen = false;
 }
@@ -350,7 +350,7 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (pkt->flags & TCON_TCP_ACK && !t->peer.acked && t->peer.syn_seen &&
 	    pkt->ack == t->peer.isn + 1) {
 		t->peer.acked = true;
-		flow->guest_edge = pkt->ack;
+		flow->said.edge = pkt->ack;
 	}
 	note_handshake(flow, now_us);
 	if (unlikely(flow->closed_us) && pkt->payload_bytes && !t->fin_guest) {
@@ -420,7 +420,7 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		if (flow->mid_stream)
 			lost_track(flow, pkt->ack, now_us);
 		flow->unseen = !flow->mid_stream;
-		flow->unseen_ack = pkt->ack;
+		flow->said.unseen_ack = pkt->ack;
 		return false;
 	}
 	tcon_count(stats, TCON_COUNTER_ACK_IN);
@@ -457,7 +457,7 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 		pass = tcon_ack_enforce(flow, skb, pkt, now_us);
 		if (!pass)	/* but the window may have grown */
 			*extra = tcon_ack_update(flow, now_us);
-		else if (unlikely(flow->absorbed_valid) && tcon_flow_repaired(flow))
+		else if (unlikely(flow->repair.absorbed_valid) && tcon_flow_repaired(flow))
 			*extra = tcon_ack_needless(flow, pkt);
 	} else if (valid && !tcon_flow_enforced(flow) &&
 		   (syn || tcon_track_established(t))) {

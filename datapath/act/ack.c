@@ -83,7 +83,7 @@ static bool must_hide(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		      const struct tcon_window *before, u64 now_us)
 {
 	if (is_bare_duplicate(flow, pkt, before->given_bytes)) {
-		flow->hidden_acks++;
+		flow->repair.hidden_acks++;
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ACK_HIDDEN);
 		return true;
 	}
@@ -116,9 +116,9 @@ static bool must_round_down(const struct tcon_flow *flow, u32 ack)
 {
 	const struct tcon_track *t = &flow->track;
 
-	return t->cc.ops->ecn != TCON_CC_ECN_NONE && flow->sends_parts &&
-	       !(seq_after(flow->part_end, ack) &&
-		 !seq_after(flow->part_end, t->nxt_guest));
+	return t->cc.ops->ecn != TCON_CC_ECN_NONE && flow->said.sends_parts &&
+	       !(seq_after(flow->said.part_end, ack) &&
+		 !seq_after(flow->said.part_end, t->nxt_guest));
 }
 
 /**
@@ -315,7 +315,7 @@ static struct sk_buff *build(struct tcon_flow *flow, u32 ack, u16 field,
 struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
 				  const struct tcon_packet *pkt)
 {
-	struct tcon_range range = { flow->absorbed_start, flow->absorbed_end };
+	struct tcon_range range = { flow->repair.absorbed_start, flow->repair.absorbed_end };
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 	struct sk_buff *skb;
 	u8 wscale;
@@ -324,7 +324,7 @@ struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
 	lockdep_assert_in_softirq();
 	if (seq_before(pkt->ack, range.end))
 		return NULL;
-	flow->absorbed_valid = false;
+	flow->repair.absorbed_valid = false;
 	if (!flow->template.bytes || !tcon_track_sack(&flow->track))
 		return NULL;
 	wscale = tcon_track_peer_wscale(&flow->track);
@@ -356,7 +356,7 @@ struct sk_buff *tcon_ack_try_update(struct tcon_flow *flow, u64 now_us)
 	field = tcon_window_update(&flow->window, flow->thin.told_ack,
 				   tcon_track_peer_wscale(t), wanted_edge(flow),
 				   t->nxt_guest, t->cc.mss_bytes,
-				   flow->burst_bytes, now_us);
+				   flow->hold.burst_bytes, now_us);
 	if (!field)
 		return NULL;
 	flow->limits.acked_us = now_us;

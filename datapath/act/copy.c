@@ -59,7 +59,7 @@ u64 tcon_copy_host_max(void)
 
 static void charge(struct tcon_flow *flow, int truesize)
 {
-	flow->copy_truesize += truesize;
+	flow->copies.truesize += truesize;
 	atomic_long_add(truesize, &flow->port->copy_bytes);
 	atomic_long_add(truesize, &flow->port->tnet->copy_bytes);
 }
@@ -70,7 +70,7 @@ static long room_of(const struct tcon_flow *flow)
 	long port_bytes = atomic_long_read(&flow->port->copy_bytes);
 	long host_bytes = atomic_long_read(&flow->port->tnet->copy_bytes);
 
-	return min3((long)copy_flow_bytes - (long)flow->copy_truesize,
+	return min3((long)copy_flow_bytes - (long)flow->copies.truesize,
 		    (long)copy_port_bytes - port_bytes,
 		    (long)copy_host_bytes - host_bytes);
 }
@@ -118,11 +118,11 @@ void tcon_copy_give_up(struct tcon_flow *flow, enum tcon_reason why)
 	struct tcon_track *t = &flow->track;
 
 	lockdep_assert_held(&flow->lock);
-	if (flow->copy_truesize)
+	if (flow->copies.truesize)
 		tcon_sendq_drop_copies(&t->sendq);
-	flow->bare = true;
-	flow->bare_end = t->cc.nxt;
-	flow->bare_reason = why;
+	flow->copies.bare = true;
+	flow->copies.bare_end = t->cc.nxt;
+	flow->copies.bare_reason = why;
 	tcon_flow_level(flow);
 }
 

@@ -69,8 +69,8 @@ static bool is_stalled(struct tcon_flow *flow, u64 now_us)
 	    now_us - t->progress_us < tcon_track_rto_us(t))
 		return false;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
-	if (tcon_track_is_silent(t, flow->stalled_us, now_us)) {
-		flow->stalled_us = now_us;
+	if (tcon_track_is_silent(t, flow->hold.stalled_us, now_us)) {
+		flow->hold.stalled_us = now_us;
 		tcon_loss_mark_all(t);
 	}
 	return true;
@@ -80,9 +80,9 @@ static bool is_stalled(struct tcon_flow *flow, u64 now_us)
 static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
 {
 	if (!flow->track.cc.pacing_rate_bps ||
-	    flow->release_ns <= now_ns + ahead_ns)
+	    flow->hold.release_ns <= now_ns + ahead_ns)
 		return 0;
-	return flow->release_ns - QUANTUM_NS;
+	return flow->hold.release_ns - QUANTUM_NS;
 }
 
 /* By cwnd.  Repeats do not ask it: what they repeat is counted as lost already,
@@ -108,7 +108,7 @@ static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 {
 	u64 when;
 
-	if (flow->drain || !tcon_flow_enforced(flow))
+	if (flow->hold.drain || !tcon_flow_enforced(flow))
 		return 0;
 	when = cwnd_gate(flow, cb, now_ns);
 	if (!when)
@@ -123,7 +123,7 @@ static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 /* When may the next repair leave? */
 static u64 repair_gate(struct tcon_flow *flow, u64 now_ns)
 {
-	if (flow->drain)
+	if (flow->hold.drain)
 		return 0;
 	if (!tcon_track_repair_fits(&flow->track))
 		return NOT_BEFORE_AN_ACK;
@@ -138,13 +138,13 @@ static inline void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
 	if (!flow->track.cc.pacing_rate_bps || tcon_pace_unpaced_bytes(&flow->track))
 		return;
 	len_ns = tcon_pace_ns(&flow->track.cc, bytes);
-	if (flow->release_ns < now_ns) {
-		if (flow->release_ns)
-			late_ns = now_ns - flow->release_ns;
-		flow->release_ns = now_ns;
+	if (flow->hold.release_ns < now_ns) {
+		if (flow->hold.release_ns)
+			late_ns = now_ns - flow->hold.release_ns;
+		flow->hold.release_ns = now_ns;
 		len_ns -= min3(len_ns / 2, late_ns, (u64)LATE_NS);
 	}
-	flow->release_ns += len_ns;
+	flow->hold.release_ns += len_ns;
 }
 
 /* Does the CC want to know that a segment leaves? */
@@ -216,7 +216,7 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	const struct tcon_cc *cc = &t->cc;
 	u32 bytes = tcon_segment(skb)->payload_bytes;
 
-	if (!skb_is_gso(skb) || !tcon_flow_enforced(flow) || flow->drain ||
+	if (!skb_is_gso(skb) || !tcon_flow_enforced(flow) || flow->hold.drain ||
 	    (bytes <= 2 * cc->mss_bytes &&
 	     (!t->prr.active || !tcon_track_fits(t, cc->mss_bytes))))
 		return false;
@@ -342,8 +342,8 @@ static bool is_held(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 
 	return pkt->payload_bytes && !seq_before(pkt->seq, t->cc.nxt) &&
 	       !seq_after(pkt->end_seq, t->nxt_guest) &&
-	       !(seq_before(pkt->seq, flow->gap_end) &&
-		 seq_after(pkt->end_seq, flow->gap_start));
+	       !(seq_before(pkt->seq, flow->said.gap_end) &&
+		 seq_after(pkt->end_seq, flow->said.gap_start));
 }
 
 /* The guest has sent it. */
@@ -354,13 +354,13 @@ static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 	if (seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES))
 		return;
 	if (seq_after(pkt->seq, t->nxt_guest)) {
-		flow->gap_start = t->nxt_guest;
-		flow->gap_end = pkt->seq;
+		flow->said.gap_start = t->nxt_guest;
+		flow->said.gap_end = pkt->seq;
 	}
 	t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
 	if (pkt->payload_bytes % t->cc.mss_bytes) {
-		flow->part_end = pkt->end_seq;
-		flow->sends_parts |= pkt->end_seq == flow->window.edge;
+		flow->said.part_end = pkt->end_seq;
+		flow->said.sends_parts |= pkt->end_seq == flow->window.edge;
 	}
 }
 
@@ -451,7 +451,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	bool urgent = tcon_flow_repaired(flow) && pkt->end_seq != pkt->seq &&
 		      seq_before(pkt->seq, flow->track.cc.nxt);
 	/* Behind others, held or just being injected? */
-	bool waiting = tcon_flow_waits(flow) || flow->injecting;
+	bool waiting = tcon_flow_waits(flow) || flow->hold.injecting;
 	bool split;
 	u64 when;
 
@@ -462,8 +462,8 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		return false;
 	tcon_repair_passed(flow, pkt);
 	note_sent(flow, pkt);
-	flow->burst_bytes = max(pkt->payload_bytes,
-				flow->burst_bytes - flow->burst_bytes / 8);
+	flow->hold.burst_bytes = max(pkt->payload_bytes,
+				     flow->hold.burst_bytes - flow->hold.burst_bytes / 8);
 	describe(skb, pkt, tcon_us(now_ns));
 	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
 	split = must_split(flow, skb);
@@ -509,7 +509,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 
 	if (tcon_flow_repaired(flow)) {
 		repairs = collect_repairs(flow, out, now_ns);
-		if (repairs && !flow->drain && !tcon_held_over(&flow->held, flow->port))
+		if (repairs && !flow->hold.drain && !tcon_held_over(&flow->held, flow->port))
 			return repairs;
 	}
 	while ((skb = skb_peek(&flow->held.queue))) {
@@ -530,7 +530,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 						      TCON_COUNTER_HOLD_FLUSHED);
 		__skb_queue_tail(out, skb);
 	}
-	flow->drain = false;
+	flow->hold.drain = false;
 	return repairs;
 }
 
@@ -539,7 +539,7 @@ static bool waits_on(struct tcon_flow *flow, u64 now_ns)
 {
 	u64 timer;
 
-	if (flow->drain || tcon_flow_waits(flow))
+	if (flow->hold.drain || tcon_flow_waits(flow))
 		return false;
 	timer = timer_ns(flow);
 	if (timer && timer <= now_ns)
@@ -587,7 +587,7 @@ u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 	tcon_assert_rcu();
 	__skb_queue_head_init(&out);
 	spin_lock(&flow->lock);
-	if (flow->dead || flow->injecting)
+	if (flow->dead || flow->hold.injecting)
 		goto unlock;
 	now_ns = max(now_ns, flow->seen_us * NSEC_PER_USEC);	/* on another CPU */
 	tcon_flow_refresh(flow, tcon_us(now_ns));
@@ -602,20 +602,20 @@ u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 		tcon_hold_appoint(flow, when);
 		goto unlock;
 	}
-	flow->injecting = true;
+	flow->hold.injecting = true;
 	spin_unlock(&flow->lock);
 
 	inject(flow, &out);
 	now_ns = tcon_now_ns();
 
 	spin_lock(&flow->lock);
-	flow->injecting = false;
+	flow->hold.injecting = false;
 	if (!flow->dead) {
-		if (flow->kicked || (!when && !tcon_held_empty(&flow->held)))
+		if (flow->hold.kicked || (!when && !tcon_held_empty(&flow->held)))
 			when = now_ns;
 		tcon_hold_appoint(flow, when);
 	}
-	flow->kicked = false;
+	flow->hold.kicked = false;
 unlock:
 	spin_unlock(&flow->lock);
 	if (update)

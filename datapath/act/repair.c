@@ -75,10 +75,10 @@ static void write_timestamps(struct tcphdr *th, const struct tcon_flow *flow)
 
 	if (!opt || opt[1] != TCPOLEN_TIMESTAMP)
 		return;
-	if (flow->tsval_floor_valid &&
-	    seq_after(flow->tsval_floor, get_unaligned_be32(opt + 2)))
-		put_unaligned_be32(flow->tsval_floor, opt + 2);
-	put_unaligned_be32(flow->guest_tsecr, opt + 6);
+	if (flow->repair.tsval_floor_valid &&
+	    seq_after(flow->repair.tsval_floor, get_unaligned_be32(opt + 2)))
+		put_unaligned_be32(flow->repair.tsval_floor, opt + 2);
+	put_unaligned_be32(flow->said.tsecr, opt + 6);
 }
 
 /* What the guest said last, but for the bytes that this is about. */
@@ -88,8 +88,8 @@ static void write_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
 	struct tcphdr *th = tcp_hdr(skb);
 
 	th->seq = htonl(start);
-	th->ack_seq = htonl(flow->guest_ack);
-	th->window = htons(flow->guest_window);
+	th->ack_seq = htonl(flow->said.ack);
+	th->window = htons(flow->said.window);
 	th->cwr = 0;
 	if (tcon_ecn_echoes(&flow->ecn))
 		th->ece = flow->ecn.echo;
@@ -235,7 +235,7 @@ struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us)
 	skb = repeat(flow, copy, start, end, now_us);
 	if (skb) {
 		tcon_timer_probed(t, end - start, now_us);
-		flow->probes++;
+		flow->repair.probes++;
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_PROBE_SENT);
 	}
 	return skb;
@@ -263,7 +263,7 @@ bool tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 		tcon_ca_lost(t, t->cc.lost_bytes - lost_before, now_us);
 		break;
 	case TCON_EXPIRY_TIMEOUT:
-		flow->timeouts++;
+		flow->repair.timeouts++;
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_TIMEOUT);
 		tcon_ca_timeout(t, now_us);
 		break;
@@ -318,16 +318,16 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 	if (cut_smaller(copy, skb, pkt)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MTU_FELL);
 		tcon_copy_give_up(flow, TCON_REASON_PATH_MTU);
-		flow->bare_end = t->nxt_guest;	/* what waits is as large */
+		flow->copies.bare_end = t->nxt_guest;	/* what waits is as large */
 		return false;
 	}
 	again = tcon_resent_find(&t->resent, pkt->seq, pkt->end_seq);
 	if (again && again->count >= FAILED_OFTEN + !again->lost)
 		return false;	/* the last one may still be on its way */
-	flow->absorbed++;
-	flow->absorbed_start = pkt->seq;
-	flow->absorbed_end = pkt->end_seq;
-	flow->absorbed_valid = true;
+	flow->repair.absorbed++;
+	flow->repair.absorbed_start = pkt->seq;
+	flow->repair.absorbed_end = pkt->end_seq;
+	flow->repair.absorbed_valid = true;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_ABSORBED);
 	return true;
 }

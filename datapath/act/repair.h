@@ -34,20 +34,20 @@ static inline void tcon_repair_passed(struct tcon_flow *flow,
 
 	lockdep_assert_held(&flow->lock);
 	if (pkt->flags & TCON_TCP_ACK) {
-		flow->guest_ack = pkt->ack;
-		flow->guest_window = pkt->window;
-		flow->guest_edge = seq_max(flow->guest_edge, pkt->ack +
+		flow->said.ack = pkt->ack;
+		flow->said.window = pkt->window;
+		flow->said.edge = seq_max(flow->said.edge, pkt->ack +
 					   ((u32)pkt->window <<
 					    tcon_track_guest_wscale(t)));
 	}
 	if (!pkt->has_ts)
 		return;
-	flow->guest_tsecr = pkt->tsecr;
+	flow->said.tsecr = pkt->tsecr;
 	if (!seq_before(pkt->seq, t->nxt_guest))
 		return;
-	if (!flow->tsval_floor_valid || seq_after(pkt->tsval, flow->tsval_floor))
-		flow->tsval_floor = pkt->tsval;
-	flow->tsval_floor_valid = true;
+	if (!flow->repair.tsval_floor_valid || seq_after(pkt->tsval, flow->repair.tsval_floor))
+		flow->repair.tsval_floor = pkt->tsval;
+	flow->repair.tsval_floor_valid = true;
 }
 
 #endif /* _TCON_REPAIR_H */

@@ -336,19 +336,19 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->mid_stream = false;
 	flow->unseen = false;
 	flow->watchdog = false;
-	flow->drain = false;
-	flow->bare = false;
+	flow->hold.drain = false;
+	flow->copies.bare = false;
 	flow->reordering = false;
-	flow->sends_parts = false;
-	flow->tsval_floor_valid = false;
-	flow->absorbed_valid = false;
-	flow->absorbed = 0;
-	flow->hidden_acks = 0;
-	flow->probes = 0;
-	flow->timeouts = 0;
+	flow->said.sends_parts = false;
+	flow->repair.tsval_floor_valid = false;
+	flow->repair.absorbed_valid = false;
+	flow->repair.absorbed = 0;
+	flow->repair.hidden_acks = 0;
+	flow->repair.probes = 0;
+	flow->repair.timeouts = 0;
 	memset(&flow->limits, 0, sizeof(flow->limits));
-	flow->release_ns = 0;
-	flow->burst_bytes = 0;
+	flow->hold.release_ns = 0;
+	flow->hold.burst_bytes = 0;
 	flow->closed_us = 0;
 	flow->created_us = now_us;
 }
@@ -420,8 +420,8 @@ void tcon_flow_kick(struct tcon_flow *flow)
 	lockdep_assert_in_softirq();
 	if (flow->dead || !tcon_flow_waits(flow))
 		return;
-	if (flow->injecting)
-		flow->kicked = true;
+	if (flow->hold.injecting)
+		flow->hold.kicked = true;
 	else
 		tcon_pacer_at(&flow->due, ktime_get_ns());
 }
@@ -429,13 +429,13 @@ void tcon_flow_kick(struct tcon_flow *flow)
 /* Why are losses of an enforced flow not repaired? */
 static enum tcon_reason repair_obstacle(struct tcon_flow *flow)
 {
-	if (flow->bare && !seq_before(flow->track.cc.una, flow->bare_end))
-		flow->bare = false;
+	if (flow->copies.bare && !seq_before(flow->track.cc.una, flow->copies.bare_end))
+		flow->copies.bare = false;
 	if (!tcon_flow_may_repair())
 		return TCON_REASON_REPAIR_OFF;
 	if (flow->reordering)
 		return TCON_REASON_REORDERING;
-	return flow->bare ? flow->bare_reason : TCON_REASON_NONE;
+	return flow->copies.bare ? flow->copies.bare_reason : TCON_REASON_NONE;
 }
 
 /**
@@ -460,9 +460,9 @@ static void observe(struct tcon_flow *flow)
 /* What is in flight now has no copies. */
 static void start_bare(struct tcon_flow *flow)
 {
-	flow->bare = true;
-	flow->bare_end = flow->track.cc.nxt;
-	flow->bare_reason = TCON_REASON_IN_FLIGHT;
+	flow->copies.bare = true;
+	flow->copies.bare_end = flow->track.cc.nxt;
+	flow->copies.bare_reason = TCON_REASON_IN_FLIGHT;
 	flow->reordering = false;
 }
 
@@ -609,7 +609,7 @@ static void drain_one(struct tcon_flow *flow, u64 now_us)
 {
 	if (tcon_held_empty(&flow->held))
 		return;
-	flow->drain = true;
+	flow->hold.drain = true;
 	tcon_flow_kick(flow);
 }
 

@@ -51,122 +51,143 @@ struct tcon_template {
  * @key: what names it
  * @lock: protects everything below but the list nodes
  * @port: where the guest is
- * @track: the sender's state
- * @window: what the guest was given
- * @ecn: of both directions
- * @rule: that it obeys, or NULL
- * @serial: its number among those that the port has had; long: a dump keeps it
- * @generation: tcon_net.generation when @rule was looked up
- * @state: enum tcon_state
- * @reason: enum tcon_reason
- * @dead: out of the table
- * @mid_stream: its handshake, or something since, passed unseen
- * @unseen: the peer has acknowledged what the guest was not seen to send
- * @watchdog: its CC misbehaved
- * @pending: a peer's SYN that would replace the connection if answered
- * @created_us: when it was first seen
- * @seen_us: its last packet
- * @closed_us: when the connection ended; 0: it has not
- * @template: for ACKs to the guest
- * @held: packets that wait for the pacer
- * @burst_bytes: size of the guest's recent super-packets
- * @kicked: something was due while packets were injected
- * @injecting: the pacer is injecting packets of this flow, without @lock
- * @drain: pass what is held at once
- * @stalled_us: when all in flight was last judged lost so that what is held may leave
- * @copy_truesize: memory of copies
- * @bare: something without a copy is in flight
- * @bare_reason: why, enum tcon_reason
- * @bare_end: sequence number after it
- * @reordering: the path reorders more than repair can bear
- * @thin: ACKs that the guest was given
- * @gap_start: what the guest left out last, when a later segment came first
- * @gap_end: its end
- * @part_end: end of the guest's last segment that was not full
- * @sends_parts: it has sent such up to the edge of its window
- * @guest_ack: acknowledgment number that the guest sent last
- * @guest_tsecr: TSecr that it sent last
- * @guest_window: window field that it sent last
- * @guest_edge: right edge of the windows that it has offered
- * @unseen_ack: acknowledgment number of that
- * @tsval_floor: least TSval for repairs
- * @tsval_floor_valid: there is one
- * @absorbed_start: the guest's last repeat that was absorbed
- * @absorbed_end: its end
- * @absorbed_valid: the guest has not been told yet that it was needless
- * @absorbed: repeats absorbed
- * @hidden_acks: duplicate ACKs not given to the guest
- * @probes: tail probes
- * @timeouts: retransmission time-outs
- * @limits: what kept the flow from sending more
- * @release_ns: when the pacer's clock allows the next packet
- * @due: when to look at the flow
  * @port_node: in tcon_port.flow_list; RCU
  * @embryo_node: in tcon_port.embryos, under their lock; empty: no embryo
  * @rcu: for its end
+ * @serial: its number among those that the port has had; long: a dump keeps it
+ * @created_us: when it was first seen
+ * @seen_us: its last packet
+ * @closed_us: when the connection ended; 0: it has not
+ * @pending: a peer's SYN that would replace the connection if answered
+ * @dead: out of the table
+ *
+ * @rule: that it obeys, or NULL
+ * @generation: tcon_net.generation when @rule was looked up
+ * @state: enum tcon_state
+ * @reason: enum tcon_reason
+ * @mid_stream: its handshake, or something since, passed unseen
+ * @unseen: the peer has acknowledged what the guest was not seen to send
+ * @watchdog: its CC misbehaved
+ * @reordering: the path reorders more than repair can bear
+ *
+ * @track: the sender's state
+ * @window: what the guest was given
+ * @ecn: of both directions
+ * @thin: ACKs that the guest was given
+ * @limits: what kept the flow from sending more
+ *
+ * @said: what the guest said and did last
+ * @said.ack: acknowledgment number that it sent
+ * @said.tsecr: TSecr that it sent
+ * @said.window: window field that it sent
+ * @said.edge: right edge of the windows that it has offered
+ * @said.unseen_ack: acknowledgment number of @unseen
+ * @said.gap_start: what it left out, when a later segment came first
+ * @said.gap_end: its end
+ * @said.part_end: end of its last segment that was not full
+ * @said.sends_parts: it has sent such up to the edge of its window
+ * @template: for ACKs to the guest
+ *
+ * @held: packets that wait for the pacer
+ * @due: when to look at the flow
+ * @hold: of hold.c
+ * @hold.burst_bytes: size of the guest's recent super-packets
+ * @hold.injecting: packets of this flow are being injected, without @lock
+ * @hold.kicked: something was due meanwhile
+ * @hold.drain: pass what is held at once
+ * @hold.stalled_us: when all in flight was last judged lost so that what is held may leave
+ * @hold.release_ns: when the pacer's clock allows the next packet
+ *
+ * @copies: of what is in flight
+ * @copies.truesize: their memory
+ * @copies.bare: something without a copy is in flight
+ * @copies.bare_reason: why, enum tcon_reason
+ * @copies.bare_end: sequence number after it
+ * @repair: of losses
+ * @repair.tsval_floor: least TSval for repairs
+ * @repair.tsval_floor_valid: there is one
+ * @repair.absorbed_valid: the guest has not been told yet that its repeat was needless
+ * @repair.absorbed_start: the guest's last repeat that was absorbed
+ * @repair.absorbed_end: its end
+ * @repair.absorbed: repeats absorbed
+ * @repair.hidden_acks: duplicate ACKs not given to the guest
+ * @repair.probes: tail probes
+ * @repair.timeouts: retransmission time-outs
  */
 struct tcon_flow {
+	/* The table's. */
 	struct rhash_head node;
 	struct tcon_key key;
 	spinlock_t lock;	/* outside port->lock and a pacer's */
 	struct tcon_port *port;
-	struct tcon_track track;
-	struct tcon_window window;
-	struct tcon_ecn ecn;
-	struct tcon_rule *rule;
-	long serial;
-	u32 generation;
-	u8 state;
-	u8 reason;
-	bool dead;
-	bool mid_stream;
-	bool unseen;
-	bool watchdog;
-	struct tcon_side pending;
-	u64 created_us;
-	u64 seen_us;
-	u64 closed_us;
-	struct tcon_template template;
-
-	struct tcon_held held;
-	u32 burst_bytes;
-	bool injecting;
-	bool kicked;
-	bool drain;
-	u64 stalled_us;
-
-	u32 copy_truesize;
-	bool bare;
-	u8 bare_reason;
-	u32 bare_end;
-	bool reordering;
-	struct tcon_thin thin;
-	u32 gap_start;
-	u32 gap_end;
-	u32 part_end;
-	bool sends_parts;
-	u32 guest_ack;
-	u32 guest_tsecr;
-	u16 guest_window;
-	u32 guest_edge;
-	u32 unseen_ack;
-	u32 tsval_floor;
-	bool tsval_floor_valid;
-	bool absorbed_valid;
-	u32 absorbed_start;
-	u32 absorbed_end;
-	u64 absorbed;
-	u64 hidden_acks;
-	u64 probes;
-	u64 timeouts;
-	struct tcon_limits limits;
-
-	u64 release_ns;
-	struct tcon_due due;
-
 	struct list_head port_node;
 	struct list_head embryo_node;
 	struct rcu_head rcu;
+	long serial;
+	u64 created_us;
+	u64 seen_us;
+	u64 closed_us;
+	struct tcon_side pending;
+	bool dead;
+
+	/* What is done to it, and why not more. */
+	struct tcon_rule *rule;
+	u32 generation;
+	u8 state;
+	u8 reason;
+	bool mid_stream;
+	bool unseen;
+	bool watchdog;
+	bool reordering;
+
+	/* The rebuilt sender's. */
+	struct tcon_track track;
+	struct tcon_window window;
+	struct tcon_ecn ecn;
+	struct tcon_thin thin;
+	struct tcon_limits limits;
+
+	struct {
+		u32 ack;
+		u32 tsecr;
+		u16 window;
+		u32 edge;
+		u32 unseen_ack;
+		u32 gap_start;
+		u32 gap_end;
+		u32 part_end;
+		bool sends_parts;
+	} said;
+	struct tcon_template template;
+
+	struct tcon_held held;
+	struct tcon_due due;
+	struct {
+		u32 burst_bytes;
+		bool injecting;
+		bool kicked;
+		bool drain;
+		u64 stalled_us;
+		u64 release_ns;
+	} hold;
+
+	struct {
+		u32 truesize;
+		bool bare;
+		u8 bare_reason;
+		u32 bare_end;
+	} copies;
+	struct {
+		u32 tsval_floor;
+		bool tsval_floor_valid;
+		bool absorbed_valid;
+		u32 absorbed_start;
+		u32 absorbed_end;
+		u64 absorbed;
+		u64 hidden_acks;
+		u64 probes;
+		u64 timeouts;
+	} repair;
 };
 
 int tcon_flow_init(void);
@@ -229,7 +250,7 @@ static inline bool tcon_flow_waits(const struct tcon_flow *flow)
 /* How much payload a paced guest may have waiting. */
 static inline u32 tcon_flow_allowance_bytes(const struct tcon_flow *flow)
 {
-	return min(tcon_pace_allowance_bytes(&flow->track, flow->burst_bytes),
+	return min(tcon_pace_allowance_bytes(&flow->track, flow->hold.burst_bytes),
 		   tcon_held_flow_max() / 2);
 }
 

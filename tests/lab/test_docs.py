@@ -15,6 +15,7 @@ DOCUMENTS = (
     "algorithms/README.md",
     "tools/campaigns/README.md",
     "tests/bench/README.md",
+    "datapath/README.md",
 )
 UAPI = (TOP / "datapath/include/uapi/linux/tcon.h").read_text()
 MAN = (TOP / "userspace/man/tcon.7").read_text().replace("\\-", "-")
@@ -39,6 +40,18 @@ def test_targets_and_commands_that_a_document_names_exist(name: str) -> None:
     known = set(re.findall(r'@app\.command\("(\w+)"\)', cli))
     known |= set(re.findall(r"@app\.command\(\)\ndef (\w+)", cli))
     assert commands <= known
+
+
+def test_the_datapaths_page_names_what_there_is() -> None:
+    text = (TOP / "datapath/README.md").read_text()
+    sources = {file: file.read_text() for file in (TOP / "datapath").rglob("*.[ch]")}
+    code = "".join(sources.values())
+    named = set(re.findall(r"`([a-z_]+)\(\)`", text))
+    assert [name for name in sorted(named) if not re.search(rf"\b{name}\(", code)] == []
+    for folder in ("act", "base", "sender", "state", "wire"):
+        (row,) = re.findall(rf"^\| `{folder}/` \|.*$", text, re.M)
+        there = {file.stem for file in sources if file.parent.name == folder}
+        assert there <= set(re.findall(r"`([a-z]+)`", row)), folder
 
 
 def test_the_man_page_has_every_module_parameter_with_its_default() -> None:
