@@ -10,7 +10,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "sset.h"
-#include "tcon-state.h"
+#include "tcon-rules.h"
 #include "util.h"
 
 /* What runs the kernel's own CCs, which are its members. */

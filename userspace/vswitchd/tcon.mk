@@ -8,9 +8,12 @@ include Makefile
 tcon_objects = \
 	vswitchd/tcon.$(OBJEXT) \
 	vswitchd/tcon-cc.$(OBJEXT) \
+	vswitchd/tcon-config.$(OBJEXT) \
 	vswitchd/tcon-match.$(OBJEXT) \
 	vswitchd/tcon-netlink.$(OBJEXT) \
-	vswitchd/tcon-show.$(OBJEXT)
+	vswitchd/tcon-rules.$(OBJEXT) \
+	vswitchd/tcon-show.$(OBJEXT) \
+	vswitchd/tcon-words.$(OBJEXT)
 
 vswitchd_ovs_vswitchd_OBJECTS += $(tcon_objects)
 vswitchd/ovs-vswitchd$(EXEEXT): $(tcon_objects)

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * Bridges and ports, and their way to the kernel.
+ *
+ * tcon.ko forgets everything when it is removed, and knows neither bridges nor
+ * OpenFlow ports.  So this file keeps both, and tells tcon.ko again whenever
+ * the configuration changes or the kernel announces the family "tcon".  What
+ * tcon.ko does not take, above all a rule whose CC is a module that is loaded
+ * a moment after tcon.ko, is offered again, at first after a second.
+ */
+
+#include <config.h>
+
+#include "tcon-config.h"
+
+#include <errno.h>
+#include <linux/genetlink.h>
+#include <string.h>
+
+#include "netdev-provider.h"
+#include "netdev-vport.h"
+#include "netdev.h"
+#include "netlink-notifier.h"
+#include "netlink-protocol.h"
+#include "netlink-socket.h"
+#include "openvswitch/poll-loop.h"
+#include "openvswitch/vlog.h"
+#include "smap.h"
+#include "tcon-rules.h"
+#include "timeval.h"
+#include "util.h"
+
+VLOG_DEFINE_THIS_MODULE(tcon_config);
+
+/* An offer that is refused may make the kernel start modprobe: ever more
+ * rarely. */
+#define RETRY_MIN_MS 1000
+#define RETRY_MAX_MS 10000
+
+/* Bridges by name, "struct tcon_bridge"s; 'old_bridges' only while they are
+ * configured anew. */
+static struct shash bridges = SHASH_INITIALIZER(&bridges);
+static struct shash old_bridges = SHASH_INITIALIZER(&old_bridges);
+
+/* Interfaces about whose tcon-role a warning was given, with its value. */
+static struct smap warned_roles = SMAP_INITIALIZER(&warned_roles);
+
+/* The rules that tcon.ko had when this process started were adopted. */
+static bool adopted;
+
+/* When to offer again what tcon.ko did not take; LLONG_MAX: nothing is. */
+static long long int retry_at_ms = LLONG_MAX;
+static long long int retry_interval_ms = RETRY_MIN_MS;
+
+/* Generic netlink families coming and going. */
+struct family_change {
+    uint8_t cmd;
+    char name[GENL_NAMSIZ];
+};
+static struct nln *family_nln;
+static struct family_change family_change;
+static unsigned int family_group;
+
+const struct shash *
+tcon_bridges(void)
+{
+    return &bridges;
+}
+
+/* Ports. */
+
+static int
+kernel_set_port(struct tcon_nl *nl, const char *bridge,
+                const struct tcon_port *port, struct tcon_error *error)
+{
+    struct ofpbuf *request = tcon_nl_request(nl, TCON_CMD_SET_PORT);
+    size_t nest;
+
+    nl_msg_put_string(request, TCON_A_BRIDGE, bridge);
+    nest = tcon_nl_start_nest(request, TCON_A_PORT);
+    nl_msg_put_u32(request, TCON_PORT_A_IFINDEX, port->ifindex);
+    nl_msg_put_u32(request, TCON_PORT_A_OFPORT, port->ofport);
+    nl_msg_put_u8(request, TCON_PORT_A_ROLE, port->role);
+    nl_msg_end_nested(request, nest);
+    return tcon_nl_do(nl, request, NULL, NULL, error);
+}
+
+/* Tells tcon.ko about the ports that it was not told about.  A tunnel's device
+ * serves any number of ports and bridges, so it is none's.  Returns false if
+ * tcon.ko refuses one. */
+static bool
+push_ports(struct tcon_nl *nl, bool first_time)
+{
+    struct shash_node *node;
+    bool complete = true;
+
+    SHASH_FOR_EACH (node, &bridges) {
+        const struct tcon_bridge *bridge = node->data;
+
+        for (size_t i = 0; i < bridge->n_ports; i++) {
+            struct tcon_port *port = &bridge->ports[i];
+            struct tcon_error error;
+
+            if (port->told || !port->ifindex
+                || (port->kind != TCON_PORT_DEVICE
+                    && port->kind != TCON_PORT_INTERNAL)) {
+                continue;
+            }
+            port->told = !kernel_set_port(nl, node->name, port, &error);
+            if (!port->told) {
+                complete = false;
+                if (first_time) {
+                    VLOG_WARN("port %s of bridge %s: tcon.ko does not take it "
+                              "yet: %s", port->name, node->name, error.text);
+                }
+            }
+        }
+    }
+    return complete;
+}
+
+/* Tells tcon.ko, if it is there, what it was not told or did not take. */
+static void
+push(bool first_time)
+{
+    struct tcon_error error;
+    struct tcon_nl nl;
+
+    retry_at_ms = LLONG_MAX;
+    retry_interval_ms = (first_time ? RETRY_MIN_MS
+                         : MIN(retry_interval_ms * 2, RETRY_MAX_MS));
+    if (tcon_nl_open(&nl, &error)) {
+        bool ports_complete = push_ports(&nl, first_time);
+
+        if (!tcon_rules_push(&nl, first_time) || !ports_complete) {
+            retry_at_ms = time_msec() + retry_interval_ms;
+        }
+        tcon_nl_close(&nl);
+    }
+}
+
+/* Configuration. */
+
+bool
+tcon_bridge_is_kernel(const struct tcon_bridge *bridge)
+{
+    return !bridge->type[0] || !strcmp(bridge->type, "system");
+}
+
+static void
+bridge_destroy(struct tcon_bridge *bridge)
+{
+    for (size_t i = 0; i < bridge->n_ports; i++) {
+        free(bridge->ports[i].name);
+    }
+    free(bridge->ports);
+    free(bridge->type);
+    free(bridge);
+}
+
+void
+tcon_config_begin(void)
+{
+    shash_swap(&bridges, &old_bridges);
+}
+
+void
+tcon_config_bridge(const char *name, const char *datapath_type)
+{
+    struct tcon_bridge *bridge = xzalloc(sizeof *bridge);
+
+    bridge->type = xstrdup(datapath_type);
+    shash_add_assert(&bridges, name, bridge);
+}
+
+/* The patch ports of netdev-vport.c are of its class, too. */
+static enum tcon_port_kind
+port_kind(const struct netdev *netdev)
+{
+    const char *type = netdev_get_type(netdev);
+
+    return (!strcmp(type, "internal") ? TCON_PORT_INTERNAL
+            : !strcmp(type, "patch") ? TCON_PORT_PATCH
+            : netdev_vport_is_vport_class(netdev_get_class(netdev))
+            ? TCON_PORT_TUNNEL
+            : TCON_PORT_DEVICE);
+}
+
+/* Warns once about each value that is of no use. */
+static enum tcon_role
+configured_role(const char *name, enum tcon_port_kind kind,
+                const struct smap *other_config)
+{
+    const char *text = smap_get(other_config, "tcon-role");
+    const char *complaint = NULL;
+    enum tcon_role role = TCON_ROLE_AUTO;
+
+    if (text && kind != TCON_PORT_DEVICE) {
+        complaint = "an internal, tunnel or patch port is never a guest's";
+    } else if (text && !strcmp(text, "guest")) {
+        role = TCON_ROLE_GUEST;
+    } else if (text && !strcmp(text, "uplink")) {
+        role = TCON_ROLE_UPLINK;
+    } else if (text) {
+        complaint = "neither \"guest\" nor \"uplink\"";
+    }
+    if (!complaint) {
+        smap_remove(&warned_roles, name);
+    } else if (!nullable_string_is_equal(text, smap_get(&warned_roles,
+                                                        name))) {
+        VLOG_WARN("interface %s: other_config:tcon-role=\"%s\" is ignored: %s",
+                  name, text, complaint);
+        smap_replace(&warned_roles, name, text);
+    }
+    return role;
+}
+
+void
+tcon_config_port(const char *bridge_name, ofp_port_t ofport,
+                 const struct netdev *netdev, const struct smap *other_config)
+{
+    struct tcon_bridge *bridge = shash_find_data(&bridges, bridge_name);
+    const char *name = netdev_get_name(netdev);
+    struct tcon_port *port;
+    int ifindex;
+
+    if (!tcon_bridge_is_kernel(bridge)) {
+        return;
+    }
+    if (bridge->n_ports >= bridge->allocated_ports) {
+        bridge->ports = x2nrealloc(bridge->ports, &bridge->allocated_ports,
+                                   sizeof *bridge->ports);
+    }
+    ifindex = netdev_get_ifindex(netdev);
+    port = &bridge->ports[bridge->n_ports++];
+    port->name = xstrdup(name);
+    port->ofport = ofp_to_u16(ofport);
+    port->ifindex = MAX(ifindex, 0);
+    port->kind = port_kind(netdev);
+    port->role = configured_role(name, port->kind, other_config);
+    port->told = false;
+}
+
+/* Removes the rules of 'bridge', which is no more. */
+static void
+drop_bridge(const char *bridge)
+{
+    struct tcon_error error;
+    struct tcon_nl nl;
+
+    if (tcon_nl_open(&nl, &error)) {
+        if (tcon_rules_del_bridge(&nl, bridge, &error)) {
+            VLOG_WARN("the rules of bridge %s cannot be removed: %s", bridge,
+                      error.text);
+        }
+        tcon_nl_close(&nl);
+    }
+    tcon_rules_forget_bridge(bridge);
+}
+
+static struct tcon_bridge *
+kernel_bridge_find(const char *name)
+{
+    struct tcon_bridge *bridge = shash_find_data(&bridges, name);
+
+    return bridge && tcon_bridge_is_kernel(bridge) ? bridge : NULL;
+}
+
+/* A former ovs-vswitchd may have left rules: they stay, unless their bridge
+ * has gone meanwhile. */
+static void
+adopt(void)
+{
+    struct tcon_error error;
+    const struct tcon_rule *rule;
+    struct shash gone = SHASH_INITIALIZER(&gone);
+    struct shash_node *node;
+    struct tcon_nl nl;
+
+    if (!tcon_nl_open(&nl, &error)) {
+        return;
+    }
+    if (tcon_rules_adopt(&nl, &error)) {
+        VLOG_WARN("the rules in tcon.ko cannot be read: %s", error.text);
+    }
+    tcon_nl_close(&nl);
+
+    LIST_FOR_EACH (rule, node, tcon_rules()) {
+        if (!kernel_bridge_find(rule->bridge)) {
+            shash_add_once(&gone, rule->bridge, NULL);
+        }
+    }
+    SHASH_FOR_EACH (node, &gone) {
+        drop_bridge(node->name);
+    }
+    shash_destroy(&gone);
+}
+
+void
+tcon_config_end(void)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH_SAFE (node, &old_bridges) {
+        struct tcon_bridge *bridge = node->data;
+
+        if (tcon_bridge_is_kernel(bridge) && !kernel_bridge_find(node->name)) {
+            drop_bridge(node->name);
+        }
+        bridge_destroy(bridge);
+        shash_delete(&old_bridges, node);
+    }
+    if (!adopted) {
+        adopted = true;
+        adopt();
+    }
+    push(true);
+}
+
+/* The family's coming and going. */
+
+static int
+parse_family(struct ofpbuf *buf, void *change_)
+{
+    static const struct nl_policy policy[CTRL_ATTR_FAMILY_NAME + 1] = {
+        [CTRL_ATTR_FAMILY_NAME] = { .type = NL_A_STRING, .optional = true },
+    };
+    struct nlattr *attrs[ARRAY_SIZE(policy)];
+    struct family_change *change = change_;
+    const struct genlmsghdr *genl;
+
+    if (!nl_policy_parse(buf, NLMSG_HDRLEN + GENL_HDRLEN, policy, attrs,
+                         ARRAY_SIZE(policy))) {
+        return 0;
+    }
+    genl = nl_msg_genlmsghdr(buf);
+    change->cmd = genl->cmd;
+    ovs_strlcpy(change->name, attrs[CTRL_ATTR_FAMILY_NAME]
+                ? nl_attr_get_string(attrs[CTRL_ATTR_FAMILY_NAME]) : "",
+                sizeof change->name);
+    return family_group;
+}
+
+/* A new tcon.ko knows nothing.  'change' is NULL when messages were lost. */
+static void
+family_changed(const void *change_, void *aux OVS_UNUSED)
+{
+    const struct family_change *change = change_;
+    struct shash_node *node;
+
+    if (change && (change->cmd != CTRL_CMD_NEWFAMILY
+                   || strcmp(change->name, TCON_GENL_NAME))) {
+        return;
+    }
+    SHASH_FOR_EACH (node, &bridges) {
+        struct tcon_bridge *bridge = node->data;
+
+        for (size_t i = 0; i < bridge->n_ports; i++) {
+            bridge->ports[i].told = false;
+        }
+    }
+    tcon_rules_lost();
+    push(true);
+}
+
+void
+tcon_config_watch(void)
+{
+    int err = nl_lookup_genl_mcgroup("nlctrl", "notify", &family_group);
+
+    if (!err) {
+        family_nln = nln_create(NETLINK_GENERIC, parse_family, &family_change);
+        if (!nln_notifier_create(family_nln, family_group, family_changed,
+                                 NULL)) {
+            err = EIO;
+        }
+    }
+    if (err) {
+        VLOG_WARN("no netlink notifications: after a reload of tcon.ko, its "
+                  "ports and rules come back with the next change of "
+                  "configuration (%s)", ovs_strerror(err));
+    }
+}
+
+void
+tcon_run(void)
+{
+    if (family_nln) {
+        nln_run(family_nln);
+    }
+    if (time_msec() >= retry_at_ms) {
+        push(false);
+    }
+}
+
+void
+tcon_wait(void)
+{
+    if (family_nln) {
+        nln_wait(family_nln);
+    }
+    if (retry_at_ms != LLONG_MAX) {
+        poll_timer_wait_until(retry_at_ms);
+    }
+}

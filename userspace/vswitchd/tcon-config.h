@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * The bridges and ports that ovs-vswitchd knows.
+ */
+
+#ifndef VSWITCHD_TCON_CONFIG_H
+#define VSWITCHD_TCON_CONFIG_H 1
+
+#include "openvswitch/types.h"
+#include "tcon-netlink.h"
+
+struct netdev;
+struct shash;
+struct smap;
+
+enum tcon_port_kind {
+    TCON_PORT_DEVICE,           /* Any network device: role by the kernel. */
+    TCON_PORT_INTERNAL,
+    TCON_PORT_TUNNEL,
+    TCON_PORT_PATCH,
+};
+
+struct tcon_port {
+    char *name;
+    uint32_t ofport;
+    uint32_t ifindex;           /* 0: no device. */
+    enum tcon_port_kind kind;
+    enum tcon_role role;        /* As configured, else TCON_ROLE_AUTO. */
+    bool told;                  /* tcon.ko took it. */
+};
+
+struct tcon_bridge {
+    char *type;                 /* Datapath type. */
+    struct tcon_port *ports;
+    size_t n_ports, allocated_ports;
+};
+
+/* The present configuration, told anew between begin and end each time. */
+void tcon_config_begin(void);
+void tcon_config_bridge(const char *name, const char *datapath_type);
+void tcon_config_port(const char *bridge, ofp_port_t, const struct netdev *,
+                      const struct smap *other_config);
+void tcon_config_end(void);
+
+/* Tells tcon.ko again when it comes back, or does not take what it is told. */
+void tcon_config_watch(void);
+void tcon_run(void);
+void tcon_wait(void);
+
+const struct shash *tcon_bridges(void); /* Of "struct tcon_bridge"s. */
+bool tcon_bridge_is_kernel(const struct tcon_bridge *);
+
+#endif /* vswitchd/tcon-config.h */

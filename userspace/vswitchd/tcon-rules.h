@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * The rules that ovs-vswitchd knows.
+ */
+
+#ifndef VSWITCHD_TCON_RULES_H
+#define VSWITCHD_TCON_RULES_H 1
+
+#include "openvswitch/list.h"
+#include "tcon-match.h"
+#include "tcon-netlink.h"
+
+struct tcon_param {
+    char name[TCON_PARAM_NAME_MAX];
+    int64_t value;
+    enum tcon_param_type type;
+};
+
+struct tcon_rule {
+    struct ovs_list node;       /* In the list of rules, oldest first. */
+    char bridge[TCON_BRIDGE_NAME_MAX];
+    struct tcon_match match;
+    uint32_t priority;
+    char cc[TCON_CC_NAME_MAX];
+    struct tcon_param params[TCON_MAX_PARAMS];
+    size_t n_params;
+    uint32_t flows;             /* Only from a dump: flows that it selects. */
+    bool in_kernel;             /* tcon.ko has it. */
+};
+
+/* A rule that tcon.ko has, from a message of TCON_CMD_GET_RULE. */
+bool tcon_rule_from_attrs(struct nlattr *attrs[], struct tcon_rule *);
+
+const struct ovs_list *tcon_rules(void); /* Of "struct tcon_rule"s. */
+
+/* In the list. */
+struct tcon_rule *tcon_rule_find(const struct tcon_rule *key);
+void tcon_rule_keep(const struct tcon_rule *);
+void tcon_rule_destroy(struct tcon_rule *);
+void tcon_rules_forget_bridge(const char *bridge);
+
+/* In tcon.ko: 0 or an error number, with a sentence. */
+int tcon_rule_set(struct tcon_nl *, struct tcon_rule *, struct tcon_error *);
+int tcon_rule_del(struct tcon_nl *, const struct tcon_rule *,
+                  struct tcon_error *);
+int tcon_rules_del_bridge(struct tcon_nl *, const char *bridge,
+                          struct tcon_error *);
+
+/* Between the two. */
+int tcon_rules_adopt(struct tcon_nl *, struct tcon_error *);
+void tcon_rules_lost(void);
+bool tcon_rules_push(struct tcon_nl *, bool first_time);
+
+#endif /* vswitchd/tcon-rules.h */

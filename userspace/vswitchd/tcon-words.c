@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * The words of the commands: bridges, flows and ports.
+ */
+
+#include <config.h>
+
+#include "tcon-words.h"
+
+#include <string.h>
+
+#include "openvswitch/shash.h"
+#include "util.h"
+
+static const struct tcon_nl_field port_fields[] = {
+    { TCON_PORT_A_IFINDEX, NL_A_U32, NULL },
+    { TCON_PORT_A_ROLE,    NL_A_U8,  NULL },
+};
+
+/* Returns the kernel-datapath bridge 'name'; NULL, with a sentence, if there
+ * is none. */
+struct tcon_bridge *
+tcon_bridge_lookup(const char *name, struct tcon_error *error)
+{
+    struct tcon_bridge *bridge = shash_find_data(tcon_bridges(), name);
+
+    if (!bridge) {
+        tcon_error_set(error, "no bridge is named '%.64s'", name);
+        return NULL;
+    }
+    if (!tcon_bridge_is_kernel(bridge)) {
+        tcon_error_set(error, "bridge %.64s has a userspace datapath "
+                       "(datapath_type=%.32s): TCon works in the kernel "
+                       "datapath only", name, bridge->type);
+        return NULL;
+    }
+    return bridge;
+}
+
+/* Reads "flow=MATCH". */
+bool
+tcon_parse_flow(const char *arg, struct tcon_flow_spec *spec,
+                struct tcon_error *error)
+{
+    if (strncmp(arg, "flow=", 5)) {
+        tcon_error_set(error, "'%.64s' is not flow=MATCH", arg);
+        return false;
+    }
+    return tcon_flow_spec_parse(arg + 5, spec, error);
+}
+
+static const struct tcon_port *
+port_find(const struct tcon_bridge *bridge, const struct tcon_match *match)
+{
+    for (size_t i = 0; i < bridge->n_ports; i++) {
+        const struct tcon_port *port = &bridge->ports[i];
+
+        if (match->has_ofport ? port->ofport == match->ofport
+            : !strcmp(port->name, match->ifname)) {
+            return port;
+        }
+    }
+    return NULL;
+}
+
+/* From an OpenFlow number to the name: names survive the reboot of a VM. */
+static void
+use_port_name(const struct tcon_port *port, struct tcon_match *match)
+{
+    if (strlen(port->name) < sizeof match->ifname) {
+        memset(match->ifname, 0, sizeof match->ifname);
+        memcpy(match->ifname, port->name, strlen(port->name));
+        match->has_ofport = false;
+        match->ofport = 0;
+    }
+}
+
+struct role_query {
+    uint32_t ifindex;
+    enum tcon_role role;        /* AUTO until found. */
+};
+
+static bool
+find_role(struct nlattr *top[], void *query_)
+{
+    struct nlattr *attrs[TCON_PORT_A_MAX + 1];
+    struct role_query *query = query_;
+
+    if (top[TCON_A_PORT]
+        && tcon_nl_parse(top[TCON_A_PORT], port_fields,
+                         ARRAY_SIZE(port_fields), attrs, ARRAY_SIZE(attrs))
+        && attrs[TCON_PORT_A_IFINDEX] && attrs[TCON_PORT_A_ROLE]
+        && nl_attr_get_u32(attrs[TCON_PORT_A_IFINDEX]) == query->ifindex) {
+        query->role = nl_attr_get_u8(attrs[TCON_PORT_A_ROLE]);
+    }
+    return true;
+}
+
+/* Sets '*is_a' to what 'port' is instead of a guest's, or NULL.  Returns false,
+ * with a sentence, if tcon.ko cannot be asked. */
+static bool
+classify_port(const struct tcon_port *port, struct tcon_nl *nl,
+              const char **is_a, struct tcon_error *error)
+{
+    struct role_query query = { port->ifindex, TCON_ROLE_AUTO };
+
+    *is_a = (port->kind == TCON_PORT_INTERNAL ? "an internal port"
+             : port->kind == TCON_PORT_TUNNEL ? "a tunnel"
+             : port->kind == TCON_PORT_PATCH ? "a patch port"
+             : NULL);
+    if (*is_a) {
+        return true;
+    }
+    if (tcon_nl_dump(nl, tcon_nl_request(nl, TCON_CMD_GET_PORT), find_role,
+                     &query, error)) {
+        return false;
+    }
+    *is_a = (query.role == TCON_ROLE_GUEST ? NULL
+             : query.role == TCON_ROLE_UPLINK ? "an uplink"
+             : query.role == TCON_ROLE_NEVER ? "a tunnel"
+             : "not in the kernel datapath");
+    return true;
+}
+
+/* Checks that in_port, if 'match' has it, is a guest's port of the bridge, and
+ * turns a number into the name. */
+bool
+tcon_resolve_guest_port(const char *bridge_name,
+                        const struct tcon_bridge *bridge, struct tcon_nl *nl,
+                        struct tcon_match *match, struct tcon_error *error)
+{
+    const struct tcon_port *port;
+    const char *is_a;
+
+    if (!match->has_ofport && !match->ifname[0]) {
+        return true;
+    }
+    port = port_find(bridge, match);
+    if (!port) {
+        struct tcon_match in_port = { .ofport = match->ofport };
+        char text[TCON_MATCH_TEXT_MAX];
+
+        in_port.has_ofport = match->has_ofport;
+        ovs_strlcpy(in_port.ifname, match->ifname, sizeof in_port.ifname);
+        tcon_match_format(&in_port, text);
+        tcon_error_set(error, "%s: bridge %.64s has no such port", text,
+                       bridge_name);
+        return false;
+    }
+    if (!classify_port(port, nl, &is_a, error)) {
+        return false;
+    }
+    if (is_a) {
+        tcon_error_set(error, "in_port: port %.32s is %s, not a guest's: the "
+                       "flow can match nothing", port->name, is_a);
+        return false;
+    }
+    use_port_name(port, match);
+    return true;
+}
+
+/* As a command's words name it: by number or by name.  A port that the bridge
+ * does not have stays as it is. */
+void
+tcon_use_port_name(const struct tcon_bridge *bridge, struct tcon_match *match)
+{
+    const struct tcon_port *port = port_find(bridge, match);
+
+    if (port) {
+        use_port_name(port, match);
+    }
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * The words of the commands.
+ */
+
+#ifndef VSWITCHD_TCON_WORDS_H
+#define VSWITCHD_TCON_WORDS_H 1
+
+#include "tcon-config.h"
+#include "tcon-match.h"
+#include "tcon-netlink.h"
+
+struct tcon_bridge *tcon_bridge_lookup(const char *name, struct tcon_error *);
+bool tcon_parse_flow(const char *arg, struct tcon_flow_spec *,
+                     struct tcon_error *);
+bool tcon_resolve_guest_port(const char *bridge_name,
+                             const struct tcon_bridge *, struct tcon_nl *,
+                             struct tcon_match *, struct tcon_error *);
+void tcon_use_port_name(const struct tcon_bridge *, struct tcon_match *);
+
+#endif /* vswitchd/tcon-words.h */
