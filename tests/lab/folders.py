@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import synthetic
-from tcon_lab.campaign import Campaign, load
-from tcon_lab.campaign_run import Run, Store, runs_of
-from tcon_lab.compare import compare
-from tcon_lab.results import to_text
+from tcon_lab.experiment.campaign import Campaign, load
+from tcon_lab.numbers.campaign_run import Run, Store, runs_of
+from tcon_lab.numbers.compare import compare
+from tcon_lab.numbers.results import to_text
 
 #: How a run's goodput and RTT are to those of a native run of the fixture, and the flow.
 Factors = Callable[[Run, int], tuple[float, float]]

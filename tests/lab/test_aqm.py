@@ -8,9 +8,11 @@ import struct
 
 import pytest
 import synthetic
-from tcon_lab import campaign, lab, red_qdisc, report, scenario
+from tcon_lab import lab, red_qdisc, scenario
 from tcon_lab.aqm import Aqm, counters
-from tcon_lab.results import results_from_raw
+from tcon_lab.experiment import campaign
+from tcon_lab.numbers.results import results_from_raw
+from tcon_lab.pages import report
 from tcon_lab.scenario import Path, Scenario, ScenarioError, parse
 
 TEXT = """\

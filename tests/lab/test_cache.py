@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tcon_lab import cache, uml_kernel
+from tcon_lab.machine import cache, uml_kernel
 
 _TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
@@ -34,7 +34,7 @@ def _killed(code: str, folder: Path, **environment: str) -> None:
 _BEGIN = """
 import os, signal
 from pathlib import Path
-from tcon_lab import cache
+from tcon_lab.machine import cache
 with cache.unfinished(Path(os.environ["TCON_CACHE"]) / "made") as partial:
     (partial / "first").write_text("done")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -57,7 +57,7 @@ def test_what_fails_leaves_nothing(tmp_path):
 
 _SCRATCH = """
 import os, signal, sys, time
-from tcon_lab import cache
+from tcon_lab.machine import cache
 with cache.scratch() as folder:
     (folder / "large").write_text("x")
     print(folder, flush=True)
@@ -92,7 +92,8 @@ def test_a_folder_of_a_killed_process_goes_that_of_a_living_one_stays(tmp_path, 
 
 _MAIN = """
 import time
-from tcon_lab import cache, cli
+from tcon_lab.machine import cache
+from tcon_lab import cli
 def app(**options):
     with cache.scratch() as folder:
         print(folder, flush=True)
@@ -117,7 +118,7 @@ def test_a_lab_that_is_told_to_end_leaves_nothing(tmp_path, number):
 _HOLDER = """
 import os, signal, subprocess, sys
 from pathlib import Path
-from tcon_lab import cache
+from tcon_lab.machine import cache
 with cache.locked(Path(os.environ["TCON_CACHE"]) / "lock"):
     subprocess.Popen(["sleep", "1"], close_fds=False, stdout=subprocess.DEVNULL)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -145,7 +146,7 @@ modules_install: ; mkdir -p $(INSTALL_MOD_PATH)/lib/modules/6.1
 _KERNEL = """
 import os
 from pathlib import Path
-from tcon_lab import cache, uml_kernel
+from tcon_lab.machine import cache, uml_kernel
 folder = Path(os.environ["TCON_CACHE"])
 os.environ["LAB_PID"] = str(os.getpid())
 with cache.unfinished(folder / "kernel") as partial:

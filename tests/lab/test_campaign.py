@@ -16,13 +16,15 @@ import pytest
 import synthetic
 from commands import tcon_lab
 from rich.console import Console
-from tcon_lab import campaign_report, gallery, gallery_report, published
-from tcon_lab.campaign import Campaign, load, parse
-from tcon_lab.campaign_run import Estimate, Run, Store, conduct, duration, runs_of
-from tcon_lab.compare import COMPARED, QUANTITIES, compare, geometric_mean
-from tcon_lab.completion import completion_curves
 from tcon_lab.errors import LabError
-from tcon_lab.results import results_from_raw
+from tcon_lab.experiment import published
+from tcon_lab.experiment.campaign import Campaign, load, parse
+from tcon_lab.numbers import gallery
+from tcon_lab.numbers.campaign_run import Estimate, Run, Store, conduct, duration, runs_of
+from tcon_lab.numbers.compare import COMPARED, QUANTITIES, compare, geometric_mean
+from tcon_lab.numbers.results import results_from_raw
+from tcon_lab.pages import campaign_page, gallery_plots
+from tcon_lab.pages.completion import completion_curves
 from tcon_lab.scenario import Scenario, ScenarioError
 
 CAMPAIGNS = Path(__file__).parents[2] / "tools/campaigns"
@@ -816,16 +818,16 @@ def test_what_is_shown_only_where_a_bar_is_about_it() -> None:
 def test_the_answer_of_a_campaign_comes_first() -> None:
     made = comparison(GOODPUTS)
     ratios = [cell["metrics"]["goodput"]["mean"] for cell in made["cells"]]
-    (sentence,) = campaign_report.answer(made)
+    (sentence,) = campaign_page.answer(made)
     assert sentence.startswith("Guests under an enforced CC have ")
     assert f"of the goodput ({min(ratios):.2f} to {max(ratios):.2f}) and " in sentence
     assert sentence.endswith(f" of native ones, over {len(ratios)} cells.")
-    page, markdown = campaign_report.page(made), campaign_report.markdown(made)
+    page, markdown = campaign_page.page(made), campaign_page.markdown(made)
     assert page.index(sentence) < page.index("<h2>")
     assert markdown.index(sentence) < markdown.index("| loss |")
     for cell in made["cells"]:
         del cell["metrics"]["rtt"]
-    assert campaign_report.answer(made) == []
+    assert campaign_page.answer(made) == []
 
 
 def test_the_terminals_table_leaves_out_what_a_cases_name_says() -> None:
@@ -835,9 +837,9 @@ def test_the_terminals_table_leaves_out_what_a_cases_name_says() -> None:
     cells += [{"values": keys | near}, {"values": keys | near | {"loss": "1%"}}]
     made = {"cells": [cell | {"metrics": {}, "modes": {}} for cell in cells], "overall": {}}
     made["baseline"] = "native"
-    assert campaign_report.columns(made)[0] == ["case", "rate", "rtt", "loss"]
-    assert campaign_report.telling_keys(made) == ["case", "loss"]
-    assert campaign_report.columns(made, ["case", "loss"])[1][1] == ["far", "1%"]
+    assert campaign_page.columns(made)[0] == ["case", "rate", "rtt", "loss"]
+    assert campaign_page.telling_keys(made) == ["case", "loss"]
+    assert campaign_page.columns(made, ["case", "loss"])[1][1] == ["far", "1%"]
 
 
 def test_the_baseline_is_linux_where_there_is_no_native_run() -> None:
@@ -846,7 +848,7 @@ def test_the_baseline_is_linux_where_there_is_no_native_run() -> None:
     assert made["baseline"] == "linux"
     ratio = goodputs["enforced", 1] / goodputs["linux", 1]
     assert made["cells"][1]["metrics"]["goodput"]["seeds"][0] == pytest.approx(ratio)
-    assert "Goodput to linux" in campaign_report.markdown(made)
+    assert "Goodput to linux" in campaign_page.markdown(made)
     three = change('["native", "enforced"]', '["linux", "native", "enforced"]', SMALL)
     assert comparison(goodputs, three)["baseline"] == "native"
 
@@ -920,7 +922,7 @@ def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
     }  # fmt: skip
     assert cell["modes"]["native"]["first_share"]["mean"] == 0.5
     assert "alpha" not in cell["metrics"]
-    headings, (row,) = campaign_report.columns(made)
+    headings, (row,) = campaign_page.columns(made)
     shown = dict(zip(headings, row, strict=True))
     assert shown["native RTT p95, ms"] == "30.0"
     assert shown["enforced convergence, s"] == "4.0"
@@ -934,7 +936,7 @@ def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
          "sent_bps": 800, "sent_bytes": 1000, "rtt_mean_us": 22_000, "retransmitted_bytes": 10,
          "cwnd_bytes": 8000},
     ]  # fmt: skip
-    ((title, _, rows),) = campaign_report.beside(made)
+    ((title, _, rows),) = campaign_page.beside(made)
     assert title == "Flows by kind"
     assert [row[:6] for row in rows] == [
         ["pairs", "native", "1", "1", "cubic", "4.00"],
@@ -942,7 +944,7 @@ def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
         ["pairs", "enforced", "1", "1", "cubic", "3.00"],
         ["pairs", "enforced", "2", "3", "bbr", "1.67"],
     ]
-    assert "## Flows by kind" in campaign_report.markdown(made)
+    assert "## Flows by kind" in campaign_page.markdown(made)
 
 
 def test_a_native_run_without_goodput_has_no_ratio() -> None:
@@ -1017,16 +1019,16 @@ def test_a_small_saving_is_none() -> None:
 def test_transfers_beside_the_papers() -> None:
     paper = CAMPAIGNS.parent / "published/tcon-paper.toml"
     made = transfers(TIMES_S, FILES.replace("[path]", f'published = "{paper}"\n[path]'))
-    headings, rows = campaign_report.completions(made)
+    headings, rows = campaign_page.completions(made)
     assert headings[-3:] == ["saved", "paper: mean, s", "paper: saved"]
     assert rows[2] == [
         "LAN 10MB", "enforced", "4", "6.5", "6", "7", "7", "35.0%", "1.65", "2.8%"
     ]  # fmt: skip
     assert rows[0][-3:] == ["-", "1.7", "-"]
-    markdown = campaign_report.markdown(made)
+    markdown = campaign_page.markdown(made)
     assert "| LAN 10MB | enforced | 4 | 6.5 |" in markdown
     assert "The paper is Zhang" in markdown
-    html = campaign_report.page(made)
+    html = campaign_page.page(made)
     tags = Tags()
     tags.feed(html)
     assert tags.open == []
@@ -1044,23 +1046,23 @@ def test_completion_curves_are_steps_to_all() -> None:
 def test_what_a_document_says_stands_beside() -> None:
     campaign = load(CAMPAIGNS / "vm-loss.toml")
     made = compare(campaign, [], {}.get)
-    ((title, headings, rows),) = campaign_report.beside(made)
+    ((title, headings, rows),) = campaign_page.beside(made)
     assert title == "Published: 5.4, packet loss, one VM (section 5.4, Table 5.4)"
     assert headings[:5] == ["vms", "loss, %", "cc", "cwnd sum, kB", "retransmissions, packets"]
     assert rows[1] == ["1", "5", "bbr2", "1147.44", "21475", "1.0", "9.849", "600.785", "9.217"]
-    assert f"## {title}" in campaign_report.markdown(made)
-    html = campaign_report.page(made)
+    assert f"## {title}" in campaign_page.markdown(made)
+    html = campaign_page.page(made)
     tags = Tags()
     tags.feed(html)
     assert tags.open == []
     assert "21475" in html
     assert "do Carmo" in html
-    words = campaign_report.beside(compare(load(CAMPAIGNS / "cc-pairs.toml"), [], {}.get))[-1]
+    words = campaign_page.beside(compare(load(CAMPAIGNS / "cc-pairs.toml"), [], {}.get))[-1]
     assert words[0] == "Published, in words"
     assert [row[2] for row in words[2]] == [
         "850 +- 20 Mbit/s", "24 Mbit/s", "0.2 to 0.6 MB/s", "0.3 to 0.7 MB/s"
     ]  # fmt: skip
-    ctcp = campaign_report.beside(compare(load(CAMPAIGNS / "cc-pairs-ctcp.toml"), [], {}.get))
+    ctcp = campaign_page.beside(compare(load(CAMPAIGNS / "cc-pairs-ctcp.toml"), [], {}.get))
     assert "at least 800 Mbit/s" in [row[2] for row in ctcp[-1][2]]
 
 
@@ -1081,13 +1083,13 @@ def test_a_campaign_without_a_native_run() -> None:
                                      for r in runs(campaign)}.get)  # fmt: skip
     assert set(made["overall"]) == {"own_limit"}
     assert "Mbit/s" in text_of(made)
-    assert campaign_report.page(made).count('class="plotly-graph-div"') == 1
-    assert "enforced Mbit/s" in campaign_report.markdown(made)
+    assert campaign_page.page(made).count('class="plotly-graph-div"') == 1
+    assert "enforced Mbit/s" in campaign_page.markdown(made)
 
 
 def text_of(made: dict[str, Any]) -> str:
     console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(campaign_report.table(made))
+    console.print(campaign_page.table(made))
     return console.export_text()
 
 
@@ -1114,7 +1116,7 @@ def test_only_cells_with_a_bar_are_counted() -> None:
 
 
 def test_the_table_in_markdown() -> None:
-    lines = campaign_report.markdown(comparison(GOODPUTS)).splitlines()
+    lines = campaign_page.markdown(comparison(GOODPUTS)).splitlines()
     rows = [line for line in lines if line.startswith("|")]
     assert len(rows) == 2 + 4
     assert {row.count("|") for row in rows} == {11}
@@ -1141,7 +1143,7 @@ class Tags(HTMLParser):
 
 def test_the_page_stands_alone() -> None:
     made = comparison(GOODPUTS, warning="<script>alert(1)</script>")
-    html = campaign_report.page(made)
+    html = campaign_page.page(made)
     tags = Tags()
     tags.feed(html)
     assert tags.open == []
@@ -1185,7 +1187,7 @@ def test_the_gallery_lays_the_modes_over_each_other() -> None:
         },
         **{f"cell {n}": {"native": {"1": drawn([n, n])}} for n in range(4)},
     }
-    windows, rtts = (gallery_report.figure(some, panel) for panel in gallery_report.PANELS)
+    windows, rtts = (gallery_plots.figure(some, panel) for panel in gallery_plots.PANELS)
     first = [line for line in windows.data if line.xaxis == "x"]
     assert [(line.name, list(line.y), line.opacity < 1) for line in first] == [
         ("native", [3, 4], True), ("native", [1, 2, None], False),
@@ -1200,23 +1202,23 @@ def test_the_gallery_lays_the_modes_over_each_other() -> None:
     assert len(rtts.data) == len(windows.data)
     assert windows.layout.annotations[0].text == "one &lt;b&gt;"
     unmeasured = {"c": {"native": {"1": drawn([None, None])}}}
-    assert len(gallery_report.figure(unmeasured, gallery_report.PANELS[0]).data) == 0
+    assert len(gallery_plots.figure(unmeasured, gallery_plots.PANELS[0]).data) == 0
 
 
 def test_the_page_with_a_gallery_stands_alone() -> None:
     some = {"</script>": {"native": {"1": drawn([1, 2])}, "enforced": {"1": drawn([2, 3])}}}
-    html = campaign_report.page(comparison(GOODPUTS), some)
+    html = campaign_page.page(comparison(GOODPUTS), some)
     tags = Tags()
     tags.feed(html)
     assert tags.open == []
     assert tags.addresses == []
     assert html.count('class="plotly-graph-div"') == 5
     assert "the first is in front" in html
-    assert "Gallery" not in campaign_report.page(comparison(GOODPUTS))
+    assert "Gallery" not in campaign_page.page(comparison(GOODPUTS))
 
 
 def test_a_heat_map_has_each_cell_in_its_place() -> None:
-    figure = campaign_report.heat_map(comparison(GOODPUTS), "goodput")
+    figure = campaign_page.heat_map(comparison(GOODPUTS), "goodput")
     data = figure.data[0]
     assert list(data.x) == ["10mbit 8ms", "10mbit 64ms"]
     assert list(data.y) == ["0%", "0.1%"]
@@ -1224,7 +1226,7 @@ def test_a_heat_map_has_each_cell_in_its_place() -> None:
         [pytest.approx(0.94 * MEAN), pytest.approx(MEAN)], [pytest.approx(MEAN)] * 2
     ]  # fmt: skip
     assert data.text[0][0] == "0.931 !"
-    lower = campaign_report.heat_map(comparison(GOODPUTS), "rtt").data[0].colorscale
+    lower = campaign_page.heat_map(comparison(GOODPUTS), "rtt").data[0].colorscale
     upper = data.colorscale
     assert [c for _, c in lower] == [c for _, c in reversed(upper)]
 
@@ -1232,7 +1234,7 @@ def test_a_heat_map_has_each_cell_in_its_place() -> None:
 def test_comparisons_do_not_change_what_they_compare() -> None:
     made = comparison(GOODPUTS)
     before = copy.deepcopy(made)
-    text_of(made), campaign_report.page(made), campaign_report.markdown(made)
+    text_of(made), campaign_page.page(made), campaign_page.markdown(made)
     assert made == before
 
 

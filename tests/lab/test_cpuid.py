@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tcon_lab import cpuid, uml_kernel
 from tcon_lab.errors import LabError
+from tcon_lab.machine import cpuid, uml_kernel
 
 # Three times the two bytes that are CPUID, but one of them is not an instruction and one
 # is data.

@@ -8,9 +8,9 @@ from decimal import Decimal, getcontext
 from pathlib import Path as File
 
 import pytest
-from tcon_lab import cubic_model as model
-from tcon_lab import published
-from tcon_lab.cubic_model import Cycle, Path
+from tcon_lab.experiment import published
+from tcon_lab.numbers import cubic_model as model
+from tcon_lab.numbers.cubic_model import Cycle, Path
 
 getcontext().prec = 40
 THESIS = published.load(File(__file__).parents[2] / "tools/published/cubic-thesis.toml")

@@ -10,11 +10,11 @@ import folders
 import polars as pl
 import pytest
 from commands import tcon_lab
-from tcon_lab import export
-from tcon_lab.campaign_run import Store
-from tcon_lab.overview import load
-from tcon_lab.results import SAMPLE_KEYS
-from tcon_lab.samples import column
+from tcon_lab.numbers import export
+from tcon_lab.numbers.campaign_run import Store
+from tcon_lab.numbers.overview import load
+from tcon_lab.numbers.results import SAMPLE_KEYS
+from tcon_lab.numbers.samples import column
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""tests/check-layers finds what it is for."""
+"""tests/check-layers finds what it is for; the lab's packages keep their order."""
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from tcon_lab.machine import root
 
 TOP = Path(__file__).parents[2]
 
@@ -81,3 +83,40 @@ def test_comments_and_strings_are_no_calls(tree: Path) -> None:
     text = '/* tcon_hold_admit() */\nstatic const char *const s = "tcon_hold_admit(";\n'
     _append(tree / "datapath/sender/prr.c", text)
     assert _said(tree) == []
+
+
+# --- the lab's wings ------------------------------------------------------------
+
+LAB = TOP / "tools/tcon_lab"
+#: A wing may use those before it, and what is in the machine, too (root.GUEST_CODE).
+WINGS = ("experiment", "machine", "numbers", "pages")
+
+
+def _imported(file: Path) -> set[str]:
+    """The lab's modules that a file imports, as "wing.module" or "module"."""
+    here = file.relative_to(LAB).parent.parts
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = [*here[: len(here) - node.level + 1], *(node.module or "").split(".")]
+            name = ".".join(filter(None, base))
+            names = [f"{name}.{item.name}".lstrip(".") for item in node.names]
+            found |= {n for n in [name, *names] if (LAB / f"{n.replace('.', '/')}.py").exists()}
+    return found
+
+
+@pytest.mark.parametrize("wing", WINGS)
+def test_a_wing_uses_those_before_it(wing: str) -> None:
+    shared = {name.removesuffix(".py") for name in root.GUEST_CODE}
+    below = WINGS[: WINGS.index(wing) + 1]
+    for file in (LAB / wing).glob("*.py"):
+        used = _imported(file)
+        assert {n for n in used if n.split(".")[0] not in below and n not in shared} == set(), file
+
+
+def test_what_is_in_the_machine_uses_nothing_else() -> None:
+    shared = {name.removesuffix(".py") for name in root.GUEST_CODE}
+    files = [file for file in root.guest_code() if file.suffix == ".py"]
+    assert len(files) > 10
+    for file in files:
+        assert {n for n in _imported(file) if n.split(".")[0] not in shared} == set(), file

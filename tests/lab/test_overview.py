@@ -13,12 +13,14 @@ from typing import Any
 import folders
 import pytest
 from commands import TOOLS, tcon_lab
-from tcon_lab import published, sides, time_plots
-from tcon_lab.confidence import interval, t_quantile
 from tcon_lab.errors import LabError
-from tcon_lab.losses import left_percent, loss_times
-from tcon_lab.overview import about, load, load_all, overview
-from tcon_lab.overview_page import answer_rows, coexistence, heat_map, side_table
+from tcon_lab.experiment import published
+from tcon_lab.numbers import sides
+from tcon_lab.numbers.confidence import interval, t_quantile
+from tcon_lab.numbers.losses import left_percent, loss_times
+from tcon_lab.numbers.overview import about, load, load_all, overview
+from tcon_lab.pages import time_plots
+from tcon_lab.pages.overview_page import answer_rows, coexistence, heat_map, side_table
 
 # --- intervals --------------------------------------------------------------
 
@@ -191,7 +193,7 @@ def test_how_much_ours_differ(made: dict[str, Any]) -> None:
 
 def test_every_table_of_the_documents_finds_its_cells() -> None:
     """Each published row of each experiment is of exactly one cell of the campaign file."""
-    from tcon_lab.campaign import load as load_campaign
+    from tcon_lab.experiment.campaign import load as load_campaign
 
     count = 0
     for (name, table), places in sides._PLACES.items():
@@ -238,7 +240,7 @@ def test_every_column_of_the_virtual_machines_has_ours() -> None:
 
 def test_kinds_are_those_of_the_row() -> None:
     """CC and delay of the [[flow]] that a row is laid beside are the row's."""
-    from tcon_lab.campaign import load as load_campaign
+    from tcon_lab.experiment.campaign import load as load_campaign
 
     for name, table in (("vm-two-delays", "5.2"), ("vm-four-delays", "5.3"), ("vm-pairs", "5.6"),
                         ("vm-loss-of-one", "5.5"), ("vm-one-against-three", "5.7")):  # fmt: skip

@@ -10,9 +10,10 @@ import folders
 import pytest
 import synthetic
 from browser import Page, browser
-from tcon_lab import campaign_report, gallery, overview, overview_page, report
-from tcon_lab.campaign_run import Store
-from tcon_lab.results import results_from_raw
+from tcon_lab.numbers import gallery, overview
+from tcon_lab.numbers.campaign_run import Store
+from tcon_lab.numbers.results import results_from_raw
+from tcon_lab.pages import campaign_page, overview_page, report
 
 #: Of every plot: its name, how many of its curves and maps are drawn, and of how many.
 MARKS = """
@@ -154,7 +155,7 @@ def test_a_campaigns_own_page(page: Page, tmp_path: Path) -> None:
     store = Store(folder)
     series = gallery.collect(store.index(campaign), store.load)
     assert len(series) == 4
-    file.write_text(campaign_report.page(overview.load(folder).comparison, series))
+    file.write_text(campaign_page.page(overview.load(folder).comparison, series))
     page.open(file)
     marks = page.run(MARKS)
     assert {"map-goodput", "map-rtt"} < set(marks)  # and those of the gallery

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tcon_lab.published import UNITS, Document, load, parse
+from tcon_lab.experiment.published import UNITS, Document, load, parse
 from tcon_lab.scenario import ScenarioError
 
 FOLDER = Path(__file__).parents[2] / "tools/published"

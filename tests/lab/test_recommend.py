@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from commands import TOOLS, tcon_lab
-from tcon_lab import published
 from tcon_lab.errors import LabError
-from tcon_lab.recommend import GROUPS, METRICS, TABLE, load, recommend
+from tcon_lab.experiment import published
+from tcon_lab.pages.recommend import GROUPS, METRICS, TABLE, load, recommend
 
 
 def kind(

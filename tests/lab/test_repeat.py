@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tcon_lab import lab, repeat, results
+from tcon_lab import lab, repeat
 from tcon_lab.errors import LabError
+from tcon_lab.numbers import results
 
 KEPT = repeat.Digest("aa11", {"tcon.ko": "1", "lab": "2"}, {"python3": "3.11.2", "gcc-12": "12.2"})
 

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 import synthetic
 from rich.console import Console
-from tcon_lab import report
-from tcon_lab.results import (
+from tcon_lab.numbers.results import (
     ResultsError,
     all_results,
     percentile,
     results_from_raw,
     to_text,
 )
-from tcon_lab.sharing import jain
+from tcon_lab.numbers.sharing import jain
+from tcon_lab.pages import report
 
 MODES = ("guest", "native", "enforced")
 

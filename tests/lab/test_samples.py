@@ -7,8 +7,8 @@ from pathlib import Path
 
 import jsonschema
 from synthetic import raw, raw_transfers
-from tcon_lab.results import results_from_raw
-from tcon_lab.samples import column, of_run, read, write
+from tcon_lab.numbers.results import results_from_raw
+from tcon_lab.numbers.samples import column, of_run, read, write
 from tcon_lab.schema import schema
 
 

@@ -14,10 +14,11 @@ import pytest
 import synthetic
 from commands import TOOLS, tcon_lab
 from jsonschema import Draft202012Validator
-from tcon_lab import campaign, published, scenario
-from tcon_lab.campaign import MATRIX_KEYS
-from tcon_lab.campaign_run import compact
-from tcon_lab.results import results_from_raw, to_text
+from tcon_lab import scenario
+from tcon_lab.experiment import campaign, published
+from tcon_lab.experiment.campaign import MATRIX_KEYS
+from tcon_lab.numbers.campaign_run import compact
+from tcon_lab.numbers.results import results_from_raw, to_text
 from tcon_lab.scenario import ScenarioError
 from tcon_lab.schema import FORMATS, schema
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 import synthetic
-from tcon_lab import report
-from tcon_lab.results import results_from_raw
-from tcon_lab.sharing import (
+from tcon_lab.numbers.results import results_from_raw
+from tcon_lab.numbers.sharing import (
     convergence_s,
     jain_per_second,
     loss_epochs,
@@ -17,6 +16,7 @@ from tcon_lab.sharing import (
     loss_period_s,
     synchronisation,
 )
+from tcon_lab.pages import report
 
 RTT_S = 0.25
 

@@ -7,7 +7,7 @@ import io
 
 import pytest
 from rich.console import Console
-from tcon_lab.tables import Wide
+from tcon_lab.pages.tables import Wide
 
 ROWS = [["BBR on CUBIC, 1 % loss", "60ms", "18.50", "0.965 (0.956 .. 0.980)", "17.86"],
         ["Vegas on CUBIC", "10ms", "19.04", "0.996 (0.996 .. 0.996) !", "18.96"]]  # fmt: skip

@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from tcon_lab import uml, uml_kernel
-from tcon_lab.engine import Machine, Outcome
 from tcon_lab.errors import LabError
+from tcon_lab.machine import uml, uml_kernel
+from tcon_lab.machine.engine import Machine, Outcome
 
 # --- configuration ------------------------------------------------------------
 

@@ -19,7 +19,9 @@ PACKAGE = Path("/lab/host")
 DRIVER = """
 import json, sys
 from pathlib import Path
-from tcon_lab import lab, products, results, scenario
+from tcon_lab import lab, scenario
+from tcon_lab.machine import products
+from tcon_lab.numbers import results
 products.build_probe = lambda: Path("/usr/bin/tcon-probe")
 try:
     asked = scenario.load(Path(sys.argv[1]))

@@ -18,26 +18,18 @@ from rich.console import Console, RenderableType
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from typer.exceptions import TyperException
 
-from . import campaign as campaigns
-from . import (
-    campaign_run,
-    changes,
-    changes_report,
-    compare,
-    gallery,
-    lab,
-    published,
-    repeat,
-    results,
-    scenario,
-    uml,
-)
-from . import recommend as recommendations
+from . import lab, repeat, scenario
 from . import schema as schemas
-from .engine import DEFAULT_SHIFT, Machine, Outcome
 from .errors import LabError
-from .products import TOP
-from .tables import Wide
+from .experiment import campaign as campaigns
+from .experiment import published
+from .machine import uml
+from .machine.engine import DEFAULT_SHIFT, Machine, Outcome
+from .machine.products import TOP
+from .numbers import campaign_run, changes, compare, gallery, results
+from .pages import changes_table
+from .pages import recommend as recommendations
+from .pages.tables import Wide
 
 app = typer.Typer(
     add_completion=False,
@@ -116,7 +108,7 @@ def run(
     jobs: Annotated[int, typer.Option(help="Machines at a time.", min=1)] = os.cpu_count() or 1,
 ) -> None:
     """Run scenarios; write DIR/results.json and DIR/report.html, print a table."""
-    from . import report  # slow to import
+    from .pages import report  # slow to import
 
     _one_of("--site", site, ("vm", "host"))
     options = _options(engine, debug_kernel, kvm, stock, shift)
@@ -160,7 +152,7 @@ def campaign(
     What is done is kept: started again, a campaign goes on where it stood.  A run
     that fails does not stop the others; the exit status is then 1.
     """
-    from . import campaign_report  # slow to import
+    from .pages import campaign_page  # slow to import
 
     options = _options(engine, debug_kernel, kvm, False, shift)
     chosen = campaigns.load(file, short)
@@ -173,14 +165,14 @@ def campaign(
     series = gallery.collect(store.index(chosen), store.load)
     written = {
         "comparison.json": results.to_text(made),
-        "comparison.md": campaign_report.markdown(made),
-        "report.html": campaign_report.page(made, series),
+        "comparison.md": campaign_page.markdown(made),
+        "report.html": campaign_page.page(made, series),
     }
     if series:
         written["series.json"] = json.dumps(series, separators=(",", ":")) + "\n"
     for name, text in written.items():
         _write(folder / name, text)
-    _print(campaign_report.table(made))
+    _print(campaign_page.table(made))
     for name in written:
         print(folder / name)
     for failure in failures:
@@ -217,7 +209,7 @@ def compare_results(
     except LabError as error:
         _errors.print(f"tcon-lab: {error}", markup=False)
         raise typer.Exit(2) from None
-    _print(changes_report.table(made))
+    _print(changes_table.table(made))
     raise typer.Exit(1 if changes.worse(made) else 0)
 
 
@@ -231,7 +223,8 @@ def report_campaigns(
     ] = Path("tcon-results/report.html"),
 ) -> None:
     """One page of several campaigns: is enforced as native, and both as published?"""
-    from . import overview, overview_page  # slow to import
+    from .numbers import overview
+    from .pages import overview_page  # slow to import
 
     if out.suffix != ".html":
         raise LabError(f"--out is {out}: it must end in .html")
@@ -258,8 +251,8 @@ def export(
     ] = Path("tcon-results/samples.parquet"),
 ) -> None:
     """Samples and runs of campaigns as Parquet, for pandas, Polars, DuckDB or R."""
-    from . import export as parquet  # slow to import
-    from . import overview
+    from .numbers import export as parquet  # slow to import
+    from .numbers import overview
 
     if out.suffix != ".parquet":
         raise LabError(f"--out is {out}: it must end in .parquet")

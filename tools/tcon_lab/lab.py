@@ -18,23 +18,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import products, root
-from .cache import scratch
-from .campaign import Campaign
-from .campaign_run import Failure, Store, conduct, runs_of
-from .engine import DEFAULT_SHIFT, Engine, Machine, Outcome
 from .errors import LabError
-from .products import Say
-from .qemu import Qemu
+from .experiment.campaign import Campaign
+from .machine import products, root
+from .machine.cache import scratch
+from .machine.engine import DEFAULT_SHIFT, Engine, Machine, Outcome
+from .machine.products import Say
+from .machine.qemu import Qemu
+from .machine.uml import Uml
+from .machine.uml_kernel import UmlKernel, uml_kernel
+from .numbers.campaign_run import Failure, Store, conduct, runs_of
 from .scenario import Scenario
-from .uml import Uml
-from .uml_kernel import UmlKernel, uml_kernel
 
 _BASE_MODULES = ("openvswitch", "nf_conntrack_netlink", "veth", "sch_netem", "sch_tbf", "tcp_diag")
 #: What runs on this side and decides on numbers that a campaign keeps.
 _DECISIVE = (
-    "qemu.py", "uml.py", "uml/cpu.h", "uml/host.c", "results.py", "sharing.py", "samples.py",
-    "gallery.py",
+    "machine/qemu.py", "machine/uml.py", "machine/uml/cpu.h", "machine/uml/host.c",
+    "numbers/results.py", "numbers/sharing.py", "numbers/samples.py", "numbers/gallery.py",
 )  # fmt: skip
 _BUILT_IN_CCS = ("cubic", "reno")
 _PROBE_IN_VM = "/usr/bin/tcon-probe"

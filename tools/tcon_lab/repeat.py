@@ -18,9 +18,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from . import lab, results, scenario
+from . import lab, scenario
 from .errors import LabError
-from .products import TOP, Say
+from .machine.products import TOP, Say
+from .numbers import results
 
 SCENARIO = TOP / "tools/scenarios/repeat.toml"
 KEPT = SCENARIO.with_suffix(".json")

@@ -15,9 +15,10 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from . import aqm, published
-from .campaign import METRICS, RATIOS
-from .results import LIMITS, SAMPLE_KEYS
+from . import aqm
+from .experiment import published
+from .experiment.campaign import METRICS, RATIOS
+from .numbers.results import LIMITS, SAMPLE_KEYS
 from .scenario import (
     ENFORCE_CCS,
     GUEST_CCS,

@@ -10,11 +10,11 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from . import campaign_report, figures, time_plots
+from ..numbers.overview import METRICS, Experiment
+from ..numbers.sides import differences, safe_id
+from . import campaign_page, figures, time_plots
 from .completion import completion_curves
-from .overview import METRICS, Experiment
 from .report import PAGE_SCRIPT, PAGE_STYLE, STYLES
-from .sides import differences, safe_id
 
 Record = dict[str, Any]
 
@@ -291,15 +291,15 @@ def coexistence(shares: Record) -> go.Figure:
 def _maps(comparison: Record, prefix: str) -> str:
     """A heat map of each metric that the campaign has, over its matrix."""
     return "".join(
-        f"<details><summary>{escape(campaign_report.SHOWN[metric].heading)}</summary>"
-        f"{_plot(campaign_report.heat_map(comparison, metric), f'{prefix}-map-{metric}')}</details>"
+        f"<details><summary>{escape(campaign_page.SHOWN[metric].heading)}</summary>"
+        f"{_plot(campaign_page.heat_map(comparison, metric), f'{prefix}-map-{metric}')}</details>"
         for metric in comparison["overall"]
-        if metric in campaign_report.SHOWN and len(comparison["cells"]) > 1
+        if metric in campaign_page.SHOWN and len(comparison["cells"]) > 1
     ).replace("{baseline}", escape(comparison["baseline"]))
 
 
 def _completions(comparison: Record, prefix: str) -> str:
-    headings, rows = campaign_report.completions(comparison)
+    headings, rows = campaign_page.completions(comparison)
     if not rows:
         return ""
     panels = {c["cell"]: c["completion_s"] for c in comparison["cells"] if c["completion_s"]}
@@ -341,7 +341,7 @@ def _about(paragraphs: list[str]) -> str:
 def _experiment(made: Record, experiment: Experiment) -> str:
     comparison, prefix = made["comparison"], safe_id(made["name"])
     baseline = comparison["baseline"]
-    answers = "".join(f"<li>{escape(t)}</li>" for t in campaign_report.findings(comparison))
+    answers = "".join(f"<li>{escape(t)}</li>" for t in campaign_page.findings(comparison))
     missing = [f"{len(comparison['missing'])} runs are missing"] if comparison["missing"] else []
     warnings = "".join(
         f'<p class="warning">{escape(text)}</p>' for text in missing + comparison["warnings"]
@@ -360,11 +360,11 @@ def _experiment(made: Record, experiment: Experiment) -> str:
         )
     others = "".join(
         f"<details><summary>{escape(title)}</summary>{_table(headings, rows)}</details>"
-        for title, headings, rows in campaign_report.beside(comparison)
+        for title, headings, rows in campaign_page.beside(comparison)
     )
     source = f'<p class="note">Repeats: {escape(comparison["published"])}</p>'
     seeds = ", ".join(str(seed) for seed in comparison["seeds"])
-    headings, rows = campaign_report.columns(comparison)
+    headings, rows = campaign_page.columns(comparison)
     return (
         f'<section id="{prefix}"><h2>{escape(made["name"])}</h2>'
         f'<p class="about">{len(comparison["cells"])} cells, {comparison["seconds"]:g} s, '

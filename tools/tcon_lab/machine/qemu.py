@@ -4,7 +4,7 @@
 With -icount an instruction costs 2^shift ns of virtual time and idle time is
 skipped (sleep=off), so a run depends on nothing but its inputs and -seed.  That
 holds only while no device waits for the host: inputs come in the initramfs,
-results leave through shared memory (:mod:`.channel`), and the serial console is
+results leave through shared memory (:mod:`..channel`), and the serial console is
 written to a file.
 
 QEMU's main loop skips idle time.  As of QEMU 7.2 it may do so while the CPU has
@@ -23,11 +23,11 @@ import subprocess
 import time
 from pathlib import Path
 
+from ..channel import CAPACITY_BYTES, Reader
+from ..errors import LabError
 from .cache import scratch
-from .channel import CAPACITY_BYTES, Reader
 from .cpus import own_cpu
 from .engine import Engine, Machine, Outcome
-from .errors import LabError
 
 _QEMU = "qemu-system-x86_64"
 _POLL_S = 0.05

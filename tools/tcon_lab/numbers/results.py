@@ -57,9 +57,9 @@ from collections.abc import Iterable
 from itertools import groupby, pairwise
 from typing import Any
 
+from ..errors import LabError
+from ..scenario import ENFORCING_MODES, Scenario, from_dict
 from . import sharing
-from .errors import LabError
-from .scenario import ENFORCING_MODES, Scenario, from_dict
 from .sharing import jain
 
 Record = dict[str, Any]

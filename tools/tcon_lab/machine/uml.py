@@ -21,11 +21,11 @@ import subprocess
 import time
 from pathlib import Path
 
+from ..channel import Reader
+from ..errors import LabError
 from .cache import scratch
-from .channel import Reader
 from .cpus import own_cpu
 from .engine import Engine, Machine, Outcome
-from .errors import LabError
 from .uml_kernel import UmlKernel, shared_library
 
 _POLL_S = 0.02

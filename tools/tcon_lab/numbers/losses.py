@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..scenario import ENFORCING_MODES
 from .samples import column
-from .scenario import ENFORCING_MODES
 
 Record = dict[str, Any]
 

@@ -11,7 +11,7 @@ A comparison is plain data, the content of comparison.json::
                 "kinds": {mode: the flows by kind, see :mod:`.kinds`},
                 "published": {"where", "mean_s": {mode: seconds}} or null}],
      "published": the document whose numbers stand beside, or "",
-     "tables", "values": what it has of this campaign, see :mod:`.published`,
+     "tables", "values": what it has of this campaign, see :mod:`..experiment.published`,
      "overall": {metric: {"geometric_mean", "cells", "barred" and "aimed": of those with a
                  bar and with an aim, "missed", "aim_missed", "bar", "aim", "verdict"}},
      "missing": [runs without results], "warnings": [...], "versions": {...}}
@@ -44,7 +44,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .campaign import METRICS, ON_REQUEST, RATIOS, Bar, Campaign, Cell
+from ..experiment.campaign import METRICS, ON_REQUEST, RATIOS, Bar, Campaign, Cell
 from .kinds import kinds
 from .results import completion, median
 

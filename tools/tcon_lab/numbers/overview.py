@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What several campaigns show together: for each CC, is enforced as native?
 
-An overview is plain data, the JSON beside the page that :mod:`.overview_page` makes::
+An overview is plain data, the JSON beside the page that :mod:`..pages.overview_page` makes::
 
     {"level": of the intervals,
      "answers": [{"cc", "experiment", "metric", "mean", "low", "high", "numbers", "over"}],
@@ -28,12 +28,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import LabError
+from ..machine.products import TOP
 from . import sides
 from .campaign_run import Store
 from .compare import COMPARED
 from .confidence import LEVEL, interval
-from .errors import LabError
-from .products import TOP
 from .results import median
 
 Record = dict[str, Any]

@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..scenario import ENFORCING_MODES
 from .results import deciding_cwnd
-from .scenario import ENFORCING_MODES
 
 Record = dict[str, Any]
 

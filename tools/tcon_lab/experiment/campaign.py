@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Campaigns: one scenario over a matrix of paths, CCs and seeds, read from TOML.
 
-A campaign file is a scenario file (see :mod:`.scenario`) with, instead of
+A campaign file is a scenario file (see :mod:`..scenario`) with, instead of
 ``seed``, the following::
 
     seeds = [1, 2, 3]            # every cell runs once with each; default [1]
@@ -59,8 +59,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from . import published as documents
-from .scenario import (
+from ..scenario import (
     AQM_KEYS,
     ENFORCE_CCS,
     GUEST_CCS,
@@ -73,8 +72,9 @@ from .scenario import (
     parse_toml,
     read_text,
 )
+from . import published as documents
 
-#: What bars are about, and whether more of it is better; see :mod:`.compare`.
+#: What bars are about, and whether more of it is better; see :mod:`..numbers.compare`.
 #: Those in RATIOS are of the enforced run to the one that it is compared with.
 METRICS = {
     "goodput": True,

@@ -47,7 +47,7 @@ import pathlib
 from dataclasses import dataclass
 from typing import Any
 
-from .scenario import MODES, Location, Reader, kind_of, parse_toml, read_text
+from ..scenario import MODES, Location, Reader, kind_of, parse_toml, read_text
 
 #: What numbers may be in, and what that means.
 UNITS = {

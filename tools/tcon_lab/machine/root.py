@@ -34,10 +34,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from ..errors import LabError
 from .cache import cache_dir, locked, unfinished
 from .cpio import CpioWriter
 from .cpuid import without_cpuid
-from .errors import LabError
 
 Progress = Callable[[str], None]
 
@@ -609,7 +609,7 @@ def _add_modules(out: CpioWriter, base: BaseRoot, modules: list[Path]) -> None:
 
 def guest_code() -> list[Path]:
     """The files of this package that are in each root."""
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     found = [file for name in GUEST_CODE for file in [here / name, *(here / name).rglob("*")]]
     return sorted(file for file in found if file.is_file() and file.suffix != ".pyc")
 
@@ -622,7 +622,7 @@ def write_initrd(base: BaseRoot, overlay: Overlay, dest: Path) -> None:
     for source in [*overlay.modules, *(s for s, _ in overlay.files)]:
         if not source.exists():
             raise LabError(f"{source} does not exist")
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     with dest.open("wb") as stream:
         with base.cpio.open("rb") as layer:
             shutil.copyfileobj(layer, stream)

@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import LabError
+from ..experiment.campaign import Campaign, Cell
+from ..scenario import Scenario
 from . import results, samples
-from .campaign import Campaign, Cell
-from .errors import LabError
 from .gallery import series
-from .scenario import Scenario
 
 Record = dict[str, Any]
 

@@ -2,7 +2,7 @@
 """Plots of campaigns' samples: cwnd, ssthresh and RTT over time, models laid over.
 
 Of each cell the first seed is drawn, and of several flows the mean.  The models are those
-of :mod:`.cubic_model`, where the cell is one of the thesis's experiments.
+of :mod:`..numbers.cubic_model`, where the cell is one of the thesis's experiments.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from . import cubic_model, figures
-from .losses import cycle_s, decider, loss_times
-from .overview import Experiment
+from ..numbers import cubic_model
+from ..numbers.losses import cycle_s, decider, loss_times
+from ..numbers.overview import Experiment
+from ..numbers.samples import column
+from ..scenario import PACKET_BYTES
+from . import figures
 from .report import OTHER_STYLE, STYLES
-from .samples import column
-from .scenario import PACKET_BYTES
 
 Record = dict[str, Any]
 

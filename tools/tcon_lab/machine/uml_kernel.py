@@ -17,8 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import LabError
 from .cache import cache_dir, locked, unfinished
-from .errors import LabError
 from .root import Kernel, Progress, digest, lab_kernel_release
 
 _FRAGMENTS = Path(__file__).parent / "uml"

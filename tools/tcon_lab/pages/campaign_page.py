@@ -12,7 +12,8 @@ from plotly.offline import get_plotlyjs
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from . import figures, gallery_report, kinds
+from ..numbers import kinds
+from . import figures, gallery_plots
 from .completion import completion_curves
 from .report import PAGE_SCRIPT, PAGE_STYLE, STYLES
 from .tables import Wide
@@ -470,8 +471,8 @@ def _gallery(comparison: Record, gallery: Record | None) -> str:
         return ""
     plots = "".join(
         f"<h3>{escape(panel.title)}</h3>"
-        + _plot(gallery_report.figure(gallery, panel), f"gallery-{panel.key}")
-        for panel in gallery_report.PANELS
+        + _plot(gallery_plots.figure(gallery, panel), f"gallery-{panel.key}")
+        for panel in gallery_plots.PANELS
     )
     seeds = comparison["seeds"]
     faint = f" Of {len(seeds)} seeds the first is in front, the others are faint."
@@ -482,7 +483,7 @@ def _gallery(comparison: Record, gallery: Record | None) -> str:
 def page(comparison: Record, gallery: Record | None = None) -> str:
     """The comparison as HTML with heat maps; it loads nothing from anywhere.
 
-    ``gallery``: series to draw, see :mod:`.gallery`.
+    ``gallery``: series to draw, see :mod:`..numbers.gallery`.
     """
     name = escape(comparison["campaign"])
     maps = "".join(

@@ -66,7 +66,7 @@ def _lines(panel: Panel, modes: Record) -> list[go.Scatter]:
 
 
 def figure(gallery: Record, panel: Panel) -> go.Figure:
-    """One quantity of all cells; ``gallery`` as in :mod:`.gallery`."""
+    """One quantity of all cells; ``gallery`` as in :mod:`..numbers.gallery`."""
     rows = -(-len(gallery) // COLUMNS)
     made = make_subplots(
         rows=rows,

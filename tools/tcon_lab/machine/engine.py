@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What every engine can do: run one job in a fresh machine.
 
-A job is a dictionary that :mod:`.guest` understands.  There are two engines:
+A job is a dictionary that :mod:`..guest` understands.  There are two engines:
 QEMU with the distribution's kernel (:mod:`.qemu`), and User-Mode Linux with time
 travel (:mod:`.uml`).
 """
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .channel import ERROR, EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RECORDS, RESULT, Frame
-from .errors import LabError
-from .gathered import unpacked
+from ..channel import ERROR, EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RECORDS, RESULT, Frame
+from ..errors import LabError
+from ..gathered import unpacked
 from .kernel_log import problems
 
 #: 1 ns an instruction.  A slower CPU (2 ns) takes as long to simulate, since

@@ -13,13 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import LabError
 from .cache import cache_dir, locked
-from .errors import LabError
 
 #: Says what is being done: its label, one line, which begins with "done" when it is.
 Say = Callable[[str, str], None]
 
-TOP = Path(__file__).resolve().parents[2]
+TOP = Path(__file__).resolve().parents[3]
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .campaign import METRICS
+from ..errors import LabError
+from ..experiment.campaign import METRICS
 from .compare import QUANTITIES, spread
-from .errors import LabError
 
 Record = dict[str, Any]
 

@@ -13,12 +13,12 @@ from plotly.offline import get_plotlyjs
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from ..aqm import Aqm
+from ..numbers.results import LIMITS, SETTLED_AFTER_RTTS, median
+from ..numbers.sharing import FAIR_INDEX, FAIR_SECONDS
+from ..scenario import ENFORCING_MODES
 from . import figures
-from .aqm import Aqm
 from .completion import completion_curves
-from .results import LIMITS, SETTLED_AFTER_RTTS, median
-from .scenario import ENFORCING_MODES
-from .sharing import FAIR_INDEX, FAIR_SECONDS
 from .tables import Wide
 
 Record = dict[str, Any]
@@ -614,7 +614,7 @@ def _section(result: Record, number: int) -> str:
 def report_html(results: list[Record]) -> str:
     """A page with the comparison and plots; it loads nothing from anywhere.
 
-    ``results`` are results.json objects, see :mod:`.results`.
+    ``results`` are results.json objects, see :mod:`..numbers.results`.
     """
     versions = {key: value for result in results for key, value in result["versions"].items()}
     listed = ", ".join(f"{key} {value}" for key, value in sorted(versions.items()))

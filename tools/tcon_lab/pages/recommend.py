@@ -21,8 +21,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from .errors import LabError
-from .published import Document
+from ..errors import LabError
+from ..experiment.published import Document
 from .tables import Wide
 
 Record = dict[str, Any]

@@ -14,7 +14,7 @@ import re
 import subprocess
 import tempfile
 
-from .errors import LabError
+from ..errors import LabError
 
 CPUID = b"\x0f\xa2"
 STANDIN = b"\x0f\x08"
