@@ -116,9 +116,10 @@ static bool is_reset(const struct tcon_flow *flow,
 
 /*
  * Would the guest take a segment of the peer's for one of the connection (RFC 9293,
- * 3.10.7.4)?  It honours each window that it has offered (RFC 7323, 2.4).  Who only knows
- * addresses and ports would have TCon count as delivered what is not, believe a mark, and
- * give the guest, with the next window update, an acknowledgment that it has thrown away.
+ * 3.10.7.4)?  It honours each window that it has offered (RFC 7323, 2.4).  Whoever knows
+ * addresses and ports can send a segment that the guest throws away.  TCon must neither
+ * count its ACK as delivery, nor believe its ECN mark, nor repeat its acknowledgment number in
+ * a window update.
  */
 static inline bool is_heard(const struct tcon_flow *flow,
 			    const struct tcon_packet *pkt)
