@@ -170,7 +170,9 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 {
 	struct tcon_track *t = &flow->track;
 
-	if (t->synced && (!t->guest.syn_seen || t->guest.isn != pkt->seq))
+	/* A stack may begin each connection with the same number, by design or on purpose. */
+	if (t->synced && (!t->guest.syn_seen || t->guest.isn != pkt->seq ||
+			  flow->closed_us))
 		tcon_flow_restart(flow, now_us);
 	if (pkt->flags & TCON_TCP_ACK) {
 		flow->said.ack = pkt->ack;
@@ -275,6 +277,47 @@ static void note_new_data(struct tcon_flow *flow, const struct sk_buff *skb,
 			       now_us);
 }
 
+/* Has nothing come for so long that it would have, were this its way? */
+static bool is_overdue(const struct tcon_flow *flow, u64 since_us, u64 now_us)
+{
+	return now_us - since_us > tcon_track_rto_us(&flow->track);
+}
+
+static void go_astray(struct tcon_flow *flow, enum tcon_astray what, u64 now_us)
+{
+	flow->astray = what;
+	tcon_flow_judge(flow, now_us);
+}
+
+/*
+ * A guest uses more than the window that it was given here, and nobody answers: it has
+ * heard of another, by ACKs that pass elsewhere.  TCon cannot rule who does not listen.
+ * One that ignores its window hears answers, and is held to cwnd.
+ */
+static void check_edge(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	const struct tcon_window *w = &flow->window;
+
+	if (unlikely(w->valid && pkt->payload_bytes &&
+		     seq_after(pkt->end_seq, w->edge + flow->track.cc.mss_bytes) &&
+		     is_overdue(flow, flow->heard_us, now_us)))
+		go_astray(flow, TCON_ASTRAY_ACKS, now_us);
+}
+
+/*
+ * Data of a guest of which something passes elsewhere.  Where that was its data, it is
+ * back.  Where it is the ACKs, what is known of it must not lie too far behind.
+ */
+static void check_astray(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+
+	if (flow->astray == TCON_ASTRAY_DATA)
+		go_astray(flow, TCON_ASTRAY_NONE, now_us);
+	else if (seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES / 2))
+		tcon_handshake_resync(t, pkt->seq, now_us);
+}
+
 /* Data, FIN or RST.  Returns whether it may go on now. */
 static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 		       const struct tcon_packet *pkt, u64 now_ns)
@@ -285,6 +328,7 @@ static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 				tcon_us(now_ns));
 		if (flow->track.cc.pacing_rate_bps)
 			note_new_data(flow, skb, pkt, tcon_us(now_ns));
+		check_edge(flow, pkt, tcon_us(now_ns));
 	}
 	return tcon_hold_admit(flow, skb, pkt, now_ns);
 }
@@ -358,6 +402,11 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		flow->closed_us = 0;	/* that RST was not for real */
 		tcon_flow_judge(flow, now_us);
 	}
+	if (pkt->payload_bytes) {
+		flow->said.data_us = now_us;
+		if (unlikely(flow->astray))
+			check_astray(flow, pkt, now_us);
+	}
 	if (unlikely(flow->unseen))
 		check_unseen(flow, pkt, now_us);
 	note_guest_fin(t, pkt);
@@ -422,8 +471,13 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 			lost_track(flow, pkt->ack, now_us);
 		flow->unseen = !flow->mid_stream;
 		flow->said.unseen_ack = pkt->ack;
+		if (tcon_flow_enforced(flow) &&
+		    is_overdue(flow, flow->said.data_us, now_us))
+			go_astray(flow, TCON_ASTRAY_DATA, now_us);
 		return false;
 	}
+	if (unlikely(flow->astray) && ack.una_advanced)
+		go_astray(flow, TCON_ASTRAY_NONE, now_us);
 	tcon_count(stats, TCON_COUNTER_ACK_IN);
 	if (ack.sack_overflow)
 		tcon_count(stats, TCON_COUNTER_SACK_OVERFLOW);
@@ -481,7 +535,9 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	flow->seen_us = now_us;
 	tcon_flow_refresh(flow, now_us);
 	heard = is_heard(flow, pkt);
-	if (unlikely(!heard))
+	if (likely(heard))
+		flow->heard_us = now_us;
+	else
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_OUT_OF_WINDOW);
 	if (unlikely(tcon_mark_concerns(flow, pkt)))
 		tcon_mark_to_guest(flow, skb, pkt, heard);

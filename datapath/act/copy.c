@@ -126,6 +126,26 @@ void tcon_copy_give_up(struct tcon_flow *flow, enum tcon_reason why)
 	tcon_flow_level(flow);
 }
 
+/**
+ * tcon_copy_missing() - something before a packet that leaves did not come here
+ * @flow: its lock is held, enforced
+ * @end: sequence number after what is missing
+ *
+ * It was lost before TCon, by a policer or a guest that routes, or comes late.  Until it is
+ * acknowledged the guest hears what the peer says, since nobody else can repeat it.
+ * Copies of the rest stay: they serve from then on.
+ */
+void tcon_copy_missing(struct tcon_flow *flow, u32 end)
+{
+	lockdep_assert_held(&flow->lock);
+	if (flow->copies.bare && seq_before(end, flow->copies.bare_end))
+		return;
+	flow->copies.bare = true;
+	flow->copies.bare_end = end;
+	flow->copies.bare_reason = TCON_REASON_GAP;
+	tcon_flow_level(flow);
+}
+
 static struct sk_buff *make_copy(struct tcon_flow *flow, struct sk_buff *skb)
 {
 	struct sk_buff *copy;

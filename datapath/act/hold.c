@@ -12,8 +12,8 @@
  * passed early, oldest first, before repairs even, and whole.  A guest that sends
  * faster than that goes reaches twice the bounds: then what comes overtakes.
  *
- * A flow whose ACKs stay away for an RTO is not held back: its peer may be waiting for
- * what is held.
+ * What waits leaves where nothing is heard for an RTO: the peer may be waiting for it, or
+ * its ACKs take another way.  The CC hears of a time-out, and what comes then waits again.
  */
 #include <linux/ip.h>
 #include <linux/math64.h>
@@ -58,22 +58,37 @@
 /* No time to wait for: an ACK or a timer of the tracker opens the gate. */
 #define NOT_BEFORE_AN_ACK	U64_MAX
 
-/* No ACK for an RTO: what is in flight is gone, or waits for what is held.
- * Under repair TCon's own timer finds that out.
+/* May what waits leave, whatever cwnd and the clock say? */
+static inline bool is_flushing(const struct tcon_flow *flow)
+{
+	return flow->hold.drain || flow->hold.overdue;
+}
+
+/* Nothing was heard for an RTO: what waits has waited long enough. */
+static void flush(struct tcon_flow *flow)
+{
+	if (tcon_held_empty(&flow->held) || flow->hold.overdue)
+		return;
+	flow->hold.overdue = true;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
+}
+
+/* No ACK for an RTO: what is in flight is gone, or waits for what is held.  That is a
+ * time-out as the guest's own would be, once in an RTO.  Under repair TCon's own timer
+ * finds that out.
  */
-static bool is_stalled(struct tcon_flow *flow, u64 now_us)
+static void note_stall(struct tcon_flow *flow, u64 now_us)
 {
 	struct tcon_track *t = &flow->track;
 
 	if (tcon_flow_repaired(flow) ||
-	    now_us - t->progress_us < tcon_track_rto_us(t))
-		return false;
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
-	if (tcon_track_is_silent(t, flow->hold.stalled_us, now_us)) {
-		flow->hold.stalled_us = now_us;
-		tcon_loss_mark_all(t);
-	}
-	return true;
+	    !tcon_track_is_silent(t, t->timeout_us, now_us))
+		return;
+	t->timeout_us = now_us;
+	tcon_loss_mark_all(t);
+	tcon_ca_timeout(t, now_us);
+	flush(flow);
+	tcon_flow_check_cc(flow, now_us);
 }
 
 /* By the clock, which may be @ahead_ns behind. */
@@ -95,11 +110,14 @@ static inline u64 cwnd_gate(struct tcon_flow *flow,
 	const struct tcon_cc *cc = &t->cc;
 
 	if (seq_before(cb->seq, cc->nxt) || !cc->inflight_bytes ||
-	    tcon_track_fits(t, cb->payload_bytes) ||
-	    is_stalled(flow, tcon_us(now_ns)))
+	    tcon_track_fits(t, cb->payload_bytes))
+		return 0;
+	note_stall(flow, tcon_us(now_ns));
+	if (!cc->inflight_bytes || !tcon_flow_enforced(flow) || is_flushing(flow))
 		return 0;
 	return tcon_flow_repaired(flow) ? NOT_BEFORE_AN_ACK :
-		(t->progress_us + tcon_track_rto_us(t)) * NSEC_PER_USEC;
+		(max(t->progress_us, t->timeout_us) + tcon_track_rto_us(t)) *
+		NSEC_PER_USEC;
 }
 
 /* When may a segment leave, up to @ahead_ns before the clock's time?  0: now. */
@@ -108,7 +126,7 @@ static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 {
 	u64 when;
 
-	if (flow->hold.drain || !tcon_flow_enforced(flow))
+	if (is_flushing(flow) || !tcon_flow_enforced(flow))
 		return 0;
 	when = cwnd_gate(flow, cb, now_ns);
 	if (!when)
@@ -151,6 +169,8 @@ static inline void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
 static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
 		    u64 now_us)
 {
+	if (what == TCON_SENT_TIMEOUT)
+		flush(flow);
 	if (what == TCON_SENT_TIMEOUT && !tcon_flow_repaired(flow))
 		tcon_ca_timeout(&flow->track, now_us);
 	else if (idle && what == TCON_SENT_NEW)
@@ -166,7 +186,7 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	const struct tcon_segment *cb = tcon_segment(skb);
 	struct tcon_track *t = &flow->track;
 	u64 now_us = tcon_us(now_ns);
-	bool idle = t->cc.una == t->cc.nxt, fresh;
+	bool idle = t->cc.una == t->cc.nxt, fresh, gap;
 	u32 nxt = t->cc.nxt;
 	enum tcon_sent what;
 
@@ -175,6 +195,7 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	what = tcon_sent_segment(t, cb->seq, cb->end_seq, cb->payload_bytes,
 				 now_us);
 	fresh = t->cc.nxt != nxt;
+	gap = fresh && seq_after(cb->seq, nxt);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_DATA_OUT);
 	if (fresh && !t->recorded)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
@@ -186,6 +207,8 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 		t->recorded->waited_us = (u32)now_us - cb->entered_us;
 		tcon_copy_keep(flow, t->recorded, skb);
 	}
+	if (unlikely(gap))
+		tcon_copy_missing(flow, cb->seq);
 	tell_cc(flow, what, idle, now_us);
 	advance_clock(flow, cb->payload_bytes, now_ns);
 }
@@ -216,12 +239,11 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	const struct tcon_cc *cc = &t->cc;
 	u32 bytes = tcon_segment(skb)->payload_bytes;
 
-	if (!skb_is_gso(skb) || !tcon_flow_enforced(flow) || flow->hold.drain ||
+	if (!skb_is_gso(skb) || !tcon_flow_enforced(flow) || is_flushing(flow) ||
 	    (bytes <= 2 * cc->mss_bytes &&
 	     (!t->prr.active || !tcon_track_fits(t, cc->mss_bytes))))
 		return false;
-	if (cc->inflight_bytes && !tcon_track_fits(t, bytes) &&
-	    bytes > piece_bytes(t))
+	if (!tcon_track_fits(t, bytes) && bytes > piece_bytes(t))
 		return true;
 	return cc->pacing_rate_bps && bytes > tcon_pace_burst_bytes(cc) &&
 	       bytes > tcon_pace_unpaced_bytes(t) && tcon_pace_ns(cc, bytes) > SPLIT_NS;
@@ -480,10 +502,18 @@ static u64 collect_repairs(struct tcon_flow *flow, struct sk_buff_head *out,
 	u64 now_us = tcon_us(now_ns), when;
 	struct sk_buff *skb;
 
-	if (tcon_repair_expire(flow, now_us)) {
+	switch (tcon_repair_expire(flow, now_us)) {
+	case TCON_EXPIRY_PROBE:
 		skb = tcon_repair_probe(flow, now_us);
 		if (skb)
 			__skb_queue_tail(out, skb);
+		break;
+	case TCON_EXPIRY_TIMEOUT:
+	case TCON_EXPIRY_GIVE_UP:
+		flush(flow);
+		break;
+	default:
+		break;
 	}
 	while (tcon_flow_repaired(flow) && flow->track.lost.n) {
 		if (out->qlen >= RUN_MAX_PACKETS)
@@ -509,7 +539,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 
 	if (tcon_flow_repaired(flow)) {
 		repairs = collect_repairs(flow, out, now_ns);
-		if (repairs && !flow->hold.drain && !tcon_held_over(&flow->held, flow->port))
+		if (repairs && !is_flushing(flow) && !tcon_held_over(&flow->held, flow->port))
 			return repairs;
 	}
 	while ((skb = skb_peek(&flow->held.queue))) {
@@ -524,6 +554,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 		if (ahead_ns == QUANTUM_NS && cc->pacing_rate_bps)
 			ahead_ns += tcon_pace_ns(cc, tcon_pace_burst_bytes(cc));
 		skb = tcon_held_take(&flow->held, flow->port);
+		tcon_repair_raise_tsval(flow, skb);
 		leaves(flow, skb, now_ns);
 		tcon_count(tcon_flow_stats(flow),
 			   tcon_flow_enforced(flow) ? TCON_COUNTER_RELEASED :
@@ -531,6 +562,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 		__skb_queue_tail(out, skb);
 	}
 	flow->hold.drain = false;
+	flow->hold.overdue = false;
 	return repairs;
 }
 
@@ -539,7 +571,7 @@ static bool waits_on(struct tcon_flow *flow, u64 now_ns)
 {
 	u64 timer;
 
-	if (flow->hold.drain || tcon_flow_waits(flow))
+	if (is_flushing(flow) || tcon_flow_waits(flow))
 		return false;
 	timer = timer_ns(flow);
 	if (timer && timer <= now_ns)

@@ -246,19 +246,19 @@ struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us)
  * @flow: its lock is held, under repair
  * @now_us: the time
  *
- * Return: a tail probe is due.
+ * Return: what was due; the CC has been told.  %TCON_EXPIRY_PROBE: the caller sends one.
  */
-bool tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
+enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 {
 	struct tcon_track *t = &flow->track;
 	u64 lost_before = t->cc.lost_bytes;
+	enum tcon_expiry expiry = tcon_timer_expire(t, now_us);
 
 	lockdep_assert_held(&flow->lock);
-	switch (tcon_timer_expire(t, now_us)) {
+	switch (expiry) {
 	case TCON_EXPIRY_NONE:
-		return false;
 	case TCON_EXPIRY_PROBE:
-		return true;
+		return expiry;
 	case TCON_EXPIRY_REORDER:
 		tcon_ca_lost(t, t->cc.lost_bytes - lost_before, now_us);
 		break;
@@ -273,7 +273,24 @@ bool tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 		break;
 	}
 	tcon_flow_check_cc(flow, now_us);
-	return false;
+	return expiry;
+}
+
+/**
+ * tcon_repair_raise_tsval() - what waited leaves behind a repeat that did not
+ * @flow: its lock is held
+ * @skb: the packet, with its &struct tcon_segment
+ *
+ * The peer remembers the repeat's time stamp, and PAWS (RFC 7323, 5) would discard what
+ * is older.
+ */
+void tcon_repair_raise_tsval(struct tcon_flow *flow, struct sk_buff *skb)
+{
+	lockdep_assert_held(&flow->lock);
+	if (likely(!flow->repair.tsval_floor_valid) || !flow->track.has_ts)
+		return;
+	if (!tcon_segment_raise_tsval(skb, flow->repair.tsval_floor))
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_WRITE_FAILED);
 }
 
 /* Does the guest cut @pkt smaller than what the copy @copy was cut into?  Then

@@ -7,6 +7,7 @@
 
 #include "base/contract.h"
 #include "base/seq.h"
+#include "sender/timer.h"
 #include "state/flow.h"
 #include "wire/packet.h"
 
@@ -14,7 +15,8 @@ struct sk_buff;
 
 struct sk_buff *tcon_repair_next(struct tcon_flow *flow, u64 now_us);
 struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us);
-bool tcon_repair_expire(struct tcon_flow *flow, u64 now_us);
+enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us);
+void tcon_repair_raise_tsval(struct tcon_flow *flow, struct sk_buff *skb);
 bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 			 const struct tcon_packet *pkt);
 

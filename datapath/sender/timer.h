@@ -9,7 +9,8 @@
 
 #include "sender/track.h"
 
-#define TCON_BACKOFF_MAX	8	/* then the guest is on its own */
+/* Then the guest is on its own: it may have gone, or its ACKs take another way. */
+#define TCON_BACKOFF_MAX	3
 
 /**
  * enum tcon_expiry - what a timer demands

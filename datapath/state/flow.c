@@ -335,8 +335,10 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->reason = TCON_REASON_HANDSHAKE;
 	flow->mid_stream = false;
 	flow->unseen = false;
+	flow->astray = TCON_ASTRAY_NONE;
 	flow->watchdog = false;
 	flow->hold.drain = false;
+	flow->hold.overdue = false;
 	flow->copies.bare = false;
 	flow->reordering = false;
 	flow->said.sends_parts = false;
@@ -386,6 +388,9 @@ static enum tcon_reason obstacle(const struct tcon_flow *flow,
 		return TCON_REASON_HANDSHAKE;
 	if (t->guest.ambiguous || t->peer.ambiguous)
 		return TCON_REASON_SCALE;
+	if (flow->astray)
+		return flow->astray == TCON_ASTRAY_ACKS ? TCON_REASON_UNSEEN_ACKS :
+							  TCON_REASON_UNSEEN_DATA;
 	if (flow->watchdog)
 		return TCON_REASON_WATCHDOG;
 	return ops ? TCON_REASON_NONE : TCON_REASON_CC_GONE;

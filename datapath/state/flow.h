@@ -46,6 +46,18 @@ struct tcon_template {
 };
 
 /**
+ * enum tcon_astray - what of a connection passes elsewhere
+ * @TCON_ASTRAY_NONE: nothing that is known
+ * @TCON_ASTRAY_ACKS: the peer's ACKs
+ * @TCON_ASTRAY_DATA: the guest's data
+ */
+enum tcon_astray {
+	TCON_ASTRAY_NONE,
+	TCON_ASTRAY_ACKS,
+	TCON_ASTRAY_DATA,
+};
+
+/**
  * struct tcon_flow - a half-flow
  * @node: in the table
  * @key: what names it
@@ -57,6 +69,7 @@ struct tcon_template {
  * @serial: its number among those that the port has had; long: a dump keeps it
  * @created_us: when it was first seen
  * @seen_us: its last packet
+ * @heard_us: the peer's last one that the guest will look at
  * @closed_us: when the connection ended; 0: it has not
  * @pending: a peer's SYN that would replace the connection if answered
  * @dead: out of the table
@@ -67,6 +80,7 @@ struct tcon_template {
  * @reason: enum tcon_reason
  * @mid_stream: its handshake, or something since, passed unseen
  * @unseen: the peer has acknowledged what the guest was not seen to send
+ * @astray: what passes elsewhere, enum tcon_astray
  * @watchdog: its CC misbehaved
  * @reordering: the path reorders more than repair can bear
  *
@@ -81,6 +95,7 @@ struct tcon_template {
  * @said.tsecr: TSecr that it sent
  * @said.window: window field that it sent
  * @said.edge: right edge of the windows that it has offered
+ * @said.data_us: when it last sent data
  * @said.unseen_ack: acknowledgment number of @unseen
  * @said.gap_start: what it left out, when a later segment came first
  * @said.gap_end: its end
@@ -95,7 +110,7 @@ struct tcon_template {
  * @hold.injecting: packets of this flow are being injected, without @lock
  * @hold.kicked: something was due meanwhile
  * @hold.drain: pass what is held at once
- * @hold.stalled_us: when all in flight was last judged lost so that what is held may leave
+ * @hold.overdue: so, since nothing was heard for an RTO; repairs go by cwnd
  * @hold.release_ns: when the pacer's clock allows the next packet
  *
  * @copies: of what is in flight
@@ -126,6 +141,7 @@ struct tcon_flow {
 	long serial;
 	u64 created_us;
 	u64 seen_us;
+	u64 heard_us;
 	u64 closed_us;
 	struct tcon_side pending;
 	bool dead;
@@ -137,6 +153,7 @@ struct tcon_flow {
 	u8 reason;
 	bool mid_stream;
 	bool unseen;
+	u8 astray;
 	bool watchdog;
 	bool reordering;
 
@@ -152,6 +169,7 @@ struct tcon_flow {
 		u32 tsecr;
 		u16 window;
 		u32 edge;
+		u64 data_us;
 		u32 unseen_ack;
 		u32 gap_start;
 		u32 gap_end;
@@ -167,7 +185,7 @@ struct tcon_flow {
 		bool injecting;
 		bool kicked;
 		bool drain;
-		u64 stalled_us;
+		bool overdue;
 		u64 release_ns;
 	} hold;
 

@@ -13,6 +13,7 @@
 #include <net/ip6_checksum.h>
 #include <net/tcp.h>
 
+#include "base/seq.h"
 #include "wire/segment.h"
 
 #define OPTIONS_MAX	40
@@ -181,28 +182,64 @@ static u8 *find_own(struct tcphdr *th)
 	return opt;
 }
 
+/* The sum follows options that were @old.  By words, since an option may begin at any byte. */
+static void sum_options(struct sk_buff *skb, struct tcphdr *th,
+			const __be32 *old, u32 words)
+{
+	const __be32 *now = (__be32 *)(th + 1);
+	u32 i;
+
+	for (i = 0; i < words; i++)
+		if (now[i] != old[i])
+			inet_proto_csum_replace4(&th->check, skb, old[i],
+						 now[i], false);
+}
+
 /* NOPs take the place of each option that @find finds, so that nothing moves. */
 static bool strip(struct sk_buff *skb, const struct tcon_packet *pkt,
 		  u8 *(*find)(struct tcphdr *th))
 {
 	u32 words = (pkt->payload_offset - pkt->l4_offset) / 4 -
 		    sizeof(struct tcphdr) / 4;
-	__be32 old[OPTIONS_MAX / 4], *now;
+	__be32 old[OPTIONS_MAX / 4];
 	struct tcphdr *th;
 	u8 *opt;
-	u32 i;
 
 	if (skb_ensure_writable(skb, pkt->payload_offset))
 		return false;
 	th = (struct tcphdr *)(skb->data + pkt->l4_offset);
-	now = (__be32 *)(th + 1);
-	memcpy(old, now, words * sizeof(*now));
+	memcpy(old, th + 1, words * sizeof(*old));
 	while ((opt = find(th)))
 		memset(opt, TCPOPT_NOP, opt[1]);
-	for (i = 0; i < words; i++)
-		if (now[i] != old[i])
-			inet_proto_csum_replace4(&th->check, skb, old[i],
-						 now[i], false);
+	sum_options(skb, th, old, words);
+	return true;
+}
+
+/**
+ * tcon_segment_raise_tsval() - let a segment's TSval be no less than another's
+ * @skb: a packet that TCon keeps, with its &struct tcon_segment
+ * @floor: the other's
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_raise_tsval(struct sk_buff *skb, u32 floor)
+{
+	const struct tcon_segment *seg = tcon_segment(skb);
+	u32 words = (seg->payload_offset - seg->l4_offset) / 4 -
+		    sizeof(struct tcphdr) / 4;
+	struct tcphdr *th = (struct tcphdr *)(skb->data + seg->l4_offset);
+	u8 *opt = tcon_segment_option(th, TCPOPT_TIMESTAMP);
+	__be32 old[OPTIONS_MAX / 4];
+
+	if (!opt || opt[1] != TCPOLEN_TIMESTAMP ||
+	    !seq_after(floor, get_unaligned_be32(opt + 2)))
+		return true;
+	if (skb_ensure_writable(skb, seg->payload_offset))
+		return false;
+	th = (struct tcphdr *)(skb->data + seg->l4_offset);
+	memcpy(old, th + 1, words * sizeof(*old));
+	put_unaligned_be32(floor, tcon_segment_option(th, TCPOPT_TIMESTAMP) + 2);
+	sum_options(skb, th, old, words);
 	return true;
 }
 

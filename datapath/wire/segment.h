@@ -51,6 +51,7 @@ bool tcon_segment_intact(const struct sk_buff *skb, u8 family);
 bool tcon_segment_sound(const struct sk_buff *skb,
 			const struct tcon_packet *pkt);
 u8 *tcon_segment_option(struct tcphdr *th, u8 kind);
+bool tcon_segment_raise_tsval(struct sk_buff *skb, u32 floor);
 bool tcon_segment_strip_sack(struct sk_buff *skb,
 			     const struct tcon_packet *pkt);
 bool tcon_segment_strip_own(struct sk_buff *skb,

@@ -787,8 +787,8 @@ def test_tail_probe_then_time_outs_with_back_off(ends: Ends, tcon: genl.Genl) ->
         repaired(conn, tail)
     assert 2 * RTT_S < waits[0] < 3 * RTT_S, "a probe after two round trips"
     waits.clear()
-    with counted(tcon, probe_sent=0, timeout=5):
-        for _ in range(5):
+    with counted(tcon, probe_sent=0, timeout=3):
+        for _ in range(3):
             with timed(waits):
                 repaired(conn, head, wait_s=20)
                 discard(conn.peer)
@@ -797,7 +797,7 @@ def test_tail_probe_then_time_outs_with_back_off(ends: Ends, tcon: genl.Genl) ->
         assert 1.9 < after / before < 2.1, waits
     flow = rigs.find_flow(tcon, conn.sport)
     assert flow
-    assert (flow["probes"], flow["timeouts"]) == (1, 5)
+    assert (flow["probes"], flow["timeouts"]) == (1, 3)
     assert flow["cwnd_bytes"] <= flow["mss_bytes"] * 2
     assert state(tcon, conn.sport) == REPAIRED
     nothing_for(conn.guest, conn, 0)
@@ -822,20 +822,6 @@ def test_single_segment_is_probed_before_a_time_out(ends: Ends, tcon: genl.Genl)
         repaired(conn, only)
     discard(conn.peer)
     assert finish(conn, tcon)["cwnd_bytes"]
-
-
-def test_after_many_time_outs_the_guest_is_on_its_own(ends: Ends, tcon: genl.Genl) -> None:
-    conn = connect(Conn(*ends), tcon)
-    head = send(conn, 1)[0]
-    poll(lambda: state(tcon, conn.sport)[0] != "repair-enforced", "TCon gives up", 300, 0.5)
-    assert state(tcon, conn.sport) == ("window-enforced", "in-flight", "cubic")
-    assert rigs.find_flow(tcon, conn.sport)["copy_bytes"] == 0
-    discard(conn.peer)
-    with counted(tcon, copy_absorbed=0):
-        again = repeat(conn, head)
-        assert conn.receive(conn.peer) == again
-    finish(conn, tcon)
-    assert state(tcon, conn.sport) == REPAIRED
 
 
 def test_needless_repairs_are_counted_and_hidden(ends: Ends, tcon: genl.Genl) -> None:
@@ -912,7 +898,10 @@ def test_repairs_after_a_keep_alive_have_its_timestamp(
 def test_repairs_after_an_ack_that_overtook_data_have_its_timestamp(
     ends: Ends, tcon: genl.Genl
 ) -> None:
-    """A guest whose window shrank acknowledges from its edge, below its nxt."""
+    """A guest whose window shrank acknowledges from its edge, below its nxt.
+
+    So has what waited meanwhile.
+    """
     conn = connect(Conn(*ends), tcon)
     send(conn, 10)
     waiting = [conn.from_guest(PSH | ACK, payload(MSS), seq=conn.guest_nxt + i * MSS)
@@ -924,7 +913,8 @@ def test_repairs_after_an_ack_that_overtook_data_have_its_timestamp(
     overtakes = conn.guest_sends(seq=waiting[0].seq)
     assert overtakes.timestamps()[0] > waiting[0].timestamps()[0]
     heard(conn, peer_acks(conn, waiting[0].seq))
-    assert [conn.receive(conn.peer) for _ in waiting] == waiting
+    stamped = [segment.but(options=overtakes.options) for segment in waiting]
+    assert [conn.receive(conn.peer) for _ in waiting] == stamped
     for segment in waiting[1:]:
         peer_acks(conn, waiting[0].seq, (waiting[1].seq, end_of(segment)))
     repaired(conn, waiting[0].but(options=overtakes.options))

@@ -315,8 +315,7 @@ static void backs_off(void **state)
 
 static void backs_off_to_two_minutes(void **state)
 {
-	static const u64 after_us[] = { 50000000, 100000000, 120000000,
-					120000000 };
+	static const u64 after_us[] = { 50000000, 100000000, 120000000 };
 	struct conn *c = conn_open(false);
 	u32 i;
 
@@ -325,6 +324,7 @@ static void backs_off_to_two_minutes(void **state)
 	send(c, 1);
 	for (i = 0; i < ARRAY_SIZE(after_us); i++)
 		assert_expires(c, after_us[i], TCON_EXPIRY_TIMEOUT);
+	assert_expires(c, 120000000, TCON_EXPIRY_GIVE_UP);
 	conn_close(c);
 }
 

@@ -215,7 +215,10 @@ enum tcon_limit {
 	X(PATH_MTU,	"path-mtu",	"the path MTU fell: the guest sends anew") \
 	X(REORDERING,	"reordering",	"the path reorders more than repair can bear") \
 	X(BAD_COPY,	"bad-copy",	"a copy is damaged: the guest repeats it") \
-	X(CC_MEMORY,	"cc-memory",	"there was no memory for the CC's own state")
+	X(CC_MEMORY,	"cc-memory",	"there was no memory for the CC's own state") \
+	X(UNSEEN_ACKS,	"unseen-acks",	"the guest hears ACKs that pass elsewhere") \
+	X(UNSEEN_DATA,	"unseen-data",	"the peer has data that passed elsewhere") \
+	X(GAP,		"gap",		"segments before the last ones did not come here, or came late")
 
 enum tcon_reason {
 #define TCON_X(id, name, text) TCON_REASON_##id,
