@@ -273,7 +273,7 @@ static void note_new_data(struct tcon_flow *flow, const struct sk_buff *skb,
 	/* An ACK may find packets waiting that came into a gap. */
 	if (!whole || pacer_is_dry(flow, now_us))
 		note_app_limit(flow, pkt->seq, whole &&
-			       now_us - t->delivered_us < TCON_EDGE_ANSWER_US,
+			       now_us - t->delivered_us < tcon_answer_wait_us(&flow->answer),
 			       now_us);
 }
 
@@ -371,6 +371,14 @@ static inline void note_guest_fin(struct tcon_track *t,
 	t->fin_seq = pkt->end_seq;
 }
 
+/* The guest has echoed what it was given: it takes so long to answer. */
+static void note_answer(struct tcon_flow *flow, u64 now_us)
+{
+	tcon_answer_heard(&flow->answer, now_us);
+	flow->window.answer_us = tcon_answer_wait_us(&flow->answer);
+	flow->limits.answer_us = flow->window.answer_us;
+}
+
 static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		       struct tcon_packet *pkt, u64 now_ns)
 {
@@ -379,6 +387,8 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 
 	flow->seen_us = now_us;
 	tcon_flow_refresh(flow, now_us);
+	if (pkt->has_ts && tcon_answer_is_one(&flow->answer, pkt->tsecr))
+		note_answer(flow, now_us);
 	if (unlikely(tcon_mark_concerns(flow, pkt)))
 		tcon_mark_from_guest(flow, skb, pkt);
 	if (pkt->flags & TCON_TCP_SYN) {
@@ -549,6 +559,8 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (t->synced && pkt->flags & TCON_TCP_ACK &&
 	    !(pkt->flags & TCON_TCP_RST))
 		pass = show_ack(flow, skb, pkt, heard, now_us, extra);
+	if (pass && heard && pkt->has_ts)
+		tcon_answer_given(&flow->answer, pkt->tsval, now_us);
 	note_end(flow, pkt, false, now_us);
 	return pass;
 }

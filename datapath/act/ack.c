@@ -37,6 +37,8 @@ static u32 wanted_edge(const struct tcon_flow *flow)
 				      cc->pacing_rate_bps ?
 				      tcon_flow_allowance_bytes(flow) : 0);
 
+	edge += min(tcon_answer_bytes(&flow->answer, cc), tcon_held_flow_max() / 2);
+
 	if (!tcon_flow_repaired(flow))
 		return edge;
 	return seq_min(edge, cc->nxt + tcon_copy_room(flow));

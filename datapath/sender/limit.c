@@ -18,13 +18,18 @@
 
 #include "sender/limit.h"
 
-/* A guest takes as long to answer an ACK; that is nobody's limit. */
+/* A guest that is near takes as long to answer an ACK; that is nobody's limit. */
 #define ANSWER_US	1000U
+
+static u32 answer_us(const struct tcon_limits *l)
+{
+	return l->answer_us ? : ANSWER_US;
+}
 
 /* What was open for no longer than an answer takes was used. */
 static void attribute(struct tcon_limits *l, enum tcon_limit what, u64 end_us)
 {
-	if (end_us - l->open_since_us <= ANSWER_US)
+	if (end_us - l->open_since_us <= answer_us(l))
 		what = TCON_LIMIT_WINDOW;
 	l->us[what] += l->open_us;
 	l->open_us = 0;
@@ -72,7 +77,7 @@ void tcon_limit_ack(struct tcon_limits *l, enum tcon_limit what, u64 now_us)
 void tcon_limit_data(struct tcon_limits *l, enum tcon_limit what, u64 now_us)
 {
 	account(l, what, now_us);
-	if (l->open_us && now_us - l->open_since_us > ANSWER_US)
-		attribute(l, now_us - l->acked_us <= ANSWER_US ?
+	if (l->open_us && now_us - l->open_since_us > answer_us(l))
+		attribute(l, now_us - l->acked_us <= answer_us(l) ?
 			     TCON_LIMIT_GUEST : TCON_LIMIT_IDLE, now_us);
 }

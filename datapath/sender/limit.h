@@ -19,6 +19,7 @@
  * @acked_us: when an ACK last gave the guest leave to send
  * @open_since_us: since when the guest has left window unused; 0: it has not
  * @open_us: of that, what is not yet attributed
+ * @answer_us: how long this guest may take to answer; 0: as one that is near
  */
 struct tcon_limits {
 	u64 us[__TCON_LIMIT_MAX];
@@ -26,6 +27,7 @@ struct tcon_limits {
 	u64 acked_us;
 	u64 open_since_us;
 	u64 open_us;
+	u32 answer_us;
 };
 
 /**

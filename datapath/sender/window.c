@@ -74,6 +74,11 @@ u32 tcon_window_round_down(u32 edge, u32 ack, u8 wscale, u32 mss_bytes)
 	return ack + round_down(edge - ack, quantum);
 }
 
+static u32 answer_us(const struct tcon_window *w)
+{
+	return w->answer_us ? : TCON_EDGE_ANSWER_US;
+}
+
 /* Remember an edge, and which one the guest has had time to answer. */
 static void give_edge(struct tcon_window *w, u32 edge, u64 now_us)
 {
@@ -85,7 +90,7 @@ static void give_edge(struct tcon_window *w, u32 edge, u64 now_us)
 		w->mark_us = now_us;
 		return;
 	}
-	if (now_us - w->mark_us >= TCON_EDGE_ANSWER_US) {
+	if (now_us - w->mark_us >= answer_us(w)) {
 		w->marked_edge = w->next_mark;
 		w->next_mark = w->edge;
 		w->mark_us = now_us;
@@ -251,7 +256,7 @@ u32 tcon_window_unused(const struct tcon_window *w, u32 nxt_guest, u64 now_us)
 	u32 edge = w->marked_edge;
 
 	/* No edge was given since, or it would have been marked. */
-	if (now_us - w->mark_us >= 2 * TCON_EDGE_ANSWER_US)
+	if (now_us - w->mark_us >= 2ULL * answer_us(w))
 		edge = w->edge;
 	return w->valid && seq_after(edge, nxt_guest) ? edge - nxt_guest : 0;
 }

@@ -8,7 +8,7 @@
 #include <linux/types.h>
 #include <tcon/cc.h>
 
-/* How long a guest may take to answer a new edge before it counts as having
+/* How long a guest that is near may take to answer a new edge before it counts as having
  * nothing to send.
  */
 #define TCON_EDGE_ANSWER_US	1000
@@ -22,6 +22,7 @@
  * @peer_edge: highest right edge that the peer has offered
  * @given_bytes: window last given
  * @peer_bytes: window last offered by the peer
+ * @answer_us: how long this guest may take to answer; 0: %TCON_EDGE_ANSWER_US
  * @valid: an edge is known
  */
 struct tcon_window {
@@ -32,6 +33,7 @@ struct tcon_window {
 	u32 peer_edge;
 	u32 given_bytes;
 	u32 peer_bytes;
+	u32 answer_us;
 	bool valid;
 };
 

@@ -9,6 +9,7 @@
 #include <linux/rhashtable.h>
 #include <linux/skbuff.h>
 
+#include "sender/answer.h"
 #include "sender/ca.h"
 #include "sender/ecn.h"
 #include "sender/limit.h"
@@ -89,6 +90,7 @@ enum tcon_astray {
  * @ecn: of both directions
  * @thin: ACKs that the guest was given
  * @limits: what kept the flow from sending more
+ * @answer: how long the guest takes to answer
  *
  * @said: what the guest said and did last
  * @said.ack: acknowledgment number that it sent
@@ -163,6 +165,7 @@ struct tcon_flow {
 	struct tcon_ecn ecn;
 	struct tcon_thin thin;
 	struct tcon_limits limits;
+	struct tcon_answer answer;
 
 	struct {
 		u32 ack;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How long the guest takes to answer what it is given.
+ */
+#ifndef _TCON_ANSWER_H
+#define _TCON_ANSWER_H
+
+#include <linux/types.h>
+#include <tcon/cc.h>
+
+#include "base/seq.h"
+
+/* A guest that answers within this is near: what any guest may have waiting covers it. */
+#define TCON_ANSWER_NEAR_US	1000U
+
+/**
+ * struct tcon_answer - how long the guest takes to answer
+ * @newest: the highest TSval that it was given
+ * @asked: the TSval whose echo is waited for, where @asked_us is not 0
+ * @asked_us: when it was given that; 0: nothing is waited for
+ * @least_us: the shortest answer among the present ones
+ * @us: the shortest among those before; 0: none is known
+ * @n: answers in @least_us
+ * @given: @newest is valid
+ */
+struct tcon_answer {
+	u32 newest;
+	u32 asked;
+	u64 asked_us;
+	u32 least_us;
+	u32 us;
+	u8 n;
+	bool given;
+};
+
+void tcon_answer_given(struct tcon_answer *a, u32 tsval, u64 now_us);
+void tcon_answer_heard(struct tcon_answer *a, u64 now_us);
+u32 tcon_answer_bytes(const struct tcon_answer *a, const struct tcon_cc *cc);
+
+/* Does a guest's segment with this TSecr answer what was asked? */
+static inline bool tcon_answer_is_one(const struct tcon_answer *a, u32 tsecr)
+{
+	return a->asked_us && !seq_before(tsecr, a->asked);
+}
+
+/* Is the guest so far away, or so slow, that what it is given must cover that? */
+static inline bool tcon_answer_is_far(const struct tcon_answer *a)
+{
+	return a->us > TCON_ANSWER_NEAR_US;
+}
+
+/* After this an answer is there, if there is one. */
+static inline u32 tcon_answer_wait_us(const struct tcon_answer *a)
+{
+	return tcon_answer_is_far(a) ? a->us + a->us / 4 : TCON_ANSWER_NEAR_US;
+}
+
+#endif /* _TCON_ANSWER_H */
