@@ -1,0 +1,715 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What ACKs tell (datapath/sender/acked.c), on packet sequences with known outcomes. */
+
+#include "conn.h"
+
+/* RFC 6298 by hand, from a first sample of 10 ms. */
+static void rtt_smoothed(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	assert_int_equal(c->t.cc.srtt_us, 10000);
+	assert_int_equal(tcon_track_rttvar_us(&c->t), 5000);
+	assert_int_equal(tcon_track_rto_us(&c->t), 10000 + 200000);
+	send(c, 1);
+	wait_us(c, 20000);
+	ack(c, 1);
+	assert_int_equal(c->ack.rs.rtt_us, 20000);
+	assert_int_equal(c->t.cc.srtt_us, 11250);	/* 10000 + 10000 / 8 */
+	assert_int_equal(tcon_track_rttvar_us(&c->t), 6250);
+	assert_int_equal(c->t.cc.min_rtt_us, 10000);
+	send(c, 1);
+	wait_us(c, 811250);				/* error 800000 */
+	ack(c, 2);
+	assert_int_equal(c->t.cc.srtt_us, 111250);
+	assert_int_equal(tcon_track_rttvar_us(&c->t), 204687);
+	assert_int_equal(tcon_track_rto_us(&c->t), 111250 + 818750);
+	conn_close(c);
+}
+
+/* Of several packets: the newest is the sample, the oldest is smoothed. */
+static void rtt_of_a_flight(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 1);
+	wait_us(c, 6000);
+	send(c, 1);
+	wait_us(c, 12000);
+	ack(c, 2);
+	assert_int_equal(c->ack.rs.rtt_us, 12000);
+	assert_int_equal(c->t.cc.srtt_us, 11000);	/* error 8000 */
+	assert_int_equal(c->t.cc.min_rtt_us, 10000);
+	conn_close(c);
+}
+
+static void rtt_by_karn(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 srtt_us = c->t.cc.srtt_us;
+
+	send(c, 2);
+	wait_us(c, 5000);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	wait_us(c, 1000);
+	ack(c, 1);
+	assert_int_equal(c->ack.rs.rtt_us, -1);
+	assert_int_equal(c->t.cc.srtt_us, srtt_us);
+	ack(c, 2);					/* not repeated */
+	assert_int_equal(c->ack.rs.rtt_us, 6000);
+	assert_int_equal(c->t.repeated_bytes, MSS);
+	assert_int_equal(c->t.sent_bytes, 3 * MSS);
+	conn_close(c);
+}
+
+/* What was SACKed before gives no sample when it is acknowledged. */
+static void rtt_not_of_sacked(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 2);
+	wait_us(c, 10000);
+	ack_sack(c, 0, 1, 2);
+	assert_int_equal(c->ack.rs.rtt_us, 10000);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	wait_us(c, 10000);
+	ack(c, 2);
+	assert_int_equal(c->ack.rs.rtt_us, -1);
+	assert_int_equal(c->t.cc.delivered_bytes, 2 * MSS);
+	conn_close(c);
+}
+
+static void min_rtt_expires(void **state)
+{
+	struct conn *c = conn_open(true);
+	u64 bucket_us = TCON_MIN_RTT_BUCKET_US;
+	u32 n = 0;
+
+	assert_int_equal(c->t.cc.min_rtt_us, 10000);
+	wait_us(c, bucket_us);
+	send(c, 1);
+	wait_us(c, 30000);
+	ack(c, ++n);
+	assert_int_equal(c->t.cc.min_rtt_us, 10000);	/* the bucket before */
+	wait_us(c, bucket_us);
+	send(c, 1);
+	wait_us(c, 40000);
+	ack(c, ++n);
+	assert_int_equal(c->t.cc.min_rtt_us, 30000);
+	wait_us(c, 2 * bucket_us);			/* long idle */
+	send(c, 1);
+	wait_us(c, 50000);
+	ack(c, ++n);
+	assert_int_equal(c->t.cc.min_rtt_us, 50000);
+	conn_close(c);
+}
+
+/*
+ * The delivery rate by hand.  Times from the first segment, in ms:
+ *
+ *	0 A, 1 B, 2 C sent; 10 A acknowledged, D sent; 12 B, C; 20 D.
+ */
+static void rate_by_hand(void **state)
+{
+	struct conn *c = conn_open(true);
+	const struct tcon_rate_sample *rs = &c->ack.rs;
+
+	send(c, 1);
+	wait_us(c, 1000);
+	send(c, 1);
+	wait_us(c, 1000);
+	send(c, 1);
+	wait_us(c, 8000);
+	ack(c, 1);		/* A: 1000 bytes, 0 and 10 ms */
+	assert_int_equal(rs->delivered_bytes, 1000);
+	assert_int_equal(rs->snd_interval_us, 0);
+	assert_int_equal(rs->rcv_interval_us, 10000);
+	assert_int_equal(rs->interval_us, 10000);
+	assert_int_equal(rs->tx_in_flight_bytes, 1000);
+	assert_int_equal(rs->prior_inflight_bytes, 3000);
+	assert_int_equal(c->t.cc.last_rate_bps, 800000);
+	send(c, 1);
+	wait_us(c, 2000);
+	ack(c, 3);		/* C: 3000 bytes, 2 and 12 ms */
+	assert_int_equal(rs->delivered_bytes, 3000);
+	assert_int_equal(rs->snd_interval_us, 2000);
+	assert_int_equal(rs->rcv_interval_us, 12000);
+	assert_int_equal(rs->tx_in_flight_bytes, 3000);
+	assert_int_equal(rs->acked_bytes, 2000);
+	assert_int_equal(c->t.cc.last_rate_bps, 2000000);
+	wait_us(c, 8000);
+	ack(c, 4);		/* D: 3000 bytes since A, 10 and 10 ms */
+	assert_int_equal(rs->prior_delivered, 1000);
+	assert_int_equal(rs->delivered_bytes, 3000);
+	assert_int_equal(rs->snd_interval_us, 10000);
+	assert_int_equal(rs->rcv_interval_us, 10000);
+	assert_int_equal(c->t.cc.last_rate_bps, 2400000);
+	conn_close(c);
+}
+
+/* An interval shorter than the minimal RTT says nothing. */
+static void rate_of_compressed_acks(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 1);
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	send(c, 1);
+	wait_us(c, 100);
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);
+	wait_us(c, 100);
+	ack(c, 2);
+	assert_int_equal(c->ack.rs.interval_us, -1);
+	assert_int_equal(c->ack.rs.delivered_bytes, -1);
+	assert_int_equal(c->t.cc.last_rate_bps, 800000);
+	conn_close(c);
+}
+
+/* Reordering: the hole fills before three segments lie beyond it. */
+static void sack_reordering(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 5);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 2);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 4 * MSS);
+	ack_sack(c, 0, 1, 3);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	assert_int_equal(c->ack.rs.losses_bytes, 0);
+	ack_sack(c, 0, 1, 3);				/* nothing new */
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, 0);
+	assert_false(c->ack.delivered_any);
+	ack(c, 3);
+	assert_int_equal(c->ack.rs.acked_bytes, 3 * MSS);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	assert_int_equal(c->t.cc.delivered_bytes, 3 * MSS);
+	assert_int_equal(c->t.sacked.bytes, 0);
+	assert_int_equal(c->t.cc.inflight_bytes, 2 * MSS);
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	conn_close(c);
+}
+
+/*
+ * Three segments SACKed beyond: no window for reordering any more, and what was
+ * sent before them is lost (RFC 8985, 6.2).
+ */
+static void sack_loss(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 10);
+	wait_us(c, RTT_US);
+	ack_sack(c, 1, 2, 3);
+	ack_sack(c, 1, 2, 4);
+	assert_int_equal(c->ack.rs.losses_bytes, 0);	/* just two */
+	ack_sack(c, 1, 2, 5);
+	assert_int_equal(c->ack.rs.losses_bytes, MSS);
+	assert_true(is_lost(c, 1, 2));
+	assert_int_equal(c->t.lost.bytes, MSS);
+	assert_int_equal(c->t.cc.lost_bytes, MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 9 * MSS - 4 * MSS);
+
+	/* A second hole at 5 is lost at once; the first is not judged again. */
+	ack_sack(c, 1, 6, 8);
+	assert_int_equal(c->ack.rs.losses_bytes, MSS);
+	assert_true(is_lost(c, 5, 6));
+	ack_sack(c, 1, 6, 9);
+	assert_int_equal(c->ack.rs.losses_bytes, 0);
+
+	/* The guest repeats the first: in flight again, then delivered. */
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.lost.bytes, MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 2 * MSS);
+	wait_us(c, RTT_US);
+	ack_sack(c, 5, 6, 9);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	assert_int_equal(c->t.cc.delivered_bytes, 8 * MSS);
+	assert_true(is_lost(c, 9, 10));		/* had left before the repeat */
+	assert_int_equal(c->t.cc.lost_bytes, 3 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	conn_close(c);
+}
+
+/* Blocks scattered over holes count together, and judge all of the holes. */
+static void sack_loss_scattered(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 10);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 2);
+	ack_sack(c, 0, 3, 4);
+	assert_int_equal(c->ack.rs.losses_bytes, 0);
+	ack_sack(c, 0, 5, 6);
+	assert_int_equal(c->ack.rs.losses_bytes, 3 * MSS);
+	assert_true(is_lost(c, 0, 1));
+	assert_true(is_lost(c, 2, 3));
+	assert_true(is_lost(c, 4, 5));
+	ack_sack(c, 0, 7, 8);
+	assert_int_equal(c->ack.rs.losses_bytes, MSS);
+	assert_true(is_lost(c, 6, 7));
+	assert_false(is_lost(c, 8, 9));
+	conn_close(c);
+}
+
+static void sack_nonsense(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 4);
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	ack_sack(c, 1, 3, 3);
+	ack_sack(c, 1, 2, 6);			/* beyond nxt */
+	assert_int_equal(c->t.sacked.bytes, 0);
+	ack_sack(c, 1, 0, 3);			/* in part below una */
+	assert_int_equal(c->t.sacked.bytes, 2 * MSS);
+	assert_int_equal(c->t.cc.delivered_bytes, 3 * MSS);
+	conn_close(c);
+}
+
+/* Without SACK-permitted from both, blocks are not believed. */
+static void sack_not_agreed(void **state)
+{
+	struct conn *c = conn_open(false);
+
+	send(c, 5);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 5);
+	assert_int_equal(c->t.sacked.bytes, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, MSS);	/* one duplicate */
+	conn_close(c);
+}
+
+/* A SYN in flight cannot be SACKed: its byte is no payload. */
+static void sack_of_syn(void **state)
+{
+	struct conn *c = conn_new();
+	struct tcon_packet pkt = segment(TCON_TCP_ACK, PEER_ISN + 1, ISN);
+
+	guest_syn(c, 0, 0, true);
+	peer_syn(c, 0, 0, true);
+	pkt.n_sacks = 1;
+	pkt.sacks[0].start = ISN;
+	pkt.sacks[0].end = FIRST;
+	take(c, &pkt);
+	assert_true(c->ack.valid);
+	wait_us(c, RTT_US);
+	ack(c, 0);
+	assert_true(c->t.guest.acked);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, 0);
+	conn_close(c);
+}
+
+/* RFC 6582: the third duplicate ACK means that one segment is lost. */
+static void duplicates(void **state)
+{
+	struct conn *c = conn_open(false);
+	int i;
+
+	send(c, 10);
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	for (i = 1; i <= 2; i++) {
+		ack(c, 1);
+		assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+		assert_int_equal(c->ack.rs.losses_bytes, 0);
+		assert_int_equal(c->t.dup_acks, i);
+	}
+	ack(c, 1);
+	assert_int_equal(c->ack.rs.losses_bytes, MSS);
+	assert_true(is_lost(c, 1, 2));
+	assert_int_equal(c->t.cc.inflight_bytes, (9 - 3 - 1) * MSS);
+	for (i = 4; i <= 8; i++)
+		ack(c, 1);
+	assert_int_equal(c->t.cc.lost_bytes, MSS);	/* judged once */
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, 9 * MSS);
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	wait_us(c, RTT_US);
+	ack(c, 10);
+	assert_int_equal(c->ack.rs.acked_bytes, 9 * MSS);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	assert_int_equal(c->t.cc.delivered_bytes, 10 * MSS);
+	conn_close(c);
+}
+
+/*
+ * Two holes, 0 and 4 of ten: the partial ACK takes from the duplicates only
+ * what it covers, and nothing is delivered twice.
+ */
+static void duplicates_partial_ack(void **state)
+{
+	struct conn *c = conn_open(false);
+	int i;
+
+	send(c, 10);
+	wait_us(c, RTT_US);
+	for (i = 0; i < 8; i++)
+		ack(c, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, 8 * MSS);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	wait_us(c, RTT_US);
+	ack(c, 4);
+	assert_true(c->t.cc.delivered_bytes >= 8 * MSS);
+	assert_true(c->t.cc.delivered_bytes <= 9 * MSS);
+	assert_true(c->t.cc.inflight_bytes <= 2 * MSS);
+	send_at(c, FIRST + 4 * MSS, MSS, TCON_SENT_REPEAT);
+	wait_us(c, RTT_US);
+	ack(c, 10);
+	assert_int_equal(c->t.cc.delivered_bytes, 10 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	conn_close(c);
+}
+
+/* A time-out forgets what the duplicates told of the path, not the count. */
+static void duplicates_then_timeout(void **state)
+{
+	struct conn *c = conn_open(false);
+	int i;
+
+	send(c, 5);
+	wait_us(c, RTT_US);
+	for (i = 0; i < 4; i++)
+		ack(c, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, 4 * MSS);
+	wait_us(c, 1000000);
+	send_at(c, FIRST, MSS, TCON_SENT_TIMEOUT);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	wait_us(c, RTT_US);
+	ack(c, 5);
+	assert_int_equal(c->t.cc.delivered_bytes, 5 * MSS);
+	conn_close(c);
+}
+
+/* RFC 5681: what changes the window, or carries data, is no duplicate. */
+static void duplicates_only(void **state)
+{
+	struct conn *c = conn_open(false);
+	struct tcon_packet pkt;
+	int i;
+
+	ack(c, 0);
+	assert_int_equal(c->t.dup_acks, 0);	/* nothing in flight */
+	send(c, 5);
+	for (i = 0; i < 5; i++) {
+		c->window++;			/* the peer reads */
+		ack(c, 0);
+		assert_false(c->ack.delivered_any);
+	}
+	assert_int_equal(c->t.dup_acks, 0);
+	pkt = segment(TCON_TCP_ACK, PEER_ISN + 1, FIRST);
+	pkt.window = c->window;
+	pkt.payload_bytes = 10;
+	pkt.end_seq = pkt.seq + 10;
+	take(c, &pkt);
+	assert_int_equal(c->t.dup_acks, 0);
+	ack(c, 0);
+	assert_int_equal(c->t.dup_acks, 1);
+	conn_close(c);
+}
+
+static void duplicates_not_with_sack(void **state)
+{
+	struct conn *c = conn_open(true);
+	int i;
+
+	send(c, 5);
+	for (i = 0; i < 5; i++)
+		ack(c, 0);
+	assert_int_equal(c->t.dup_acks, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, 0);
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	conn_close(c);
+}
+
+/* Judged lost, yet it arrives without having been sent again. */
+static void spurious_by_arrival(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 6);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 2, 5);
+	assert_int_equal(c->ack.rs.losses_bytes, 2 * MSS);
+	ack_sack(c, 0, 1, 5);			/* one of two */
+	assert_false(c->ack.spurious);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	ack(c, 5);
+	assert_true(c->ack.spurious);
+	assert_int_equal(c->t.cc.delivered_bytes, 5 * MSS);
+	ack(c, 6);
+	assert_false(c->ack.spurious);		/* once */
+	conn_close(c);
+}
+
+/* It was sent again and both arrived: the receiver says so (RFC 2883). */
+static void spurious_by_dsack(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 6);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 4);
+	assert_int_equal(c->ack.rs.losses_bytes, MSS);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	ack(c, 5);				/* by the original or the repeat */
+	assert_false(c->ack.spurious);
+	ack_sack(c, 5, 0, 1);
+	assert_true(c->ack.spurious);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, 0);
+	assert_int_equal(c->t.sacked.bytes, 0);
+	conn_close(c);
+}
+
+static void not_spurious(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 6);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 4);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	wait_us(c, RTT_US);
+	ack(c, 6);
+	assert_false(c->ack.spurious);
+	conn_close(c);
+}
+
+/* Of what was not sent, or long ago: nothing happens. */
+static void ack_invalid(void **state)
+{
+	static const u32 off[] = { -1, 5 * MSS + 1, 0x40000000, 0x80000000 };
+	struct conn *c = conn_open(true);
+	struct tcon_track before;
+	struct tcon_packet pkt;
+	size_t i;
+
+	send(c, 5);
+	before = c->t;
+	for (i = 0; i < ARRAY_SIZE(off); i++) {
+		pkt = segment(TCON_TCP_ACK | TCON_TCP_ECE, PEER_ISN + 1,
+			      FIRST + off[i]);
+		pkt.n_sacks = 1;
+		pkt.sacks[0].start = FIRST + MSS;
+		pkt.sacks[0].end = FIRST + 2 * MSS;
+		take(c, &pkt);
+		assert_false(c->ack.valid);
+		assert_memory_equal(&c->t, &before, sizeof(before));
+	}
+	ack(c, 5);
+	conn_close(c);
+}
+
+static void ecn_echo(void **state)
+{
+	struct conn *c = conn_open(true);
+	struct tcon_packet pkt;
+
+	send(c, 2);
+	wait_us(c, RTT_US);
+	pkt = segment(TCON_TCP_ACK | TCON_TCP_ECE, PEER_ISN + 1, FIRST + MSS);
+	take(c, &pkt);
+	assert_true(c->ack.rs.is_ece);
+	assert_int_equal(c->ack.rs.delivered_ce_bytes, MSS);
+	assert_int_equal(c->t.cc.delivered_ce_bytes, MSS);
+	assert_int_equal(c->t.ece_acks, 1);
+	send(c, 1);
+	ack(c, 2);
+	assert_false(c->ack.rs.is_ece);
+	wait_us(c, RTT_US);
+	pkt = segment(TCON_TCP_ACK | TCON_TCP_ECE, PEER_ISN + 1,
+		      FIRST + 3 * MSS);
+	take(c, &pkt);
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 2 * MSS);
+	conn_close(c);
+}
+
+static void ack_count(struct conn *c, u32 segs, u8 flags, u32 total)
+{
+	struct tcon_packet pkt = segment(TCON_TCP_ACK | flags, PEER_ISN + 1,
+					 FIRST + segs * MSS);
+
+	pkt.option_bytes = TCON_OPTION_COUNT_BYTES;
+	pkt.ce_bytes = total;
+	take(c, &pkt);
+}
+
+/* What the peer's TCon counts is believed, and ECE no more; totals that are older
+ * than the last say nothing.
+ */
+static void ecn_count(void **state)
+{
+	struct conn *c = conn_open(true);
+	struct tcon_packet pkt;
+
+	send(c, 8);
+	wait_us(c, RTT_US);
+	ack_count(c, 1, 0, 0);
+	assert_false(c->ack.rs.is_ece);
+	ack_count(c, 2, 0, 700);
+	assert_true(c->ack.rs.is_ece);
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 700);
+	ack_count(c, 3, TCON_TCP_ECE, 700);
+	assert_false(c->ack.rs.is_ece);
+	pkt = segment(TCON_TCP_ACK | TCON_TCP_ECE, PEER_ISN + 1,
+		      FIRST + 4 * MSS);
+	take(c, &pkt);
+	assert_false(c->ack.rs.is_ece);
+	ack_count(c, 5, 0, 699);
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 700);
+	ack_count(c, 6, 0, 5000);	/* more than is acknowledged: repeats */
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 5000);
+	assert_int_equal(c->t.ece_acks, 2);
+	c->t.ce_total = U32_MAX - 9;	/* wraps */
+	ack_count(c, 7, 0, 90);
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 5100);
+	ack_count(c, 9, 0, 900);	/* of what was never sent */
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 5100);
+	conn_close(c);
+}
+
+/* Did cwnd bind?  It looks at this round and the one before. */
+static void cwnd_binds(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	c->t.cc.ssthresh_bytes = 10 * MSS;		/* avoidance */
+	c->t.cc.cwnd_bytes = 40 * MSS;
+	send(c, 34);
+	wait_us(c, RTT_US);
+	ack(c, 34);
+	assert_false(c->ack.rs.is_cwnd_limited);	/* 34 + 5 < 40 */
+	send(c, 35);
+	wait_us(c, RTT_US);
+	ack(c, 69);
+	assert_true(c->ack.rs.is_cwnd_limited);
+	send(c, 1);
+	ack(c, 70);
+	assert_true(c->ack.rs.is_cwnd_limited);		/* the round before */
+	send(c, 1);
+	ack(c, 71);
+	send(c, 1);
+	ack(c, 72);
+	assert_false(c->ack.rs.is_cwnd_limited);
+	c->t.cc.ssthresh_bytes = TCON_SSTHRESH_INFINITE;	/* slow start */
+	send(c, 20);
+	wait_us(c, RTT_US);
+	ack(c, 92);
+	assert_false(c->ack.rs.is_cwnd_limited);	/* just a half */
+	send(c, 21);
+	wait_us(c, RTT_US);
+	ack(c, 113);
+	assert_true(c->ack.rs.is_cwnd_limited);
+	conn_close(c);
+}
+
+/* A part of a segment, and its ACK. */
+static void part(struct conn *c, u8 flags)
+{
+	struct tcon_packet pkt = segment(TCON_TCP_ACK | flags, PEER_ISN + 1,
+					 c->t.cc.nxt + MSS - 1);
+
+	send_at(c, c->t.cc.nxt, MSS - 1, TCON_SENT_NEW);
+	wait_us(c, RTT_US);
+	pkt.window = c->window;
+	take(c, &pkt);
+}
+
+static void ack_may_be_delayed(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 1);
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	assert_false(c->ack.rs.is_ack_delayed);		/* a full segment */
+	part(c, 0);
+	assert_true(c->ack.rs.is_ack_delayed);
+	part(c, TCON_TCP_ECE);
+	assert_false(c->ack.rs.is_ack_delayed);
+	send_at(c, c->t.cc.nxt, MSS - 1, TCON_SENT_NEW);
+	part(c, 0);
+	assert_false(c->ack.rs.is_ack_delayed);		/* two parts */
+	conn_close(c);
+}
+
+/*
+ * A long transfer: 12 GB of it, three times round the sequence numbers.  The
+ * second half of each flight arrives first: that is a loss until the first
+ * such flight has shown that the path reorders.
+ */
+static void wraps_often(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 burst = 16 << 20, at;
+	bool seen = false;
+	u64 sent = 0;
+
+	while (sent < 12ULL << 30) {
+		struct tcon_packet pkt;
+
+		at = c->t.cc.nxt;
+		tcon_sent_segment(&c->t, at, at + burst, burst, c->now_us);
+		tcon_sent_segment(&c->t, at + burst, at + 2 * burst, burst,
+				c->now_us);
+		sent += 2 * burst;
+		wait_us(c, RTT_US);
+		pkt = segment(TCON_TCP_ACK, PEER_ISN + 1, at);
+		pkt.n_sacks = 1;
+		pkt.sacks[0].start = at + burst;
+		pkt.sacks[0].end = at + 2 * burst;
+		tcon_acked(&c->t, &pkt, c->now_us, &c->ack);
+		assert_int_equal(c->ack.rs.acked_sacked_bytes, burst);
+		assert_int_equal(c->ack.rs.losses_bytes, seen ? 0 : burst);
+		pkt.ack = at + 2 * burst;
+		pkt.n_sacks = 0;
+		tcon_acked(&c->t, &pkt, c->now_us, &c->ack);
+		assert_int_equal(c->ack.spurious, !seen);
+		assert_int_equal(c->t.cc.inflight_bytes, 0);
+		assert_int_equal(c->t.cc.delivered_bytes, sent);
+		seen = true;
+	}
+	assert_int_equal(c->t.cc.srtt_us, RTT_US);
+	conn_close(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rtt_smoothed),
+		cmocka_unit_test(rtt_of_a_flight),
+		cmocka_unit_test(rtt_by_karn),
+		cmocka_unit_test(rtt_not_of_sacked),
+		cmocka_unit_test(min_rtt_expires),
+		cmocka_unit_test(rate_by_hand),
+		cmocka_unit_test(rate_of_compressed_acks),
+		cmocka_unit_test(sack_reordering),
+		cmocka_unit_test(sack_loss),
+		cmocka_unit_test(sack_loss_scattered),
+		cmocka_unit_test(sack_nonsense),
+		cmocka_unit_test(sack_not_agreed),
+		cmocka_unit_test(sack_of_syn),
+		cmocka_unit_test(duplicates),
+		cmocka_unit_test(duplicates_partial_ack),
+		cmocka_unit_test(duplicates_then_timeout),
+		cmocka_unit_test(duplicates_only),
+		cmocka_unit_test(duplicates_not_with_sack),
+		cmocka_unit_test(spurious_by_arrival),
+		cmocka_unit_test(spurious_by_dsack),
+		cmocka_unit_test(not_spurious),
+		cmocka_unit_test(ack_invalid),
+		cmocka_unit_test(ecn_echo),
+		cmocka_unit_test(ecn_count),
+		cmocka_unit_test(cwnd_binds),
+		cmocka_unit_test(ack_may_be_delayed),
+		cmocka_unit_test(wraps_often),
+	};
+
+	return cmocka_run_group_tests_name("acked", tests, NULL, NULL);
+}

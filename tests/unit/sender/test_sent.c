@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What leaves (datapath/sender/sent.c), on packet sequences with known outcomes. */
+
+#include "conn.h"
+
+static void timeout_inferred(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 rto_us = tcon_track_rto_us(&c->t);
+
+	send(c, 5);
+	wait_us(c, rto_us - 1);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);	/* too early */
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	wait_us(c, 1);
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);	/* not the head */
+	send_at(c, FIRST, MSS, TCON_SENT_TIMEOUT);
+	assert_int_equal(c->t.cc.lost_bytes, 5 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	assert_true(is_lost(c, 1, 5));
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.inflight_bytes, 2 * MSS);
+	wait_us(c, RTT_US);
+	ack(c, 2);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	conn_close(c);
+}
+
+/* Who repeats the head for each packet has no time-out with each. */
+static void timeout_once_in_an_rto(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 rto_us = tcon_track_rto_us(&c->t);
+
+	send(c, 5);
+	wait_us(c, rto_us);
+	send_at(c, FIRST, MSS, TCON_SENT_TIMEOUT);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	wait_us(c, rto_us - 1);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.lost_bytes, 5 * MSS);
+	wait_us(c, 1);
+	send_at(c, FIRST, MSS, TCON_SENT_TIMEOUT);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	conn_close(c);
+}
+
+/* What is SACKed is not lost at a time-out. */
+static void timeout_spares_sacked(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 5);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 3, 4);
+	wait_us(c, 1000000);
+	send_at(c, FIRST, MSS, TCON_SENT_TIMEOUT);
+	assert_int_equal(c->t.cc.lost_bytes, 4 * MSS);
+	assert_false(is_lost(c, 3, 4));
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	conn_close(c);
+}
+
+/* A tail probe repeats all that is in flight: no time-out. */
+static void tail_probe(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 1);
+	wait_us(c, 1000000);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	conn_close(c);
+}
+
+/* Progress restarts the clock. */
+static void timeout_after_progress(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 5);
+	wait_us(c, 150000);
+	ack(c, 1);
+	wait_us(c, 150000);
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);
+	conn_close(c);
+}
+
+/* A gap in what the guest sends passed elsewhere: it is in flight. */
+static void gap(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send_at(c, FIRST + 2 * MSS, MSS, TCON_SENT_NEW);
+	assert_int_equal(c->t.cc.nxt, FIRST + 3 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 3 * MSS);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	conn_close(c);
+}
+
+/* No window reaches further than 2^30: what lies beyond is not recorded. */
+static void far_ahead(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 far = FIRST + TCON_CWND_MAX_BYTES;
+
+	send_at(c, far, MSS, TCON_SENT_NEW);
+	send_at(c, FIRST + 0x7fff0000, MSS, TCON_SENT_NEW);
+	assert_int_equal(c->t.cc.nxt, FIRST);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	send(c, 1);
+	send_at(c, far - MSS, MSS, TCON_SENT_NEW);
+	assert_int_equal(c->t.cc.inflight_bytes, TCON_CWND_MAX_BYTES);
+	conn_close(c);
+}
+
+/* A segment that is in part new and in part repeated. */
+static void overlap(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 2);
+	wait_us(c, RTT_US);
+	send_at(c, FIRST + MSS, 2 * MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.nxt, FIRST + 3 * MSS);
+	assert_int_equal(c->t.repeated_bytes, MSS);
+	assert_int_equal(c->t.sent_bytes, 4 * MSS);
+	ack(c, 2);
+	assert_int_equal(c->ack.rs.rtt_us, RTT_US);	/* of the first */
+	send_at(c, FIRST, 2 * MSS, TCON_SENT_NEW);	/* left of una */
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	assert_int_equal(c->t.repeated_bytes, 3 * MSS);
+	conn_close(c);
+}
+
+/* FIN takes a sequence number. */
+static void fin(void **state)
+{
+	struct conn *c = conn_open(true);
+	struct tcon_packet pkt;
+
+	send(c, 1);
+	tcon_sent_segment(&c->t, c->t.cc.nxt, c->t.cc.nxt + MSS + 1, MSS,
+			c->now_us);
+	assert_int_equal(c->t.sent_bytes, 2 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 2 * MSS + 1);
+	wait_us(c, RTT_US);
+	pkt = segment(TCON_TCP_ACK, PEER_ISN + 1, FIRST + 2 * MSS + 1);
+	take(c, &pkt);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	assert_int_equal(c->t.cc.una, c->t.cc.nxt);
+	conn_close(c);
+}
+
+/* Without memory for a record or a range: coarser, but the sums hold. */
+static void no_memory(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 i;
+
+	send(c, 63);				/* the SYN was the first */
+	assert_int_equal(c->t.sendq.tail, TCON_SENDQ_PER_PAGE);
+	tcon_ranges_clear(&c->t.sacked);
+	kfree(c->t.sendq.spare);
+	c->t.sendq.spare = NULL;
+	shim_alloc_failures = 1;
+	tcon_sent_segment(&c->t, c->t.cc.nxt, c->t.cc.nxt + MSS, MSS, c->now_us);
+	assert_null(c->t.recorded);
+	assert_int_equal(c->t.cc.inflight_bytes, 64 * MSS);
+	wait_us(c, RTT_US);
+	shim_alloc_failures = 1;
+	ack_sack(c, 0, 2, 3);
+	assert_int_equal(c->ack.sack_overflow, 1);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, 0);
+	assert_int_equal(c->ack.rs.rtt_us, -1);	/* nor in any later ACK */
+	ack_sack(c, 0, 2, 3);			/* memory is back */
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	for (i = 4; i < 60; i += 2)
+		ack_sack(c, 0, i, i + 1);
+	ack(c, 64);
+	assert_int_equal(c->t.cc.delivered_bytes, 64 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	conn_close(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(timeout_inferred),
+		cmocka_unit_test(timeout_once_in_an_rto),
+		cmocka_unit_test(timeout_spares_sacked),
+		cmocka_unit_test(tail_probe),
+		cmocka_unit_test(timeout_after_progress),
+		cmocka_unit_test(gap),
+		cmocka_unit_test(far_ahead),
+		cmocka_unit_test(overlap),
+		cmocka_unit_test(fin),
+		cmocka_unit_test(no_memory),
+	};
+
+	return cmocka_run_group_tests_name("sent", tests, NULL, NULL);
+}
