@@ -194,8 +194,8 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 		return;
 	what = tcon_sent_segment(t, cb->seq, cb->end_seq, cb->payload_bytes,
 				 now_us);
-	fresh = t->cc.nxt != nxt;
-	gap = fresh && seq_after(cb->seq, nxt);
+	gap = t->cc.nxt != nxt && seq_after(cb->seq, nxt);
+	fresh = t->cc.nxt != nxt || t->recorded;	/* or it fills a gap */
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_DATA_OUT);
 	if (fresh && !t->recorded)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);

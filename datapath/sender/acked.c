@@ -88,8 +88,8 @@ static u32 deliver_resent(struct tcon_track *t, struct ack_work *w, u32 start,
 }
 
 /*
- * @start .. @end is newly delivered: by which transmissions?  Originals left in
- * order of sequence, so that the first and the last of them tell all.
+ * @start .. @end is newly delivered: by which transmissions?  Where originals left in
+ * order of sequence the first and the last of them tell all.
  */
 static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 		    u32 end)
@@ -97,13 +97,14 @@ static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 	struct tcon_sendq *q = &t->sendq;
 	struct tcon_send *s;
 	u32 first = tcon_sendq_find(q, start), i, lo, hi;
+	bool ordered = !t->resent.n && !seq_before(start, t->filled_edge);
 
 	for (i = first; i != q->tail; i++) {
 		s = tcon_sendq_at(q, i);
 		if (!seq_before(s->start, end))
 			break;
-		if (!t->resent.n && i != first && i + 1 != q->tail &&
-		    seq_before(s->end, end))
+		if (s->unseen || (ordered && i != first && i + 1 != q->tail &&
+				  seq_before(s->end, end)))
 			continue;
 		lo = seq_max(start, s->start);
 		hi = seq_min(end, s->end);
@@ -258,6 +259,8 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	if (t->resent.n)
 		tcon_resent_ack(&t->resent, una, ack);
 	t->lost_edge = seq_max(t->lost_edge, ack);
+	t->judged_edge = seq_max(t->judged_edge, ack);
+	t->filled_edge = seq_max(t->filled_edge, ack);
 	w->out->una_advanced = true;
 }
 

@@ -143,7 +143,10 @@ static void end_recovery(struct tcon_track *t, u64 now_us)
 	set_state(t, TCON_CA_OPEN, now_us);
 	t->unproven_bytes = 0;
 	tcon_loss_recovered(t);
-	if (t->resent.n)	/* who could tell what had been needless? */
+	/* Who could tell what had been needless?  A guest's repeat of what was never
+	 * missed is no sign of loss.
+	 */
+	if (t->resent.n && seq_before(t->cc.una, t->judged_edge))
 		note_loss(t, TCON_CWND_MAX_BYTES, now_us);
 	else if (t->lost.n)
 		note_loss(t, t->lost.bytes, now_us);

@@ -72,6 +72,8 @@ void tcon_handshake_guest(struct tcon_track *t, const struct tcon_packet *pkt,
 		t->cc.nxt = pkt->seq;
 		t->nxt_guest = pkt->seq + 1;
 		t->lost_edge = pkt->seq;
+		t->judged_edge = pkt->seq;
+		t->filled_edge = pkt->seq;
 		t->round_end = pkt->seq + 1;
 		t->synced = true;
 	}
@@ -111,6 +113,8 @@ void tcon_handshake_adopt(struct tcon_track *t, const struct tcon_packet *pkt,
 	t->cc.nxt = pkt->seq;
 	t->nxt_guest = pkt->seq;
 	t->lost_edge = pkt->seq;
+	t->judged_edge = pkt->seq;
+	t->filled_edge = pkt->seq;
 	t->round_end = pkt->seq;
 	t->has_ts = pkt->has_ts;
 	t->guest.sack_permitted = true;	/* a block will show whether it was */
@@ -134,6 +138,8 @@ void tcon_handshake_resync(struct tcon_track *t, u32 ack, u64 now_us)
 	t->cc.nxt = ack;
 	t->nxt_guest = seq_max(t->nxt_guest, ack);
 	t->lost_edge = ack;
+	t->judged_edge = ack;
+	t->filled_edge = ack;
 	t->round_end = ack;
 	t->unproven_bytes = 0;
 	t->dup_acks = 0;

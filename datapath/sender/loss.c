@@ -8,7 +8,8 @@
  * stamps are the same for a whole burst.
  *
  * Originals leave in sequence order, so they are judged along an edge that
- * only moves right; what was sent again is kept in a list of its own, in order
+ * only moves right, and stops at one that came late until what left after that is
+ * delivered; what was sent again is kept in a list of its own, in order
  * of transmission.  A peer without SACK is judged by its duplicate ACKs
  * (RFC 6582).
  *
@@ -53,8 +54,8 @@ void tcon_loss_mark(struct tcon_track *t, u32 start, u32 end)
 
 	for (i = tcon_ranges_find(set, start); seq_before(at, end); i++) {
 		stop = i < set->n ? seq_min(set->range[i].start, end) : end;
-		if (seq_before(at, stop))
-			tcon_ranges_add(&t->lost, at, stop);
+		if (seq_before(at, stop) && !tcon_ranges_add(&t->lost, at, stop))
+			t->judged_edge = seq_max(t->judged_edge, stop);
 		if (i == set->n)
 			break;
 		at = set->range[i].end;
@@ -117,7 +118,8 @@ static bool is_too_fast(const struct tcon_track *t, u64 rtt_us)
  * @now_us: the time
  *
  * RFC 8985, 6.2, steps 2 and 3.  Reordering is what one ACK shows against those
- * before it: within one, the SACK blocks come first.  An answer that comes faster
+ * before it: within one, the SACK blocks come first.  What reached TCon out of order is
+ * expected in the order in which it left here.  An answer that comes faster
  * than the path allows is taken for one to the first transmission.  (Linux takes it
  * for none: after a tail probe that was answered so, it waits for the time-out.)
  */
@@ -127,7 +129,7 @@ void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,
 	struct tcon_rack *rack = &t->rack;
 
 	if (s == first && rack->valid && seq_before(end, rack->fack) &&
-	    tcon_track_sack(t))
+	    seq_before(s->order, rack->order) && tcon_track_sack(t))
 		rack->reordered = true;
 	rack->fack_next = rack->valid ? seq_max(rack->fack_next, end) : end;
 	if (s != first && is_too_fast(t, now_us - s->tx_us))

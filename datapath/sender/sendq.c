@@ -16,6 +16,10 @@
 #include "sender/sendq.h"
 
 #define FIRST_PAGES	8
+/* What comes late has been overtaken by so many records at most, or stays a gap: each
+ * makes way for it.
+ */
+#define FILL_MAX	256
 #define RECORDS_OF(pages)	((pages) * TCON_SENDQ_PER_PAGE)
 #define PAGE_BYTES		((long)(TCON_SENDQ_PER_PAGE * sizeof(struct tcon_send)))
 
@@ -127,6 +131,7 @@ struct tcon_send *tcon_sendq_append(struct tcon_sendq *q, u32 start, u32 end)
 	s->end = end;
 	s->copy = NULL;
 	s->waited_us = 0;
+	s->unseen = false;
 	return s;
 
 extend:
@@ -157,6 +162,65 @@ u32 tcon_sendq_find(const struct tcon_sendq *q, u32 seq)
 			lo = mid + 1;
 	}
 	return q->head + lo;
+}
+
+/**
+ * tcon_sendq_is_gap() - has the guest left a range out so far?
+ * @q: the queue
+ * @start: first sequence number, not before the oldest record
+ * @end: the one after the last
+ *
+ * Return: whether all of it lies in one gap.
+ */
+bool tcon_sendq_is_gap(const struct tcon_sendq *q, u32 start, u32 end)
+{
+	u32 i = tcon_sendq_find(q, start);
+	const struct tcon_send *s;
+
+	if (i == q->tail)
+		return false;
+	s = tcon_sendq_at(q, i);
+	return s->unseen && !seq_before(start, s->start) &&
+	       !seq_after(end, s->end);
+}
+
+/* Cut record @i in two at @seq. */
+static bool cut(struct tcon_sendq *q, u32 i, u32 seq)
+{
+	u32 end = tcon_sendq_at(q, q->tail - 1)->end, at;
+
+	if (q->tail - i > FILL_MAX)
+		return false;
+	if (!tcon_sendq_append(q, end, end))
+		return false;
+	for (at = q->tail - 1; at != i; at--)
+		*tcon_sendq_at(q, at) = *tcon_sendq_at(q, at - 1);
+	tcon_sendq_at(q, i)->end = seq;
+	tcon_sendq_at(q, i + 1)->start = seq;
+	return true;
+}
+
+/**
+ * tcon_sendq_fill() - part of a gap leaves after all
+ * @q: the queue
+ * @start: first sequence number
+ * @end: the one after the last; tcon_sendq_is_gap()
+ *
+ * Pointers to newer records are no longer valid.
+ *
+ * Context: any; allocates atomically.
+ * Return: its record, no gap any more; NULL: nothing could be done, all of it stays one.
+ */
+struct tcon_send *tcon_sendq_fill(struct tcon_sendq *q, u32 start, u32 end)
+{
+	u32 i = tcon_sendq_find(q, start);
+
+	if (tcon_sendq_at(q, i)->end != end && !cut(q, i, end))
+		return NULL;
+	if (tcon_sendq_at(q, i)->start != start && !cut(q, i++, start))
+		return NULL;
+	tcon_sendq_at(q, i)->unseen = false;
+	return tcon_sendq_at(q, i);
 }
 
 static void drop_copy(struct tcon_sendq *q, struct tcon_send *s)

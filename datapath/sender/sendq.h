@@ -30,6 +30,7 @@ struct sk_buff;
  * @delivered_ce: low word of the CE-marked bytes delivered when it left
  * @waited_us: for how long TCon had kept it before
  * @app_limited: it left while the guest had nothing more to send
+ * @unseen: the guest has left it out; it passes elsewhere, or comes late
  */
 struct tcon_send {
 	u32 start;
@@ -45,6 +46,7 @@ struct tcon_send {
 	u32 delivered_ce;
 	u32 waited_us;
 	bool app_limited;
+	bool unseen;
 };
 
 /**
@@ -85,6 +87,8 @@ typedef void (*tcon_put_copy_fn)(struct tcon_sendq *q, struct sk_buff *copy);
 void tcon_sendq_set_put(tcon_put_copy_fn fn);
 struct tcon_send *tcon_sendq_append(struct tcon_sendq *q, u32 start, u32 end);
 u32 tcon_sendq_find(const struct tcon_sendq *q, u32 seq);
+bool tcon_sendq_is_gap(const struct tcon_sendq *q, u32 start, u32 end);
+struct tcon_send *tcon_sendq_fill(struct tcon_sendq *q, u32 start, u32 end);
 u64 tcon_sendq_ack(struct tcon_sendq *q, u32 seq);
 void tcon_sendq_drop_copies(struct tcon_sendq *q);
 void tcon_sendq_clear(struct tcon_sendq *q);

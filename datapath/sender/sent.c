@@ -26,9 +26,26 @@ static void fill_record(struct tcon_track *t, struct tcon_send *s, u64 now_us)
 	t->timer.sent_us = now_us;
 }
 
+/* nxt moves to @end. */
+static struct tcon_send *append(struct tcon_track *t, u32 end, u64 now_us)
+{
+	struct tcon_send *s = tcon_sendq_append(&t->sendq, t->cc.nxt, end);
+
+	t->cc.nxt = end;
+	t->timer.sent_us = now_us;
+	tcon_track_count_inflight(t);
+	if (s)
+		fill_record(t, s, now_us);
+	return s;
+}
+
+/*
+ * A gap before it is in flight all the same: it passes elsewhere, or has been overtaken on
+ * its way from the guest.  When it left is not known.
+ */
 static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 {
-	struct tcon_send *s;
+	struct tcon_send *gap = NULL;
 
 	if (t->cc.una == t->cc.nxt || !t->cc.inflight_bytes) {
 		t->first_tx_us = now_us;
@@ -36,16 +53,30 @@ static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 		if (t->cc.una == t->cc.nxt)
 			t->progress_us = now_us;
 	}
-	s = tcon_sendq_append(&t->sendq, start, end);
-	t->cc.nxt = end;
-	t->timer.sent_us = now_us;
+	if (seq_after(start, t->cc.nxt))
+		gap = append(t, start, now_us);
+	t->recorded = append(t, end, now_us);
+	if (gap)	/* else that holds both */
+		gap->unseen = t->recorded;
 	t->timer.probed = false;
-	tcon_track_count_inflight(t);
 	t->max_inflight_bytes = max(t->max_inflight_bytes,
 				    t->cc.inflight_bytes);
+}
+
+/*
+ * Others have overtaken it, but it leaves for the first time: neither Karn's rule nor an
+ * undo concerns it.  Without memory it stays a gap.
+ */
+static void record_late(struct tcon_track *t, u32 start, u32 end, u64 now_us)
+{
+	struct tcon_send *s = tcon_sendq_fill(&t->sendq, start, end);
+
+	t->timer.sent_us = now_us;
 	t->recorded = s;
-	if (s)
-		fill_record(t, s, now_us);
+	if (!s)
+		return;
+	fill_record(t, s, now_us);
+	t->filled_edge = seq_max(t->filled_edge, end);
 }
 
 /* @start .. @end was sent again: it is in flight once more.  Without memory it
@@ -99,6 +130,32 @@ static bool is_timeout(const struct tcon_track *t, u32 start, u32 end,
 	       tcon_track_is_silent(t, t->timeout_us, now_us);
 }
 
+/* @start .. @end lies before nxt: a repeat, but for what fills a gap. */
+static enum tcon_sent sent_old(struct tcon_track *t, u32 start, u32 end,
+			       u32 payload_bytes, u64 now_us)
+{
+	bool late = !seq_before(start, t->cc.una) &&
+		    tcon_sendq_is_gap(&t->sendq, start, end);
+	enum tcon_sent what = late ? TCON_SENT_NEW : TCON_SENT_REPEAT;
+
+	if (!late)
+		t->repeated_bytes += min(payload_bytes, end - start);
+	start = seq_max(start, t->cc.una);
+	if (!seq_before(start, end))
+		return TCON_SENT_NEW;
+	if (is_timeout(t, start, end, now_us)) {
+		what = TCON_SENT_TIMEOUT;
+		t->timeout_us = now_us;
+		tcon_loss_mark_all(t);
+	}
+	/* What was judged lost has to be found lost again, should it be. */
+	if (!late || seq_before(start, t->lost_edge))
+		record_repeat(t, start, end, now_us);
+	if (late)
+		record_late(t, start, end, now_us);
+	return what;
+}
+
 /**
  * tcon_sent_segment() - a segment of the guest leaves TCon
  * @t: the tracker, synced
@@ -109,8 +166,8 @@ static bool is_timeout(const struct tcon_track *t, u32 start, u32 end,
  *
  * Return: what it was.  After %TCON_SENT_TIMEOUT everything that is not SACKed
  * counts as lost, but for the segment itself.  A segment that lies further ahead
- * than any window reaches is no part of the connection, and not recorded.  Where nxt
- * moves see tcon_track.recorded.
+ * than any window reaches is no part of the connection, and not recorded.  What leaves for
+ * the first time has tcon_track.recorded.
  */
 enum tcon_sent tcon_sent_segment(struct tcon_track *t, u32 start, u32 end,
 				 u32 payload_bytes, u64 now_us)
@@ -118,26 +175,15 @@ enum tcon_sent tcon_sent_segment(struct tcon_track *t, u32 start, u32 end,
 	enum tcon_sent what = TCON_SENT_NEW;
 	u32 old_end = seq_min(end, t->cc.nxt);
 
+	t->recorded = NULL;
 	if (seq_after(end, t->cc.una + TCON_CWND_MAX_BYTES))
 		return what;
 	t->sent_bytes += payload_bytes;
 	if (seq_after(end, t->nxt_guest))
 		t->nxt_guest = end;
-	if (seq_before(start, old_end)) {
-		t->repeated_bytes += min(payload_bytes, old_end - start);
-		start = seq_max(start, t->cc.una);
-		if (seq_before(start, old_end)) {
-			what = TCON_SENT_REPEAT;
-			if (is_timeout(t, start, end, now_us)) {
-				what = TCON_SENT_TIMEOUT;
-				t->timeout_us = now_us;
-				tcon_loss_mark_all(t);
-			}
-			record_repeat(t, start, old_end, now_us);
-		}
-	}
-	/* A gap is a packet that passed elsewhere: it is in flight all the same. */
+	if (seq_before(start, old_end))
+		what = sent_old(t, start, old_end, payload_bytes, now_us);
 	if (seq_after(end, t->cc.nxt))
-		record_new(t, t->cc.nxt, end, now_us);
+		record_new(t, seq_max(start, t->cc.nxt), end, now_us);
 	return what;
 }

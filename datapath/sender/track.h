@@ -104,8 +104,8 @@ struct tcon_timer {
  * @guest: the sender's SYN
  * @peer: the receiver's SYN
  * @sendq: what left TCon and is not acknowledged
- * @recorded: its record of the data that was new last, until the next ACK; NULL: that
- *	had to be recorded together with its predecessor
+ * @recorded: its record of what left last for the first time, until the next ACK; NULL:
+ *	that was a repeat, or had to be recorded together with its predecessor
  * @sacked: SACKed ranges between una and nxt
  * @lost: ranges judged lost, not SACKed and not sent again since
  * @resent: what was sent again and is not delivered
@@ -115,6 +115,8 @@ struct tcon_timer {
  * @cwr_point: nxt when that for marks began; it ends when una is beyond
  * @nxt_guest: next sequence number that the guest would send
  * @lost_edge: up to here originals have been judged
+ * @judged_edge: nothing beyond has ever been judged lost
+ * @filled_edge: beyond, originals have left in order of sequence
  * @tx_order: transmissions so far, repeats counted
  * @recovery_point: nxt when the recovery began; it ends when una is there
  * @round_end: nxt when the round began
@@ -171,6 +173,8 @@ struct tcon_track {
 	u32 cwr_point;
 	u32 nxt_guest;
 	u32 lost_edge;
+	u32 judged_edge;
+	u32 filled_edge;
 	u32 tx_order;
 	u32 recovery_point;
 	u32 round_end;

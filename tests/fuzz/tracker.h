@@ -95,7 +95,9 @@ static void check_disjoint(const struct tcon_track *t)
 					    t->sacked.range[i].end));
 }
 
-/* Ascending without gaps, within una .. nxt, up to nxt. */
+/* Ascending without gaps, within una .. nxt, up to nxt.  Behind filled_edge all left in
+ * that order; what the guest left out has no copy.
+ */
 static void check_sendq(const struct tcon_track *t)
 {
 	const struct tcon_sendq *q = &t->sendq;
@@ -111,6 +113,11 @@ static void check_sendq(const struct tcon_track *t)
 		WARN_ON(lo >= hi || hi > span);
 		WARN_ON(i != q->head && tcon_sendq_at(q, i)->start !=
 					tcon_sendq_at(q, i - 1)->end);
+		WARN_ON(tcon_sendq_at(q, i)->unseen && tcon_sendq_at(q, i)->copy);
+		WARN_ON(i != q->head && !tcon_sendq_at(q, i)->unseen &&
+			!seq_before(tcon_sendq_at(q, i - 1)->start, t->filled_edge) &&
+			seq_before(tcon_sendq_at(q, i)->order,
+				   tcon_sendq_at(q, i - 1)->order));
 	}
 }
 

@@ -978,6 +978,49 @@ static void sane(void **state)
 	}
 }
 
+/* What overtakes on its way from the guest makes a recovery neither begin nor go on. */
+static void swaps_are_no_loss(void **state)
+{
+	struct tcon_track t;
+	u32 i;
+
+	start_cc(&t);
+	send_segs(&t, 0, 20);
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 0, 1, 20), "Rc");
+	send_seg(&t, 0);
+	for (i = 20; i < 180; i += 20) {
+		send_segs(&t, i, i + 18);
+		assert_int_equal(send_seg(&t, i + 19), TCON_SENT_NEW);
+		assert_int_equal(send_seg(&t, i + 18), TCON_SENT_NEW);
+		now_us += RTT_US / 2;
+		assert_string_equal(ack(&t, i, 0, 0), i == 20 ? "Oc" : "c");
+		now_us += RTT_US / 2;
+	}
+	assert_string_equal(ack(&t, i - 2, i - 1, i), "c");
+	assert_string_equal(ack(&t, i, 0, 0), "c");
+	assert_int_equal(t.cc.lost_bytes, MSS);
+	stop_cc(&t);
+}
+
+/* Nor does a guest's repeat of what was not missed. */
+static void needless_repeat_is_no_loss(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	send_segs(&t, 0, 10);
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 0, 1, 10), "Rc");
+	send_seg(&t, 0);
+	send_segs(&t, 10, 20);
+	send_seg(&t, 15);
+	now_us += RTT_US;
+	assert_string_equal(ack(&t, 10, 0, 0), "Oc");
+	assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
+	stop_cc(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -994,6 +1037,8 @@ int main(void)
 		cmocka_unit_test(acked_before_all),
 		cmocka_unit_test(lost_repeats),
 		cmocka_unit_test(recovery_after_recovery),
+		cmocka_unit_test(swaps_are_no_loss),
+		cmocka_unit_test(needless_repeat_is_no_loss),
 		cmocka_unit_test(undo_of_recovery),
 		cmocka_unit_test(undo_by_dsack),
 		cmocka_unit_test(no_undo_by_lies),

@@ -95,7 +95,7 @@ static void gap(void **state)
 	send_at(c, FIRST + 2 * MSS, MSS, TCON_SENT_NEW);
 	assert_int_equal(c->t.cc.nxt, FIRST + 3 * MSS);
 	assert_int_equal(c->t.cc.inflight_bytes, 3 * MSS);
-	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	send_at(c, FIRST, MSS, TCON_SENT_NEW);
 	conn_close(c);
 }
 
@@ -184,6 +184,128 @@ static void no_memory(void **state)
 	conn_close(c);
 }
 
+/* What comes into a gap leaves for the first time: no repeat, and a round trip like any
+ * other, also where more than one is late.
+ */
+static void gap_is_filled(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send_at(c, FIRST + 3 * MSS, MSS, TCON_SENT_NEW);
+	wait_us(c, 1000);
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_NEW);	/* in its middle */
+	assert_ptr_equal(c->t.recorded,
+			 tcon_sendq_at(&c->t.sendq, tcon_sendq_find(&c->t.sendq,
+								     FIRST + MSS)));
+	assert_int_equal(c->t.recorded->start, FIRST + MSS);
+	assert_int_equal(c->t.recorded->end, FIRST + 2 * MSS);
+	wait_us(c, 1000);
+	send_at(c, FIRST, MSS, TCON_SENT_NEW);
+	assert_non_null(c->t.recorded);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);	/* that is one */
+	assert_null(c->t.recorded);
+	assert_int_equal(c->t.repeated_bytes, MSS);
+	assert_int_equal(c->t.sent_bytes, 4 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 4 * MSS);
+	wait_us(c, 18000);
+	ack_sack(c, 0, 1, 2);
+	assert_int_equal(c->ack.rs.rtt_us, 19000);
+	assert_int_equal(c->ack.rs.delivered_bytes, MSS);
+	ack_sack(c, 0, 3, 4);
+	assert_int_equal(c->ack.rs.rtt_us, 20000);
+	assert_int_equal(c->t.resent.n, 1);
+	ack_sack(c, 0, 2, 3);				/* passed elsewhere */
+	assert_int_equal(c->ack.rs.rtt_us, -1);
+	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
+	conn_close(c);
+}
+
+/* RACK goes by the order in which things leave TCon, whatever that in the guest was. */
+static void gap_does_not_reorder(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 2);
+	send_at(c, FIRST + 3 * MSS, MSS, TCON_SENT_NEW);
+	send_at(c, FIRST + 2 * MSS, MSS, TCON_SENT_NEW);
+	send(c, 4);
+	wait_us(c, RTT_US);
+	ack(c, 2);
+	ack_sack(c, 2, 3, 4);
+	assert_int_equal(c->ack.rs.losses_bytes, 0);
+	ack(c, 4);
+	assert_false(c->t.rack.reordered);
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	conn_close(c);
+}
+
+/* One that came late and is lost is found by what left after it, and its repeat is one. */
+static void gap_filled_and_lost(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_NEW);
+	send_at(c, FIRST, MSS, TCON_SENT_NEW);
+	send(c, 4);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 4);
+	assert_true(is_lost(c, 0, 1));
+	assert_int_equal(c->ack.rs.losses_bytes, MSS);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.repeated_bytes, MSS);
+	wait_us(c, RTT_US);
+	ack(c, 6);
+	assert_false(c->ack.spurious);
+	conn_close(c);
+}
+
+/* A gap that was lost before TCon: what the guest then sends may be lost behind it, too. */
+static void gap_lost_then_filled(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send_at(c, FIRST + MSS, 3 * MSS, TCON_SENT_NEW);
+	send(c, 2);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 5);
+	assert_true(is_lost(c, 0, 1));
+	send_at(c, FIRST, MSS, TCON_SENT_NEW);
+	assert_non_null(c->t.recorded);
+	assert_int_equal(c->t.repeated_bytes, 0);
+	assert_int_equal(c->t.lost.bytes, 0);
+	send(c, 1);
+	wait_us(c, 2 * RTT_US);
+	ack_sack(c, 0, 1, 7);
+	assert_true(is_lost(c, 0, 1));
+	assert_int_equal(c->t.cc.lost_bytes, 2 * MSS);
+	conn_close(c);
+}
+
+/* A super-packet's gap is filled segment by segment, in any order, but not where very many have
+ * overtaken it.
+ */
+static void gap_in_pieces(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 i;
+
+	send_at(c, FIRST + 44 * MSS, MSS, TCON_SENT_NEW);
+	for (i = 0; i < 44; i++)
+		send_at(c, FIRST + i * 23 % 44 * MSS, MSS, TCON_SENT_NEW);
+	assert_int_equal(c->t.sendq.tail - c->t.sendq.head, 45);
+	assert_int_equal(c->t.repeated_bytes, 0);
+	send_at(c, FIRST + 48 * MSS, MSS, TCON_SENT_NEW);
+	send(c, FILL_MAX);
+	send_at(c, FIRST + 45 * MSS, MSS, TCON_SENT_NEW);
+	assert_null(c->t.recorded);
+	send_at(c, FIRST + 45 * MSS, 3 * MSS, TCON_SENT_NEW);	/* takes no room */
+	assert_non_null(c->t.recorded);
+	wait_us(c, RTT_US);
+	ack(c, 49 + FILL_MAX);
+	assert_int_equal(c->t.cc.delivered_bytes, (49 + FILL_MAX) * MSS);
+	conn_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +315,11 @@ int main(void)
 		cmocka_unit_test(tail_probe),
 		cmocka_unit_test(timeout_after_progress),
 		cmocka_unit_test(gap),
+		cmocka_unit_test(gap_is_filled),
+		cmocka_unit_test(gap_does_not_reorder),
+		cmocka_unit_test(gap_filled_and_lost),
+		cmocka_unit_test(gap_lost_then_filled),
+		cmocka_unit_test(gap_in_pieces),
 		cmocka_unit_test(far_ahead),
 		cmocka_unit_test(overlap),
 		cmocka_unit_test(fin),
