@@ -291,12 +291,25 @@ static void judge(struct tcon_track *t, const struct tcon_ack *ack, u64 now_us)
 		tcon_loss_mark_head(t);
 }
 
-/* RFC 5681, 2; as in Linux a window may shrink, but one that grows is news. */
+/* RFC 5681, 2; as in Linux a window may shrink, but one that grows is news.  Zero answers a
+ * window probe.
+ */
 static bool is_duplicate(const struct tcon_track *t,
 			 const struct tcon_packet *pkt)
 {
-	return pkt->ack == t->cc.una && pkt->window <= t->peer_window &&
+	return pkt->ack == t->cc.una && pkt->window &&
+	       pkt->window <= t->peer_window &&
 	       tcon_packet_is_pure_ack(pkt) && tcon_track_established(t);
+}
+
+/* What waited behind a closed window is late by as long. */
+static void take_window(struct tcon_track *t, const struct tcon_packet *pkt,
+			u64 now_us)
+{
+	if (t->zero_window && pkt->window)
+		t->timer.restart_us = now_us;
+	t->peer_window = pkt->window;
+	t->zero_window = !pkt->window;
 }
 
 static void update_min_rtt(struct tcon_track *t, u32 rtt_us, u64 now_us)
@@ -499,7 +512,7 @@ void tcon_acked(struct tcon_track *t, const struct tcon_packet *pkt, u64 now_us,
 		take_cumulative(t, pkt->ack, now_us, &w);
 	else if (duplicate && !tcon_track_sack(t) && t->cc.una != t->cc.nxt)
 		count_duplicate(t, &w);
-	t->peer_window = pkt->window;
+	take_window(t, pkt, now_us);
 	tcon_timer_acked(t, w.dsack, duplicate && !pkt->n_sacks);
 	judge(t, ack, now_us);
 	t->spurious_repairs += ack->spurious_repairs;

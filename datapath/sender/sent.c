@@ -121,12 +121,13 @@ bool tcon_sent_repair(struct tcon_track *t, u32 start, u32 end,
 /*
  * A repeat of the head after an RTO without progress is the guest's time-out, once in an
  * RTO: looking at all that is in flight takes long.  A tail probe (RFC 8985, 7) looks the
- * same where it repeats all that is in flight, and is only counted as one.
+ * same where it repeats all that is in flight, and is only counted as one.  Nor does a
+ * probe of a closed window time anything out.
  */
 static bool is_timeout(const struct tcon_track *t, u32 start, u32 end,
 		       u64 now_us)
 {
-	return start == t->cc.una && end != t->cc.nxt &&
+	return start == t->cc.una && end != t->cc.nxt && !t->zero_window &&
 	       tcon_track_is_silent(t, t->timeout_us, now_us);
 }
 

@@ -7,6 +7,10 @@
  *			again, so that a SACK may tell what is missing
  *	retransmission	RFC 6298, doubled with each time-out in a row
  *
+ * While the peer's window is closed the guest's persist timer (RFC 9293, 3.8.6.1) does
+ * without them: that its probes, a byte in BSD and Windows, are not acknowledged tells
+ * nothing of the path.
+ *
  * There is no timer as such: tcon_timer_next_us() tells when to look, whoever
  * looks calls tcon_timer_expire().
  *
@@ -67,22 +71,25 @@ static u64 probe_us(const struct tcon_track *t)
 	return min(due_us, timeout_us(t));
 }
 
+/* When the tail probe or the retransmission is due; 0: not now. */
+static u64 silence_us(const struct tcon_track *t)
+{
+	if (t->zero_window)
+		return 0;
+	return may_probe(t) ? probe_us(t) : timeout_us(t);
+}
+
 /**
  * tcon_timer_next_us() - when to call tcon_timer_expire()
  * @t: the tracker
  *
- * Return: the time; 0: nothing is in flight.
+ * Return: the time; 0: nothing is in flight, or an ACK comes first.
  */
 u64 tcon_timer_next_us(const struct tcon_track *t)
 {
-	u64 next_us;
-
 	if (t->cc.una == t->cc.nxt)
 		return 0;
-	next_us = may_probe(t) ? probe_us(t) : timeout_us(t);
-	if (t->rack.deadline_us)
-		next_us = min(next_us, t->rack.deadline_us);
-	return next_us;
+	return min_not_zero(silence_us(t), t->rack.deadline_us);
 }
 
 /**
@@ -119,6 +126,8 @@ enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us)
 		if (t->cc.lost_bytes != lost_before)
 			return TCON_EXPIRY_REORDER;
 	}
+	if (t->zero_window)
+		return TCON_EXPIRY_NONE;
 	if (may_probe(t) && now_us >= probe_us(t)) {
 		t->timer.restart_us = now_us;
 		t->timer.probed = true;

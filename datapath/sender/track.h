@@ -150,6 +150,7 @@ struct tcon_timer {
  * @ce_last: the last segment that una covered was marked, as far as that can be told
  * @peer_nxt: highest sequence number that the peer has sent
  * @peer_window: window field of the peer's last valid ACK
+ * @zero_window: that was zero: what is in flight probes the window (RFC 9293, 3.8.6.1)
  * @peer_tsval: last TSval of the peer that passed
  * @peer_tsecr: last TSecr of the peer that passed
  * @synced: una and nxt are valid
@@ -209,6 +210,7 @@ struct tcon_track {
 	u32 peer_tsecr;
 	u32 fin_seq;
 	u16 peer_window;
+	bool zero_window;
 	bool synced;
 	bool has_ts;
 	bool fin_guest;

@@ -228,6 +228,7 @@ static void open_conn(struct tcon_track *t)
 		.seq = ISN,
 		.end_seq = FIRST,
 		.mss = MSS,
+		.window = 500,
 		.wscale = 7,
 		.sack_permitted = true,
 	};
@@ -297,6 +298,7 @@ static const char *ack_flags(struct tcon_track *t, u8 flags, u32 segs, u32 lo,
 		.seq = 2,
 		.end_seq = 2,
 		.ack = FIRST + segs * MSS,
+		.window = 500,
 		.n_sacks = lo < hi,
 		.sacks[0] = { FIRST + lo * MSS, FIRST + hi * MSS },
 	};
@@ -440,6 +442,7 @@ static const char *ack_count(struct tcon_track *t, u32 segs, u32 marked)
 		.seq = 2,
 		.end_seq = 2,
 		.ack = FIRST + segs * MSS,
+		.window = 500,
 		.option_bytes = TCON_OPTION_COUNT_BYTES,
 		.ce_bytes = marked * MSS,
 	};

@@ -388,6 +388,73 @@ static void sent_without_record(void **state)
 	conn_close(c);
 }
 
+/*
+ * A guest's persist timer sends a byte beyond a closed window, as BSD, Windows and lwIP do,
+ * and the peer says each time that it is closed: whatever that takes, nothing is lost.
+ */
+static void window_probes(void **state)
+{
+	int sack, i;
+
+	for (sack = 0; sack < 2; sack++) {
+		struct conn *c = conn_open(sack);
+
+		send(c, 4);
+		wait_us(c, RTT_US);
+		c->window = 0;
+		ack(c, 4);
+		for (i = 0; i < 12; i++) {
+			send_at(c, FIRST + 4 * MSS, 1, i ? TCON_SENT_REPEAT :
+							   TCON_SENT_NEW);
+			assert_int_equal(tcon_timer_next_us(&c->t), 0);
+			wait_us(c, RTT_US);
+			ack(c, 4);
+			assert_int_equal(c->ack.rs.losses_bytes, 0);
+			wait_us(c, 5000000);
+			assert_int_equal(expire(c), TCON_EXPIRY_NONE);
+		}
+		assert_int_equal(c->t.cc.lost_bytes, 0);
+		assert_int_equal(c->t.cc.delivered_bytes, 4 * MSS);
+		conn_close(c);
+	}
+}
+
+/* When the window opens what waits has its full time, and may be lost. */
+static void window_opens(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 4);
+	wait_us(c, RTT_US);
+	c->window = 0;
+	ack(c, 4);
+	send_at(c, FIRST + 4 * MSS, 1, TCON_SENT_NEW);
+	wait_us(c, 5000000);
+	send_at(c, FIRST + 4 * MSS, 1, TCON_SENT_REPEAT);
+	wait_us(c, RTT_US);
+	c->window = 500;
+	ack(c, 4);
+	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
+	assert_int_equal(c->t.cc.lost_bytes, 1);
+	conn_close(c);
+}
+
+/* A peer takes its window back, with more in flight: the guest's time-outs are probes. */
+static void window_shrinks_to_nothing(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 10);
+	wait_us(c, RTT_US);
+	c->window = 0;
+	ack(c, 4);
+	wait_us(c, 2 * RTO_US);
+	assert_int_equal(expire(c), TCON_EXPIRY_NONE);
+	send_at(c, FIRST + 4 * MSS, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.lost_bytes, 0);
+	conn_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +476,9 @@ int main(void)
 		cmocka_unit_test(progress_restarts),
 		cmocka_unit_test(head_sent_again),
 		cmocka_unit_test(sent_without_record),
+		cmocka_unit_test(window_probes),
+		cmocka_unit_test(window_opens),
+		cmocka_unit_test(window_shrinks_to_nothing),
 	};
 
 	return cmocka_run_group_tests_name("timer", tests, NULL, NULL);

@@ -40,6 +40,12 @@
 #define max_t(type, x, y)	shim_pick_t(type, shim_gt, x, y)
 #define min3(x, y, z)		min((__typeof__(x))min(x, y), z)
 #define max3(x, y, z)		max((__typeof__(x))max(x, y), z)
+#define min_not_zero(x, y)						\
+	({								\
+		__typeof__(x) shim_a = (x);				\
+		__typeof__(y) shim_b = (y);				\
+		!shim_a ? shim_b : !shim_b ? shim_a : min(shim_a, shim_b); \
+	})
 #define clamp(val, lo, hi)	min((__typeof__(val))max(val, lo), hi)
 #define clamp_t(type, val, lo, hi) min_t(type, max_t(type, val, lo), hi)
 #define swap(a, b)							\
