@@ -98,11 +98,20 @@ static void give_edge(struct tcon_window *w, u32 edge, u64 now_us)
 	w->edge = seq_max(w->edge, edge);
 }
 
+/*
+ * A peer may take back what it offered (RFC 9293, 3.8.6), and TCon must not offer it then.
+ * An ACK that acknowledges nothing new may have been overtaken: as in Linux it only adds.
+ */
 static void note_peer(struct tcon_window *w, u32 ack, u16 field, u8 wscale)
 {
-	w->peer_bytes = (u32)field << wscale;
-	if (!w->valid || seq_after(ack + w->peer_bytes, w->peer_edge))
-		w->peer_edge = ack + w->peer_bytes;
+	u32 edge = ack + ((u32)field << wscale);
+
+	w->peer_bytes = edge - ack;
+	if (!w->valid || seq_after(ack, w->peer_ack)) {
+		w->peer_ack = ack;
+		w->peer_edge = edge;
+	}
+	w->peer_edge = seq_max(w->peer_edge, edge);
 }
 
 /**
@@ -168,11 +177,12 @@ u16 tcon_window_write(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
  */
 void tcon_window_untold(struct tcon_window *w, const struct tcon_window *before)
 {
-	u32 peer_edge = w->peer_edge, peer_bytes = w->peer_bytes;
+	struct tcon_window after = *w;
 
 	*w = *before;
-	w->peer_edge = peer_edge;
-	w->peer_bytes = peer_bytes;
+	w->peer_edge = after.peer_edge;
+	w->peer_ack = after.peer_ack;
+	w->peer_bytes = after.peer_bytes;
 }
 
 /**

@@ -19,7 +19,8 @@
  * @marked_edge: an earlier edge, that the guest has had time to answer
  * @next_mark: the edge when @mark_us was taken
  * @mark_us: when
- * @peer_edge: highest right edge that the peer has offered
+ * @peer_edge: right edge that the peer offers
+ * @peer_ack: the highest acknowledgment number that one came with
  * @given_bytes: window last given
  * @peer_bytes: window last offered by the peer
  * @answer_us: how long this guest may take to answer; 0: %TCON_EDGE_ANSWER_US
@@ -31,6 +32,7 @@ struct tcon_window {
 	u32 next_mark;
 	u64 mark_us;
 	u32 peer_edge;
+	u32 peer_ack;
 	u32 given_bytes;
 	u32 peer_bytes;
 	u32 answer_us;

@@ -527,6 +527,29 @@ static void unused_is_never_early(void **state)
 	}
 }
 
+/* Nor is one that shrinks it to less; an older ACK's window takes nothing back. */
+static void no_update_beyond_a_shrunk_window(void **state)
+{
+	struct tcon_window w = {}, before;
+
+	tcon_window_write(&w, 100000, 60000, 0, 120000, MSS, 0);
+	assert_int_equal(w.peer_edge, 160000);
+	assert_int_equal(tcon_window_write(&w, 110000, 12000, 0, 115000, MSS, 1),
+			 10000);
+	assert_int_equal(w.peer_edge, 122000);
+	assert_int_equal(tcon_window_update(&w, 110000, 0, 150000, 120000, MSS,
+					    0, 2), 12000);
+	tcon_window_write(&w, 110000, 40000, 0, 150000, MSS, 3);
+	tcon_window_write(&w, 110000, 30000, 0, 150000, MSS, 4);
+	assert_int_equal(w.peer_edge, 150000);
+	before = w;
+	tcon_window_write(&w, 112000, 20000, 0, 150000, MSS, 5);
+	tcon_window_untold(&w, &before);
+	assert_int_equal(w.peer_edge, 132000);
+	tcon_window_write(&w, 112000, 10000, 0, 150000, MSS, 6);
+	assert_int_equal(w.peer_edge, 132000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -541,6 +564,7 @@ int main(void)
 		cmocka_unit_test(update_table),
 		cmocka_unit_test(update_needs_an_edge),
 		cmocka_unit_test(no_update_of_a_closed_window),
+		cmocka_unit_test(no_update_beyond_a_shrunk_window),
 		cmocka_unit_test(update_once),
 		cmocka_unit_test(update_for_a_burst),
 		cmocka_unit_test(random_updates),
