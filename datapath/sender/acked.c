@@ -18,6 +18,9 @@
 #include "sender/loss.h"
 #include "sender/timer.h"
 
+/* A mark is answered within one round trip, or with a CWR that is lost in three. */
+#define ECE_ROUNDS	4
+
 /* What is being learnt while one ACK is processed. */
 struct ack_work {
 	struct tcon_ack *out;
@@ -444,27 +447,65 @@ static void find_change(struct tcon_track *t, struct tcon_ack *ack, u32 marked)
 	t->ce_last = !t->ce_last;
 }
 
+/* By how much has the peer's count grown?  One that comes after a lapse begins anew: ECE has
+ * told of the marks until then.
+ */
+static u32 take_count(struct tcon_track *t, const struct tcon_packet *pkt)
+{
+	u32 marked = 0;
+
+	if (!t->ce_lapsed && seq_after(pkt->ce_bytes, t->ce_total))
+		marked = pkt->ce_bytes - t->ce_total;
+	if (t->ce_lapsed || marked)
+		t->ce_total = pkt->ce_bytes;
+	t->ce_lapsed = false;
+	t->ce_exact = true;
+	t->ece_rounds = ECE_ROUNDS;
+	t->ece_round_end = t->cc.nxt;
+	return marked;
+}
+
+/*
+ * An ACK of a peer whose TCon counts: does it still?  It may have been unloaded, or the
+ * peer been moved away from it.  ECE begins with a mark, so with a count on some of the next
+ * ACKs, and goes on until CWR has arrived, which may be lost once.
+ */
+static bool has_lapsed(struct tcon_track *t, bool ece)
+{
+	if (ece && !t->ece_last) {
+		t->ece_rounds = 1;
+		t->ece_round_end = t->cc.nxt;
+	}
+	if (!t->ece_rounds || seq_before(t->cc.una, t->ece_round_end))
+		return false;
+	if (!ece && t->ece_rounds > 1) {
+		t->ece_rounds = 0;
+		return false;
+	}
+	t->ece_round_end = t->cc.nxt;
+	return !--t->ece_rounds;
+}
+
 /* What of the delivered bytes was marked: what the peer's TCon says, or all that an
  * ACK with ECE covers.
  */
 static void take_marks(struct tcon_track *t, const struct tcon_packet *pkt,
 		       struct tcon_ack *ack)
 {
+	bool ece = pkt->flags & TCON_TCP_ECE && !(pkt->flags & TCON_TCP_SYN);
 	struct tcon_rate_sample *rs = &ack->rs;
 	u32 marked = 0;
 
 	if (pkt->option_bytes == TCON_OPTION_COUNT_BYTES) {
-		t->ce_exact = true;
-		if (seq_after(pkt->ce_bytes, t->ce_total)) {
-			marked = pkt->ce_bytes - t->ce_total;
-			t->ce_total = pkt->ce_bytes;
-			rs->is_ece = true;
-		}
-	} else if (!t->ce_exact && pkt->flags & TCON_TCP_ECE &&
-		   !(pkt->flags & TCON_TCP_SYN)) {
-		marked = rs->acked_sacked_bytes;
-		rs->is_ece = true;
+		marked = take_count(t, pkt);
+	} else if (t->ce_exact && has_lapsed(t, ece)) {
+		t->ce_exact = false;
+		t->ce_lapsed = true;
 	}
+	t->ece_last = ece;
+	rs->is_ece = marked || (ece && !t->ce_exact);
+	if (rs->is_ece && !t->ce_exact)
+		marked = rs->acked_sacked_bytes;
 	t->cc.delivered_ce_bytes += marked;
 	t->ece_acks += rs->is_ece;
 	if (t->ce_exact)

@@ -147,6 +147,10 @@ struct tcon_timer {
  * @ece_acks: ACKs that told of ECN CE
  * @ce_total: the peer's TCon has counted so many marked bytes; wraps
  * @ce_exact: it does; ECE counts for nothing
+ * @ce_lapsed: it did, but does no more
+ * @ece_last: the last ACK had ECE
+ * @ece_rounds: round trips until a count has to come; 0: none is due
+ * @ece_round_end: nxt when the present one began
  * @ce_last: the last segment that una covered was marked, as far as that can be told
  * @peer_nxt: highest sequence number that the peer has sent
  * @peer_window: window field of the peer's last valid ACK
@@ -204,7 +208,11 @@ struct tcon_track {
 	u64 ece_acks;
 	u32 ce_total;
 	bool ce_exact;
+	bool ce_lapsed;
 	bool ce_last;
+	bool ece_last;
+	u8 ece_rounds;
+	u32 ece_round_end;
 	u32 peer_nxt;
 	u32 peer_tsval;
 	u32 peer_tsecr;

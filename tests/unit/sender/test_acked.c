@@ -679,6 +679,97 @@ static void wraps_often(void **state)
 	conn_close(c);
 }
 
+static void ack_flags(struct conn *c, u32 segs, u8 flags)
+{
+	struct tcon_packet pkt = segment(TCON_TCP_ACK | flags, PEER_ISN + 1,
+					 FIRST + segs * MSS);
+
+	pkt.window = c->window;
+	take(c, &pkt);
+}
+
+/* The peer's TCon goes away: a mark within a round trip of which no count comes counts by
+ * ECE, and so do those after it, until a count comes again.
+ */
+static void ecn_count_lapses(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 4);
+	wait_us(c, RTT_US);
+	ack_count(c, 1, 0, 0);
+	ack_flags(c, 2, TCON_TCP_ECE);		/* its count may come yet */
+	assert_false(c->ack.rs.is_ece);
+	send(c, 2);
+	ack_flags(c, 3, TCON_TCP_ECE);
+	assert_false(c->ack.rs.is_ece);
+	wait_us(c, RTT_US);
+	ack_flags(c, 5, 0);
+	assert_false(c->ack.rs.is_ece);
+	assert_true(c->t.ce_lapsed);
+	send(c, 4);
+	wait_us(c, RTT_US);
+	ack_flags(c, 7, TCON_TCP_ECE);
+	assert_true(c->ack.rs.is_ece);
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 2 * MSS);
+	ack_count(c, 8, 0, 9000);		/* ECE has told of these */
+	assert_false(c->ack.rs.is_ece);
+	assert_false(c->t.ce_lapsed);
+	ack_count(c, 9, 0, 9500);
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 2 * MSS + 500);
+	conn_close(c);
+}
+
+/* Nor need there be a beginning: where each round trip has marks ECE never ends. */
+static void ecn_count_lapses_in_marks(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 i;
+
+	send(c, 2);
+	wait_us(c, RTT_US);
+	ack_count(c, 1, TCON_TCP_ECE, MSS);
+	for (i = 2; !c->t.ce_lapsed; i++) {
+		assert_in_range(i, 2, 12);
+		send(c, 1);
+		wait_us(c, RTT_US);
+		ack_flags(c, i, TCON_TCP_ECE);
+	}
+	assert_true(c->ack.rs.is_ece);
+	assert_true(c->t.cc.delivered_ce_bytes > MSS);
+	conn_close(c);
+}
+
+/* While it counts, ECE until CWR has arrived is no sign, also where the first CWR is lost;
+ * nor is a mark of which the first ACKs are lost.
+ */
+static void ecn_count_goes_on(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 i;
+
+	send(c, 4);
+	wait_us(c, RTT_US);
+	ack_count(c, 1, TCON_TCP_ECE, MSS);
+	for (i = 2; i < 12; i++) {
+		send(c, 3);
+		wait_us(c, RTT_US);
+		ack_flags(c, 3 * i - 5, i < 5 ? TCON_TCP_ECE : 0);
+	}
+	assert_false(c->t.ce_lapsed);
+	ack_flags(c, 3 * i - 6, TCON_TCP_ECE);
+	ack_count(c, 3 * i - 5, TCON_TCP_ECE, 2 * MSS);
+	for (; i < 20; i++) {
+		send(c, 3);
+		wait_us(c, RTT_US);
+		ack_flags(c, 3 * i - 5, 0);
+	}
+	assert_false(c->t.ce_lapsed);
+	assert_int_equal(c->t.cc.delivered_ce_bytes, 2 * MSS);
+	assert_int_equal(c->t.ece_acks, 2);
+	conn_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -706,6 +797,9 @@ int main(void)
 		cmocka_unit_test(ack_invalid),
 		cmocka_unit_test(ecn_echo),
 		cmocka_unit_test(ecn_count),
+		cmocka_unit_test(ecn_count_lapses),
+		cmocka_unit_test(ecn_count_lapses_in_marks),
+		cmocka_unit_test(ecn_count_goes_on),
 		cmocka_unit_test(cwnd_binds),
 		cmocka_unit_test(ack_may_be_delayed),
 		cmocka_unit_test(wraps_often),
