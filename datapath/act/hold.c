@@ -554,7 +554,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 		if (ahead_ns == QUANTUM_NS && cc->pacing_rate_bps)
 			ahead_ns += tcon_pace_ns(cc, tcon_pace_burst_bytes(cc));
 		skb = tcon_held_take(&flow->held, flow->port);
-		tcon_repair_raise_tsval(flow, skb);
+		tcon_repair_raise_tsval(flow, skb, tcon_us(now_ns));
 		leaves(flow, skb, now_ns);
 		tcon_count(tcon_flow_stats(flow),
 			   tcon_flow_enforced(flow) ? TCON_COUNTER_RELEASED :

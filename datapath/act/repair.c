@@ -5,7 +5,9 @@
  * A repair is one segment of at most the size that the guest chose, built from
  * the copy: only the lost bytes travel again.  It keeps the guest's TSval, which
  * is what tells the guest, should its timer have gone off, that this was for
- * nothing (RFC 3522); the rest of the header says what the guest said last.
+ * nothing (RFC 3522); the rest of the header says what the guest said last.  SACK blocks and
+ * AccECN's counters it has none: those that it left with are of another day, and a block
+ * below the present acknowledgment number would be a DSACK (RFC 2883).
  *
  * A repeat of the guest with a newer TSval would overtake that: PAWS (RFC 7323,
  * 5) would then discard the repairs behind it.  So repeats of what TCon has a
@@ -30,6 +32,10 @@
 #include "sender/timer.h"
 #include "state/flow.h"
 #include "wire/segment.h"
+
+/* AccECN's options (RFC 9768, 3.2.3). */
+#define ACCECN0			172
+#define ACCECN1			174
 
 /* A repair that was lost this often: perhaps the guest's repeat fares better. */
 #define FAILED_OFTEN	2
@@ -69,16 +75,39 @@ static void write_ip(struct sk_buff *skb, const struct tcon_flow *flow,
 	}
 }
 
-static void write_timestamps(struct tcphdr *th, const struct tcon_flow *flow)
+static void write_timestamps(struct tcphdr *th, const struct tcon_flow *flow, u64 now_us)
 {
 	u8 *opt = tcon_segment_option(th, TCPOPT_TIMESTAMP);
+	const struct tcon_track *t = &flow->track;
 
 	if (!opt || opt[1] != TCPOLEN_TIMESTAMP)
 		return;
-	if (flow->repair.tsval_floor_valid &&
-	    seq_after(flow->repair.tsval_floor, get_unaligned_be32(opt + 2)))
-		put_unaligned_be32(flow->repair.tsval_floor, opt + 2);
+	if (tcon_track_has_floor(t, now_us) &&
+	    seq_after(t->tsval_floor, get_unaligned_be32(opt + 2)))
+		put_unaligned_be32(t->tsval_floor, opt + 2);
 	put_unaligned_be32(flow->said.tsecr, opt + 6);
+}
+
+/* NOPs take the place of what told of the guest as a receiver. */
+static void drop_reports(struct tcphdr *th)
+{
+	static const u8 kinds[] = { TCPOPT_SACK, ACCECN0, ACCECN1 };
+	unsigned int i;
+	u8 *opt;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		while ((opt = tcon_segment_option(th, kinds[i])))
+			memset(opt, TCPOPT_NOP, opt[1]);
+}
+
+/* AE is a bit that headers of kernels before 7.0 have no name for. */
+static void write_ecn(struct tcphdr *th, u8 ace)
+{
+	u8 *offset_byte = (u8 *)th + 12;
+
+	th->ece = !!(ace & TCON_ACE_ECE);
+	th->cwr = !!(ace & TCON_ACE_CWR);
+	*offset_byte = (*offset_byte & ~1) | !!(ace & TCON_ACE_AE);
 }
 
 /* What the guest said last, but for the bytes that this is about. */
@@ -90,9 +119,7 @@ static void write_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
 	th->seq = htonl(start);
 	th->ack_seq = htonl(flow->said.ack);
 	th->window = htons(flow->said.window);
-	th->cwr = 0;
-	if (tcon_ecn_echoes(&flow->ecn))
-		th->ece = flow->ecn.echo;
+	write_ecn(th, tcon_ecn_ace_of_repeat(&flow->ecn, flow->said.ace));
 	if (!last) {
 		th->fin = 0;
 		th->psh = 0;
@@ -103,12 +130,13 @@ static void write_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
 		else
 			th->urg = 0;
 	}
-	write_timestamps(th, flow);
+	drop_reports(th);
 }
 
 /* A segment with @start .. @end of @copy; NULL without memory. */
 static struct sk_buff *build(const struct tcon_flow *flow,
-			     const struct sk_buff *copy, u32 start, u32 end)
+			     const struct sk_buff *copy, u32 start, u32 end,
+			     u64 now_us)
 {
 	const struct tcon_segment *seg = tcon_segment(copy);
 	u32 offset = start - seg->seq;
@@ -137,6 +165,7 @@ static struct sk_buff *build(const struct tcon_flow *flow,
 	skb_reset_mac_len(skb);
 	write_ip(skb, flow, offset, tcon_segment_wire_bytes(copy));
 	write_tcp(skb, flow, start, offset, end == seg->end_seq);
+	write_timestamps(tcp_hdr(skb), flow, now_us);
 	tcon_segment_finish(skb, flow->key.family);
 	return skb;
 }
@@ -155,7 +184,7 @@ static struct sk_buff *repeat(struct tcon_flow *flow,
 		tcon_copy_give_up(flow, TCON_REASON_BAD_COPY);
 		return NULL;
 	}
-	skb = build(flow, copy, start, end);
+	skb = build(flow, copy, start, end, now_us);
 	if (!skb) {
 		tcon_count(stats, TCON_COUNTER_REPAIR_FAILED);
 		return NULL;
@@ -280,16 +309,19 @@ enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
  * tcon_repair_raise_tsval() - what waited leaves behind a repeat that did not
  * @flow: its lock is held
  * @skb: the packet, with its &struct tcon_segment
+ * @now_us: the time
  *
  * The peer remembers the repeat's time stamp, and PAWS (RFC 7323, 5) would discard what
  * is older.
  */
-void tcon_repair_raise_tsval(struct tcon_flow *flow, struct sk_buff *skb)
+void tcon_repair_raise_tsval(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us)
 {
+	const struct tcon_track *t = &flow->track;
+
 	lockdep_assert_held(&flow->lock);
-	if (likely(!flow->repair.tsval_floor_valid) || !flow->track.has_ts)
+	if (likely(!tcon_track_has_floor(t, now_us)) || !t->has_ts)
 		return;
-	if (!tcon_segment_raise_tsval(skb, flow->repair.tsval_floor))
+	if (!tcon_segment_raise_tsval(skb, t->tsval_floor))
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_WRITE_FAILED);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/contract.h"
 #include "base/seq.h"
+#include "sender/sent.h"
 #include "sender/timer.h"
 #include "state/flow.h"
 #include "wire/packet.h"
@@ -16,7 +17,7 @@ struct sk_buff;
 struct sk_buff *tcon_repair_next(struct tcon_flow *flow, u64 now_us);
 struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us);
 enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us);
-void tcon_repair_raise_tsval(struct tcon_flow *flow, struct sk_buff *skb);
+void tcon_repair_raise_tsval(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us);
 bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 			 const struct tcon_packet *pkt);
 
@@ -32,12 +33,13 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 static inline void tcon_repair_passed(struct tcon_flow *flow,
 				      const struct tcon_packet *pkt)
 {
-	const struct tcon_track *t = &flow->track;
+	struct tcon_track *t = &flow->track;
 
 	lockdep_assert_held(&flow->lock);
 	if (pkt->flags & TCON_TCP_ACK) {
 		flow->said.ack = pkt->ack;
 		flow->said.window = pkt->window;
+		flow->said.ace = tcon_ecn_ace(pkt);
 		flow->said.edge = seq_max(flow->said.edge, pkt->ack +
 					   ((u32)pkt->window <<
 					    tcon_track_guest_wscale(t)));
@@ -45,11 +47,8 @@ static inline void tcon_repair_passed(struct tcon_flow *flow,
 	if (!pkt->has_ts)
 		return;
 	flow->said.tsecr = pkt->tsecr;
-	if (!seq_before(pkt->seq, t->nxt_guest))
-		return;
-	if (!flow->repair.tsval_floor_valid || seq_after(pkt->tsval, flow->repair.tsval_floor))
-		flow->repair.tsval_floor = pkt->tsval;
-	flow->repair.tsval_floor_valid = true;
+	if (seq_before(pkt->seq, t->nxt_guest))
+		tcon_sent_overtaking(t, pkt->tsval, flow->seen_us);
 }
 
 #endif /* _TCON_REPAIR_H */

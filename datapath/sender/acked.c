@@ -264,6 +264,8 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	t->lost_edge = seq_max(t->lost_edge, ack);
 	t->judged_edge = seq_max(t->judged_edge, ack);
 	t->filled_edge = seq_max(t->filled_edge, ack);
+	if (!seq_before(ack, t->tsval_floor_end))
+		t->has_tsval_floor = false;
 	w->out->una_advanced = true;
 }
 
@@ -311,6 +313,8 @@ static void take_window(struct tcon_track *t, const struct tcon_packet *pkt,
 {
 	if (t->zero_window && pkt->window)
 		t->timer.restart_us = now_us;
+	if (!t->zero_window)
+		t->closed_nxt = t->cc.nxt;
 	t->peer_window = pkt->window;
 	t->zero_window = !pkt->window;
 }

@@ -347,6 +347,25 @@ void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 }
 
 /**
+ * tcon_ecn_ace_of_repeat() - the flags of what TCon sends again for the guest
+ * @e: the state
+ * @said: the guest's last, tcon_ecn_ace()
+ *
+ * They are about now, not about when that first left: with AccECN a counter, else ECE.  CWR
+ * is for new data (RFC 3168, 6.1.2).
+ *
+ * Return: TCON_ACE_*.
+ */
+u8 tcon_ecn_ace_of_repeat(const struct tcon_ecn *e, u8 said)
+{
+	if (e->accurate)
+		return said;
+	if (tcon_ecn_echoes(e))
+		return e->echo ? TCON_ACE_ECE : 0;
+	return said & TCON_ACE_ECE;
+}
+
+/**
  * tcon_ecn_mode() - how a flow's CC learns of marks, or why not at all
  * @e: the state
  * @cc_ecn: what the CC that runs wants

@@ -16,6 +16,11 @@
 #define TCON_ECN_ECT0		0x02
 #define TCON_ECN_CE		0x03
 
+/* TCP's ECN flags, AE among them, in the order in which RFC 9768 makes them a number. */
+#define TCON_ACE_ECE		0x01
+#define TCON_ACE_CWR		0x02
+#define TCON_ACE_AE		0x04
+
 /**
  * struct tcon_ecn_syn - what the peer's latest SYN said
  * @isn: its sequence number
@@ -143,5 +148,15 @@ static inline bool tcon_ecn_echoes(const struct tcon_ecn *e)
 {
 	return e->agreed && !e->speaks;
 }
+
+/* The flags of a segment, as a number. */
+static inline u8 tcon_ecn_ace(const struct tcon_packet *pkt)
+{
+	return (pkt->flags & TCON_TCP_ECE ? TCON_ACE_ECE : 0) |
+	       (pkt->flags & TCON_TCP_CWR ? TCON_ACE_CWR : 0) |
+	       (pkt->ae ? TCON_ACE_AE : 0);
+}
+
+u8 tcon_ecn_ace_of_repeat(const struct tcon_ecn *e, u8 said);
 
 #endif /* _TCON_ECN_H */

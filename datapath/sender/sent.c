@@ -127,7 +127,7 @@ bool tcon_sent_repair(struct tcon_track *t, u32 start, u32 end,
 static bool is_timeout(const struct tcon_track *t, u32 start, u32 end,
 		       u64 now_us)
 {
-	return start == t->cc.una && end != t->cc.nxt && !t->zero_window &&
+	return start == t->cc.una && end != t->cc.nxt && !tcon_track_persists(t) &&
 	       tcon_track_is_silent(t, t->timeout_us, now_us);
 }
 
@@ -187,4 +187,28 @@ enum tcon_sent tcon_sent_segment(struct tcon_track *t, u32 start, u32 end,
 	if (seq_after(end, t->cc.nxt))
 		record_new(t, seq_max(start, t->cc.nxt), end, now_us);
 	return what;
+}
+
+/**
+ * tcon_sent_overtaking() - a segment of the guest passes that is not ahead of all others
+ * @t: the tracker, synced
+ * @tsval: its time stamp
+ * @now_us: the time
+ *
+ * The peer may remember @tsval, and PAWS (RFC 7323, 5) then discards what comes behind it
+ * with an older one: repairs, and what waits.  All of that is acknowledged when una is at
+ * the present nxt; longer the floor must not last, or one day it is newer than the guest's
+ * clock.
+ */
+void tcon_sent_overtaking(struct tcon_track *t, u32 tsval, u64 now_us)
+{
+	if (t->cc.una == t->nxt_guest)
+		return;
+	if (!tcon_track_has_floor(t, now_us) ||
+	    seq_after(tsval, t->tsval_floor)) {
+		t->tsval_floor = tsval;
+		t->tsval_floor_us = now_us;
+	}
+	t->tsval_floor_end = t->nxt_guest;
+	t->has_tsval_floor = true;
 }

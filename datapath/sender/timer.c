@@ -7,9 +7,9 @@
  *			again, so that a SACK may tell what is missing
  *	retransmission	RFC 6298, doubled with each time-out in a row
  *
- * While the peer's window is closed the guest's persist timer (RFC 9293, 3.8.6.1) does
- * without them: that its probes, a byte in BSD and Windows, are not acknowledged tells
- * nothing of the path.
+ * Where nothing is in flight but the guest's probes of a closed window (RFC 9293, 3.8.6.1),
+ * a byte in BSD and Windows, none runs: that those are not acknowledged tells nothing of
+ * the path.
  *
  * There is no timer as such: tcon_timer_next_us() tells when to look, whoever
  * looks calls tcon_timer_expire().
@@ -74,7 +74,7 @@ static u64 probe_us(const struct tcon_track *t)
 /* When the tail probe or the retransmission is due; 0: not now. */
 static u64 silence_us(const struct tcon_track *t)
 {
-	if (t->zero_window)
+	if (tcon_track_persists(t))
 		return 0;
 	return may_probe(t) ? probe_us(t) : timeout_us(t);
 }
@@ -126,7 +126,7 @@ enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us)
 		if (t->cc.lost_bytes != lost_before)
 			return TCON_EXPIRY_REORDER;
 	}
-	if (t->zero_window)
+	if (tcon_track_persists(t))
 		return TCON_EXPIRY_NONE;
 	if (may_probe(t) && now_us >= probe_us(t)) {
 		t->timer.restart_us = now_us;

@@ -8,6 +8,7 @@
 #include <linux/types.h>
 #include <tcon/cc.h>
 
+#include "base/seq.h"
 #include "sender/prr.h"
 #include "sender/ranges.h"
 #include "sender/resent.h"
@@ -18,6 +19,10 @@
 #define TCON_RTO_MIN_US		200000U
 #define TCON_RTO_INIT_US	1000000U	/* RFC 6298, 2.1 */
 #define TCON_RTO_MAX_US		120000000U
+/* Time stamps are compared within 2^31 ticks (RFC 7323, 5.2), which are 36 min where a
+ * tick is 1 us.
+ */
+#define TCON_TSVAL_AGE_US	1800000000ULL
 #define TCON_MIN_RTT_BUCKET_US	150000000ULL
 #define TCON_MSS_DEFAULT	536U		/* RFC 9293, 3.7.1 */
 #define TCON_MSS_MIN		88U		/* Linux's TCP_MIN_SND_MSS, rounded */
@@ -118,6 +123,7 @@ struct tcon_timer {
  * @judged_edge: nothing beyond has ever been judged lost
  * @filled_edge: beyond, originals have left in order of sequence
  * @tx_order: transmissions so far, repeats counted
+ * @closed_nxt: nxt when the peer closed its window
  * @recovery_point: nxt when the recovery began; it ends when una is there
  * @round_end: nxt when the round began
  * @unproven_bytes: judged lost in this recovery and not shown to be spurious
@@ -152,11 +158,15 @@ struct tcon_timer {
  * @ece_rounds: round trips until a count has to come; 0: none is due
  * @ece_round_end: nxt when the present one began
  * @ce_last: the last segment that una covered was marked, as far as that can be told
+ * @tsval_floor: least TSval of what still has to leave, or again
+ * @tsval_floor_end: until una is there
+ * @tsval_floor_us: when the guest sent it
  * @peer_nxt: highest sequence number that the peer has sent
  * @peer_window: window field of the peer's last valid ACK
- * @zero_window: that was zero: what is in flight probes the window (RFC 9293, 3.8.6.1)
+ * @zero_window: that was zero, as were those before it up to the first with @closed_nxt
  * @peer_tsval: last TSval of the peer that passed
  * @peer_tsecr: last TSecr of the peer that passed
+ * @has_tsval_floor: there is one
  * @synced: una and nxt are valid
  * @has_ts: the connection uses time stamps
  * @fin_guest: the guest's FIN has left
@@ -181,6 +191,7 @@ struct tcon_track {
 	u32 judged_edge;
 	u32 filled_edge;
 	u32 tx_order;
+	u32 closed_nxt;
 	u32 recovery_point;
 	u32 round_end;
 	u32 unproven_bytes;
@@ -213,12 +224,16 @@ struct tcon_track {
 	bool ece_last;
 	u8 ece_rounds;
 	u32 ece_round_end;
+	u32 tsval_floor;
+	u32 tsval_floor_end;
+	u64 tsval_floor_us;
 	u32 peer_nxt;
 	u32 peer_tsval;
 	u32 peer_tsecr;
 	u32 fin_seq;
 	u16 peer_window;
 	bool zero_window;
+	bool has_tsval_floor;
 	bool synced;
 	bool has_ts;
 	bool fin_guest;
@@ -255,6 +270,12 @@ static inline bool tcon_track_is_silent(const struct tcon_track *t,
 static inline bool tcon_track_established(const struct tcon_track *t)
 {
 	return t->guest.acked && t->peer.acked;
+}
+
+/* Is nothing in flight but what probes a closed window (RFC 9293, 3.8.6.1)? */
+static inline bool tcon_track_persists(const struct tcon_track *t)
+{
+	return t->zero_window && !seq_before(t->cc.una, t->closed_nxt);
 }
 
 /* Its segments have signatures: TCP-MD5 or TCP-AO. */
@@ -321,6 +342,13 @@ static inline bool tcon_track_repair_fits(const struct tcon_track *t)
 {
 	return t->lost.range[0].start == t->cc.una ||
 	       t->cc.inflight_bytes < tcon_track_cwnd_bytes(t);
+}
+
+/* May a TSval not be undercut now? */
+static inline bool tcon_track_has_floor(const struct tcon_track *t, u64 now_us)
+{
+	return t->has_tsval_floor &&
+	       now_us - t->tsval_floor_us < TCON_TSVAL_AGE_US;
 }
 
 static inline u32 tcon_track_rttvar_us(const struct tcon_track *t)

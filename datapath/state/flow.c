@@ -342,7 +342,6 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->copies.bare = false;
 	flow->reordering = false;
 	flow->said.sends_parts = false;
-	flow->repair.tsval_floor_valid = false;
 	flow->repair.absorbed_valid = false;
 	flow->repair.absorbed = 0;
 	flow->repair.hidden_acks = 0;

@@ -96,6 +96,7 @@ enum tcon_astray {
  * @said.ack: acknowledgment number that it sent
  * @said.tsecr: TSecr that it sent
  * @said.window: window field that it sent
+ * @said.ace: its ECN flags, TCON_ACE_*
  * @said.edge: right edge of the windows that it has offered
  * @said.data_us: when it last sent data
  * @said.unseen_ack: acknowledgment number of @unseen
@@ -121,8 +122,6 @@ enum tcon_astray {
  * @copies.bare_reason: why, enum tcon_reason
  * @copies.bare_end: sequence number after it
  * @repair: of losses
- * @repair.tsval_floor: least TSval for repairs
- * @repair.tsval_floor_valid: there is one
  * @repair.absorbed_valid: the guest has not been told yet that its repeat was needless
  * @repair.absorbed_start: the guest's last repeat that was absorbed
  * @repair.absorbed_end: its end
@@ -171,6 +170,7 @@ struct tcon_flow {
 		u32 ack;
 		u32 tsecr;
 		u16 window;
+		u8 ace;
 		u32 edge;
 		u64 data_us;
 		u32 unseen_ack;
@@ -199,8 +199,6 @@ struct tcon_flow {
 		u32 bare_end;
 	} copies;
 	struct {
-		u32 tsval_floor;
-		bool tsval_floor_valid;
 		bool absorbed_valid;
 		u32 absorbed_start;
 		u32 absorbed_end;

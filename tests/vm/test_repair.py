@@ -171,6 +171,44 @@ def test_repair_says_what_the_guest_said_last(ends: Ends, tcon: genl.Genl) -> No
     finish(conn, tcon)
 
 
+def test_repair_reports_nothing_of_another_day(ends: Ends, tcon: genl.Genl) -> None:
+    """A SACK block of then, behind the ACK of now, is a DSACK (RFC 2883)."""
+    conn = connect(Conn(*ends), tcon)
+    plain = conn.from_guest().options
+    block = (conn.peer_nxt + 5, conn.peer_nxt + 10)
+    lost = conn.guest_sends(
+        PSH | ACK, payload(800), options=plain + SACK_PAD + wire.opt_sack(block)
+    )
+    heard(conn, peer_acks(conn, lost.seq, flags=PSH | ACK, data=b"hello" * 2))
+    newest, *_ = rest = send(conn, 3)
+    for segment in rest:
+        peer_acks(conn, lost.seq, (rest[0].seq, end_of(segment)))
+    stamps = wire.opt_ts(lost.timestamps()[0], newest.timestamps()[1])
+    repaired(conn, lost.but(ack=newest.ack, options=wire.NOP * 2 + stamps + wire.NOP * 12))
+    finish(conn, tcon)
+
+
+@pytest.mark.parametrize("accurate", [False, True], ids=["rfc3168", "accecn"])
+def test_repair_echoes_as_the_guest_does_now(ends: Ends, tcon: genl.Genl, accurate: bool) -> None:
+    """AccECN's three bits are a counter (RFC 9768); ECE may be over."""
+    conn = Conn(*ends)
+    conn.guest_sends(SYN | wire.ECE | wire.CWR, ae=accurate)
+    time.sleep(RTT_S)
+    conn.peer_sends(SYN | ACK | (wire.CWR if accurate else wire.ECE), window=0xFF80)
+    then, now = (wire.ECE, wire.CWR) if accurate else (wire.ECE, 0)
+    conn.guest_sends(ACK | then, ae=accurate)
+    conn.window = BIG
+    tcon.set_rule("cubic")
+    lost = conn.guest_sends(PSH | ACK | then, payload(MSS), ae=accurate)
+    rest = [conn.guest_sends(PSH | ACK | now, payload(MSS, n), ae=accurate) for n in range(3)]
+    for segment in rest:
+        peer_acks(conn, lost.seq, (rest[0].seq, end_of(segment)))
+    got = conn.receive(conn.peer)
+    assert got
+    assert got.sums_ok
+    assert got == lost.but(flags=PSH | ACK | now)
+
+
 def test_only_the_hole_is_repaired(ends: Ends, tcon: genl.Genl) -> None:
     """SACK blocks need not end where segments do."""
     conn = connect(Conn(*ends), tcon)
@@ -919,6 +957,23 @@ def test_repairs_after_an_ack_that_overtook_data_have_its_timestamp(
         peer_acks(conn, waiting[0].seq, (waiting[1].seq, end_of(segment)))
     repaired(conn, waiting[0].but(options=overtakes.options))
     discard(conn.guest)
+    finish(conn, tcon)
+
+
+def test_repairs_long_after_a_keep_alive_have_their_own_timestamp(
+    ends: Ends, tcon: genl.Genl
+) -> None:
+    """2^31 ticks later that of the keep-alive would be newer than all (RFC 7323, 5.2)."""
+    conn = connect(Conn(*ends), tcon)
+    before = send(conn, 2)
+    conn.guest_sends(ACK, b"\0", seq=before[0].seq - 1)
+    heard(conn, peer_acks(conn, end_of(before[1])))
+    conn.guest_sends(ACK, b"\0", seq=end_of(before[1]) - 1)
+    conn.clock += 2**31 + 1000
+    lost, *rest = send(conn, 4)
+    for segment in rest:
+        peer_acks(conn, lost.seq, (rest[0].seq, end_of(segment)))
+    repaired(conn, lost)
     finish(conn, tcon)
 
 

@@ -652,6 +652,35 @@ static void option(void **unused)
 	assert_true(edit.strip);
 }
 
+static struct tcon_packet with_ace(bool ae, u8 flags)
+{
+	return (struct tcon_packet) { .ae = ae, .flags = TCON_TCP_ACK | flags };
+}
+
+/* A repair's flags are of now: AccECN's counter, the echo that is due, never CWR. */
+static void flags_of_a_repeat(void **state)
+{
+	struct tcon_packet all = with_ace(true, TCON_TCP_ECE | TCON_TCP_CWR);
+	struct tcon_packet none = with_ace(false, 0);
+	struct tcon_packet ece = with_ace(false, TCON_TCP_ECE);
+	struct tcon_ecn repeat = {};
+
+	assert_int_equal(tcon_ecn_ace(&all), 7);
+	assert_int_equal(tcon_ecn_ace(&none), 0);
+	assert_int_equal(tcon_ecn_ace(&ece), TCON_ACE_ECE);
+	assert_int_equal(tcon_ecn_ace_of_repeat(&repeat, 7), TCON_ACE_ECE);
+	repeat.accurate = true;
+	assert_int_equal(tcon_ecn_ace_of_repeat(&repeat, 7), 7);
+	assert_int_equal(tcon_ecn_ace_of_repeat(&repeat, 2), TCON_ACE_CWR);
+	repeat = (struct tcon_ecn) { .agreed = true, .speaks = true, .echo = true };
+	assert_int_equal(tcon_ecn_ace_of_repeat(&repeat, 2), 0);
+	assert_int_equal(tcon_ecn_ace_of_repeat(&repeat, 3), TCON_ACE_ECE);
+	repeat.speaks = false;
+	assert_int_equal(tcon_ecn_ace_of_repeat(&repeat, 0), TCON_ACE_ECE);
+	repeat.echo = false;
+	assert_int_equal(tcon_ecn_ace_of_repeat(&repeat, 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -674,6 +703,7 @@ int main(void)
 		cmocka_unit_test_setup(guest_that_speaks, setup),
 		cmocka_unit_test_setup(counting, setup),
 		cmocka_unit_test_setup(option, setup),
+		cmocka_unit_test(flags_of_a_repeat),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

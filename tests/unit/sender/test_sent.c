@@ -306,6 +306,66 @@ static void gap_in_pieces(void **state)
 	conn_close(c);
 }
 
+static bool floor_is(const struct conn *c, u32 tsval)
+{
+	return tcon_track_has_floor(&c->t, c->now_us) && c->t.tsval_floor == tsval;
+}
+
+/* What overtakes raises the time stamp of what is behind it, until that is acknowledged. */
+static void tsval_floor(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	tcon_sent_overtaking(&c->t, 100, c->now_us);	/* a keep-alive, with nothing to keep */
+	assert_false(c->t.has_tsval_floor);
+	send(c, 4);
+	tcon_sent_overtaking(&c->t, 0xffffffff, c->now_us);
+	assert_true(floor_is(c, 0xffffffff));
+	tcon_sent_overtaking(&c->t, 5, c->now_us);	/* newer */
+	tcon_sent_overtaking(&c->t, 0xfffffff0, c->now_us);
+	assert_true(floor_is(c, 5));
+	send(c, 2);
+	ack(c, 3);
+	assert_true(floor_is(c, 5));
+	ack(c, 4);
+	assert_false(floor_is(c, 5));
+	conn_close(c);
+}
+
+/* What waits in TCon is behind it, too. */
+static void tsval_floor_of_what_waits(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 1);
+	c->t.nxt_guest += 3 * MSS;
+	tcon_sent_overtaking(&c->t, 7, c->now_us);
+	ack(c, 1);
+	assert_true(floor_is(c, 7));
+	send(c, 4);
+	ack(c, 4);
+	assert_false(floor_is(c, 7));
+	conn_close(c);
+}
+
+/* Behind a window that stays closed a clock of microseconds goes half around in 36 min. */
+static void tsval_floor_ages(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 now;
+
+	send(c, 2);
+	tcon_sent_overtaking(&c->t, 5000, c->now_us);
+	wait_us(c, 0x80000000ULL + 1000);
+	assert_false(tcon_track_has_floor(&c->t, c->now_us));
+	now = 5000 + 0x80000000U + 1000;
+	tcon_sent_overtaking(&c->t, now, c->now_us);
+	assert_true(floor_is(c, now));
+	tcon_handshake_resync(&c->t, FIRST + 2 * MSS, c->now_us);
+	assert_false(c->t.has_tsval_floor);
+	conn_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +384,9 @@ int main(void)
 		cmocka_unit_test(overlap),
 		cmocka_unit_test(fin),
 		cmocka_unit_test(no_memory),
+		cmocka_unit_test(tsval_floor),
+		cmocka_unit_test(tsval_floor_of_what_waits),
+		cmocka_unit_test(tsval_floor_ages),
 	};
 
 	return cmocka_run_group_tests_name("sent", tests, NULL, NULL);
