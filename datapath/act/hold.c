@@ -24,6 +24,7 @@
 #include "act/ack.h"
 #include "act/copy.h"
 #include "act/hold.h"
+#include "act/pure_ack.h"
 #include "act/repair.h"
 #include "base/compat.h"
 #include "base/contract.h"
@@ -197,6 +198,9 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	gap = t->cc.nxt != nxt && seq_after(cb->seq, nxt);
 	fresh = t->cc.nxt != nxt || t->recorded;	/* or it fills a gap */
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_DATA_OUT);
+	tcon_pure_ack_told(flow, cb->ack, cb->edge, now_us);
+	if (fresh)
+		flow->told.tsval = cb->tsval;
 	if (fresh && !t->recorded)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
 	if (!tcon_flow_enforced(flow))
@@ -340,8 +344,8 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 		tcon_pacer_at(&flow->due, when);
 }
 
-static void describe(struct sk_buff *skb, const struct tcon_packet *pkt,
-		     u64 now_us)
+static void describe(const struct tcon_flow *flow, struct sk_buff *skb,
+		     const struct tcon_packet *pkt, u64 now_us)
 {
 	struct tcon_segment *seg = tcon_segment(skb);
 
@@ -352,6 +356,9 @@ static void describe(struct sk_buff *skb, const struct tcon_packet *pkt,
 	seg->l4_offset = pkt->l4_offset;
 	seg->payload_offset = pkt->payload_offset;
 	seg->entered_us = now_us;
+	seg->tsval = pkt->tsval;
+	seg->ack = pkt->flags & TCON_TCP_ACK ? pkt->ack : flow->told.ack;
+	seg->edge = pkt->flags & TCON_TCP_ACK ? tcon_pure_ack_edge(flow, pkt) : flow->told.edge;
 }
 
 /*
@@ -386,16 +393,12 @@ static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 	}
 }
 
-/* Is it what TCon has already?  Then it is consumed.  @urgent: a repeat under repair;
- * @waiting: others wait.
- */
-static bool absorbed(struct tcon_flow *flow, struct sk_buff *skb,
-		     const struct tcon_packet *pkt, bool urgent, bool waiting)
+/* Is it what TCon has already?  @urgent: a repeat under repair; @waiting: others wait. */
+static bool is_absorbed(struct tcon_flow *flow, struct sk_buff *skb,
+			const struct tcon_packet *pkt, bool urgent, bool waiting)
 {
-	if (urgent && tcon_repair_absorbs(flow, skb, pkt)) {
-		consume_skb(skb);
+	if (urgent && tcon_repair_absorbs(flow, skb, pkt))
 		return true;
-	}
 	/* Repairs may wait for ACKs that only this repeat brings; TSvals that it
 	 * overtakes are raised when they are repaired.
 	 */
@@ -404,8 +407,18 @@ static bool absorbed(struct tcon_flow *flow, struct sk_buff *skb,
 	if (!waiting || !is_held(flow, pkt))
 		return false;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_ABSORBED);
-	consume_skb(skb);
 	return true;
+}
+
+/* Its data is not needed.  Returns whether it goes on as an ACK. */
+static bool absorb(struct tcon_flow *flow, struct sk_buff *skb,
+		   const struct tcon_packet *pkt, u64 now_us)
+{
+	tcon_repair_heard(flow, pkt);
+	if (tcon_pure_ack_due(flow, pkt) && tcon_pure_ack_make(flow, skb, pkt, now_us))
+		return true;
+	consume_skb(skb);
+	return false;
 }
 
 /* It passes. */
@@ -432,29 +445,46 @@ static bool is_brimful(struct tcon_flow *flow)
 	return true;
 }
 
-/*
- * It waits behind others, or until @when for its own turn; 0: to be split.  False:
- * there is no memory for that, and it goes on.
- */
-static bool hold(struct tcon_flow *flow, struct sk_buff *skb, u64 when,
-		 bool split, bool waiting, u64 now_ns)
+/* What of a segment waits: all of it, or its data, where the peer must hear its ACK now. */
+static struct sk_buff *waits(struct tcon_flow *flow, struct sk_buff *skb,
+			     const struct tcon_packet *pkt, u64 now_us)
 {
 	const struct tcon_track *t = &flow->track;
+	struct sk_buff *data = NULL;
+
+	if (t->cc.inflight_bytes && !tcon_track_fits(t, pkt->payload_bytes) &&
+	    unlikely(tcon_pure_ack_overdue(flow, pkt, now_us)))
+		data = tcon_pure_ack_leave(flow, skb, pkt, now_us);
+	if (!data)
+		skb_orphan(skb);
+	return data ? : skb;
+}
+
+/*
+ * It waits behind others, or until @when for its own turn; 0: to be split.  True: it, or its
+ * ACK, goes on.
+ */
+static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
+		 const struct tcon_packet *pkt, u64 when, bool split, bool waiting,
+		 u64 now_ns)
+{
+	const struct tcon_track *t = &flow->track;
+	struct sk_buff *held;
 
 	/* Neither the guest's socket nor its pages wait with the packet. */
 	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
 		leaves(flow, skb, now_ns);
-		return false;
+		return true;
 	}
-	skb_orphan(skb);
-	tcon_held_add(&flow->held, flow->port, skb);
+	held = waits(flow, skb, pkt, tcon_us(now_ns));
+	tcon_held_add(&flow->held, flow->port, held);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
 	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
 		when = pacing_gate(flow, now_ns, QUANTUM_NS);	/* a piece's */
 	if (!waiting || tcon_held_over(&flow->held, flow->port))
 		tcon_hold_appoint(flow, when ? : now_ns);
-	return true;
+	return held != skb;
 }
 
 /**
@@ -480,17 +510,17 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
 	tcon_assert_rcu();
-	if (absorbed(flow, skb, pkt, urgent, waiting))
-		return false;
+	if (is_absorbed(flow, skb, pkt, urgent, waiting))
+		return absorb(flow, skb, pkt, tcon_us(now_ns));
 	tcon_repair_passed(flow, pkt);
 	note_sent(flow, pkt);
 	flow->hold.burst_bytes = max(pkt->payload_bytes,
 				     flow->hold.burst_bytes - flow->hold.burst_bytes / 8);
-	describe(skb, pkt, tcon_us(now_ns));
+	describe(flow, skb, pkt, tcon_us(now_ns));
 	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
 	split = must_split(flow, skb);
 	if (!urgent && (waiting || when || split) && !is_brimful(flow))
-		return !hold(flow, skb, when, split, waiting, now_ns);
+		return hold(flow, skb, pkt, when, split, waiting, now_ns);
 	pass(flow, skb, now_ns);
 	return true;
 }

@@ -22,19 +22,15 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 			 const struct tcon_packet *pkt);
 
 /**
- * tcon_repair_passed() - a guest's segment passes
+ * tcon_repair_heard() - a guest's segment has come, whether it passes or not
  * @flow: its lock is held
  * @pkt: the segment, parsed
  *
- * Remembers what repairs repeat of the guest's header, and, of a segment that is
- * not ahead of all others, the time stamp that may not be undercut.  What waits
- * counts: a guest whose window shrank acknowledges from its edge, below its nxt.
+ * Remembers what repairs repeat of the guest's header.
  */
-static inline void tcon_repair_passed(struct tcon_flow *flow,
-				      const struct tcon_packet *pkt)
+static inline void tcon_repair_heard(struct tcon_flow *flow,
+				     const struct tcon_packet *pkt)
 {
-	struct tcon_track *t = &flow->track;
-
 	lockdep_assert_held(&flow->lock);
 	if (pkt->flags & TCON_TCP_ACK) {
 		flow->said.ack = pkt->ack;
@@ -42,13 +38,27 @@ static inline void tcon_repair_passed(struct tcon_flow *flow,
 		flow->said.ace = tcon_ecn_ace(pkt);
 		flow->said.edge = seq_max(flow->said.edge, pkt->ack +
 					   ((u32)pkt->window <<
-					    tcon_track_guest_wscale(t)));
+					    tcon_track_guest_wscale(&flow->track)));
 	}
-	if (!pkt->has_ts)
-		return;
-	flow->said.tsecr = pkt->tsecr;
-	if (seq_before(pkt->seq, t->nxt_guest))
-		tcon_sent_overtaking(t, pkt->tsval, flow->seen_us);
+	if (pkt->has_ts)
+		flow->said.tsecr = pkt->tsecr;
+}
+
+/**
+ * tcon_repair_passed() - a guest's segment passes
+ * @flow: its lock is held
+ * @pkt: the segment, parsed
+ *
+ * Remembers also, of a segment that is not ahead of all others, the time stamp that may
+ * not be undercut.  What waits counts: a guest whose window shrank acknowledges from its
+ * edge, below its nxt.
+ */
+static inline void tcon_repair_passed(struct tcon_flow *flow,
+				      const struct tcon_packet *pkt)
+{
+	tcon_repair_heard(flow, pkt);
+	if (pkt->has_ts && seq_before(pkt->seq, flow->track.nxt_guest))
+		tcon_sent_overtaking(&flow->track, pkt->tsval, flow->seen_us);
 }
 
 #endif /* _TCON_REPAIR_H */

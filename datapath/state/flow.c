@@ -349,6 +349,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->repair.timeouts = 0;
 	memset(&flow->limits, 0, sizeof(flow->limits));
 	memset(&flow->answer, 0, sizeof(flow->answer));
+	memset(&flow->told, 0, sizeof(flow->told));
 	flow->hold.release_ns = 0;
 	flow->hold.burst_bytes = 0;
 	flow->closed_us = 0;

@@ -104,6 +104,12 @@ enum tcon_astray {
  * @said.gap_end: its end
  * @said.part_end: end of its last segment that was not full
  * @said.sends_parts: it has sent such up to the edge of its window
+ * @told: what the peer has been told of the guest as a receiver
+ * @told.ack: highest acknowledgment number
+ * @told.edge: right edge of the windows
+ * @told.tsval: TSval of the new data that left last
+ * @told.us: when @told.ack last advanced
+ * @told.valid: @told.ack and @told.edge are
  * @template: for ACKs to the guest
  *
  * @held: packets that wait for the pacer
@@ -179,6 +185,13 @@ struct tcon_flow {
 		u32 part_end;
 		bool sends_parts;
 	} said;
+	struct {
+		u32 ack;
+		u32 edge;
+		u32 tsval;
+		u64 us;
+		bool valid;
+	} told;
 	struct tcon_template template;
 
 	struct tcon_held held;

@@ -165,6 +165,49 @@ u8 *tcon_segment_option(struct tcphdr *th, u8 kind)
 	return next_option(th, (u8 *)(th + 1), kind);
 }
 
+/* What an ACK without data says of itself, and nothing else. */
+static void write_ack(struct tcphdr *th, u32 seq, u32 tsval)
+{
+	u8 *opt = tcon_segment_option(th, TCPOPT_TIMESTAMP);
+
+	th->seq = htonl(seq);
+	th->fin = 0;
+	th->psh = 0;
+	th->urg = 0;
+	th->urg_ptr = 0;
+	th->cwr = 0;
+	if (opt && opt[1] == TCPOLEN_TIMESTAMP)
+		put_unaligned_be32(tsval, opt + 2);
+}
+
+/**
+ * tcon_segment_make_ack() - leave of a segment the ACK
+ * @skb: the segment, data at the link-layer header, all headers linear
+ * @pkt: the same, parsed
+ * @seq: where the ACK stands
+ * @tsval: its TSval, if it has one
+ *
+ * It is not ECN-capable (RFC 3168, 6.1.4).
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_make_ack(struct sk_buff *skb, const struct tcon_packet *pkt, u32 seq,
+			   u32 tsval)
+{
+	if (skb_unclone(skb, GFP_ATOMIC) || pskb_trim(skb, pkt->payload_offset))
+		return false;
+	skb_gso_reset(skb);
+	skb_set_network_header(skb, pkt->l3_offset);
+	skb_set_transport_header(skb, pkt->l4_offset);
+	if (pkt->family == AF_INET)
+		ipv4_change_dsfield(ip_hdr(skb), (u8)~INET_ECN_MASK, 0);
+	else
+		ipv6_change_dsfield(ipv6_hdr(skb), (u8)~INET_ECN_MASK, 0);
+	write_ack(tcp_hdr(skb), seq, tsval);
+	tcon_segment_finish(skb, pkt->family);
+	return true;
+}
+
 static u8 *find_sack(struct tcphdr *th)
 {
 	return tcon_segment_option(th, TCPOPT_SACK);
@@ -240,6 +283,7 @@ bool tcon_segment_raise_tsval(struct sk_buff *skb, u32 floor)
 	memcpy(old, th + 1, words * sizeof(*old));
 	put_unaligned_be32(floor, tcon_segment_option(th, TCPOPT_TIMESTAMP) + 2);
 	sum_options(skb, th, old, words);
+	tcon_segment(skb)->tsval = floor;
 	return true;
 }
 

@@ -17,6 +17,9 @@
  * @payload_bytes: of the segment
  * @truesize: that it was charged with
  * @entered_us: low word of when it came from the guest
+ * @tsval: its TSval, where the connection has time stamps
+ * @ack: acknowledgment number
+ * @edge: right edge of the window that it offers
  * @l3_offset: of the IP header from the start of the frame
  * @l4_offset: of the TCP header
  * @payload_offset: of the payload
@@ -27,6 +30,9 @@ struct tcon_segment {
 	u32 payload_bytes;
 	u32 truesize;
 	u32 entered_us;
+	u32 tsval;
+	u32 ack;
+	u32 edge;
 	u16 l3_offset;
 	u16 l4_offset;
 	u16 payload_offset;
@@ -52,6 +58,8 @@ bool tcon_segment_sound(const struct sk_buff *skb,
 			const struct tcon_packet *pkt);
 u8 *tcon_segment_option(struct tcphdr *th, u8 kind);
 bool tcon_segment_raise_tsval(struct sk_buff *skb, u32 floor);
+bool tcon_segment_make_ack(struct sk_buff *skb, const struct tcon_packet *pkt, u32 seq,
+			   u32 tsval);
 bool tcon_segment_strip_sack(struct sk_buff *skb,
 			     const struct tcon_packet *pkt);
 bool tcon_segment_strip_own(struct sk_buff *skb,

@@ -25,10 +25,11 @@ RTO_S = 0.2  # at least; the scripts' round trips are short
 REPAIRED = ("repair-enforced", "none", "cubic")
 
 
-def connect(conn: Conn, tcon: genl.Genl, cc: str = "cubic") -> Conn:
+def connect(conn: Conn, tcon: genl.Genl, cc: str = "cubic", rtt_s: float = 0) -> Conn:
     """A connection under a rule, its window not yet lowered by any ACK."""
     tcon.set_rule(cc, bridge="br1" if isinstance(conn.guest, rigs.Tap) else "br0")
     conn.guest_sends(SYN)
+    time.sleep(rtt_s)
     conn.peer_sends(SYN | ACK, window=0xFF80)
     conn.guest_sends()
     conn.window = BIG
@@ -150,6 +151,59 @@ def test_super_packet_into_an_empty_pipe_is_cut_to_cwnd(rig: rigs.Rig, tcon: gen
     left = max(got.seq + len(got.payload) for got in arrivals(conn, 0.05)) - start
     assert 0 < left <= CWND * MSS
     assert rigs.find_flow(tcon, conn.sport)["held_bytes"] == 40 * MSS - left
+
+
+# --- the ACK of what does not go on -------------------------------------------------
+
+
+def pure_ack(conn: Conn, of: wire.Segment, seq: int, tsval: int) -> None:
+    """The peer gets the ACK of a segment, and nothing of its data."""
+    got = conn.receive(conn.peer)
+    assert got, "the peer is not told"
+    assert got.sums_ok
+    tsecr = of.timestamps()[1]
+    assert got == of.but(seq=seq % 2**32, payload=b"", flags=ACK, tos=of.tos & ~3,
+                         options=wire.NOP * 2 + wire.opt_ts(tsval, tsecr))  # fmt: skip
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_absorbed_repeat_tells_the_peer_what_the_guest_has(
+    ends: Ends, tcon: genl.Genl, family: int
+) -> None:
+    """The peer's data came meanwhile: without an ACK its timer would go off."""
+    conn = connect(Conn(*ends, family=family), tcon, rtt_s=0.1)
+    sent = push(conn, 3)
+    assert len({s.seq for s in arrivals(conn, 0.005)}) == 3
+    ack(conn, sent[0].seq)
+    conn.peer_nxt += 700
+    again = conn.from_guest(PSH | ACK, bytes(MSS), seq=sent[0].seq)
+    with counted(tcon, copy_absorbed=2, pure_ack=1):
+        conn.guest.send(again.frame())
+        pure_ack(conn, again, conn.guest_nxt, sent[-1].timestamps()[0])
+        assert conn.receive(conn.peer, 0.005) is None
+        conn.guest.send(again.frame())  # says nothing new
+        assert conn.receive(conn.peer, 0.005) is None
+    wider = conn.from_guest(PSH | ACK, bytes(MSS), seq=sent[0].seq, window=600)
+    with counted(tcon, pure_ack=1):
+        conn.guest.send(wider.frame())
+        pure_ack(conn, wider, conn.guest_nxt, sent[-1].timestamps()[0])
+
+
+def test_ack_of_what_waits_for_cwnd_does_not_wait(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """A super-packet's, too; its data leaves later, unharmed."""
+    guest, uplink = rig.taps(TSO, TSO)
+    conn = connect(Conn(guest, uplink), tcon)
+    sent = push(conn, CWND)
+    assert len({s.seq for s in arrivals(conn, 0.005)}) == CWND
+    conn.peer_nxt += 2 * MSS
+    text = bytes(range(256)) * 12
+    late = conn.from_guest(PSH | ACK, text, partial=True)
+    with counted(tcon, held=1, pure_ack=1):
+        guest.send(late.frame(), late.header_bytes(), MSS, rigs.VNET_GSO_TCPV4)
+        pure_ack(conn, late.but(partial=False), late.seq, sent[-1].timestamps()[0])
+    ack(conn, late.seq)
+    got = b"".join(segment.payload for segment in arrivals(conn, 0.005))
+    assert got[: len(text)] == text
 
 
 # --- ACKs and data that pass elsewhere ----------------------------------------------

@@ -311,7 +311,8 @@ enum tcon_ecn_mode {
 	X(OPTION_FORGED, "option-forged", "guests' packets with TCon's option, which was taken out") \
 	X(ECN_FAILED,	"ecn-failed",	"packets whose ECN could not be written: no memory") \
 	X(OUT_OF_WINDOW, "out-of-window", "peers' segments not believed: guests will not take them") \
-	X(PUSH_SET,	"push-set",	"packets to guests on which TCon set PSH, for an ACK at once")
+	X(PUSH_SET,	"push-set",	"packets to guests on which TCon set PSH, for an ACK at once") \
+	X(PURE_ACK,	"pure-ack",	"ACKs of guests that left without the data that they came with")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,
