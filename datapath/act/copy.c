@@ -127,22 +127,24 @@ void tcon_copy_give_up(struct tcon_flow *flow, enum tcon_reason why)
 }
 
 /**
- * tcon_copy_missing() - something before a packet that leaves did not come here
+ * tcon_copy_missing() - the fate of something is the guest's business
  * @flow: its lock is held, enforced
- * @end: sequence number after what is missing
+ * @end: sequence number after it
+ * @why: %TCON_REASON_GAP: it was lost before TCon, by a policer or a guest that routes, or
+ *	comes late; %TCON_REASON_MTU_PROBE: its loss says that the path takes no such segment
+ *	(RFC 4821)
  *
- * It was lost before TCon, by a policer or a guest that routes, or comes late.  Until it is
- * acknowledged the guest hears what the peer says, since nobody else can repeat it.
- * Copies of the rest stay: they serve from then on.
+ * Until it is acknowledged the guest hears what the peer says.  Copies of the rest stay:
+ * they serve from then on.
  */
-void tcon_copy_missing(struct tcon_flow *flow, u32 end)
+void tcon_copy_missing(struct tcon_flow *flow, u32 end, enum tcon_reason why)
 {
 	lockdep_assert_held(&flow->lock);
 	if (flow->copies.bare && seq_before(end, flow->copies.bare_end))
 		return;
 	flow->copies.bare = true;
 	flow->copies.bare_end = end;
-	flow->copies.bare_reason = TCON_REASON_GAP;
+	flow->copies.bare_reason = why;
 	tcon_flow_level(flow);
 }
 

@@ -20,7 +20,7 @@ u64 tcon_copy_host_max(void);
 u32 tcon_copy_room(const struct tcon_flow *flow);
 void tcon_copy_keep(struct tcon_flow *flow, struct tcon_send *sent,
 		    struct sk_buff *skb);
-void tcon_copy_missing(struct tcon_flow *flow, u32 end);
+void tcon_copy_missing(struct tcon_flow *flow, u32 end, enum tcon_reason why);
 void tcon_copy_give_up(struct tcon_flow *flow, enum tcon_reason why);
 
 #endif /* _TCON_COPY_H */

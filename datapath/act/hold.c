@@ -212,7 +212,9 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 		tcon_copy_keep(flow, t->recorded, skb);
 	}
 	if (unlikely(gap))
-		tcon_copy_missing(flow, cb->seq);
+		tcon_copy_missing(flow, cb->seq, TCON_REASON_GAP);
+	if (unlikely(cb->probe && fresh))
+		tcon_copy_missing(flow, cb->end_seq, TCON_REASON_MTU_PROBE);
 	tell_cc(flow, what, idle, now_us);
 	advance_clock(flow, cb->payload_bytes, now_ns);
 }
@@ -342,6 +344,28 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 		when = timer;
 	if (when)
 		tcon_pacer_at(&flow->due, when);
+}
+
+/*
+ * A guest's segment is larger than its full ones: does it try how much the path takes (RFC
+ * 4821)?  What the application writes little by little says nothing of full ones.
+ */
+static bool is_probe(struct tcon_flow *flow, const struct sk_buff *skb,
+		     const struct tcon_packet *pkt)
+{
+	u32 bytes = pkt->payload_bytes;
+	bool probe;
+
+	if (skb_is_gso(skb)) {
+		flow->said.wire_bytes = skb_shinfo(skb)->gso_size;
+		return false;
+	}
+	probe = flow->said.wire_bytes >= TCON_MSS_DEFAULT / 2 &&
+		bytes > flow->said.wire_bytes;
+	if (bytes == flow->said.last_bytes)
+		flow->said.wire_bytes = bytes;
+	flow->said.last_bytes = bytes;
+	return probe;
 }
 
 static void describe(const struct tcon_flow *flow, struct sk_buff *skb,
@@ -517,6 +541,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	flow->hold.burst_bytes = max(pkt->payload_bytes,
 				     flow->hold.burst_bytes - flow->hold.burst_bytes / 8);
 	describe(flow, skb, pkt, tcon_us(now_ns));
+	tcon_segment(skb)->probe = is_probe(flow, skb, pkt);
 	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
 	split = must_split(flow, skb);
 	if (!urgent && (waiting || when || split) && !is_brimful(flow))

@@ -342,6 +342,8 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->copies.bare = false;
 	flow->reordering = false;
 	flow->said.sends_parts = false;
+	flow->said.last_bytes = 0;
+	flow->said.wire_bytes = 0;
 	flow->repair.absorbed_valid = false;
 	flow->repair.absorbed = 0;
 	flow->repair.hidden_acks = 0;

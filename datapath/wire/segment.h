@@ -23,6 +23,7 @@
  * @l3_offset: of the IP header from the start of the frame
  * @l4_offset: of the TCP header
  * @payload_offset: of the payload
+ * @probe: the guest finds out with it whether the path takes larger segments
  */
 struct tcon_segment {
 	u32 seq;
@@ -36,6 +37,7 @@ struct tcon_segment {
 	u16 l3_offset;
 	u16 l4_offset;
 	u16 payload_offset;
+	bool probe;
 };
 
 static inline struct tcon_segment *tcon_segment(const struct sk_buff *skb)

@@ -302,6 +302,34 @@ def test_path_mtu_falls(net: Net, family: int, offloads: bool) -> None:
     assert transfer.stall_s < 2
 
 
+def black_hole_s(net: Net, cc: str, family: int) -> float:
+    """How long 4 MB take when, after the first, packets of more than 1280 bytes vanish.
+
+    Nobody says so: a guest that probes (RFC 4821) finds it out by itself.
+    """
+    run("nft", "flush", "ruleset", ns="s")
+    net.tcon.del_rules()
+    net.tcon.set_rule(cc)
+    transfer = net.transfer(4 * MEGA, family=family, cc="bbr" if cc == "none" else "cubic")
+    began = time.monotonic()
+    poll(lambda: transfer.received_bytes > MEGA, "the first quarter", 20)
+    rule = "table inet hole { chain in { type filter hook input priority 0;"
+    run("nft", "-f", "-", ns="s", stdin=f"{rule} meta length > 1280 drop; }}; }}\n")
+    transfer.finish(60)
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_black_hole_is_probed_by_the_guest(net: Net, family: int) -> None:
+    """What is lost of its probes is its own business, and repairs are no larger than it sends."""
+    net.shape(rate="20mbit", delay="20ms")
+    net.cut()
+    rigs.sysctl("ipv4/tcp_mtu_probing", 1, "g1")
+    native_s = black_hole_s(net, "none", family)
+    for cc in ("bbr", "cubic"):
+        assert black_hole_s(net, cc, family) < 1.25 * native_s, cc
+
+
 # --- what limits a flow ---------------------------------------------------------------------
 
 

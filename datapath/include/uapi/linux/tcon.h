@@ -218,7 +218,8 @@ enum tcon_limit {
 	X(CC_MEMORY,	"cc-memory",	"there was no memory for the CC's own state") \
 	X(UNSEEN_ACKS,	"unseen-acks",	"the guest hears ACKs that pass elsewhere") \
 	X(UNSEEN_DATA,	"unseen-data",	"the peer has data that passed elsewhere") \
-	X(GAP,		"gap",		"segments before the last ones did not come here, or came late")
+	X(GAP,		"gap",		"segments before the last ones did not come here, or came late") \
+	X(MTU_PROBE,	"mtu-probe",	"the guest tries whether the path takes larger segments")
 
 enum tcon_reason {
 #define TCON_X(id, name, text) TCON_REASON_##id,
