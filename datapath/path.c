@@ -92,7 +92,7 @@ static void close_flow(struct tcon_flow *flow, u64 now_us)
 {
 	if (flow->closed_us)
 		return;
-	flow->closed_us = now_us;
+	tcon_flow_close(flow, now_us);
 	flow->hold.drain = !tcon_held_empty(&flow->held);
 	tcon_flow_judge(flow, now_us);
 	tcon_flow_kick(flow);
@@ -410,7 +410,7 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	}
 	note_handshake(flow, now_us);
 	if (unlikely(flow->closed_us) && pkt->payload_bytes && !t->fin_guest) {
-		flow->closed_us = 0;	/* that RST was not for real */
+		tcon_flow_reopen(flow);	/* that RST was not for real */
 		tcon_flow_judge(flow, now_us);
 	}
 	if (pkt->payload_bytes) {

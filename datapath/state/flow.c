@@ -5,7 +5,8 @@
  * Look-ups run under RCU, each flow has a spinlock, the hash is keyed.  What a
  * guest or its peers can make it hold is bounded: all flows by a cap, those of
  * one port by a share of it, half-open ones by a smaller cap of their own,
- * where the newest evicts the oldest of the port that has most of them.
+ * where the newest evicts the oldest of the port that has most of them.  One whose connection
+ * has ended lingers for repeats of its FIN, but gives way where there is no room.
  *
  * Lock order: flow->lock, then port->lock and in it tnet->embryo_lock, or a pacer's.
  */
@@ -153,6 +154,7 @@ static void kill_locked(struct tcon_flow *flow)
 	rhashtable_remove_fast(&flow_table, &flow->node, flow_params);
 	spin_lock(&port->lock);
 	list_del_rcu(&flow->port_node);
+	list_del_init(&flow->closed_node);
 	spin_unlock(&port->lock);
 	leave_embryos(flow);
 	tcon_pacer_cancel(&flow->due);
@@ -224,6 +226,42 @@ static bool has_room(struct tcon_port *port, bool embryo)
 	       (embryo && atomic_read(&tnet->n_embryos) >= max_embryos);
 }
 
+/* The port's first flow whose connection has ended, which may be dead by now; NULL. */
+static struct tcon_flow *first_closed(struct tcon_port *port)
+{
+	struct tcon_flow *flow;
+
+	tcon_assert_rcu();
+	spin_lock(&port->lock);
+	flow = list_first_entry_or_null(&port->closed_list, struct tcon_flow,
+					closed_node);
+	spin_unlock(&port->lock);
+	return flow;
+}
+
+/* A flow that has ended gives way: the port's own, else, where all are many, another's. */
+static bool make_room(struct tcon_port *own)
+{
+	struct tcon_flow *flow = first_closed(own);
+	struct tcon_port *port;
+
+	if (!flow && atomic_read(&own->flows) < max_flows_per_port)
+		list_for_each_entry_rcu(port, &own->tnet->ports, node) {
+			flow = first_closed(port);
+			if (flow)
+				break;
+		}
+	if (!flow)
+		return false;
+	spin_lock_bh(&flow->lock);
+	if (!flow->dead && flow->closed_us) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FLOWS_CLOSED);
+		kill_locked(flow);
+	}
+	spin_unlock_bh(&flow->lock);
+	return true;
+}
+
 static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
 		       const struct tcon_key *key)
 {
@@ -236,6 +274,7 @@ static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
 	tcon_track_init(&flow->track, &port->budget);
 	__skb_queue_head_init(&flow->held.queue);
 	timerqueue_init(&flow->due.node);
+	INIT_LIST_HEAD(&flow->closed_node);
 	INIT_LIST_HEAD(&flow->embryo_node);
 	flow->generation = READ_ONCE(port->tnet->generation) - 1;
 	flow->state = TCON_STATE_OBSERVED;
@@ -291,7 +330,7 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 
 	lockdep_assert_in_softirq();
 	tcon_assert_rcu();
-	if (!has_room(port, embryo)) {
+	if (!has_room(port, embryo) && !make_room(port)) {
 		tcon_count(tnet->stats, TCON_COUNTER_TABLE_FULL);
 		return NULL;
 	}
@@ -354,7 +393,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	memset(&flow->told, 0, sizeof(flow->told));
 	flow->hold.release_ns = 0;
 	flow->hold.burst_bytes = 0;
-	flow->closed_us = 0;
+	tcon_flow_reopen(flow);
 	flow->created_us = now_us;
 }
 
@@ -367,6 +406,35 @@ void tcon_flow_grown(struct tcon_flow *flow)
 	lockdep_assert_held(&flow->lock);
 	if (!list_empty_careful(&flow->embryo_node))
 		leave_embryos(flow);
+}
+
+/**
+ * tcon_flow_close() - the connection has ended
+ * @flow: its lock is held, not dead
+ * @now_us: the time
+ */
+void tcon_flow_close(struct tcon_flow *flow, u64 now_us)
+{
+	lockdep_assert_held(&flow->lock);
+	flow->closed_us = now_us;
+	spin_lock(&flow->port->lock);
+	list_move_tail(&flow->closed_node, &flow->port->closed_list);
+	spin_unlock(&flow->port->lock);
+}
+
+/**
+ * tcon_flow_reopen() - it has not after all, or another takes its place
+ * @flow: its lock is held
+ */
+void tcon_flow_reopen(struct tcon_flow *flow)
+{
+	lockdep_assert_held(&flow->lock);
+	if (!flow->closed_us)
+		return;
+	flow->closed_us = 0;
+	spin_lock(&flow->port->lock);
+	list_del_init(&flow->closed_node);
+	spin_unlock(&flow->port->lock);
 }
 
 /* Why may nothing be enforced on this flow?  @ops: what its rule would run. */

@@ -65,6 +65,7 @@ enum tcon_astray {
  * @lock: protects everything below but the list nodes
  * @port: where the guest is
  * @port_node: in tcon_port.flow_list; RCU
+ * @closed_node: in tcon_port.closed_list; empty: it has not ended
  * @embryo_node: in tcon_port.embryos, under their lock; empty: no embryo
  * @rcu: for its end
  * @serial: its number among those that the port has had; long: a dump keeps it
@@ -145,6 +146,7 @@ struct tcon_flow {
 	spinlock_t lock;	/* outside port->lock and a pacer's */
 	struct tcon_port *port;
 	struct list_head port_node;
+	struct list_head closed_node;
 	struct list_head embryo_node;
 	struct rcu_head rcu;
 	long serial;
@@ -235,6 +237,8 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 				   const struct tcon_key *key, bool embryo);
 void tcon_flow_restart(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_grown(struct tcon_flow *flow);
+void tcon_flow_close(struct tcon_flow *flow, u64 now_us);
+void tcon_flow_reopen(struct tcon_flow *flow);
 void tcon_flow_judge(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_level(struct tcon_flow *flow);
 void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us);

@@ -96,6 +96,7 @@ struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
 	port->id = ++last_id;
 	spin_lock_init(&port->lock);
 	INIT_LIST_HEAD(&port->flow_list);
+	INIT_LIST_HEAD(&port->closed_list);
 	INIT_LIST_HEAD(&port->embryos);
 	judge_role(port, TCON_ROLE_AUTO);
 

@@ -1136,6 +1136,25 @@ def test_tags_do_not_make_keys_collide(ends: Ends, tcon: genl.Genl) -> None:
     discard(*ends)
 
 
+@pytest.mark.parametrize("bound", ["max_flows", "max_flows_per_port"])
+def test_what_has_ended_gives_way(ends: Ends, tcon: genl.Genl, bound: str) -> None:
+    """It lingers for ten seconds, in which a busy server opens more than the table holds."""
+    tcon.set_rule("cubic")
+    before = tcon.info("FLOWS")
+    opened = [Conn(*ends).handshake()]
+    with rigs.parameters(**{bound: before + 5}), counted(tcon, table_full=0, flows_closed=16):
+        for how in (RST, FIN) * 10:
+            conn = Conn(*ends).handshake()
+            opened.append(conn)
+            assert state(tcon, conn.sport) == ENFORCED_CUBIC
+            conn.guest_sends(how | ACK)
+            if how == FIN:
+                conn.peer_sends(FIN | ACK)
+                conn.guest_sends()
+            assert state(tcon, conn.sport)[1] == "closed"
+    assert state(tcon, opened[0].sport) == ENFORCED_CUBIC, "it has not ended"
+
+
 def test_full_table_lets_packets_pass(ends: Ends, tcon: genl.Genl) -> None:
     forget_flows(tcon)
     tcon.set_rule("cubic")
