@@ -208,10 +208,6 @@ void tcon_ack_remember(struct tcon_flow *flow, const struct sk_buff *skb,
 	struct tcon_template *tpl = &flow->template;
 
 	lockdep_assert_held(&flow->lock);
-	if (pkt->has_ts) {
-		flow->track.peer_tsval = pkt->tsval;
-		flow->track.peer_tsecr = pkt->tsecr;
-	}
 	if (pkt->l4_offset > sizeof(tpl->header)) {
 		tpl->bytes = 0;
 		return;

@@ -319,6 +319,21 @@ static void take_window(struct tcon_track *t, const struct tcon_packet *pkt,
 	t->zero_window = !pkt->window;
 }
 
+/* What TCon makes for the guest carries the newest stamps: an ACK may have been overtaken,
+ * and one with less than the guest remembers is discarded (RFC 7323, 5).
+ */
+static void take_stamps(struct tcon_track *t, const struct tcon_packet *pkt,
+			u64 now_us)
+{
+	if (!pkt->has_ts ||
+	    (seq_before(pkt->tsval, t->peer_tsval) && t->peer_tsval_us &&
+	     now_us - t->peer_tsval_us < TCON_TSVAL_AGE_US))
+		return;
+	t->peer_tsval = pkt->tsval;
+	t->peer_tsecr = pkt->tsecr;
+	t->peer_tsval_us = now_us;
+}
+
 static void update_min_rtt(struct tcon_track *t, u32 rtt_us, u64 now_us)
 {
 	u64 age_us = now_us - t->min_rtt_bucket_us;
@@ -558,6 +573,7 @@ void tcon_acked(struct tcon_track *t, const struct tcon_packet *pkt, u64 now_us,
 	else if (duplicate && !tcon_track_sack(t) && t->cc.una != t->cc.nxt)
 		count_duplicate(t, &w);
 	take_window(t, pkt, now_us);
+	take_stamps(t, pkt, now_us);
 	tcon_timer_acked(t, w.dsack, duplicate && !pkt->n_sacks);
 	judge(t, ack, now_us);
 	t->spurious_repairs += ack->spurious_repairs;

@@ -164,8 +164,9 @@ struct tcon_timer {
  * @peer_nxt: highest sequence number that the peer has sent
  * @peer_window: window field of the peer's last valid ACK
  * @zero_window: that was zero, as were those before it up to the first with @closed_nxt
- * @peer_tsval: last TSval of the peer that passed
- * @peer_tsecr: last TSecr of the peer that passed
+ * @peer_tsval: newest TSval of the peer that passed
+ * @peer_tsecr: TSecr that came with it
+ * @peer_tsval_us: when
  * @has_tsval_floor: there is one
  * @synced: una and nxt are valid
  * @has_ts: the connection uses time stamps
@@ -230,6 +231,7 @@ struct tcon_track {
 	u32 peer_nxt;
 	u32 peer_tsval;
 	u32 peer_tsecr;
+	u64 peer_tsval_us;
 	u32 fin_seq;
 	u16 peer_window;
 	bool zero_window;

@@ -770,6 +770,39 @@ static void ecn_count_goes_on(void **state)
 	conn_close(c);
 }
 
+static void ack_stamped(struct conn *c, u32 tsval, u32 tsecr)
+{
+	struct tcon_packet pkt = segment(TCON_TCP_ACK, PEER_ISN + 1, FIRST);
+
+	pkt.window = c->window;
+	pkt.has_ts = true;
+	pkt.tsval = tsval;
+	pkt.tsecr = tsecr;
+	take(c, &pkt);
+}
+
+/* The peer's time stamps never go back, but where its clock has gone around. */
+static void stamps_of_the_peer(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 2);
+	ack_stamped(c, 0xfffffff0, 7);
+	assert_int_equal(c->t.peer_tsval, 0xfffffff0);
+	ack_stamped(c, 3, 9);
+	ack_stamped(c, 2, 8);			/* had been overtaken */
+	assert_int_equal(c->t.peer_tsval, 3);
+	assert_int_equal(c->t.peer_tsecr, 9);
+	ack_stamped(c, 3, 10);
+	assert_int_equal(c->t.peer_tsecr, 10);
+	ack(c, 0);				/* has none */
+	assert_int_equal(c->t.peer_tsval, 3);
+	wait_us(c, 0x80000010ULL);
+	ack_stamped(c, 0x80000013, 11);
+	assert_int_equal(c->t.peer_tsval, 0x80000013);
+	conn_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -802,6 +835,7 @@ int main(void)
 		cmocka_unit_test(ecn_count_goes_on),
 		cmocka_unit_test(cwnd_binds),
 		cmocka_unit_test(ack_may_be_delayed),
+		cmocka_unit_test(stamps_of_the_peer),
 		cmocka_unit_test(wraps_often),
 	};
 
