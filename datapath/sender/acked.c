@@ -192,8 +192,10 @@ static void take_dsack(struct tcon_track *t, struct ack_work *w,
 		return;
 	w->dsack = dsack;
 	bytes = believe(t, dsack);
-	if (t->timer.probe_bytes && dsack->end == t->timer.probe_end)
+	if (t->timer.probe_bytes && dsack->end == t->timer.probe_end) {
+		tcon_timer_needless(t);
 		return;
+	}
 	not_lost(t, bytes);
 	tcon_loss_dsack(t);
 	if (t->spurious_repairs < t->repairs)
@@ -254,9 +256,7 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	rs->acked_sacked_bytes += not_counted(t, fresh);
 	t->acked_bytes += acked;
 	t->cc.una = ack;
-	t->progress_us = now_us;
-	t->timer.backoff = 0;
-	t->timer.probed = false;
+	tcon_timer_advanced(t, now_us);
 	tcon_ranges_trim(&t->sacked, ack);
 	t->acked_entered_us = tcon_sendq_ack(&t->sendq, ack) ? : now_us;
 	if (t->resent.n)
@@ -376,6 +376,7 @@ static void take_rtt(struct tcon_track *t, struct ack_work *w, u64 now_us)
 	rs->rtt_us = clamp_t(s64, now_us - w->last_tx_us, 1, TCON_RTO_MAX_US);
 	update_min_rtt(t, rs->rtt_us, now_us);
 	update_srtt(t, min_t(u64, now_us - w->first_tx_us, U32_MAX));
+	tcon_timer_sampled(t, now_us);
 }
 
 /* draft-cheng-iccrg-delivery-rate-estimation, 3.3. */

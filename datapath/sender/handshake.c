@@ -147,6 +147,8 @@ void tcon_handshake_resync(struct tcon_track *t, u32 ack, u64 now_us)
 	t->dup_credit_bytes = 0;
 	t->rack.deadline_us = 0;
 	t->timer.probe_bytes = 0;
+	t->timer.backoff = 0;
+	t->timer.tries = 0;
 	t->has_tsval_floor = false;
 	t->progress_us = now_us;
 	tcon_track_count_inflight(t);

@@ -5,7 +5,8 @@
  *	reordering	RFC 8985, 6.3: what waits for a late segment no longer
  *	tail probe	RFC 8985, 7: no ACK for two round trips: the last segment
  *			again, so that a SACK may tell what is missing
- *	retransmission	RFC 6298, doubled with each time-out in a row
+ *	retransmission	RFC 6298, doubled with each time-out until a round trip is
+ *			measured (Karn)
  *
  * Where nothing is in flight but the guest's probes of a closed window (RFC 9293, 3.8.6.1),
  * a byte in BSD and Windows, none runs: that those are not acknowledged tells nothing of
@@ -27,6 +28,12 @@
 #define ACK_DELAY_US	200000U
 /* Two ticks of Linux at 250 Hz: a host that is busy is not a lost tail. */
 #define PROBE_SLACK_US	8000U
+
+/* A round trip that has become longer than the RTO is never measured while all is repeated
+ * before it is over: so the RTO stays doubled.  But where ACKs come it is not doubled more
+ * often than this: a path that is that much slower is answered for by more repeats.
+ */
+#define DOUBLED_KEPT_MAX	4
 
 /* When did what stands at una last leave? */
 static u64 head_tx_us(const struct tcon_track *t)
@@ -137,9 +144,10 @@ enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us)
 		t->timer.restart_us = now_us;
 		t->timer.probe_bytes = 0;
 		tcon_loss_mark_all(t);
-		if (t->timer.backoff == TCON_BACKOFF_MAX)
+		if (t->timer.tries == TCON_BACKOFF_MAX)
 			return TCON_EXPIRY_GIVE_UP;
-		t->timer.backoff++;
+		t->timer.tries++;
+		t->timer.backoff = min(t->timer.backoff + 1, TCON_DOUBLED_MAX);
 		return TCON_EXPIRY_TIMEOUT;
 	}
 	return TCON_EXPIRY_NONE;
@@ -156,6 +164,44 @@ void tcon_timer_probed(struct tcon_track *t, u32 bytes, u64 now_us)
 	t->timer.probe_end = t->cc.nxt;
 	t->timer.probe_bytes = bytes;
 	t->timer.restart_us = now_us;
+}
+
+/**
+ * tcon_timer_advanced() - una advances
+ * @t: the tracker
+ * @now_us: the time
+ */
+void tcon_timer_advanced(struct tcon_track *t, u64 now_us)
+{
+	t->progress_us = now_us;
+	t->timer.tries = 0;
+	t->timer.backoff = min(t->timer.backoff, DOUBLED_KEPT_MAX);
+	t->timer.probed = false;
+}
+
+/**
+ * tcon_timer_sampled() - a round trip has been measured (RFC 6298, 5.7; Karn)
+ * @t: the tracker
+ * @now_us: the time
+ *
+ * Time-outs without progress still count.
+ */
+void tcon_timer_sampled(struct tcon_track *t, u64 now_us)
+{
+	t->timer.backoff = t->timer.tries;
+	t->timer.sampled_us = now_us;
+}
+
+/**
+ * tcon_timer_needless() - the peer got the probe of the tail twice
+ * @t: the tracker
+ *
+ * Where nothing else was measured meanwhile the next would be as needless.
+ */
+void tcon_timer_needless(struct tcon_track *t)
+{
+	if (t->timer.sampled_us < t->timer.restart_us)
+		t->timer.backoff = max_t(u8, t->timer.backoff, 1);
 }
 
 /**

@@ -11,6 +11,7 @@
 
 /* Then the guest is on its own: it may have gone, or its ACKs take another way. */
 #define TCON_BACKOFF_MAX	3
+#define TCON_DOUBLED_MAX	10	/* 200 ms to more than TCON_RTO_MAX_US */
 
 /**
  * enum tcon_expiry - what a timer demands
@@ -32,6 +33,9 @@ u64 tcon_timer_next_us(const struct tcon_track *t);
 u64 tcon_timer_soonest_us(const struct tcon_track *t);
 enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us);
 void tcon_timer_probed(struct tcon_track *t, u32 bytes, u64 now_us);
+void tcon_timer_advanced(struct tcon_track *t, u64 now_us);
+void tcon_timer_sampled(struct tcon_track *t, u64 now_us);
+void tcon_timer_needless(struct tcon_track *t);
 void tcon_timer_acked(struct tcon_track *t, const struct tcon_sack *dsack,
 		      bool bare);
 

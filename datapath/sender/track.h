@@ -91,7 +91,9 @@ struct tcon_rack {
  * @sent_us: when something last left
  * @probe_end: nxt when the tail was probed
  * @probe_bytes: that the probe repeated; 0: no probe is out
- * @backoff: time-outs in a row without progress
+ * @sampled_us: when a round trip was last measured
+ * @backoff: how often the RTO is doubled, until a round trip is measured
+ * @tries: time-outs in a row without progress
  * @probed: no other probe before una advances or new data leaves
  */
 struct tcon_timer {
@@ -99,7 +101,9 @@ struct tcon_timer {
 	u64 sent_us;
 	u32 probe_end;
 	u32 probe_bytes;
+	u64 sampled_us;
 	u8 backoff;
+	u8 tries;
 	bool probed;
 };
 

@@ -164,7 +164,8 @@ static void check_tracker(const struct tcon_track *t)
 	WARN_ON(t->cc.delivered_ce_bytes > t->cc.delivered_bytes);
 	WARN_ON(t->cc.min_rtt_us == 0);
 	WARN_ON(!t->srtt_x8_us != !t->cc.srtt_us);
-	WARN_ON(t->timer.backoff > TCON_BACKOFF_MAX);
+	WARN_ON(t->timer.backoff > TCON_DOUBLED_MAX);
+	WARN_ON(t->timer.tries > TCON_BACKOFF_MAX || t->timer.tries > t->timer.backoff);
 	check_ranges(t, &t->sacked);
 	check_ranges(t, &t->lost);
 	check_disjoint(t);

@@ -328,7 +328,7 @@ static void backs_off_to_two_minutes(void **state)
 	conn_close(c);
 }
 
-/* Progress ends the back-off, and starts the clock anew. */
+/* Progress starts the clock anew; only a round trip ends the back-off (Karn). */
 static void progress_restarts(void **state)
 {
 	struct conn *c = conn_open(false);
@@ -340,12 +340,21 @@ static void progress_restarts(void **state)
 					c->now_us));
 	wait_us(c, RTT_US);
 	ack(c, 1);
-	assert_int_equal(c->t.timer.backoff, 0);
-	assert_int_equal(c->ack.rs.rtt_us, -1);		/* Karn */
-	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
+	assert_int_equal(c->t.timer.tries, 0);
+	assert_int_equal(c->ack.rs.rtt_us, -1);
+	assert_expires(c, 4 * RTO_US, TCON_EXPIRY_TIMEOUT);
 	wait_us(c, 1000);
 	ack(c, 1);					/* no progress */
-	assert_int_equal(c->t.timer.backoff, 1);
+	assert_int_equal(c->t.timer.tries, 1);
+	assert_true(tcon_sent_repair(&c->t, FIRST + MSS, FIRST + 5 * MSS,
+				     4 * MSS, c->now_us));
+	send(c, 1);
+	wait_us(c, RTT_US);
+	ack(c, 5);
+	assert_int_equal(c->t.timer.backoff, 3);
+	ack(c, 6);
+	assert_int_equal(c->ack.rs.rtt_us, RTT_US);
+	assert_int_equal(c->t.timer.backoff, 0);
 	conn_close(c);
 }
 
@@ -458,6 +467,61 @@ static void window_closes_on_data(void **state)
 	conn_close(c);
 }
 
+/*
+ * A path that answers after 300 ms, behind a handshake of 10 ms: two segments at a time, and
+ * TCon repeats what has timed out.  One needless time-out tells of it.  With SACK the tail
+ * probe stands in for that.
+ */
+static void path_becomes_slow(void **state)
+{
+	u32 sack, i, expiries, late_us = 300000;
+
+	for (sack = 0; sack < 2; sack++) {
+		struct conn *c = conn_open(sack);
+
+		for (i = 0, expiries = 0; i < 20; i++) {
+			u64 acked_us = c->now_us + late_us;
+			u32 at = c->t.cc.nxt;
+
+			send(c, 1);
+			while (tcon_timer_next_us(&c->t) < acked_us) {
+				c->now_us = tcon_timer_next_us(&c->t);
+				if (expire(c) == TCON_EXPIRY_PROBE)
+					probe(c);
+				else
+					assert_true(tcon_sent_repair(&c->t, at, at + MSS,
+								     MSS, c->now_us));
+				expiries++;
+			}
+			c->now_us = acked_us;
+			ack(c, i + 1);
+			if (c->t.timer.probe_bytes)	/* the peer got it twice */
+				ack_sack(c, i + 1, i, i + 1);
+		}
+		assert_in_range(expiries, 1, 2);
+		assert_true(c->t.cc.srtt_us > 250000);
+		assert_int_equal(c->t.timer.backoff, 0);
+		conn_close(c);
+	}
+}
+
+/* While every round trip is ambiguous the RTO does not grow without end. */
+static void doubled_so_often(void **state)
+{
+	struct conn *c = conn_open(false);
+	u32 i;
+
+	for (i = 0; i < 9; i++) {
+		send(c, 1);
+		assert_expires(c, (u64)RTO_US << min(i, 4U), TCON_EXPIRY_TIMEOUT);
+		assert_true(tcon_sent_repair(&c->t, c->t.cc.una, c->t.cc.nxt,
+					     MSS, c->now_us));
+		wait_us(c, RTT_US);
+		ack(c, i + 1);
+	}
+	conn_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -477,6 +541,8 @@ int main(void)
 		cmocka_unit_test(backs_off),
 		cmocka_unit_test(backs_off_to_two_minutes),
 		cmocka_unit_test(progress_restarts),
+		cmocka_unit_test(path_becomes_slow),
+		cmocka_unit_test(doubled_so_often),
 		cmocka_unit_test(head_sent_again),
 		cmocka_unit_test(sent_without_record),
 		cmocka_unit_test(window_probes),
