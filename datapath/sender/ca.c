@@ -24,10 +24,18 @@
 #include "sender/ca.h"
 #include "sender/loss.h"
 
-static void begin_prr(struct tcon_track *t, u32 prior_bytes)
+static void begin_prr(struct tcon_track *t, u32 flight_bytes)
 {
 	if (!t->cc.ops->own_recovery)
-		tcon_prr_begin(&t->prr, &t->cc, prior_bytes, t->sent_bytes);
+		tcon_prr_begin(&t->prr, &t->cc, flight_bytes, t->sent_bytes);
+}
+
+/* What was on its way before the ACK that shows a loss: what was SACKed earlier is not
+ * waited for (RFC 9937, 6.1).
+ */
+static u32 flight_bytes(const struct tcon_track *t)
+{
+	return t->cc.inflight_bytes + t->lost.bytes + t->newly_bytes;
 }
 
 static void set_state(struct tcon_track *t, enum tcon_ca_state state,
@@ -41,7 +49,7 @@ static void set_state(struct tcon_track *t, enum tcon_ca_state state,
 	if (state != TCON_CA_RECOVERY || t->cc.cwnd_bytes < cwnd_bytes)
 		t->prr.active = false;
 	if (state == TCON_CA_RECOVERY)
-		begin_prr(t, cwnd_bytes);
+		begin_prr(t, flight_bytes(t));
 }
 
 static void update_prr(struct tcon_track *t, u32 delivered_bytes, bool safe)
@@ -180,6 +188,7 @@ static void take_ack(struct tcon_track *t, const struct tcon_ack *ack)
 	struct tcon_cc *cc = &t->cc;
 	u64 now_us = ack->rs.now_us;
 
+	t->newly_bytes = ack->rs.acked_sacked_bytes;
 	if (cc->ops->pkts_acked && ack->delivered_any)
 		cc->ops->pkts_acked(cc, &ack->rs);
 	end_cwr(t);
@@ -200,6 +209,7 @@ static void take_ack(struct tcon_track *t, const struct tcon_ack *ack)
 		    !t->resent.n)
 			end_recovery(t, now_us);
 	}
+	t->newly_bytes = 0;
 	if (!ack->delivered_any)
 		return;
 	cc->ops->cong_control(cc, &ack->rs);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What may leave in a recovery, and after an ECN mark: Proportional Rate Reduction
- * (RFC 6937).
+ * (RFC 9937).
  *
  * A CC says how large cwnd is to be after a loss or a mark.  With cwnd as the limit a
  * sender would fall silent until so little is in flight; and where much was lost, and
  * little is in flight, fill cwnd at once, with repairs, while the queue that dropped them
  * is still full.  Here what leaves follows what arrives: in proportion, as long as more
- * than cwnd is in flight; after that as much as has arrived and not left yet, and one
- * segment more with each ACK that advances una and shows no new loss.
+ * than cwnd is in flight; after that as much as has arrived and not left yet (the RFC's
+ * conservative reduction bound, CRB), and one segment more with each SafeACK, which
+ * advances una and shows no new loss (its slow start reduction bound, SSRB).  What the RFC
+ * calls ssthresh is cwnd here: a CC has lowered it before.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -27,7 +29,8 @@ static bool is_for_marks(const struct tcon_cc *cc)
  * tcon_prr_begin() - a reduction begins
  * @p: the reduction
  * @cc: inflight, cwnd and MSS
- * @prior_bytes: cwnd before
+ * @flight_bytes: in flight, or lost, before the ACK that showed it (RecoverFS); for marks,
+ *	as in Linux, cwnd before
  * @sent_bytes: what has left so far, with repeats
  *
  * A recovery that begins while a mark is answered is part of that, unless the caller has
@@ -35,11 +38,11 @@ static bool is_for_marks(const struct tcon_cc *cc)
  * a mark as much as cwnd allows, as an ACK that delivers nothing takes nothing away.
  */
 void tcon_prr_begin(struct tcon_prr *p, const struct tcon_cc *cc,
-		    u32 prior_bytes, u64 sent_bytes)
+		    u32 flight_bytes, u64 sent_bytes)
 {
 	if (!p->active) {
 		p->active = true;
-		p->prior_bytes = max(prior_bytes, 1U);	/* a CC may err */
+		p->flight_bytes = max(flight_bytes, 1U);	/* a CC may err */
 		p->delivered_bytes = 0;
 		p->sent_before = sent_bytes;
 	}
@@ -64,8 +67,8 @@ static u32 unused(const struct tcon_prr *p, const struct tcon_cc *cc,
 	return p->may_bytes - min_t(u64, p->may_bytes, sent);
 }
 
-/* With at most cwnd in flight.  As in Linux, which counts packets, what was a part of a
- * segment makes room for a whole one.
+/* With at most cwnd in flight: CRB, or SSRB.  As in Linux, which counts packets, what was a
+ * part of a segment makes room for a whole one.
  */
 static s64 conserved(const struct tcon_prr *p, const struct tcon_cc *cc,
 		     u64 sent_bytes, u32 delivered_bytes, bool safe)
@@ -80,14 +83,14 @@ static s64 conserved(const struct tcon_prr *p, const struct tcon_cc *cc,
 	return min_t(s64, may, cc->cwnd_bytes - cc->inflight_bytes);
 }
 
-/* With more: cwnd for each prior cwnd that is delivered, in whole segments.  Where a CC
+/* With more: cwnd for each RecoverFS that is delivered, in whole segments.  Where a CC
  * takes nothing away for a mark, what that adds must not add up.
  */
 static s64 proportional(const struct tcon_prr *p, const struct tcon_cc *cc,
 			u64 sent_bytes)
 {
 	u64 share = (u64)p->delivered_bytes * cc->cwnd_bytes;
-	u64 each = (u64)p->prior_bytes * cc->mss_bytes;
+	u64 each = (u64)p->flight_bytes * cc->mss_bytes;
 	u64 bytes = div64_u64(share + each - 1, each) * cc->mss_bytes;
 	s64 sent = sent_bytes - p->sent_before;
 
@@ -101,8 +104,8 @@ static s64 proportional(const struct tcon_prr *p, const struct tcon_cc *cc,
  * @p: an active reduction
  * @cc: inflight, and cwnd as it shall be after it
  * @sent_bytes: what has left so far, with repeats
- * @delivered_bytes: newly delivered
- * @safe: una advanced, and nothing more was judged lost (RFC 9937, "safeACK")
+ * @delivered_bytes: newly delivered, also by the ACK that began it (DeliveredData)
+ * @safe: una advanced, and nothing more was judged lost (SafeACK)
  *
  * The first repair leaves at once.  With nothing in flight a segment may always leave.
  */

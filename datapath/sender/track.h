@@ -121,6 +121,7 @@ struct tcon_timer {
  * @rack: what RACK knows
  * @timer: state of the timers
  * @prr: what limits a recovery, and a reduction for ECN marks
+ * @newly_bytes: what the ACK that the CC is being told of has delivered
  * @cwr_point: nxt when that for marks began; it ends when una is beyond
  * @nxt_guest: next sequence number that the guest would send
  * @lost_edge: up to here originals have been judged
@@ -190,6 +191,7 @@ struct tcon_track {
 	struct tcon_rack rack;
 	struct tcon_timer timer;
 	struct tcon_prr prr;
+	u32 newly_bytes;
 	u32 cwr_point;
 	u32 nxt_guest;
 	u32 lost_edge;

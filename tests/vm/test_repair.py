@@ -239,7 +239,7 @@ def test_several_holes_are_repaired_in_order(ends: Ends, tcon: genl.Genl) -> Non
 
 
 def test_much_is_lost(ends: Ends, tcon: genl.Genl) -> None:
-    """One repair, then as many as arrive and one for each ACK that advances (RFC 6937)."""
+    """One repair, then as many as arrive and one for each ACK that advances (RFC 9937, SSRB)."""
     conn = connect(Conn(*ends), tcon)
     sent = send(conn, 8)
     last = (sent[7].seq, end_of(sent[7]))

@@ -162,7 +162,7 @@ struct tcon_cc_param {
  * @ecn: enum tcon_cc_ecn
  * @paced: sets @pacing_rate_bps of its flows and needs the pacer
  * @own_recovery: its cwnd is what may be in flight in a recovery, and after ECN marks,
- *	too; else its cwnd is what shall be after it, and TCon gets there by RFC 6937
+ *	too; else its cwnd is what shall be after it, and TCon gets there by RFC 9937
  *	(datapath/sender/prr.c)
  * @priv_bytes: size of the private area, at most %TCON_CC_PRIV_BYTES
  * @params: parameters, in the order of tcon_cc.params

@@ -853,7 +853,7 @@ static void recovery_after_a_mark(void **state)
 	send_segs(&t, 10, 12);
 	ack(&t, 2, 3, 10);
 	assert_int_equal(t.cc.ca_state, TCON_CA_RECOVERY);
-	assert_int_equal(t.prr.prior_bytes, 10 * MSS);
+	assert_int_equal(t.prr.flight_bytes, 10 * MSS);
 	send_seg(&t, 2);
 	ack(&t, 11, 0, 0);		/* beyond what was in flight at the mark */
 	assert_int_equal(t.cc.ca_state, TCON_CA_RECOVERY);
@@ -867,7 +867,7 @@ static void recovery_after_a_mark(void **state)
 	stop_cc(&t);
 }
 
-/* A CC that takes something away for the loss, too: from what it had then. */
+/* A CC that takes something away for the loss, too: from what was in flight then. */
 static void second_reduction(void **state)
 {
 	struct tcon_track t;
@@ -881,7 +881,7 @@ static void second_reduction(void **state)
 	t.cc.cwnd_bytes = 16 * MSS;
 	ack(&t, 1, 2, 5);
 	assert_int_equal(t.cc.cwnd_bytes, 8 * MSS);
-	assert_int_equal(t.prr.prior_bytes, 16 * MSS);
+	assert_int_equal(t.prr.flight_bytes, 19 * MSS);
 	assert_int_equal(t.prr.delivered_bytes, 3 * MSS);
 	stop_cc(&t);
 }
@@ -896,7 +896,7 @@ static void mark_and_loss(void **state)
 	send_segs(&t, 0, 10);
 	now_us += RTT_US;
 	assert_string_equal(ack_flags(&t, TCON_TCP_ECE, 0, 1, 6), "eRc");
-	assert_int_equal(t.prr.prior_bytes, 10 * MSS);
+	assert_int_equal(t.prr.flight_bytes, 10 * MSS);
 	assert_int_equal(t.prr.delivered_bytes, 5 * MSS);
 	stop_cc(&t);
 }
@@ -1024,6 +1024,39 @@ static void needless_repeat_is_no_loss(void **state)
 	stop_cc(&t);
 }
 
+/* RecoverFS of RFC 9937: what was in flight, however large cwnd is, less what had been SACKed
+ * before the ACK that shows the loss; what that one delivers counts as delivered.
+ */
+static void flight_of_a_recovery(void **state)
+{
+	struct tcon_track t;
+
+	open_conn(&t);
+	tcon_ca_start(&t, &halving, NULL, now_us);
+	t.cc.cwnd_bytes = 20 * MSS;
+	send_segs(&t, 0, 10);
+	now_us += RTT_US;
+	ack(&t, 0, 2, 3);
+	assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
+	ack(&t, 0, 2, 5);
+	assert_int_equal(t.cc.ca_state, TCON_CA_RECOVERY);
+	assert_int_equal(t.prr.flight_bytes, 9 * MSS);
+	assert_int_equal(t.prr.delivered_bytes, 2 * MSS);
+	stop_cc(&t);
+	open_conn(&t);				/* a timer shows it */
+	tcon_ca_start(&t, &halving, NULL, now_us);
+	send_segs(&t, 0, 5);
+	now_us += RTT_US;
+	ack(&t, 0, 3, 5);
+	now_us += RTT_US;
+	tcon_loss_detect(&t, now_us);
+	tcon_track_count_inflight(&t);
+	tcon_ca_lost(&t, t.lost.bytes, now_us);
+	assert_int_equal(t.prr.flight_bytes, 3 * MSS);
+	assert_int_equal(t.prr.delivered_bytes, 0);
+	stop_cc(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1050,6 +1083,7 @@ int main(void)
 		cmocka_unit_test(timed_out),
 		cmocka_unit_test(timeout_in_recovery),
 		cmocka_unit_test(limit_of_a_recovery),
+		cmocka_unit_test(flight_of_a_recovery),
 		cmocka_unit_test(limit_is_over),
 		cmocka_unit_test(limit_after_a_mark),
 		cmocka_unit_test(recovery_after_a_mark),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What may leave in a recovery (datapath/sender/prr.c; RFC 6937, RFC 9937). */
+/* What may leave in a recovery (datapath/sender/prr.c; RFC 9937). */
 #include "datapath/sender/prr.c"
 
 #include <setjmp.h>
