@@ -179,10 +179,10 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		flow->said.ack = pkt->ack;
 		flow->said.edge = pkt->ack + pkt->window;
 	}
-	if (pkt->flags & TCON_TCP_ACK && flow->pending.syn_seen &&
-	    pkt->ack == flow->pending.isn + 1) {
+	if (pkt->flags & TCON_TCP_ACK &&
+	    tcon_side_answered(&flow->pending, pkt->ack)) {
 		t->peer = flow->pending;
-		t->peer_nxt = flow->pending.isn + 1;
+		t->peer_nxt = flow->pending.isn + 1 + flow->pending.data_bytes;
 		flow->pending.syn_seen = false;
 	}
 	tcon_handshake_guest(t, pkt, now_us);
@@ -198,7 +198,7 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt)
 	struct tcon_track *t = &flow->track;
 	bool answer = pkt->flags & TCON_TCP_ACK;
 
-	if (answer && (!t->synced || pkt->ack != t->guest.isn + 1))
+	if (answer && (!t->synced || !tcon_side_answered(&t->guest, pkt->ack)))
 		return;
 	if (t->peer.syn_seen ? t->peer.isn == pkt->seq :
 	    !flow->mid_stream && !t->guest.acked)
@@ -403,8 +403,8 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	}
 	if (!t->synced)
 		return true;
-	if (pkt->flags & TCON_TCP_ACK && !t->peer.acked && t->peer.syn_seen &&
-	    pkt->ack == t->peer.isn + 1) {
+	if (pkt->flags & TCON_TCP_ACK && !t->peer.acked &&
+	    tcon_track_answers_peer(t, pkt->ack)) {
 		t->peer.acked = true;
 		flow->said.edge = pkt->ack;
 	}

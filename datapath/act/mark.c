@@ -178,8 +178,7 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		if (edit->clear_ae)
 			tcon_count(tcon_flow_stats(flow),
 				   TCON_COUNTER_ECN_DOWNGRADED);
-	} else if (t->synced && t->guest.syn_seen &&
-		   pkt->ack == t->guest.isn + 1) {
+	} else if (t->synced && tcon_side_answered(&t->guest, pkt->ack)) {
 		tcon_ecn_peer_answer(&flow->ecn, pkt, !t->guest.acked, edit);
 	}
 }

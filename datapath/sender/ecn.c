@@ -188,6 +188,7 @@ void tcon_ecn_peer_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	edit->clear_ae = wanted && asks(pkt) && pkt->ae;
 	syn->seen = true;
 	syn->isn = pkt->seq;
+	syn->data_bytes = pkt->payload_bytes;
 	syn->accurate = asks(pkt) && pkt->ae && !edit->clear_ae;
 	syn->asks = asks(pkt) && !syn->accurate;
 	syn->offers = syn->asks && !pkt->ae &&
@@ -224,7 +225,7 @@ void tcon_ecn_guest_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	bool asked = e->asked;
 
 	edit->strip = pkt->option_bytes;
-	if (!syn->seen || pkt->ack != syn->isn + 1)
+	if (!syn->seen || pkt->ack - syn->isn - 1 > syn->data_bytes)
 		return;
 	take_answer(e, pkt);
 	if (!syn->asks)

@@ -24,6 +24,7 @@
 /**
  * struct tcon_ecn_syn - what the peer's latest SYN said
  * @isn: its sequence number
+ * @data_bytes: its payload
  * @seen: there was one
  * @asks: for ECN, as RFC 3168 has it, or downgraded to that
  * @accurate: for AccECN (RFC 9768), and the guest has seen it so
@@ -31,6 +32,7 @@
  */
 struct tcon_ecn_syn {
 	u32 isn;
+	u32 data_bytes;
 	bool seen;
 	bool asks;
 	bool accurate;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How a connection begins: what the SYNs agree on (RFC 9293, RFC 7323), and where its
- * beginning, or something since, was not seen.
+ * How a connection begins: what the SYNs agree on (RFC 9293, RFC 7323), with data on them
+ * or without (RFC 7413), and where its beginning, or something since, was not seen.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -24,6 +24,7 @@ void tcon_handshake_note(struct tcon_side *side,
 	side->ambiguous = again && (side->ambiguous ||
 				    side->wscale != pkt->wscale);
 	side->acked = again && side->acked;
+	side->data_bytes = max(again ? side->data_bytes : 0, pkt->payload_bytes);
 	side->syn_seen = true;
 	side->isn = pkt->seq;
 	side->mss = pkt->mss;
@@ -77,17 +78,37 @@ void tcon_handshake_guest(struct tcon_track *t, const struct tcon_packet *pkt,
 		t->round_end = pkt->seq + 1;
 		t->synced = true;
 	}
-	if (t->peer.syn_seen && pkt->flags & TCON_TCP_ACK &&
-	    pkt->ack == t->peer.isn + 1)
+	if (pkt->flags & TCON_TCP_ACK && tcon_track_answers_peer(t, pkt->ack))
 		t->peer.acked = true;
 	agree(t);
 	tcon_sent_segment(t, pkt->seq, pkt->end_seq, pkt->payload_bytes, now_us);
 }
 
+/*
+ * What the peer did not take of the SYN's data is as good as never sent: it was refused, not
+ * lost, and the guest sends it anew (RFC 7413, 4.2.2).
+ */
+static void take_back(struct tcon_track *t, u32 ack)
+{
+	u32 end = t->cc.nxt;
+	struct tcon_resend *r;
+
+	if (t->guest.acked || end != t->guest.isn + 1 + t->guest.data_bytes ||
+	    !tcon_side_answered(&t->guest, ack) || ack == end)
+		return;
+	tcon_sendq_cut(&t->sendq, ack);
+	while ((r = tcon_resent_find(&t->resent, ack, end)))
+		tcon_resent_cut(&t->resent, r, ack, end);
+	tcon_ranges_remove(&t->lost, ack, end);
+	t->cc.nxt = ack;
+	t->nxt_guest = ack;
+	tcon_track_count_inflight(t);
+}
+
 /**
  * tcon_handshake_peer() - the peer sent a SYN or SYN-ACK
  * @t: the tracker
- * @pkt: the segment
+ * @pkt: the segment; a SYN-ACK answers the guest's SYN
  *
  * A SYN-ACK's acknowledgment is for tcon_acked().
  */
@@ -96,8 +117,10 @@ void tcon_handshake_peer(struct tcon_track *t, const struct tcon_packet *pkt)
 	if (is_settled(t, &t->peer, pkt))
 		return;
 	tcon_handshake_note(&t->peer, pkt);
-	t->peer_nxt = pkt->seq + 1;
+	t->peer_nxt = pkt->seq + 1 + t->peer.data_bytes;
 	agree(t);
+	if (pkt->flags & TCON_TCP_ACK)
+		take_back(t, pkt->ack);
 }
 
 /**

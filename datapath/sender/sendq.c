@@ -261,6 +261,28 @@ u64 tcon_sendq_ack(struct tcon_sendq *q, u32 seq)
 }
 
 /**
+ * tcon_sendq_cut() - forget what was recorded last, and its copies
+ * @q: the queue
+ * @seq: first sequence number that is not in it any more
+ */
+void tcon_sendq_cut(struct tcon_sendq *q, u32 seq)
+{
+	struct tcon_send *s;
+
+	while (q->head != q->tail) {
+		s = tcon_sendq_at(q, q->tail - 1);
+		if (!seq_after(s->end, seq))
+			break;
+		if (seq_before(s->start, seq)) {
+			s->end = seq;
+			break;
+		}
+		drop_copy(q, s);
+		q->tail--;	/* its page is for what comes next */
+	}
+}
+
+/**
  * tcon_sendq_drop_copies() - give all copies back
  * @q: the queue
  */

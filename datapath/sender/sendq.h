@@ -90,6 +90,7 @@ u32 tcon_sendq_find(const struct tcon_sendq *q, u32 seq);
 bool tcon_sendq_is_gap(const struct tcon_sendq *q, u32 start, u32 end);
 struct tcon_send *tcon_sendq_fill(struct tcon_sendq *q, u32 start, u32 end);
 u64 tcon_sendq_ack(struct tcon_sendq *q, u32 seq);
+void tcon_sendq_cut(struct tcon_sendq *q, u32 seq);
 void tcon_sendq_drop_copies(struct tcon_sendq *q);
 void tcon_sendq_clear(struct tcon_sendq *q);
 

@@ -30,6 +30,7 @@
 /**
  * struct tcon_side - what one end said in its SYN
  * @isn: initial sequence number
+ * @data_bytes: most payload on a SYN with this ISN (TCP Fast Open, RFC 7413)
  * @mss: MSS option, 0 if absent
  * @wscale: window scale, %TCON_WSCALE_NONE if absent
  * @syn_seen: the rest is valid
@@ -42,6 +43,7 @@
  */
 struct tcon_side {
 	u32 isn;
+	u32 data_bytes;
 	u16 mss;
 	u8 wscale;
 	bool syn_seen;
@@ -284,6 +286,21 @@ static inline bool tcon_track_established(const struct tcon_track *t)
 static inline bool tcon_track_persists(const struct tcon_track *t)
 {
 	return t->zero_window && !seq_before(t->cc.una, t->closed_nxt);
+}
+
+/* Does an acknowledgment number answer an end's SYN?  Of its data the other end takes what
+ * it likes (RFC 7413, 4.2.2).
+ */
+static inline bool tcon_side_answered(const struct tcon_side *side, u32 ack)
+{
+	return side->syn_seen && ack - side->isn - 1 <= side->data_bytes;
+}
+
+/* Does one of the guest acknowledge the peer's SYN?  More may have come behind it. */
+static inline bool tcon_track_answers_peer(const struct tcon_track *t, u32 ack)
+{
+	return t->peer.syn_seen &&
+	       ack - t->peer.isn - 1 <= t->peer_nxt - t->peer.isn - 1;
 }
 
 /* Its segments have signatures: TCP-MD5 or TCP-AO. */

@@ -216,6 +216,28 @@ def test_what_is_signed_is_left_alone(ends: Ends, tcon: genl.Genl, option: bytes
     conn.guest_sends(SYN | ACK, options=wire.opt_mss(1460) + option)
 
 
+def test_syn_with_data(ends: Ends, tcon: genl.Genl) -> None:
+    """TCP Fast Open: what was agreed on is kept, whatever of the data the peer takes."""
+    tcon.set_rule("dctcp")
+    for taken in (0, 100):
+        conn = Conn(*ends)
+        conn.guest_sends(SYN, bytes(100), becomes={"flags": SYN | ECE | CWR})
+        conn.guest_nxt = conn.isn[0] + 1 + taken
+        conn.peer_sends(SYN | ACK | ECE, b"x", becomes={"flags": SYN | ACK})
+        conn.guest_sends()
+        assert mode(tcon, conn) == "coarse"
+        data(conn)
+        conn.peer_sends(PSH | ACK, b"x", tos=CE, becomes={"tos": 0})
+        conn.guest_sends(becomes={"tos": ECT0, "flags": ACK | ECE})
+        conn = Conn(*ends)
+        conn.peer_sends(SYN | ECE | CWR, bytes(100))
+        conn.peer_nxt = conn.isn[1] + 1 + taken
+        conn.guest_sends(SYN | ACK, becomes={"flags": SYN | ACK | ECE})
+        conn.peer_sends()
+        assert mode(tcon, conn) == "coarse"
+        data(conn)
+
+
 # --- AccECN -----------------------------------------------------------------------
 
 

@@ -49,6 +49,67 @@ def edge_of(conn: Conn, ack: wire.Segment) -> int:
     return conn.unwrap(ack.ack) + (ack.window << conn.shift())
 
 
+# --- TCP Fast Open (RFC 7413) -----------------------------------------------------
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("taken", [0, 40, 100], ids=["refused", "in-part", "taken"])
+@pytest.mark.parametrize("answer", [b"", bytes(50)], ids=["bare", "answer"])
+def test_fast_open_of_a_guest(
+    ends: Ends, tcon: genl.Genl, family: int, taken: int, answer: bytes
+) -> None:
+    """Its SYN has data, perhaps the SYN-ACK, too, and the server says more at once."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends, family=family)
+    conn.guest_sends(SYN, bytes(100))
+    conn.guest_nxt = conn.isn[0] + 1 + taken
+    conn.peer_sends(SYN | ACK, answer)
+    if answer:
+        conn.peer_sends(PSH | ACK, bytes(MSS))
+    conn.guest_sends()
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    with counted(tcon, repeat_passed=0, window_written=1):
+        conn.guest_sends(PSH | ACK, bytes(100 - taken + MSS))
+        conn.peer_sends(window=BIG)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert (flow["acked_bytes"], flow["lost_bytes"], flow["repeated_bytes"]) == (100 + MSS, 0, 0)
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+
+
+@pytest.mark.parametrize("taken", [0, 100], ids=["refused", "taken"])
+@pytest.mark.parametrize("answer", [b"", bytes(50)], ids=["bare", "answer"])
+@pytest.mark.parametrize("early", [False, True], ids=["waits", "early"])
+def test_fast_open_to_a_guest(
+    ends: Ends, tcon: genl.Genl, taken: int, answer: bytes, early: bool
+) -> None:
+    """The client's SYN has data; the guest may answer, and go on, before it is acknowledged."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.peer_sends(SYN, bytes(100))
+    conn.peer_nxt = conn.isn[1] + 1 + taken
+    conn.guest_sends(SYN | ACK, answer)
+    if early:
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.peer_sends(PSH | ACK, bytes(100 - taken))
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    with counted(tcon, window_written=1):
+        conn.peer_sends(window=BIG)
+
+
+def test_fast_open_answer_that_does_not_fit(ends: Ends, tcon: genl.Genl) -> None:
+    """Beyond what was sent nobody acknowledges."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN, bytes(100))
+    conn.guest_nxt += 1
+    conn.peer_sends(SYN | ACK)
+    conn.guest_nxt -= 1
+    conn.guest_sends()
+    assert state(tcon, conn.sport) == ("observed", "handshake", "none")
+
+
 # --- windows --------------------------------------------------------------------
 
 

@@ -226,6 +226,178 @@ static void adopt(void **state)
 	conn_close(c);
 }
 
+/* --- SYNs with data (RFC 7413) --- */
+
+#define DATA	300U
+
+static struct tcon_packet with_data(u8 flags, u32 seq, u32 ack, u32 bytes)
+{
+	struct tcon_packet pkt = syn_segment(flags, seq, ack, true);
+
+	pkt.payload_bytes = bytes;
+	pkt.end_seq += bytes;
+	return pkt;
+}
+
+static void guest_opens(struct conn *c, u32 bytes)
+{
+	struct tcon_packet pkt = with_data(0, ISN, 0, bytes);
+
+	tcon_handshake_guest(&c->t, &pkt, c->now_us);
+}
+
+/* The peer answers, with @bytes of its own. */
+static void peer_answers(struct conn *c, u32 ack, u32 bytes)
+{
+	struct tcon_packet pkt = with_data(TCON_TCP_ACK, PEER_ISN, ack, bytes);
+
+	wait_us(c, RTT_US);
+	tcon_handshake_peer(&c->t, &pkt);
+	tcon_acked(&c->t, &pkt, c->now_us, &c->ack);
+	check(c);
+}
+
+/* All of the SYN's data is taken. */
+static void data_taken(void **state)
+{
+	struct conn *c = conn_new();
+
+	guest_opens(c, DATA);
+	assert_int_equal(c->t.cc.nxt, FIRST + DATA);
+	assert_true(tcon_side_answered(&c->t.guest, FIRST));
+	assert_true(tcon_side_answered(&c->t.guest, FIRST + DATA));
+	assert_false(tcon_side_answered(&c->t.guest, ISN));
+	assert_false(tcon_side_answered(&c->t.guest, FIRST + DATA + 1));
+	peer_answers(c, FIRST + DATA, 0);
+	assert_true(c->t.guest.acked);
+	assert_int_equal(c->t.cc.una, FIRST + DATA);
+	assert_int_equal(c->t.acked_bytes, DATA);
+	assert_int_equal(c->t.cc.delivered_bytes, DATA);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	assert_int_equal(c->t.cc.srtt_us, RTT_US);
+	conn_close(c);
+}
+
+/* None of it, or a part: the rest was never sent, so that its repeat is none, nor a time-out,
+ * whenever it comes.
+ */
+static void data_refused(void **state)
+{
+	static const u32 taken[] = { 0, 1, DATA - 1 };
+	struct conn *c;
+	u32 i, again;
+
+	for (i = 0; i < ARRAY_SIZE(taken); i++) {
+		for (again = 0; again < 2; again++) {
+			c = conn_new();
+			guest_opens(c, DATA);
+			if (again)
+				guest_opens(c, DATA);
+			peer_answers(c, FIRST + taken[i], 0);
+			assert_true(c->t.guest.acked);
+			assert_int_equal(c->t.cc.una, FIRST + taken[i]);
+			assert_int_equal(c->t.cc.nxt, c->t.cc.una);
+			assert_int_equal(c->t.nxt_guest, c->t.cc.una);
+			assert_int_equal(c->t.cc.inflight_bytes, 0);
+			assert_int_equal(c->t.resent.n, 0);
+			wait_us(c, TCON_RTO_INIT_US * 2);
+			send_at(c, FIRST + taken[i], DATA - taken[i], TCON_SENT_NEW);
+			assert_int_equal(c->t.cc.inflight_bytes, DATA - taken[i]);
+			assert_int_equal(c->t.cc.lost_bytes, 0);
+			conn_close(c);
+		}
+	}
+}
+
+/* A guest that repeats its SYN without the data: the first one may have arrived. */
+static void repeated_without(void **state)
+{
+	static const u32 taken[] = { 0, DATA };
+	struct conn *c;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(taken); i++) {
+		c = conn_new();
+		guest_opens(c, DATA);
+		guest_opens(c, 0);
+		assert_true(tcon_side_answered(&c->t.guest, FIRST + DATA));
+		peer_answers(c, FIRST + taken[i], 0);
+		assert_int_equal(c->t.cc.una, FIRST + taken[i]);
+		assert_int_equal(c->t.cc.nxt, FIRST + taken[i]);
+		conn_close(c);
+	}
+	c = conn_new();			/* and one that adds data later */
+	guest_opens(c, 0);
+	guest_opens(c, DATA);
+	assert_int_equal(c->t.cc.nxt, FIRST + DATA);
+	peer_answers(c, FIRST, 0);
+	assert_int_equal(c->t.cc.nxt, FIRST);
+	assert_int_equal(c->t.sendq.tail, c->t.sendq.head);
+	conn_close(c);
+}
+
+/* What is behind an answer that acknowledges all is in flight as ever. */
+static void late_answer(void **state)
+{
+	struct conn *c = conn_new();
+
+	guest_opens(c, DATA);
+	peer_answers(c, FIRST + DATA, 0);
+	send(c, 2);
+	peer_answers(c, FIRST, 0);
+	assert_int_equal(c->t.cc.nxt, FIRST + DATA + 2 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 2 * MSS);
+	conn_close(c);
+}
+
+/* The peer's data on its SYN-ACK, and behind it: the guest acknowledges what it likes. */
+static void data_of_peer(void **state)
+{
+	struct conn *c = conn_new();
+
+	guest_opens(c, 0);
+	peer_answers(c, FIRST, DATA);
+	assert_int_equal(c->t.peer_nxt, PEER_ISN + 1 + DATA);
+	assert_false(tcon_track_answers_peer(&c->t, PEER_ISN));
+	assert_true(tcon_track_answers_peer(&c->t, PEER_ISN + 1));
+	assert_true(tcon_track_answers_peer(&c->t, PEER_ISN + 1 + DATA));
+	assert_false(tcon_track_answers_peer(&c->t, PEER_ISN + 2 + DATA));
+	conn_close(c);
+}
+
+/* The guest is the server: it takes the data of the peer's SYN, or not. */
+static void guest_answers(void **state)
+{
+	static const u32 taken[] = { 0, DATA };
+	struct tcon_packet pkt;
+	struct conn *c;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(taken); i++) {
+		c = conn_new();
+		pkt = with_data(0, PEER_ISN, 0, DATA);
+		tcon_handshake_peer(&c->t, &pkt);
+		pkt = with_data(TCON_TCP_ACK, ISN, PEER_ISN + 1 + taken[i], i ? DATA : 0);
+		tcon_handshake_guest(&c->t, &pkt, c->now_us);
+		assert_true(c->t.peer.acked);
+		assert_int_equal(c->t.nxt_guest, FIRST + (i ? DATA : 0));
+		send(c, 1);		/* it need not wait */
+		wait_us(c, RTT_US);
+		pkt = segment(TCON_TCP_ACK, PEER_ISN + 1 + DATA, c->t.cc.nxt);
+		take(c, &pkt);
+		assert_true(tcon_track_established(&c->t));
+		assert_int_equal(c->t.cc.inflight_bytes, 0);
+		conn_close(c);
+	}
+	c = conn_new();
+	pkt = with_data(0, PEER_ISN, 0, DATA);
+	tcon_handshake_peer(&c->t, &pkt);
+	pkt = with_data(TCON_TCP_ACK, ISN, PEER_ISN + 2 + DATA, 0);
+	tcon_handshake_guest(&c->t, &pkt, c->now_us);
+	assert_false(c->t.peer.acked);
+	conn_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +410,12 @@ int main(void)
 		cmocka_unit_test(mss_agreed),
 		cmocka_unit_test(resync),
 		cmocka_unit_test(adopt),
+		cmocka_unit_test(data_taken),
+		cmocka_unit_test(data_refused),
+		cmocka_unit_test(repeated_without),
+		cmocka_unit_test(late_answer),
+		cmocka_unit_test(data_of_peer),
+		cmocka_unit_test(guest_answers),
 	};
 
 	return cmocka_run_group_tests_name("handshake", tests, NULL, NULL);
