@@ -22,7 +22,8 @@
  *	   |                                              v    | was in flight
  *	   +------------------------------------------- reduced
  *
- * A reduction multiplies by beta.  Where it falls short of the last W_max, W_max
+ * A reduction multiplies by beta; for ECN marks in avoidance by beta_ecn, since a queue that
+ * is marked is short (RFC 8511).  Where it falls short of the last W_max, W_max
  * is lowered further to leave room to newer flows (fast convergence).
  *
  * HyStart ends slow start before the queue overflows: when ACKs have come
@@ -112,6 +113,7 @@ enum {
 	PARAM_TCP_FRIENDLINESS,
 	PARAM_HYSTART,
 	PARAM_RFC9438,
+	PARAM_BETA_ECN,
 };
 
 static const struct tcon_cc_param cubic_params[] = {
@@ -131,6 +133,9 @@ static const struct tcon_cc_param cubic_params[] = {
 			    "end slow start before the queue overflows" },
 	[PARAM_RFC9438] = { "rfc9438", TCON_PARAM_BOOL, 0, 0, 1, "",
 			    "grow as RFC 9438 has it, else as Linux" },
+	/* RFC 8511, 3.1: 0.85; RFC 9438, 4.6, and Linux: as for a loss */
+	[PARAM_BETA_ECN] = { "beta_ecn", TCON_PARAM_MILLI, 850, 100, 950, "",
+			     "what a reduction for ECN marks leaves of the window, if more than beta" },
 };
 
 /**
@@ -547,13 +552,15 @@ static u32 rounded_bytes(const struct tcon_cc *cc, u32 bytes)
 	return cc->params[PARAM_RFC9438] ? bytes : bytes - bytes % cc->mss_bytes;
 }
 
-/* RFC 9438, 4.6 and 4.7: a new ssthresh, and the curve back to where it was. */
+/* RFC 9438, 4.6 and 4.7, RFC 8511, 3.1: a new ssthresh, and the curve back to where it was. */
 static void reduce(struct tcon_cc *cc, bool by_ece)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 	u32 cwnd = rounded_bytes(cc, cc->cwnd_bytes);
 	u32 beta = cc->params[PARAM_BETA], w_max = cwnd, left;
 
+	if (by_ece)
+		beta = tcon_reno_beta_ecn(cc, beta, cc->params[PARAM_BETA_ECN]);
 	ca->saved_curve = ca->curve;
 	left = rounded_bytes(cc, div_u64((u64)cwnd * beta, 1000));
 	tcon_reno_reduce(cc, &ca->reno, left, by_ece);

@@ -8,7 +8,8 @@
  *
  *	slow start	cwnd += what was acknowledged	(twice as much)
  *	avoidance	cwnd += 1 segment
- *	loss, ECE	cwnd  = ssthresh = cwnd / 2
+ *	loss		cwnd  = ssthresh = cwnd / 2
+ *	ECE		cwnd  = ssthresh = 0.8 cwnd; in slow start cwnd / 2
  *	time-out	ssthresh = cwnd / 2, cwnd = 2 segments
  *
  * The states.
@@ -26,6 +27,8 @@
  *			is acknowledged (datapath/sender/ca.c)
  *	RFC 3465, 2.1	a segment for each cwnd of bytes acknowledged
  *	RFC 3168, 6.1.2	ECE counts as a loss, once per window
+ *	RFC 8511	but for how much it takes in avoidance: a queue that is marked is
+ *			short; beta_ecn=0.5 is RFC 3168, and Linux
  *
  * What a hypervisor does differently:
  * - The window grows only while it binds.  For that reason a reduction starts
@@ -43,6 +46,16 @@
 #include <tcon/cc.h>
 
 #include "reno.h"
+
+enum {
+	PARAM_BETA_ECN,
+};
+
+static const struct tcon_cc_param reno_params[] = {
+	/* RFC 8511, 3.1: 0.8; RFC 3168 and Linux: 0.5 */
+	[PARAM_BETA_ECN] = { "beta_ecn", TCON_PARAM_MILLI, 800, 500, 950, "",
+			     "what a reduction for ECN marks leaves of the window" },
+};
 
 static void reno_cong_control(struct tcon_cc *cc,
 			      const struct tcon_rate_sample *rs)
@@ -64,7 +77,7 @@ static void reno_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 			    u64 now_us)
 {
 	if (event == TCON_CA_EVENT_ECE)
-		tcon_reno_ece(cc, tcon_cc_priv(cc));
+		tcon_reno_ece(cc, tcon_cc_priv(cc), cc->params[PARAM_BETA_ECN]);
 }
 
 static void reno_undo_cwnd(struct tcon_cc *cc)
@@ -91,6 +104,8 @@ static struct tcon_cc_ops reno_ops = {
 	.source		= "RFC 5681, RFC 6582",
 	.owner		= THIS_MODULE,
 	.priv_bytes	= sizeof(struct tcon_reno),
+	.params		= reno_params,
+	.n_params	= ARRAY_SIZE(reno_params),
 	.init		= reno_init,
 	.cong_control	= reno_cong_control,
 	.set_state	= reno_set_state,

@@ -14,6 +14,9 @@
 #include <linux/math64.h>
 #include <tcon/cc.h>
 
+/* What a reduction leaves of the window, in thousandths (RFC 5681, eq. 4). */
+#define TCON_RENO_BETA	500
+
 /**
  * struct tcon_reno - the last reduction, and growth since
  * @saved_cwnd_bytes: cwnd before the last reduction; 0: nothing to undo
@@ -238,15 +241,38 @@ static inline void tcon_reno_set_state(struct tcon_cc *cc, struct tcon_reno *r,
 }
 
 /**
- * tcon_reno_ece() - halve for ECE
+ * tcon_reno_beta_ecn() - what a reduction for ECE leaves of the window
+ * @cc: the flow
+ * @beta: what one for a loss leaves, in thousandths
+ * @beta_ecn: what one for ECE shall leave in congestion avoidance
+ *
+ * Who marks keeps a short queue, which is empty after a smaller reduction (RFC 8511).  In
+ * slow start a window may be twice too large: there ECE counts as a loss, as in RFC 3168.
+ *
+ * Return: thousandths.
+ */
+static inline u32 tcon_reno_beta_ecn(const struct tcon_cc *cc, u32 beta,
+				     u32 beta_ecn)
+{
+	return tcon_reno_in_slow_start(cc) ? beta : max(beta, beta_ecn);
+}
+
+/**
+ * tcon_reno_ece() - reduce for ECE
  * @cc: the flow
  * @r: its last reduction
+ * @beta_ecn: what it leaves in congestion avoidance, in thousandths; 500: RFC 3168
  */
-static inline void tcon_reno_ece(struct tcon_cc *cc, struct tcon_reno *r)
+static inline void tcon_reno_ece(struct tcon_cc *cc, struct tcon_reno *r,
+				 u32 beta_ecn)
 {
+	u64 left;
+
 	if (!tcon_reno_note_ece(cc, r))
 		return;
-	tcon_reno_reduce(cc, r, cc->cwnd_bytes / 2, true);
+	left = (u64)cc->cwnd_bytes *
+	       tcon_reno_beta_ecn(cc, TCON_RENO_BETA, beta_ecn);
+	tcon_reno_reduce(cc, r, div_u64(left, 1000), true);
 	cc->cwnd_bytes = cc->ssthresh_bytes;
 }
 

@@ -695,14 +695,6 @@ static int put_flow_cc(struct sk_buff *skb, const struct tcon_flow *flow)
 		       TCON_FLOW_A_PAD);
 }
 
-/* The peer's TCon may have ceased to count. */
-static enum tcon_ecn_mode ecn_mode(const struct tcon_flow *flow)
-{
-	enum tcon_ecn_mode mode = tcon_ecn_mode(&flow->ecn, tcon_mark_running(flow));
-
-	return mode == TCON_ECN_EXACT && flow->track.ce_lapsed ? TCON_ECN_COARSE : mode;
-}
-
 static int put_flow_state(struct sk_buff *skb, const struct tcon_flow *flow)
 {
 	u64 now_us = tcon_us(tcon_now_ns());
@@ -710,7 +702,7 @@ static int put_flow_state(struct sk_buff *skb, const struct tcon_flow *flow)
 	return nla_put_u8(skb, TCON_FLOW_A_STATE, flow->state) ||
 	       nla_put_u8(skb, TCON_FLOW_A_REASON, flow->reason) ||
 	       nla_put_u8(skb, TCON_FLOW_A_ECN,
-			  ecn_mode(flow)) ||
+			  tcon_mark_mode(flow)) ||
 	       nla_put_u32(skb, TCON_FLOW_A_EDGE, flow->window.edge) ||
 	       nla_put_u32(skb, TCON_FLOW_A_RWND_BYTES,
 			   flow->window.given_bytes) ||

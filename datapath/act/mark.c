@@ -15,18 +15,20 @@ static bool ecn_count = true;
 module_param(ecn_count, bool, 0644);
 MODULE_PARM_DESC(ecn_count, "count marked bytes for the peer's TCon, by a TCP option");
 
-/* Does the CC that the flow's rule asks for want ECN? */
-static bool is_wanted(const struct tcon_flow *flow)
+/* What does the flow's rule want? */
+static enum tcon_ecn_wish wish_of(const struct tcon_flow *flow)
 {
 	const struct tcon_cc_ops *ops = NULL;
 
 	if (flow->rule)
 		ops = rcu_dereference(flow->rule->ops);
-	return ops && ops->ecn != TCON_CC_ECN_NONE;
+	if (!ops)
+		return TCON_ECN_LEAVE;
+	return ops->ecn != TCON_CC_ECN_NONE ? TCON_ECN_ASK : TCON_ECN_HEAR;
 }
 
 /**
- * tcon_mark_running() - what the CC that runs wants
+ * tcon_mark_running() - on what the CC that runs wants ECT
  * @flow: its lock is held
  *
  * Return: enum tcon_cc_ecn.
@@ -36,6 +38,23 @@ enum tcon_cc_ecn tcon_mark_running(const struct tcon_flow *flow)
 	lockdep_assert_held(&flow->lock);
 	return tcon_flow_enforced(flow) ? flow->track.cc.ops->ecn :
 					  TCON_CC_ECN_NONE;
+}
+
+/**
+ * tcon_mark_mode() - how a flow's CC learns of marks, or why not at all
+ * @flow: its lock is held
+ *
+ * Context: RCU read lock held.
+ * Return: for users.
+ */
+enum tcon_ecn_mode tcon_mark_mode(const struct tcon_flow *flow)
+{
+	enum tcon_ecn_mode mode;
+
+	lockdep_assert_held(&flow->lock);
+	mode = tcon_ecn_mode(&flow->ecn, tcon_flow_enforced(flow), wish_of(flow));
+	/* The peer's TCon may have ceased to count. */
+	return mode == TCON_ECN_EXACT && flow->track.ce_lapsed ? TCON_ECN_COARSE : mode;
 }
 
 /*
@@ -113,9 +132,9 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	if (pkt->flags & TCON_TCP_ACK) {
 		if (!again)
 			tcon_ecn_restart(e);
-		tcon_ecn_guest_answer(e, pkt, is_wanted(flow), ecn_count, edit);
+		tcon_ecn_guest_answer(e, pkt, wish_of(flow), ecn_count, edit);
 	} else {
-		tcon_ecn_guest_syn(e, pkt, is_wanted(flow), again, ecn_count,
+		tcon_ecn_guest_syn(e, pkt, wish_of(flow), again, ecn_count,
 				   edit);
 		if (again && e->fell_back)
 			tcon_count(stats, TCON_COUNTER_ECN_FALLBACK);
@@ -158,6 +177,7 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		return;
 	}
 	sent = (struct tcon_ecn_sent) {
+		.governed = tcon_flow_enforced(flow),
 		.cc_ecn = tcon_mark_running(flow),
 		.nxt_guest = flow->track.nxt_guest,
 		.mss_bytes = flow->track.cc.mss_bytes,
@@ -174,7 +194,7 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	const struct tcon_track *t = &flow->track;
 
 	if (!(pkt->flags & TCON_TCP_ACK)) {
-		tcon_ecn_peer_syn(&flow->ecn, pkt, is_wanted(flow), edit);
+		tcon_ecn_peer_syn(&flow->ecn, pkt, wish_of(flow), edit);
 		if (edit->clear_ae)
 			tcon_count(tcon_flow_stats(flow),
 				   TCON_COUNTER_ECN_DOWNGRADED);
@@ -212,7 +232,7 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		peer_syn(flow, pkt, &edit);
 	else
 		tcon_ecn_to_guest(&flow->ecn, pkt, heard,
-				  tcon_mark_running(flow), &edit);
+				  tcon_flow_enforced(flow), &edit);
 	if (edit.clear & pkt->flags & TCON_TCP_ECE)
 		tcon_count(stats, TCON_COUNTER_ECE_HIDDEN);
 	if (edit.ecn != (pkt->tos & TCON_ECN_MASK) &&

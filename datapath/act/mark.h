@@ -27,6 +27,7 @@ static inline void tcon_mark_forget_ece(const struct tcon_flow *flow,
 }
 
 enum tcon_cc_ecn tcon_mark_running(const struct tcon_flow *flow);
+enum tcon_ecn_mode tcon_mark_mode(const struct tcon_flow *flow);
 void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 			  struct tcon_packet *pkt);
 void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,

@@ -14,8 +14,8 @@
  * and the same with the roles exchanged, where the guest answers a SYN that asks.
  * What TCon has promised for a guest it keeps as long as the connection lasts,
  * whatever the rules say by then; only ECT is set no more.  A guest that speaks ECN
- * is left to answer CE; but as long as a CC wants ECN, the guest does not see ECE,
- * since TCon is what reacts and sets CWR.
+ * is left to answer CE; but as long as a CC runs, any CC, the guest does not see ECE, since
+ * that CC is what reacts, and TCon sets CWR.
  *
  * ECE tells for a round trip that there was a mark (coarse).  Where the peer has a
  * TCon too, both say so by an option on SYN and SYN-ACK, and each returns on its
@@ -32,8 +32,8 @@
  *
  * A SYN that the guest repeats leaves as it is: the path may have dropped the first
  * for what TCon had put on it (RFC 3168, 6.1.1.1).  AccECN (RFC 9768) either passes
- * untouched, or its SYN is made one of RFC 3168 by clearing AE, which is what an
- * older path does.
+ * untouched, or, where a CC is to run, its SYN is made one of RFC 3168 by clearing AE,
+ * which is what an older path does: its counters could not be kept from the guest.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -111,13 +111,13 @@ static bool put_offer(const struct tcon_packet *pkt, bool offer,
  * tcon_ecn_guest_syn() - the guest opens a connection
  * @e: the state
  * @pkt: its SYN
- * @wanted: the CC of its rule wants ECN
+ * @wish: what its rule wants
  * @again: it has sent this SYN before
  * @offer: counts may be offered
  * @edit: from tcon_ecn_no_edit(); what to change
  */
 void tcon_ecn_guest_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
-			bool wanted, bool again, bool offer,
+			enum tcon_ecn_wish wish, bool again, bool offer,
 			struct tcon_ecn_edit *edit)
 {
 	if (!again)
@@ -125,17 +125,18 @@ void tcon_ecn_guest_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	edit->strip = pkt->option_bytes;	/* no guest is a TCon */
 	if (asks(pkt))
 		e->speaks = true;
-	if (asks(pkt) && pkt->ae && !wanted)
-		e->accurate_asked = true;
+	if (asks(pkt) && pkt->ae) {
+		edit->clear_ae = wish != TCON_ECN_LEAVE;
+		e->accurate_asked = !edit->clear_ae;
+	}
 	/* Without AE, or with, it might mean what is not known here. */
-	if (!wanted || (!asks(pkt) && (pkt->ae || pkt->flags & FLAGS)))
+	if (wish != TCON_ECN_ASK ||
+	    (!asks(pkt) && (pkt->ae || pkt->flags & FLAGS)))
 		return;
 	if (again && !asks(pkt)) {
 		e->fell_back = e->fell_back || e->asked;
 		return;
 	}
-	if (pkt->ae)
-		edit->clear_ae = true;
 	if (!asks(pkt)) {
 		e->asked = true;
 		edit->set = FLAGS;
@@ -176,16 +177,16 @@ void tcon_ecn_peer_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
  * tcon_ecn_peer_syn() - the peer opens a connection
  * @e: the state
  * @pkt: its SYN, which the guest may answer or not
- * @wanted: the CC of the guest's rule wants ECN
+ * @wish: what the guest's rule wants
  * @edit: as of tcon_ecn_guest_syn()
  */
 void tcon_ecn_peer_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
-		       bool wanted, struct tcon_ecn_edit *edit)
+		       enum tcon_ecn_wish wish, struct tcon_ecn_edit *edit)
 {
 	struct tcon_ecn_syn *syn = &e->peer_syn;
 
 	edit->strip = pkt->option_bytes;
-	edit->clear_ae = wanted && asks(pkt) && pkt->ae;
+	edit->clear_ae = wish != TCON_ECN_LEAVE && asks(pkt) && pkt->ae;
 	syn->seen = true;
 	syn->isn = pkt->seq;
 	syn->data_bytes = pkt->payload_bytes;
@@ -211,7 +212,7 @@ static void take_answer(struct tcon_ecn *e, const struct tcon_packet *pkt)
  * tcon_ecn_guest_answer() - the guest answers the peer's SYN
  * @e: the state; of this connection, see tcon_ecn_restart()
  * @pkt: its SYN-ACK
- * @wanted: the CC of its rule wants ECN
+ * @wish: what its rule wants
  * @offer: counts may be offered
  * @edit: as of tcon_ecn_guest_syn()
  *
@@ -219,7 +220,8 @@ static void take_answer(struct tcon_ecn *e, const struct tcon_packet *pkt)
  * that is repeated says what the first said.
  */
 void tcon_ecn_guest_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
-			   bool wanted, bool offer, struct tcon_ecn_edit *edit)
+			   enum tcon_ecn_wish wish, bool offer,
+			   struct tcon_ecn_edit *edit)
 {
 	const struct tcon_ecn_syn *syn = &e->peer_syn;
 	bool asked = e->asked;
@@ -231,7 +233,7 @@ void tcon_ecn_guest_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	if (!syn->asks)
 		return;
 	if (!e->speaks && !(pkt->flags & FLAGS) && !pkt->ae &&
-	    (asked || wanted || (syn->offers && offer))) {
+	    (asked || wish == TCON_ECN_ASK || (syn->offers && offer))) {
 		e->asked = true;
 		e->agreed = true;
 		edit->set = TCON_TCP_ECE;
@@ -280,9 +282,10 @@ void tcon_ecn_from_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	if (!e->speaks && e->echo && pkt->flags & TCON_TCP_ACK)
 		edit->set |= TCON_TCP_ECE;
 	put_count(e, pkt, sent, edit);
-	if (sent->cc_ecn == TCON_CC_ECN_NONE || e->fell_back)
+	if (!sent->governed || e->fell_back)
 		return;
-	if (fresh || sent->cc_ecn == TCON_CC_ECN_ALL)
+	if (sent->cc_ecn == TCON_CC_ECN_ALL ||
+	    (fresh && sent->cc_ecn == TCON_CC_ECN_DATA))
 		edit->ecn = TCON_ECN_ECT0;
 	if (fresh && e->cwr_due) {
 		edit->set |= TCON_TCP_CWR;
@@ -320,12 +323,11 @@ static void take_ce(struct tcon_ecn *e, const struct tcon_packet *pkt,
  * @e: the state
  * @pkt: the segment
  * @heard: the guest will look at it: what it says counts
- * @cc_ecn: what the CC that runs wants
+ * @governed: a CC runs
  * @edit: as of tcon_ecn_guest_syn()
  */
 void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
-		       bool heard, enum tcon_cc_ecn cc_ecn,
-		       struct tcon_ecn_edit *edit)
+		       bool heard, bool governed, struct tcon_ecn_edit *edit)
 {
 	edit->strip = e->answered && pkt->option_bytes;
 	if (!e->agreed)
@@ -335,13 +337,13 @@ void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	if (!e->speaks) {
 		edit->ecn = TCON_ECN_NOT_ECT;
 		edit->clear = FLAGS;
-	} else if (cc_ecn != TCON_CC_ECN_NONE) {
+	} else if (governed) {
 		edit->clear = TCON_TCP_ECE;
 	}
 	/* Soon, before the numbers have gone around. */
 	if (heard && e->cwr_sent && seq_after(pkt->ack, e->cwr_end))
 		e->cwr_sent = false;
-	if (cc_ecn == TCON_CC_ECN_NONE)
+	if (!governed)
 		e->cwr_due = false;
 	else if (heard && pkt->flags & TCON_TCP_ECE && !e->cwr_sent)
 		e->cwr_due = true;
@@ -369,14 +371,15 @@ u8 tcon_ecn_ace_of_repeat(const struct tcon_ecn *e, u8 said)
 /**
  * tcon_ecn_mode() - how a flow's CC learns of marks, or why not at all
  * @e: the state
- * @cc_ecn: what the CC that runs wants
+ * @governed: a CC runs
+ * @wish: what the flow's rule wants
  *
  * Return: for users.
  */
-enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e,
-				 enum tcon_cc_ecn cc_ecn)
+enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e, bool governed,
+				 enum tcon_ecn_wish wish)
 {
-	if (cc_ecn == TCON_CC_ECN_NONE)
+	if (!governed)
 		return TCON_ECN_UNUSED;
 	if (e->accurate)
 		return TCON_ECN_ACCURATE;
@@ -384,6 +387,8 @@ enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e,
 		return TCON_ECN_FELL_BACK;
 	if (e->agreed)
 		return e->exact ? TCON_ECN_EXACT : TCON_ECN_COARSE;
+	if (wish != TCON_ECN_ASK)
+		return TCON_ECN_UNUSED;
 	return e->refused && (e->asked || e->speaks || e->peer_syn.seen) ?
 	       TCON_ECN_REFUSED : TCON_ECN_LATE;
 }

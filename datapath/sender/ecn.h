@@ -22,6 +22,18 @@
 #define TCON_ACE_AE		0x04
 
 /**
+ * enum tcon_ecn_wish - what a flow's rule wants of ECN
+ * @TCON_ECN_LEAVE: no CC is to run: what the ends negotiate passes as it is
+ * @TCON_ECN_HEAR: one is: it hears the marks of a guest that speaks ECN by itself
+ * @TCON_ECN_ASK: and TCon asks for ECN where the guest does not
+ */
+enum tcon_ecn_wish {
+	TCON_ECN_LEAVE,
+	TCON_ECN_HEAR,
+	TCON_ECN_ASK,
+};
+
+/**
  * struct tcon_ecn_syn - what the peer's latest SYN said
  * @isn: its sequence number
  * @data_bytes: its payload
@@ -105,12 +117,14 @@ struct tcon_ecn_edit {
 
 /**
  * struct tcon_ecn_sent - what else tcon_ecn_from_guest() has to know of a segment
- * @cc_ecn: what the CC that runs wants
+ * @governed: a CC runs
+ * @cc_ecn: on what it wants ECT
  * @nxt_guest: next sequence number that the guest would have sent
  * @mss_bytes: payload of a full segment
  * @gso: it is a super-packet
  */
 struct tcon_ecn_sent {
+	bool governed;
 	enum tcon_cc_ecn cc_ecn;
 	u32 nxt_guest;
 	u32 mss_bytes;
@@ -120,22 +134,22 @@ struct tcon_ecn_sent {
 void tcon_ecn_restart(struct tcon_ecn *e);
 struct tcon_ecn_edit tcon_ecn_no_edit(const struct tcon_packet *pkt);
 void tcon_ecn_guest_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
-			bool wanted, bool again, bool offer,
+			enum tcon_ecn_wish wish, bool again, bool offer,
 			struct tcon_ecn_edit *edit);
 void tcon_ecn_guest_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
-			   bool wanted, bool offer, struct tcon_ecn_edit *edit);
+			   enum tcon_ecn_wish wish, bool offer,
+			   struct tcon_ecn_edit *edit);
 void tcon_ecn_peer_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
-		       bool wanted, struct tcon_ecn_edit *edit);
+		       enum tcon_ecn_wish wish, struct tcon_ecn_edit *edit);
 void tcon_ecn_peer_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
 			  bool learn, struct tcon_ecn_edit *edit);
 void tcon_ecn_from_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 			 const struct tcon_ecn_sent *sent,
 			 struct tcon_ecn_edit *edit);
 void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
-		       bool heard, enum tcon_cc_ecn cc_ecn,
-		       struct tcon_ecn_edit *edit);
-enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e,
-				 enum tcon_cc_ecn cc_ecn);
+		       bool heard, bool governed, struct tcon_ecn_edit *edit);
+enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e, bool governed,
+				 enum tcon_ecn_wish wish);
 
 /* ECN field of what TCon sends again for the guest. */
 static inline u8 tcon_ecn_of_repeat(const struct tcon_ecn *e,

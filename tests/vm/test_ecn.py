@@ -354,6 +354,89 @@ def test_guest_that_does_not_speak_ecn(ends: Ends, tcon: genl.Genl) -> None:
     conn.guest_sends(becomes={"tos": ECT0})
 
 
+#: What one ECE leaves of cwnd in slow start and in avoidance; BBR reads it otherwise, or not.
+LEFT = {
+    "reno": (0.5, 0.8), "cubic": (0.7, 0.85), "vegas": (0.5, 0.5), "ctcp": (0.5, 0.5),
+    "bbr": (1, 1), "bbr3": None, "linux:reno": (0.5, 0.5), "linux:bbr": (1, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cc", LEFT)
+def test_every_cc_hears_what_the_guest_does_not(ends: Ends, tcon: genl.Genl, cc: str) -> None:
+    """A guest that speaks ECN under a CC that does not ask for it."""
+    tcon.set_rule(cc)
+    conn = Conn(*ends)
+    with counted(tcon, ecn_asked=0, ect_set=0):
+        conn.guest_sends(SYN | ECE | CWR)
+        conn.peer_sends(SYN | ACK | ECE, window=0xFFFF)
+        conn.guest_sends()
+        assert mode(tcon, conn) == "coarse"
+        conn.window = 0x4000
+        for _ in range(10):
+            conn.guest_sends(PSH | ACK, bytes(MSS), tos=DSCP | ECT0)
+    before = rigs.find_flow(tcon, conn.sport)
+    with counted(tcon, ece_hidden=2, cwr_set=1):
+        conn.peer_sends(ACK | ECE, ack=conn.guest_nxt - 9 * MSS, becomes={"flags": ACK})
+        conn.peer_sends(ACK | ECE, ack=conn.guest_nxt - 8 * MSS, becomes={"flags": ACK})
+        conn.peer_sends(ACK)
+        conn.guest_sends(
+            PSH | ACK, bytes(MSS), tos=ECT0, becomes={"flags": PSH | ACK | CWR}
+        )
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert before
+    assert flow
+    assert flow["ce_acks"] == 2
+    if LEFT[cc] and LEFT[cc][0] < 1:
+        left = flow["ssthresh_bytes"] / MSS
+        assert left == pytest.approx((before["cwnd_bytes"] / MSS + 1) * LEFT[cc][0], abs=1)
+    # What it echoes, and the peer's answer, stay the guest's.
+    conn.peer_sends(PSH | ACK, b"x", tos=CE)
+    conn.guest_sends(ACK | ECE)
+    conn.peer_sends(PSH | ACK | CWR, b"x", tos=ECT0)
+
+
+@pytest.mark.parametrize("cc", [c for c in LEFT if LEFT[c] and LEFT[c][0] < 1])
+def test_mark_in_avoidance(ends: Ends, tcon: genl.Genl, cc: str) -> None:
+    """RFC 8511: a mark takes less than a loss."""
+    tcon.set_rule(cc)
+    conn = Conn(*ends)
+    conn.guest_sends(SYN | ECE | CWR)
+    conn.peer_sends(SYN | ACK | ECE, window=0xFFFF)
+    conn.guest_sends()
+    conn.window = 0x4000
+    cwnd = 0
+    for ece in (ECE, 0, ECE):
+        for _ in range(4):
+            conn.guest_sends(PSH | ACK, bytes(MSS), tos=ECT0)
+            if not ece:
+                conn.peer_sends(ACK)
+        cwnd = rigs.find_flow(tcon, conn.sport)["cwnd_bytes"] / MSS
+        if ece:
+            conn.peer_sends(ACK | ECE, becomes={"flags": ACK})
+            conn.guest_sends(
+                PSH | ACK, bytes(MSS), tos=ECT0, becomes={"flags": PSH | ACK | CWR}
+            )
+            conn.peer_sends(ACK)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow["ssthresh_bytes"] / MSS == pytest.approx(cwnd * LEFT[cc][1], abs=1)
+
+
+def test_accurate_syn_under_any_cc(ends: Ends, tcon: genl.Genl) -> None:
+    """Its counters could not be kept from the guest: ECN is what is heard and hidden."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    with counted(tcon, ecn_downgraded=1, ecn_asked=0):
+        conn.guest_sends(SYN | ECE | CWR, becomes={"ae": False}, ae=True)
+    conn.peer_sends(SYN | ACK | ECE)
+    conn.guest_sends()
+    assert mode(tcon, conn) == "coarse"
+    tcon.del_rules()
+    tcon.set_rule("none")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN | ECE | CWR, ae=True)
+    conn.peer_sends(SYN | ACK | CWR)
+
+
 @pytest.mark.parametrize("family", [4, 6])
 def test_push_where_marks_begin_and_end(ends: Ends, tcon: genl.Genl, family: int) -> None:
     """A guest that sees no marks has PSH there, so that it acknowledges at once."""

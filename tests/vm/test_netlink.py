@@ -594,9 +594,10 @@ def test_ccs_describe_themselves(port: str, tcon: genl.Genl) -> None:
         cc: {p[E["TCON_PARAM_A_NAME"]].rstrip(b"\0").decode() for p in found[cc]}
         for cc in ("reno", "cubic", "vegas", "ctcp", "dctcp", "bbr3")
     }
-    assert names["reno"] == set()
+    assert names["reno"] == {"beta_ecn"}
     assert names["cubic"] == {
         "beta", "c", "fast_convergence", "tcp_friendliness", "hystart", "rfc9438",
+        "beta_ecn",
     }  # fmt: skip
     assert names["vegas"] == {"alpha", "beta", "gamma"}
     assert names["ctcp"] == {"alpha", "beta", "eta", "gamma", "gamma_low", "low_window"}

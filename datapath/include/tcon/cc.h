@@ -63,7 +63,8 @@ enum tcon_ca_event {
 
 /**
  * enum tcon_cc_ecn - does a CC want ECN, and on which packets?
- * @TCON_CC_ECN_NONE: it does not; what the guest negotiates is passed as it is
+ * @TCON_CC_ECN_NONE: it does not; but it hears of marks (%TCON_CA_EVENT_ECE) where the
+ *	guest has negotiated ECN, or its rule asks for it
  * @TCON_CC_ECN_DATA: ECT(0) on data that is sent for the first time (RFC 3168, 6.1)
  * @TCON_CC_ECN_ALL: on all but SYN and RST, repeats and pure ACKs too
  *

@@ -652,6 +652,7 @@ static void ece(void **unused)
 	u32 reduced_until;
 
 	flow_init(&cc, 100, 100000);
+	params[PARAM_BETA_ECN] = params[PARAM_BETA];
 	reduced_until = cc.nxt;
 	cubic_ops.cwnd_event(&cc, TCON_CA_EVENT_ECE, T0_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(70));
@@ -674,6 +675,31 @@ static void ece(void **unused)
 	state(&cc, TCON_CA_RECOVERY, T0_US);
 	cubic_ops.cwnd_event(&cc, TCON_CA_EVENT_ECE, T0_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(70));
+}
+
+/* RFC 8511: in avoidance ECE takes less than a loss, unless a rule wants that even less; in
+ * slow start as much.
+ */
+static void ece_takes_less(void **unused)
+{
+	struct tcon_cc cc;
+
+	flow_init(&cc, 100, 100000);
+	cubic_ops.cwnd_event(&cc, TCON_CA_EVENT_ECE, T0_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(70));
+	flow_init(&cc, 100, 100000);
+	cc.ssthresh_bytes = SEGS(100);
+	cubic_ops.cwnd_event(&cc, TCON_CA_EVENT_ECE, T0_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(85));
+	assert_int_equal(cc.ssthresh_bytes, SEGS(85));
+	cc.una = cc.nxt + 1;
+	state(&cc, TCON_CA_RECOVERY, T0_US);
+	assert_in_range(cc.cwnd_bytes, SEGS(59), SEGS(60));
+	flow_init(&cc, 100, 100000);
+	params[PARAM_BETA] = 900;
+	cc.ssthresh_bytes = SEGS(100);
+	cubic_ops.cwnd_event(&cc, TCON_CA_EVENT_ECE, T0_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(90));
 }
 
 /* ACKs of one round, 3 ms apart (no train), all with @rtt_us. */
@@ -1024,6 +1050,7 @@ int main(void)
 		cmocka_unit_test(timeout),
 		cmocka_unit_test(undo),
 		cmocka_unit_test(ece),
+		cmocka_unit_test(ece_takes_less),
 		cmocka_unit_test(hystart_by_delay),
 		cmocka_unit_test(hystart_smallest),
 		cmocka_unit_test(hystart_by_train),

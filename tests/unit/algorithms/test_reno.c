@@ -250,7 +250,7 @@ static void ece_bars_undo(void **unused)
 	assert_int_equal(cc.ssthresh_bytes, SEGS(50));
 }
 
-/* ECE halves once per window, and a loss in that window not again. */
+/* RFC 3168: ECE halves once per window, and a loss in that window not again. */
 static void ece(void **unused)
 {
 	struct tcon_cc cc;
@@ -282,6 +282,33 @@ static void ece(void **unused)
 	state(&cc, TCON_CA_RECOVERY);
 	event(&cc, TCON_CA_EVENT_ECE);
 	assert_int_equal(cc.cwnd_bytes, SEGS(50));
+}
+
+/* RFC 8511: in avoidance ECE takes less than a loss, in slow start as much. */
+static void ece_takes_less(void **unused)
+{
+	struct tcon_cc cc;
+
+	default_params(&reno_ops);
+	flow_avoid(&cc, 100);
+	event(&cc, TCON_CA_EVENT_ECE);
+	assert_int_equal(cc.cwnd_bytes, SEGS(80));
+	assert_int_equal(cc.ssthresh_bytes, SEGS(80));
+	state(&cc, TCON_CA_LOSS);		/* of the same window */
+	assert_int_equal(cc.ssthresh_bytes, SEGS(80));
+
+	flow_avoid(&cc, 100);
+	state(&cc, TCON_CA_RECOVERY);
+	assert_int_equal(cc.cwnd_bytes, SEGS(50));
+
+	flow_init(&cc, 100);
+	event(&cc, TCON_CA_EVENT_ECE);
+	assert_int_equal(cc.cwnd_bytes, SEGS(50));
+
+	flow_avoid(&cc, 2);
+	event(&cc, TCON_CA_EVENT_ECE);
+	assert_int_equal(cc.cwnd_bytes, SEGS(2));
+	memset(params, 0, sizeof(params));
 }
 
 /* The restart window is the guest's: cwnd stays. */
@@ -407,6 +434,7 @@ int main(void)
 		cmocka_unit_test(undo_leaves_ece),
 		cmocka_unit_test(ece_bars_undo),
 		cmocka_unit_test(ece),
+		cmocka_unit_test(ece_takes_less),
 		cmocka_unit_test(idle),
 		cmocka_unit_test(live_switch),
 		cmocka_unit_test(info),

@@ -39,13 +39,19 @@ static struct tcon_packet segment(u8 flags, u32 payload_bytes)
 	return pkt;
 }
 
+/* Does the CC of the rule want ECN, or is there none? */
+static enum tcon_ecn_wish wish_of(bool wanted)
+{
+	return wanted ? TCON_ECN_ASK : TCON_ECN_LEAVE;
+}
+
 static void guest_syn(u8 flags, bool ae, bool wanted, bool again)
 {
 	struct tcon_packet pkt = segment(SYN | flags, 0);
 
 	pkt.ae = ae;
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_guest_syn(&e, &pkt, wanted, again, true, &edit);
+	tcon_ecn_guest_syn(&e, &pkt, wish_of(wanted), again, true, &edit);
 }
 
 static void peer_answers(u8 flags, bool ae, u8 option_bytes)
@@ -66,7 +72,7 @@ static void peer_syn(u8 flags, bool ae, u8 option_bytes, bool wanted)
 	pkt.seq = 5000;
 	pkt.option_bytes = option_bytes;
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_peer_syn(&e, &pkt, wanted, &edit);
+	tcon_ecn_peer_syn(&e, &pkt, wish_of(wanted), &edit);
 }
 
 static void guest_answers(u8 flags, bool ae, bool wanted)
@@ -75,15 +81,15 @@ static void guest_answers(u8 flags, bool ae, bool wanted)
 
 	pkt.ae = ae;
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_guest_answer(&e, &pkt, wanted, true, &edit);
+	tcon_ecn_guest_answer(&e, &pkt, wish_of(wanted), true, &edit);
 }
 
 static void from_guest_of(struct tcon_packet pkt, enum tcon_cc_ecn cc_ecn,
 			  bool gso)
 {
 	struct tcon_ecn_sent sent = {
-		.cc_ecn = cc_ecn, .nxt_guest = 1000, .mss_bytes = MSS,
-		.gso = gso,
+		.governed = cc_ecn != TCON_CC_ECN_NONE, .cc_ecn = cc_ecn,
+		.nxt_guest = 1000, .mss_bytes = MSS, .gso = gso,
 	};
 
 	edit = tcon_ecn_no_edit(&pkt);
@@ -102,7 +108,7 @@ static void to_guest_of(u8 flags, u32 bytes, u8 ecn, bool heard,
 
 	pkt.tos = 0xb8 | ecn;
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_to_guest(&e, &pkt, heard, cc_ecn, &edit);
+	tcon_ecn_to_guest(&e, &pkt, heard, cc_ecn != TCON_CC_ECN_NONE, &edit);
 }
 
 static void to_guest(u8 flags, u32 bytes, u8 ecn, enum tcon_cc_ecn cc_ecn)
@@ -118,7 +124,7 @@ static bool untouched(u8 ecn)
 
 static enum tcon_ecn_mode mode(void)
 {
-	return tcon_ecn_mode(&e, TCON_CC_ECN_ALL);
+	return tcon_ecn_mode(&e, true, TCON_ECN_ASK);
 }
 
 /* TCon asked, and the peer (with a TCon, if @option_bytes) agreed. */
@@ -147,7 +153,7 @@ static void asks_for_guest(void **unused)
 	peer_answers(ECE, false, 0);
 	assert_int_equal(edit.clear, ECE);
 	assert_int_equal(mode(), TCON_ECN_COARSE);
-	assert_int_equal(tcon_ecn_mode(&e, TCON_CC_ECN_NONE), TCON_ECN_UNUSED);
+	assert_int_equal(tcon_ecn_mode(&e, false, TCON_ECN_ASK), TCON_ECN_UNUSED);
 
 	guest_syn(0, false, true, false);	/* a new connection */
 	assert_false(e.agreed);
@@ -245,22 +251,22 @@ static void no_room_on_syn(void **unused)
 
 	pkt.payload_offset = pkt.l4_offset + 56;
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_guest_syn(&e, &pkt, true, false, true, &edit);
+	tcon_ecn_guest_syn(&e, &pkt, TCON_ECN_ASK, false, true, &edit);
 	assert_int_equal(edit.add_bytes, OFFER);
 	pkt.payload_offset += 4;
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_guest_syn(&e, &pkt, true, false, true, &edit);
+	tcon_ecn_guest_syn(&e, &pkt, TCON_ECN_ASK, false, true, &edit);
 	assert_int_equal(edit.add_bytes, 0);
 	assert_int_equal(edit.set, ECE | CWR);
 	peer_answers(ECE, false, OFFER);	/* to whom? */
 	assert_int_equal(mode(), TCON_ECN_COARSE);
 	pkt = segment(SYN, 100);		/* TCP Fast Open */
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_guest_syn(&e, &pkt, true, false, true, &edit);
+	tcon_ecn_guest_syn(&e, &pkt, TCON_ECN_ASK, false, true, &edit);
 	assert_int_equal(edit.add_bytes, 0);
 	pkt = segment(SYN, 0);			/* not allowed to */
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_guest_syn(&e, &pkt, true, false, false, &edit);
+	tcon_ecn_guest_syn(&e, &pkt, TCON_ECN_ASK, false, false, &edit);
 	assert_int_equal(edit.add_bytes, 0);
 }
 
@@ -327,7 +333,7 @@ static void other_syn(void **unused)
 	peer_syn(ECE | CWR, false, OFFER, true);
 	pkt.ack++;
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_guest_answer(&e, &pkt, true, true, &edit);
+	tcon_ecn_guest_answer(&e, &pkt, TCON_ECN_ASK, true, &edit);
 	assert_true(untouched(0));
 	assert_false(e.agreed);
 }
@@ -465,6 +471,7 @@ static void round_trip(u32 *nxt, u32 bytes, u8 flags)
 {
 	struct tcon_packet data = segment(ACK, bytes), ack = segment(ACK | flags, 0);
 	struct tcon_ecn_sent sent = {
+		.governed = true,
 		.cc_ecn = TCON_CC_ECN_ALL,
 		.nxt_guest = *nxt,
 		.mss_bytes = MSS,
@@ -476,7 +483,7 @@ static void round_trip(u32 *nxt, u32 bytes, u8 flags)
 	edit = tcon_ecn_no_edit(&ack);
 	tcon_ecn_from_guest(&e, &data, &sent, &edit);
 	assert_int_equal(edit.ecn, TCON_ECN_ECT0);
-	tcon_ecn_to_guest(&e, &ack, true, TCON_CC_ECN_ALL,
+	tcon_ecn_to_guest(&e, &ack, true, true,
 			  &(struct tcon_ecn_edit) {});
 }
 
@@ -582,6 +589,57 @@ static void guest_that_speaks(void **unused)
 	assert_true(untouched(0));
 }
 
+/* Under a CC that asks for no ECN: it hears the marks all the same, and the guest does not. */
+static void guest_under_any_cc(void **unused)
+{
+	struct tcon_ecn_sent sent = {
+		.governed = true, .cc_ecn = TCON_CC_ECN_NONE, .nxt_guest = 1000,
+		.mss_bytes = MSS,
+	};
+	struct tcon_packet pkt = segment(SYN | ECE | CWR, 0);
+
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_guest_syn(&e, &pkt, TCON_ECN_HEAR, false, true, &edit);
+	assert_true(untouched(0));
+	assert_int_equal(tcon_ecn_mode(&e, true, TCON_ECN_HEAR), TCON_ECN_UNUSED);
+	peer_answers(ECE, false, 0);
+	assert_true(untouched(0));
+	assert_int_equal(tcon_ecn_mode(&e, true, TCON_ECN_HEAR), TCON_ECN_COARSE);
+	assert_int_equal(tcon_ecn_mode(&e, false, TCON_ECN_HEAR), TCON_ECN_UNUSED);
+
+	pkt = segment(ACK | ECE, 0);
+	pkt.tos = TCON_ECN_CE;
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_to_guest(&e, &pkt, true, true, &edit);
+	assert_int_equal(edit.clear, ECE);
+	assert_int_equal(edit.ecn, TCON_ECN_CE);
+	pkt = segment(ACK, MSS);
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_from_guest(&e, &pkt, &sent, &edit);
+	assert_int_equal(edit.set, CWR);
+	assert_int_equal(edit.ecn, TCON_ECN_NOT_ECT);	/* the guest's choice */
+
+	pkt = segment(SYN | ECE | CWR, 0);		/* AccECN: could not be hidden */
+	pkt.ae = true;
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_guest_syn(&e, &pkt, TCON_ECN_HEAR, false, true, &edit);
+	assert_true(edit.clear_ae);
+	assert_int_equal(edit.set | edit.clear | edit.add_bytes, 0);
+	peer_answers(ECE, false, 0);
+	assert_true(e.agreed && !e.accurate);
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_peer_syn(&e, &pkt, TCON_ECN_HEAR, &edit);
+	assert_true(edit.clear_ae);
+	assert_true(e.peer_syn.asks && !e.peer_syn.accurate);
+
+	pkt = segment(SYN, 0);				/* one without ECN: not asked */
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_guest_syn(&e, &pkt, TCON_ECN_HEAR, false, true, &edit);
+	assert_true(untouched(0));
+	assert_false(e.asked);
+	assert_int_equal(tcon_ecn_mode(&e, true, TCON_ECN_HEAR), TCON_ECN_UNUSED);
+}
+
 /* Marked bytes are counted, and the total goes on the next ACKs that have room. */
 static void counting(void **unused)
 {
@@ -642,13 +700,13 @@ static void option(void **unused)
 
 	pkt.option_bytes = COUNT;
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_to_guest(&e, &pkt, true, TCON_CC_ECN_NONE, &edit);
+	tcon_ecn_to_guest(&e, &pkt, true, false, &edit);
 	assert_true(untouched(0));		/* nothing is known of the flow */
 	from_guest_of(pkt, TCON_CC_ECN_NONE, false);
 	assert_true(edit.strip);
 	agree(0);
 	edit = tcon_ecn_no_edit(&pkt);
-	tcon_ecn_to_guest(&e, &pkt, true, TCON_CC_ECN_ALL, &edit);
+	tcon_ecn_to_guest(&e, &pkt, true, true, &edit);
 	assert_true(edit.strip);
 }
 
@@ -701,6 +759,7 @@ int main(void)
 		cmocka_unit_test_setup(echo_for_guest, setup),
 		cmocka_unit_test_setup(push_of_guest, setup),
 		cmocka_unit_test_setup(guest_that_speaks, setup),
+		cmocka_unit_test_setup(guest_under_any_cc, setup),
 		cmocka_unit_test_setup(counting, setup),
 		cmocka_unit_test_setup(option, setup),
 		cmocka_unit_test(flags_of_a_repeat),

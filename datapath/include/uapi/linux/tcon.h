@@ -230,7 +230,7 @@ enum tcon_reason {
 
 /* How a half-flow's CC learns of ECN marks, if it wants to. */
 #define TCON_ECN_MODES(X)						\
-	X(UNUSED,	"unused",	"the CC does not use ECN")	\
+	X(UNUSED,	"unused",	"no CC runs, or nobody has asked for ECN")	\
 	X(EXACT,	"exact",	"the receiver's TCon counts marked bytes") \
 	X(COARSE,	"coarse",	"ECE of the receiver is all there is")	\
 	X(REFUSED,	"refused",	"the peer does not speak ECN, or did not ask for it") \
