@@ -135,7 +135,7 @@ static const struct tcon_cc_param cubic_params[] = {
 			    "grow as RFC 9438 has it, else as Linux" },
 	/* RFC 8511, 3.1: 0.85; RFC 9438, 4.6, and Linux: as for a loss */
 	[PARAM_BETA_ECN] = { "beta_ecn", TCON_PARAM_MILLI, 850, 100, 950, "",
-			     "what a reduction for ECN marks leaves of the window, if more than beta" },
+			     "what ECN marks leave of the window, if more than beta" },
 };
 
 /**

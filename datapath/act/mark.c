@@ -241,8 +241,8 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (edit.set & ~pkt->flags)
 		tcon_count(stats, TCON_COUNTER_PUSH_SET);
 	apply(flow, skb, pkt, &edit);
-	if (!flow->ecn.exact || !heard)
-		pkt->option_bytes = 0;
+	if (!flow->ecn.exact || !heard || pkt->flags & TCON_TCP_SYN)
+		pkt->option_bytes = 0;	/* no count to believe */
 	else if (pkt->option_bytes == TCON_OPTION_COUNT_BYTES)
 		tcon_count(stats, TCON_COUNTER_COUNT_TAKEN);
 }

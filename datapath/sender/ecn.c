@@ -21,14 +21,16 @@
  * TCon too, both say so by an option on SYN and SYN-ACK, and each returns on its
  * guest's ACKs how many marked bytes have come since the SYN (exact).  It is a
  * total, so an ACK that is lost takes nothing with it, and no ACK is made for it.
- * ECE is set all the same, and counts for nothing once a total has come.
+ * ECE is set all the same, and counts for nothing once a total has come.  The answer has other
+ * bytes than the offer: it is a total, of nothing yet.  A peer that sends back what it does not
+ * know is no TCon, and gets no counts to send back.
  *
  * A receiver that speaks DCTCP acknowledges at once what is marked differently than the
  * packet before (RFC 8257, 3.2), and Linux what has CWR, since the window may be small
  * then.  A guest for which TCon echoes or counts marks does not know when: it gets PSH
  * there, and Linux delays no ACK for a pushed segment that has been read.
  *
- *	kind 254 (RFC 6994), length 4 on SYN and SYN-ACK, 8 else, ExID, total
+ *	kind 254 (RFC 6994), length 4 on a SYN, ExID; length 8 else, ExID, total
  *
  * A SYN that the guest repeats leaves as it is: the path may have dropped the first
  * for what TCon had put on it (RFC 3168, 6.1.1.1).  AccECN (RFC 9768) either passes
@@ -96,14 +98,17 @@ static bool has_room(const struct tcon_packet *pkt, u32 bytes)
 	return pkt->payload_offset - pkt->l4_offset + bytes <= HEADER_MAX;
 }
 
-/* Say on a SYN or SYN-ACK that TCon counts.  Returns whether there is room. */
+/* Say on a SYN, or as an answer to that, that TCon counts.  Returns whether there is room. */
 static bool put_offer(const struct tcon_packet *pkt, bool offer,
 		      struct tcon_ecn_edit *edit)
 {
-	if (!offer || pkt->payload_bytes ||
-	    !has_room(pkt, TCON_OPTION_OFFER_BYTES))
+	u8 bytes = pkt->flags & TCON_TCP_ACK ? TCON_OPTION_COUNT_BYTES :
+					       TCON_OPTION_OFFER_BYTES;
+
+	if (!offer || pkt->payload_bytes || !has_room(pkt, bytes))
 		return false;
-	edit->add_bytes = TCON_OPTION_OFFER_BYTES;
+	edit->add_bytes = bytes;
+	edit->ce_bytes = 0;
 	return true;
 }
 
@@ -163,7 +168,7 @@ void tcon_ecn_peer_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
 			    (e->speaks || e->asked);
 		e->refused = !e->accurate && !e->agreed;
 		e->exact = e->agreed && e->offered &&
-			   pkt->option_bytes == TCON_OPTION_OFFER_BYTES;
+			   pkt->option_bytes == TCON_OPTION_COUNT_BYTES;
 	}
 	if (e->speaks)
 		return;
@@ -383,6 +388,8 @@ enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e, bool governed,
 		return TCON_ECN_UNUSED;
 	if (e->accurate)
 		return TCON_ECN_ACCURATE;
+	if (wish != TCON_ECN_ASK && !e->speaks)	/* nothing is marked */
+		return TCON_ECN_UNUSED;
 	if (e->fell_back)
 		return TCON_ECN_FELL_BACK;
 	if (e->agreed)

@@ -218,16 +218,19 @@ static void parse_timestamps(struct tcon_packet *pkt, const u8 *opt)
 	pkt->tsecr = get_unaligned_be32(opt + 6);
 }
 
-/* TCon's own, of the length that belongs to the segment. */
+/* TCon's own, of the length that belongs to the segment: on a SYN-ACK the one is an answer, the
+ * other an echo of what was on the SYN.
+ */
 static void parse_own(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 {
-	bool syn = pkt->flags & TCON_TCP_SYN;
+	bool syn = pkt->flags & TCON_TCP_SYN, ack = pkt->flags & TCON_TCP_ACK;
 
-	if (bytes != (syn ? TCON_OPTION_OFFER_BYTES : TCON_OPTION_COUNT_BYTES) ||
-	    get_unaligned_be16(opt + 2) != TCON_OPTION_EXID)
+	if (get_unaligned_be16(opt + 2) != TCON_OPTION_EXID ||
+	    !((syn && bytes == TCON_OPTION_OFFER_BYTES) ||
+	      ((!syn || ack) && bytes == TCON_OPTION_COUNT_BYTES)))
 		return;
 	pkt->option_bytes = bytes;
-	if (!syn)
+	if (bytes == TCON_OPTION_COUNT_BYTES)
 		pkt->ce_bytes = get_unaligned_be32(opt + 4);
 }
 

@@ -32,8 +32,8 @@
 /* TCon's own option: RFC 6994, with an identifier that is not registered. */
 #define TCON_OPTION_KIND	254
 #define TCON_OPTION_EXID	0x54ce
-#define TCON_OPTION_OFFER_BYTES	4	/* on SYN and SYN-ACK: it counts */
-#define TCON_OPTION_COUNT_BYTES	8	/* else: with the count */
+#define TCON_OPTION_OFFER_BYTES	4	/* on a SYN: it counts */
+#define TCON_OPTION_COUNT_BYTES	8	/* on the answer and from then on: with the count */
 
 /**
  * union tcon_addr - an IPv4 or IPv6 address, network order

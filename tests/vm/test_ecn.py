@@ -46,13 +46,15 @@ def options_of(conn: Conn, flags: int = ACK, *, of_peer: bool = False) -> bytes:
 
 
 def with_offer(conn: Conn, flags: int = SYN, *, of_peer: bool = False) -> dict[str, bytes]:
-    """Options of the next SYN, to which a TCon has added its own."""
-    return {"options": OFFER + options_of(conn, flags, of_peer=of_peer)}
+    """Options of the next SYN or SYN-ACK, to which a TCon has added its own."""
+    own = count(0) if flags & ACK else OFFER
+    return {"options": own + options_of(conn, flags, of_peer=of_peer)}
 
 
 def taken_out(options: dict[str, bytes]) -> dict[str, bytes]:
     """The same, as a guest gets them."""
-    return {"options": wire.NOP * 4 + options["options"][4:]}
+    size = options["options"][1]
+    return {"options": wire.NOP * size + options["options"][size:]}
 
 
 def opened(conn: Conn, tcon: genl.Genl, *, exact: bool = False) -> Conn:
@@ -379,9 +381,7 @@ def test_every_cc_hears_what_the_guest_does_not(ends: Ends, tcon: genl.Genl, cc:
         conn.peer_sends(ACK | ECE, ack=conn.guest_nxt - 9 * MSS, becomes={"flags": ACK})
         conn.peer_sends(ACK | ECE, ack=conn.guest_nxt - 8 * MSS, becomes={"flags": ACK})
         conn.peer_sends(ACK)
-        conn.guest_sends(
-            PSH | ACK, bytes(MSS), tos=ECT0, becomes={"flags": PSH | ACK | CWR}
-        )
+        conn.guest_sends(PSH | ACK, bytes(MSS), tos=ECT0, becomes={"flags": PSH | ACK | CWR})
     flow = rigs.find_flow(tcon, conn.sport)
     assert before
     assert flow
@@ -413,9 +413,7 @@ def test_mark_in_avoidance(ends: Ends, tcon: genl.Genl, cc: str) -> None:
         cwnd = rigs.find_flow(tcon, conn.sport)["cwnd_bytes"] / MSS
         if ece:
             conn.peer_sends(ACK | ECE, becomes={"flags": ACK})
-            conn.guest_sends(
-                PSH | ACK, bytes(MSS), tos=ECT0, becomes={"flags": PSH | ACK | CWR}
-            )
+            conn.guest_sends(PSH | ACK, bytes(MSS), tos=ECT0, becomes={"flags": PSH | ACK | CWR})
             conn.peer_sends(ACK)
     flow = rigs.find_flow(tcon, conn.sport)
     assert flow["ssthresh_bytes"] / MSS == pytest.approx(cwnd * LEFT[cc][1], abs=1)
@@ -636,6 +634,29 @@ def test_count_that_was_not_agreed_on(ends: Ends, tcon: genl.Genl) -> None:
     flow = rigs.find_flow(tcon, conn.sport)
     assert flow
     assert flow["ce_bytes"] == 0
+
+
+def test_peer_that_sends_options_back(ends: Ends, tcon: genl.Genl) -> None:
+    """Whatever it does not know: it is no TCon, ECE is what counts, and it gets no counts."""
+    tcon.set_rule("dctcp")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN, becomes={"flags": SYN | ECE | CWR} | with_offer(conn))
+    options = OFFER + options_of(conn, SYN | ACK, of_peer=True)
+    becomes = {"flags": SYN | ACK, "options": wire.NOP * 4 + options[4:]}
+    conn.peer_sends(SYN | ACK | ECE, options=options, becomes=becomes)
+    conn.guest_sends()
+    assert mode(tcon, conn) == "coarse"
+    data(conn)
+    conn.peer_sends(PSH | ACK, b"x", tos=CE, becomes={"tos": 0})
+    with counted(tcon, ce_count_sent=0):
+        conn.guest_sends(becomes={"tos": ECT0, "flags": ACK | ECE})
+    with counted(tcon, ce_count_taken=0, ece_hidden=1):
+        conn.peer_sends(
+            ACK | ECE, options=count(1), becomes={"flags": ACK, "options": wire.NOP * 8}
+        )
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert flow["ce_acks"] == 1
 
 
 # --- repairs ----------------------------------------------------------------------

@@ -18,6 +18,7 @@
 #define MSS	1448
 
 #define OFFER	TCON_OPTION_OFFER_BYTES
+#define ANSWER	TCON_OPTION_COUNT_BYTES
 #define COUNT	TCON_OPTION_COUNT_BYTES
 
 static struct tcon_ecn e;
@@ -157,9 +158,24 @@ static void asks_for_guest(void **unused)
 
 	guest_syn(0, false, true, false);	/* a new connection */
 	assert_false(e.agreed);
-	peer_answers(ECE, false, OFFER);
+	peer_answers(ECE, false, ANSWER);
 	assert_true(edit.strip);
 	assert_int_equal(mode(), TCON_ECN_EXACT);
+}
+
+/* A peer that sends back what it does not know: no TCon, it gets no counts. */
+static void echo_of_options(void **unused)
+{
+	guest_syn(0, false, true, false);
+	assert_int_equal(edit.add_bytes, OFFER);
+	peer_answers(ECE, false, edit.add_bytes);
+	assert_true(edit.strip);
+	assert_int_equal(edit.clear, ECE);
+	assert_int_equal(mode(), TCON_ECN_COARSE);
+	to_guest(0, MSS, TCON_ECN_CE, TCON_CC_ECN_ALL);
+	from_guest(0, 0, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.add_bytes, 0);
+	assert_int_equal(edit.set, ECE);
 }
 
 static void refused(void **unused)
@@ -169,7 +185,7 @@ static void refused(void **unused)
 
 	for (i = 0; i < ARRAY_SIZE(no); i++) {
 		guest_syn(0, false, true, false);
-		peer_answers(no[i], false, OFFER);
+		peer_answers(no[i], false, ANSWER);
 		assert_int_equal(edit.clear, 0);
 		assert_false(e.exact);
 		assert_int_equal(mode(), TCON_ECN_REFUSED);
@@ -213,7 +229,7 @@ static void fall_back(void **unused)
 	guest_syn(0, false, true, false);
 	assert_false(e.fell_back);
 	guest_syn(0, false, true, true);
-	peer_answers(ECE, false, OFFER);
+	peer_answers(ECE, false, ANSWER);
 	assert_int_equal(edit.clear, ECE);
 	assert_int_equal(mode(), TCON_ECN_FELL_BACK);
 	from_guest(0, MSS, TCON_CC_ECN_ALL);
@@ -258,7 +274,7 @@ static void no_room_on_syn(void **unused)
 	tcon_ecn_guest_syn(&e, &pkt, TCON_ECN_ASK, false, true, &edit);
 	assert_int_equal(edit.add_bytes, 0);
 	assert_int_equal(edit.set, ECE | CWR);
-	peer_answers(ECE, false, OFFER);	/* to whom? */
+	peer_answers(ECE, false, ANSWER);	/* to whom? */
 	assert_int_equal(mode(), TCON_ECN_COARSE);
 	pkt = segment(SYN, 100);		/* TCP Fast Open */
 	edit = tcon_ecn_no_edit(&pkt);
@@ -315,13 +331,14 @@ static void answers_a_tcon(void **unused)
 	assert_true(edit.strip);
 	guest_answers(0, false, false);
 	assert_int_equal(edit.set, ECE);
-	assert_int_equal(edit.add_bytes, OFFER);
+	assert_int_equal(edit.add_bytes, ANSWER);
+	assert_int_equal(edit.ce_bytes, 0);
 	assert_true(e.exact);
 
 	tcon_ecn_restart(&e);
 	guest_answers(ECE, false, false);
 	assert_int_equal(edit.set, 0);
-	assert_int_equal(edit.add_bytes, OFFER);
+	assert_int_equal(edit.add_bytes, ANSWER);
 	assert_true(e.exact && e.speaks);
 }
 
@@ -566,7 +583,7 @@ static void push_of_guest(void **unused)
 	to_guest(0, MSS, TCON_ECN_CE, TCON_CC_ECN_ALL);
 	assert_int_equal(edit.set, 0);
 	guest_syn(ECE | CWR, false, true, false);	/* its TCon counts */
-	peer_answers(ECE, false, OFFER);
+	peer_answers(ECE, false, ANSWER);
 	to_guest(0, MSS, TCON_ECN_CE, TCON_CC_ECN_ALL);
 	assert_int_equal(edit.set, TCON_TCP_PSH);
 	assert_int_equal(edit.ecn, TCON_ECN_CE);
@@ -646,7 +663,7 @@ static void counting(void **unused)
 	struct tcon_packet full = segment(ACK, 0);
 	int i;
 
-	agree(OFFER);
+	agree(ANSWER);
 	to_guest(0, MSS, TCON_ECN_ECT0, TCON_CC_ECN_ALL);
 	from_guest(0, 0, TCON_CC_ECN_ALL);
 	assert_int_equal(edit.add_bytes, 0);
@@ -677,7 +694,7 @@ static void counting(void **unused)
 /* What the guest will throw away says nothing, though it shows nothing, either. */
 static void unheard(void **unused)
 {
-	agree(OFFER);
+	agree(ANSWER);
 	to_guest_of(0, MSS, TCON_ECN_CE, false, TCON_CC_ECN_ALL);
 	assert_int_equal(edit.ecn, TCON_ECN_NOT_ECT);
 	from_guest(0, 0, TCON_CC_ECN_NONE);
@@ -744,6 +761,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(asks_for_guest, setup),
 		cmocka_unit_test_setup(unheard, setup),
+		cmocka_unit_test_setup(echo_of_options, setup),
 		cmocka_unit_test_setup(refused, setup),
 		cmocka_unit_test_setup(not_wanted, setup),
 		cmocka_unit_test_setup(fall_back, setup),

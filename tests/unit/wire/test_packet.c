@@ -485,7 +485,9 @@ static void option_table(void **state)
 	}
 }
 
-/* TCon's own: on a SYN of one length, else of another, and with its identifier. */
+/* TCon's own: on a SYN of one length, else of another, and with its identifier.  A SYN-ACK
+ * has the other, or what a peer echoes.
+ */
 static void own_option(void **state)
 {
 	static const struct {
@@ -498,6 +500,8 @@ static void own_option(void **state)
 		{ SYN, { 254, 4, 0x54, 0xce }, 4, 4, 0 },
 		{ SYN, { 1, 254, 4, 0x54, 0xce }, 5, 4, 0 },
 		{ SYN, { 254, 8, 0x54, 0xce, 1, 2, 3, 4 }, 8, 0, 0 },
+		{ SYN | ACK, { 254, 8, 0x54, 0xce, 1, 2, 3, 4 }, 8, 8, 0x01020304 },
+		{ SYN | ACK, { 254, 4, 0x54, 0xce }, 4, 4, 0 },
 		{ SYN, { 254, 4, 0x54, 0xcf }, 4, 0, 0 },
 		{ SYN, { 253, 4, 0x54, 0xce }, 4, 0, 0 },
 		{ SYN, { 254, 2, 0x54, 0xce }, 4, 0, 0 },
