@@ -447,6 +447,8 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 		tcon_count(stats, TCON_COUNTER_SPURIOUS_UNDO);
 	for (i = 0; i < ack->spurious_repairs; i++)
 		tcon_count(stats, TCON_COUNTER_REPAIR_SPURIOUS);
+	if (unlikely(flow->ecn.agreed) && ack->rs.acked_sacked_bytes)
+		tcon_mark_arrived(flow, ack->original);
 	tcon_ca_ack(&flow->track, ack);
 	tcon_flow_check_cc(flow, now_us);
 	if (!tcon_flow_enforced(flow))
@@ -546,6 +548,8 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 
 	flow->seen_us = now_us;
 	tcon_flow_refresh(flow, now_us);
+	if (unlikely(flow->syn) && tcon_mark_retries(flow, pkt))
+		return false;
 	heard = is_heard(flow, pkt);
 	if (likely(heard))
 		flow->heard_us = now_us;

@@ -24,6 +24,7 @@
 #include "act/ack.h"
 #include "act/copy.h"
 #include "act/hold.h"
+#include "act/mark.h"
 #include "act/pure_ack.h"
 #include "act/repair.h"
 #include "base/compat.h"
@@ -86,6 +87,7 @@ static void note_stall(struct tcon_flow *flow, u64 now_us)
 	    !tcon_track_is_silent(t, t->timeout_us, now_us))
 		return;
 	t->timeout_us = now_us;
+	tcon_mark_timeout(flow);
 	tcon_loss_mark_all(t);
 	tcon_ca_timeout(t, now_us);
 	flush(flow);
@@ -172,12 +174,14 @@ static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
 {
 	if (what == TCON_SENT_TIMEOUT)
 		flush(flow);
-	if (what == TCON_SENT_TIMEOUT && !tcon_flow_repaired(flow))
+	if (what == TCON_SENT_TIMEOUT && !tcon_flow_repaired(flow)) {
+		tcon_mark_timeout(flow);
 		tcon_ca_timeout(&flow->track, now_us);
-	else if (idle && what == TCON_SENT_NEW)
+	} else if (idle && what == TCON_SENT_NEW) {
 		tcon_ca_tx_start(&flow->track, now_us);
-	else
+	} else {
 		return;
+	}
 	tcon_flow_check_cc(flow, now_us);
 }
 
@@ -609,6 +613,8 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 		if (ahead_ns == QUANTUM_NS && cc->pacing_rate_bps)
 			ahead_ns += tcon_pace_ns(cc, tcon_pace_burst_bytes(cc));
 		skb = tcon_held_take(&flow->held, flow->port);
+		if (unlikely(flow->ecn.fell_back))
+			tcon_mark_released(flow, skb);
 		tcon_repair_raise_tsval(flow, skb, tcon_us(now_ns));
 		leaves(flow, skb, now_ns);
 		tcon_count(tcon_flow_stats(flow),

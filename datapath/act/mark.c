@@ -6,14 +6,20 @@
 #include <linux/skbuff.h>
 
 #include "act/mark.h"
+#include "base/compat.h"
 #include "base/contract.h"
 #include "sender/ecn.h"
 #include "state/flow.h"
+#include "state/nogo.h"
 #include "wire/segment.h"
 
 static bool ecn_count = true;
 module_param(ecn_count, bool, 0644);
 MODULE_PARM_DESC(ecn_count, "count marked bytes for the peer's TCon, by a TCP option");
+
+static unsigned int ecn_avoid_s = 600;
+module_param(ecn_avoid_s, uint, 0644);
+MODULE_PARM_DESC(ecn_avoid_s, "seconds without ECN towards a network that did not bear it");
 
 /* What does the flow's rule want? */
 static enum tcon_ecn_wish wish_of(const struct tcon_flow *flow)
@@ -55,6 +61,43 @@ enum tcon_ecn_mode tcon_mark_mode(const struct tcon_flow *flow)
 	mode = tcon_ecn_mode(&flow->ecn, tcon_flow_enforced(flow), wish_of(flow));
 	/* The peer's TCon may have ceased to count. */
 	return mode == TCON_ECN_EXACT && flow->track.ce_lapsed ? TCON_ECN_COARSE : mode;
+}
+
+/* Is the peer known not to bear ECN? */
+static bool is_avoided(const struct tcon_flow *flow)
+{
+	struct tcon_port *port = flow->port;
+	bool has;
+
+	if (likely(!READ_ONCE(port->nogo.any)))
+		return false;
+	spin_lock(&port->lock);
+	has = tcon_nogo_has(&port->nogo, &flow->key, flow->seen_us);
+	spin_unlock(&port->lock);
+	return has;
+}
+
+/* A sign that it does not.  @certain: it can be nothing else. */
+static void avoid(struct tcon_flow *flow, bool certain)
+{
+	u64 until_us = flow->seen_us + (u64)ecn_avoid_s * USEC_PER_SEC;
+	struct tcon_port *port = flow->port;
+
+	spin_lock(&port->lock);
+	tcon_nogo_add(&port->nogo, &flow->key, certain, flow->seen_us, until_us);
+	spin_unlock(&port->lock);
+}
+
+/* It does. */
+static void trust(struct tcon_flow *flow)
+{
+	struct tcon_port *port = flow->port;
+
+	if (likely(!READ_ONCE(port->nogo.any)))
+		return;
+	spin_lock(&port->lock);
+	tcon_nogo_remove(&port->nogo, &flow->key);
+	spin_unlock(&port->lock);
 }
 
 /*
@@ -121,24 +164,57 @@ static void count_from_guest(struct tcon_stats __percpu *stats,
 		tcon_count(stats, TCON_COUNTER_COUNT_NO_ROOM);
 }
 
+/* A guest's SYN as it is, in case that what TCon puts on it is not borne. */
+static void keep_syn(struct tcon_flow *flow, struct sk_buff *skb,
+		     const struct tcon_packet *pkt)
+{
+	struct sk_buff *copy = NULL;
+
+	if (tcon_budget_allows(&flow->port->budget) &&
+	    !skb_orphan_frags_rx(skb, GFP_ATOMIC))
+		copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
+	if (!copy) {
+		kfree_skb(tcon_flow_take_syn(flow));
+		return;
+	}
+	skb_dst_drop(copy);
+	nf_reset_ct(copy);
+	*tcon_segment(copy) = (struct tcon_segment) {
+		.seq = pkt->seq,
+		.end_seq = pkt->end_seq,
+		.payload_bytes = pkt->payload_bytes,
+		.l3_offset = pkt->l3_offset,
+		.l4_offset = pkt->l4_offset,
+		.payload_offset = pkt->payload_offset,
+	};
+	tcon_flow_keep_syn(flow, copy);
+}
+
 static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		      struct tcon_ecn_edit *edit)
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 	const struct tcon_track *t = &flow->track;
-	bool again = t->guest.syn_seen && t->guest.isn == pkt->seq;
+	bool again = t->guest.syn_seen && t->guest.isn == pkt->seq, avoided;
+	enum tcon_ecn_wish wish = wish_of(flow);
 	struct tcon_ecn *e = &flow->ecn;
 
+	avoided = wish == TCON_ECN_ASK &&
+		  (again ? e->avoided : is_avoided(flow));
+	if (avoided)
+		wish = TCON_ECN_HEAR;
 	if (pkt->flags & TCON_TCP_ACK) {
 		if (!again)
 			tcon_ecn_restart(e);
-		tcon_ecn_guest_answer(e, pkt, wish_of(flow), ecn_count, edit);
+		tcon_ecn_guest_answer(e, pkt, wish, ecn_count, edit);
 	} else {
-		tcon_ecn_guest_syn(e, pkt, wish_of(flow), again, ecn_count,
-				   edit);
+		tcon_ecn_guest_syn(e, pkt, wish, again, ecn_count, edit);
 		if (again && e->fell_back)
 			tcon_count(stats, TCON_COUNTER_ECN_FALLBACK);
 	}
+	e->avoided = avoided;
+	if (avoided && !e->speaks)
+		tcon_count(stats, TCON_COUNTER_ECN_AVOIDED);
 	if (edit->strip)
 		tcon_count(stats, TCON_COUNTER_OPTION_FORGED);
 	if (edit->set)
@@ -147,6 +223,18 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 				  TCON_COUNTER_ECN_ASKED);
 	if (edit->clear_ae)
 		tcon_count(stats, TCON_COUNTER_ECN_DOWNGRADED);
+}
+
+/*
+ * The guest acknowledges a SYN-ACK that has not passed here: ACKs, and the peer's data, go
+ * another way (DSR, asymmetric paths), and TCon cannot keep what it has promised.  It will not
+ * promise it again.
+ */
+static void answered_elsewhere(struct tcon_flow *flow)
+{
+	kfree_skb(tcon_flow_take_syn(flow));
+	flow->ecn.fell_back = true;
+	avoid(flow, true);
 }
 
 /**
@@ -173,9 +261,14 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	}
 	if (pkt->flags & TCON_TCP_SYN) {
 		guest_syn(flow, pkt, &edit);
+		if (edit.set && !(pkt->flags & TCON_TCP_ACK))
+			keep_syn(flow, skb, pkt);
 		apply(flow, skb, pkt, &edit);
 		return;
 	}
+	if (unlikely(flow->syn) &&
+	    (pkt->flags & (TCON_TCP_ACK | TCON_TCP_RST)) == TCON_TCP_ACK)
+		answered_elsewhere(flow);
 	sent = (struct tcon_ecn_sent) {
 		.governed = tcon_flow_enforced(flow),
 		.cc_ecn = tcon_mark_running(flow),
@@ -186,6 +279,20 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	tcon_ecn_from_guest(&flow->ecn, pkt, &sent, &edit);
 	count_from_guest(tcon_flow_stats(flow), pkt, &edit);
 	apply(flow, skb, pkt, &edit);
+}
+
+/* The peer answers the guest's SYN, with a SYN-ACK that fits. */
+static void peer_answer(struct tcon_flow *flow, const struct tcon_packet *pkt,
+			struct tcon_ecn_edit *edit)
+{
+	struct tcon_ecn *e = &flow->ecn;
+	bool first = !e->answered;
+
+	tcon_ecn_peer_answer(e, pkt, !flow->track.guest.acked, edit);
+	kfree_skb(tcon_flow_take_syn(flow));
+	/* One without ECN, after one with it was not answered, or reset. */
+	if (first && e->asked && e->fell_back && !e->agreed)
+		avoid(flow, e->reset);
 }
 
 static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
@@ -199,8 +306,15 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 			tcon_count(tcon_flow_stats(flow),
 				   TCON_COUNTER_ECN_DOWNGRADED);
 	} else if (t->synced && tcon_side_answered(&t->guest, pkt->ack)) {
-		tcon_ecn_peer_answer(&flow->ecn, pkt, !t->guest.acked, edit);
+		peer_answer(flow, pkt, edit);
 	}
+}
+
+/* The path eats what is ECN-capable, for all that is known. */
+static void falls_back(struct tcon_flow *flow)
+{
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ECN_EATEN);
+	avoid(flow, false);
 }
 
 /**
@@ -230,7 +344,10 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		return;
 	if (pkt->flags & TCON_TCP_SYN)
 		peer_syn(flow, pkt, &edit);
-	else
+	else if (tcon_ecn_peer_repeats(&flow->ecn, pkt, flow->said.ack,
+				       tcon_mark_running(flow)))
+		falls_back(flow);
+	if (!(pkt->flags & TCON_TCP_SYN))
 		tcon_ecn_to_guest(&flow->ecn, pkt, heard,
 				  tcon_flow_enforced(flow), &edit);
 	if (edit.clear & pkt->flags & TCON_TCP_ECE)
@@ -245,4 +362,83 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		pkt->option_bytes = 0;	/* no count to believe */
 	else if (pkt->option_bytes == TCON_OPTION_COUNT_BYTES)
 		tcon_count(stats, TCON_COUNTER_COUNT_TAKEN);
+}
+
+/**
+ * tcon_mark_retries() - is a RST for what TCon put on the guest's SYN?
+ * @flow: its lock is held
+ * @pkt: a RST that is about to pass to the guest
+ *
+ * If the peer resets the SYN without it, too, the guest hears of that.
+ *
+ * Context: bottom halves disabled; in the egress hook.
+ * Return: true: the guest's own SYN will leave, and it must not see the RST.
+ */
+bool tcon_mark_retries(struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	struct sk_buff *syn;
+
+	lockdep_assert_held(&flow->lock);
+	/* RFC 9293, 3.10.7.3: a RST that acknowledges no SYN says nothing. */
+	if (!(pkt->flags & TCON_TCP_RST) || !(pkt->flags & TCON_TCP_ACK) ||
+	    !tcon_side_answered(&flow->track.guest, pkt->ack))
+		return false;
+	syn = tcon_flow_take_syn(flow);
+	if (!syn)
+		return false;
+	flow->ecn.fell_back = true;
+	flow->ecn.reset = true;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ECN_RESET);
+	tcon_held_add(&flow->held, flow->port, syn);
+	flow->hold.drain = true;
+	tcon_flow_kick(flow);
+	return true;
+}
+
+/**
+ * tcon_mark_timeout() - a retransmission timer has gone off, the guest's or TCon's
+ * @flow: its lock is held, enforced
+ *
+ * What is sent again from now on may be without ECT.
+ */
+void tcon_mark_timeout(struct tcon_flow *flow)
+{
+	lockdep_assert_held(&flow->lock);
+	if (tcon_ecn_timeout(&flow->ecn, tcon_mark_running(flow)))
+		falls_back(flow);
+}
+
+/**
+ * tcon_mark_arrived() - the peer has got payload
+ * @flow: its lock is held, enforced
+ * @original: some of it was sent once only
+ */
+void tcon_mark_arrived(struct tcon_flow *flow, bool original)
+{
+	lockdep_assert_held(&flow->lock);
+	if (tcon_ecn_arrived(&flow->ecn, tcon_mark_running(flow), original))
+		trust(flow);
+}
+
+/**
+ * tcon_mark_released() - a packet leaves that has waited
+ * @flow: its lock is held
+ * @skb: the packet, with its &struct tcon_segment
+ *
+ * It may have been made ECN-capable before the path was found to eat that.
+ */
+void tcon_mark_released(struct tcon_flow *flow, struct sk_buff *skb)
+{
+	const struct tcon_segment *seg = tcon_segment(skb);
+	struct tcon_packet pkt = {
+		.family = flow->key.family,
+		.l3_offset = seg->l3_offset,
+		.l4_offset = seg->l4_offset,
+	};
+
+	lockdep_assert_held(&flow->lock);
+	if (!flow->ecn.agreed || !tcon_flow_enforced(flow))
+		return;
+	if (!tcon_segment_set_ecn(skb, &pkt, TCON_ECN_NOT_ECT))
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ECN_FAILED);
 }

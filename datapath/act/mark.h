@@ -11,7 +11,7 @@
 static inline bool tcon_mark_concerns(const struct tcon_flow *flow,
 				      const struct tcon_packet *pkt)
 {
-	return flow->ecn.agreed || pkt->option_bytes ||
+	return flow->ecn.agreed || pkt->option_bytes || flow->syn ||
 	       pkt->flags & TCON_TCP_SYN;
 }
 
@@ -32,5 +32,9 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 			  struct tcon_packet *pkt);
 void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 			struct tcon_packet *pkt, bool heard);
+bool tcon_mark_retries(struct tcon_flow *flow, const struct tcon_packet *pkt);
+void tcon_mark_timeout(struct tcon_flow *flow);
+void tcon_mark_arrived(struct tcon_flow *flow, bool original);
+void tcon_mark_released(struct tcon_flow *flow, struct sk_buff *skb);
 
 #endif /* _TCON_MARK_H */

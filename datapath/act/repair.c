@@ -294,6 +294,7 @@ enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 	case TCON_EXPIRY_TIMEOUT:
 		flow->repair.timeouts++;
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_TIMEOUT);
+		tcon_mark_timeout(flow);
 		tcon_ca_timeout(t, now_us);
 		break;
 	case TCON_EXPIRY_GIVE_UP:

@@ -593,6 +593,7 @@ void tcon_acked(struct tcon_track *t, const struct tcon_packet *pkt, u64 now_us,
 	rs->losses_bytes = t->cc.lost_bytes - lost_before;
 	rs->is_cwnd_limited = cwnd_limited(t);
 	rs->is_ack_delayed = ack_delayed(t, rs);
+	ack->original = w.has_tx && rs->acked_sacked_bytes;
 	ack->delivered_any = rs->acked_sacked_bytes || rs->losses_bytes;
 	ack->spurious = unproven && !t->unproven_bytes;
 	end_round(t);

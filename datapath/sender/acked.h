@@ -12,6 +12,7 @@
  * @rs: the sample for the CC
  * @valid: it acknowledges nothing that was not sent; else nothing was done
  * @delivered_any: rs.acked_sacked_bytes or rs.losses_bytes is not zero
+ * @original: payload was delivered that was sent once only
  * @una_advanced: una moved
  * @spurious: the last reduction was for nothing
  * @early_marked: what @early_bytes counts was marked, and the rest was not; else the other
@@ -24,6 +25,7 @@ struct tcon_ack {
 	struct tcon_rate_sample rs;
 	bool valid;
 	bool delivered_any;
+	bool original;
 	bool una_advanced;
 	bool spurious;
 	bool early_marked;

@@ -33,7 +33,10 @@
  *	kind 254 (RFC 6994), length 4 on a SYN, ExID; length 8 else, ExID, total
  *
  * A SYN that the guest repeats leaves as it is: the path may have dropped the first
- * for what TCon had put on it (RFC 3168, 6.1.1.1).  AccECN (RFC 9768) either passes
+ * for what TCon had put on it (RFC 3168, 6.1.1.1).  Where the first is reset, TCon sends the
+ * guest's own, before the guest hears of that.  A path may also let the SYN pass, and eat
+ * what is ECN-capable, from then on or later: where time after time nothing of that arrives,
+ * nothing is made ECN-capable any more, nor left so.  AccECN (RFC 9768) either passes
  * untouched, or, where a CC is to run, its SYN is made one of RFC 3168 by clearing AE,
  * which is what an older path does: its counters could not be kept from the guest.
  *
@@ -49,6 +52,13 @@
 #define HEADER_MAX	60
 /* ACKs that carry a new total: one may be lost, as may two. */
 #define COUNTS		3
+/* Time-outs in a row that make believe that the path eats what is ECN-capable: it never let
+ * any pass, or it did.
+ */
+#define EATEN_NEW	2
+#define EATEN_LATER	3
+/* Repeats of what the guest has acknowledged, each a time-out of the peer. */
+#define UNHEARD		3
 
 /**
  * tcon_ecn_restart() - another connection begins
@@ -287,10 +297,12 @@ void tcon_ecn_from_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	if (!e->speaks && e->echo && pkt->flags & TCON_TCP_ACK)
 		edit->set |= TCON_TCP_ECE;
 	put_count(e, pkt, sent, edit);
-	if (!sent->governed || e->fell_back)
+	if (!sent->governed)
 		return;
-	if (sent->cc_ecn == TCON_CC_ECN_ALL ||
-	    (fresh && sent->cc_ecn == TCON_CC_ECN_DATA))
+	if (e->fell_back)
+		edit->ecn = TCON_ECN_NOT_ECT;
+	else if (sent->cc_ecn == TCON_CC_ECN_ALL ||
+		 (fresh && sent->cc_ecn == TCON_CC_ECN_DATA))
 		edit->ecn = TCON_ECN_ECT0;
 	if (fresh && e->cwr_due) {
 		edit->set |= TCON_TCP_CWR;
@@ -354,6 +366,78 @@ void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 		e->cwr_due = true;
 }
 
+/* Does data leave ECN-capable, by TCon or by the guest itself? */
+static bool is_capable(const struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn)
+{
+	return e->agreed && !e->fell_back &&
+	       (e->speaks || cc_ecn != TCON_CC_ECN_NONE);
+}
+
+/**
+ * tcon_ecn_timeout() - a retransmission timer has gone off
+ * @e: the state
+ * @cc_ecn: on what the CC that runs wants ECT
+ *
+ * Return: nothing is ECN-capable from now on: the path seems to eat it.
+ */
+bool tcon_ecn_timeout(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn)
+{
+	if (!is_capable(e, cc_ecn))
+		return false;
+	e->fell_back = ++e->eaten >= (e->arrived ? EATEN_LATER : EATEN_NEW);
+	return e->fell_back;
+}
+
+/**
+ * tcon_ecn_arrived() - the peer has got payload
+ * @e: the state
+ * @cc_ecn: on what the CC that runs wants ECT
+ * @original: some of it was sent once only; what is sent again is not always ECN-capable
+ *
+ * Return: it is the first that was ECN-capable: the path lets it pass.
+ */
+bool tcon_ecn_arrived(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn,
+		      bool original)
+{
+	bool first = !e->arrived;
+
+	if (!is_capable(e, cc_ecn) ||
+	    !(original || cc_ecn == TCON_CC_ECN_ALL))
+		return false;
+	e->eaten = 0;
+	e->arrived = true;
+	return first;
+}
+
+/**
+ * tcon_ecn_peer_repeats() - does the path eat the guest's ACKs?
+ * @e: the state
+ * @pkt: a segment of the peer
+ * @guest_ack: the guest's last acknowledgment number
+ * @cc_ecn: on what the CC that runs wants ECT
+ *
+ * A peer whose timer goes off again and again for what it has been told of long ago does not
+ * hear it.  One byte may be a keep-alive (RFC 9293, 3.8.4).
+ *
+ * Return: as of tcon_ecn_timeout().
+ */
+bool tcon_ecn_peer_repeats(struct tcon_ecn *e, const struct tcon_packet *pkt,
+			   u32 guest_ack, enum tcon_cc_ecn cc_ecn)
+{
+	if (cc_ecn != TCON_CC_ECN_ALL || !is_capable(e, cc_ecn) ||
+	    pkt->payload_bytes <= 1)
+		return false;
+	if (seq_after(pkt->end_seq, guest_ack)) {
+		e->repeats = 0;
+		return false;
+	}
+	if (pkt->seq != e->repeat_seq)
+		e->repeats = 0;
+	e->repeat_seq = pkt->seq;
+	e->fell_back = ++e->repeats >= UNHEARD;
+	return e->fell_back;
+}
+
 /**
  * tcon_ecn_ace_of_repeat() - the flags of what TCon sends again for the guest
  * @e: the state
@@ -396,6 +480,8 @@ enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e, bool governed,
 		return e->exact ? TCON_ECN_EXACT : TCON_ECN_COARSE;
 	if (wish != TCON_ECN_ASK)
 		return TCON_ECN_UNUSED;
+	if (e->avoided)
+		return TCON_ECN_AVOIDED;
 	return e->refused && (e->asked || e->speaks || e->peer_syn.seen) ?
 	       TCON_ECN_REFUSED : TCON_ECN_LATE;
 }

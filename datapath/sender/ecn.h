@@ -61,7 +61,8 @@ struct tcon_ecn_syn {
  * @accurate_asked: the guest's SYN asks for AccECN, and left so
  * @accurate: the ends have agreed on AccECN: nothing is touched
  * @asked: TCon asked, or answered, for the guest
- * @fell_back: a SYN of the guest left without, after one with ECN that TCon set
+ * @fell_back: nothing is made ECN-capable: a SYN of the guest left without, after one with
+ *	ECN that TCon set; or the path eats what is
  * @offered: TCon's option is on the guest's SYN
  * @answered: the peer has answered the guest's SYN, or the guest the peer's
  * @refused: the peer's SYN did not ask, or its answer said no
@@ -71,6 +72,12 @@ struct tcon_ecn_syn {
  * @cwr_due: CWR is due on new data
  * @cwr_sent: @cwr_end is valid, and not yet acknowledged
  * @ce_last: the latest payload that has come was marked
+ * @avoided: TCon would have asked, but the destination does not bear it
+ * @reset: a SYN with ECN that TCon set was reset
+ * @arrived: payload that was ECN-capable has arrived
+ * @eaten: time-outs since such payload last did
+ * @repeats: how often in a row the peer has sent the same again, which it has been told of
+ * @repeat_seq: its sequence number
  */
 struct tcon_ecn {
 	struct tcon_ecn_syn peer_syn;
@@ -91,6 +98,12 @@ struct tcon_ecn {
 	bool cwr_due;
 	bool cwr_sent;
 	bool ce_last;
+	bool avoided;
+	bool reset;
+	bool arrived;
+	u8 eaten;
+	u8 repeats;
+	u32 repeat_seq;
 };
 
 /**
@@ -148,6 +161,11 @@ void tcon_ecn_from_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 			 struct tcon_ecn_edit *edit);
 void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 		       bool heard, bool governed, struct tcon_ecn_edit *edit);
+bool tcon_ecn_timeout(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn);
+bool tcon_ecn_arrived(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn,
+		      bool original);
+bool tcon_ecn_peer_repeats(struct tcon_ecn *e, const struct tcon_packet *pkt,
+			   u32 guest_ack, enum tcon_cc_ecn cc_ecn);
 enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e, bool governed,
 				 enum tcon_ecn_wish wish);
 

@@ -19,6 +19,7 @@
 #include "base/contract.h"
 #include "base/seq.h"
 #include "state/flow.h"
+#include "wire/segment.h"
 
 #define GC_INTERVAL		HZ
 #define WALK_BATCH		64	/* flows; then let others run */
@@ -144,6 +145,40 @@ static void leave_rule(struct tcon_flow *flow)
 	flow->rule = NULL;
 }
 
+/**
+ * tcon_flow_keep_syn() - keep a SYN that may have to be sent again
+ * @flow: its lock is held
+ * @skb: the SYN, with its &struct tcon_segment; the flow's from now on
+ *
+ * What it takes is a record of the flow: its port is charged with it.
+ */
+void tcon_flow_keep_syn(struct tcon_flow *flow, struct sk_buff *skb)
+{
+	lockdep_assert_held(&flow->lock);
+	kfree_skb(tcon_flow_take_syn(flow));
+	tcon_segment(skb)->truesize = skb->truesize;
+	tcon_budget_charge(&flow->port->budget, skb->truesize);
+	flow->syn = skb;
+}
+
+/**
+ * tcon_flow_take_syn() - a SYN need not be kept any more
+ * @flow: its lock is held
+ *
+ * Return: the SYN, which is the caller's; NULL: there is none.
+ */
+struct sk_buff *tcon_flow_take_syn(struct tcon_flow *flow)
+{
+	struct sk_buff *skb = flow->syn;
+
+	lockdep_assert_held(&flow->lock);
+	if (skb)
+		tcon_budget_charge(&flow->port->budget,
+				   -(long)tcon_segment(skb)->truesize);
+	flow->syn = NULL;
+	return skb;
+}
+
 /* Takes the flow, which is not yet dead, out of everything. */
 static void kill_locked(struct tcon_flow *flow)
 {
@@ -159,6 +194,7 @@ static void kill_locked(struct tcon_flow *flow)
 	leave_embryos(flow);
 	tcon_pacer_cancel(&flow->due);
 	tcon_held_purge(&flow->held, flow->port);
+	kfree_skb(tcon_flow_take_syn(flow));
 	tcon_ca_stop(&flow->track);
 	flow->state = TCON_STATE_OBSERVED;	/* a dump may still come by */
 	tcon_track_release(&flow->track);
@@ -366,6 +402,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FLOWS_RESET);
 	tcon_pacer_cancel(&flow->due);
 	tcon_held_purge(&flow->held, flow->port);
+	kfree_skb(tcon_flow_take_syn(flow));
 	tcon_ca_stop(&flow->track);
 	tcon_track_release(&flow->track);
 	tcon_track_init(&flow->track, &flow->port->budget);

@@ -89,6 +89,7 @@ enum tcon_astray {
  * @track: the sender's state
  * @window: what the guest was given
  * @ecn: of both directions
+ * @syn: the guest's SYN without what TCon has put on it, until that is answered; or NULL
  * @thin: ACKs that the guest was given
  * @limits: what kept the flow from sending more
  * @answer: how long the guest takes to answer
@@ -172,6 +173,7 @@ struct tcon_flow {
 	struct tcon_track track;
 	struct tcon_window window;
 	struct tcon_ecn ecn;
+	struct sk_buff *syn;
 	struct tcon_thin thin;
 	struct tcon_limits limits;
 	struct tcon_answer answer;
@@ -236,6 +238,8 @@ struct tcon_flow *tcon_flow_find(const struct tcon_key *key);
 struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 				   const struct tcon_key *key, bool embryo);
 void tcon_flow_restart(struct tcon_flow *flow, u64 now_us);
+void tcon_flow_keep_syn(struct tcon_flow *flow, struct sk_buff *skb);
+struct sk_buff *tcon_flow_take_syn(struct tcon_flow *flow);
 void tcon_flow_grown(struct tcon_flow *flow);
 void tcon_flow_close(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_reopen(struct tcon_flow *flow);

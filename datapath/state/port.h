@@ -13,6 +13,7 @@
 #include <tcon/ovs.h>
 
 #include "state/net.h"
+#include "state/nogo.h"
 
 /**
  * struct tcon_port_conf - what ovs-vswitchd told about a port
@@ -46,10 +47,11 @@ struct tcon_port_conf {
  * @budget: memory of what is recorded about flows
  * @embryos: half-open flows, oldest first, under tcon_net.embryo_lock
  * @n_embryos: their number
- * @lock: protects @flow_list and @closed_list; taken inside a flow's lock
+ * @lock: protects @flow_list, @closed_list and @nogo; taken inside a flow's lock
  * @flow_list: half-flows, the newest, with the highest serial, first; RCU
  * @closed_list: of those the ones whose connections have ended, the first one first
  * @last_serial: of the newest
+ * @nogo: destinations of the guest that do not bear ECN; under @lock
  * @node: in tcon_net.ports; RCU
  * @rcu: for its end
  */
@@ -70,10 +72,11 @@ struct tcon_port {
 	struct tcon_budget budget;
 	struct list_head embryos;
 	unsigned int n_embryos;
-	spinlock_t lock;	/* the lists, @last_serial, @dead */
+	spinlock_t lock;	/* the lists, @last_serial, @nogo, @dead */
 	struct list_head flow_list;
 	struct list_head closed_list;
 	long last_serial;
+	struct tcon_nogo nogo;
 	struct list_head node;
 	struct rcu_head rcu;
 };

@@ -7,6 +7,7 @@ and what ``becomes`` names, and that checksums are right.
 
 from __future__ import annotations
 
+import itertools
 import random
 import struct
 
@@ -136,6 +137,175 @@ def test_dropped_syn_falls_back(ends: Ends, tcon: genl.Genl) -> None:
     with counted(tcon, ecn_asked=1):  # the next connection may ask again
         conn.restart(3_000_000_000, 9_000_000)
         opened(conn, tcon)
+
+
+_networks = itertools.count(1)
+
+
+def elsewhere(ends: Ends, net: int | None = None, **more: int) -> Conn:
+    """A connection to a network of its own: what is learnt of it concerns no other test."""
+    conn = Conn(*ends, **more)
+    net = net or next(_networks)
+    if conn.addresses[1] == "10.0.1.2":
+        conn.addresses = (conn.addresses[0], f"10.9.{net}.2")
+    else:
+        conn.addresses = (conn.addresses[0], f"fd09:0:{net}::2")
+    return conn
+
+
+def asks(conn: Conn) -> Conn:
+    conn.guest_sends(SYN, becomes={"flags": SYN | ECE | CWR} | with_offer(conn))
+    return conn
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_peer_that_resets_ecn(ends: Ends, tcon: genl.Genl, family: int) -> None:
+    """The guest's own SYN follows, and the guest hears of nothing; others do not ask."""
+    tcon.set_rule("dctcp")
+    net = next(_networks)
+    conn = asks(elsewhere(ends, net, family=family))
+    conn.guest_nxt -= 1
+    plain = conn.from_guest(SYN)
+    conn.guest_nxt += 1
+    with counted(tcon, ecn_reset=1):
+        conn.peer.send(conn.from_peer(RST | ACK, window=0).frame())
+        got = conn.receive(conn.peer)
+    assert got == plain
+    assert got.sums_ok
+    assert not conn.receive(conn.guest, 0.1)
+    conn.peer_sends(SYN | ACK)
+    conn.guest_sends()
+    assert mode(tcon, conn) == "fell-back"
+    assert rigs.state(tcon, conn.sport) == ("repair-enforced", "none", "dctcp")
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.peer_sends()
+    with counted(tcon, ecn_avoided=2, ecn_asked=1):
+        conn = elsewhere(ends, net, family=family)
+        conn.guest_sends(SYN)
+        conn.guest_sends(SYN, seq=conn.isn[0])
+        conn.peer_sends(SYN | ACK)
+        conn.guest_sends()
+        assert mode(tcon, conn) == "avoided"
+        asks(elsewhere(ends, family=family))
+
+
+def test_closed_port_is_not_hostile(ends: Ends, tcon: genl.Genl) -> None:
+    """It resets the SYN without ECN, too: the guest hears of that, and nothing is learnt."""
+    tcon.set_rule("dctcp")
+    net = next(_networks)
+    for _ in range(3):
+        conn = asks(elsewhere(ends, net))
+        conn.peer.send(conn.from_peer(RST | ACK, window=0).frame())
+        assert conn.receive(conn.peer)
+        conn.peer_sends(RST | ACK, window=0)
+        assert rigs.state(tcon, conn.sport)[1] == "closed"
+
+
+def test_forged_reset_of_a_syn(ends: Ends, tcon: genl.Genl) -> None:
+    """One that acknowledges nothing that was sent is none; nor is one after the answer."""
+    tcon.set_rule("dctcp")
+    conn = asks(elsewhere(ends))
+    with counted(tcon, ecn_reset=0):
+        conn.peer_sends(RST | ACK, ack=conn.guest_nxt + 1)
+        conn.peer_sends(RST | ACK, ack=conn.guest_nxt - 1)
+        conn.peer_sends(RST)
+        conn = asks(elsewhere(ends))
+        conn.peer_sends(SYN | ACK | ECE, becomes={"flags": SYN | ACK})
+        conn.peer_sends(RST | ACK)
+
+
+def test_path_that_drops_ecn_syns(ends: Ends, tcon: genl.Genl) -> None:
+    """The second time it is believed, unless ECN-capable data arrived there meanwhile."""
+    tcon.set_rule("dctcp")
+    net = next(_networks)
+
+    def dropped() -> None:
+        conn = asks(elsewhere(ends, net))
+        conn.guest_sends(SYN, seq=conn.isn[0])
+        conn.peer_sends(SYN | ACK)
+        conn.guest_sends()
+
+    dropped()
+    conn = opened(elsewhere(ends, net), tcon)
+    data(conn)
+    conn.peer_sends()
+    dropped()
+    dropped()
+    with counted(tcon, ecn_avoided=1):
+        elsewhere(ends, net).guest_sends(SYN)
+
+
+def test_answer_that_passes_elsewhere(ends: Ends, tcon: genl.Genl) -> None:
+    """TCon cannot keep what it promises where it does not see the peer's packets."""
+    tcon.set_rule("dctcp")
+    net = next(_networks)
+    conn = asks(elsewhere(ends, net))
+    conn.guest_sends()
+    with counted(tcon, ecn_avoided=1):
+        elsewhere(ends, net).guest_sends(SYN)
+
+
+def eats(conn: Conn, tcon: genl.Genl) -> None:
+    """Nothing ECN-capable arrives any more; what is sent again without does."""
+    data(conn)
+    start = conn.guest_nxt - MSS
+    with counted(tcon, ecn_eaten=1):
+        for _ in range(8):
+            got = conn.receive(conn.peer, 5)
+            assert got
+            assert got.seq == start
+            if got.tos & 3 == NOT_ECT:
+                break
+            assert got.tos == DSCP | ECT0
+        assert got.tos == DSCP
+        conn.peer_sends()
+        conn.guest_sends(PSH | ACK, bytes(MSS), tos=DSCP)
+    assert mode(tcon, conn) == "fell-back"
+    conn.peer_sends()
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_path_that_eats_ect(ends: Ends, tcon: genl.Genl, family: int) -> None:
+    """At once, or in mid-flow; and the next connection knows."""
+    net = next(_networks)
+    eats(opened(elsewhere(ends, net, family=family), tcon), tcon)
+    eats(opened(elsewhere(ends, net, family=family), tcon), tcon)
+    with counted(tcon, ecn_avoided=1):
+        elsewhere(ends, net, family=family).guest_sends(SYN)
+    conn = opened(elsewhere(ends, family=family), tcon)
+    for _ in range(3):
+        data(conn)
+        conn.peer_sends()
+    eats(conn, tcon)
+
+
+def test_path_that_eats_the_ect_of_a_guest(ends: Ends, tcon: genl.Genl) -> None:
+    """One that speaks ECN, under any CC: what it marks leaves without."""
+    tcon.set_rule("cubic")
+    conn = elsewhere(ends)
+    conn.guest_sends(SYN | ECE | CWR)
+    conn.peer_sends(SYN | ACK | ECE)
+    conn.guest_sends()
+    conn.guest_sends(PSH | ACK, bytes(MSS), tos=ECT0)
+    with counted(tcon, ecn_eaten=1):
+        rigs.poll(lambda: mode(tcon, conn) == "fell-back", "a second time-out")
+    while conn.receive(conn.peer, 0.05):
+        pass
+    conn.peer_sends()
+    conn.guest_sends(PSH | ACK, bytes(MSS), tos=DSCP | ECT0, becomes={"tos": DSCP})
+
+
+def test_path_that_eats_ect_on_acks(ends: Ends, tcon: genl.Genl) -> None:
+    """The peer repeats what the guest has acknowledged, time after time."""
+    conn = opened(elsewhere(ends), tcon)
+    conn.peer_sends(PSH | ACK, bytes(MSS))
+    conn.guest_sends(becomes={"tos": ECT0})
+    again = conn.peer_nxt - MSS
+    with counted(tcon, ecn_eaten=1):
+        for n in range(3):
+            conn.peer_sends(PSH | ACK, bytes(MSS), seq=again)
+            conn.guest_sends(becomes={"tos": ECT0 if n < 2 else NOT_ECT})
+    assert mode(tcon, conn) == "fell-back"
 
 
 @pytest.mark.parametrize("speaks", [False, True], ids=["without", "with"])

@@ -657,6 +657,99 @@ static void guest_under_any_cc(void **unused)
 	assert_int_equal(tcon_ecn_mode(&e, true, TCON_ECN_HEAR), TCON_ECN_UNUSED);
 }
 
+/* A path that eats what is ECN-capable, from the start or later. */
+static void eaten(void **unused)
+{
+	struct tcon_packet pkt = segment(ACK, MSS);
+
+	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));	/* nothing agreed */
+	agree(0);
+	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_NONE));
+	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));
+	assert_int_equal(tcon_ecn_of_repeat(&e, TCON_CC_ECN_ALL), TCON_ECN_ECT0);
+	assert_true(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));
+	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));	/* said once */
+	assert_int_equal(mode(), TCON_ECN_FELL_BACK);
+	assert_int_equal(tcon_ecn_of_repeat(&e, TCON_CC_ECN_ALL), 0);
+	from_guest(0, MSS, TCON_CC_ECN_ALL);
+	assert_true(untouched(0));
+	assert_false(tcon_ecn_arrived(&e, TCON_CC_ECN_ALL, true));
+
+	agree(0);						/* later */
+	assert_true(tcon_ecn_arrived(&e, TCON_CC_ECN_ALL, false));
+	assert_false(tcon_ecn_arrived(&e, TCON_CC_ECN_ALL, true));
+	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));
+	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));
+	tcon_ecn_arrived(&e, TCON_CC_ECN_ALL, false);		/* an outage */
+	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));
+	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));
+	assert_true(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));
+
+	agree(0);	/* repairs without ECT prove nothing, and are what arrives */
+	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_DATA));
+	assert_false(tcon_ecn_arrived(&e, TCON_CC_ECN_DATA, false));
+	assert_true(tcon_ecn_timeout(&e, TCON_CC_ECN_DATA));
+
+	guest_syn(ECE | CWR, false, true, false);	/* the guest's own ECT goes, too */
+	peer_answers(ECE, false, 0);
+	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_NONE));
+	to_guest(ECE, 0, 0, TCON_CC_ECN_ALL);
+	assert_true(tcon_ecn_timeout(&e, TCON_CC_ECN_NONE));
+	pkt.tos = TCON_ECN_ECT0;
+	from_guest_of(pkt, TCON_CC_ECN_DATA, false);
+	assert_int_equal(edit.ecn, TCON_ECN_NOT_ECT);
+	assert_int_equal(edit.set, CWR);		/* or ECE would never end */
+	from_guest_of(pkt, TCON_CC_ECN_NONE, false);	/* no CC runs: as it is */
+	assert_true(untouched(TCON_ECN_ECT0));
+}
+
+static bool peer_repeats(u32 seq, u32 bytes, enum tcon_cc_ecn cc_ecn)
+{
+	struct tcon_packet pkt = segment(ACK, bytes);
+
+	pkt.seq = seq;
+	pkt.end_seq = seq + bytes;
+	return tcon_ecn_peer_repeats(&e, &pkt, 9000, cc_ecn);
+}
+
+/* A peer that does not hear the guest's ACKs, which are ECN-capable, too. */
+static void eaten_acks(void **unused)
+{
+	int i;
+
+	agree(0);
+	for (i = 0; i < 5; i++) {
+		assert_false(peer_repeats(7000 + i * 100, 100, TCON_CC_ECN_ALL));
+		assert_false(peer_repeats(8999, 1, TCON_CC_ECN_ALL));
+		assert_false(peer_repeats(8000, 0, TCON_CC_ECN_ALL));
+		assert_false(peer_repeats(8000, 100, TCON_CC_ECN_DATA));
+		assert_false(peer_repeats(9000, 100, TCON_CC_ECN_ALL));
+	}
+	assert_false(peer_repeats(8000, 1000, TCON_CC_ECN_ALL));
+	assert_false(peer_repeats(8000, 1000, TCON_CC_ECN_ALL));
+	assert_false(peer_repeats(9000, 1000, TCON_CC_ECN_ALL));	/* heard */
+	assert_false(peer_repeats(8000, 1000, TCON_CC_ECN_ALL));
+	assert_false(peer_repeats(8000, 1000, TCON_CC_ECN_ALL));
+	assert_true(peer_repeats(8000, 1000, TCON_CC_ECN_ALL));
+	assert_int_equal(mode(), TCON_ECN_FELL_BACK);
+	from_guest(0, 0, TCON_CC_ECN_ALL);
+	assert_int_equal(edit.ecn, TCON_ECN_NOT_ECT);
+}
+
+/* A destination that is known not to bear it: the guest's own ECN is heard, none is asked. */
+static void avoided(void **unused)
+{
+	struct tcon_packet pkt = segment(SYN, 0);
+
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_guest_syn(&e, &pkt, TCON_ECN_HEAR, false, true, &edit);
+	e.avoided = true;
+	peer_answers(0, false, 0);
+	assert_int_equal(mode(), TCON_ECN_AVOIDED);
+	guest_syn(0, false, true, false);
+	assert_false(e.avoided);
+}
+
 /* Marked bytes are counted, and the total goes on the next ACKs that have room. */
 static void counting(void **unused)
 {
@@ -778,6 +871,9 @@ int main(void)
 		cmocka_unit_test_setup(push_of_guest, setup),
 		cmocka_unit_test_setup(guest_that_speaks, setup),
 		cmocka_unit_test_setup(guest_under_any_cc, setup),
+		cmocka_unit_test_setup(eaten, setup),
+		cmocka_unit_test_setup(eaten_acks, setup),
+		cmocka_unit_test_setup(avoided, setup),
 		cmocka_unit_test_setup(counting, setup),
 		cmocka_unit_test_setup(option, setup),
 		cmocka_unit_test(flags_of_a_repeat),

@@ -234,9 +234,10 @@ enum tcon_reason {
 	X(EXACT,	"exact",	"the receiver's TCon counts marked bytes") \
 	X(COARSE,	"coarse",	"ECE of the receiver is all there is")	\
 	X(REFUSED,	"refused",	"the peer does not speak ECN, or did not ask for it") \
-	X(FELL_BACK,	"fell-back",	"the SYN that asked for ECN was not answered") \
+	X(FELL_BACK,	"fell-back",	"a SYN that asked for ECN, or what was ECN-capable, did not arrive") \
 	X(ACCURATE,	"accecn",	"the ends use AccECN, which is left alone") \
-	X(LATE,		"late",		"ECN was not asked for: the rule came after the handshake")
+	X(LATE,		"late",		"ECN was not asked for: the rule came after the handshake") \
+	X(AVOIDED,	"avoided",	"ECN was not asked for: the destination did not bear it lately")
 
 enum tcon_ecn_mode {
 #define TCON_X(id, name, text) TCON_ECN_##id,
@@ -313,7 +314,10 @@ enum tcon_ecn_mode {
 	X(ECN_FAILED,	"ecn-failed",	"packets whose ECN could not be written: no memory") \
 	X(OUT_OF_WINDOW, "out-of-window", "peers' segments not believed: guests will not take them") \
 	X(PUSH_SET,	"push-set",	"packets to guests on which TCon set PSH, for an ACK at once") \
-	X(PURE_ACK,	"pure-ack",	"ACKs of guests that left without the data that they came with")
+	X(PURE_ACK,	"pure-ack",	"ACKs of guests that left without the data that they came with") \
+	X(ECN_RESET,	"ecn-reset",	"guests' SYNs sent again without ECN: one with it was reset") \
+	X(ECN_EATEN,	"ecn-eaten",	"half-flows without ECN from then on: what had it did not arrive") \
+	X(ECN_AVOIDED,	"ecn-avoided",	"guests' SYNs without ECN: their destination did not bear it")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,

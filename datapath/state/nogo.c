@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Destinations of a port's guest that do not bear ECN, so that not each connection to them has
+ * to find that out.
+ *
+ * What does not bear it is a device on the way, or a stack that all hosts there have: so what
+ * counts is the network, /24 or /48.  A sign may mislead, since SYNs and data are lost for other
+ * reasons, too.  The first is a doubt; the second in its time is proof, if no ECN-capable data
+ * got through meanwhile.
+ *
+ * A guest learns for itself only: another port's may mean others by the same addresses, and
+ * whoever answers one guest shall not decide for the next.  A full table forgets what would be
+ * forgotten first, so that it costs a guest with many such destinations no more than it would
+ * without.
+ *
+ * Nothing here needs a kernel.  Callers hold the port's lock.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "state/nogo.h"
+
+#define NET4_BYTES	3	/* /24 */
+#define NET6_BYTES	6	/* /48 */
+
+static union tcon_addr net_of(const struct tcon_key *key)
+{
+	union tcon_addr net = {};
+
+	memcpy(net.ip6, key->peer.ip6,
+	       key->family == AF_INET ? NET4_BYTES : NET6_BYTES);
+	return net;
+}
+
+static struct tcon_nogo_entry *find(const struct tcon_nogo *nogo,
+				    const struct tcon_key *key)
+{
+	union tcon_addr net = net_of(key);
+	const struct tcon_nogo_entry *at;
+
+	for (at = nogo->entry; at != nogo->entry + TCON_NOGO_MAX; at++)
+		if (at->family == key->family &&
+		    !memcmp(&at->net, &net, sizeof(net)))
+			return (struct tcon_nogo_entry *)at;
+	return NULL;
+}
+
+/* A free one, or that which would be forgotten first. */
+static struct tcon_nogo_entry *make_room(struct tcon_nogo *nogo)
+{
+	struct tcon_nogo_entry *at, *first = nogo->entry;
+
+	for (at = nogo->entry; at != nogo->entry + TCON_NOGO_MAX; at++) {
+		if (!at->family)
+			return at;
+		if (at->until_us < first->until_us)
+			first = at;
+	}
+	return first;
+}
+
+/**
+ * tcon_nogo_has() - does a destination not bear ECN?
+ * @nogo: those of the guest's port
+ * @key: of the half-flow
+ * @now_us: the time
+ *
+ * Return: whether that is certain.
+ */
+bool tcon_nogo_has(const struct tcon_nogo *nogo, const struct tcon_key *key,
+		   u64 now_us)
+{
+	const struct tcon_nogo_entry *at = find(nogo, key);
+
+	return at && at->certain && now_us < at->until_us;
+}
+
+/**
+ * tcon_nogo_add() - a sign that a destination does not bear ECN
+ * @nogo: those of the guest's port
+ * @key: of the half-flow
+ * @certain: nothing else can have been the reason
+ * @now_us: the time
+ * @until_us: when to forget it
+ */
+void tcon_nogo_add(struct tcon_nogo *nogo, const struct tcon_key *key,
+		   bool certain, u64 now_us, u64 until_us)
+{
+	struct tcon_nogo_entry *at = find(nogo, key);
+	bool again = at && now_us < at->until_us;
+
+	if (!at)
+		at = make_room(nogo);
+	*at = (struct tcon_nogo_entry) {
+		.net = net_of(key),
+		.until_us = until_us,
+		.family = key->family,
+		.certain = certain || again,
+	};
+	nogo->any = true;
+}
+
+/**
+ * tcon_nogo_remove() - what is ECN-capable arrives there
+ * @nogo: those of the guest's port
+ * @key: of the half-flow
+ */
+void tcon_nogo_remove(struct tcon_nogo *nogo, const struct tcon_key *key)
+{
+	struct tcon_nogo_entry *at = find(nogo, key);
+
+	if (at)
+		memset(at, 0, sizeof(*at));
+}
