@@ -48,6 +48,7 @@ static const struct nla_policy rule_policy[TCON_RULE_A_MAX + 1] = {
 	[TCON_RULE_A_CC] = { .type = NLA_NUL_STRING,
 			     .len = TCON_CC_NAME_MAX - 1 },
 	[TCON_RULE_A_PARAM] = NLA_POLICY_NESTED(param_policy),
+	[TCON_RULE_A_ECN] = NLA_POLICY_MAX(NLA_U8, __TCON_RULE_ECN_MAX - 1),
 };
 
 static const struct nla_policy port_policy[TCON_PORT_A_MAX + 1] = {
@@ -201,12 +202,14 @@ static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 			 nla_get_u32(a[TCON_RULE_A_PRIORITY]) :
 			 TCON_DEFAULT_PRIORITY;
 	if (tcon_rule_observes(rule))
-		return a[TCON_RULE_A_PARAM] ?
+		return a[TCON_RULE_A_PARAM] || a[TCON_RULE_A_ECN] ?
 		       refuse(extack, -EINVAL, "none takes no parameters") : 0;
 	ops = tcon_cc_find(rule->cc_name);
 	if (!ops)
 		return refuse(extack, -ENOPKG, "no such CC is loaded");
 	RCU_INIT_POINTER(rule->ops, ops);
+	if (a[TCON_RULE_A_ECN])
+		rule->ecn = nla_get_u8(a[TCON_RULE_A_ECN]);
 	tcon_cc_defaults(ops, rule->params);
 	nla_for_each_nested(param, nest, rem) {
 		if (nla_type(param) != TCON_RULE_A_PARAM)
@@ -515,6 +518,7 @@ static int fill_rule(struct sk_buff *skb, struct netlink_callback *cb,
 	err = nla_put_u32(skb, TCON_RULE_A_PRIORITY, rule->priority) ||
 	      nla_put_string(skb, TCON_RULE_A_CC, rule->cc_name) ||
 	      nla_put_u32(skb, TCON_RULE_A_FLOWS, atomic_read(&rule->flows)) ||
+	      (rule->ecn && nla_put_u8(skb, TCON_RULE_A_ECN, rule->ecn)) ||
 	      put_rule_params(skb, rule);
 	nla_nest_end(skb, nest);
 	if (!err)

@@ -21,6 +21,22 @@ static unsigned int ecn_avoid_s = 600;
 module_param(ecn_avoid_s, uint, 0644);
 MODULE_PARM_DESC(ecn_avoid_s, "seconds without ECN towards a network that did not bear it");
 
+/* What a rule and its CC want ECT on. */
+static enum tcon_cc_ecn asked_by(const struct tcon_rule *rule,
+				 const struct tcon_cc_ops *ops)
+{
+	switch (rule->ecn) {
+	case TCON_RULE_ECN_OFF:
+		return TCON_CC_ECN_NONE;
+	case TCON_RULE_ECN_ON:
+		/* What RFC 3168 has: new data. */
+		return ops->ecn != TCON_CC_ECN_NONE ? ops->ecn :
+						      TCON_CC_ECN_DATA;
+	default:
+		return ops->ecn;
+	}
+}
+
 /* What does the flow's rule want? */
 static enum tcon_ecn_wish wish_of(const struct tcon_flow *flow)
 {
@@ -30,11 +46,12 @@ static enum tcon_ecn_wish wish_of(const struct tcon_flow *flow)
 		ops = rcu_dereference(flow->rule->ops);
 	if (!ops)
 		return TCON_ECN_LEAVE;
-	return ops->ecn != TCON_CC_ECN_NONE ? TCON_ECN_ASK : TCON_ECN_HEAR;
+	return asked_by(flow->rule, ops) != TCON_CC_ECN_NONE ? TCON_ECN_ASK :
+							       TCON_ECN_HEAR;
 }
 
 /**
- * tcon_mark_running() - on what the CC that runs wants ECT
+ * tcon_mark_running() - on what the rule, or the CC that runs, wants ECT
  * @flow: its lock is held
  *
  * Return: enum tcon_cc_ecn.
@@ -42,8 +59,8 @@ static enum tcon_ecn_wish wish_of(const struct tcon_flow *flow)
 enum tcon_cc_ecn tcon_mark_running(const struct tcon_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
-	return tcon_flow_enforced(flow) ? flow->track.cc.ops->ecn :
-					  TCON_CC_ECN_NONE;
+	return tcon_flow_enforced(flow) ?
+	       asked_by(flow->rule, flow->track.cc.ops) : TCON_CC_ECN_NONE;
 }
 
 /**

@@ -157,7 +157,7 @@ static bool same_place(const struct tcon_rule *rule, const char *bridge,
 
 static bool same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
 {
-	return !strcmp(a->cc_name, b->cc_name) &&
+	return !strcmp(a->cc_name, b->cc_name) && a->ecn == b->ecn &&
 	       !memcmp(a->params, b->params, sizeof(a->params));
 }
 

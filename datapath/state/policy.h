@@ -63,6 +63,7 @@ struct tcon_given {
  * @priority: higher is tried first; among equals, the newer
  * @bridge: name of the bridge whose guests it is for
  * @match: what it selects
+ * @ecn: enum tcon_rule_ecn
  * @cc_name: the CC, or %TCON_CC_OBSERVE
  * @ops: the CC; NULL for %TCON_CC_OBSERVE, and while its module is gone
  * @params: the CC's parameters, defaults where the user gave none
@@ -78,6 +79,7 @@ struct tcon_rule {
 	u32 priority;
 	char bridge[TCON_BRIDGE_NAME_MAX];
 	struct tcon_match match;
+	u8 ecn;
 	char cc_name[TCON_CC_NAME_MAX];
 	const struct tcon_cc_ops __rcu *ops;
 	s64 params[TCON_MAX_PARAMS];

@@ -225,9 +225,9 @@ static void parse_own(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 {
 	bool syn = pkt->flags & TCON_TCP_SYN, ack = pkt->flags & TCON_TCP_ACK;
 
-	if (get_unaligned_be16(opt + 2) != TCON_OPTION_EXID ||
-	    !((syn && bytes == TCON_OPTION_OFFER_BYTES) ||
-	      ((!syn || ack) && bytes == TCON_OPTION_COUNT_BYTES)))
+	if (!((syn && bytes == TCON_OPTION_OFFER_BYTES) ||
+	      ((!syn || ack) && bytes == TCON_OPTION_COUNT_BYTES)) ||
+	    get_unaligned_be16(opt + 2) != TCON_OPTION_EXID)
 		return;
 	pkt->option_bytes = bytes;
 	if (bytes == TCON_OPTION_COUNT_BYTES)

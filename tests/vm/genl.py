@@ -207,9 +207,12 @@ class Genl:
         bridge: str = "br0",
         priority: int = 32768,
         params: dict[str, int] | None = None,
+        ecn: int | None = None,
     ) -> None:
         """Put a rule into force."""
         parts = [u32(E["TCON_RULE_A_PRIORITY"], priority), text(E["TCON_RULE_A_CC"], cc)]
+        if ecn is not None:
+            parts.append(u8(E["TCON_RULE_A_ECN"], ecn))
         for name, value in (params or {}).items():
             parts.append(
                 nest(

@@ -116,6 +116,60 @@ def test_other_ccs_leave_ecn_alone(ends: Ends, tcon: genl.Genl) -> None:
     conn.peer_sends(ACK | ECE | CWR, tos=CE)
 
 
+ASKING = {"AUTO": None, "ON": True, "OFF": False}
+
+
+@pytest.mark.parametrize("cc", ["cubic", "bbr", "bbr3", "vegas", "dctcp", "linux:cubic"])
+@pytest.mark.parametrize("word", ASKING)
+def test_what_a_rule_asks_for(ends: Ends, tcon: genl.Genl, cc: str, word: str) -> None:
+    """Under any CC, for a guest that does not speak ECN; or not even under DCTCP."""
+    tcon.set_rule(cc, ecn=genl.E[f"TCON_RULE_ECN_{word}"])
+    wanted = cc == "dctcp" if ASKING[word] is None else ASKING[word]
+    conn = Conn(*ends)
+    if not wanted:
+        conn.guest_sends(SYN)
+        conn.peer_sends(SYN | ACK)
+        conn.guest_sends()
+        assert mode(tcon, conn) == "unused"
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+        conn = Conn(*ends)
+        conn.peer_sends(SYN | ECE | CWR)
+        conn.guest_sends(SYN | ACK)
+        conn = Conn(*ends)  # one that speaks it may, and does not see ECE
+        conn.guest_sends(SYN | ECE | CWR)
+        conn.peer_sends(SYN | ACK | ECE)
+        conn.guest_sends()
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+        conn.peer_sends(ACK | ECE, becomes={"flags": ACK})
+        assert mode(tcon, conn) == "coarse"
+        return
+    conn.guest_sends(SYN, becomes={"flags": SYN | ECE | CWR} | with_offer(conn))
+    conn.peer_sends(SYN | ACK | ECE, becomes={"flags": SYN | ACK})
+    conn.guest_sends()
+    assert mode(tcon, conn) == "coarse"
+    data(conn)
+    conn.peer_sends(ACK | ECE, becomes={"flags": ACK})
+    data(conn, PSH | ACK | CWR)
+    conn.peer_sends(PSH | ACK, b"x", tos=CE, becomes={"tos": 0})
+    pure = {"tos": ECT0 if cc == "dctcp" else 0, "flags": ACK | ECE}
+    conn.guest_sends(becomes=pure)  # RFC 3168: only new data is ECN-capable
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert flow["ce_acks"] == 1
+
+
+def test_rule_that_asks_later(ends: Ends, tcon: genl.Genl) -> None:
+    """What was agreed on is used as the rule says now; its CC goes on."""
+    conn = opened(Conn(*ends), tcon)
+    data(conn)
+    tcon.set_rule("dctcp", ecn=genl.E["TCON_RULE_ECN_OFF"])
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    assert mode(tcon, conn) == "unused"
+    tcon.set_rule("dctcp", ecn=genl.E["TCON_RULE_ECN_ON"])
+    data(conn)
+    assert mode(tcon, conn) == "coarse"
+
+
 def test_rule_that_comes_late(ends: Ends, tcon: genl.Genl) -> None:
     conn = Conn(*ends).handshake()
     tcon.set_rule("dctcp")

@@ -168,6 +168,18 @@ REFUSED: dict[str, tuple[str, list[bytes], int, str | None]] = {
         errno.EINVAL,
         "takes no parameters",
     ),
+    "none with ecn": (
+        "SET_RULE",
+        [BR0, match(), rule("none", u8(E["TCON_RULE_A_ECN"], 1))],
+        errno.EINVAL,
+        "takes no parameters",
+    ),
+    "ecn of no meaning": (
+        "SET_RULE",
+        [BR0, match(), rule("cubic", u8(E["TCON_RULE_A_ECN"], 3))],
+        errno.ERANGE,
+        None,
+    ),
     "prefix without address": (
         "SET_RULE",
         [BR0, match(u8(M["SRC_PLEN"], 8)), rule()],

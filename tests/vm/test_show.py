@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import rig as rigs
 from rig import poll
+from tcon_lab.errors import LabError
 from tcon_lab.ovs import appctl
 from tcon_lab.scenario import parse
 from tcon_lab.topo import Lab, run_in
@@ -144,6 +145,37 @@ def test_a_cc_that_is_not_loaded(lab: Lab) -> None:
     assert f"    {rule}; the CC is not loaded\n" in appctl("tcon/show", "br0")
     rules = lab.br0.tcon_show()["bridges"][0]["rules"]
     assert [r["params"] for r in rules] == [{"beta": 0.8, "hystart": False}]
+
+
+def test_what_a_rule_says_of_ecn(lab: Lab) -> None:
+    """It belongs to the rule, not to the CC: shown as it was typed, kept as parameters are."""
+
+    def said() -> list[str]:
+        return [r["ecn"] for r in lab.br0.tcon_show()["bridges"][0]["rules"]]
+
+    appctl("tcon/del-cc", "br0")
+    lab.br0.set_cc("tcp", "cubic", beta=0.8, ecn="on")
+    line = "    flow=priority=32768,tcp cubic beta=0.8 ecn=on; flows: 0\n"
+    assert line in appctl("tcon/show", "br0")
+    assert said() == ["on"]
+    rigs.run("rmmod", *rigs.CCS, "tcon")
+    rigs.load_all()
+    poll(lambda: line in appctl("tcon/show", "br0"), "vswitchd has sent it again", 20, 0.2)
+    lab.br0.set_cc("tcp", "cubic", ecn="off", beta=0.8)
+    assert said() == ["off"]
+    lab.br0.set_cc("tcp", "cubic", beta=0.8, ecn="auto")
+    assert said() == ["auto"]
+    assert " ecn=" not in appctl("tcon/show", "br0")
+    for words, complaint in (
+        (["cubic", "ecn=maybe"], "ecn=maybe: must be auto, on or off"),
+        (["cubic", "ecn="], "ecn=: must be auto, on or off"),
+        (["cubic", "ecn=on", "beta=0.8", "ecn=on"], "ecn= is given twice"),
+        (["none", "ecn=on"], "none has no parameter 'ecn', nor any other"),
+    ):
+        with pytest.raises(LabError, match=re.escape(complaint)):
+            appctl("tcon/set-cc", "br0", "flow=tcp", *words)
+    assert said() == ["auto"]
+    appctl("tcon/del-cc", "br0")
 
 
 def test_the_same_decision_is_as_old_as_it_was(lab: Lab) -> None:

@@ -245,6 +245,22 @@ parse_param(const struct tcon_cc *cc, const char *arg, struct tcon_rule *rule,
                             arg + name_len + 1, &value->value, error);
 }
 
+/* Reads "ecn=WORD", which belongs to the rule, whatever its CC. */
+static bool
+parse_ecn(const char *word, struct tcon_rule *rule, struct tcon_error *error)
+{
+    static const char *const words[] = TCON_RULE_ECN_NAMES;
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        if (!strcmp(word, words[i])) {
+            rule->ecn = i;
+            return true;
+        }
+    }
+    tcon_error_set(error, "ecn=%.40s: must be auto, on or off", word);
+    return false;
+}
+
 /* Has the kernel load the module of CC 'name', if there is one.  It does so
  * for every rule that names the CC, before it looks at the rest; this one has
  * no match, so it changes nothing and is refused; 'refused' says why. */
@@ -302,10 +318,21 @@ static bool
 parse_params(const struct tcon_cc *cc, int n_args, const char *args[],
              struct tcon_rule *rule, struct tcon_error *error)
 {
+    bool observes = !strcmp(cc->name, TCON_CC_OBSERVE), has_ecn = false;
+
     ovs_strlcpy(rule->cc, cc->name, sizeof rule->cc);
     rule->n_params = 0;
+    rule->ecn = TCON_RULE_ECN_AUTO;
     for (int i = 0; i < n_args; i++) {
-        if (!parse_param(cc, args[i], rule, error)) {
+        bool ecn = !observes && !strncmp(args[i], "ecn=", 4);
+
+        if (ecn && has_ecn) {
+            tcon_error_set(error, "ecn= is given twice");
+            return false;
+        }
+        has_ecn |= ecn;
+        if (ecn ? !parse_ecn(args[i] + 4, rule, error)
+            : !parse_param(cc, args[i], rule, error)) {
             return false;
         }
     }

@@ -26,6 +26,7 @@ static const struct tcon_nl_field rule_fields[] = {
     { TCON_RULE_A_PRIORITY, NL_A_U32,    NULL },
     { TCON_RULE_A_CC,       NL_A_STRING, NULL },
     { TCON_RULE_A_FLOWS,    NL_A_U32,    NULL },
+    { TCON_RULE_A_ECN,      NL_A_U8,     NULL },
 };
 
 static const struct tcon_nl_field rule_param_fields[] = {
@@ -82,6 +83,9 @@ tcon_rule_from_attrs(struct nlattr *top[], struct tcon_rule *rule)
     rule->priority = nl_attr_get_u32(attrs[TCON_RULE_A_PRIORITY]);
     ovs_strlcpy(rule->cc, nl_attr_get_string(attrs[TCON_RULE_A_CC]),
                 sizeof rule->cc);
+    if (attrs[TCON_RULE_A_ECN]) {
+        rule->ecn = nl_attr_get_u8(attrs[TCON_RULE_A_ECN]);
+    }
     if (attrs[TCON_RULE_A_FLOWS]) {
         rule->flows = nl_attr_get_u32(attrs[TCON_RULE_A_FLOWS]);
     }
@@ -104,6 +108,9 @@ put_rule(struct ofpbuf *request, const struct tcon_rule *rule)
     nest = tcon_nl_start_nest(request, TCON_A_RULE);
     nl_msg_put_u32(request, TCON_RULE_A_PRIORITY, rule->priority);
     nl_msg_put_string(request, TCON_RULE_A_CC, rule->cc);
+    if (rule->ecn) {
+        nl_msg_put_u8(request, TCON_RULE_A_ECN, rule->ecn);
+    }
     for (size_t i = 0; i < rule->n_params; i++) {
         size_t param = tcon_nl_start_nest(request, TCON_RULE_A_PARAM);
 
@@ -165,7 +172,8 @@ same_place(const struct tcon_rule *a, const struct tcon_rule *b)
 static bool
 same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
 {
-    if (strcmp(a->cc, b->cc) || a->n_params != b->n_params) {
+    if (strcmp(a->cc, b->cc) || a->ecn != b->ecn
+        || a->n_params != b->n_params) {
         return false;
     }
     for (size_t i = 0; i < a->n_params; i++) {

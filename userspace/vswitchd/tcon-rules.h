@@ -22,6 +22,7 @@ struct tcon_rule {
     struct tcon_match match;
     uint32_t priority;
     char cc[TCON_CC_NAME_MAX];
+    uint8_t ecn;                /* enum tcon_rule_ecn. */
     struct tcon_param params[TCON_MAX_PARAMS];
     size_t n_params;
     uint32_t flows;             /* Only from a dump: flows that it selects. */

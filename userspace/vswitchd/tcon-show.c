@@ -41,6 +41,7 @@ static const struct word ecn_modes[] = { TCON_ECN_MODES(TCON_X) };
 #undef TCON_X
 
 static const char *const state_names[] = TCON_STATE_NAMES;
+static const char *const rule_ecn[] = TCON_RULE_ECN_NAMES;
 
 static const char *const limit_names[] = {
 #define TCON_X(id, name, text) name,
@@ -310,6 +311,8 @@ rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
     json_object_put_string(json, "match", match);
     json_object_put_string(json, "cc", rule->cc);
     json_object_put(json, "params", params);
+    json_object_put_string(json, "ecn", rule->ecn < ARRAY_SIZE(rule_ecn)
+                                        ? rule_ecn[rule->ecn] : "?");
     put_num(json, "flows", rule->flows);
     json_object_put(json, "cc_loaded",
                     json_boolean_create(cc || !strcmp(rule->cc,
@@ -685,6 +688,9 @@ put_rule_text(struct ds *ds, const struct json *rule, const struct json *ccs)
         }
     }
     free(nodes);
+    if (strcmp(str(rule, "ecn"), rule_ecn[TCON_RULE_ECN_AUTO])) {
+        ds_put_format(ds, " ecn=%s", str(rule, "ecn"));
+    }
     ds_put_format(ds, "; flows: %lld%s%s\n", num(rule, "flows"),
                   yes(rule, "in_kernel") ? "" : "; not taken by tcon.ko yet",
                   yes(rule, "cc_loaded") ? "" : "; the CC is not loaded");

@@ -109,6 +109,21 @@ class Reno:
             self.before = self.reduced = None
 
 
+class NewReno(Reno):
+    """The same with RFC 8511: in avoidance ECE takes less than a loss."""
+
+    def __init__(self, *args: int, params: tuple[int, ...] = (800,)):
+        super().__init__(*args)
+        self.params = params
+
+    def reduce(self, why: str) -> None:
+        avoids = self.cwnd >= self.ssthresh
+        super().reduce(why)
+        if why == "ece" and avoids:
+            left = math.floor(self.cwnd * Fraction(self.params[0], 1000))
+            self.ssthresh = max(left, MIN_SEGS * self.mss)
+
+
 class Vegas(Reno):
     """Brakmo and Peterson, 1995: Expected, Actual and Diff, a decision per round."""
 
@@ -610,7 +625,8 @@ def start(
 
 def reno_flow(rng: random.Random) -> Flow:
     path = Conditions(rng)
-    flow = start(Reno, path, path.rtt_us)
+    params = (800,) if rng.random() < 0.5 else (rng.randint(500, 950),)
+    flow = start(lambda *args: NewReno(*args, params=params), path, path.rtt_us)
     for _ in range(30):
         any_event(flow)
     return flow

@@ -100,9 +100,19 @@ enum tcon_rule_attr {
 	TCON_RULE_A_CC,		/* string: a CC's name or "none" */
 	TCON_RULE_A_PARAM,	/* nested TCON_PARAM_A_*, may repeat */
 	TCON_RULE_A_FLOWS,	/* u32, dump only: flows that it selects now */
+	TCON_RULE_A_ECN,	/* u8, enum tcon_rule_ecn; absent: auto */
 	__TCON_RULE_A_MAX,
 };
 #define TCON_RULE_A_MAX (__TCON_RULE_A_MAX - 1)
+
+/* Does TCon ask for ECN where a guest does not speak it? */
+enum tcon_rule_ecn {
+	TCON_RULE_ECN_AUTO,	/* if the CC wants it */
+	TCON_RULE_ECN_ON,
+	TCON_RULE_ECN_OFF,
+	__TCON_RULE_ECN_MAX,
+};
+#define TCON_RULE_ECN_NAMES { "auto", "on", "off" }
 
 /* How a parameter's s64 value is to be read and written. */
 enum tcon_param_type {
