@@ -429,12 +429,21 @@ void tcon_mark_timeout(struct tcon_flow *flow)
  * tcon_mark_arrived() - the peer has got payload
  * @flow: its lock is held, enforced
  * @original: some of it was sent once only
+ *
+ * What TCon or the guest sends again is ECN-capable only if the CC wants it so.
  */
 void tcon_mark_arrived(struct tcon_flow *flow, bool original)
 {
+	enum tcon_cc_ecn cc_ecn = tcon_mark_running(flow);
+	const struct tcon_cc *cc = &flow->track.cc;
+
 	lockdep_assert_held(&flow->lock);
-	if (tcon_ecn_arrived(&flow->ecn, tcon_mark_running(flow), original))
-		trust(flow);
+	if (original || cc_ecn == TCON_CC_ECN_ALL) {
+		if (tcon_ecn_arrived(&flow->ecn, cc_ecn))
+			trust(flow);
+	} else if (tcon_ecn_repaired(&flow->ecn, cc_ecn, cc->una, cc->nxt)) {
+		falls_back(flow);
+	}
 }
 
 /**

@@ -52,11 +52,13 @@
 #define HEADER_MAX	60
 /* ACKs that carry a new total: one may be lost, as may two. */
 #define COUNTS		3
-/* Time-outs in a row that make believe that the path eats what is ECN-capable: it never let
- * any pass, or it did.
+/* What makes believe that the path eats what is ECN-capable: two time-outs in a row; three if
+ * it has let some pass.  Or twice as many flights, if what is sent again is not ECN-capable,
+ * and of each nothing has arrived but that.
  */
-#define EATEN_NEW	2
-#define EATEN_LATER	3
+#define EATEN_NEW	4
+#define EATEN_LATER	6
+#define EATEN_TIMEOUT	2
 /* Repeats of what the guest has acknowledged, each a time-out of the peer. */
 #define UNHEARD		3
 
@@ -373,6 +375,14 @@ static bool is_capable(const struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn)
 	       (e->speaks || cc_ecn != TCON_CC_ECN_NONE);
 }
 
+/* There are @more signs.  Returns whether they are enough. */
+static bool note_eaten(struct tcon_ecn *e, u8 more)
+{
+	e->eaten += more;
+	e->fell_back = e->eaten >= (e->arrived ? EATEN_LATER : EATEN_NEW);
+	return e->fell_back;
+}
+
 /**
  * tcon_ecn_timeout() - a retransmission timer has gone off
  * @e: the state
@@ -382,31 +392,44 @@ static bool is_capable(const struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn)
  */
 bool tcon_ecn_timeout(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn)
 {
-	if (!is_capable(e, cc_ecn))
-		return false;
-	e->fell_back = ++e->eaten >= (e->arrived ? EATEN_LATER : EATEN_NEW);
-	return e->fell_back;
+	return is_capable(e, cc_ecn) && note_eaten(e, EATEN_TIMEOUT);
 }
 
 /**
- * tcon_ecn_arrived() - the peer has got payload
+ * tcon_ecn_arrived() - the peer has got payload that was ECN-capable
  * @e: the state
  * @cc_ecn: on what the CC that runs wants ECT
- * @original: some of it was sent once only; what is sent again is not always ECN-capable
  *
- * Return: it is the first that was ECN-capable: the path lets it pass.
+ * Return: it is the first: the path lets it pass.
  */
-bool tcon_ecn_arrived(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn,
-		      bool original)
+bool tcon_ecn_arrived(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn)
 {
 	bool first = !e->arrived;
 
-	if (!is_capable(e, cc_ecn) ||
-	    !(original || cc_ecn == TCON_CC_ECN_ALL))
+	if (!is_capable(e, cc_ecn))
 		return false;
 	e->eaten = 0;
 	e->arrived = true;
 	return first;
+}
+
+/**
+ * tcon_ecn_repaired() - all that the peer has got now had been sent again
+ * @e: the state
+ * @cc_ecn: on what the CC that runs wants ECT
+ * @una: first unacknowledged sequence number
+ * @nxt: next to leave
+ *
+ * Return: as of tcon_ecn_timeout().
+ */
+bool tcon_ecn_repaired(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn, u32 una,
+		       u32 nxt)
+{
+	if (!is_capable(e, cc_ecn) ||
+	    (e->eaten && seq_before(una, e->eaten_end)))
+		return false;
+	e->eaten_end = nxt;
+	return note_eaten(e, 1);
 }
 
 /**

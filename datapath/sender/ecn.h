@@ -75,7 +75,8 @@ struct tcon_ecn_syn {
  * @avoided: TCon would have asked, but the destination does not bear it
  * @reset: a SYN with ECN that TCon set was reset
  * @arrived: payload that was ECN-capable has arrived
- * @eaten: time-outs since such payload last did
+ * @eaten: signs since then that the path eats it
+ * @eaten_end: nxt at the last of these that was no time-out
  * @repeats: how often in a row the peer has sent the same again, which it has been told of
  * @repeat_seq: its sequence number
  */
@@ -102,6 +103,7 @@ struct tcon_ecn {
 	bool reset;
 	bool arrived;
 	u8 eaten;
+	u32 eaten_end;
 	u8 repeats;
 	u32 repeat_seq;
 };
@@ -162,8 +164,9 @@ void tcon_ecn_from_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 		       bool heard, bool governed, struct tcon_ecn_edit *edit);
 bool tcon_ecn_timeout(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn);
-bool tcon_ecn_arrived(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn,
-		      bool original);
+bool tcon_ecn_arrived(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn);
+bool tcon_ecn_repaired(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn, u32 una,
+		       u32 nxt);
 bool tcon_ecn_peer_repeats(struct tcon_ecn *e, const struct tcon_packet *pkt,
 			   u32 guest_ack, enum tcon_cc_ecn cc_ecn);
 enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e, bool governed,

@@ -90,6 +90,37 @@ def test_plain_receiver(net: Net, family: int) -> None:
     assert flow["lost_bytes"] == 0
 
 
+@pytest.mark.parametrize("late", [False, True], ids=["at-once", "later"])
+@pytest.mark.parametrize("how", ["dctcp", "cubic", "guest"])
+def test_path_that_eats_ect(net: Net, how: str, late: bool) -> None:
+    """Whatever has been made ECN-capable is dropped, from the first data on or in mid-flow."""
+    net.shape(rate="20mbit", delay="2ms")
+    if how != "guest":
+        without_ecn("g1")
+    else:
+        rigs.sysctl("ipv4/tcp_ecn", 1, "g1")
+    net.tcon.set_rule(
+        "dctcp" if how == "dctcp" else "cubic",
+        ecn=genl.E["TCON_RULE_ECN_ON" if how == "cubic" else "TCON_RULE_ECN_AUTO"],
+    )
+
+    def eat() -> None:
+        run("ovs-ofctl", "add-flow", "br0", f"in_port=p1,tcp,nw_ecn={ECT0},actions=drop")
+        run("ovs-appctl", "revalidator/wait")
+
+    if not late:
+        eat()
+    transfer = net.transfer(2 * MEGA)
+    if late:
+        poll(lambda: transfer.received_bytes > 300_000, "some has arrived")
+        eat()
+    flow, counters = whole(net, transfer)
+    assert genl.ECN_MODES[flow["ecn"]] == "fell-back"
+    assert flow["acked_bytes"] == 2 * MEGA + 1
+    assert counters["ecn-eaten"] > 0
+    assert transfer.stall_s < 4, transfer.stall_s
+
+
 def test_another_cc_in_mid_flow(net: Net) -> None:
     """ECN ends with the CC that wants it, begins again with it, and nothing is lost."""
     net.shape(rate="20mbit", delay="2ms")

@@ -55,6 +55,45 @@ def test_transfer(net: Net, cc: str, family: int, offloads: bool) -> None:
     poll(lambda: net.tcon.info("HELD_BYTES") == 0, "nothing is held")
 
 
+@pytest.mark.parametrize("serves", [False, True], ids=["client", "server"])
+@pytest.mark.parametrize("taken", [False, True], ids=["refused", "taken"])
+def test_fast_open(net: Net, serves: bool, taken: bool) -> None:
+    """The request is on the SYN (RFC 7413); what the guest then sends is enforced as ever."""
+    net.shape(rate="50mbit", delay="5ms", loss="1%")
+    net.tcon.set_rule("bbr")
+    client, server = ("s", "g1") if serves else ("g1", "s")
+    rigs.sysctl("ipv4/tcp_fastopen", 0x5, client)  # without a cookie
+    rigs.sysctl("ipv4/tcp_fastopen", 0x602 if taken else 0, server)
+    to = ("10.0.0.1" if serves else "10.1.0.2", PORT)
+    with contextlib.ExitStack() as open_now:
+        with rigs.inside(server):
+            listener = open_now.enter_context(socket.create_server(to))
+        with rigs.inside(client):
+            a = open_now.enter_context(socket.socket())
+        listener.settimeout(20)
+        a.settimeout(60)
+        assert a.sendto(bytes(100), socket.MSG_FASTOPEN, to) == 100
+        b = open_now.enter_context(listener.accept()[0])
+        b.settimeout(60)
+        assert b.recv(200) == bytes(100)
+        sender, receiver = (b, a) if serves else (a, b)
+        port = PORT if serves else a.getsockname()[1]
+        thread = threading.Thread(target=sender.sendall, args=(bytes(2 * MEGA),), daemon=True)
+        thread.start()
+        left = 2 * MEGA
+        while left:
+            got = receiver.recv(1 << 18)
+            assert got
+            left -= len(got)
+        thread.join()
+        assert_enforced(net.tcon, port, "bbr")
+        flow = rigs.find_flow(net.tcon, port)
+        assert flow
+        assert flow["repairs"] > 0
+        said = struct.unpack_from("B", a.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232), 5)
+        assert bool(said[0] & 32) == taken  # TCPI_OPT_SYN_DATA
+
+
 def test_transfer_with_loss(net: Net) -> None:
     net.shape(rate="50mbit", delay="5ms", loss="1%")
     net.offloads(False)

@@ -673,22 +673,17 @@ static void eaten(void **unused)
 	assert_int_equal(tcon_ecn_of_repeat(&e, TCON_CC_ECN_ALL), 0);
 	from_guest(0, MSS, TCON_CC_ECN_ALL);
 	assert_true(untouched(0));
-	assert_false(tcon_ecn_arrived(&e, TCON_CC_ECN_ALL, true));
+	assert_false(tcon_ecn_arrived(&e, TCON_CC_ECN_ALL));
 
 	agree(0);						/* later */
-	assert_true(tcon_ecn_arrived(&e, TCON_CC_ECN_ALL, false));
-	assert_false(tcon_ecn_arrived(&e, TCON_CC_ECN_ALL, true));
+	assert_true(tcon_ecn_arrived(&e, TCON_CC_ECN_ALL));
+	assert_false(tcon_ecn_arrived(&e, TCON_CC_ECN_ALL));
 	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));
 	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));
-	tcon_ecn_arrived(&e, TCON_CC_ECN_ALL, false);		/* an outage */
+	tcon_ecn_arrived(&e, TCON_CC_ECN_ALL);			/* an outage */
 	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));
 	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));
 	assert_true(tcon_ecn_timeout(&e, TCON_CC_ECN_ALL));
-
-	agree(0);	/* repairs without ECT prove nothing, and are what arrives */
-	assert_false(tcon_ecn_timeout(&e, TCON_CC_ECN_DATA));
-	assert_false(tcon_ecn_arrived(&e, TCON_CC_ECN_DATA, false));
-	assert_true(tcon_ecn_timeout(&e, TCON_CC_ECN_DATA));
 
 	guest_syn(ECE | CWR, false, true, false);	/* the guest's own ECT goes, too */
 	peer_answers(ECE, false, 0);
@@ -701,6 +696,39 @@ static void eaten(void **unused)
 	assert_int_equal(edit.set, CWR);		/* or ECE would never end */
 	from_guest_of(pkt, TCON_CC_ECN_NONE, false);	/* no CC runs: as it is */
 	assert_true(untouched(TCON_ECN_ECT0));
+}
+
+/* Of flight after flight nothing arrives but what was sent again, without ECT. */
+static void eaten_flights(void **unused)
+{
+	u32 una, i, more;
+
+	for (more = 0; more < 2; more++) {
+		agree(0);
+		if (more)
+			tcon_ecn_arrived(&e, TCON_CC_ECN_DATA);
+		una = U32_MAX - 3 * MSS;
+		for (i = 1; i < (more ? 6 : 4); i++) {
+			assert_false(tcon_ecn_repaired(&e, TCON_CC_ECN_DATA, una,
+						       una + 10 * MSS));
+			una += 5 * MSS;		/* of the same flight */
+			assert_false(tcon_ecn_repaired(&e, TCON_CC_ECN_DATA, una,
+						       una + 10 * MSS));
+			una += 5 * MSS;
+		}
+		assert_true(tcon_ecn_repaired(&e, TCON_CC_ECN_DATA, una, una + MSS));
+		assert_false(tcon_ecn_repaired(&e, TCON_CC_ECN_DATA, una + MSS,
+					       una + 2 * MSS));
+		assert_int_equal(mode(), TCON_ECN_FELL_BACK);
+	}
+	agree(0);
+	for (i = 0; i < 20; i++) {	/* one in a while does */
+		una += MSS;
+		assert_false(tcon_ecn_repaired(&e, TCON_CC_ECN_DATA, una, una + MSS));
+		if (i % 3 == 2)
+			tcon_ecn_arrived(&e, TCON_CC_ECN_DATA);
+	}
+	assert_false(tcon_ecn_repaired(&e, TCON_CC_ECN_NONE, una, una + MSS));
 }
 
 static bool peer_repeats(u32 seq, u32 bytes, enum tcon_cc_ecn cc_ecn)
@@ -872,6 +900,7 @@ int main(void)
 		cmocka_unit_test_setup(guest_that_speaks, setup),
 		cmocka_unit_test_setup(guest_under_any_cc, setup),
 		cmocka_unit_test_setup(eaten, setup),
+		cmocka_unit_test_setup(eaten_flights, setup),
 		cmocka_unit_test_setup(eaten_acks, setup),
 		cmocka_unit_test_setup(avoided, setup),
 		cmocka_unit_test_setup(counting, setup),
