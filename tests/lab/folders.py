@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import synthetic
-from tcon_lab.experiment.campaign import Campaign, load
+from tcon_lab.experiment.campaign import Campaign
+from tcon_lab.experiment.campaign_file import load
 from tcon_lab.numbers.campaign_run import Run, Store, runs_of
 from tcon_lab.numbers.compare import compare
 from tcon_lab.numbers.results import to_text

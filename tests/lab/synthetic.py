@@ -7,7 +7,8 @@ import math
 import random
 from typing import Any
 
-from tcon_lab.scenario import Scenario, parse
+from tcon_lab.experiment.scenario_file import parse
+from tcon_lab.scenario import Scenario
 
 TEXT = """
 name = "synthetic"

@@ -10,10 +10,11 @@ import pytest
 import synthetic
 from tcon_lab import lab, red_qdisc, scenario
 from tcon_lab.aqm import Aqm, counters
-from tcon_lab.experiment import campaign
+from tcon_lab.experiment import campaign_file as campaign
+from tcon_lab.experiment.scenario_file import parse
 from tcon_lab.numbers.results import results_from_raw
 from tcon_lab.pages import report
-from tcon_lab.scenario import Path, Scenario, ScenarioError, parse
+from tcon_lab.scenario import Path, Scenario, ScenarioError
 
 TEXT = """\
 name = "x"
@@ -78,6 +79,12 @@ def test_what_a_scenario_says(text: str, wanted: Aqm) -> None:
     got = of(text)
     assert got.path.aqm == wanted
     assert scenario.from_json(got.to_json()) == got
+
+
+def test_reds_thresholds_where_the_queue_is_short() -> None:
+    text = TEXT.replace("400p", "40p").format(path='aqm = "red"\naqm_ecn = true', flow="")
+    wanted = Aqm("red", ecn=True, min_packets=3, max_packets=10, probability=0.02)
+    assert parse(text).path.aqm == wanted
 
 
 def test_red_stays_within_what_its_arithmetic_holds() -> None:

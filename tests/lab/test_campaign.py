@@ -18,7 +18,8 @@ from commands import tcon_lab
 from rich.console import Console
 from tcon_lab.errors import LabError
 from tcon_lab.experiment import published
-from tcon_lab.experiment.campaign import Campaign, load, parse
+from tcon_lab.experiment.campaign import Campaign
+from tcon_lab.experiment.campaign_file import load, parse
 from tcon_lab.numbers import gallery
 from tcon_lab.numbers.campaign_run import Estimate, Run, Store, conduct, duration, runs_of
 from tcon_lab.numbers.compare import COMPARED, QUANTITIES, compare, geometric_mean
@@ -162,6 +163,8 @@ def test_bars_by_loss_and_guest_cc() -> None:
 
 
 WRONG = [
+    ('modes = ["native", "enforced"]', "modes = [[1]]", 3, "unknown mode [1]; known are guest"),
+    ("[matrix]", "[[matrix]]", 14, "matrix must be a table, not a list"),
     ("seconds = 10", "seconds = 0", 2, "seconds is 0"),
     ("seeds = [1, 2]", "seed = 1", 4, 'unknown key "seed"'),
     ("seeds = [1, 2]", "seeds = 1", 4, "seeds must be a list of numbers, not a number"),

@@ -193,7 +193,7 @@ def test_how_much_ours_differ(made: dict[str, Any]) -> None:
 
 def test_every_table_of_the_documents_finds_its_cells() -> None:
     """Each published row of each experiment is of exactly one cell of the campaign file."""
-    from tcon_lab.experiment.campaign import load as load_campaign
+    from tcon_lab.experiment.campaign_file import load as load_campaign
 
     count = 0
     for (name, table), places in sides._PLACES.items():
@@ -240,7 +240,7 @@ def test_every_column_of_the_virtual_machines_has_ours() -> None:
 
 def test_kinds_are_those_of_the_row() -> None:
     """CC and delay of the [[flow]] that a row is laid beside are the row's."""
-    from tcon_lab.experiment.campaign import load as load_campaign
+    from tcon_lab.experiment.campaign_file import load as load_campaign
 
     for name, table in (("vm-two-delays", "5.2"), ("vm-four-delays", "5.3"), ("vm-pairs", "5.6"),
                         ("vm-loss-of-one", "5.5"), ("vm-one-against-three", "5.7")):  # fmt: skip

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from tcon_lab import scenario
 from tcon_lab.errors import LabError
-from tcon_lab.scenario import Flow, Scenario, ScenarioError, Transfer, parse
+from tcon_lab.experiment.scenario_file import load, parse
+from tcon_lab.experiment.toml import locate
+from tcon_lab.scenario import Flow, Scenario, ScenarioError, Transfer
 
 SCENARIOS = Path(__file__).parents[2] / "tools/scenarios"
 
@@ -310,6 +312,8 @@ WRONG = [
     ('queue = "1000p"', 'queue = "50p,1bdp"', 12, "the first is in bdp, the second in p"),
     ('queue = "1000p"', 'queue = "1bdp,0p"', 12, "not a whole number of packets"),
     ('queue = "1000p"', 'queue = "-1bdp"', 12, "it cannot be negative"),
+    ('queue = "1000p"', 'queue = ""', 12, "no number with unit bdp or p"),
+    ('queue = "1000p"', 'queue = "1bdp,1p,1p"', 12, "no number with unit bdp or p"),
     ('queue = "1000p"', 'queue = "1000p"\njitter = "1ms"', 13, 'unknown key "jitter" in [path]'),
     ('queue = "1000p"', 'duplicate = "100%"', 12, "path.duplicate is 100%"),
     ('queue = "1000p"', 'corrupt = "1"', 12, 'path.corrupt is "1" without a unit: %'),
@@ -392,7 +396,7 @@ c.d = [ # x = 1
 [[flow]]
 k = {x = 1}
 '''
-    assert scenario.locate(text) == {
+    assert locate(text) == {
         (): 2, ("a",): 2, ("c",): 6, ("c", "d"): 6, ("c", "d", 0): 6, ("c", "d", 1): 6,
         ("flow",): 13, ("flow", 0): 13, ("flow", 0, "k=1"): 14, ("flow", 1): 15,
         ("flow", 1, "k"): 16, ("flow", 1, "k", "x"): 16,
@@ -402,12 +406,12 @@ k = {x = 1}
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     missing = tmp_path / "missing.toml"
     with pytest.raises(ScenarioError) as caught:
-        scenario.load(missing)
+        load(missing)
     assert str(caught.value) == f"{missing}: cannot be read: No such file or directory."
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b'name = "x"\n\xff\n')
     with pytest.raises(ScenarioError) as caught:
-        scenario.load(binary)
+        load(binary)
     assert str(caught.value) == f"{binary}:2: this is not UTF-8 text."
 
 
@@ -415,7 +419,7 @@ def test_the_scenarios_that_come_with_tcon() -> None:
     files = sorted(SCENARIOS.glob("*.toml"))
     assert len(files) >= 5
     for file in files:
-        got = scenario.load(file)
+        got = load(file)
         assert got.name == file.stem
         assert ("enforced" in got.modes) == any(flow.enforce for flow in got.flows)
         assert got.path.queue_packets >= got.path.bdp_bytes // scenario.PACKET_BYTES

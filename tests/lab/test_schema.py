@@ -14,9 +14,8 @@ import pytest
 import synthetic
 from commands import TOOLS, tcon_lab
 from jsonschema import Draft202012Validator
-from tcon_lab import scenario
-from tcon_lab.experiment import campaign, published
-from tcon_lab.experiment.campaign import MATRIX_KEYS
+from tcon_lab.experiment import campaign_file, published, scenario_file
+from tcon_lab.experiment.campaign_file import MATRIX_KEYS
 from tcon_lab.numbers.campaign_run import compact
 from tcon_lab.numbers.results import results_from_raw, to_text
 from tcon_lab.scenario import ScenarioError
@@ -28,7 +27,11 @@ FILES = [
     for name, folder in FOLDERS.items()
     for file in sorted((TOOLS / folder).glob("*.toml"))
 ]
-READERS = {"scenario": scenario.parse, "campaign": campaign.parse, "published": published.parse}
+READERS = {
+    "scenario": scenario_file.parse,
+    "campaign": campaign_file.parse,
+    "published": published.parse,
+}
 
 
 def errors(name: str, document: Any) -> list[str]:
@@ -163,6 +166,16 @@ def test_what_readers_take_fits(name: str) -> None:
     assert errors(name, tomllib.loads(FULL[name])) == []
 
 
+def part_of(whole: Any, at: list[str]) -> Any:
+    """What a schema has at a place, where it may refer to a definition of its own."""
+    found = whole
+    for part in at:
+        found = found[part]
+        if "$ref" in found:
+            found = part_of(whole, found["$ref"].removeprefix("#/").split("/"))
+    return found
+
+
 def tables(name: str) -> list[tuple[str, list[str]]]:
     """The headings in FULL, and where the schema has their tables."""
     items = ["items"]
@@ -189,15 +202,13 @@ def test_the_keys_are_those_that_the_reader_knows(name: str, heading: str, at: l
     said = take(name, text)
     known = re.search(r'unknown key "nobody".*; known keys are (.*)\.$', said)
     assert known, said
-    found: Any = schema(name)
-    for part in at:
-        found = found[part]
-    assert set(found["properties"]) == set(known[1].split(", "))
+    assert set(part_of(schema(name), at)["properties"]) == set(known[1].split(", "))
     assert errors(name, tomllib.loads(text)) != []
 
 
 def test_a_matrix_takes_what_the_reader_takes() -> None:
-    assert set(schema("campaign")["properties"]["matrix"]["properties"]) == set(MATRIX_KEYS)
+    matrix = part_of(schema("campaign"), ["properties", "matrix"])
+    assert set(matrix["properties"]) == set(MATRIX_KEYS)
 
 
 @pytest.mark.parametrize(
@@ -274,6 +285,9 @@ def test_results_fit_whole_or_not_at_all() -> None:
     assert changed(lambda m: m["runs"][0].update(surprise=1))
     assert changed(lambda m: m["runs"][0].update(jain=2))
     assert changed(lambda m: m["definition"]["path"].update(rate_bps="fast"))
+    assert changed(lambda m: m["definition"]["path"].update(surprise=1))
+    assert changed(lambda m: m["definition"]["path"].pop("aqm"))
+    assert changed(lambda m: m["definition"]["flows"][0].pop("transfer"))
     assert changed(lambda m: m["runs"][0]["flows"][0]["samples"][0].update(rtt_us="long"))
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import genl
 from rig import run
+from tcon_lab.scenario import Flow, Scenario
+from tcon_lab.scenario import Path as LabPath
 
 #: All of tcon_lab; what a lab's machine has of it is what runs there.
 PACKAGE = Path("/lab/host")
@@ -24,33 +26,21 @@ from tcon_lab.machine import products
 from tcon_lab.numbers import results
 products.build_probe = lambda: Path("/usr/bin/tcon-probe")
 try:
-    asked = scenario.load(Path(sys.argv[1]))
+    asked = scenario.from_json(sys.argv[1])
     raw = [lab.run_on_host(asked, mode, lambda label, line: None) for mode in asked.modes]
 except lab.LabError as error:
     sys.exit(f"error: {error}")
 print(json.dumps(results.results_from_raw(raw)))
 """
-SCENARIO = """
-name = "host"
-seconds = 3
-modes = ["native", "enforced"]
-[path]
-rate = "20mbit"
-rtt = "20ms"
-loss = "0.2%"
-queue = "2.0bdp"
-[[flow]]
-guest_cc = "reno"
-native_cc = "cubic"
-enforce = "cubic"
-"""
+SCENARIO = Scenario(
+    "host", 3.0, ("native", "enforced"), 1, LabPath(20_000_000, 20_000, 0.002, 67),
+    (Flow(1, "reno", "cubic", "cubic"),),
+)  # fmt: skip
 
 
-def lab(tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    file = tmp_path / "host.toml"
-    file.write_text(SCENARIO)
+def lab() -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", DRIVER, str(file)],
+        [sys.executable, "-c", DRIVER, SCENARIO.to_json()],
         env=os.environ | {"PYTHONPATH": str(PACKAGE)},
         capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
@@ -70,9 +60,9 @@ def machine() -> dict[str, Any]:
     }
 
 
-def test_a_run_leaves_the_machine_as_it_was(tmp_path: Path, tcon: genl.Genl) -> None:
+def test_a_run_leaves_the_machine_as_it_was(tcon: genl.Genl) -> None:
     before = machine()
-    made = lab(tmp_path)
+    made = lab()
     assert not made.returncode, made.stderr
     native, enforced = json.loads(made.stdout)["runs"]
     for found in (native, enforced):
@@ -90,11 +80,11 @@ def test_a_run_leaves_the_machine_as_it_was(tmp_path: Path, tcon: genl.Genl) -> 
     assert not list(tcon.rules())
 
 
-def test_what_is_there_already_is_not_replaced(tmp_path: Path) -> None:
+def test_what_is_there_already_is_not_replaced() -> None:
     run("ovs-vsctl", "add-br", "br0")
     try:
         before = machine()
-        refused = lab(tmp_path)
+        refused = lab()
         assert refused.returncode == 1
         assert refused.stderr.startswith("error: ")
         assert "br0" in refused.stderr

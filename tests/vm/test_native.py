@@ -9,23 +9,15 @@ from __future__ import annotations
 
 import json
 
+from asked import scenario
 from rig import poll
-from tcon_lab.scenario import parse
+from tcon_lab.scenario import Flow, Path
 from tcon_lab.topo import Lab, run_in
 
 # Of ten seconds one is 8 % from the next, of forty 4 %.
 SECONDS = 40
-SCENARIO = f"""
-name = "small-windows"
-seconds = {SECONDS}
-[path]
-rate = "100mbit"
-rtt = "1ms"
-queue = "1000p"
-loss = "5%"
-[[flow]]
-guest_cc = "reno"
-"""
+PATH = Path(100_000_000, 1000, 0.05, 1000)
+RENO = Flow(1, "reno", "reno", None)
 
 
 def goodput_bps(lab: Lab) -> float:
@@ -40,7 +32,7 @@ def goodput_bps(lab: Lab) -> float:
 
 
 def test_reno_with_windows_of_five_segments() -> None:
-    with Lab(parse(SCENARIO)) as lab:
+    with Lab(scenario(PATH, RENO)) as lab:
         native = goodput_bps(lab)
         lab.br0.set_cc("all", "reno")
         enforced = goodput_bps(lab)

@@ -18,27 +18,18 @@ import struct
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 import rig as rigs
+from asked import CUBIC, scenario
 from mininet.node import Node
 from rig import poll
 from tcon_lab.runner import check_path
-from tcon_lab.scenario import parse
+from tcon_lab.scenario import Flow, Path
 from tcon_lab.topo import FRAME_BYTES, Lab, run_in
 
-SCENARIO = """
-name = "path"
-seconds = 3
-[path]
-rate = "20mbit"
-rtt = "20ms"
-queue = "5000p"
-{path}
-[[flow]]
-guest_cc = "cubic"
-{flow}
-"""
+PATH = Path(20_000_000, 20_000, 0.0, 5000)
 FRAMES = 3000
 #: Of a super-packet; UDP_SEGMENT has the kernel make it, as TCP does.
 BURST = 8
@@ -50,8 +41,8 @@ INCOMING, OUTGOING = False, True
 
 
 @contextlib.contextmanager
-def lab_of(path: str = "", flow: str = "") -> Iterator[Lab]:
-    with Lab(parse(SCENARIO.format(path=path, flow=flow))) as lab:
+def lab_of(*flows: Flow, **path: float) -> Iterator[Lab]:
+    with Lab(scenario(replace(PATH, **path), *flows)) as lab:
         yield lab
 
 
@@ -186,7 +177,7 @@ def overtaken(arrived: list[int]) -> list[int]:
 
 
 def test_losses_are_of_single_packets_of_a_burst() -> None:
-    with lab_of('loss = "5%"') as lab:
+    with lab_of(loss_fraction=0.05) as lab:
         _, _, behind, received = passed(lab)
     arrived = set(numbers_of(behind))
     lost = [n for n in range(FRAMES) if n not in arrived]
@@ -199,7 +190,7 @@ def test_losses_are_of_single_packets_of_a_burst() -> None:
 
 
 def test_losses_on_the_way_of_one_flow() -> None:
-    with lab_of("", 'extra_loss = "5%"') as lab:
+    with lab_of(replace(CUBIC, extra_loss_fraction=0.05)) as lab:
         _, _, behind, received = passed(lab)
     assert numbers_of(behind) == list(range(FRAMES))
     arrived = set(numbers_of(received))
@@ -208,7 +199,7 @@ def test_losses_on_the_way_of_one_flow() -> None:
 
 
 def test_duplicates_are_of_single_packets() -> None:
-    with lab_of('duplicate = "5%"') as lab:
+    with lab_of(duplicate_fraction=0.05) as lab:
         _, _, behind, _ = passed(lab)
     times = Counter(numbers_of(behind))
     assert set(times.values()) == {1, 2}
@@ -218,7 +209,7 @@ def test_duplicates_are_of_single_packets() -> None:
 
 
 def test_a_bit_is_turned_anywhere_in_a_packet() -> None:
-    with lab_of('corrupt = "5%"') as lab:
+    with lab_of(corrupt_fraction=0.05) as lab:
         sink = lab.receiver(0).popen(
             ["python3", "-c", "import socket, time; s = socket.socket(type=socket.SOCK_DGRAM); "
              "s.bind(('', 9)); [s.recv(9999) for _ in iter(int, 1)]"]
@@ -234,10 +225,10 @@ def test_a_bit_is_turned_anywhere_in_a_packet() -> None:
     assert len(places) <= wrong <= len(places) + FRAMES * 0.01
 
 
-@pytest.mark.parametrize(("by", "most"), [("4ms", 7), ("1ms", 2)])
-def test_packets_overtake_others(by: str, most: int) -> None:
+@pytest.mark.parametrize(("by_us", "most"), [(4000, 7), (1000, 2)])
+def test_packets_overtake_others(by_us: int, most: int) -> None:
     """4 ms at 20 Mbit/s hold 6.6 packets, 1 ms 1.7."""
-    with lab_of(f'reorder = "3%"\nreorder_by = "{by}"') as lab:
+    with lab_of(reorder_fraction=0.03, reorder_by_us=by_us) as lab:
         _, _, behind, received = passed(lab)
     assert numbers_of(behind) == list(range(FRAMES))
     numbers = numbers_of(received)
@@ -249,8 +240,9 @@ def test_packets_overtake_others(by: str, most: int) -> None:
 
 
 def test_rtt_and_rate_are_right_whatever_happens_to_packets() -> None:
-    path = 'loss = "1%"\nduplicate = "1%"\ncorrupt = "1%"\nreorder = "5%"'
-    with lab_of(path, '[[flow]]\nguest_cc = "cubic"\nipv6 = true') as lab:
+    path = dict.fromkeys(("loss_fraction", "duplicate_fraction", "corrupt_fraction"), 0.01)
+    path |= {"reorder_fraction": 0.05, "reorder_by_us": 2500}
+    with lab_of(CUBIC, replace(CUBIC, ipv6=True), **path) as lab:
         check_path(lab, print)
         _, _, behind, received = passed(lab)
     times = Counter(numbers_of(behind))
@@ -261,35 +253,33 @@ def test_rtt_and_rate_are_right_whatever_happens_to_packets() -> None:
 
 
 def test_tcp_of_guests_with_and_without_super_packets() -> None:
-    kinds = [(ipv6, words) for ipv6 in ("false", "true")
-             for words in ("", "tso = false", "gso = false")]  # fmt: skip
-    flows = [f'[[flow]]\nguest_cc = "cubic"\nipv6 = {ipv6}\n{words}' for ipv6, words in kinds]
-    with lab_of("", "\n".join(flows)) as lab:
-        for index, (ipv6, words) in enumerate(kinds, 1):
+    kinds = [(ipv6, without) for ipv6 in (False, True)
+             for without in ({}, {"tso": False}, {"gso": False})]  # fmt: skip
+    flows = [replace(CUBIC, ipv6=ipv6, **without) for ipv6, without in kinds]
+    with lab_of(CUBIC, *flows) as lab:
+        for index, (ipv6, without) in enumerate(kinds, 1):
             guest, before = tcp_frames(lab, index)
             assert sum(before) > 2_000_000
             assert max(before) == FRAME_BYTES
-            assert (":" in lab.receiver_address(index)) == (ipv6 == "true")
-            assert (max(guest) > 2 * FRAME_BYTES) == (words == "")
+            assert (":" in lab.receiver_address(index)) == ipv6
+            assert (max(guest) > 2 * FRAME_BYTES) == (not without)
 
 
-@pytest.mark.parametrize("gso", ["true", "false"])
-def test_packets_are_merged_where_a_guest_makes_super_packets(gso: str) -> None:
+@pytest.mark.parametrize("gso", [True, False])
+def test_packets_are_merged_where_a_guest_makes_super_packets(gso: bool) -> None:
     """At 1 Gbit/s, on the way to the receiver."""
-    text = SCENARIO.format(path="", flow=f"gso = {gso}")
-    with Lab(parse(text.replace('"20mbit"', '"1gbit"'))) as lab:
+    with lab_of(replace(CUBIC, gso=gso), rate_bps=10**9) as lab:
         arriving = capture(lab.receiver(0), "s1-eth0")
         tcp_frames(lab, 0)
         longest = max(len(frame) for frame in frames(arriving, INCOMING))
-    assert longest == FRAME_BYTES if gso == "false" else longest > 2 * FRAME_BYTES
+    assert longest > 2 * FRAME_BYTES if gso else longest == FRAME_BYTES
 
 
-@pytest.mark.parametrize("ipv6", ["false", "true"])
-def test_each_segment_is_acknowledged_at_once(ipv6: str) -> None:
+@pytest.mark.parametrize("ipv6", [False, True])
+def test_each_segment_is_acknowledged_at_once(ipv6: bool) -> None:
     """Not so where nothing is said, once the receiver's window has grown to its size."""
-    flows = [f'[[flow]]\nguest_cc = "cubic"\nipv6 = {ipv6}\ngso = false\nquickack = {quickack}'
-             for quickack in ("false", "true")]  # fmt: skip
-    with lab_of("", "\n".join(flows)) as lab:
+    flow = replace(CUBIC, ipv6=ipv6, gso=False)
+    with lab_of(CUBIC, flow, replace(flow, quickack=True)) as lab:
         for index, least, most in ((1, 0.4, 0.8), (2, 0.99, 1.1)):
             acks = capture(lab.br0, f"br1-s{index + 1}")
             guest, _ = tcp_frames(lab, index, "30M")

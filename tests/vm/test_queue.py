@@ -16,33 +16,24 @@ from typing import Any
 import pytest
 import rig as rigs
 import wire
-from tcon_lab.aqm import counters
-from tcon_lab.scenario import parse
+from asked import scenario
+from tcon_lab.aqm import Aqm, counters
+from tcon_lab.scenario import Path
 from tcon_lab.topo import FRAME_BYTES, QUEUE_PARENT, aqm_commands
 
-SCENARIO = """
-name = "queue"
-seconds = 1
-[path]
-rate = "1mbit"
-rtt = "20ms"
-queue = "{queue}p"
-{path}
-[[flow]]
-guest_cc = "cubic"
-"""
 #: A frame takes 24 ms at this rate: all are sent before the third of them leaves.
 RATE_BPS = 500_000
 #: Frames of a burst that do not have to wait, and what the rate limiter is given for it.
 AT_ONCE = 2
 BURST_BYTES = AT_ONCE * FRAME_BYTES + FRAME_BYTES // 4
 QUEUE, THRESHOLD, FRAMES = 40, 20, 60
-STEP = f'aqm = "step"\naqm_threshold = "{THRESHOLD}p"'
+STEP = Aqm("step", ecn=True, min_packets=THRESHOLD, max_packets=THRESHOLD)
+RED = Aqm("red", min_packets=1, max_packets=2, probability=0.02)
 NOT_ECT, ECT_1, ECT_0, CE = range(4)
 
 
 @contextlib.contextmanager
-def bottleneck(path: str, queue: int = QUEUE) -> Iterator[tuple[rigs.RawEnd, rigs.RawEnd]]:
+def bottleneck(aqm: Aqm | None, queue: int = QUEUE) -> Iterator[tuple[rigs.RawEnd, rigs.RawEnd]]:
     """The link with a scenario's queue: its ends."""
     kinds = ("tbf", "netem", "red", "codel", "fq_codel", "pie")
     rigs.run("modprobe", "-a", *(f"sch_{kind}" for kind in kinds))
@@ -54,7 +45,7 @@ def bottleneck(path: str, queue: int = QUEUE) -> Iterator[tuple[rigs.RawEnd, rig
         rigs.run("bash", "-ec", "\n".join([
             f"tc qdisc add dev r1-r2 root handle 1: tbf {limits}",
             f"tc qdisc add dev r1-r2 parent {QUEUE_PARENT} handle 2: pfifo limit {queue}",
-            *aqm_commands(parse(SCENARIO.format(path=path, queue=queue))),
+            *aqm_commands(scenario(Path(1_000_000, 20_000, 0.0, queue, aqm=aqm))),
         ]))  # fmt: skip
         yield rig.raw("r1-r2"), rig.raw("r2-r1", "r2")
     finally:
@@ -74,30 +65,32 @@ def options(kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("path", "kind", "wanted"),
+    ("aqm", "kind", "wanted"),
     [
-        ("", "pfifo", {"limit": 40}),
-        ('aqm = "red"\naqm_min = "5p"\naqm_max = "15p"\naqm_probability = "10%"', "red",
+        (None, "pfifo", {"limit": 40}),
+        (Aqm("red", min_packets=5, max_packets=15, probability=0.1), "red",
          {"min": 7570, "max": 22710, "ewma": 9, "probability": 0.1, "ecn": False,
           "nodrop": False, "harddrop": False, "adaptive": False}),
-        ('aqm = "red"\naqm_ecn = true', "red",
+        (Aqm("red", ecn=True, min_packets=3, max_packets=10, probability=0.02), "red",
          {"min": 4542, "max": 15140, "probability": 0.02, "ecn": True, "nodrop": False}),
         (STEP, "red", {"min": 30280, "max": 30280, "ewma": 0, "ecn": True, "nodrop": True}),
         # CoDel's clock ticks in 1.024 us.
-        ('aqm = "codel"', "codel", {"limit": 40, "target": 4999, "interval": 99999}),
-        ('aqm = "codel"\naqm_target = "1ms"\naqm_interval = "20ms"\naqm_ecn = true', "codel",
+        (Aqm("codel", target_us=5000, interval_us=100_000), "codel",
+         {"limit": 40, "target": 4999, "interval": 99999}),
+        (Aqm("codel", ecn=True, target_us=1000, interval_us=20_000), "codel",
          {"limit": 40, "target": 999, "interval": 19999, "ecn": True}),
-        ('aqm = "fq_codel"', "fq_codel",
+        (Aqm("fq_codel", ecn=True, target_us=5000, interval_us=100_000), "fq_codel",
          {"limit": 40, "target": 4999, "interval": 99999, "memory_limit": 2**31 - 1,
           "ecn": True}),
         # PIE's update comes with a tick, each 4 ms.
-        ('aqm = "pie"', "pie", {"limit": 40, "target": 15000, "tupdate": 16000}),
-        ('aqm = "pie"\naqm_target = "1ms"\naqm_tupdate = "32ms"\naqm_ecn = true', "pie",
+        (Aqm("pie", target_us=15_000, tupdate_us=15_000), "pie",
+         {"limit": 40, "target": 15000, "tupdate": 16000}),
+        (Aqm("pie", ecn=True, target_us=1000, tupdate_us=32_000), "pie",
          {"limit": 40, "target": 1000, "tupdate": 32000, "ecn": True}),
     ],
 )  # fmt: skip
-def test_the_queue_is_what_the_scenario_says(path: str, kind: str, wanted: dict) -> None:
-    with bottleneck(path):
+def test_the_queue_is_what_the_scenario_says(aqm: Aqm | None, kind: str, wanted: dict) -> None:
+    with bottleneck(aqm):
         found = options(kind)
         assert {key: found.get(key) for key in wanted} == wanted
         if "ecn" not in wanted:
@@ -156,8 +149,7 @@ def test_step_drops_what_is_not_ect_only_where_the_queue_is_full() -> None:
 
 
 def test_red_without_ecn_drops_where_it_would_mark() -> None:
-    path = 'aqm = "red"\naqm_min = "1p"\naqm_max = "2p"'
-    with bottleneck(path, queue=4000) as (a, b):
+    with bottleneck(RED, queue=4000) as (a, b):
         sent = [ECT_0] * 600
         found = arrivals(a, b, sent)
         counts = counters(qdiscs(), QUEUE_PARENT)
@@ -168,7 +160,7 @@ def test_red_without_ecn_drops_where_it_would_mark() -> None:
 
 def test_reds_average_falls_while_the_queue_is_idle() -> None:
     """A burst leaves it at 30 frames, of which it halves in 4.3 s."""
-    with bottleneck('aqm = "red"\naqm_min = "1p"\naqm_max = "2p"', queue=4000) as (a, b):
+    with bottleneck(RED, queue=4000) as (a, b):
         arrivals(a, b, [ECT_0] * 600)
         assert arrivals(a, b, [ECT_0]) == {}
         time.sleep(60)

@@ -13,28 +13,19 @@ from typing import Any
 
 import pytest
 import rig as rigs
+from asked import scenario
 from rig import poll
 from tcon_lab.errors import LabError
 from tcon_lab.ovs import appctl
-from tcon_lab.scenario import parse
+from tcon_lab.scenario import Path
 from tcon_lab.topo import Lab, run_in
 
-SCENARIO = """
-name = "show"
-seconds = 5
-[path]
-rate = "20mbit"
-rtt = "20ms"
-loss = "2%"
-[[flow]]
-guest_cc = "cubic"
-"""
 SECONDS = 4
 
 
 @pytest.fixture(scope="module")
 def lab(machine: None) -> Iterator[Lab]:
-    with Lab(parse(SCENARIO)) as made:
+    with Lab(scenario(Path(20_000_000, 20_000, 0.02, 34))) as made:
         yield made
 
 

@@ -14,24 +14,14 @@ from pathlib import Path
 
 import pytest
 import rig as rigs
-from tcon_lab import scenario
+from asked import CUBIC, scenario
+from tcon_lab.scenario import Path as LabPath
 from tcon_lab.topo import Lab
 
 pytestmark = pytest.mark.skipif(os.cpu_count() == 1, reason="needs two CPUs")
 
 SECONDS = 24
-SCENARIO = """
-name = "smp"
-seconds = 24
-[path]
-rate = "1gbit"
-rtt = "4ms"
-loss = "0.3%"
-queue = "1000p"
-[[flow]]
-count = 2
-guest_cc = "cubic"
-"""
+PATH = LabPath(10**9, 4000, 0.003, 1000)
 
 
 def iperf3(lab, index, port, *options):
@@ -71,9 +61,8 @@ def disturb(lab, round_number):
     finish(client)
 
 
-def test_everything_changes_under_traffic(tmp_path):
-    (tmp_path / "smp.toml").write_text(SCENARIO)
-    with Lab(scenario.load(tmp_path / "smp.toml")) as lab:
+def test_everything_changes_under_traffic():
+    with Lab(scenario(PATH, CUBIC, CUBIC)) as lab:
         lab.br0.set_cc("all", "bbr")
         clients = [
             iperf3(lab, 0, 5201, "-t", str(SECONDS)),

@@ -15,20 +15,11 @@ import subprocess
 import time
 
 import pytest
-from tcon_lab import scenario
+from asked import scenario
+from tcon_lab.scenario import Path
 from tcon_lab.topo import Lab
 
 BASE_RTT_US = 20_000
-SCENARIO = """
-name = "switch"
-seconds = 18
-[path]
-rate = "100mbit"
-rtt = "20ms"
-queue = "1000p"
-[[flow]]
-guest_cc = "cubic"
-"""
 SET_S, DEL_S, END_S = 6, 12, 18
 
 
@@ -38,8 +29,7 @@ def rtts(tmp_path_factory):
     if not shutil.which("tcon-probe"):
         pytest.fail("tcon-probe is not in the VM")
     folder = tmp_path_factory.mktemp("switch")
-    (folder / "switch.toml").write_text(SCENARIO)
-    with Lab(scenario.load(folder / "switch.toml")) as lab:
+    with Lab(scenario(Path(100_000_000, BASE_RTT_US, 0.0, 1000))) as lab:
         probe = subprocess.Popen(
             ["tcon-probe", "--dev", "br0-up", "--interval-ms", "100", "--out", folder / "probe"]
         )

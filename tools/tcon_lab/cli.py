@@ -18,11 +18,10 @@ from rich.console import Console, RenderableType
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from typer.exceptions import TyperException
 
-from . import lab, repeat, scenario
+from . import lab, repeat
 from . import schema as schemas
 from .errors import LabError
-from .experiment import campaign as campaigns
-from .experiment import published
+from .experiment import campaign_file, published, scenario_file
 from .machine import uml
 from .machine.engine import DEFAULT_SHIFT, Machine, Outcome
 from .machine.products import TOP
@@ -30,6 +29,7 @@ from .numbers import campaign_run, changes, compare, gallery, results
 from .pages import changes_table
 from .pages import recommend as recommendations
 from .pages.tables import Wide
+from .scenario import MODES
 
 app = typer.Typer(
     add_completion=False,
@@ -114,7 +114,7 @@ def run(
     options = _options(engine, debug_kernel, kvm, stock, shift)
     if site == "host" and options != lab.Options():
         raise LabError("--site=host is this machine as it is: it takes no option of an engine")
-    scenarios = [scenario.load(file) for file in files]
+    scenarios = [scenario_file.load(file) for file in files]
     if seed is not None:
         scenarios = [s.with_seed(seed) for s in scenarios]
     names = [s.name for s in scenarios]
@@ -155,7 +155,7 @@ def campaign(
     from .pages import campaign_page  # slow to import
 
     options = _options(engine, debug_kernel, kvm, False, shift)
-    chosen = campaigns.load(file, short)
+    chosen = campaign_file.load(file, short)
     folder = out or Path("tcon-results") / chosen.name
     store, failures = campaign_run.Store(folder), []
     if not report_only:
@@ -288,13 +288,13 @@ def shell(
         Path,
         typer.Argument(metavar="FILE.toml", help="Its network.", show_default="that of the demo"),
     ] = _DEMO,
-    mode: Annotated[str, typer.Option(help=", ".join(scenario.MODES) + ".")] = "enforced",
+    mode: Annotated[str, typer.Option(help=", ".join(MODES) + ".")] = "enforced",
     kvm: Kvm = False,
     stock: Stock = False,
 ) -> None:
     """An interactive lab in real time: the network is up, the prompt is Mininet's."""
-    _one_of("--mode", mode, scenario.MODES)
-    chosen = scenario.load(file)
+    _one_of("--mode", mode, MODES)
+    chosen = scenario_file.load(file)
     with _Display() as display:
         options = lab.Options(kvm=kvm, stock=stock or mode == "stock", shift=None)
         host = lab.Host(options, display.say)

@@ -18,8 +18,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from . import lab, scenario
+from . import lab
 from .errors import LabError
+from .experiment import scenario_file
 from .machine.products import TOP, Say
 from .numbers import results
 
@@ -106,7 +107,7 @@ def repeated(engine: str, folder: Path, say: Say) -> Digest:
     Raises LabError where no two of ROUNDS do.
     """
     options = lab.Options(engine)
-    wanted = scenario.load(SCENARIO)
+    wanted = scenario_file.load(SCENARIO)
     earlier: set[str] = set()
     for number in range(1, ROUNDS[engine] + 1):
         out = folder / f"{engine}-{number}"

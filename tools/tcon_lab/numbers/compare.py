@@ -39,7 +39,6 @@ A verdict is "reached", "aim missed", "missed", or null where there is no bar.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -288,7 +287,7 @@ def _cell(campaign: Campaign, cell: Cell, runs: dict[str, dict[int, Record]]) ->
         "completion": {mode: completion(times) for mode, times in times_s.items() if times},
         "completion_s": {mode: times for mode, times in times_s.items() if times},
         "kinds": {mode: kinds(list(runs.get(mode, {}).values())) for mode in campaign.modes},
-        "published": dataclasses.asdict(published) if published else None,
+        "published": published.model_dump(include={"where", "mean_s"}) if published else None,
     }
 
 
@@ -348,8 +347,8 @@ def compare(campaign: Campaign, index: list[Record], load: Load) -> Record:
         "baseline": baseline_of(campaign),
         "seconds": campaign.cells[0].scenario.seconds,
         "published": campaign.source,
-        "tables": [dataclasses.asdict(table) for table in campaign.tables],
-        "values": [dataclasses.asdict(value) for value in campaign.values],
+        "tables": [table.model_dump() for table in campaign.tables],
+        "values": [value.model_dump() for value in campaign.values],
         "seeds": list(campaign.seeds),
         "cells": cells,
         "overall": _overall(campaign, cells),

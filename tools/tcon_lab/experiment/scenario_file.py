@@ -1,0 +1,466 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Scenario files: how what the lab is asked to run (:mod:`..scenario`) is written.
+
+A scenario file, where modes are as in :mod:`..scenario`::
+
+    name = "demo"                # letters, digits, '.', '_' and '-'
+    seconds = 20                 # length of each run
+    modes = ["guest", "native", "enforced"]      # default: native, enforced
+    seed = 1                     # default 1; the command line can override it
+    [path]
+    rate = "100mbit"             # the bottleneck: kbit, mbit, gbit
+    rtt = "20ms"                 # base round trip: us, ms, s
+    loss = "0%"                  # data direction; default 0%
+    queue = "1000p"              # packets, or "1.0bdp" (default), or the larger
+                                 # of both: "1.0bdp,50p"
+    aqm = "droptail"             # or red, codel, fq_codel, pie, step; default droptail
+    aqm_threshold = "20p"        # step: marks ECT packets that find so many in the
+                                 # queue, drops only what the queue cannot hold
+    aqm_min = "30p"              # red: of the average queue; default a third of max
+    aqm_max = "90p"              # red; default 3 min, or a quarter of the queue
+    aqm_probability = "2%"       # red: at max; default 2%
+    aqm_target = "5ms"           # codel, fq_codel, pie; default 5ms, pie's 15ms
+    aqm_interval = "100ms"       # codel, fq_codel; default 100ms
+    aqm_tupdate = "15ms"         # pie, which rounds it up to ticks of 4 ms; default 15ms
+    aqm_ecn = false              # red, codel, fq_codel, pie: mark what is ECT instead of
+                                 # dropping it; default false, fq_codel's true
+    duplicate = "0%"             # of packets in the data direction; default 0%
+    corrupt = "0%"               # one bit of the packet is turned; default 0%
+    reorder = "0%"               # overtake what is before them; default 0%
+    reorder_by = "2.5ms"         # by up to so much time; default an eighth of the RTT
+    [[flow]]
+    count = 1                    # default 1
+    guest_cc = "cubic"           # the guest's own stack
+    native_cc = "bbr"            # mode native: the guest runs this; default guest_cc
+    enforce = "bbr"              # mode enforced: TCon enforces this; default nothing
+    start = "0s"                 # default 0s
+    extra_delay = "0ms"          # round trip, this flow only; default 0ms
+    extra_loss = "0%"            # data direction, this flow only; default 0%
+    ipv6 = false                 # default false: IPv4
+    tso = true                   # the guest sends super-packets; default true. Without it
+                                 # Linux makes them all the same, and cuts them: single
+                                 # packets, as many in a burst
+    gso = true                   # the guest makes super-packets; default true. Where
+                                 # none does, none are made on the way either, which
+                                 # takes long above 200 Mbit/s
+    quickack = false             # the receiver acknowledges each segment at once, where
+                                 # stacks wait for a second one; default false
+    ecn = false                  # both guests of the flow speak ECN (tcp_ecn=1); default
+                                 # false: neither (but a receiver without TCon answers);
+                                 # a stack that runs dctcp does in any case
+    receiver_tcon = true         # TCon sees the receiver too, and may count for the
+                                 # sender's; default true
+    [[transfer]]                 # beside flows, or instead: for completion times
+    bytes = "10MB"               # of each transfer: kB, MB, GB
+    count = 100                  # default 1; a connection each, one after another
+    load = "5%"                  # or: at random times, this share of the rate
+    guest_cc = "cubic"           # this and the others: as of a flow
+
+The queue is a plain FIFO (droptail) or under an AQM; ``queue`` is how many packets it
+holds in any case.  An AQM starts afresh when the path has been checked, right before
+the run.  A parameter that the AQM does not take is an error, but for those in [path]
+of a campaign whose matrix or cases choose the AQM.  Why "step" is RED, and what it
+counts, is in :mod:`..aqm`.
+
+Transfers must have ended when the run's ``seconds`` are over.
+
+All that happens to packets happens to single ones, whether or not guests send
+super-packets: these are cut before the bottleneck.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+import pathlib
+import re
+from decimal import Decimal
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from ..aqm import (
+    DEFAULT_ECN,
+    DEFAULT_PROBABILITY,
+    DEFAULT_TIMES,
+    KINDS,
+    MAX_RED_PACKETS,
+    MAX_STEP_PACKETS,
+    PARAMETERS,
+    Aqm,
+)
+from ..scenario import (
+    ENFORCE_CCS,
+    GUEST_CCS,
+    MAX_SEED,
+    MODES,
+    PACKET_BYTES,
+    Flow,
+    Path,
+    Scenario,
+    Transfer,
+)
+from .toml import (
+    InputError,
+    SentenceError,
+    Source,
+    Table,
+    TwiceError,
+    amount,
+    checked,
+    kind_of,
+    number,
+    one_of,
+    pattern,
+    quantity,
+    read_text,
+    whole,
+)
+
+#: A queue given in BDPs is never smaller: the initial window (RFC 6928).
+MIN_BDP_QUEUE_PACKETS = 10
+
+MAX_SECONDS = 36_000
+MAX_FLOWS = 1000
+#: The probe tells that many connections apart.
+MAX_TRANSFERS = 4000
+MAX_QUEUE_PACKETS = 10_000_000
+MAX_DELAY_S = 10
+
+#: Units of quantities, with what they are in bits/s, bytes and us.
+_RATE_UNITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+_SIZE_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+_TIME_UNITS = {"us": 1, "ms": 10**3, "s": 10**6}
+
+
+# --- values ---------------------------------------------------------------------
+
+
+def _rate_bps(bps: Decimal, text: str) -> int:
+    if bps < 1000:
+        raise InputError(f'is "{text}": less than 1kbit')
+    return int(bps)
+
+
+def _some_us(time_us: Decimal, text: str) -> int:
+    if not round(time_us):
+        raise InputError(f'is "{text}": less than 1us')
+    return round(time_us)
+
+
+def _fraction(percent: Decimal, text: str) -> float:
+    if percent == 100:
+        raise InputError("is 100%: it must be less")
+    return float(percent / 100)
+
+
+def _load(percent: Decimal, text: str) -> float:
+    if not percent:
+        raise InputError("is 0: nothing comes")
+    return _fraction(percent, text)
+
+
+def _probability(percent: Decimal, text: str) -> float:
+    if not percent:
+        raise InputError("is 0: red would do nothing below its max")
+    return float(percent / 100)
+
+
+def _count_of(what: str, value: Decimal, text: str) -> int:
+    if value != int(value) or value < 1:
+        raise InputError(f'is "{text}": not a whole number of {what} above 0')
+    return int(value)
+
+
+#: The length of a queue: in BDPs, and at least so many packets; one of both may be None.
+_Length = tuple[Decimal | None, int | None]
+
+
+def _queue(text: str) -> _Length:
+    parts = text.split(",", 1)
+    if len(parts) == 2 and [part.strip()[-3:] == "bdp" for part in parts] != [True, False]:
+        raise InputError(f'is "{text}": of two sizes the first is in bdp, the second in p')
+    bdps = amount(parts[0], {"bdp": 1}, 1000) if parts[0].strip().endswith("bdp") else None
+    if bdps is not None and len(parts) == 1:
+        return bdps, None
+    packets = amount(parts[-1], {"bdp": 1, "p": 1}, MAX_QUEUE_PACKETS)
+    return bdps, _count_of("packets", packets, parts[-1])
+
+
+def _name(name: str) -> str:
+    if not re.fullmatch(_NAME_PATTERN, name):
+        what = "it takes up to 64 letters, digits, '.', '_' and '-'"
+        raise InputError(f"is {json.dumps(name)}: {what}")
+    return name
+
+
+def _modes(modes: Any) -> tuple[str, ...]:
+    if not isinstance(modes, list):
+        raise InputError(f"must be a list, not {kind_of(modes)}")
+    if not modes:
+        raise InputError(f"is empty; it takes {', '.join(MODES)}")
+    for index, mode in enumerate(modes):
+        if mode not in MODES:
+            shown = json.dumps(mode, default=str)
+            raise SentenceError(f"unknown mode {shown}; known are {', '.join(MODES)}", index)
+        if mode in modes[:index]:
+            raise TwiceError(f'mode "{mode}"', index)
+    return tuple(modes)
+
+
+def time(high_s: int, what: str = "a time") -> Any:
+    """A time in us."""
+    return quantity(_TIME_UNITS, high_s, lambda time_us, text: round(time_us), what)
+
+
+def fraction(what: str = "a percentage") -> Any:
+    """A percentage below 100."""
+    return quantity({"%": 1}, 100, _fraction, what)
+
+
+_NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+_TWO_SIZES = rf"{pattern(['bdp'])}\s*,\s*{pattern(['p'])}"
+Name = checked(_name, {"type": "string", "pattern": f"^{_NAME_PATTERN}$"}, str)
+Seconds = number(
+    lambda s: 0 < s <= MAX_SECONDS, f", not above 0 and at most {MAX_SECONDS}",
+    exclusiveMinimum=0, maximum=MAX_SECONDS,
+)  # fmt: skip
+Modes = checked(
+    _modes, {"type": "array", "items": {"enum": list(MODES)}, "minItems": 1, "uniqueItems": True}
+)
+Queue = checked(
+    _queue,
+    {
+        "type": "string",
+        "pattern": rf"^\s*({pattern(['bdp', 'p'])}|{_TWO_SIZES})\s*$",
+        "description": "packets, BDPs, or the larger of both: 1.0bdp,50p",
+    },
+    str,
+)
+_Packets = quantity(
+    {"p": 1}, MAX_QUEUE_PACKETS, functools.partial(_count_of, "packets"), "a number of packets"
+)
+_AqmTime = quantity(_TIME_UNITS, MAX_DELAY_S, _some_us, "a time")
+_GuestCc = one_of(GUEST_CCS, ", an unknown CC")
+
+
+# --- tables ---------------------------------------------------------------------
+
+
+class PathTable(Table):
+    """The bottleneck."""
+
+    rate_bps: quantity(_RATE_UNITS, 100, _rate_bps, "the bottleneck's rate")
+    rtt_us: time(MAX_DELAY_S, "the base round trip")
+    loss_fraction: fraction("of packets in the data direction") = "0%"
+    queue: Queue = "1.0bdp"
+    aqm: one_of(KINDS, ", an unknown AQM") = "droptail"
+    aqm_threshold_packets: _Packets | None = None
+    aqm_min_packets: _Packets | None = None
+    aqm_max_packets: _Packets | None = None
+    aqm_probability: quantity({"%": 1}, 100, _probability, "a percentage") = DEFAULT_PROBABILITY
+    aqm_target_us: _AqmTime | None = None
+    aqm_interval_us: _AqmTime | None = None
+    aqm_tupdate_us: _AqmTime | None = None
+    aqm_ecn: bool | None = None
+    duplicate_fraction: fraction() = "0%"
+    corrupt_fraction: fraction() = "0%"
+    reorder_fraction: fraction() = "0%"
+    reorder_by_us: time(MAX_DELAY_S) | None = None
+
+    def queue_packets(self) -> int:
+        """The length of the queue; of two sizes the larger."""
+        bdps, packets = self.queue
+        if bdps is None:
+            return packets
+        bdp = Decimal(self.rate_bps) * self.rtt_us / 8_000_000 / PACKET_BYTES
+        wanted = max(math.ceil(bdps * bdp), MIN_BDP_QUEUE_PACKETS)
+        return max(min(wanted, MAX_QUEUE_PACKETS), packets or 0)
+
+    def overtaking_us(self) -> int:
+        """How much faster a packet that overtakes is; 0 where none does."""
+        by_us, given = self.reorder_by_us, "reorder_by_us" in self.model_fields_set
+        if given and "reorder_fraction" not in self.model_fields_set:
+            raise InputError("says nothing without path.reorder", "path", "reorder_by")
+        if not self.reorder_fraction:
+            return 0
+        by_us = by_us if given else self.rtt_us // 8
+        if not 0 < by_us <= self.rtt_us // 2:
+            what = f"path.reorder_by is {by_us}us, not above 0 and at most half of the RTT"
+            raise SentenceError(what, "path", "reorder_by" if given else "reorder")
+        return by_us
+
+    def path(self) -> Path:
+        """What is run."""
+        queue_packets = self.queue_packets()
+        decided = {"queue_packets": queue_packets, "reorder_by_us": self.overtaking_us()}
+        decided["aqm"] = self.decided_aqm(queue_packets)
+        names = {field.name for field in dataclasses.fields(Path)} - set(decided)
+        return Path(**{name: getattr(self, name) for name in names}, **decided)
+
+    # --- the AQM --------------------------------------------------------------------
+
+    def decided_aqm(self, queue_packets: int) -> Aqm | None:
+        """The queue's AQM; None for droptail."""
+        self.refuse_other_aqms()
+        if self.aqm == "droptail":
+            return None
+        low, high = {
+            "step": self.step_threshold, "red": self.red_thresholds
+        }.get(self.aqm, lambda packets: (0, 0))(queue_packets)  # fmt: skip
+        ecn = self.aqm in DEFAULT_ECN if self.aqm_ecn is None else self.aqm_ecn
+        return Aqm(
+            self.aqm,
+            ecn=self.aqm == "step" or ecn,
+            min_packets=low,
+            max_packets=high,
+            probability=self.aqm_probability if self.aqm == "red" else 0.0,
+            **{f"{name}_us": getattr(self, f"aqm_{name}_us") or round(amount(text, _TIME_UNITS, 1))
+               for name, text in DEFAULT_TIMES.get(self.aqm, {}).items()},
+        )  # fmt: skip
+
+    def refuse_other_aqms(self) -> None:
+        """Parameters that the AQM does not take."""
+        for name, field in PathTable.model_fields.items():
+            parameter = field.alias.removeprefix("aqm_")
+            takers = [kind for kind in KINDS if parameter in PARAMETERS[kind]]
+            if name in self.model_fields_set and takers and self.aqm not in takers:
+                what = f'says nothing with aqm "{self.aqm}"; it is of {", ".join(takers)}'
+                raise InputError(what, "path", field.alias)
+
+    def step_threshold(self, queue_packets: int) -> tuple[int, int]:
+        """Of step both minimum and maximum are the threshold."""
+        threshold, most = self.aqm_threshold_packets, min(queue_packets - 1, MAX_STEP_PACKETS)
+        if threshold is None:
+            raise InputError("is missing", "path", "aqm_threshold")
+        if threshold > most:
+            what = f"with which a queue of {queue_packets} packets could still mark"
+            what = f"is {threshold} packets: more than {most}, {what}"
+            raise InputError(what, "path", "aqm_threshold")
+        return threshold, threshold
+
+    def red_thresholds(self, queue_packets: int) -> tuple[int, int]:
+        """Minimum and maximum of red; of what is not given tc's defaults."""
+        low, high = self.aqm_min_packets or 0, self.aqm_max_packets
+        most = min(queue_packets, MAX_RED_PACKETS)
+        if high is None:
+            high = min(3 * low or max(2, queue_packets // 4), most)
+        if high > most:
+            what = f"which red can have in a queue of {queue_packets} packets"
+            raise InputError(f"is {high} packets: more than {most}, {what}", "path", "aqm_max")
+        at = "aqm_min" if low else "aqm_max"
+        low = low or max(1, high // 3)
+        if low >= high:
+            what = f"path.aqm_min is {low} packets, not below aqm_max, which is {high}"
+            raise SentenceError(what, "path", at)
+        return low, high
+
+
+class FlowTable(Table):
+    """Equal bulk transfers."""
+
+    count: whole(1, MAX_FLOWS) = 1
+    guest_cc: one_of(GUEST_CCS, ", an unknown CC")
+    native_cc: _GuestCc | None = None
+    enforce: one_of(ENFORCE_CCS, ", an unknown CC") | None = None
+    start_us: time(MAX_SECONDS) = "0s"
+    extra_delay_us: time(MAX_DELAY_S) = "0ms"
+    extra_loss_fraction: fraction() = "0%"
+    ipv6: bool = False
+    tso: bool = True
+    gso: bool = True
+    quickack: bool = False
+    ecn: bool = False
+    receiver_tcon: bool = True
+
+    def flow(self) -> Flow:
+        """What is run."""
+        return Flow(**dict(self) | {"native_cc": self.native_cc or self.guest_cc})
+
+
+class TransferTable(FlowTable):
+    """Transfers whose completion times count."""
+
+    size_bytes: quantity(
+        _SIZE_UNITS, 100, functools.partial(_count_of, "bytes"), "of each transfer"
+    ) = Field(alias="bytes")
+    load_fraction: quantity({"%": 1}, 100, _load, "this share of the rate, at random times") | (
+        None
+    ) = None
+    count: whole(1, MAX_TRANSFERS) = 1
+
+    def flow(self) -> Flow:
+        """What is run."""
+        made = dict(self) | {"native_cc": self.native_cc or self.guest_cc, "count": 1}
+        size_bytes, load = made.pop("size_bytes"), made.pop("load_fraction")
+        return Flow(**made, transfer=Transfer(size_bytes, self.count, load))
+
+
+class ScenarioFile(Table):
+    """A scenario file, as in tools/scenarios."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["flow"]}, {"required": ["transfer"]}]}
+    )
+
+    name: Name
+    seconds: Seconds
+    modes: Modes = Field(["native", "enforced"])
+    seed: whole(0, MAX_SEED) = 1
+    path: PathTable
+    flow: list[FlowTable] = Field([])
+    transfer: list[TransferTable] = Field([])
+
+    def flows(self) -> tuple[Flow, ...]:
+        """All [[flow]], then all [[transfer]]."""
+        found = tuple(table.flow() for table in (*self.flow, *self.transfer))
+        if not found:
+            raise SentenceError(
+                "there is no [[flow]] and no [[transfer]]: a scenario needs one", "flow"
+            )  # fmt: skip
+        total = sum(flow.count for flow in found)
+        if total > MAX_FLOWS:
+            raise SentenceError(f"there are {total} flows, more than {MAX_FLOWS}", "flow")
+        for kind, tables in (("flow", self.flow), ("transfer", self.transfer)):
+            for index, table in enumerate(tables):
+                if (start_s := table.start_us / 1e6) >= self.seconds:
+                    what = f'is "{start_s:g}s", but the run ends after {self.seconds:g}s'
+                    raise InputError(what, kind, index, "start")
+        return found
+
+    def refuse_idle_linux(self, flows: tuple[Flow, ...]) -> None:
+        """Mode linux where it would enforce nothing, or the same as mode enforced."""
+        if "linux" not in self.modes:
+            return
+        at = ("modes", self.modes.index("linux"))
+        if all(flow.enforce is None for flow in flows):
+            raise SentenceError('mode "linux" enforces nothing: no flow has enforce', *at)
+        if "enforced" in self.modes and all(
+            flow.enforced_cc("linux") == flow.enforced_cc("enforced") for flow in flows
+        ):
+            same = next(flow.enforce for flow in flows if flow.enforce)
+            what = f'modes "linux" and "enforced" are the same: both enforce {same}'
+            raise SentenceError(what, *at)
+
+    def scenario(self) -> Scenario:
+        """What is run."""
+        path, flows = self.path.path(), self.flows()
+        self.refuse_idle_linux(flows)
+        return Scenario(self.name, self.seconds, self.modes, self.seed, path, flows)
+
+
+def load(file: str | pathlib.Path) -> Scenario:
+    """Read a scenario file.  Raises ScenarioError if it cannot be used."""
+    return parse(read_text(file), str(file))
+
+
+def parse(text: str, file: str = "scenario") -> Scenario:
+    """Make a scenario of TOML text; ``file`` is what errors call it.
+
+    Raises ScenarioError, one sentence with file and line.
+    """
+    source = Source(text, file)
+    with source.blamed():
+        return ScenarioFile.model_validate(source.document).scenario()
