@@ -11,8 +11,8 @@ from typing import Any
 import synthetic
 from tcon_lab.experiment.campaign import Campaign
 from tcon_lab.experiment.campaign_file import load
+from tcon_lab.numbers.against_native import compare
 from tcon_lab.numbers.campaign_run import Run, Store, runs_of
-from tcon_lab.numbers.compare import compare
 from tcon_lab.numbers.results import to_text
 
 #: How a run's goodput and RTT are to those of a native run of the fixture, and the flow.

@@ -21,8 +21,8 @@ from tcon_lab.experiment import published
 from tcon_lab.experiment.campaign import Campaign
 from tcon_lab.experiment.campaign_file import load, parse
 from tcon_lab.numbers import gallery
+from tcon_lab.numbers.against_native import COMPARED, QUANTITIES, compare, geometric_mean
 from tcon_lab.numbers.campaign_run import Estimate, Run, Store, conduct, duration, runs_of
-from tcon_lab.numbers.compare import COMPARED, QUANTITIES, compare, geometric_mean
 from tcon_lab.numbers.results import results_from_raw
 from tcon_lab.pages import campaign_page, gallery_plots
 from tcon_lab.pages.completion import completion_curves

@@ -25,8 +25,8 @@ from .experiment import campaign_file, published, scenario_file
 from .machine import uml
 from .machine.engine import DEFAULT_SHIFT, Machine, Outcome
 from .machine.products import TOP
-from .numbers import campaign_run, changes, compare, gallery, results
-from .pages import changes_table
+from .numbers import against_earlier, against_native, campaign_run, gallery, results
+from .pages import against_earlier_table
 from .pages import recommend as recommendations
 from .pages.tables import Wide
 from .scenario import MODES
@@ -161,7 +161,7 @@ def campaign(
     if not report_only:
         with _Display() as display:
             failures = lab.run_campaign(chosen, options, jobs, folder, display.say)
-    made = compare.compare(chosen, store.index(chosen), store.load)
+    made = against_native.compare(chosen, store.index(chosen), store.load)
     series = gallery.collect(store.index(chosen), store.load)
     written = {
         "comparison.json": results.to_text(made),
@@ -186,9 +186,9 @@ def compare_results(
     after: Annotated[Path, typer.Argument(metavar="B", help="The same of what is to be judged.")],
     alpha: Annotated[
         float, typer.Option(help="Which part of what is called a change may be chance.")
-    ] = changes.DEFAULT_ALPHA,
+    ] = against_earlier.DEFAULT_ALPHA,
     least: Annotated[float, typer.Option(metavar="PERCENT", help="Smaller changes are none.")] = 100
-    * changes.DEFAULT_LEAST,
+    * against_earlier.DEFAULT_LEAST,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all numbers there.")
     ] = None,
@@ -203,14 +203,16 @@ def compare_results(
             raise LabError(f"--alpha is {alpha:g}, not between 0 and 1")
         if not 0 <= least < 100:
             raise LabError(f"--least is {least:g}, not from 0 to below 100")
-        made = changes.changes(changes.load(before), changes.load(after), alpha, least / 100)
+        made = against_earlier.changes(
+            against_earlier.load(before), against_earlier.load(after), alpha, least / 100
+        )
         if json_file:
             _write(json_file, results.to_text(made))
     except LabError as error:
         _errors.print(f"tcon-lab: {error}", markup=False)
         raise typer.Exit(2) from None
-    _print(changes_table.table(made))
-    raise typer.Exit(1 if changes.worse(made) else 0)
+    _print(against_earlier_table.table(made))
+    raise typer.Exit(1 if against_earlier.worse(made) else 0)
 
 
 @app.command("report")
@@ -223,18 +225,18 @@ def report_campaigns(
     ] = Path("tcon-results/report.html"),
 ) -> None:
     """One page of several campaigns: is enforced as native, and both as published?"""
-    from .numbers import overview
-    from .pages import overview_page  # slow to import
+    from .numbers import many_campaigns
+    from .pages import many_campaigns_page  # slow to import
 
     if out.suffix != ".html":
         raise LabError(f"--out is {out}: it must end in .html")
-    experiments = overview.load_all(folders)
-    made = overview.overview(experiments)
+    experiments = many_campaigns.load_all(folders)
+    made = many_campaigns.overview(experiments)
     _make_folder(out.parent)
-    _write(out, overview_page.page(made, experiments))
+    _write(out, many_campaigns_page.page(made, experiments))
     _write(out.with_suffix(".json"), results.to_text(made))
-    _write(out.with_suffix(".csv"), overview.csv_text(made))
-    headings, rows = overview_page.answer_rows(made) if made["answers"] else ([], [])
+    _write(out.with_suffix(".csv"), many_campaigns.csv_text(made))
+    headings, rows = many_campaigns_page.answer_rows(made) if made["answers"] else ([], [])
     if rows:
         _print(Wide(headings, rows, left=frozenset(range(len(headings)))))
     for suffix in (".html", ".json", ".csv"):
@@ -252,11 +254,11 @@ def export(
 ) -> None:
     """Samples and runs of campaigns as Parquet, for pandas, Polars, DuckDB or R."""
     from .numbers import export as parquet  # slow to import
-    from .numbers import overview
+    from .numbers import many_campaigns
 
     if out.suffix != ".parquet":
         raise LabError(f"--out is {out}: it must end in .parquet")
-    experiments = overview.load_all(folders)
+    experiments = many_campaigns.load_all(folders)
     _make_folder(out.parent)
     try:
         runs_file, samples, runs = parquet.write(experiments, out)

@@ -25,8 +25,8 @@ from typing import Any
 
 from .aqm import counters
 from .errors import LabError
-from .gathered import told, with_summary
 from .ovs import appctl
+from .records import told, with_summary
 from .scenario import Flow, Scenario, Transfer, from_dict
 from .topo import FRAME_BYTES, QUEUE_PARENT, Lab, run_in
 

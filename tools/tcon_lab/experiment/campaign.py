@@ -14,7 +14,7 @@ from ..scenario import Scenario
 if TYPE_CHECKING:  # what runs needs none of it
     from . import published
 
-#: What bars are about, and whether more of it is better; see :mod:`..numbers.compare`.
+#: What bars are about, and whether more of it is better; see :mod:`..numbers.against_native`.
 #: Those in RATIOS are of the enforced run to the one that it is compared with.
 METRICS = {
     "goodput": True,

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from ..channel import ERROR, EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RECORDS, RESULT, Writer
 from ..errors import LabError
-from ..gathered import packed
+from ..records import packed
 
 _UML_CHANNEL = Path("/dev/mmapper")
 _IVSHMEM_ID = ("0x1af4", "0x1110")

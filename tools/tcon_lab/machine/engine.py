@@ -17,7 +17,7 @@ from typing import Any
 
 from ..channel import ERROR, EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RECORDS, RESULT, Frame
 from ..errors import LabError
-from ..gathered import unpacked
+from ..records import unpacked
 from .kernel_log import problems
 
 #: 1 ns an instruction.  A slower CPU (2 ns) takes as long to simulate, since

@@ -181,7 +181,7 @@ KERNEL_MODULES = (
 # The part of this package that runs in the VM.  No more: a run's numbers depend
 # on each byte of its root.
 GUEST_CODE = (
-    "__init__.py", "aqm.py", "channel.py", "errors.py", "gathered.py", "guest", "ovs.py",
+    "__init__.py", "aqm.py", "channel.py", "errors.py", "records.py", "guest", "ovs.py",
     "red_qdisc.py", "runner.py", "scenario.py", "topo.py", "transfer.py",
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .changes import incomplete_beta
+from .against_earlier import incomplete_beta
 
 LEVEL = 0.95
 

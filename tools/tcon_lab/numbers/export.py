@@ -20,7 +20,7 @@ from typing import Any
 
 import polars as pl
 
-from .overview import Experiment
+from .many_campaigns import Experiment
 from .results import SAMPLE_KEYS
 from .samples import column
 

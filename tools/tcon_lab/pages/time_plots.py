@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 
 from ..numbers import cubic_model
 from ..numbers.losses import cycle_s, decider, loss_times
-from ..numbers.overview import Experiment
+from ..numbers.many_campaigns import Experiment
 from ..numbers.samples import column
 from ..scenario import PACKET_BYTES
 from . import figures

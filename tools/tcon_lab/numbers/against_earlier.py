@@ -2,7 +2,7 @@
 """What changed between two sets of results: two versions, kernels, or machines.
 
 A set is a campaign's folder or a results.json.  For each cell, mode and quantity that
-both have (see :data:`.compare.QUANTITIES`) the values of the seeds are compared by
+both have (see :data:`.against_native.QUANTITIES`) the values of the seeds are compared by
 Welch's t-test, which takes neither equal spreads nor equal seeds for granted; and for
 each mode and quantity the cells' ratios (of shares, their differences) by a t-test
 against no change, which finds what is small in each cell but the same in all, and
@@ -18,7 +18,7 @@ either side cannot be tested.
 A change is plain data::
 
     {"cell": None for all cells together, "mode", "quantity", "before", "after":
-     spreads as in :mod:`.compare`, None of all cells, "change": ratio - 1, of shares the
+     spreads as in :mod:`.against_native`, None of all cells, "change": ratio - 1, of shares the
      difference, "p": None where there was no test, "verdict": "worse", "better",
      "changed" (of what has no better), "same" or "untested"}
 
@@ -37,7 +37,7 @@ from typing import Any
 
 from ..errors import LabError
 from ..experiment.campaign import METRICS
-from .compare import QUANTITIES, spread
+from .against_native import QUANTITIES, spread
 
 Record = dict[str, Any]
 

@@ -18,11 +18,11 @@ from commands import TOOLS, tcon_lab
 from tcon_lab import channel
 from tcon_lab.channel import EXIT, KERNEL_LOG, OUTPUT, PROGRESS, RECORDS, RESULT, Frame
 from tcon_lab.errors import LabError
-from tcon_lab.gathered import packed
 from tcon_lab.machine import cache, kernel_log, root
 from tcon_lab.machine.cpio import CpioWriter
 from tcon_lab.machine.engine import Machine, Outcome
 from tcon_lab.machine.qemu import Qemu
+from tcon_lab.records import packed
 
 # --- channel ------------------------------------------------------------------
 

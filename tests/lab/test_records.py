@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import synthetic
-from tcon_lab.gathered import packed, told, unpacked, with_summary
+from tcon_lab.records import packed, told, unpacked, with_summary
 
 CONNECTION = {"saddr": "10.0.0.1", "sport": 5202, "daddr": "10.0.1.1", "dport": 40000}
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What several campaigns show together: for each CC, is enforced as native?
 
-An overview is plain data, the JSON beside the page that :mod:`..pages.overview_page` makes::
+An overview is plain data, the JSON beside the page that :mod:`..pages.many_campaigns_page` makes::
 
     {"level": of the intervals,
      "answers": [{"cc", "experiment", "metric", "mean", "low", "high", "numbers", "over"}],
      "overall": [the same without "experiment", over the cells of all of them],
      "experiments": [{"name", "folder", "about": what its campaign file opens with,
-                      "comparison": as in :mod:`.compare`,
-                      "sides": [tables of published against ours, see :mod:`.sides`],
+                      "comparison": as in :mod:`.against_native`,
+                      "sides": [tables of published against ours, see :mod:`.against_published`],
                       "shares": {mode: {first CC: {second CC: share of the first}}}}]}
 
 An answer is the ratio of the enforced run to the baseline's (native, or stock) with the
@@ -30,9 +30,9 @@ from typing import Any
 
 from ..errors import LabError
 from ..machine.products import TOP
-from . import sides
+from . import against_published
+from .against_native import COMPARED
 from .campaign_run import Store
-from .compare import COMPARED
 from .confidence import LEVEL, interval
 from .results import median
 
@@ -238,7 +238,9 @@ def overview(experiments: list[Experiment]) -> Record:
                 "folder": experiment.folder.name,
                 "about": about(experiment.name),
                 "comparison": experiment.comparison,
-                "sides": sides.sides(experiment.comparison, experiment.runs, experiment.samples),
+                "sides": against_published.sides(
+                    experiment.comparison, experiment.runs, experiment.samples
+                ),
                 "shares": _shares(experiment),
             }
             for experiment in experiments

@@ -13,7 +13,7 @@ from tcon_lab.numbers import cubic_model as model
 from tcon_lab.numbers.cubic_model import Cycle, Path
 
 getcontext().prec = 40
-THESIS = published.load(File(__file__).parents[2] / "tools/published/cubic-thesis.toml")
+THESIS = published.load(File(__file__).parents[3] / "tools/published/cubic-thesis.toml")
 PACKET_BITS = 8 * 1500
 
 #: Section 2.4.2, by its names; the mode is what tests/unit/algorithms/test_cubic_cycle.c finds too.

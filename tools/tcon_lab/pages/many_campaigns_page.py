@@ -10,8 +10,8 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from ..numbers.overview import METRICS, Experiment
-from ..numbers.sides import differences, safe_id
+from ..numbers.against_published import differences, safe_id
+from ..numbers.many_campaigns import METRICS, Experiment
 from . import campaign_page, figures, time_plots
 from .completion import completion_curves
 from .report import PAGE_SCRIPT, PAGE_STYLE, STYLES

@@ -14,7 +14,7 @@ from tcon_lab.experiment.scenario_file import load, parse
 from tcon_lab.experiment.toml import locate
 from tcon_lab.scenario import Flow, Scenario, ScenarioError, Transfer
 
-SCENARIOS = Path(__file__).parents[2] / "tools/scenarios"
+SCENARIOS = Path(__file__).parents[3] / "tools/scenarios"
 
 FULL = """\
 # a comment

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..numbers.changes import SHARES
+from ..numbers.against_earlier import SHARES
 from .tables import Wide
 
 Record = dict[str, Any]

@@ -15,12 +15,12 @@ import pytest
 from commands import TOOLS, tcon_lab
 from tcon_lab.errors import LabError
 from tcon_lab.experiment import published
-from tcon_lab.numbers import sides
+from tcon_lab.numbers import against_published
 from tcon_lab.numbers.confidence import interval, t_quantile
 from tcon_lab.numbers.losses import left_percent, loss_times
-from tcon_lab.numbers.overview import about, load, load_all, overview
+from tcon_lab.numbers.many_campaigns import about, load, load_all, overview
 from tcon_lab.pages import time_plots
-from tcon_lab.pages.overview_page import answer_rows, coexistence, heat_map, side_table
+from tcon_lab.pages.many_campaigns_page import answer_rows, coexistence, heat_map, side_table
 
 # --- intervals --------------------------------------------------------------
 
@@ -178,15 +178,15 @@ def test_rows_of_a_table_meet_our_cells(made: dict[str, Any]) -> None:
 
 def test_how_much_ours_differ(made: dict[str, Any]) -> None:
     (side,) = made["experiments"][0]["sides"]
-    got = sides.differences(side, "native")
+    got = against_published.differences(side, "native")
     assert got is not None
     assert got["rows"] == len(side["rows"])
     worst = max(side["rows"], key=lambda row: abs(row["differs"]["native"]))
     assert got["largest"] == worst
     assert got["of_nothing"] == 0
-    assert sides.differences(side, "stock") is None
+    assert against_published.differences(side, "stock") is None
     row = dict(worst, differs={"native": None}, ours={"native": 5.0})
-    more = sides.differences({"rows": [*side["rows"], row]}, "native")
+    more = against_published.differences({"rows": [*side["rows"], row]}, "native")
     assert more is not None
     assert (more["rows"], more["of_nothing"]) == (len(side["rows"]), 1)
 
@@ -196,12 +196,12 @@ def test_every_table_of_the_documents_finds_its_cells() -> None:
     from tcon_lab.experiment.campaign_file import load as load_campaign
 
     count = 0
-    for (name, table), places in sides._PLACES.items():
+    for (name, table), places in against_published._PLACES.items():
         campaign = load_campaign(TOOLS / f"campaigns/{name}.toml")
         cells = [{"cell": c.name, "values": c.values} for c in campaign.cells]
         (found,) = [t for t in campaign.tables if t.name == table]
         for _, place in places(found.records()):
-            (cell,) = sides._cells({"cells": cells}, place.values)
+            (cell,) = against_published._cells({"cells": cells}, place.values)
             flows = next(c for c in campaign.cells if c.name == cell["cell"]).scenario.flows
             assert place.kind is None or 1 <= place.kind <= len(flows)
             count += 1
@@ -215,7 +215,7 @@ def test_what_is_of_a_whole_run() -> None:
     ]
 
     def ours(name: str, unit: str, seconds: float | None) -> float | None:
-        read = sides._reader((name, unit), seconds)
+        read = against_published._reader((name, unit), seconds)
         return read({}, flows) if read else None
 
     assert ours("retransmissions", "packets", 60) == pytest.approx(60)
@@ -235,7 +235,7 @@ def test_every_column_of_the_virtual_machines_has_ours() -> None:
         assert table.seconds == 60
         for column in table.columns:
             if column.name not in key:
-                assert sides._reader((column.name, column.unit), table.seconds), column
+                assert against_published._reader((column.name, column.unit), table.seconds), column
 
 
 def test_kinds_are_those_of_the_row() -> None:
@@ -246,7 +246,7 @@ def test_kinds_are_those_of_the_row() -> None:
                         ("vm-loss-of-one", "5.5"), ("vm-one-against-three", "5.7")):  # fmt: skip
         campaign = load_campaign(TOOLS / f"campaigns/{name}.toml")
         (found,) = [t for t in campaign.tables if t.name == table]
-        for row, place in sides._PLACES[name, table](found.records()):
+        for row, place in against_published._PLACES[name, table](found.records()):
             scenario = next(
                 c.scenario for c in campaign.cells
                 if all(c.values.get(k) == v for k, v in place.values.items())
@@ -299,7 +299,7 @@ def run_of(cc: str, other: str, **path: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_what_a_value_is_about(of: dict[str, str], run: dict[str, Any], about: bool) -> None:
-    assert sides._in_cell(of, {"values": {}}, run) is about
+    assert against_published._in_cell(of, {"values": {}}, run) is about
 
 
 def test_values_of_the_text_beside_ours() -> None:
@@ -308,7 +308,7 @@ def test_values_of_the_text_beside_ours() -> None:
     cell = {"cell": "c", "values": {}, "published": None, "completion": {}}
     comparison = {"campaign": "cc-pairs", "tables": [], "values": values, "cells": [cell]}
     runs = {"c": {"native": {1: run_of("bbr", "cubic")}}}
-    (side,) = sides.sides(comparison, runs)
+    (side,) = against_published.sides(comparison, runs)
     rows = {row["cc"]: row for row in side["rows"]}
     assert rows["bbr"]["text"] == "850 +- 20"
     assert rows["bbr"]["ours"] == {"native": 900}
@@ -317,10 +317,10 @@ def test_values_of_the_text_beside_ours() -> None:
 
 
 def test_ranges_differ_by_their_nearer_end() -> None:
-    assert sides._differs(5, 4, 6) == 0
-    assert sides._differs(3, 4, 6) == pytest.approx(-0.25)
-    assert sides._differs(9, 4, 6) == pytest.approx(0.5)
-    assert sides._differs(9, 0, 0) is None
+    assert against_published._differs(5, 4, 6) == 0
+    assert against_published._differs(3, 4, 6) == pytest.approx(-0.25)
+    assert against_published._differs(9, 4, 6) == pytest.approx(0.5)
+    assert against_published._differs(9, 0, 0) is None
 
 
 # --- plots over time --------------------------------------------------------
@@ -360,7 +360,9 @@ def test_what_a_loss_leaves_beside_what_was_published() -> None:
         asked.append(run)
         return {"flows": [{"index": 0, "columns": columns}]} if run[1] == "native" else None
 
-    (side,) = sides.sides(comparison, {"c": {"native": {3: run}, "enforced": {3: run}}}, samples)
+    (side,) = against_published.sides(
+        comparison, {"c": {"native": {3: run}, "enforced": {3: run}}}, samples
+    )
     (row,) = side["rows"]
     assert (row["quantity"], row["published"], row["ours"]) == (
         "cwnd after a loss, of that before", 70, {"native": 63}

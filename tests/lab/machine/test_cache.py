@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tcon_lab.machine import cache, uml_kernel
 
-_TOOLS = Path(__file__).resolve().parents[2] / "tools"
+_TOOLS = Path(__file__).resolve().parents[3] / "tools"
 
 
 def _start(code: str, folder: Path, **environment: str) -> subprocess.Popen[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-LAB = HERE.parents[1] / "tools/tcon-lab"
+LAB = HERE.parents[2] / "tools/tcon-lab"
 
 
 def start(script, link, *options):

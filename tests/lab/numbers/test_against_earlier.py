@@ -13,7 +13,7 @@ import pytest
 import synthetic
 from commands import tcon_lab
 from tcon_lab.errors import LabError
-from tcon_lab.numbers.changes import (
+from tcon_lab.numbers.against_earlier import (
     NEUTRAL,
     SHARES,
     ResultSet,
@@ -25,9 +25,9 @@ from tcon_lab.numbers.changes import (
     welch_p,
     worse,
 )
-from tcon_lab.numbers.compare import QUANTITIES
+from tcon_lab.numbers.against_native import QUANTITIES
 from tcon_lab.numbers.results import results_from_raw, to_text
-from tcon_lab.pages import changes_table
+from tcon_lab.pages import against_earlier_table
 
 # --- statistics -------------------------------------------------------------
 
@@ -170,7 +170,7 @@ def test_a_queue_is_known_to_a_packet_or_two() -> None:
     made = changes(empty, of([9e6] * 3, queue=9))
     assert verdicts(made)["cell", "queue"] == "worse"
     assert json.loads(to_text(made))["changes"][-1]["change"] is None
-    assert changes_table.rows(made)[0][6] == "from 0"
+    assert against_earlier_table.rows(made)[0][6] == "from 0"
 
 
 def test_shares_change_by_their_difference() -> None:
@@ -207,7 +207,7 @@ def test_one_seed_is_no_test_but_many_cells_are() -> None:
     assert got["c0", "goodput"] == "untested"
     assert got[None, "goodput"] == "worse"
     assert got[None, "rtt"] == "same"
-    assert any("too few seeds" in text for text in changes_table.sentences(made))
+    assert any("too few seeds" in text for text in against_earlier_table.sentences(made))
 
 
 def test_what_is_no_longer_measured_is_worse() -> None:

@@ -10,10 +10,10 @@ import folders
 import pytest
 import synthetic
 from browser import Page, browser
-from tcon_lab.numbers import gallery, overview
+from tcon_lab.numbers import gallery, many_campaigns
 from tcon_lab.numbers.campaign_run import Store
 from tcon_lab.numbers.results import results_from_raw
-from tcon_lab.pages import campaign_page, overview_page, report
+from tcon_lab.pages import campaign_page, many_campaigns_page, report
 
 #: Of every plot: its name, how many of its curves and maps are drawn, and of how many.
 MARKS = """
@@ -55,9 +55,9 @@ def all_campaigns(page: Page, tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = tmp_path_factory.mktemp("pages")
     texts = {"a": folders.BASELINE, "b": folders.PAIRS, "c": folders.ONE_FLOW, "d": folders.FILES}
     made = [folders.make(top / name, text, folders.seeds_apart)[1] for name, text in texts.items()]
-    experiments = overview.load_all(made)
+    experiments = many_campaigns.load_all(made)
     file = top / "all.html"
-    file.write_text(overview_page.page(overview.overview(experiments), experiments))
+    file.write_text(many_campaigns_page.page(many_campaigns.overview(experiments), experiments))
     page.open(file)
     drawn = page.run("document.querySelectorAll('.main-svg').length")
     page.run(UNFOLD)
@@ -155,7 +155,7 @@ def test_a_campaigns_own_page(page: Page, tmp_path: Path) -> None:
     store = Store(folder)
     series = gallery.collect(store.index(campaign), store.load)
     assert len(series) == 4
-    file.write_text(campaign_page.page(overview.load(folder).comparison, series))
+    file.write_text(campaign_page.page(many_campaigns.load(folder).comparison, series))
     page.open(file)
     marks = page.run(MARKS)
     assert {"map-goodput", "map-rtt"} < set(marks)  # and those of the gallery

@@ -12,7 +12,7 @@ import pytest
 from commands import tcon_lab
 from tcon_lab.numbers import export
 from tcon_lab.numbers.campaign_run import Store
-from tcon_lab.numbers.overview import load
+from tcon_lab.numbers.many_campaigns import load
 from tcon_lab.numbers.results import SAMPLE_KEYS
 from tcon_lab.numbers.samples import column
 
