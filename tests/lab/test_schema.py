@@ -211,6 +211,17 @@ def test_a_matrix_takes_what_the_reader_takes() -> None:
     assert set(matrix["properties"]) == set(MATRIX_KEYS)
 
 
+@pytest.mark.parametrize("name", FULL)
+def test_the_heads_of_readers_describe_every_key(name: str) -> None:
+    """Of a campaign those that a scenario has too are in the scenario's."""
+    readers = {"scenario": [scenario_file], "published": [published]}
+    text = "".join(m.__doc__ for m in readers.get(name, [campaign_file, scenario_file]))
+    whole = schema(name)
+    for table in (whole, *whole["$defs"].values()):
+        for key in table["properties"]:
+            assert re.search(rf"\b{key}\b", text), key
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
