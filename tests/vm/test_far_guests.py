@@ -7,24 +7,17 @@ taken for one without data.  Enforced and native flows share the same whole path
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
+from asked import CUBIC, scenario
 from rig import poll
-from tcon_lab.scenario import parse
+from tcon_lab.scenario import Path
 from tcon_lab.topo import Lab, run_in
 
 SECONDS = 20
-SCENARIO = f"""
-name = "far-guests"
-seconds = {SECONDS}
-[path]
-rate = "20mbit"
-rtt = "20ms"
-queue = "200p"
-[[flow]]
-guest_cc = "cubic"
-"""
+PATH = Path(20_000_000, 20_000, 0.0, 200)
 
 
 def goodput_bps(lab: Lab, cc: str) -> float:
@@ -40,9 +33,8 @@ def goodput_bps(lab: Lab, cc: str) -> float:
 
 @pytest.mark.parametrize("delay_ms", [5, 20, 300])
 def test_guest_that_is_far_away(delay_ms: int) -> None:
-    with Lab(parse(SCENARIO)) as lab:
-        run_in(lab.br0, f"tc qdisc add dev {lab.sender_port(0)} root netem delay {delay_ms}ms"
-                        " limit 1000000")  # fmt: skip
+    far = dataclasses.replace(CUBIC, guest_delay_us=1000 * delay_ms)
+    with Lab(scenario(PATH, far)) as lab:
         native = {cc: goodput_bps(lab, cc) for cc in ("bbr", "cubic")}
         enforced = {}
         for cc in native:

@@ -96,7 +96,8 @@ class Transfer:
 class Flow:
     """``count`` equal bulk transfers, or what ``transfer`` says.  ``enforce`` None:
     TCon leaves them alone; ``start_us`` counts from the start of the run;
-    ``extra_*`` come on top of the path's; without ``tso`` the guest cuts its
+    ``extra_*`` come on top of the path's, and ``guest_delay_us`` lies between the sender and
+    TCon; without ``tso`` the guest cuts its
     super-packets itself, without ``gso`` it makes none; with ``quickack`` the receiver
     delays no ACK; with ``ecn`` its stack speaks ECN; without ``receiver_tcon`` TCon is at
     the sender only.
@@ -109,6 +110,7 @@ class Flow:
     start_us: int = 0
     extra_delay_us: int = 0
     extra_loss_fraction: float = 0.0
+    guest_delay_us: int = 0
     ipv6: bool = False
     tso: bool = True
     gso: bool = True
@@ -150,7 +152,9 @@ class Scenario:
     @property
     def full_rtt_us(self) -> int:
         """A round trip of the slowest flow while the queue is full."""
-        delay_us = self.path.rtt_us + max(flow.extra_delay_us for flow in self.flows)
+        delay_us = self.path.rtt_us + max(
+            flow.extra_delay_us + flow.guest_delay_us for flow in self.flows
+        )
         queued_bits = self.path.queue_packets * PACKET_BYTES * 8
         return delay_us + queued_bits * 1_000_000 // self.path.rate_bps
 

@@ -16,7 +16,8 @@
   of the round trip and the mischief towards Server 2, the other half towards
   r1.  So TCon at Server 1 sees all of the RTT.
 * What a flow has in addition is at its receiver's port on br1, and so is
-  reordering: there a packet that is to overtake others skips the delay.
+  reordering: there a packet that is to overtake others skips the delay.  What lies between
+  a sender and TCon is at its port on br0, on the way back.
 * Where packets are lost, doubled or reordered nothing before has merged them
   again (GRO): see :meth:`Lab._moderate`.
 
@@ -285,7 +286,7 @@ class Lab:
 
     def base_rtt_us(self, flow: Flow) -> int:
         """The round trip of a flow when nothing queues."""
-        return self.scenario.path.rtt_us + flow.extra_delay_us
+        return self.scenario.path.rtt_us + flow.extra_delay_us + flow.guest_delay_us
 
     def buffer_bytes(self, flow: Flow) -> int:
         """What a socket may hold, so that it never limits this flow."""
@@ -396,6 +397,9 @@ class Lab:
 
     def _shape_flow(self, index: int, flow: Flow) -> None:
         path = self.scenario.path
+        if flow.guest_delay_us:
+            run_in(self.br0, f"tc qdisc add dev {self.sender_port(index)} root netem"
+                             f" delay {flow.guest_delay_us}us limit {_AMPLE_PACKETS}")  # fmt: skip
         delay_us = flow.extra_delay_us + path.reorder_by_us
         if delay_us or flow.extra_loss_fraction:
             words = _percent("loss", flow.extra_loss_fraction)

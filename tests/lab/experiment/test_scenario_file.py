@@ -87,6 +87,15 @@ def test_defaults() -> None:
     assert got.path.loss_fraction == 0.0
 
 
+def test_guests_that_answer_late() -> None:
+    """What lies between a guest and TCon is a part of the round trip."""
+    near, far = minimal(), parse(MINIMAL.format(rate="10mbit", rtt="100ms", queue="50p")
+                                 + 'guest_delay = "30ms"\n')  # fmt: skip
+    assert near.flows[0].guest_delay_us == 0
+    assert far.flows[0].guest_delay_us == 30_000
+    assert far.full_rtt_us == near.full_rtt_us + 30_000
+
+
 @pytest.mark.parametrize(
     ("text", "rate_bps"),
     [("64kbit", 64_000), ("1.5mbit", 1_500_000), ("1gbit", 10**9), ("10 mbit", 10**7)],

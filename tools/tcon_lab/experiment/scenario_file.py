@@ -36,6 +36,8 @@ A scenario file, where modes are as in :mod:`..scenario`::
     start = "0s"                 # default 0s
     extra_delay = "0ms"          # round trip, this flow only; default 0ms
     extra_loss = "0%"            # data direction, this flow only; default 0%
+    guest_delay = "0ms"          # round trip between the sender and its TCon, which sees
+                                 # the rest only: a guest that answers late; default 0ms
     ipv6 = false                 # default false: IPv4
     tso = true                   # the guest sends super-packets; default true. Without it
                                  # Linux makes them all the same, and cuts them: single
@@ -368,6 +370,7 @@ class FlowTable(Table):
     start_us: time(MAX_SECONDS) = "0s"
     extra_delay_us: time(MAX_DELAY_S) = "0ms"
     extra_loss_fraction: fraction() = "0%"
+    guest_delay_us: time(MAX_DELAY_S) = "0ms"
     ipv6: bool = False
     tso: bool = True
     gso: bool = True

@@ -295,7 +295,7 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
     sent = iperf3.get("end", {}).get("sum_sent", {})
     asked = scenario.connections()[int(flow["index"])]
     samples = data.samples(zero_s)
-    base_rtt_us = scenario.path.rtt_us + asked.extra_delay_us
+    base_rtt_us = scenario.path.rtt_us + asked.extra_delay_us + asked.guest_delay_us
     settling_s = SETTLED_AFTER_RTTS * base_rtt_us / 1e6
     error = iperf3.get("error") or (None if data.summary else "the probe saw no data of it")
     return {
