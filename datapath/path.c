@@ -16,8 +16,8 @@
 #include "act/copy.h"
 #include "act/hold.h"
 #include "act/mark.h"
-#include "act/pure_ack.h"
 #include "act/repair.h"
+#include "act/tell.h"
 #include "base/compat.h"
 #include "base/seq.h"
 #include "path.h"
@@ -425,7 +425,7 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (!tcon_packet_is_pure_ack(pkt))
 		return guest_data(flow, skb, pkt, now_ns);
 	tcon_repair_passed(flow, pkt);
-	tcon_pure_ack_told(flow, pkt->ack, tcon_pure_ack_edge(flow, pkt), now_us);
+	tcon_tell_noted(flow, pkt->ack, tcon_tell_edge(flow, pkt), now_us);
 	return true;
 }
 

@@ -25,8 +25,8 @@
 #include "act/copy.h"
 #include "act/hold.h"
 #include "act/mark.h"
-#include "act/pure_ack.h"
 #include "act/repair.h"
+#include "act/tell.h"
 #include "base/compat.h"
 #include "base/contract.h"
 #include "base/seq.h"
@@ -202,7 +202,7 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	gap = t->cc.nxt != nxt && seq_after(cb->seq, nxt);
 	fresh = t->cc.nxt != nxt || t->recorded;	/* or it fills a gap */
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_DATA_OUT);
-	tcon_pure_ack_told(flow, cb->ack, cb->edge, now_us);
+	tcon_tell_noted(flow, cb->ack, cb->edge, now_us);
 	if (fresh)
 		flow->told.tsval = cb->tsval;
 	if (fresh && !t->recorded)
@@ -386,7 +386,7 @@ static void describe(const struct tcon_flow *flow, struct sk_buff *skb,
 	seg->entered_us = now_us;
 	seg->tsval = pkt->tsval;
 	seg->ack = pkt->flags & TCON_TCP_ACK ? pkt->ack : flow->told.ack;
-	seg->edge = pkt->flags & TCON_TCP_ACK ? tcon_pure_ack_edge(flow, pkt) : flow->told.edge;
+	seg->edge = pkt->flags & TCON_TCP_ACK ? tcon_tell_edge(flow, pkt) : flow->told.edge;
 }
 
 /*
@@ -443,7 +443,7 @@ static bool absorb(struct tcon_flow *flow, struct sk_buff *skb,
 		   const struct tcon_packet *pkt, u64 now_us)
 {
 	tcon_repair_heard(flow, pkt);
-	if (tcon_pure_ack_due(flow, pkt) && tcon_pure_ack_make(flow, skb, pkt, now_us))
+	if (tcon_tell_due(flow, pkt) && tcon_tell_make(flow, skb, pkt, now_us))
 		return true;
 	consume_skb(skb);
 	return false;
@@ -481,8 +481,8 @@ static struct sk_buff *waits(struct tcon_flow *flow, struct sk_buff *skb,
 	struct sk_buff *data = NULL;
 
 	if (t->cc.inflight_bytes && !tcon_track_fits(t, pkt->payload_bytes) &&
-	    unlikely(tcon_pure_ack_overdue(flow, pkt, now_us)))
-		data = tcon_pure_ack_leave(flow, skb, pkt, now_us);
+	    unlikely(tcon_tell_overdue(flow, pkt, now_us)))
+		data = tcon_tell_leave(flow, skb, pkt, now_us);
 	if (!data)
 		skb_orphan(skb);
 	return data ? : skb;

@@ -14,7 +14,7 @@
 #include <linux/skbuff.h>
 #include <linux/time64.h>
 
-#include "act/pure_ack.h"
+#include "act/tell.h"
 #include "base/contract.h"
 #include "base/seq.h"
 #include "wire/segment.h"
@@ -26,41 +26,41 @@
 #define DELAYED_US	(40 * USEC_PER_MSEC)
 
 /**
- * tcon_pure_ack_due() - does a segment say what the peer has not been told?
+ * tcon_tell_due() - does a segment say what the peer has not been told?
  * @flow: its lock is held
  * @pkt: a guest's segment, parsed
  *
  * Return: whether it acknowledges or offers more.
  */
-bool tcon_pure_ack_due(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+bool tcon_tell_due(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
 	lockdep_assert_held(&flow->lock);
 	return pkt->flags & TCON_TCP_ACK && flow->told.valid &&
 	       (seq_after(pkt->ack, flow->told.ack) ||
-		seq_after(tcon_pure_ack_edge(flow, pkt), flow->told.edge));
+		seq_after(tcon_tell_edge(flow, pkt), flow->told.edge));
 }
 
 /**
- * tcon_pure_ack_overdue() - is that so much, or so old, that the peer should hear of it now?
+ * tcon_tell_overdue() - is that so much, or so old, that the peer should hear of it now?
  * @flow: its lock is held
  * @pkt: a guest's segment, parsed, which will wait
  * @now_us: the time
  *
  * Return: whether a receiver would delay its ACK no longer.
  */
-bool tcon_pure_ack_overdue(const struct tcon_flow *flow, const struct tcon_packet *pkt,
-			   u64 now_us)
+bool tcon_tell_overdue(const struct tcon_flow *flow, const struct tcon_packet *pkt,
+		       u64 now_us)
 {
 	u32 much = DELAYED_SEGS * flow->track.cc.mss_bytes;
 
-	return tcon_pure_ack_due(flow, pkt) &&
+	return tcon_tell_due(flow, pkt) &&
 	       (!seq_before(pkt->ack, flow->told.ack + much) ||
 		seq_before(flow->told.edge, flow->told.ack + much) ||
 		now_us - flow->told.us >= DELAYED_US);
 }
 
 /**
- * tcon_pure_ack_make() - take the data out of a segment
+ * tcon_tell_make() - take the data out of a segment
  * @flow: its lock is held
  * @skb: a guest's segment, data at the link-layer header
  * @pkt: the same, parsed
@@ -69,8 +69,8 @@ bool tcon_pure_ack_overdue(const struct tcon_flow *flow, const struct tcon_packe
  * Context: bottom halves disabled; in the ingress hook.
  * Return: true: @skb may go on, and counts as told; false without memory.
  */
-bool tcon_pure_ack_make(struct tcon_flow *flow, struct sk_buff *skb,
-			const struct tcon_packet *pkt, u64 now_us)
+bool tcon_tell_make(struct tcon_flow *flow, struct sk_buff *skb,
+		    const struct tcon_packet *pkt, u64 now_us)
 {
 	const struct tcon_track *t = &flow->track;
 	u32 tsval = flow->told.tsval;
@@ -83,13 +83,13 @@ bool tcon_pure_ack_make(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
 		return false;
 	}
-	tcon_pure_ack_told(flow, pkt->ack, tcon_pure_ack_edge(flow, pkt), now_us);
+	tcon_tell_noted(flow, pkt->ack, tcon_tell_edge(flow, pkt), now_us);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_PURE_ACK);
 	return true;
 }
 
 /**
- * tcon_pure_ack_leave() - a segment waits, its ACK does not
+ * tcon_tell_leave() - a segment waits, its ACK does not
  * @flow: its lock is held
  * @skb: the segment, data at the link-layer header
  * @pkt: the same, parsed
@@ -98,8 +98,8 @@ bool tcon_pure_ack_make(struct tcon_flow *flow, struct sk_buff *skb,
  * Context: bottom halves disabled; in the ingress hook.
  * Return: what waits in place of @skb, which goes on as an ACK; NULL: @skb is as it was.
  */
-struct sk_buff *tcon_pure_ack_leave(struct tcon_flow *flow, struct sk_buff *skb,
-				    const struct tcon_packet *pkt, u64 now_us)
+struct sk_buff *tcon_tell_leave(struct tcon_flow *flow, struct sk_buff *skb,
+				const struct tcon_packet *pkt, u64 now_us)
 {
 	struct sk_buff *waits = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 
@@ -107,20 +107,20 @@ struct sk_buff *tcon_pure_ack_leave(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
 		return NULL;
 	}
-	if (tcon_pure_ack_make(flow, skb, pkt, now_us))
+	if (tcon_tell_make(flow, skb, pkt, now_us))
 		return waits;
 	consume_skb(waits);
 	return NULL;
 }
 
 /**
- * tcon_pure_ack_told() - the peer is told
+ * tcon_tell_noted() - the peer is told
  * @flow: its lock is held
  * @ack: acknowledgment number
  * @edge: right edge of the window
  * @now_us: the time
  */
-void tcon_pure_ack_told(struct tcon_flow *flow, u32 ack, u32 edge, u64 now_us)
+void tcon_tell_noted(struct tcon_flow *flow, u32 ack, u32 edge, u64 now_us)
 {
 	lockdep_assert_held(&flow->lock);
 	if (flow->told.valid && !seq_after(ack, flow->told.ack)) {
