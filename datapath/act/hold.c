@@ -351,8 +351,8 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 }
 
 /*
- * A guest's segment is larger than its full ones: does it try how much the path takes (RFC
- * 4821)?  What the application writes little by little says nothing of full ones.
+ * Is a guest's new segment larger than its full ones?  Then it tries how much the path takes
+ * (RFC 4821).  What the application writes little by little says nothing of full ones.
  */
 static bool is_probe(struct tcon_flow *flow, const struct sk_buff *skb,
 		     const struct tcon_packet *pkt)
@@ -365,7 +365,8 @@ static bool is_probe(struct tcon_flow *flow, const struct sk_buff *skb,
 		return false;
 	}
 	probe = flow->said.wire_bytes >= TCON_MSS_DEFAULT / 2 &&
-		bytes > flow->said.wire_bytes;
+		bytes > flow->said.wire_bytes &&
+		!seq_before(pkt->seq, flow->track.nxt_guest);
 	if (bytes == flow->said.last_bytes)
 		flow->said.wire_bytes = bytes;
 	flow->said.last_bytes = bytes;
@@ -532,7 +533,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		      seq_before(pkt->seq, flow->track.cc.nxt);
 	/* Behind others, held or just being injected? */
 	bool waiting = tcon_flow_waits(flow) || flow->hold.injecting;
-	bool split;
+	bool split, probe;
 	u64 when;
 
 	lockdep_assert_held(&flow->lock);
@@ -541,11 +542,12 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	if (is_absorbed(flow, skb, pkt, urgent, waiting))
 		return absorb(flow, skb, pkt, tcon_us(now_ns));
 	tcon_repair_passed(flow, pkt);
+	probe = is_probe(flow, skb, pkt);
 	note_sent(flow, pkt);
 	flow->hold.burst_bytes = max(pkt->payload_bytes,
 				     flow->hold.burst_bytes - flow->hold.burst_bytes / 8);
 	describe(flow, skb, pkt, tcon_us(now_ns));
-	tcon_segment(skb)->probe = is_probe(flow, skb, pkt);
+	tcon_segment(skb)->probe = probe;
 	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
 	split = must_split(flow, skb);
 	if (!urgent && (waiting || when || split) && !is_brimful(flow))

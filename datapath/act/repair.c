@@ -107,7 +107,9 @@ static void write_ecn(struct tcphdr *th, u8 ace)
 
 	th->ece = !!(ace & TCON_ACE_ECE);
 	th->cwr = !!(ace & TCON_ACE_CWR);
-	*offset_byte = (*offset_byte & ~1) | (ace & TCON_ACE_AE ? 1 : 0);
+	*offset_byte &= ~1;
+	if (ace & TCON_ACE_AE)
+		*offset_byte |= 1;
 }
 
 /* What the guest said last, but for the bytes that this is about. */

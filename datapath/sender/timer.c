@@ -33,7 +33,7 @@
  * before it is over: so the RTO stays doubled.  But where ACKs come it is not doubled more
  * often than this: a path that is that much slower is answered for by more repeats.
  */
-#define DOUBLED_KEPT_MAX	4
+#define DOUBLED_KEPT_MAX	3
 
 /* When did what stands at una last leave? */
 static u64 head_tx_us(const struct tcon_track *t)

@@ -932,6 +932,7 @@ def test_super_packet(rig: rigs.Rig, tcon: genl.Genl, family: int, offload: int)
             assert got.tos == ECT0
             flags.append(got.flags & CWR)
             arrived += got.payload
+            uplink.send(conn.from_peer(ack=conn.guest_nxt + len(arrived)).frame())
     assert arrived == payload
     assert flags == [CWR] + [0] * (len(flags) - 1)
 

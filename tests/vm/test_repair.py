@@ -839,15 +839,47 @@ def test_tail_probe_then_time_outs_with_back_off(ends: Ends, tcon: genl.Genl) ->
     assert flow["cwnd_bytes"] <= flow["mss_bytes"] * 2
     assert state(tcon, conn.sport) == REPAIRED
     nothing_for(conn.guest, conn, 0)
-    # An answer ends it: the next time-out is a first one again.
+    # An answer to repeats tells no round trip: the next time-out is still late, but not as late.
+    last_s = waits[-1]
     peer_acks(conn, conn.guest_nxt)
     assert conn.receive(conn.guest)
     again = send(conn, 1)[0]
     discard(conn.peer)
     waits.clear()
-    with timed(waits):
+    with timed(waits), counted(tcon, probe_sent=0, timeout=1):
+        repaired(conn, again, wait_s=20)
+    assert waits[0] < last_s * 0.6
+    # One that tells it ends that (RFC 6298, 5.7).
+    discard(conn.peer)
+    peer_acks(conn, conn.guest_nxt)
+    assert conn.receive(conn.guest)
+    send(conn, 1)
+    finish(conn, tcon)
+    again = send(conn, 1)[0]
+    waits.clear()
+    with timed(waits), counted(tcon, probe_sent=1, timeout=0):
         repaired(conn, again)
     assert waits[0] < 1
+
+
+@pytest.mark.parametrize("sack", [True, False], ids=["sack", "no-sack"])
+def test_path_that_becomes_slow(ends: Ends, tcon: genl.Genl, sack: bool) -> None:
+    """ACKs come after 0.3 s, behind a handshake of 20 ms: not everything is sent twice."""
+    conn = connect(Conn(*ends, ts=False, sack=(sack, sack)), tcon, rtt_s=0.02)
+    twice = 0
+    for _ in range(8):
+        segment = send(conn, 1, 536)[0]
+        answer_s = time.monotonic() + 0.3
+        got_twice = conn.receive(conn.peer, 0.29) is not None
+        twice += got_twice
+        time.sleep(max(0, answer_s - time.monotonic()))
+        heard(conn, peer_acks(conn, end_of(segment)))
+        if got_twice and sack:  # and the peer says so
+            peer_acks(conn, end_of(segment), (segment.seq, end_of(segment)))
+            assert conn.receive(conn.guest)
+    assert 1 <= twice <= 3
+    discard(conn.guest)
+    finish(conn, tcon)
 
 
 def test_single_segment_is_probed_before_a_time_out(ends: Ends, tcon: genl.Genl) -> None:
@@ -983,8 +1015,9 @@ def test_window_probes_pass(ends: Ends, tcon: genl.Genl, how: str) -> None:
     send(conn, 2)
     assert heard(conn, peer_acks(conn, conn.guest_nxt, window=0)).window == 0
     base = conn.guest_nxt
-    with counted(tcon, copy_absorbed=0, ack_hidden=0):
+    with counted(tcon, copy_absorbed=0, ack_hidden=0, probe_sent=0, timeout=0):
         for _ in range(4):
+            nothing_for(conn.peer, conn, 0.3)  # for longer than the RTO: no probe is lost
             if how == "before una":
                 conn.guest_sends(ACK, seq=base - 1)
             else:
@@ -1038,9 +1071,10 @@ def test_lost_fin_is_repaired(ends: Ends, tcon: genl.Genl, size_bytes: int) -> N
     fin = conn.guest_sends(FIN | PSH | ACK if size_bytes else FIN | ACK, payload(size_bytes))
     heard(conn, peer_acks(conn, end_of(first), flags=PSH | ACK, data=b"more"))
     with counted(tcon, copy_absorbed=1):
-        repeat(conn, fin)
+        again = repeat(conn, fin)
         nothing_for(conn.peer, conn, 0)
-        repaired(conn, fin)
+        tsval, tsecr = fin.timestamps()[0], again.timestamps()[1]
+        repaired(conn, fin.but(options=wire.NOP * 2 + wire.opt_ts(tsval, tsecr)))
     heard(conn, peer_acks(conn, end_of(first), flags=PSH | ACK, data=b"more"))
     discard(conn.peer)
     peer_acks(conn, conn.guest_nxt)

@@ -513,7 +513,7 @@ static void doubled_so_often(void **state)
 
 	for (i = 0; i < 9; i++) {
 		send(c, 1);
-		assert_expires(c, (u64)RTO_US << min(i, 4U), TCON_EXPIRY_TIMEOUT);
+		assert_expires(c, (u64)RTO_US << min(i, 3U), TCON_EXPIRY_TIMEOUT);
 		assert_true(tcon_sent_repair(&c->t, c->t.cc.una, c->t.cc.nxt,
 					     MSS, c->now_us));
 		wait_us(c, RTT_US);
