@@ -352,25 +352,25 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 
 /*
  * Is a guest's new segment larger than its full ones?  Then it tries how much the path takes
- * (RFC 4821).  What the application writes little by little says nothing of full ones.
+ * (RFC 4821).  What full ones have is known from super-packets, or from repeats that were cut
+ * smaller: what an application writes little by little says nothing of it.
  */
 static bool is_probe(struct tcon_flow *flow, const struct sk_buff *skb,
 		     const struct tcon_packet *pkt)
 {
-	u32 bytes = pkt->payload_bytes;
-	bool probe;
+	u32 before = flow->said.last_bytes, bytes = pkt->payload_bytes;
 
+	flow->said.last_bytes = bytes;
 	if (skb_is_gso(skb)) {
 		flow->said.wire_bytes = skb_shinfo(skb)->gso_size;
 		return false;
 	}
-	probe = flow->said.wire_bytes >= TCON_MSS_DEFAULT / 2 &&
-		bytes > flow->said.wire_bytes &&
-		!seq_before(pkt->seq, flow->track.nxt_guest);
-	if (bytes == flow->said.last_bytes)
+	if (!flow->said.wire_bytes || bytes <= flow->said.wire_bytes ||
+	    seq_before(pkt->seq, flow->track.nxt_guest))
+		return false;
+	if (bytes == before)	/* the path takes it */
 		flow->said.wire_bytes = bytes;
-	flow->said.last_bytes = bytes;
-	return probe;
+	return bytes != before;
 }
 
 static void describe(const struct tcon_flow *flow, struct sk_buff *skb,

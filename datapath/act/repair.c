@@ -370,6 +370,8 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 	if (cut_smaller(copy, skb, pkt)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MTU_FELL);
 		tcon_copy_give_up(flow, TCON_REASON_PATH_MTU);
+		flow->said.wire_bytes = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size :
+							  pkt->payload_bytes;
 		flow->copies.bare_end = t->nxt_guest;	/* what waits is as large */
 		return false;
 	}

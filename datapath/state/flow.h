@@ -105,7 +105,7 @@ enum tcon_astray {
  * @said.gap_start: what it left out, when a later segment came first
  * @said.gap_end: its end
  * @said.part_end: end of its last segment that was not full
- * @said.last_bytes: payload of its last segment that was no super-packet
+ * @said.last_bytes: payload of its last segment
  * @said.wire_bytes: payload of its full segments at present; 0: not known
  * @said.sends_parts: it has sent such up to the edge of its window
  * @told: what the peer has been told of the guest as a receiver

@@ -839,7 +839,7 @@ def test_tail_probe_then_time_outs_with_back_off(ends: Ends, tcon: genl.Genl) ->
     assert flow["cwnd_bytes"] <= flow["mss_bytes"] * 2
     assert state(tcon, conn.sport) == REPAIRED
     nothing_for(conn.guest, conn, 0)
-    # An answer to repeats tells no round trip: the next time-out is still late, but not as late.
+    # An answer to repeats tells no round trip: the next time-out is as late as it would have been.
     last_s = waits[-1]
     peer_acks(conn, conn.guest_nxt)
     assert conn.receive(conn.guest)
@@ -848,7 +848,7 @@ def test_tail_probe_then_time_outs_with_back_off(ends: Ends, tcon: genl.Genl) ->
     waits.clear()
     with timed(waits), counted(tcon, probe_sent=0, timeout=1):
         repaired(conn, again, wait_s=20)
-    assert waits[0] < last_s * 0.6
+    assert 1.9 < waits[0] / last_s < 2.1
     # One that tells it ends that (RFC 6298, 5.7).
     discard(conn.peer)
     peer_acks(conn, conn.guest_nxt)
