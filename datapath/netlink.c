@@ -210,6 +210,9 @@ static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 	RCU_INIT_POINTER(rule->ops, ops);
 	if (a[TCON_RULE_A_ECN])
 		rule->ecn = nla_get_u8(a[TCON_RULE_A_ECN]);
+	if (rule->ecn == TCON_RULE_ECN_ON && !ops->cwnd_event)
+		return refuse(extack, -EINVAL,
+			      "this CC does not hear of ECN marks");
 	tcon_cc_defaults(ops, rule->params);
 	nla_for_each_nested(param, nest, rem) {
 		if (nla_type(param) != TCON_RULE_A_PARAM)

@@ -44,10 +44,16 @@ static enum tcon_ecn_wish wish_of(const struct tcon_flow *flow)
 
 	if (flow->rule)
 		ops = rcu_dereference(flow->rule->ops);
-	if (!ops)
+	if (!ops || !ops->cwnd_event)	/* it would not hear of a mark */
 		return TCON_ECN_LEAVE;
 	return asked_by(flow->rule, ops) != TCON_CC_ECN_NONE ? TCON_ECN_ASK :
 							       TCON_ECN_HEAR;
+}
+
+/* Does a CC run that hears of marks?  Else the guest must see them. */
+static bool is_governed(const struct tcon_flow *flow)
+{
+	return tcon_flow_enforced(flow) && flow->track.cc.ops->cwnd_event;
 }
 
 /**
@@ -59,7 +65,7 @@ static enum tcon_ecn_wish wish_of(const struct tcon_flow *flow)
 enum tcon_cc_ecn tcon_mark_running(const struct tcon_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
-	return tcon_flow_enforced(flow) ?
+	return is_governed(flow) ?
 	       asked_by(flow->rule, flow->track.cc.ops) : TCON_CC_ECN_NONE;
 }
 
@@ -75,7 +81,7 @@ enum tcon_ecn_mode tcon_mark_mode(const struct tcon_flow *flow)
 	enum tcon_ecn_mode mode;
 
 	lockdep_assert_held(&flow->lock);
-	mode = tcon_ecn_mode(&flow->ecn, tcon_flow_enforced(flow), wish_of(flow));
+	mode = tcon_ecn_mode(&flow->ecn, is_governed(flow), wish_of(flow));
 	/* The peer's TCon may have ceased to count. */
 	return mode == TCON_ECN_EXACT && flow->track.ce_lapsed ? TCON_ECN_COARSE : mode;
 }
@@ -169,7 +175,8 @@ static void count_from_guest(struct tcon_stats __percpu *stats,
 
 	if (edit->strip)
 		tcon_count(stats, TCON_COUNTER_OPTION_FORGED);
-	if (edit->ecn != (pkt->tos & TCON_ECN_MASK))
+	if (edit->ecn == TCON_ECN_ECT0 &&
+	    edit->ecn != (pkt->tos & TCON_ECN_MASK))
 		tcon_count(stats, TCON_COUNTER_ECT_SET);
 	if (set & TCON_TCP_CWR)
 		tcon_count(stats, TCON_COUNTER_CWR_SET);
@@ -287,7 +294,7 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	    (pkt->flags & (TCON_TCP_ACK | TCON_TCP_RST)) == TCON_TCP_ACK)
 		answered_elsewhere(flow);
 	sent = (struct tcon_ecn_sent) {
-		.governed = tcon_flow_enforced(flow),
+		.governed = is_governed(flow),
 		.cc_ecn = tcon_mark_running(flow),
 		.nxt_guest = flow->track.nxt_guest,
 		.mss_bytes = flow->track.cc.mss_bytes,
@@ -365,8 +372,8 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 				       tcon_mark_running(flow)))
 		falls_back(flow);
 	if (!(pkt->flags & TCON_TCP_SYN))
-		tcon_ecn_to_guest(&flow->ecn, pkt, heard,
-				  tcon_flow_enforced(flow), &edit);
+		tcon_ecn_to_guest(&flow->ecn, pkt, heard, is_governed(flow),
+				  &edit);
 	if (edit.clear & pkt->flags & TCON_TCP_ECE)
 		tcon_count(stats, TCON_COUNTER_ECE_HIDDEN);
 	if (edit.ecn != (pkt->tos & TCON_ECN_MASK) &&

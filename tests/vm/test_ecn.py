@@ -643,6 +643,26 @@ def test_mark_in_avoidance(ends: Ends, tcon: genl.Genl, cc: str) -> None:
     assert flow["ssthresh_bytes"] / MSS == pytest.approx(cwnd * LEFT[cc][1], abs=1)
 
 
+def test_cc_that_hears_of_no_marks(ends: Ends, tcon: genl.Genl) -> None:
+    """Then the guest must: it alone can react."""
+    rigs.run("insmod", "/lab/example/tcon_aimd.ko")
+    try:
+        tcon.set_rule("aimd")
+        conn = Conn(*ends)
+        conn.guest_sends(SYN | ECE | CWR, ae=True)
+        conn.peer_sends(SYN | ACK | ECE)
+        conn.guest_sends()
+        assert rigs.state(tcon, conn.sport) == ("repair-enforced", "none", "aimd")
+        assert mode(tcon, conn) == "unused"
+        conn.guest_sends(PSH | ACK, bytes(MSS), tos=ECT0)
+        conn.peer_sends(ACK | ECE)
+        conn.guest_sends(PSH | ACK | CWR, bytes(MSS), tos=ECT0)
+        with pytest.raises(genl.Refused, match="does not hear"):
+            tcon.set_rule("aimd", ecn=genl.E["TCON_RULE_ECN_ON"])
+    finally:
+        rigs.unload("tcon_aimd")
+
+
 def test_accurate_syn_under_any_cc(ends: Ends, tcon: genl.Genl) -> None:
     """Its counters could not be kept from the guest: ECN is what is heard and hidden."""
     tcon.set_rule("cubic")

@@ -183,7 +183,8 @@ struct tcon_cc_param {
  * @set_state: before cc.ca_state becomes @state.  On %TCON_CA_RECOVERY and
  *	%TCON_CA_LOSS this is where a loss-based CC reduces.  Comes again for each
  *	further time-out in %TCON_CA_LOSS.  Required.
- * @cwnd_event: see &enum tcon_ca_event.  Optional.
+ * @cwnd_event: see &enum tcon_ca_event.  Optional; a guest that speaks ECN sees its marks
+ *	only under a CC without.
  * @undo_cwnd: the last reduction was spurious.  Required.
  * @get_info: one line of own state for users, without newline; returns its
  *	length like scnprintf().  Optional.
