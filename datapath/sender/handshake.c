@@ -93,7 +93,8 @@ static void take_back(struct tcon_track *t, u32 ack)
 	u32 end = t->cc.nxt;
 	struct tcon_resend *r;
 
-	if (t->guest.acked || end != t->guest.isn + 1 + t->guest.data_bytes ||
+	if (t->guest.acked || t->cc.una != t->guest.isn ||
+	    end != t->guest.isn + 1 + t->guest.data_bytes ||
 	    !tcon_side_answered(&t->guest, ack) || ack == end)
 		return;
 	tcon_sendq_cut(&t->sendq, ack);

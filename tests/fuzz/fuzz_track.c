@@ -162,6 +162,8 @@ static struct tcon_packet make_syn(struct world *x, bool guest)
 	};
 
 	pkt.payload_bytes = v & 64 ? get_u8(&x->in) : 0;	/* fast open */
+	if (v & 128)		/* and what the other end takes of it */
+		pkt.ack += get_u8(&x->in);
 	pkt.end_seq = pkt.seq + 1 + pkt.payload_bytes;
 	return pkt;
 }

@@ -350,6 +350,21 @@ static void late_answer(void **state)
 	conn_close(c);
 }
 
+/* Where what was sent is known from an ACK only, an old answer takes nothing back. */
+static void answer_after_resync(void **state)
+{
+	struct conn *c = conn_new();
+	struct tcon_packet pkt;
+
+	guest_opens(c, DATA);
+	tcon_handshake_resync(&c->t, FIRST + DATA, c->now_us);
+	pkt = with_data(TCON_TCP_ACK, PEER_ISN, FIRST, 0);
+	tcon_handshake_peer(&c->t, &pkt);
+	assert_int_equal(c->t.cc.una, FIRST + DATA);
+	assert_int_equal(c->t.cc.nxt, FIRST + DATA);
+	conn_close(c);
+}
+
 /* The peer's data on its SYN-ACK, and behind it: the guest acknowledges what it likes. */
 static void data_of_peer(void **state)
 {
@@ -414,6 +429,7 @@ int main(void)
 		cmocka_unit_test(data_refused),
 		cmocka_unit_test(repeated_without),
 		cmocka_unit_test(late_answer),
+		cmocka_unit_test(answer_after_resync),
 		cmocka_unit_test(data_of_peer),
 		cmocka_unit_test(guest_answers),
 	};
