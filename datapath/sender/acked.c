@@ -130,6 +130,21 @@ static u32 not_counted(struct tcon_track *t, u32 bytes)
 	return bytes - counted;
 }
 
+/*
+ * As not_counted(), of @fresh bytes of an ACK up to @ack.  Where there is no SACK, duplicate
+ * ACKs have counted what lay behind the hole; the hole itself, a segment, has arrived now.
+ */
+static u32 not_counted_up_to(struct tcon_track *t, u32 ack, u32 fresh)
+{
+	u32 most = fresh + (t->cc.nxt - ack), hole = min(fresh, t->cc.mss_bytes);
+
+	if (tcon_track_sack(t))
+		return not_counted(t, fresh);
+	/* Some duplicates were not for what lies there. */
+	hole = min(hole, most - min(most, t->dup_credit_bytes));
+	return hole + not_counted(t, fresh - hole);
+}
+
 /* One SACK block above una: add what is new in it, range by range. */
 static void take_sack(struct tcon_track *t, struct ack_work *w, u32 start,
 		      u32 end)
@@ -253,7 +268,7 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	}
 	t->dup_acks = 0;
 	rs->acked_bytes = acked;
-	rs->acked_sacked_bytes += not_counted(t, fresh);
+	rs->acked_sacked_bytes += not_counted_up_to(t, ack, fresh);
 	t->acked_bytes += acked;
 	t->cc.una = ack;
 	tcon_timer_advanced(t, now_us);
