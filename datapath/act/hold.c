@@ -46,6 +46,8 @@
  * one more of them.
  */
 #define LATE_NS			(250 * NSEC_PER_USEC)
+/* The rate may be another one soon: what waits does not pay for longer by that of now. */
+#define AHEAD_MAX_NS		NSEC_PER_SEC
 /* A super-packet that would occupy the path for longer is split into quanta. */
 #define SPLIT_NS		(3 * NSEC_PER_MSEC)
 #define RUN_MAX_PACKETS		64
@@ -75,17 +77,30 @@ static void flush(struct tcon_flow *flow)
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
 }
 
+/* Until when what waits for cwnd waits, should nothing be heard, nor anything leave. */
+static u64 patience_ns(const struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+	u64 since_us = tcon_flow_repaired(flow) ? t->timer.sent_us : t->timeout_us;
+
+	return (max(t->progress_us, since_us) + tcon_track_rto_us(t)) * NSEC_PER_USEC;
+}
+
 /* No ACK for an RTO: what is in flight is gone, or waits for what is held.  That is a
  * time-out as the guest's own would be, once in an RTO.  Under repair TCon's own timer
- * finds that out.
+ * finds that out.  But that backs off, or waits for a window that has opened elsewhere: a
+ * guest that goes on meanwhile hears what TCon does not.
  */
 static void note_stall(struct tcon_flow *flow, u64 now_us)
 {
 	struct tcon_track *t = &flow->track;
 
-	if (tcon_flow_repaired(flow) ||
-	    !tcon_track_is_silent(t, t->timeout_us, now_us))
+	if (now_us * NSEC_PER_USEC < patience_ns(flow))
 		return;
+	if (tcon_flow_repaired(flow)) {
+		flush(flow);
+		return;
+	}
 	t->timeout_us = now_us;
 	tcon_mark_timeout(flow);
 	tcon_loss_mark_all(t);
@@ -118,9 +133,7 @@ static inline u64 cwnd_gate(struct tcon_flow *flow,
 	note_stall(flow, tcon_us(now_ns));
 	if (!cc->inflight_bytes || !tcon_flow_enforced(flow) || is_flushing(flow))
 		return 0;
-	return tcon_flow_repaired(flow) ? NOT_BEFORE_AN_ACK :
-		(max(t->progress_us, t->timeout_us) + tcon_track_rto_us(t)) *
-		NSEC_PER_USEC;
+	return patience_ns(flow);
 }
 
 /* When may a segment leave, up to @ahead_ns before the clock's time?  0: now. */
@@ -165,7 +178,8 @@ static inline void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
 		flow->hold.release_ns = now_ns;
 		len_ns -= min3(len_ns / 2, late_ns, (u64)LATE_NS);
 	}
-	flow->hold.release_ns += len_ns;
+	flow->hold.release_ns = min_t(u64, flow->hold.release_ns + len_ns,
+				      now_ns + AHEAD_MAX_NS);
 }
 
 /* Does the CC want to know that a segment leaves? */
@@ -498,6 +512,7 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 		 u64 now_ns)
 {
 	const struct tcon_track *t = &flow->track;
+	bool first = tcon_held_empty(&flow->held);
 	struct sk_buff *held;
 
 	/* Neither the guest's socket nor its pages wait with the packet. */
@@ -513,6 +528,8 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 		when = pacing_gate(flow, now_ns, QUANTUM_NS);	/* a piece's */
 	if (!waiting || tcon_held_over(&flow->held, flow->port))
 		tcon_hold_appoint(flow, when ? : now_ns);
+	else if (first)		/* behind repairs, of which none may leave for long */
+		tcon_hold_appoint(flow, max(patience_ns(flow), now_ns));
 	return held != skb;
 }
 
@@ -600,8 +617,10 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 
 	if (tcon_flow_repaired(flow)) {
 		repairs = collect_repairs(flow, out, now_ns);
+		note_stall(flow, tcon_us(now_ns));
 		if (repairs && !is_flushing(flow) && !tcon_held_over(&flow->held, flow->port))
-			return repairs;
+			return tcon_held_empty(&flow->held) ? repairs :
+							      min(repairs, patience_ns(flow));
 	}
 	while ((skb = skb_peek(&flow->held.queue))) {
 		if (out->qlen >= RUN_MAX_PACKETS)
