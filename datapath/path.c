@@ -465,6 +465,21 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 		tcon_hold_appoint(flow, 0);
 }
 
+/*
+ * The peer acknowledges what TCon still keeps: that came by another way, or not at all.  It
+ * has all that has left, as it may say of its own accord.
+ */
+static void ack_of_held(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	struct tcon_ack ack tcon_uninitialized;
+	struct tcon_packet left = *pkt;
+
+	left.ack = flow->track.cc.nxt;
+	tcon_acked(&flow->track, &left, now_us, &ack);
+	if (ack.valid && tcon_flow_enforced(flow))
+		ack_enforced(flow, &ack, now_us);
+}
+
 /* Returns whether the ACK was one. */
 static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 			 u64 now_us)
@@ -479,8 +494,11 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	tcon_acked(&flow->track, pkt, now_us, &ack);
 	if (!ack.valid) {
 		tcon_count(stats, TCON_COUNTER_BAD_ACK);
-		if (!seq_after(pkt->ack, flow->track.nxt_guest))
+		if (!seq_after(pkt->ack, flow->track.nxt_guest)) {
+			if (seq_after(pkt->ack, flow->track.cc.nxt))
+				ack_of_held(flow, pkt, now_us);
 			return false;
+		}
 		if (flow->mid_stream)
 			lost_track(flow, pkt->ack, now_us);
 		flow->unseen = !flow->mid_stream;
