@@ -1,38 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For fuzzers of the tracker: the input, a CC, and what always holds.
+ * For fuzzers of the tracker: a CC, and what always holds.
  */
 #ifndef _TESTS_TRACKER_H
 #define _TESTS_TRACKER_H
 
 #include "datapath/sender/ca.h"
 
-/**
- * struct input - what is left of the input
- * @at: next byte
- * @left: bytes
- */
-struct input {
-	const u8 *at;
-	size_t left;
-};
-
-static u8 get_u8(struct input *in)
-{
-	if (!in->left)
-		return 0;
-	in->left--;
-	return *in->at++;
-}
-
-static u32 get_u32(struct input *in)
-{
-	u32 v = get_u8(in);
-
-	v = v << 8 | get_u8(in);
-	v = v << 8 | get_u8(in);
-	return v << 8 | get_u8(in);
-}
+#include "input.h"
 
 static void mock_init(struct tcon_cc *cc, u64 now_us)
 {

@@ -4,13 +4,13 @@
 #define _SHIM_ASM_BYTEORDER_H
 
 #include_next <asm/byteorder.h>
+#include <netinet/in.h>	/* has names of its own for what follows */
 
 #define be16_to_cpu(x)	__builtin_bswap16(x)
 #define be32_to_cpu(x)	__builtin_bswap32(x)
 #define cpu_to_be16(x)	((__be16)__builtin_bswap16(x))
 #define cpu_to_be32(x)	((__be32)__builtin_bswap32(x))
 
-/* Whoever needs <arpa/inet.h> includes it first. */
 #ifndef htons
 #define htons(x)	cpu_to_be16(x)
 #define htonl(x)	cpu_to_be32(x)

@@ -7,6 +7,14 @@ typedef struct {
 	long counter;
 } atomic_long_t;
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+#define atomic_read(v)	((v)->counter)
+#define atomic_inc(v)	((void)(v)->counter++)
+#define atomic_dec(v)	((void)(v)->counter--)
+
 static inline long atomic_long_read(const atomic_long_t *v)
 {
 	return v->counter;

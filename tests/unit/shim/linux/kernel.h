@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>	/* abs() */
+#include <string.h>
 #include <linux/bits.h>
 #include <linux/bug.h>
 #include <linux/errno.h>

@@ -5,6 +5,9 @@
 
 #include_next <linux/limits.h>
 
+#ifndef UINT_MAX
+#define UINT_MAX	(~0U)
+#endif
 #define U8_MAX	((u8)~0U)
 #define U16_MAX	((u16)~0U)
 #define U32_MAX	((u32)~0U)

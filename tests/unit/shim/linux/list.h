@@ -10,6 +10,9 @@
 #define list_entry(p, type, member) container_of(p, type, member)
 #define list_first_entry(head, type, member)				\
 	list_entry((head)->next, type, member)
+#define list_first_entry_or_null(head, type, member)			\
+	(list_empty(head) ? NULL : list_first_entry(head, type, member))
+#define list_empty_careful	list_empty
 #define list_for_each_entry(pos, head, member)				\
 	for (pos = list_entry((head)->next, __typeof__(*pos), member);	\
 	     &pos->member != (head);					\
@@ -52,6 +55,12 @@ static inline void list_del(struct list_head *entry)
 	entry->prev->next = entry->next;
 	entry->next = NULL;
 	entry->prev = NULL;
+}
+
+static inline void list_del_init(struct list_head *entry)
+{
+	list_del(entry);
+	INIT_LIST_HEAD(entry);
 }
 
 static inline void list_move_tail(struct list_head *entry,

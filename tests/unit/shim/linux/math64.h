@@ -9,6 +9,8 @@
 #include <linux/bug.h>
 #include <linux/types.h>
 
+#define DIV64_U64_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
+
 static inline u64 div_u64_rem(u64 n, u32 d, u32 *rem)
 {
 	*rem = n % d;

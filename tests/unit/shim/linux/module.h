@@ -17,8 +17,18 @@ struct module;
 #define MODULE_VERSION(s)	_Static_assert(sizeof(s) > 1, "empty")
 #define MODULE_LICENSE(s)	_Static_assert(sizeof(s) > 1, "empty")
 #define MODULE_ALIAS(s)		_Static_assert(sizeof(s) > 1, "empty")
+#ifdef SHIM_MODULES_LOAD	/* before main(), in the order of linking */
+#define shim_module_load(fn)						\
+	static __attribute__((__constructor__)) void shim_load_##fn(void) \
+	{								\
+		BUG_ON(fn());						\
+	}
+#else
+#define shim_module_load(fn)
+#endif
 #define module_init(fn)							\
 	static __maybe_unused int shim_##fn(void) { return fn(); }	\
+	shim_module_load(fn)						\
 	_Static_assert(1, "")
 #define module_exit(fn)							\
 	static __maybe_unused void shim_##fn(void) { fn(); }		\

@@ -52,6 +52,37 @@ static inline void *krealloc(const void *p, size_t size, gfp_t gfp)
 	return realloc((void *)p, size);
 }
 
+struct kmem_cache {
+	size_t size;
+};
+
+#define SLAB_HWCACHE_ALIGN	0U
+#define KMEM_CACHE(type, flags)	kmem_cache_create(sizeof(struct type), flags)
+
+static inline struct kmem_cache *kmem_cache_create(size_t size, unsigned int flags)
+{
+	struct kmem_cache *cache = malloc(sizeof(*cache));
+
+	if (cache)
+		cache->size = size;
+	return cache;
+}
+
+static inline void *kmem_cache_alloc(struct kmem_cache *cache, gfp_t gfp)
+{
+	return kmalloc(cache->size, gfp);
+}
+
+static inline void kmem_cache_free(struct kmem_cache *cache, void *p)
+{
+	free(p);
+}
+
+static inline void kmem_cache_destroy(struct kmem_cache *cache)
+{
+	free(cache);
+}
+
 static inline void kfree(const void *p)
 {
 	free((void *)p);

@@ -1,0 +1,732 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Fuzzer of the datapath: its hooks, what is held, repaired and written, on a path that is
+ * the input's.
+ *
+ *	guest ---1---> TCon ---2---> peer	each segment on each of the four ways is
+ *	      <--4---       <--3---		lost, doubled, late or overtakes; on 1 and
+ *						3 it may also pass TCon by
+ *
+ * The datapath is the real one, from path.c down; the kernel below it is tests/unit/shim.
+ * Both ends are honest, and lie in ends.h.  When the input ends, so is the path.
+ *
+ * What must hold:
+ *  - what waits in TCon does not wait longer than 1 s or two RTOs without anything leaving;
+ *  - what leaves TCon came from the guest, byte by byte, with right checksums;
+ *  - no ACK offers the guest more than the peer has offered in one that reached TCon, nor
+ *    acknowledges more;
+ *  - on an honest path the transfer ends;
+ *  - nothing is left then: no packet, no copy, no record, no account that is not zero.
+ *
+ * An input is: what the two ends and the path are like, and then what happens to segments, in
+ * the order in which they begin a way: a byte for one or for several in a row.
+ */
+#include <linux/hrtimer.h>
+#include <linux/rcupdate.h>
+#include <linux/workqueue.h>
+
+#include "act/copy.h"
+#include "act/hold.h"
+#include "path.h"
+#include "state/flow.h"
+#include "state/pacer.h"
+#include "wire/segment.h"
+
+#include "ends.h"
+#include "input.h"
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+#define START_NS		(1000 * (u64)NSEC_PER_SEC)
+#define ADVERSE_MAX_NS		(100 * (u64)NSEC_PER_SEC)	/* then the path is honest */
+#define HONEST_MAX_NS		(60 * (u64)NSEC_PER_SEC)	/* and the transfer ends */
+#define LINGER_NS		(2 * (u64)NSEC_PER_SEC)
+#define FROZEN_MIN_US		1000000U
+#define EVENTS_MAX		200000
+#define FILE_MAX_BYTES		(256 * 1024)
+#define ALGORITHMS_MAX		4
+
+enum place { TCON_FROM_GUEST, PEER, TCON_FROM_PEER, GUEST, PLACES };
+
+enum fate { HONEST, LOST, DOUBLED, LATE, EARLY, ELSEWHERE };
+
+/**
+ * struct flight - a segment on its way
+ * @next: that arrives after it
+ * @skb: the segment
+ * @at_ns: when it arrives
+ * @to: where
+ */
+struct flight {
+	struct flight *next;
+	struct sk_buff *skb;
+	u64 at_ns;
+	enum place to;
+};
+
+/**
+ * struct way - from one place to the next
+ * @fate: of the next @left segments
+ * @left: their number
+ * @delay_ns: in an honest network
+ */
+struct way {
+	enum fate fate;
+	u32 left;
+	u64 delay_ns;
+};
+
+/**
+ * struct world - all of it
+ * @in: the input
+ * @g: the guest
+ * @r: the peer
+ * @way: by where it leads to
+ * @flights: on their way, the first to arrive first
+ * @rate_bps: of the bottleneck, behind TCon
+ * @queue_ns: what its queue holds
+ * @busy_ns: until then it is busy
+ * @honest_ns: since then the path is honest; 0: it is not yet
+ * @moved_ns: when something last left TCon to the peer, or nothing waited
+ * @work_ns: when shim_work is due
+ * @done_ns: when the transfer ended; 0: it has not
+ * @failures: allocations that will fail in TCon
+ * @id: of the guest's IP header
+ * @entered: bytes of the guest's that TCon has seen; the last is its FIN
+ * @syn_entered: TCon has seen its SYN
+ * @offered: highest edge that the peer has offered TCon
+ * @acked: highest acknowledgment that TCon has seen
+ * @heard: those two are valid
+ * @scale: of the peer's windows
+ * @algorithm: index in rules of the present one
+ * @tnet: the namespace
+ * @port: the guest's
+ */
+struct world {
+	struct input in;
+	struct guest g;
+	struct peer r;
+	struct way way[PLACES];
+	struct flight *flights;
+	u64 rate_bps, queue_ns, busy_ns;
+	u64 honest_ns, moved_ns, work_ns, done_ns;
+	u32 failures;
+	u16 id;
+	u8 entered[FILE_MAX_BYTES + 2];
+	bool syn_entered;
+	u32 offered, acked;
+	bool heard;
+	u8 scale;
+	u32 algorithm;
+	struct tcon_net tnet;
+	struct tcon_port port;
+};
+
+static struct world *world;
+static struct tcon_rule rules[ALGORITHMS_MAX];
+static u32 n_rules;
+static u32 random_state;
+static bool tracing;
+
+u32 get_random_u32(void)
+{
+	random_state = random_state * 1664525 + 1013904223;
+	return random_state;
+}
+
+/* The registry, and the policy: one rule for each CC, of which one is in force. */
+
+int tcon_cc_register(struct tcon_cc_ops *ops)
+{
+	struct tcon_rule *rule = &rules[n_rules++];
+	u32 i;
+
+	BUG_ON(n_rules > ALGORITHMS_MAX);
+	rule->ops = ops;
+	strscpy(rule->cc_name, ops->name, sizeof(rule->cc_name));
+	for (i = 0; i < ops->n_params; i++)
+		rule->params[i] = ops->params[i].def;
+	return 0;
+}
+
+void tcon_cc_unregister(struct tcon_cc_ops *ops)
+{
+}
+
+struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
+				     const struct tcon_key *key)
+{
+	struct tcon_rule *rule = &rules[world->algorithm];
+
+	rule->refs.refs++;
+	return rule;
+}
+
+void tcon_rule_put(struct tcon_rule *rule)
+{
+	WARN_ON(--rule->refs.refs < 0);
+}
+
+/* The port is the world's. */
+
+struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
+				    const struct ovs_tcon_ops *ops)
+{
+	static const unsigned int most_bytes = 1 << 20;
+	struct tcon_port *port = &world->port;
+
+	world->tnet.stats = alloc_percpu(struct tcon_stats);
+	world->tnet.budget.most_bytes = &most_bytes;
+	INIT_LIST_HEAD(&world->tnet.ports);
+	port->tnet = &world->tnet;
+	port->budget.parent = &world->tnet.budget;
+	port->budget.most_bytes = &most_bytes;
+	port->role = TCON_ROLE_GUEST;
+	port->id = 1;
+	INIT_LIST_HEAD(&port->flow_list);
+	INIT_LIST_HEAD(&port->embryos);
+	return &port->hook;
+}
+
+void tcon_port_close(struct tcon_port *port)
+{
+	port->dead = true;
+}
+
+void tcon_port_free(struct tcon_port *port)
+{
+	rcu_barrier();
+	WARN_ON(atomic_read(&port->flows) || atomic_read(&port->tnet->flows));
+	WARN_ON(port->n_embryos || atomic_read(&port->tnet->n_embryos));
+	WARN_ON(atomic_long_read(&port->held_bytes) ||
+		atomic_long_read(&port->tnet->held_bytes));
+	WARN_ON(atomic_long_read(&port->copy_bytes) ||
+		atomic_long_read(&port->tnet->copy_bytes));
+	WARN_ON(atomic_long_read(&port->budget.bytes) ||
+		atomic_long_read(&port->tnet->budget.bytes));
+	free_percpu(port->tnet->stats);
+}
+
+/* In TCon there may be no memory; elsewhere there is. */
+static void enter_tcon(struct world *x)
+{
+	shim_bh++;
+	rcu_read_lock();
+	shim_alloc_failures = x->failures;
+}
+
+static void leave_tcon(struct world *x)
+{
+	x->failures = shim_alloc_failures;
+	shim_alloc_failures = 0;
+	rcu_read_unlock();
+	shim_bh--;
+}
+
+/* With FUZZ_TRACE in the environment: what happens, and how TCon's flow stands. */
+static void trace(const struct world *x, const char *what, const struct tcon_packet *p)
+{
+	const struct tcon_flow *flow;
+	const struct tcon_track *t;
+
+	if (!tracing)
+		return;
+	printf("%10.6f %-8s", (shim_now_ns - START_NS) / 1e9, what);
+	if (p)
+		printf(" %02x %6u..%u ack %u win %u sacks %u", p->flags, p->seq - GUEST_ISN,
+		       p->end_seq - GUEST_ISN, p->ack - GUEST_ISN, p->window, p->n_sacks);
+	list_for_each_entry(flow, &x->port.flow_list, port_node) {
+		t = &flow->track;
+		printf(" | state %u/%u una %u nxt %u inflight %u cwnd %u/%u lost %u held %u rto %u<<%u rate %llu clock %.6f due %.6f",
+		       flow->state, flow->reason, t->cc.una - GUEST_ISN, t->cc.nxt - GUEST_ISN,
+		       t->cc.inflight_bytes, tcon_track_cwnd_bytes(t), t->cc.cwnd_bytes,
+		       t->lost.bytes, flow->held.bytes, tcon_track_rto_us(t), t->timer.backoff,
+		       t->cc.pacing_rate_bps, (s64)(flow->hold.release_ns - START_NS) / 1e9,
+		       flow->due.pacer ? (flow->due.node.expires - (s64)START_NS) / 1e9 : -1);
+	}
+	printf("\n");
+}
+
+static void launch(struct world *x, struct sk_buff *skb, enum place to, u64 at_ns)
+{
+	struct flight *f = malloc(sizeof(*f)), **at = &x->flights;
+
+	while (*at && (*at)->at_ns <= at_ns)
+		at = &(*at)->next;
+	*f = (struct flight) { *at, skb, at_ns, to };
+	*at = f;
+}
+
+/* Things that happen to an end, or to TCon, besides. */
+static void special(struct world *x)
+{
+	u8 what = get_u8(&x->in);
+	u64 ns = (what / 8 + 1) * 50 * NSEC_PER_MSEC;
+
+	switch (what % 8) {
+	case 0:
+		x->failures = what / 8 + 1;
+		break;
+	case 1:
+		x->r.rx.n = 0;	/* reneging */
+		break;
+	case 2:
+	case 3:
+		x->r.stop_ns = shim_now_ns + ns;
+		break;
+	case 4:
+	case 5:
+		x->g.quiet_ns = shim_now_ns + ns;
+		break;
+	case 6:
+		x->algorithm = what / 8 % n_rules;
+		x->tnet.generation++;
+		break;
+	case 7:	/* its port is shared: what others hold */
+		x->r.rx.no_dsack = what & 8;
+		break;
+	}
+}
+
+/* Few at a time, seldom many. */
+static const u8 in_a_row[] = { 1, 1, 1, 2, 3, 4, 6, 10, 16, 24, 40, 64, 100, 160, 220, 255 };
+
+static enum fate fate_of(struct world *x, enum place to)
+{
+	static const enum fate fates[] = {
+		HONEST, HONEST, HONEST, HONEST, HONEST, HONEST, HONEST,
+		LOST, LOST, LOST, DOUBLED, LATE, LATE, EARLY, ELSEWHERE, ELSEWHERE,
+	};
+	struct way *way = &x->way[to];
+	u8 v;
+
+	if (x->honest_ns)
+		return HONEST;
+	if (!way->left) {
+		v = get_u8(&x->in);
+		if (v == 0xf0)
+			special(x);
+		way->fate = fates[v % 16];
+		way->left = in_a_row[v / 16];
+	}
+	way->left--;
+	return way->fate;
+}
+
+/* Begins its way. */
+static void travel(struct world *x, struct sk_buff *skb, enum place to, u64 begin_ns)
+{
+	u64 delay_ns = x->way[to].delay_ns, at_ns = begin_ns + delay_ns;
+	enum place beyond = to == TCON_FROM_GUEST ? PEER : GUEST;
+
+	switch (fate_of(x, to)) {
+	case HONEST:
+		break;
+	case LOST:
+		kfree_skb(skb);
+		return;
+	case DOUBLED:
+		launch(x, skb_clone(skb, GFP_KERNEL), to, at_ns + delay_ns / 4);
+		break;
+	case LATE:
+		at_ns += delay_ns * (1 + get_u8(&x->in) % 64) / 8;
+		break;
+	case EARLY:
+		at_ns = begin_ns;
+		break;
+	case ELSEWHERE:
+		if (to == beyond || to == PEER)
+			break;
+		to = beyond;
+		at_ns += x->way[to].delay_ns;
+		break;
+	}
+	launch(x, skb, to, at_ns);
+}
+
+/* A super-packet begins its way as such, and ends it as segments. */
+static void cut(struct sk_buff *skb, struct sk_buff_head *out)
+{
+	struct sk_buff *list, *piece, *next;
+
+	__skb_queue_head_init(out);
+	if (!skb_is_gso(skb)) {
+		__skb_queue_tail(out, skb);
+		return;
+	}
+	list = __skb_gso_segment(skb, 0, false);
+	skb_list_walk_safe(list, piece, next)
+		__skb_queue_tail(out, piece);
+	kfree_skb(skb);
+}
+
+static void guest_emits(struct world *x, struct tcon_packet *p)
+{
+	bool partial = p->payload_bytes > SEG_MSS || x->id % 4 == 0;
+
+	travel(x, segment_new(p, true, x->id++, partial), TCON_FROM_GUEST, shim_now_ns);
+}
+
+static void peer_emits(struct world *x, struct tcon_packet *p)
+{
+	travel(x, segment_new(p, false, 0, false), TCON_FROM_PEER, shim_now_ns);
+}
+
+/* Did the guest give TCon what leaves? */
+static void check_left(const struct world *x, const struct tcon_packet *p)
+{
+	u32 bytes = p->end_seq - p->seq, at = p->seq - (GUEST_ISN + 1);
+
+	if (p->flags & TCON_TCP_SYN) {
+		WARN_ON(!x->syn_entered || p->payload_bytes);
+		return;
+	}
+	WARN_ON(p->flags & TCON_TCP_RST);
+	if (!bytes)
+		return;
+	WARN_ON(at >= sizeof(x->entered) || bytes > sizeof(x->entered) - at);
+	WARN_ON(memchr(x->entered + at, 0, bytes));
+	if (p->flags & TCON_TCP_FIN)
+		WARN_ON(p->end_seq != x->g.end + 1);
+}
+
+/* Leaves TCon, by way of the bottleneck, whose queue may be full. */
+static void left(struct world *x, struct sk_buff *skb)
+{
+	struct tcon_packet p = segment_read(skb);
+	struct sk_buff_head out;
+
+	trace(x, "left", &p);
+	check_left(x, &p);
+	if (p.seq != p.end_seq)
+		x->moved_ns = shim_now_ns;
+	cut(skb, &out);
+	while ((skb = __skb_dequeue(&out))) {
+		x->busy_ns = max(x->busy_ns, shim_now_ns);
+		if (x->busy_ns > shim_now_ns + x->queue_ns) {
+			trace(x, "full", NULL);
+			kfree_skb(skb);
+			continue;
+		}
+		x->busy_ns += skb->len * 8 * (u64)NSEC_PER_SEC / x->rate_bps;
+		travel(x, skb, PEER, x->busy_ns);
+	}
+}
+
+void ovs_tcon_inject(struct vport *vport, struct sk_buff *skb)
+{
+	leave_tcon(world);
+	left(world, skb);
+	enter_tcon(world);
+}
+
+/* Is given to the guest.  Only what has reached TCon may it be told. */
+static void given(struct world *x, struct sk_buff *skb)
+{
+	struct tcon_packet p = segment_read(skb);
+	u8 scale = p.flags & TCON_TCP_SYN ? 0 : x->scale;
+
+	trace(x, "given", &p);
+	WARN_ON(!x->heard || seq_after(p.ack, x->acked));
+	WARN_ON(seq_after(p.ack + ((u32)p.window << scale), x->offered));
+	travel(x, skb, GUEST, shim_now_ns);
+}
+
+void ovs_tcon_send(struct vport *vport, struct sk_buff *skb)
+{
+	leave_tcon(world);
+	given(world, skb);
+	enter_tcon(world);
+}
+
+static void note_entered(struct world *x, const struct sk_buff *skb)
+{
+	struct tcon_packet p = segment_read(skb);
+
+	trace(x, "enters", &p);
+	x->syn_entered |= p.flags & TCON_TCP_SYN;
+	if (!(p.flags & TCON_TCP_SYN) && p.seq != p.end_seq)
+		memset(x->entered + (p.seq - (GUEST_ISN + 1)), 1, p.end_seq - p.seq);
+}
+
+static void note_offered(struct world *x, const struct tcon_packet *p)
+{
+	u8 scale = p->flags & TCON_TCP_SYN ? 0 : x->scale;
+	u32 edge = p->ack + ((u32)p->window << scale);
+
+	if (!x->heard || seq_after(edge, x->offered))
+		x->offered = edge;
+	if (!x->heard || seq_after(p->ack, x->acked))
+		x->acked = p->ack;
+	x->heard = true;
+}
+
+static void to_tcon(struct world *x, struct sk_buff *skb)
+{
+	bool pass;
+
+	note_entered(x, skb);
+	enter_tcon(x);
+	pass = tcon_path_ops.ingress(&x->port.hook, skb);
+	leave_tcon(x);
+	if (pass)
+		left(x, skb);
+}
+
+static void back_to_tcon(struct world *x, struct sk_buff *skb)
+{
+	struct tcon_packet before = segment_read(skb), after;
+	bool pass;
+
+	note_offered(x, &before);
+	trace(x, "ack", &before);
+	enter_tcon(x);
+	pass = tcon_path_ops.egress(&x->port.hook, skb);
+	leave_tcon(x);
+	if (!pass)
+		return;
+	after = segment_read(skb);
+	WARN_ON(after.window > before.window || after.ack != before.ack);
+	given(x, skb);
+}
+
+static void arrive(struct world *x)
+{
+	struct flight *f = x->flights;
+	struct sk_buff *skb = f->skb;
+	enum place to = f->to;
+	struct tcon_packet p;
+	struct sk_buff_head out;
+
+	x->flights = f->next;
+	free(f);
+	if (to == TCON_FROM_GUEST) {
+		to_tcon(x, skb);
+		return;
+	}
+	if (to == TCON_FROM_PEER) {
+		back_to_tcon(x, skb);
+		return;
+	}
+	cut(skb, &out);
+	while ((skb = __skb_dequeue(&out))) {
+		p = segment_read(skb);
+		kfree_skb(skb);
+		if (to == PEER)
+			peer_hears(&x->r, &p);
+		else
+			guest_hears(&x->g, &p);
+	}
+}
+
+static u64 next_ns(const struct world *x)
+{
+	u64 ns = min(x->work_ns, x->g.timer_ns);
+
+	if (x->flights)
+		ns = min(ns, x->flights->at_ns);
+	if (shim_timer->armed)
+		ns = min(ns, (u64)shim_timer->expires);
+	if (x->r.stop_ns)
+		ns = min(ns, x->r.stop_ns);
+	if (x->g.quiet_ns)
+		ns = min(ns, x->g.quiet_ns);
+	return max(min(ns, x->r.delay_ns), shim_now_ns);
+}
+
+static void run_work(struct world *x)
+{
+	x->work_ns = shim_now_ns + NSEC_PER_SEC;
+	shim_work->func(shim_work);
+}
+
+static void run_timer(struct world *x)
+{
+	shim_timer->armed = false;
+	trace(x, "timer", NULL);
+	enter_tcon(x);
+	shim_timer->function(shim_timer);
+	leave_tcon(x);
+}
+
+static void guest_timer(struct world *x)
+{
+	trace(x, "timeout", NULL);
+	guest_timeout(&x->g);
+}
+
+/* What is due happens, one thing of it. */
+static void step(struct world *x)
+{
+	shim_now_ns = next_ns(x);
+	if (x->flights && x->flights->at_ns <= shim_now_ns)
+		arrive(x);
+	else if (shim_timer->armed && shim_timer->expires <= shim_now_ns)
+		run_timer(x);
+	else if (x->work_ns <= shim_now_ns)
+		run_work(x);
+	else if (x->g.timer_ns <= shim_now_ns)
+		guest_timer(x);
+	else if (x->g.quiet_ns && x->g.quiet_ns <= shim_now_ns) {
+		x->g.quiet_ns = 0;
+		guest_output(&x->g);
+	} else {
+		peer_timer(&x->r);
+	}
+	rcu_barrier();
+}
+
+/* Has something waited in TCon for long, and nothing left? */
+static void check_frozen(struct world *x)
+{
+	const struct tcon_flow *flow;
+	u64 limit_us = FROZEN_MIN_US;
+	bool waits = false;
+
+	list_for_each_entry(flow, &x->port.flow_list, port_node) {
+		limit_us = max(limit_us, 2ULL * tcon_track_rto_us(&flow->track));
+		waits |= !tcon_held_empty(&flow->held);
+	}
+	if (!waits)
+		x->moved_ns = shim_now_ns;
+	WARN_ON(shim_now_ns - x->moved_ns > limit_us * NSEC_PER_USEC);
+}
+
+static void check_flows(const struct world *x)
+{
+	const struct tcon_flow *flow;
+	long held = 0, copies = 0;
+
+	list_for_each_entry(flow, &x->port.flow_list, port_node) {
+		held += flow->held.truesize;
+		copies += flow->copies.truesize;
+		WARN_ON(flow->lock.held || flow->hold.injecting);
+		WARN_ON(flow->hold.release_ns > shim_now_ns + NSEC_PER_SEC);
+	}
+	WARN_ON(held != atomic_long_read(&x->port.held_bytes));
+	WARN_ON(copies != atomic_long_read(&x->port.copy_bytes));
+}
+
+static void check(struct world *x)
+{
+	check_frozen(x);
+	check_flows(x);
+	if (!x->honest_ns && (!x->in.left || shim_now_ns > START_NS + ADVERSE_MAX_NS)) {
+		x->honest_ns = shim_now_ns;
+		x->failures = 0;
+	}
+	if (!x->done_ns && guest_done(&x->g))
+		x->done_ns = shim_now_ns;
+	WARN_ON(!x->done_ns && x->honest_ns && shim_now_ns > x->honest_ns + HONEST_MAX_NS);
+}
+
+/* What the two ends and the path are like. */
+static void set_up(struct world *x)
+{
+	static const u8 delays_ms[] = { 1, 5, 20, 60 };
+	static const u32 rates_kbps[] = { 500, 4000, 20000, 200000 };
+	u8 a = get_u8(&x->in), b = get_u8(&x->in), c = get_u8(&x->in);
+
+	x->algorithm = a % n_rules;
+	x->g = (struct guest) {
+		.x = x,
+		.una = GUEST_ISN + 1, .nxt = GUEST_ISN + 1, .max = GUEST_ISN + 1,
+		.end = GUEST_ISN + 1 + 4000 + c * (FILE_MAX_BYTES - 4000) / 255,
+		.cwnd = 10 * SEG_MSS, .ssthresh = S32_MAX,
+		.timer_ns = NEVER,
+		.burst = a & 0x10 ? 1 + a / 32 * 5 : 1,
+		.has_ts = !(a & 4), .sack = !(a & 8),
+	};
+	x->r = (struct peer) {
+		.x = x,
+		.rx = { .nxt = GUEST_ISN + 1, .seq = PEER_ISN + 1, .sack = x->g.sack },
+		.read = GUEST_ISN + 1,
+		.buffer = 4000U << (b / 16 % 8),
+		.wscale = b & 0x80 ? 0 : 7,
+		.has_ts = x->g.has_ts,
+		.delay_ns = NEVER,
+	};
+	x->scale = x->r.wscale;
+	x->way[TCON_FROM_GUEST].delay_ns = a & 0x80 ? 5 * NSEC_PER_MSEC : 20 * NSEC_PER_USEC;
+	x->way[GUEST].delay_ns = x->way[TCON_FROM_GUEST].delay_ns;
+	x->way[PEER].delay_ns = delays_ms[b % 4] * NSEC_PER_MSEC;
+	x->way[TCON_FROM_PEER].delay_ns = x->way[PEER].delay_ns;
+	x->rate_bps = rates_kbps[b / 4 % 4] * 1000ULL;
+	x->queue_ns = x->way[PEER].delay_ns * 2 + 30 * SEG_MSS * 8 * (u64)NSEC_PER_SEC /
+		      x->rate_bps;
+}
+
+static void begin(struct world *x)
+{
+	struct ovs_tcon_port_info info = {};
+
+	shim_now_ns = START_NS;
+	random_state = 1;
+	x->moved_ns = START_NS;
+	x->work_ns = START_NS + NSEC_PER_SEC;
+	tcon_sendq_set_put(tcon_copy_put);
+	WARN_ON(tcon_pacer_init(tcon_hold_release) || tcon_flow_init());
+	tcon_path_ops.port_add(&info);
+	set_up(x);
+}
+
+static void end(struct world *x)
+{
+	struct flight *f;
+	u32 i;
+
+	tcon_path_ops.port_del(&x->port.hook);
+	tcon_flow_exit();
+	tcon_pacer_exit();
+	while ((f = x->flights)) {
+		x->flights = f->next;
+		kfree_skb(f->skb);
+		free(f);
+	}
+	WARN_ON(shim_skbs || shim_bh || shim_rcu_readers);
+	for (i = 0; i < n_rules; i++)
+		WARN_ON(rules[i].refs.refs || atomic_read(&rules[i].flows));
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	static struct world x;
+	u32 events = 0;
+
+	memset(&x, 0, sizeof(x));
+	world = &x;
+	x.in = (struct input) { data, size };
+	begin(&x);
+	guest_syn(&x.g);
+	while (!x.done_ns || shim_now_ns < x.done_ns + LINGER_NS ||
+	       atomic_long_read(&x.port.held_bytes)) {
+		WARN_ON(events++ > EVENTS_MAX);
+		step(&x);
+		check(&x);
+	}
+	end(&x);
+	return 0;
+}
+
+/* What was found once, in few bytes. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+	} found[] = {
+		/* No SACK, ten repairs: rate samples of 0, and a clock 60 s ahead. */
+		{ "\x9b\xc4\x9a\x94", 4 },
+		/* ACKs pass elsewhere: what is held waits for a timer that backs off. */
+		{ "\x5b\x4c\x4c\x00\x00\x10\x30\x00\x00\x00\x08\xff\xff\xed\x4c", 15 },
+		/* What is held has been acknowledged, all that has left stays in flight. */
+		{ "\xd7\x7d\x7d\x7d\x7d\x7d\x7d\x7d\x7d\xe8\xff\xb9\x0f", 13 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(found); i++)
+		LLVMFuzzerTestOneInput((const u8 *)found[i].bytes, found[i].n);
+	tracing = getenv("FUZZ_TRACE");
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* User-space shim: what RCU frees is freed by rcu_barrier(). */
+#ifndef _SHIM_LINUX_RCUPDATE_H
+#define _SHIM_LINUX_RCUPDATE_H
+
+#include <linux/kernel.h>
+#include <linux/lockdep.h>
+
+struct rcu_head {
+	struct rcu_head *next;
+	void (*func)(struct rcu_head *head);
+};
+
+extern int shim_rcu_readers;
+extern struct rcu_head *shim_rcu_waits;
+__attribute__((__weak__)) int shim_rcu_readers;
+__attribute__((__weak__)) struct rcu_head *shim_rcu_waits;
+
+#define RCU_LOCKDEP_WARN(cond, text)	BUG_ON(cond)
+#define rcu_read_lock()			((void)shim_rcu_readers++)
+#define rcu_read_unlock()		((void)shim_rcu_readers--)
+#define rcu_read_lock_held()		(shim_rcu_readers > 0)
+#define rcu_read_lock_bh_held()		rcu_read_lock_held()
+#define rcu_dereference(p)		READ_ONCE(p)
+#define smp_load_acquire(p)		READ_ONCE(*(p))
+#define smp_store_release(p, v)		WRITE_ONCE(*(p), v)
+#define synchronize_net()		BUG_ON(shim_rcu_readers)
+#define cond_resched()			do { } while (0)
+
+static inline void call_rcu(struct rcu_head *head,
+			    void (*func)(struct rcu_head *head))
+{
+	head->func = func;
+	head->next = shim_rcu_waits;
+	shim_rcu_waits = head;
+}
+
+static inline void rcu_barrier(void)
+{
+	struct rcu_head *head;
+
+	BUG_ON(shim_rcu_readers);
+	while ((head = shim_rcu_waits)) {
+		shim_rcu_waits = head->next;
+		head->func(head);
+	}
+}
+
+#endif /* _SHIM_LINUX_RCUPDATE_H */
