@@ -7,13 +7,14 @@
 
 #include "act/copy.h"
 #include "act/hold.h"
+#include "hooks.h"
 #include "netlink.h"
 #include "path.h"
 #include "state/flow.h"
 #include "state/pacer.h"
 
 /* The pacers pass what is held within this, or it is freed with its port. */
-#define DRAIN_MS	50
+#define DRAIN_MS	1000
 
 static int __init tcon_init(void)
 {
@@ -32,16 +33,16 @@ static int __init tcon_init(void)
 	err = tcon_flow_init();
 	if (err)
 		goto err_policy;
-	err = ovs_tcon_register(&tcon_path_ops);
+	err = tcon_hooks_open();
 	if (err)
 		goto err_flow;
 	err = tcon_netlink_register();
 	if (err)
-		goto err_ovs;
+		goto err_hooks;
 	return 0;
 
-err_ovs:
-	ovs_tcon_unregister();
+err_hooks:
+	tcon_hooks_close();
 err_flow:
 	tcon_flow_exit();
 err_policy:
@@ -53,13 +54,25 @@ err_pacer:
 	return err;
 }
 
+/*
+ * Each CC has held this module, so that none is left and no flow is enforced: what waits is
+ * on its way out, and nothing waits but behind it.  Packets may pass unseen when nothing
+ * does, or they would overtake it.
+ */
+static void let_go(void)
+{
+	int ms;
+
+	for (ms = 0; ms < DRAIN_MS && tcon_flow_drain_all(); ms++)
+		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
+}
+
 static void __exit tcon_exit(void)
 {
 	tcon_netlink_unregister();
+	let_go();
 	tcon_path_close();
-	tcon_flow_drain_all();
-	msleep(DRAIN_MS);
-	ovs_tcon_unregister();
+	tcon_hooks_close();
 	tcon_flow_exit();
 	tcon_policy_unregister();
 	tcon_net_unregister();

@@ -14,6 +14,7 @@
 #include "act/copy.h"
 #include "act/mark.h"
 #include "base/contract.h"
+#include "hooks.h"
 #include "netlink.h"
 #include "state/flow.h"
 #include "state/policy.h"
@@ -916,6 +917,7 @@ static int get_info(struct sk_buff *request, struct genl_info *info)
 	nest = nla_nest_start(skb, TCON_A_INFO);
 	if (!hdr || !nest ||
 	    nla_put_string(skb, TCON_INFO_A_VERSION, TCON_VERSION) ||
+	    nla_put_string(skb, TCON_INFO_A_ATTACH, tcon_hooks_name()) ||
 	    nla_put_u32(skb, TCON_INFO_A_FLOWS, atomic_read(&tnet->flows)) ||
 	    nla_put_u32(skb, TCON_INFO_A_FLOWS_MAX, tcon_flow_max()) ||
 	    nla_put_u32(skb, TCON_INFO_A_EMBRYOS,

@@ -617,7 +617,15 @@ static inline struct tcon_flow *find_or_create(struct tcon_port *port,
 	return likely(flow) ? flow : create(port, key, pkt, from_guest);
 }
 
-static bool path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
+/**
+ * tcon_path_ingress() - a packet comes from a guest
+ * @hook: its port
+ * @skb: the packet, data at the link-layer header, not shared
+ *
+ * Context: RCU read lock held, bottom halves disabled.
+ * Return: true if it goes on, false if it was taken.
+ */
+bool tcon_path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 {
 	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
 	struct tcon_packet pkt tcon_uninitialized;
@@ -647,7 +655,15 @@ static bool path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	return pass;
 }
 
-static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
+/**
+ * tcon_path_egress() - a packet goes to a guest
+ * @hook: its port
+ * @skb: the packet, data at the link-layer header, not shared; it may be cloned
+ *
+ * Context: RCU read lock held, bottom halves disabled.
+ * Return: true if it goes on, false if it was taken.
+ */
+bool tcon_path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 {
 	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
 	struct tcon_packet pkt tcon_uninitialized;
@@ -677,13 +693,13 @@ static bool path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	return pass;
 }
 
-static struct ovs_tcon_port *path_port_add(const struct ovs_tcon_port_info *info)
-{
-	return tcon_port_add(info, &tcon_path_ops);
-}
-
-/* Its half-flows go with it. */
-static void path_port_del(struct ovs_tcon_port *hook)
+/**
+ * tcon_path_port_del() - a port goes, and its half-flows and what they hold with it
+ * @hook: the port; gone after a grace period, in which hooks may still run
+ *
+ * Context: process context, may sleep; whatever lets ports come and go is held.
+ */
+void tcon_path_port_del(struct ovs_tcon_port *hook)
 {
 	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
 
@@ -691,13 +707,6 @@ static void path_port_del(struct ovs_tcon_port *hook)
 	tcon_flow_purge_port(port);
 	tcon_port_free(port);
 }
-
-const struct ovs_tcon_ops tcon_path_ops = {
-	.port_add = path_port_add,
-	.port_del = path_port_del,
-	.ingress = path_ingress,
-	.egress = path_egress,
-};
 
 /**
  * tcon_path_close() - let packets pass unseen from now on

@@ -7,8 +7,9 @@
 
 #include <tcon/ovs.h>
 
-extern const struct ovs_tcon_ops tcon_path_ops;
-
+bool tcon_path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb);
+bool tcon_path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb);
+void tcon_path_port_del(struct ovs_tcon_port *hook);
 void tcon_path_close(void);
 
 #endif /* _TCON_PATH_H */

@@ -381,5 +381,5 @@ void tcon_ack_send(struct tcon_flow *flow, struct sk_buff *skb)
 	if (READ_ONCE(flow->port->dead))
 		kfree_skb(skb);
 	else
-		ovs_tcon_send(flow->port->vport, skb);
+		flow->port->attach->send(flow->port, skb);
 }

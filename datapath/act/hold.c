@@ -674,7 +674,7 @@ static void inject(struct tcon_flow *flow, struct sk_buff_head *out)
 		if (READ_ONCE(port->dead))
 			kfree_skb(skb);
 		else
-			ovs_tcon_inject(port->vport, skb);
+			port->attach->inject(port, skb);
 	}
 }
 

@@ -13,6 +13,24 @@
 #include <net/gso.h>
 #endif
 
+/*
+ * Netfilter sees each packet of a device, in and out (5.16), and both hooks can be passed by
+ * one that comes back or was made here.  Kconfig says so, which backports keep true.
+ */
+#define TCON_HAS_DEVICE_HOOKS					\
+	(IS_ENABLED(CONFIG_NETFILTER_INGRESS) &&		\
+	 IS_ENABLED(CONFIG_NETFILTER_EGRESS) &&			\
+	 IS_ENABLED(CONFIG_NETFILTER_SKIP_EGRESS) &&		\
+	 IS_ENABLED(CONFIG_NET_CLS_ACT))
+
+#if TCON_HAS_DEVICE_HOOKS
+/* Let the next netif_receive_skb_core() leave out taps, tc and netfilter, once. */
+static inline void tcon_skip_ingress(struct sk_buff *skb)
+{
+	skb->tc_skip_classify = 1;
+}
+#endif
+
 /* hrtimer_init() and the function pointer became one call in 6.13. */
 static inline void
 tcon_hrtimer_setup(struct hrtimer *timer,

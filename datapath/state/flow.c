@@ -674,13 +674,14 @@ void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us)
 /*
  * Calls @fn for every flow that is not dead, with its lock held, under RCU; may sleep
  * after each @batch.  Where flows end meanwhile others may be missed (see
- * rhashtable_walk_enter()), unless that is %WALK_ALL.
+ * rhashtable_walk_enter()), unless that is %WALK_ALL.  Says whether @fn was ever true.
  */
-static void for_all_flows(void (*fn)(struct tcon_flow *flow, u64 now_us),
+static bool for_all_flows(bool (*fn)(struct tcon_flow *flow, u64 now_us),
 			  unsigned int batch)
 {
 	struct rhashtable_iter iter;
 	struct tcon_flow *flow;
+	bool any = false;
 	unsigned int n;
 
 	rhashtable_walk_enter(&flow_table, &iter);
@@ -692,18 +693,20 @@ static void for_all_flows(void (*fn)(struct tcon_flow *flow, u64 now_us),
 				break;
 			spin_lock_bh(&flow->lock);
 			if (!flow->dead)
-				fn(flow, tcon_us(tcon_now_ns()));
+				any |= fn(flow, tcon_us(tcon_now_ns()));
 			spin_unlock_bh(&flow->lock);
 		}
 		rhashtable_walk_stop(&iter);
 		cond_resched();
 	} while (flow);
 	rhashtable_walk_exit(&iter);
+	return any;
 }
 
-static void refresh_one(struct tcon_flow *flow, u64 now_us)
+static bool refresh_one(struct tcon_flow *flow, u64 now_us)
 {
 	tcon_flow_refresh(flow, now_us);
+	return false;
 }
 
 /**
@@ -718,22 +721,26 @@ void tcon_flow_reclassify_all(void)
 	for_all_flows(refresh_one, WALK_ALL);
 }
 
-static void drain_one(struct tcon_flow *flow, u64 now_us)
+/* What is being injected is on its way yet: others must not overtake it. */
+static bool drain_one(struct tcon_flow *flow, u64 now_us)
 {
 	if (tcon_held_empty(&flow->held))
-		return;
+		return flow->hold.injecting;
 	flow->hold.drain = true;
 	tcon_flow_kick(flow);
+	return true;
 }
 
 /**
  * tcon_flow_drain_all() - pass everything that is held
  *
  * Context: process context.  Pacers do the work soon after.
+ * Return: whether there was anything; where no flow is enforced and there was not,
+ *	nothing is held any more.
  */
-void tcon_flow_drain_all(void)
+bool tcon_flow_drain_all(void)
 {
-	for_all_flows(drain_one, WALK_BATCH);
+	return for_all_flows(drain_one, WALK_ALL);
 }
 
 static bool is_stale(const struct tcon_flow *flow, u64 now_us,
@@ -752,7 +759,7 @@ static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 	return idle_us > most_us;
 }
 
-static void collect_one(struct tcon_flow *flow, u64 now_us)
+static bool collect_one(struct tcon_flow *flow, u64 now_us)
 {
 	enum tcon_counter why;
 
@@ -763,6 +770,7 @@ static void collect_one(struct tcon_flow *flow, u64 now_us)
 		   flow->track.sendq.head == flow->track.sendq.tail) {
 		tcon_sendq_clear(&flow->track.sendq);
 	}
+	return false;
 }
 
 static void gc(struct work_struct *work)

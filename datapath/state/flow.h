@@ -248,7 +248,7 @@ void tcon_flow_level(struct tcon_flow *flow);
 void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_distrust(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_reclassify_all(void);
-void tcon_flow_drain_all(void);
+bool tcon_flow_drain_all(void);
 void tcon_flow_kick(struct tcon_flow *flow);
 bool tcon_flow_may_repair(void);
 void tcon_flow_purge_port(struct tcon_port *port);

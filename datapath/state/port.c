@@ -43,50 +43,64 @@ static bool is_physical(struct net_device *dev)
 	       netdev_walk_all_lower_dev_rcu(dev, has_hardware, &priv);
 }
 
-/* Sets role and why.  tnet->lock held, or nobody else knows the port. */
-static void judge_role(struct tcon_port *port, u8 configured)
+static enum tcon_role_why judge(struct tcon_port *port, u8 configured)
 {
-	if (port->type == OVS_VPORT_TYPE_INTERNAL) {
-		port->why = TCON_WHY_INTERNAL;
-		WRITE_ONCE(port->role, TCON_ROLE_NEVER);
-	} else if (port->type != OVS_VPORT_TYPE_NETDEV ||
-		   is_tunnel(port->dev)) {
-		port->why = TCON_WHY_TUNNEL;
-		WRITE_ONCE(port->role, TCON_ROLE_NEVER);
-	} else if (configured != TCON_ROLE_AUTO) {
-		port->why = TCON_WHY_CONFIGURED;
-		WRITE_ONCE(port->role, configured);
-	} else {
-		bool physical;
+	bool physical;
 
-		rcu_read_lock();
-		physical = is_physical(port->dev);
-		rcu_read_unlock();
-		port->why = physical ? TCON_WHY_PHYSICAL : TCON_WHY_VIRTUAL;
-		WRITE_ONCE(port->role, physical ? TCON_ROLE_UPLINK :
-						  TCON_ROLE_GUEST);
-	}
-	WRITE_ONCE(port->hook.guest, port->role == TCON_ROLE_GUEST);
+	if (port->type == OVS_VPORT_TYPE_INTERNAL)
+		return TCON_WHY_INTERNAL;
+	if (port->type != OVS_VPORT_TYPE_NETDEV || is_tunnel(port->dev))
+		return TCON_WHY_TUNNEL;
+	if (configured != TCON_ROLE_AUTO)
+		return TCON_WHY_CONFIGURED;
+	rcu_read_lock();
+	physical = is_physical(port->dev);
+	rcu_read_unlock();
+	return physical ? TCON_WHY_PHYSICAL : TCON_WHY_VIRTUAL;
+}
+
+/* Sets role and why.  tnet->lock held, or nobody else knows the port.  0 or an error. */
+static int set_role(struct tcon_port *port, u8 configured)
+{
+	static const u8 roles[] = {
+		[TCON_WHY_PHYSICAL] = TCON_ROLE_UPLINK,
+		[TCON_WHY_VIRTUAL] = TCON_ROLE_GUEST,
+		[TCON_WHY_INTERNAL] = TCON_ROLE_NEVER,
+		[TCON_WHY_TUNNEL] = TCON_ROLE_NEVER,
+	};
+	enum tcon_role_why why = judge(port, configured);
+	u8 role = why == TCON_WHY_CONFIGURED ? configured : roles[why];
+	int err = 0;
+
+	if (port->attach->watch)
+		err = port->attach->watch(port, role == TCON_ROLE_GUEST);
+	if (err)
+		return err;
+	port->why = why;
+	WRITE_ONCE(port->role, role);
+	WRITE_ONCE(port->hook.guest, role == TCON_ROLE_GUEST);
+	return 0;
 }
 
 /**
  * tcon_port_add() - a vport has come
  * @info: the vport
- * @ops: what its packets are shown to
+ * @attach: the way in, which found it
  *
- * Context: ovs_mutex held; may sleep.
+ * Context: ovs_mutex or RTNL held; may sleep.
  * Return: the port; NULL without memory: its packets are then not shown.
  */
 struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
-				    const struct ovs_tcon_ops *ops)
+				    const struct tcon_attach *attach)
 {
-	static u32 last_id;	/* ovs_mutex */
+	static u32 last_id;	/* the one of both that @attach uses */
 	struct tcon_port *port;
 
 	port = kzalloc(sizeof(*port), GFP_KERNEL);
 	if (!port)
 		return NULL;
-	port->hook.ops = ops;
+	port->hook.ops = attach->ops;
+	port->attach = attach;
 	port->vport = info->vport;
 	port->dev = info->dev;
 	port->tnet = tcon_net(info->net);
@@ -98,7 +112,10 @@ struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
 	INIT_LIST_HEAD(&port->flow_list);
 	INIT_LIST_HEAD(&port->closed_list);
 	INIT_LIST_HEAD(&port->embryos);
-	judge_role(port, TCON_ROLE_AUTO);
+	if (set_role(port, TCON_ROLE_AUTO)) {
+		kfree(port);
+		return NULL;
+	}
 
 	mutex_lock(&port->tnet->lock);
 	list_add_tail_rcu(&port->node, &port->tnet->ports);
@@ -118,11 +135,13 @@ static void port_free(struct rcu_head *rcu)
  * tcon_port_close() - a vport goes: no half-flow is added any more
  * @port: the port; those that it has are for the caller to purge
  *
- * Context: ovs_mutex held; may sleep.
+ * Context: ovs_mutex or RTNL held; may sleep.
  */
 void tcon_port_close(struct tcon_port *port)
 {
 	mutex_lock(&port->tnet->lock);
+	if (port->attach->watch)
+		port->attach->watch(port, false);
 	list_del_rcu(&port->node);
 	mutex_unlock(&port->tnet->lock);
 
@@ -168,12 +187,13 @@ struct tcon_port *tcon_port_find(struct tcon_net *tnet, int ifindex)
  * @role: enum tcon_role
  *
  * Context: tnet->lock held.
- * Return: 0, also where nothing changes; -ENOMEM.
+ * Return: 0, also where nothing changes; or a negative error, and nothing has changed.
  */
 int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 			u8 role)
 {
 	struct tcon_port_conf *conf, *old;
+	int err;
 
 	lockdep_assert_held(&port->tnet->lock);
 	old = rcu_dereference_protected(port->conf,
@@ -187,10 +207,14 @@ int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 	strscpy(conf->bridge, bridge, sizeof(conf->bridge));
 	conf->ofport = ofport;
 	conf->role = role;
+	err = set_role(port, role);
+	if (err) {
+		kfree(conf);
+		return err;
+	}
 	rcu_assign_pointer(port->conf, conf);
 	if (old)
 		kfree_rcu(old, rcu);
-	judge_role(port, role);
 	tcon_net_changed(port->tnet);
 	return 0;
 }

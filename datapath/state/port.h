@@ -12,8 +12,11 @@
 #include <linux/spinlock.h>
 #include <tcon/ovs.h>
 
+#include "state/attach.h"
 #include "state/net.h"
 #include "state/nogo.h"
+
+struct tcon_device_hooks;
 
 /**
  * struct tcon_port_conf - what ovs-vswitchd told about a port
@@ -32,8 +35,10 @@ struct tcon_port_conf {
 /**
  * struct tcon_port - a port
  * @hook: what the vport points to
- * @vport: opaque, for injecting; valid for an RCU grace period after @dead
- * @dev: its device, valid as long as @vport
+ * @attach: the way in, which found it
+ * @vport: a patched openvswitch.ko's, opaque; NULL where another way is used
+ * @hooks: netfilter's of @dev; NULL while it has none
+ * @dev: its device; as @vport valid for an RCU grace period after @dead
  * @tnet: the datapath's namespace
  * @id: unique as long as the module is loaded; part of the flows' keys
  * @type: enum ovs_vport_type
@@ -57,7 +62,9 @@ struct tcon_port_conf {
  */
 struct tcon_port {
 	struct ovs_tcon_port hook;
+	const struct tcon_attach *attach;
 	struct vport *vport;
+	struct tcon_device_hooks *hooks;
 	struct net_device *dev;
 	struct tcon_net *tnet;
 	u32 id;
@@ -82,7 +89,7 @@ struct tcon_port {
 };
 
 struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
-				    const struct ovs_tcon_ops *ops);
+				    const struct tcon_attach *attach);
 void tcon_port_close(struct tcon_port *port);
 void tcon_port_free(struct tcon_port *port);
 struct tcon_port *tcon_port_find(struct tcon_net *tnet, int ifindex);

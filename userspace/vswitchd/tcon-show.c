@@ -83,6 +83,7 @@ static const struct tcon_nl_field info_fields[] = {
     { TCON_INFO_A_COPY_MAX,    NL_A_U64,    "copy_bytes_max" },
     { TCON_INFO_A_COPY_PORT_MAX, NL_A_U64,  "copy_port_bytes_max" },
     { TCON_INFO_A_COPY_FLOW_MAX, NL_A_U64,  "copy_flow_bytes_max" },
+    { TCON_INFO_A_ATTACH,      NL_A_STRING, "attach" },
 };
 
 static const struct tcon_nl_field port_fields[] = {
@@ -756,6 +757,9 @@ show_to_text(const struct json *json, struct ds *ds)
                       num(json, "copy_bytes_max"),
                       num(json, "copy_port_bytes_max"),
                       num(json, "copy_flow_bytes_max"));
+    }
+    if (has(json, "attach")) {
+        ds_put_format(ds, "attach: %s\n", str(json, "attach"));
     }
     JSON_ARRAY_FOR_EACH (elem, i, bridges) {
         put_bridge_text(ds, elem, ccs);

@@ -354,6 +354,7 @@ enum tcon_info_attr {
 	TCON_INFO_A_COPY_MAX,	/* u64: its bound for the namespace */
 	TCON_INFO_A_COPY_PORT_MAX, /* u64: for a port */
 	TCON_INFO_A_COPY_FLOW_MAX, /* u64: for a half-flow */
+	TCON_INFO_A_ATTACH,	/* string: where packets are seen, as attach= has it */
 	__TCON_INFO_A_MAX,
 };
 #define TCON_INFO_A_MAX (__TCON_INFO_A_MAX - 1)
