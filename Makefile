@@ -13,7 +13,7 @@ C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/* datapath/include/tc
 PYTHON_FILES := tools tests
 
 # The longest first: started late, one would run on alone.
-CHECKS = check-debug check-vm check-flows check-lab check-fuzz check-unit style
+CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz check-unit style
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-repeat
 
@@ -66,6 +66,9 @@ check-vm: deps lab			## packet and system tests on the real datapath, in the lab
 
 check-debug: deps lab			## check-vm's with KASAN and lockdep; a report fails
 	@$(MAKE) -s -C tests/vm debug LAB=$(abspath $(LAB))
+
+check-netfilter: deps lab		## a selection without the patched openvswitch.ko
+	@$(MAKE) -s -C tests/vm netfilter LAB=$(abspath $(LAB))
 
 check-flows: deps lab			## many flows, and what they reach, in User-Mode Linux
 	@$(MAKE) -s -C tests/vm flows LAB=$(abspath $(LAB))

@@ -61,12 +61,13 @@ def test_the_man_page_has_every_module_parameter_with_its_default() -> None:
         text = file.read_text()
         there += text.count("module_param")
         for name in re.findall(r"^module_param\((\w+),", text, re.M):
-            value = re.search(rf"^static (?:unsigned int|bool) {name} = (.+);$", text, re.M)
+            kind = r"(?:unsigned int |bool |char \*)"
+            value = re.search(rf"^static {kind}{name} = (.+);$", text, re.M)
             assert value, name
             found[name] = value[1]
     assert len(found) == there > 0
     for name, value in found.items():
-        shown = {"true": "on", "false": "off"}.get(value, value)
+        shown = {"true": "on", "false": "off"}.get(value, value.strip('"'))
         if shift := re.fullmatch(r"(\d+)U? << (20|30)", value):
             shown = f"{shift[1]} {'MiB' if shift[2] == '20' else 'GiB'}"
         assert re.search(rf'\b{name} "(?: |, )?\({shown}\)', MAN), f"{name} = {value}"

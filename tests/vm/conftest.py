@@ -23,6 +23,7 @@ import rig as rigs
 @pytest.fixture(scope="session", autouse=True)
 def machine() -> None:
     """Modules are loaded and Open vSwitch runs."""
+    rigs.choose_attach()
     rigs.load_all()
     rigs.start_ovs()
 

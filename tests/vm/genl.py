@@ -188,6 +188,12 @@ class Genl:
         raw = dict(parse(dict(parse(reply))[E["TCON_A_INFO"]]))[E[f"TCON_INFO_A_{name}"]]
         return int.from_bytes(raw, "little")
 
+    def attach(self) -> str:
+        """The way in that tcon.ko uses."""
+        (reply,) = self.do("GET_INFO")
+        info = dict(parse(dict(parse(reply))[E["TCON_A_INFO"]]))
+        return info[E["TCON_INFO_A_ATTACH"]].rstrip(b"\0").decode()
+
     def set_port(
         self, ifname: str, bridge: str = "br0", ofport: int = 1, role: str = "AUTO"
     ) -> None:

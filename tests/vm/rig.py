@@ -124,6 +124,30 @@ MODULES = (
 )  # fmt: skip
 
 
+#: How tcon.ko is to be attached: its parameter attach=.
+ATTACH = os.environ.get("TCON_ATTACH", "auto")
+
+_OPTIONS = Path("/etc/modprobe.d/tcon.conf")
+
+
+def use_stock_openvswitch() -> None:
+    """Take the patched openvswitch.ko and its kind away: modprobe finds the distribution's."""
+    ours = Path("/lib/modules", os.uname().release, "updates")
+    for module in (*ours.glob("openvswitch.ko"), *ours.glob("vport-*.ko")):
+        module.unlink()
+    run("depmod")
+
+
+def choose_attach() -> None:
+    """As TCON_ATTACH has it; netfilter's hooks do with the distribution's openvswitch.ko."""
+    if ATTACH == "auto" or _OPTIONS.exists():
+        return
+    _OPTIONS.parent.mkdir(parents=True, exist_ok=True)
+    _OPTIONS.write_text(f"options tcon attach={ATTACH}\n")
+    if ATTACH == "netfilter":
+        use_stock_openvswitch()
+
+
 def loaded(module: str) -> bool:
     return Path(f"/sys/module/{module}/refcnt").exists()
 
