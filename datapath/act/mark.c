@@ -4,6 +4,7 @@
  */
 #include <linux/moduleparam.h>
 #include <linux/skbuff.h>
+#include <net/dst.h>
 
 #include "act/mark.h"
 #include "base/compat.h"

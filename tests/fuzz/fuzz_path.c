@@ -170,8 +170,9 @@ void tcon_rule_put(struct tcon_rule *rule)
 
 /* The port is the world's. */
 
-struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
-				    const struct ovs_tcon_ops *ops)
+static const struct tcon_attach attach;
+
+static void add_port(void)
 {
 	static const unsigned int most_bytes = 1 << 20;
 	struct tcon_port *port = &world->port;
@@ -185,8 +186,9 @@ struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
 	port->role = TCON_ROLE_GUEST;
 	port->id = 1;
 	INIT_LIST_HEAD(&port->flow_list);
+	INIT_LIST_HEAD(&port->closed_list);
 	INIT_LIST_HEAD(&port->embryos);
-	return &port->hook;
+	port->attach = &attach;
 }
 
 void tcon_port_close(struct tcon_port *port)
@@ -414,7 +416,7 @@ static void left(struct world *x, struct sk_buff *skb)
 	}
 }
 
-void ovs_tcon_inject(struct vport *vport, struct sk_buff *skb)
+static void inject(const struct tcon_port *port, struct sk_buff *skb)
 {
 	leave_tcon(world);
 	left(world, skb);
@@ -433,12 +435,18 @@ static void given(struct world *x, struct sk_buff *skb)
 	travel(x, skb, GUEST, shim_now_ns);
 }
 
-void ovs_tcon_send(struct vport *vport, struct sk_buff *skb)
+static void give(const struct tcon_port *port, struct sk_buff *skb)
 {
 	leave_tcon(world);
 	given(world, skb);
 	enter_tcon(world);
 }
+
+static const struct tcon_attach attach = {
+	.name = "fuzz",
+	.inject = inject,
+	.send = give,
+};
 
 static void note_entered(struct world *x, const struct sk_buff *skb)
 {
@@ -468,7 +476,7 @@ static void to_tcon(struct world *x, struct sk_buff *skb)
 
 	note_entered(x, skb);
 	enter_tcon(x);
-	pass = tcon_path_ops.ingress(&x->port.hook, skb);
+	pass = tcon_path_ingress(&x->port.hook, skb);
 	leave_tcon(x);
 	if (pass)
 		left(x, skb);
@@ -482,7 +490,7 @@ static void back_to_tcon(struct world *x, struct sk_buff *skb)
 	note_offered(x, &before);
 	trace(x, "ack", &before);
 	enter_tcon(x);
-	pass = tcon_path_ops.egress(&x->port.hook, skb);
+	pass = tcon_path_egress(&x->port.hook, skb);
 	leave_tcon(x);
 	if (!pass)
 		return;
@@ -659,15 +667,13 @@ static void set_up(struct world *x)
 
 static void begin(struct world *x)
 {
-	struct ovs_tcon_port_info info = {};
-
 	shim_now_ns = START_NS;
 	random_state = 1;
 	x->moved_ns = START_NS;
 	x->work_ns = START_NS + NSEC_PER_SEC;
 	tcon_sendq_set_put(tcon_copy_put);
 	WARN_ON(tcon_pacer_init(tcon_hold_release) || tcon_flow_init());
-	tcon_path_ops.port_add(&info);
+	add_port();
 	set_up(x);
 }
 
@@ -676,7 +682,7 @@ static void end(struct world *x)
 	struct flight *f;
 	u32 i;
 
-	tcon_path_ops.port_del(&x->port.hook);
+	tcon_path_port_del(&x->port.hook);
 	tcon_flow_exit();
 	tcon_pacer_exit();
 	while ((f = x->flights)) {

@@ -56,6 +56,7 @@
 		(b) = shim_s;						\
 	} while (0)
 
+#define IS_ENABLED(option)	0	/* of Kconfig, which there is none of */
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 #define DIV_ROUND_CLOSEST(n, d)	(((n) + (d) / 2) / (d))	/* unsigned */
