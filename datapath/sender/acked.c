@@ -26,6 +26,7 @@ struct ack_work {
 	struct tcon_ack *out;
 	u64 now_us;
 	bool repeated;		/* some of it had been sent again */
+	bool was_lost;		/* some of it had been judged lost, and was not */
 	bool has_tx;		/* the next two are valid */
 	u64 first_tx_us;	/* oldest unambiguous packet newly covered */
 	u64 last_tx_us;		/* newest such */
@@ -43,6 +44,7 @@ static void begin(struct ack_work *w, struct tcon_ack *ack, u64 now_us)
 	w->now_us = now_us;
 	w->has_tx = false;
 	w->repeated = false;
+	w->was_lost = false;
 	w->sampled = false;
 	w->dsack = NULL;
 }
@@ -99,7 +101,7 @@ static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 {
 	struct tcon_sendq *q = &t->sendq;
 	struct tcon_send *s;
-	u32 first = tcon_sendq_find(q, start), i, lo, hi;
+	u32 first = tcon_sendq_find(q, start), i, lo, hi, lost;
 	bool ordered = !t->resent.n && !seq_before(start, t->filled_edge);
 
 	for (i = first; i != q->tail; i++) {
@@ -116,8 +118,11 @@ static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 	}
 	if (t->resent.n)
 		deliver_resent(t, w, start, end, NULL);	/* no record */
-	if (t->lost.n)
-		not_lost(t, tcon_ranges_remove(&t->lost, start, end));
+	if (t->lost.n) {
+		lost = tcon_ranges_remove(&t->lost, start, end);
+		w->was_lost |= lost;
+		not_lost(t, lost);
+	}
 }
 
 /* Of @bytes that have arrived, what was not counted as delivered before. */
@@ -380,13 +385,26 @@ static void update_srtt(struct tcon_track *t, u32 rtt_us)
 	t->cc.srtt_us = t->srtt_x8_us / 8;
 }
 
+/*
+ * Was it the first transmission that is acknowledged?  Without SACK all that lies behind a
+ * hole waits for the repair.  What was judged lost may have been repeated by another way, which
+ * nobody knows of here: a path that has become slower is believed as far as time-outs are
+ * doubled for it (timer.c).
+ */
+static bool is_unambiguous(const struct tcon_track *t, const struct ack_work *w, u64 now_us)
+{
+	if (w->repeated && !tcon_track_sack(t))
+		return false;
+	return !w->was_lost ||
+	       now_us - w->first_tx_us <= (u64)tcon_track_rto_us(t) << TCON_DOUBLED_KEPT_MAX;
+}
+
 static void take_rtt(struct tcon_track *t, struct ack_work *w, u64 now_us)
 {
 	struct tcon_rate_sample *rs = &w->out->rs;
 
 	rs->rtt_us = -1;
-	/* Without SACK all that lies behind a hole waits for the repair. */
-	if (!w->has_tx || (w->repeated && !tcon_track_sack(t)))
+	if (!w->has_tx || !is_unambiguous(t, w, now_us))
 		return;
 	rs->rtt_us = clamp_t(s64, now_us - w->last_tx_us, 1, TCON_RTO_MAX_US);
 	update_min_rtt(t, rs->rtt_us, now_us);

@@ -29,12 +29,6 @@
 /* Two ticks of Linux at 250 Hz: a host that is busy is not a lost tail. */
 #define PROBE_SLACK_US	8000U
 
-/* A round trip that has become longer than the RTO is never measured while all is repeated
- * before it is over: so the RTO stays doubled.  But where ACKs come it is not doubled more
- * often than this: a path that is that much slower is answered for by more repeats.
- */
-#define DOUBLED_KEPT_MAX	3
-
 /* When did what stands at una last leave? */
 static u64 head_tx_us(const struct tcon_track *t)
 {
@@ -175,7 +169,7 @@ void tcon_timer_advanced(struct tcon_track *t, u64 now_us)
 {
 	t->progress_us = now_us;
 	t->timer.tries = 0;
-	t->timer.backoff = min(t->timer.backoff, DOUBLED_KEPT_MAX);
+	t->timer.backoff = min(t->timer.backoff, TCON_DOUBLED_KEPT_MAX);
 	t->timer.probed = false;
 }
 

@@ -388,6 +388,38 @@ static void duplicates_then_timeout(void **state)
 	conn_close(c);
 }
 
+/*
+ * All was judged lost long ago, and is acknowledged although nothing was repeated here: by
+ * repeats that passed elsewhere.  That is no round trip; one of a few RTOs may be.
+ */
+static void lost_and_repeated_elsewhere(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 rto_us;
+
+	send(c, 4);
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	rto_us = tcon_track_rto_us(&c->t);
+	tcon_loss_mark_all(&c->t);
+	assert_true(is_lost(c, 1, 4));
+	wait_us(c, 17 * rto_us);
+	ack(c, 2);
+	assert_int_equal(c->ack.rs.rtt_us, -1);
+	assert_int_equal(tcon_track_rto_us(&c->t), rto_us);
+	send(c, 1);
+	wait_us(c, 3 * rto_us);
+	tcon_loss_mark_all(&c->t);
+	ack(c, 5);
+	assert_int_equal(c->ack.rs.rtt_us, -1);	/* with what left 20 RTOs ago */
+	send(c, 1);
+	wait_us(c, 3 * rto_us);
+	tcon_loss_mark_all(&c->t);
+	ack(c, 6);
+	assert_int_equal(c->ack.rs.rtt_us, 3 * rto_us);
+	conn_close(c);
+}
+
 /* RFC 5681: what changes the window, or carries data, is no duplicate. */
 static void duplicates_only(void **state)
 {
@@ -823,6 +855,7 @@ int main(void)
 		cmocka_unit_test(duplicates),
 		cmocka_unit_test(duplicates_partial_ack),
 		cmocka_unit_test(duplicates_then_timeout),
+		cmocka_unit_test(lost_and_repeated_elsewhere),
 		cmocka_unit_test(duplicates_only),
 		cmocka_unit_test(duplicates_not_with_sack),
 		cmocka_unit_test(spurious_by_arrival),
