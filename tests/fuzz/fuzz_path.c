@@ -16,6 +16,7 @@
  *  - no ACK offers the guest more than the peer has offered in one that reached TCon, nor
  *    acknowledges more;
  *  - on an honest path the transfer ends;
+ *  - an ACK for what has left is heard, also where it is for more;
  *  - nothing is left then: no packet, no copy, no record, no account that is not zero.
  *
  * An input is: what the two ends and the path are like, and then what happens to segments, in
@@ -470,6 +471,19 @@ static void note_offered(struct world *x, const struct tcon_packet *p)
 	x->heard = true;
 }
 
+/* What TCon keeps may be acknowledged, and all that it has let go is then, too. */
+static void check_acked(const struct world *x, u32 ack)
+{
+	const struct tcon_flow *flow;
+	const struct tcon_track *t;
+
+	list_for_each_entry(flow, &x->port.flow_list, port_node) {
+		t = &flow->track;
+		WARN_ON(tcon_flow_enforced(flow) && seq_after(ack, t->cc.una) &&
+			!seq_after(ack, t->nxt_guest) && t->cc.una != t->cc.nxt);
+	}
+}
+
 static void to_tcon(struct world *x, struct sk_buff *skb)
 {
 	bool pass;
@@ -492,6 +506,7 @@ static void back_to_tcon(struct world *x, struct sk_buff *skb)
 	enter_tcon(x);
 	pass = tcon_path_egress(&x->port.hook, skb);
 	leave_tcon(x);
+	check_acked(x, before.ack);
 	if (!pass)
 		return;
 	after = segment_read(skb);
@@ -728,6 +743,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		{ "\x5b\x4c\x4c\x00\x00\x10\x30\x00\x00\x00\x08\xff\xff\xed\x4c", 15 },
 		/* What is held has been acknowledged, all that has left stays in flight. */
 		{ "\xd7\x7d\x7d\x7d\x7d\x7d\x7d\x7d\x7d\xe8\xff\xb9\x0f", 13 },
+		/* Repeats pass elsewhere: a round trip of 80 s. */
+		{ "\x30\x8a\x8a\x75\x75\x75\x47\x07\x00\x00\x00\x00\x00\x65\xcf\x68\x68\x68"
+		  "\x68\x68\x68\x07\xa1\x4a\x31\x7b\x75\x00\x8a\xfa\xff\xfb\xde", 33 },
 	};
 	u32 i;
 
