@@ -111,6 +111,8 @@ static inline struct sk_buff *alloc_skb(u32 bytes, gfp_t gfp)
 
 static inline void kfree_skb(struct sk_buff *skb)
 {
+	if (!skb)
+		return;
 	BUG_ON(skb->buf->users < 1);
 	if (!--skb->buf->users)
 		kfree(skb->buf);
