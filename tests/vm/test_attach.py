@@ -64,9 +64,7 @@ def test_what_cannot_be_is_refused_in_one_sentence(attach: str) -> None:
     assert not Path("/sys/module/tcon").exists()
 
 
-WAYS = {"auto": NAME, NAME: NAME}
-if not rigs.DEBUG_KERNEL or not PATCHED:
-    WAYS["netfilter"] = "netfilter"
+WAYS = {"auto": NAME, NAME: NAME, "netfilter": "netfilter"}
 
 
 @pytest.mark.parametrize("attach", WAYS)
