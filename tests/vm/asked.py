@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import json
+
+from rig import poll
 from tcon_lab.scenario import Flow, Path, Scenario
+from tcon_lab.topo import Lab, run_in
 
 #: A guest that TCon leaves alone.
 CUBIC = Flow(1, "cubic", "cubic", None)
@@ -12,3 +16,14 @@ CUBIC = Flow(1, "cubic", "cubic", None)
 def scenario(path: Path, *flows: Flow) -> Scenario:
     """A path with these flows, or one guest's CUBIC."""
     return Scenario("test", 5.0, ("native",), 1, path, flows or (CUBIC,))
+
+
+def goodput_bps(lab: Lab, cc: str, seconds: int) -> float:
+    """Of a flow from the first sender to its receiver, whose stack runs cc; bits/s."""
+    receiver = lab.receiver(0)
+    server = receiver.popen(["iperf3", "-s", "-1"])
+    poll(lambda: ":5201" in run_in(receiver, "ss -Hltn"), "iperf3 listens", 10)
+    command = f"iperf3 -J -C {cc} -c {lab.receiver_address(0)} -t {seconds}"
+    report = json.loads(run_in(lab.sender(0), command))
+    server.wait(10)
+    return float(report["end"]["sum_received"]["bits_per_second"])
