@@ -385,6 +385,8 @@ static void update_srtt(struct tcon_track *t, u32 rtt_us)
 	t->cc.srtt_us = t->srtt_x8_us / 8;
 }
 
+#define SYN_REPEATED_US		(3 * TCON_RTO_INIT_US)
+
 /*
  * Was it the first transmission that is acknowledged?  Without SACK all that lies behind a
  * hole waits for the repair.  What was judged lost may have been repeated by another way, which
@@ -394,6 +396,9 @@ static void update_srtt(struct tcon_track *t, u32 rtt_us)
 static bool is_unambiguous(const struct tcon_track *t, const struct ack_work *w, u64 now_us)
 {
 	if (w->repeated && !tcon_track_sack(t))
+		return false;
+	/* The first one is of a SYN, which is repeated after 3 s by any stack (RFC 6298, 5.7). */
+	if (!t->srtt_x8_us && now_us - w->first_tx_us > SYN_REPEATED_US)
 		return false;
 	return !w->was_lost ||
 	       now_us - w->first_tx_us <= (u64)tcon_track_rto_us(t) << TCON_DOUBLED_KEPT_MAX;

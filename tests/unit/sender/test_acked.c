@@ -420,6 +420,18 @@ static void lost_and_repeated_elsewhere(void **state)
 	conn_close(c);
 }
 
+/* So of a SYN that is answered after 27 s: its repeats passed elsewhere. */
+static void syn_repeated_elsewhere(void **state)
+{
+	struct conn *c = conn_new();
+
+	guest_syn(c, 0, 0, true);
+	wait_us(c, 27 * TCON_RTO_INIT_US);
+	peer_syn(c, TCON_TCP_ACK, FIRST, true);
+	assert_int_equal(tcon_track_rto_us(&c->t), TCON_RTO_INIT_US);
+	conn_close(c);
+}
+
 /* RFC 5681: what changes the window, or carries data, is no duplicate. */
 static void duplicates_only(void **state)
 {
@@ -856,6 +868,7 @@ int main(void)
 		cmocka_unit_test(duplicates_partial_ack),
 		cmocka_unit_test(duplicates_then_timeout),
 		cmocka_unit_test(lost_and_repeated_elsewhere),
+		cmocka_unit_test(syn_repeated_elsewhere),
 		cmocka_unit_test(duplicates_only),
 		cmocka_unit_test(duplicates_not_with_sack),
 		cmocka_unit_test(spurious_by_arrival),
