@@ -13,7 +13,7 @@
 #include "tcon-rules.h"
 #include "util.h"
 
-/* What runs the kernel's own CCs, which are its members. */
+/* The family that runs the kernel's own CCs.  Its members are those CCs. */
 #define KERNEL_FAMILY "linux"
 
 static const struct tcon_nl_field cc_fields[] = {
@@ -62,7 +62,7 @@ get_param(const struct nlattr *nest, struct tcon_cc_param *param)
     return true;
 }
 
-/* Appends the CC of one message to 'ccs_'; a malformed one is left out. */
+/* Appends the CC of one message to 'ccs_'.  A malformed one is left out. */
 static bool
 get_cc(struct nlattr *top[], void *ccs_)
 {
@@ -138,8 +138,8 @@ tcon_cc_find(const struct tcon_ccs *ccs, const char *name)
     return NULL;
 }
 
-/* Fills 'names', which is initialised here, with the CCs that are not among
- * 'ccs' but have a module that the kernel would load. */
+/* Initialises 'names' and fills it with the CCs that are not among 'ccs' but
+ * have a module that the kernel would load. */
 void
 tcon_cc_not_loaded(const struct tcon_ccs *ccs, struct sset *names)
 {
@@ -261,9 +261,11 @@ parse_ecn(const char *word, struct tcon_rule *rule, struct tcon_error *error)
     return false;
 }
 
-/* Has the kernel load the module of CC 'name', if there is one.  It does so
- * for every rule that names the CC, before it looks at the rest; this one has
- * no match, so it changes nothing and is refused; 'refused' says why. */
+/* Asks the kernel to load the module of CC 'name', if there is one.
+ *
+ * The kernel loads it for every rule that names the CC, before it looks at the
+ * rest of the rule.  The rule sent here has no match.  So the kernel refuses
+ * it, and no rule changes.  'refused' says why it was refused. */
 static void
 load_cc(struct tcon_nl *nl, const char *name, struct tcon_error *refused)
 {
@@ -275,8 +277,8 @@ load_cc(struct tcon_nl *nl, const char *name, struct tcon_error *refused)
     tcon_nl_do(nl, request, NULL, NULL, refused);
 }
 
-/* As tcon_ccs_get(), after an attempt to have CC 'name' among them; where that
- * fails, 'refused' is what the kernel says to it. */
+/* As tcon_ccs_get().  If CC 'name' is missing, has its module loaded first.
+ * Where that fails, 'refused' is what the kernel said. */
 static bool
 get_ccs_with(struct tcon_nl *nl, const char *name, struct tcon_ccs *ccs,
              struct tcon_error *refused, struct tcon_error *error)
@@ -292,9 +294,10 @@ get_ccs_with(struct tcon_nl *nl, const char *name, struct tcon_ccs *ccs,
     return tcon_ccs_get(nl, ccs, error);
 }
 
-/* Leaves what differs from the defaults, in the CC's order, so that decisions
- * that are the same for the kernel are the same here, however they were typed:
- * the age of a rule depends on it. */
+/* Keeps only the parameters that differ from the defaults, in the CC's order.
+ * Two decisions that are the same for the kernel are then equal here too,
+ * however they were typed.  tcon_rule_keep() needs that: a rule that is set
+ * again with the same decision keeps its age. */
 static void
 normalize_params(const struct tcon_cc *cc, struct tcon_rule *rule)
 {
@@ -360,7 +363,8 @@ tcon_cc_parse(struct tcon_nl *nl, const char *name, int n_args,
         cc = tcon_cc_find(&ccs, name);
         ok = cc && parse_params(cc, n_args, args, rule, error);
         if (!cc && strchr(name, ':') && refused.text[0]) {
-            /* A member of a family: it alone knows what it has, and why not. */
+            /* A member of a family.  Only the family knows which members it
+             * has, and why one is missing. */
             tcon_error_set(error, "there is no CC '%.32s': %s", name,
                            refused.text);
         } else if (!cc) {

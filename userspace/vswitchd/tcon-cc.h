@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The CC modules that tcon.ko has, with their parameters.
+ * The CC modules that are registered with tcon.ko, and their parameters.
  */
 
 #ifndef VSWITCHD_TCON_CC_H

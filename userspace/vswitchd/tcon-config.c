@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Bridges and ports, and their way to the kernel.
+ * Bridges and ports, and how tcon.ko learns of them.
  *
- * tcon.ko forgets everything when it is removed, and knows neither bridges nor
- * OpenFlow ports.  So this file keeps both, and tells tcon.ko again whenever
- * the configuration changes or the kernel announces the family "tcon".  What
- * tcon.ko does not take, above all a rule whose CC is a module that is loaded
- * a moment after tcon.ko, is offered again, at first after a second.
+ * tcon.ko forgets everything when it is removed.  It knows neither bridges nor
+ * OpenFlow ports.  So this file keeps both.  It tells tcon.ko again when the
+ * configuration changes, and when the kernel announces the family "tcon".
+ *
+ * What tcon.ko refuses is offered again later, at first after a second.  This
+ * is mostly a rule whose CC's module is loaded shortly after tcon.ko.
  */
 
 #include <config.h>
@@ -32,27 +33,27 @@
 
 VLOG_DEFINE_THIS_MODULE(tcon_config);
 
-/* An offer that is refused may make the kernel start modprobe: ever more
- * rarely. */
+/* The pause between two offers doubles, from MIN to MAX: each offer that is
+ * refused may make the kernel start modprobe. */
 #define RETRY_MIN_MS 1000
 #define RETRY_MAX_MS 10000
 
-/* Bridges by name, "struct tcon_bridge"s; 'old_bridges' only while they are
- * configured anew. */
+/* Bridges by name, "struct tcon_bridge"s.  'old_bridges' is in use only while
+ * the configuration is read anew. */
 static struct shash bridges = SHASH_INITIALIZER(&bridges);
 static struct shash old_bridges = SHASH_INITIALIZER(&old_bridges);
 
-/* Interfaces about whose tcon-role a warning was given, with its value. */
+/* Interfaces with a wrong tcon-role that were warned about, and its value. */
 static struct smap warned_roles = SMAP_INITIALIZER(&warned_roles);
 
-/* The rules that tcon.ko had when this process started were adopted. */
+/* The rules that tcon.ko had when this process started have been read. */
 static bool adopted;
 
-/* When to offer again what tcon.ko did not take; LLONG_MAX: nothing is. */
+/* When to offer again what tcon.ko refused.  LLONG_MAX: nothing is waiting. */
 static long long int retry_at_ms = LLONG_MAX;
 static long long int retry_interval_ms = RETRY_MIN_MS;
 
-/* Generic netlink families coming and going. */
+/* Notifications about generic netlink families. */
 struct family_change {
     uint8_t cmd;
     char name[GENL_NAMSIZ];
@@ -85,9 +86,9 @@ kernel_set_port(struct tcon_nl *nl, const char *bridge,
     return tcon_nl_do(nl, request, NULL, NULL, error);
 }
 
-/* Tells tcon.ko about the ports that it was not told about.  A tunnel's device
- * serves any number of ports and bridges, so it is none's.  Returns false if
- * tcon.ko refuses one. */
+/* Tells tcon.ko about the ports that it does not know yet.  Tunnels are left
+ * out: one tunnel device may serve many ports and bridges.  Returns false if
+ * tcon.ko refuses a port. */
 static bool
 push_ports(struct tcon_nl *nl, bool first_time)
 {
@@ -119,7 +120,7 @@ push_ports(struct tcon_nl *nl, bool first_time)
     return complete;
 }
 
-/* Tells tcon.ko, if it is there, what it was not told or did not take. */
+/* Tells tcon.ko, if it is loaded, what it was not told yet or refused. */
 static void
 push(bool first_time)
 {
@@ -173,7 +174,8 @@ tcon_config_bridge(const char *name, const char *datapath_type)
     shash_add_assert(&bridges, name, bridge);
 }
 
-/* The patch ports of netdev-vport.c are of its class, too. */
+/* Patch ports come first: netdev-vport.c has them in the same class as
+ * tunnels. */
 static enum tcon_port_kind
 port_kind(const struct netdev *netdev)
 {
@@ -186,7 +188,8 @@ port_kind(const struct netdev *netdev)
             : TCON_PORT_DEVICE);
 }
 
-/* Warns once about each value that is of no use. */
+/* Returns the role that 'other_config' asks for.  Warns about each wrong value
+ * once. */
 static enum tcon_role
 configured_role(const char *name, enum tcon_port_kind kind,
                 const struct smap *other_config)
@@ -241,7 +244,7 @@ tcon_config_port(const char *bridge_name, ofp_port_t ofport,
     port->told = false;
 }
 
-/* Removes the rules of 'bridge', which is no more. */
+/* Removes the rules of 'bridge', which does not exist any more. */
 static void
 drop_bridge(const char *bridge)
 {
@@ -266,8 +269,8 @@ kernel_bridge_find(const char *name)
     return bridge && tcon_bridge_is_kernel(bridge) ? bridge : NULL;
 }
 
-/* A former ovs-vswitchd may have left rules: they stay, unless their bridge
- * has gone meanwhile. */
+/* Takes over the rules that an earlier ovs-vswitchd left in tcon.ko.  Those of
+ * bridges that have gone are removed. */
 static void
 adopt(void)
 {
@@ -317,7 +320,7 @@ tcon_config_end(void)
     push(true);
 }
 
-/* The family's coming and going. */
+/* Families appear and disappear. */
 
 static int
 parse_family(struct ofpbuf *buf, void *change_)
@@ -341,7 +344,8 @@ parse_family(struct ofpbuf *buf, void *change_)
     return family_group;
 }
 
-/* A new tcon.ko knows nothing.  'change' is NULL when messages were lost. */
+/* A new tcon.ko knows nothing, so it is told everything again.  'change' is
+ * NULL when notifications were lost. */
 static void
 family_changed(const void *change_, void *aux OVS_UNUSED)
 {

@@ -26,7 +26,7 @@ struct tcon_port {
     uint32_t ifindex;           /* 0: no device. */
     enum tcon_port_kind kind;
     enum tcon_role role;        /* As configured, else TCON_ROLE_AUTO. */
-    bool told;                  /* tcon.ko took it. */
+    bool told;                  /* tcon.ko has accepted it. */
 };
 
 struct tcon_bridge {
@@ -35,14 +35,15 @@ struct tcon_bridge {
     size_t n_ports, allocated_ports;
 };
 
-/* The present configuration, told anew between begin and end each time. */
+/* The present configuration: all of it is given between begin and end. */
 void tcon_config_begin(void);
 void tcon_config_bridge(const char *name, const char *datapath_type);
 void tcon_config_port(const char *bridge, ofp_port_t, const struct netdev *,
                       const struct smap *other_config);
 void tcon_config_end(void);
 
-/* Tells tcon.ko again when it comes back, or does not take what it is told. */
+/* Tells tcon.ko everything again when it is reloaded, and offers what it
+ * refused once more. */
 void tcon_config_watch(void);
 void tcon_run(void);
 void tcon_wait(void);

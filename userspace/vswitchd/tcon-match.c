@@ -16,7 +16,7 @@
 #define WORD_MAX 128                /* One "field=value", with the NUL. */
 #define VLAN_ID_MAX 4095
 
-/* Fields; aliases share one.  FIELD_IP and FIELD_TCP both set the family. */
+/* Fields.  Aliases share one.  FIELD_IP and FIELD_TCP both set the family. */
 enum field_id {
     FIELD_ALL,
     FIELD_IP,
@@ -34,7 +34,7 @@ enum field_id {
 struct field {
     const char *name;
     enum field_id id;
-    uint8_t family;             /* That the field implies; 0: none. */
+    uint8_t family;             /* Implied by the field; 0: none. */
     bool has_value;
 };
 
@@ -80,8 +80,9 @@ struct word {
     bool quoted;                /* The value stood in double quotes. */
 };
 
-/* Sets 'error' to a sentence.  Whatever is not printable ASCII becomes '?',
- * so that a reply cannot break the JSON that carries it or a terminal. */
+/* Sets 'error' to a sentence.  A character that is not printable ASCII becomes
+ * '?', so that a reply breaks neither the JSON that carries it nor a
+ * terminal. */
 void
 tcon_error_set(struct tcon_error *error, const char *format, ...)
 {
@@ -113,7 +114,7 @@ digit_value(char c)
             : 16);
 }
 
-/* True if 'text' is meant as a number: decimal digits only, or 0x.... */
+/* True if 'text' is meant as a number: decimal digits only, or 0x... */
 static bool
 looks_like_number(const char *text)
 {
@@ -123,9 +124,10 @@ looks_like_number(const char *text)
     return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* Reads all of 'text' as an unsigned number not above 'max', decimal or 0x
- * hexadecimal.  A leading zero is refused, since some read it as octal.
- * Returns false, leaving '*value', if 'text' is anything else. */
+/* Reads all of 'text' as an unsigned number of at most 'max', decimal or
+ * hexadecimal with 0x.  A leading zero is refused, because some programs read
+ * it as octal.  Returns false and leaves '*value' alone if 'text' is anything
+ * else. */
 bool
 tcon_uint_parse(const char *text, uint64_t max, uint64_t *value)
 {
@@ -312,7 +314,7 @@ mask_to_plen(const uint8_t *mask, unsigned int size, uint8_t *plen)
     return true;
 }
 
-/* Reads what stands behind the "/" of an address. */
+/* Reads what follows the "/" of an address. */
 static bool
 parse_mask(struct parser *parser, const struct field *field, const char *text,
            uint8_t *plen)
@@ -344,8 +346,8 @@ parse_mask(struct parser *parser, const struct field *field, const char *text,
     return true;
 }
 
-/* Returns what kind of address 'prefix' holds that no TCP packet bears, or
- * NULL where TCP is possible. */
+/* Returns the kind of address, if no TCP packet can have an address in
+ * 'prefix'; otherwise NULL. */
 static const char *
 prefix_never_tcp(uint8_t family, const struct tcon_prefix *prefix)
 {
@@ -365,7 +367,8 @@ prefix_never_tcp(uint8_t family, const struct tcon_prefix *prefix)
             : NULL);
 }
 
-/* Host bits are cleared, as Open vSwitch does. */
+/* Reads ADDRESS or ADDRESS/MASK.  Host bits are cleared, as in Open
+ * vSwitch. */
 static bool
 parse_prefix(struct parser *parser, const struct field *field, char *text,
              struct tcon_prefix *prefix)
@@ -499,8 +502,8 @@ parse_word(struct parser *parser, struct word *word)
     return parse_value(parser, field, word);
 }
 
-/* "all" stands alone, and only "all" selects everything: a MATCH that came
- * out empty by accident must not. */
+/* "all" must stand alone.  Without any field a MATCH is refused: an empty
+ * MATCH is more likely a mistake than meant as "all". */
 static bool
 check_all(const struct parser *parser)
 {
@@ -564,7 +567,7 @@ tcon_match_equal(const struct tcon_match *a, const struct tcon_match *b)
             && a->has_vlan == b->has_vlan && a->vlan == b->vlan);
 }
 
-/* A text that grows up to its size; always NUL-terminated. */
+/* A text that is being built; always NUL-terminated. */
 struct text {
     char *start;
     size_t size;
@@ -685,7 +688,7 @@ parse_bool(const char *text, int64_t *value)
 }
 
 /* Reads a decimal number with at most 'decimals' digits behind the point and
- * stores it times 10^decimals.  Numbers too large for that are refused. */
+ * stores it times 10^decimals.  A number that is too large is refused. */
 static bool
 parse_decimal(const char *text, int decimals, int64_t *value)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The words of the tcon/ commands: MATCH, which selects flows in the syntax of
- * OpenFlow matches, and the values of CC parameters.
+ * The syntax of the tcon/ commands: MATCH, which selects flows as OpenFlow
+ * matches do, and the values of CC parameters.
  *
- * Nothing here knows Open vSwitch or the kernel: text in, numbers out, so that
- * it can be tested and fuzzed on its own.
+ * This file uses nothing of Open vSwitch and nothing of the kernel but the
+ * numbers of the UAPI.  It turns text into numbers and back.  So it can be
+ * tested and fuzzed on its own.
  */
 
 #ifndef VSWITCHD_TCON_MATCH_H

@@ -37,7 +37,7 @@ static const struct tcon_nl_field match_fields[] = {
     { TCON_MATCH_A_VLAN,     NL_A_U16,    NULL },
 };
 
-/* As tcon_nl_parse(), of attributes that stand in 'body'. */
+/* As tcon_nl_parse(), for attributes that are in 'body'. */
 static bool
 parse_attrs(const struct ofpbuf *body, const struct tcon_nl_field fields[],
             size_t n_fields, struct nlattr *attrs[], size_t n_attrs)
@@ -55,8 +55,8 @@ parse_attrs(const struct ofpbuf *body, const struct tcon_nl_field fields[],
     return nl_policy_parse(body, 0, policy, attrs, n_attrs);
 }
 
-/* Starts a conversation.  Returns false, with a sentence in 'error', if
- * tcon.ko is not there; otherwise tcon_nl_close() must end it. */
+/* Starts a conversation, which tcon_nl_close() must end.  Returns false, with
+ * a sentence in 'error', if tcon.ko is not loaded. */
 bool
 tcon_nl_open(struct tcon_nl *nl, struct tcon_error *error)
 {
@@ -97,8 +97,8 @@ tcon_nl_request(const struct tcon_nl *nl, enum tcon_cmd cmd)
     return request;
 }
 
-/* Returns the errno, positive or 0, with which 'msg' ends a dump, and the
- * kernel's sentence in '*text' if it gave one. */
+/* Returns the errno (positive, or 0) that 'msg', the end of a dump, carries.
+ * '*text' is the kernel's sentence, if it sent one. */
 static int
 done_status(const struct ofpbuf *msg, const char **text)
 {
@@ -116,8 +116,8 @@ done_status(const struct ofpbuf *msg, const char **text)
     return -*done;
 }
 
-/* Returns the outcome that 'msg', which ends a reply, tells: 0 or a positive
- * errno, with the kernel's sentence in 'error' if it gave one. */
+/* Returns the result that 'msg', the end of a reply, carries: 0 or a positive
+ * errno, with a sentence in 'error': the kernel's, or that of the errno. */
 static int
 final_status(const struct ofpbuf *msg, struct tcon_error *error)
 {
@@ -133,8 +133,8 @@ final_status(const struct ofpbuf *msg, struct tcon_error *error)
     return err;
 }
 
-/* Gives each message of 'buf' to 'cb'.  Returns true, and the outcome in
- * '*err', once the reply is at its end. */
+/* Gives each message of 'buf' to 'cb'.  Returns true at the end of the reply,
+ * with the result in '*err'. */
 static bool
 digest(struct tcon_nl *nl, struct ofpbuf *buf, tcon_nl_cb *cb, void *aux,
        int *err, struct tcon_error *error)
@@ -170,11 +170,11 @@ digest(struct tcon_nl *nl, struct ofpbuf *buf, tcon_nl_cb *cb, void *aux,
     return false;
 }
 
-/* Sends 'request', which is freed, and feeds the reply to 'cb' (NULL: to
- * nobody).  The kernel answers while it is asked, so this never sleeps.
+/* Sends 'request', frees it, and gives the reply to 'cb' unless that is NULL.
+ * The kernel answers within the system call that asks, so this never sleeps.
  *
- * Returns 0 or a positive errno with a sentence in 'error'.  If 'cb' ended a
- * dump before its time, 'nl' is good for nothing but tcon_nl_close(). */
+ * Returns 0 or a positive errno with a sentence in 'error'.  After 'cb' has
+ * stopped a dump early, 'nl' can only be closed. */
 static int
 talk(struct tcon_nl *nl, struct ofpbuf *request, tcon_nl_cb *cb, void *aux,
      struct tcon_error *error)
@@ -213,7 +213,7 @@ tcon_nl_dump(struct tcon_nl *nl, struct ofpbuf *request, tcon_nl_cb *cb,
     return talk(nl, request, cb, aux, error);
 }
 
-/* The kernel's strict validation wants nests marked as such. */
+/* The kernel validates strictly: a nest must have the flag NLA_F_NESTED. */
 size_t
 tcon_nl_start_nest(struct ofpbuf *msg, uint16_t type)
 {
@@ -291,7 +291,8 @@ get_u16(const struct nlattr *attr, bool *has, uint16_t *value)
     *value = attr ? nl_attr_get_u16(attr) : 0;
 }
 
-/* Reads a TCON_A_RULE_MATCH into 'match'.  Returns false if it is malformed. */
+/* Reads a TCON_A_RULE_MATCH into 'match'.  Returns false if it is
+ * malformed. */
 bool
 tcon_nl_get_match(const struct nlattr *nest, struct tcon_match *match)
 {
@@ -328,8 +329,9 @@ tcon_nl_get_match(const struct nlattr *nest, struct tcon_match *match)
                           match->family, &match->dst));
 }
 
-/* Reads 'nest' into 'attrs', NULL where absent; attributes that 'fields' does
- * not name are passed over.  Returns false if one has a wrong length. */
+/* Reads 'nest' into 'attrs'; an absent attribute is NULL.  Attributes that
+ * 'fields' does not name are ignored.  Returns false if one has a wrong
+ * length. */
 bool
 tcon_nl_parse(const struct nlattr *nest, const struct tcon_nl_field fields[],
               size_t n_fields, struct nlattr *attrs[], size_t n_attrs)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Conversation with tcon.ko over its generic netlink family.
+ * Requests to tcon.ko, and its replies, over its generic netlink family.
  */
 
 #ifndef VSWITCHD_TCON_NETLINK_H
@@ -15,15 +15,15 @@
 struct json;
 struct nl_sock;
 
-/* A conversation.  Kept for one command only: the family's number changes
- * whenever tcon.ko is reloaded. */
+/* A conversation with tcon.ko.  It lasts for one command only, because the
+ * family's number changes whenever tcon.ko is reloaded. */
 struct tcon_nl {
     struct nl_sock *sock;
     int family;
 };
 
-/* Is given the top-level attributes of one message, by enum tcon_attr.
- * Returns false to have no more of them. */
+/* Called with the top-level attributes of one message, indexed by enum
+ * tcon_attr.  Returns false to get no more messages. */
 typedef bool tcon_nl_cb(struct nlattr *attrs[], void *aux);
 
 bool tcon_nl_open(struct tcon_nl *, struct tcon_error *);
@@ -38,8 +38,8 @@ size_t tcon_nl_start_nest(struct ofpbuf *, uint16_t type);
 void tcon_nl_put_match(struct ofpbuf *, const struct tcon_match *);
 bool tcon_nl_get_match(const struct nlattr *nest, struct tcon_match *);
 
-/* One attribute of a nest: its type on the wire and, unless NULL, the name
- * under which tcon_nl_to_json() shows it. */
+/* One attribute of a nest: its type on the wire, and the name under which
+ * tcon_nl_to_json() shows it; NULL: it is not shown. */
 struct tcon_nl_field {
     uint16_t attr;
     enum nl_attr_type type;

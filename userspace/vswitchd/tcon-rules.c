@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The rules, and their way to the kernel.
+ * The rules, and how tcon.ko gets them.
  *
- * tcon.ko forgets them when it is removed; this list does not.
+ * tcon.ko forgets its rules when it is removed.  This list keeps them.
  */
 
 #include <config.h>
@@ -149,7 +149,7 @@ tcon_rule_del(struct tcon_nl *nl, const struct tcon_rule *rule,
     return tcon_nl_do(nl, request, NULL, NULL, error);
 }
 
-/* Having no rules is no error. */
+/* It is no error if the bridge has no rules. */
 int
 tcon_rules_del_bridge(struct tcon_nl *nl, const char *bridge,
                         struct tcon_error *error)
@@ -205,8 +205,8 @@ tcon_rule_destroy(struct tcon_rule *rule)
     free(rule);
 }
 
-/* Keeps a copy of 'rule' as the newest.  As in the kernel, a rule that is set
- * again with the same decision keeps its age. */
+/* Keeps a copy of 'rule' as the newest rule.  As in the kernel, a rule that is
+ * set again with the same CC and parameters keeps its age. */
 void
 tcon_rule_keep(const struct tcon_rule *rule)
 {
@@ -236,8 +236,9 @@ tcon_rules_forget_bridge(const char *bridge)
     }
 }
 
-/* Rules of equal priority are tried newest first.  So those which are newer
- * than 'late', but came into the kernel before it, must come again. */
+/* Among rules of equal priority the kernel tries the newest first.  'late' has
+ * just reached the kernel, after rules that are newer than it here.  Those are
+ * sent again, so that the order in the kernel is right. */
 static void
 restore_order(struct tcon_nl *nl, const struct tcon_rule *late)
 {
@@ -267,8 +268,9 @@ rule_to_string(const struct tcon_rule *rule)
                      rule->priority, match, rule->cc, rule->bridge);
 }
 
-/* Offers tcon.ko the rules that it does not have, oldest first.  Says once
- * which it does not take.  Returns false if there are such. */
+/* Offers tcon.ko the rules that it does not have, oldest first.  The first
+ * time it logs those that tcon.ko refuses.  Returns false if one was
+ * refused. */
 bool
 tcon_rules_push(struct tcon_nl *nl, bool first_time)
 {
@@ -295,8 +297,8 @@ tcon_rules_push(struct tcon_nl *nl, bool first_time)
     return complete;
 }
 
-/* Puts one of the kernel's rules in front: the dump is newest first among
- * equals. */
+/* Puts one of the kernel's rules at the front of the list: the list is oldest
+ * first, while the kernel's dump is newest first among equal priorities. */
 static bool
 adopt_rule(struct nlattr *attrs[], void *aux OVS_UNUSED)
 {
@@ -319,7 +321,7 @@ tcon_rules_adopt(struct tcon_nl *nl, struct tcon_error *error)
                         NULL, error);
 }
 
-/* A new tcon.ko has none of them. */
+/* tcon.ko was loaded anew and has no rules. */
 void
 tcon_rules_lost(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The rules that ovs-vswitchd knows.
+ * The rules: the list that ovs-vswitchd keeps, and requests about them to
+ * tcon.ko.
  */
 
 #ifndef VSWITCHD_TCON_RULES_H
@@ -25,7 +26,7 @@ struct tcon_rule {
     uint8_t ecn;                /* enum tcon_rule_ecn. */
     struct tcon_param params[TCON_MAX_PARAMS];
     size_t n_params;
-    uint32_t flows;             /* Only from a dump: flows that it selects. */
+    uint32_t flows;             /* In a dump only: flows that it selects. */
     bool in_kernel;             /* tcon.ko has it. */
 };
 
@@ -40,14 +41,14 @@ void tcon_rule_keep(const struct tcon_rule *);
 void tcon_rule_destroy(struct tcon_rule *);
 void tcon_rules_forget_bridge(const char *bridge);
 
-/* In tcon.ko: 0 or an error number, with a sentence. */
+/* In tcon.ko.  Each returns 0, or an errno with a sentence. */
 int tcon_rule_set(struct tcon_nl *, struct tcon_rule *, struct tcon_error *);
 int tcon_rule_del(struct tcon_nl *, const struct tcon_rule *,
                   struct tcon_error *);
 int tcon_rules_del_bridge(struct tcon_nl *, const char *bridge,
                           struct tcon_error *);
 
-/* Between the two. */
+/* From tcon.ko into the list, and back. */
 int tcon_rules_adopt(struct tcon_nl *, struct tcon_error *);
 void tcon_rules_lost(void);
 bool tcon_rules_push(struct tcon_nl *, bool first_time);

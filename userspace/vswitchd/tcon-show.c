@@ -2,8 +2,8 @@
 /*
  * tcon/list-cc, tcon/show and tcon/flows.
  *
- * Each command first builds JSON, all that there is to know, and then either
- * prints that or a text made from nothing else.
+ * Each command builds JSON with all that is known.  Then it prints that, or a
+ * text made from that JSON alone.
  */
 
 #include <config.h>
@@ -24,11 +24,11 @@
 
 #define DEFAULT_FLOW_LIMIT 1000
 
-/* Flows beyond the limit are only counted, and that for no longer than this,
- * since ovs-vswitchd does nothing else meanwhile. */
+/* Flows beyond the limit are only counted.  The counting stops after this
+ * time, because ovs-vswitchd does nothing else meanwhile. */
 #define COUNT_TIME_MS 100
 
-/* A name and a sentence of one of the UAPI's lists. */
+/* A name and its text, from one of the UAPI's lists. */
 struct word {
     const char *name;
     const char *text;
@@ -164,7 +164,7 @@ has(const struct json *object, const char *name)
     return get(object, name) != NULL;
 }
 
-/* 0 where there is no such number. */
+/* Returns 0 where there is no such number. */
 static long long int
 num(const struct json *object, const char *name)
 {
@@ -201,8 +201,8 @@ put_num(struct json *object, const char *name, long long int value)
     json_object_put(object, name, json_integer_create(value));
 }
 
-/* The name with number 'i', or the number itself where the kernel is newer
- * than these names. */
+/* Writes the name with number 'i'.  A newer kernel may have more names than
+ * this list: then it writes the number. */
 static void
 put_name(struct json *object, const char *name, const char *const names[],
          size_t n_names, unsigned int i)
@@ -222,8 +222,8 @@ value_to_json(enum tcon_param_type type, int64_t value)
             : json_integer_create(value));
 }
 
-/* A value as the user would write it.  json_real_create() turns whole numbers
- * into integers. */
+/* Appends a value as the user would write it.  json_real_create() turns whole
+ * numbers into integers. */
 static void
 value_to_text(const struct json *value, struct ds *ds)
 {
@@ -322,7 +322,8 @@ rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
     return json;
 }
 
-/* An attribute that is an array of u64, perhaps not aligned; NULL: empty. */
+/* An attribute that is an array of u64s, perhaps not aligned.  NULL is an
+ * empty array. */
 
 static size_t
 n_u64s(const struct nlattr *attr)
@@ -340,8 +341,8 @@ get_u64(const struct nlattr *attr, size_t i)
     return value;
 }
 
-/* Members "counters" and "reasons" of 'json': an array of u64 with a list of
- * words. */
+/* Returns the member "counters" or "reasons": each element of the array of
+ * u64s with its name and its text. */
 static struct json *
 u64s_to_json(const struct nlattr *attr, const struct word words[],
              size_t n_words, const char *value_name)
@@ -384,7 +385,7 @@ info_cb(struct nlattr *top[], void *json_)
     return true;
 }
 
-/* Adds the port to 'ports_', an object by ifindex. */
+/* Adds the port to 'ports_', an object whose members are named by ifindex. */
 static bool
 port_cb(struct nlattr *top[], void *ports_)
 {
@@ -413,7 +414,8 @@ port_cb(struct nlattr *top[], void *ports_)
     return true;
 }
 
-/* What is known of 'port': the kernel's word, if it has one. */
+/* What is known of 'port'.  Role and reason are the kernel's, if it knows the
+ * port. */
 static struct json *
 port_to_json(const struct tcon_port *port, const struct json *kernel_ports)
 {
@@ -445,8 +447,8 @@ port_to_json(const struct tcon_port *port, const struct json *kernel_ports)
     return json;
 }
 
-/* Rules of one bridge: those in the kernel as they are tried there, then those
- * that it does not take at present. */
+/* Rules of one bridge: first those in the kernel, in the order in which they
+ * are tried, then those that the kernel refuses at present. */
 struct rules_query {
     const char *bridge;
     const struct tcon_ccs *ccs;
@@ -523,7 +525,8 @@ bridge_to_json(struct tcon_nl *nl, const char *name,
     return json;
 }
 
-/* The array "bridges": 'only', or every kernel-datapath bridge by name. */
+/* The array "bridges": only 'only', or if that is NULL every bridge with the
+ * kernel datapath, by name. */
 static bool
 bridges_to_json(struct tcon_nl *nl, const char *only,
                 const struct tcon_ccs *ccs, struct json *bridges,
@@ -649,7 +652,7 @@ put_port_text(struct ds *ds, const struct json *port)
     ds_put_char(ds, '\n');
 }
 
-/* The default of parameter 'name' of 'cc'; NULL if that is not known. */
+/* The default of parameter 'name' of 'cc'; NULL if it is not known. */
 static const struct json *
 find_default(const struct json *ccs, const char *cc_name, const char *name)
 {
@@ -669,8 +672,8 @@ find_default(const struct json *ccs, const char *cc_name, const char *name)
     return NULL;
 }
 
-/* The line can be used in tcon/set-cc; parameters at their defaults are left
- * out. */
+/* Writes a rule so that the line can be given to tcon/set-cc.  Parameters at
+ * their defaults are left out. */
 static void
 put_rule_text(struct ds *ds, const struct json *rule, const struct json *ccs)
 {
@@ -781,9 +784,9 @@ show_to_text(const struct json *json, struct ds *ds)
 struct flows_query {
     struct json *flows;
     uint64_t limit;
-    uint64_t n_more;            /* Beyond the limit. */
-    bool all_counted;           /* 'n_more' is all. */
-    long long int deadline_ms;  /* Of the counting. */
+    uint64_t n_more;            /* Flows beyond the limit. */
+    bool all_counted;           /* 'n_more' counts all of them. */
+    long long int deadline_ms;  /* When to stop counting. */
 };
 
 static void
@@ -799,7 +802,7 @@ put_address(struct json *json, const char *name, uint8_t family,
     }
 }
 
-/* A number, or null where the kernel says 'none'. */
+/* Puts a number, or null where the kernel sent 'none'. */
 static void
 put_unless(struct json *json, const char *name, const struct nlattr *attr,
            uint32_t none)
@@ -810,7 +813,7 @@ put_unless(struct json *json, const char *name, const struct nlattr *attr,
                                  : json_integer_create(value)));
 }
 
-/* Member "limited_us" of 'json': microseconds by what limited the flow. */
+/* Adds "limited_us" to 'json': the time for which each limit held. */
 static void
 put_limits(struct json *json, const struct nlattr *attr)
 {
@@ -979,7 +982,7 @@ put_flow_rates(struct ds *ds, const struct json *flow)
     }
 }
 
-/* Nothing where tcon.ko is older than loss repair. */
+/* Writes nothing where tcon.ko is older than loss repair. */
 static void
 put_flow_repair(struct ds *ds, const struct json *flow)
 {
@@ -995,7 +998,8 @@ put_flow_repair(struct ds *ds, const struct json *flow)
     }
 }
 
-/* How the CC learns of marks, or why not; nothing where it does not want to. */
+/* Writes how the CC learns of ECN marks, or why it does not.  Nothing where
+ * the CC does not use ECN. */
 static void
 put_flow_ecn(struct ds *ds, const struct json *flow)
 {
@@ -1007,7 +1011,7 @@ put_flow_ecn(struct ds *ds, const struct json *flow)
     }
 }
 
-/* The share of each limit in the time that was counted, if any was. */
+/* Writes the share of each limit in the time that was counted, if any was. */
 static void
 put_flow_limits(struct ds *ds, const struct json *flow)
 {
@@ -1106,8 +1110,8 @@ flows_to_json(struct tcon_nl *nl, const char *bridge,
 
 typedef void to_text_func(const struct json *, struct ds *);
 
-/* Replies with 'json', which is freed: as it is if 'as_json', else as text;
- * with 'error' if it is NULL. */
+/* Replies with 'json', which is freed: as JSON if 'as_json', else as text.  If
+ * 'json' is NULL, replies with 'error'. */
 static void
 reply(struct unixctl_conn *conn, struct json *json, bool as_json,
       to_text_func *to_text, const struct tcon_error *error)
@@ -1128,7 +1132,7 @@ reply(struct unixctl_conn *conn, struct json *json, bool as_json,
     json_destroy(json);
 }
 
-/* Takes the option -j from the arguments, if it is the first of them. */
+/* Takes the option -j from the arguments, if it comes first. */
 static bool
 take_json_option(int *argc, const char ***argv)
 {

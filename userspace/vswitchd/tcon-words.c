@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The words of the commands: bridges, flows and ports.
+ * The arguments of the commands: bridges, flows and ports.
  */
 
 #include <config.h>
@@ -17,8 +17,8 @@ static const struct tcon_nl_field port_fields[] = {
     { TCON_PORT_A_ROLE,    NL_A_U8,  NULL },
 };
 
-/* Returns the kernel-datapath bridge 'name'; NULL, with a sentence, if there
- * is none. */
+/* Returns the bridge 'name' if it has the kernel datapath; otherwise NULL,
+ * with a sentence. */
 struct tcon_bridge *
 tcon_bridge_lookup(const char *name, struct tcon_error *error)
 {
@@ -63,7 +63,8 @@ port_find(const struct tcon_bridge *bridge, const struct tcon_match *match)
     return NULL;
 }
 
-/* From an OpenFlow number to the name: names survive the reboot of a VM. */
+/* Replaces an OpenFlow number by the port's name, because the number of a VM's
+ * port changes when the VM reboots. */
 static void
 use_port_name(const struct tcon_port *port, struct tcon_match *match)
 {
@@ -77,7 +78,7 @@ use_port_name(const struct tcon_port *port, struct tcon_match *match)
 
 struct role_query {
     uint32_t ifindex;
-    enum tcon_role role;        /* AUTO until found. */
+    enum tcon_role role;        /* TCON_ROLE_AUTO until the port is found. */
 };
 
 static bool
@@ -96,8 +97,8 @@ find_role(struct nlattr *top[], void *query_)
     return true;
 }
 
-/* Sets '*is_a' to what 'port' is instead of a guest's, or NULL.  Returns false,
- * with a sentence, if tcon.ko cannot be asked. */
+/* Sets '*is_a' to NULL if 'port' is a guest's; otherwise to what it is.
+ * Returns false, with a sentence, if tcon.ko does not answer. */
 static bool
 classify_port(const struct tcon_port *port, struct tcon_nl *nl,
               const char **is_a, struct tcon_error *error)
@@ -122,7 +123,7 @@ classify_port(const struct tcon_port *port, struct tcon_nl *nl,
     return true;
 }
 
-/* Checks that in_port, if 'match' has it, is a guest's port of the bridge, and
+/* If 'match' has in_port, checks that it is a guest's port of the bridge and
  * turns a number into the name. */
 bool
 tcon_resolve_guest_port(const char *bridge_name,
@@ -159,8 +160,8 @@ tcon_resolve_guest_port(const char *bridge_name,
     return true;
 }
 
-/* As a command's words name it: by number or by name.  A port that the bridge
- * does not have stays as it is. */
+/* Replaces a port's number by its name.  A port that the bridge does not have
+ * stays as it is. */
 void
 tcon_use_port_name(const struct tcon_bridge *bridge, struct tcon_match *match)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The words of the commands.
+ * The arguments of the commands: bridges, flows and ports.
  */
 
 #ifndef VSWITCHD_TCON_WORDS_H

@@ -2,8 +2,8 @@
 /*
  * The commands that change something.
  *
- * The files, lowest first: tcon-match, tcon-netlink, tcon-rules, tcon-cc, tcon-config,
- * tcon-words, tcon-show, this one.
+ * The files, lowest first: tcon-match, tcon-netlink, tcon-rules, tcon-cc,
+ * tcon-config, tcon-words, tcon-show, this one.
  */
 
 #include <config.h>
@@ -75,7 +75,7 @@ del_rule(struct tcon_nl *nl, const struct tcon_bridge *bridge,
     struct tcon_error why;
     int err;
 
-    /* Rules are kept by port name, and outlive the port. */
+    /* Rules are kept by port name.  They outlive the port. */
     if (key->match.has_ofport) {
         tcon_use_port_name(bridge, &key->match);
     }

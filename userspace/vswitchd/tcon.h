@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * TCon in ovs-vswitchd: the tcon/ commands, and what makes tcon.ko know the
- * bridges, the ports' roles and the rules again whenever it is loaded.
+ * TCon in ovs-vswitchd: the tcon/ commands.  It also tells tcon.ko about
+ * bridges, roles of ports, and rules whenever tcon.ko is loaded.
  */
 
 #ifndef VSWITCHD_TCON_H
