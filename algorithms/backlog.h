@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a flow has waiting in queues, once per round trip, as Vegas sees it
- * (Brakmo and Peterson, 1995): a window W that an empty path would deliver in
- * baseRTT took the RTT of the round, so
+ * How much of a flow's data waits in queues, once per round trip, as in Vegas
+ * (Brakmo and Peterson, 1995).  An empty path would deliver a window W in baseRTT.
+ * It took the RTT of the round.  So
  *
  *	backlog = W (RTT - baseRTT) / RTT
  *
- * W is the window when the packets were sent whose RTT that is: cwnd at the begin
- * of the round before.
+ * W is cwnd at the beginning of the round before: the packets whose RTT was
+ * measured were sent with that window.
  */
 #ifndef _TCON_BACKLOG_H
 #define _TCON_BACKLOG_H
@@ -18,7 +18,7 @@
 
 #include "reno.h"
 
-/* Linux's tcp_vegas: of three ACKs at least one was not delayed */
+/* As Linux's tcp_vegas: of three ACKs at least one was not a delayed ACK */
 #define TCON_BACKLOG_MIN_SAMPLES	3
 
 /**
@@ -55,7 +55,7 @@ static inline void tcon_backlog_begin_round(const struct tcon_cc *cc,
 }
 
 /**
- * tcon_backlog_begin() - data flows normally again: there was no round before
+ * tcon_backlog_begin() - begin the first round, without a round before it
  * @cc: the flow
  * @b: its backlog
  */
@@ -90,7 +90,7 @@ static inline bool tcon_backlog_is_over(const struct tcon_cc *cc,
 	return tcon_reno_before(b->round_end, cc->una);
 }
 
-/* Are there samples enough for a decision, of which one was not delayed? */
+/* Are there enough RTT samples for a decision? */
 static inline bool tcon_backlog_is_known(const struct tcon_backlog *b)
 {
 	return b->round_samples >= TCON_BACKLOG_MIN_SAMPLES;
@@ -99,7 +99,7 @@ static inline bool tcon_backlog_is_known(const struct tcon_backlog *b)
 /**
  * tcon_backlog_of() - how much of a window waits in queues
  * @b: a backlog whose round has samples
- * @window_bytes: the window; it was in flight for the round's RTT
+ * @window_bytes: the window that was in flight when the round's RTT was measured
  *
  * A window fits 30 bits and an RTT 32, so their product fits 64.
  * Return: bytes, rounded down.

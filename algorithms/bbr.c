@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * BBR, version 1: draft-cardwell-iccrg-bbr-congestion-control-00 and Cardwell
- * et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016;
- * where these leave room, the values of Linux's tcp_bbr (6.1).
+ * et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016.
+ * Linux's tcp_bbr (6.1) for values that these leave open.
  *
- * The model.  A path looks like one pipe with the bandwidth of its bottleneck
- * and the RTT of its length.  Both cannot be seen at once: the RTT shows while
- * the bottleneck's queue is empty, the bandwidth only while it is not.  So they
- * are measured in turns and remembered:
+ * The model.  A path is like one pipe, with the bandwidth of its bottleneck and an RTT
+ * without queue.  They cannot be measured at once: the RTT only shows while the
+ * bottleneck's queue is empty, the bandwidth only while it is not.  So BBR measures
+ * them in turns and remembers them:
  *
  *	max_bw	= largest delivery rate of the last 10 round trips
  *	min_rtt	= smallest RTT of the last 10 s
@@ -16,7 +16,7 @@
  * On each ACK: update the model, then
  *
  *	pacing rate = pacing_gain * max_bw * 0.99
- *	cwnd	    = cwnd_gain * BDP + what bursts and late ACKs need
+ *	cwnd	    = cwnd_gain * BDP + room for bursts and late ACKs
  *
  * The states.
  *
@@ -28,29 +28,28 @@
  *	   +---------- 200 ms and a round at 4 segments ---> ^
  *
  *	STARTUP		gains 2/ln 2: the rate doubles each round
- *	DRAIN		its inverse: the queue so made is gone in a round
+ *	DRAIN		the inverse: drains the queue of STARTUP in a round
  *	PROBE_BW	pacing gains 5/4, 3/4 and six times 1, a min_rtt each
  *	PROBE_RTT	4 segments in flight, so that the queue empties
  *
  * Beside these:
  * - Bursty ACKs (extra_acked).  Wi-Fi and offloads deliver ACKs in lumps; cwnd
  *   has room for the largest excess over max_bw of the last 5 to 10 rounds.
- * - Policers (lt_bw).  Where two intervals of 4 to 16 rounds, each beginning and
- *   ending with a loss and losing 20 % or more, had the same goodput within an
- *   eighth, a token bucket is taken to be there, and its rate is used without
- *   probing for 48 rounds.
- * - Losses are no signal, but the first round of a recovery conserves packets:
- *   cwnd is what is in flight plus what was just delivered.  At the end of the
- *   recovery cwnd is what it was before.
+ * - Policers (lt_bw).  An interval of 4 to 16 rounds begins and ends with a loss.  If
+ *   two of them lose 20 % or more, and their goodput is the same within an eighth, there
+ *   is probably a token bucket.  Its rate is then used for 48 rounds without probing.
+ * - Losses are no signal.  But the first round of a recovery conserves packets: cwnd is
+ *   what is in flight plus what was just delivered.  At the end of the recovery cwnd is
+ *   what it was before.
  *
  * What a hypervisor does differently:
- * - A flow that was switched to BBR while running has a queue that the last CC
- *   made, and a minimum RTT that may hold this queue.  If it fills its pipe, it
- *   begins with PROBE_RTT at the measured rate, which drains the queue and shows
- *   the RTT.  If not, it begins with STARTUP at the measured rate.
- * - The pacer is TCon's: what it holds is not in flight yet, so no estimate of
- *   earliest departure times is needed.
- * - After a time-out two segments are the smallest window, not one
+ * - A flow that was switched to BBR while running may have a queue of the last CC, and
+ *   its minimum RTT may contain that queue.  If the flow fills its pipe, it begins with
+ *   PROBE_RTT at the measured rate, which drains the queue and shows the RTT.  If not,
+ *   it begins with STARTUP at the measured rate.
+ * - The pacer is TCon's.  What it holds is not in flight yet, so BBR need not estimate
+ *   earliest departure times.
+ * - After a time-out the smallest window is two segments, not one
  *   (%TCON_MIN_CWND_SEGS).
  *
  * Units: bits/s (bw.h), bytes of TCP payload and microseconds.
@@ -71,7 +70,7 @@
 #define BW_WINDOW_ROUNDS	10
 /* Draft, 4.1.2: RTpropFilterLen */
 #define MIN_RTT_WINDOW_US	(10 * USEC_PER_SEC)
-/* Draft, 4.2.3.2: BBRMinPipeCwnd: a round's ACKs even of a delaying receiver */
+/* Draft, 4.2.3.2: BBRMinPipeCwnd: enough for ACKs in each round, even if they are delayed */
 #define MIN_PIPE_SEGS		4U
 /* Draft, 4.3.2.1: 2/ln 2 = 2.885, rounded up, and its inverse, rounded down */
 #define STARTUP_GAIN		739
@@ -80,7 +79,7 @@
 #define FULL_BW_GROWTH_NUM	5
 #define FULL_BW_GROWTH_DEN	4
 #define FULL_BW_ROUNDS		3
-/* Draft, 4.2.3.1: three quanta for the sender's, the path's and receiver's */
+/* Draft, 4.2.3.1: three quanta, for bursts of the sender, the path and the receiver */
 #define QUANTA_IN_FLIGHT	3
 /* Draft, 4.3.4.1: the cycle; it starts anywhere but in the phase below 1 */
 #define CYCLE_PHASES		8
@@ -108,7 +107,7 @@ enum {
 };
 
 static const struct tcon_cc_param bbr_params[] = {
-	/* Draft, 4.2.3: 2, so that ACKs delayed by an RTT stall nothing */
+	/* Draft, 4.2.3: 2, so that ACKs that come an RTT late do not stall the flow */
 	[PARAM_CWND_GAIN] = { "cwnd_gain", TCON_PARAM_MILLI, 2000, 1000, 4000,
 			      "BDP", "most in flight while probing bandwidth" },
 	/* Draft, 4.3.5: ProbeRTTDuration */
@@ -132,7 +131,7 @@ static const char * const mode_names[] = {
 
 /**
  * struct bbr - private area
- * @bw: windowed maximum of the delivery rate in bits/s, by rounds
+ * @bw: maximum of the delivery rate in bits/s, in a window of rounds
  * @round_end_delivered: the round ends with the ACK of a packet that was sent
  *	when this much had been delivered
  * @min_rtt_at_us: when @min_rtt_us was measured or confirmed
@@ -210,15 +209,15 @@ static u64 max_bw_bps(const struct bbr *bbr)
 	return tcon_filter_get(&bbr->bw);
 }
 
-/* The bandwidth to act upon: the policer's, or the largest of late. */
+/* The bandwidth in use: the policer's, or the largest of the window. */
 static u64 bw_bps(const struct bbr *bbr)
 {
 	return bbr->lt_use ? bbr->lt_bw_bps : max_bw_bps(bbr);
 }
 
 /*
- * Before the pipe has been full the rate only rises: the first samples of an
- * initial window are small.
+ * Until the pipe has been full the rate only rises, because the first rate samples, of an
+ * initial window, are small.
  */
 static void set_pacing_rate(struct tcon_cc *cc, u64 bps, u32 gain)
 {
@@ -245,9 +244,9 @@ static u32 bdp_bytes(const struct tcon_cc *cc, u64 bps, u32 gain)
 }
 
 /*
- * Room for bursts: Linux's additions.  An even number of segments keeps a
- * receiver that acknowledges every second one from delaying the last, and two
- * more let a small BDP be probed at all.
+ * Room for bursts, as in Linux.  The number of segments is even, so that a receiver
+ * that acknowledges every second segment does not delay the last ACK.  Two segments more
+ * allow to probe a small BDP.
  */
 static u32 add_burst_room(const struct tcon_cc *cc, u64 bytes)
 {
@@ -309,7 +308,7 @@ static bool lt_same(u64 a_bps, u64 b_bps)
 	return diff <= LT_SAME_BPS || diff <= b_bps / LT_SAME_DIV;
 }
 
-/* An interval has ended with a loss: is it like the one before? */
+/* An interval has ended with a loss.  Was its goodput that of the one before? */
 static void lt_end(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
@@ -364,7 +363,7 @@ static void enter_phase(struct tcon_cc *cc, unsigned int phase, u64 now_us)
 	bbr->cycle_at_us = now_us;
 }
 
-/* Flows that start together must not probe together: any phase but 3/4. */
+/* A random phase, but not 3/4: flows that start together must not probe together. */
 static void enter_probe_bw(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
@@ -431,7 +430,7 @@ static void update_round(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 	bbr->conserving = false;
 }
 
-/* A rate that the guest limited is only a lower bound. */
+/* If the guest limited the rate, the sample is only a lower bound. */
 static void update_max_bw(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
@@ -442,8 +441,8 @@ static void update_max_bw(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 }
 
 /*
- * Largest excess of delivered bytes over max_bw times time.  The epoch begins
- * anew whenever ACKs are no longer ahead.
+ * The largest excess of delivered bytes over max_bw * time.  When ACKs are no longer
+ * ahead of max_bw, a new epoch begins.
  */
 static void update_extra_acked(struct tcon_cc *cc,
 			       const struct tcon_rate_sample *rs)
@@ -498,7 +497,7 @@ static void check_full_bw(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 	bbr->full_bw_reached = ++bbr->full_bw_rounds >= FULL_BW_ROUNDS;
 }
 
-/* It is over, for the CC that may come next. */
+/* Slow start is over.  Tells the CC that may come next, by an ssthresh. */
 static void note_slow_start(struct tcon_cc *cc)
 {
 	cc->ssthresh_bytes = inflight_bytes_at(cc, max_bw_bps(tcon_cc_priv(cc)),
@@ -546,7 +545,7 @@ static void check_probe_rtt_done(struct tcon_cc *cc, u64 now_us)
 	enter_probe_bw(cc, now_us);
 }
 
-/* Rates are low for want of data in flight: mark them as app-limited. */
+/* Rates are low because little is in flight, so samples are marked as app-limited. */
 static void run_probe_rtt(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
@@ -633,10 +632,10 @@ static void update_model(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 }
 
 /*
- * Recovery: draft, 4.2.3.3.  What was lost leaves cwnd; the first round sends
- * only as much as arrives; the end restores what was before.
+ * Recovery: draft, 4.2.3.3.  What was lost is taken from cwnd.  The first round sends
+ * only as much as arrives.  The end restores cwnd.
  *
- * Return: whether that alone decides.
+ * Return: whether cwnd is set by this, and by nothing else.
  */
 static bool recover_or_restore(struct tcon_cc *cc,
 			       const struct tcon_rate_sample *rs, u32 *cwnd)
@@ -695,7 +694,7 @@ static void bbr_cong_control(struct tcon_cc *cc,
 	set_cwnd(cc, rs);
 }
 
-/* After a time-out the path may be another: measure its bandwidth anew. */
+/* After a time-out the path may be another: its bandwidth is measured anew. */
 static void bbr_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 			  u64 now_us)
 {
@@ -746,9 +745,9 @@ static void bbr_undo_cwnd(struct tcon_cc *cc)
 }
 
 /*
- * A live switch.  An error of the rate is forgotten with the window of rounds.  The
- * tracker's min_rtt may be minutes old, and of another path: it counts as expired, for
- * the path is being emptied.
+ * A live switch.  If the first rate is wrong, it leaves with the window of rounds.  The
+ * tracker's min_rtt may be minutes old, and of another path.  It counts as expired, because
+ * PROBE_RTT measures it anew.
  */
 static void resume(struct tcon_cc *cc, u64 now_us)
 {
@@ -765,8 +764,8 @@ static void resume(struct tcon_cc *cc, u64 now_us)
 }
 
 /*
- * cwnd starts from what is in flight, but with no less than RFC 6928 allows to
- * every new connection: the guest may just have nothing to send.
+ * cwnd starts from what is in flight, but not below the initial window of RFC 6928: the
+ * guest may just have nothing to send.
  */
 static void bbr_init(struct tcon_cc *cc, u64 now_us)
 {

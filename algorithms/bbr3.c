@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * BBR, version 3: draft-ietf-ccwg-bbr-06 (July 2026), whose names are used; where it
- * leaves room ("Google" below) the values of Google's tcp_bbr.c (branch v3, 2023).
+ * BBR, version 3: draft-ietf-ccwg-bbr-06 (July 2026), with its names.  Values that it
+ * leaves open are those of Google's tcp_bbr.c (branch v3, 2023), "Google" below.
  *
- * The model.  As version 1 (bbr.c): a path has a bandwidth and an RTT, measured in
- * turns.  New is what it can hold: losses and ECN marks bound what is in flight, on
- * two time scales.
+ * The model.  As in version 1 (bbr.c) a path has a bandwidth and an RTT, measured in
+ * turns.  New is how much the path can hold: losses and ECN marks bound what is in
+ * flight, on two time scales.
  *
  *	max_bw		largest delivery rate of this and the last probe cycle
  *	min_rtt		smallest RTT of the last 10 s
@@ -15,7 +15,7 @@
  *
  *	bw	    = min(max_bw, bw_shortterm)
  *	pacing rate = pacing_gain * bw * 0.99
- *	cwnd	    = cwnd_gain * bw * min_rtt + bursts, but within the flights above
+ *	cwnd	    = cwnd_gain * bw * min_rtt + bursts, but within longterm and shortterm
  *
  * The states.
  *
@@ -40,46 +40,51 @@
  *	PROBE_RTT	1	0.5	0.85 longterm, shortterm
  *
  * What probing does to longterm:
- * - "Too high" is a sample that lost more than 2 % of the flight it was sent with, or
- *   half of whose bytes are marked.  The first one of REFILL or UP sets longterm to
- *   that flight, not below 0.7 of what was wanted, and ends UP.
- * - The next UP is precautionary: it ends as soon as longterm is in flight; if a round
+ * - A sample is "too high" if more than 2 % of the flight with which it was sent was
+ *   lost, or half of its bytes are marked.  The first such sample of REFILL or UP sets
+ *   longterm to that flight, but not below 0.7 of the target, and ends UP.
+ * - The next UP is precautionary: it ends as soon as longterm is in flight.  If a round
  *   later nothing was too high, REFILL and UP follow at once.
- * - A flight above longterm that was not too high raises it, in any state.
- * What losses do otherwise, at the end of each round that had some:
+ * - In any state, a flight above longterm that was not too high raises longterm.
+ * Outside of probing, at the end of each round with losses:
  *	shortterm = max(of the last round, 0.7 shortterm)
  *
- * What differs from version 1: losses count (1: never), at 2 % of a flight; a probe
- * every 2 to 3 s or as often as Reno's losses (1: every 8 rounds); headroom for others;
- * PROBE_RTT every 5 s at half the BDP (1: 10 s, 4 segments); no packet conservation
- * in recovery, no policer's rate (shortterm does it).
+ * What differs from version 1:
+ * - Losses count, from 2 % of a flight on (1: never).
+ * - A probe comes every 2 to 3 s, or as often as Reno's losses (1: every 8 rounds).
+ * - There is headroom for other flows.
+ * - PROBE_RTT comes every 5 s, at half the BDP (1: 10 s, 4 segments).
+ * - There is no packet conservation in recovery, and no policer's rate (shortterm does
+ *   that).
  * What differs from version 2 (draft-cardwell-iccrg-bbr-congestion-control-02; the
- * BBR2 of virtualised test-beds): UP ends when the bandwidth stops growing, not as soon
- * as 1.25 BDP are in flight, so it does not stop short beside others, and has room in
- * cwnd for that (2.25); DOWN paces at 0.9, not 0.75; STARTUP's gains are 2.77 and 2,
- * not 2.89 for both; it ends after 6 losses, not 8, and longterm is then no less than
- * what was delivered.
+ * BBR2 of virtualised test-beds):
+ * - UP ends when the bandwidth stops growing, not as soon as 1.25 BDP are in flight.  So
+ *   it does not end too early beside other flows.  Its cwnd gain (2.25) has room for that.
+ * - DOWN paces at 0.9, not 0.75.
+ * - STARTUP's gains are 2.77 and 2, not 2.89 for both.  It ends after 6 losses, not 8.
+ *   longterm is then at least what was delivered.
  *
- * ECN.  The draft asks for a response, and leaves it open.  It is Google's: alpha, a
- * moving average of the share of bytes that are marked (gain 1/16), and once per round
- * with marks inflight_shortterm falls by alpha / 3; STARTUP ends after two rounds with
- * half of the bytes marked.  Google asks for an RTT below 5 ms, as only there marks are
- * known to be DCTCP's; here whoever marks is answered.  ECN is not asked for (cc.h): it is
- * the guest's.
+ * ECN.  The draft asks for a response but leaves it open.  This is Google's.  alpha is a
+ * moving average of the share of marked bytes (gain 1/16).  In each round with marks
+ * inflight_shortterm falls by alpha / 3.  STARTUP ends after two rounds with half of the
+ * bytes marked.  Google responds only at RTTs below 5 ms, where marks are known to be
+ * DCTCP's.  Here any mark gets a response.  This CC does not ask for ECN (cc.h): the
+ * guest decides.
  *
  * What a hypervisor does differently:
- * - A live switch: the bandwidth is what was measured.  If the flow fills its pipe, it
- *   begins with PROBE_RTT, once at 4 segments, for the queue is the last CC's and
- *   min_rtt may hold it; else with STARTUP.
- * - A loss is known with the ACK that shows it: "too high" is judged by the sample of
- *   that ACK, whose packet was sent after the lost one, and not for each lost packet
- *   (the draft's InflightAtLoss).  In UP, where it matters, flights grow: the later
- *   one is larger, by less than what one round adds.
- * - Six lost ranges in a round of STARTUP are six ACKs that showed losses, as Google's.
- * - Whether a round shows a full pipe: bw.h.  A sample of any time in a round ends the
- *   plateau, not only its last (Google).
+ * - A live switch: the first bandwidth is what was measured.  If the flow fills its pipe,
+ *   it begins with PROBE_RTT, this time at 4 segments: the queue is the last CC's, and
+ *   min_rtt may contain it.  Else it begins with STARTUP.
+ * - "Too high" is judged by the sample of the ACK that shows a loss, and not for each
+ *   lost packet (the draft's InflightAtLoss).  The sample's packet was sent after the lost
+ *   one.  In UP, where it matters, flights grow.  So the judged flight is larger, by less
+ *   than what one round adds.
+ * - Six lost ranges in a round of STARTUP are counted as six ACKs that showed losses, as
+ *   Google does.
+ * - bw.h decides whether a round shows a full pipe.  A larger rate at any time of a round
+ *   ends the plateau, not only in its last sample (Google).
  * - What the pacer holds is not in flight.
- * - After a time-out two segments are the smallest window (%TCON_MIN_CWND_SEGS).
+ * - After a time-out the smallest window is two segments (%TCON_MIN_CWND_SEGS).
  *
  * The private area takes 248 of 256 bytes.
  * Units: bits/s (bw.h), bytes of TCP payload and microseconds.
@@ -101,7 +106,7 @@
 /* Draft: MinRTTFilterLen, ProbeRTTInterval */
 #define MIN_RTT_WINDOW_US	(10 * USEC_PER_SEC)
 #define PROBE_RTT_INTERVAL_US	(5 * USEC_PER_SEC)
-/* Draft: MinPipeCwnd: a round's ACKs even of a delaying receiver */
+/* Draft: MinPipeCwnd: enough for ACKs in each round, even if they are delayed */
 #define MIN_PIPE_SEGS		4U
 /* Draft, "Exiting Acceleration Based on Bandwidth Plateau" */
 #define FULL_BW_GROWTH_NUM	5
@@ -114,7 +119,7 @@
 /* Draft: ExtraAckedFilterLen; in STARTUP one round */
 #define EXTRA_WINDOW_ROUNDS	10
 #define EXTRA_MAX_BYTES		TCON_CWND_MAX_BYTES
-/* Draft: three quanta for the sender's, the path's and receiver's */
+/* Draft: three quanta, for bursts of the sender, the path and the receiver */
 #define QUANTA_IN_FLIGHT	3
 /* Draft, PickProbeWait(): 2 s and up to 1 s; 63 rounds less one or none */
 #define PROBE_WAIT_US		(2 * USEC_PER_SEC)
@@ -164,7 +169,7 @@ static const struct {
 	u16 pacing_gain;
 	u16 cwnd_gain;
 } states[] = {
-	/* 4 ln 2 = 2.7726: the least that doubles the rate each round */
+	/* 4 ln 2 = 2.7726: the smallest gain that doubles the rate each round */
 	[STARTUP]	= { "STARTUP", 710, 512 },
 	[DRAIN]		= { "DRAIN", 128, 512 },
 	[DOWN]		= { "DOWN", 230, 512 },
@@ -185,7 +190,7 @@ enum ack_phase {
 
 /**
  * struct bbr3 - private area
- * @extra: windowed maximum of what ACKs were ahead of bw, by rounds
+ * @extra: maximum of the bytes that ACKs were ahead of bw, in a window of rounds
  * @max_bw_bps: of the last probe cycle, and of this one
  * @bw_shortterm_bps: bound by losses; %NONE_BPS
  * @bw_latest_bps: largest rate of this round of losses
@@ -218,7 +223,7 @@ enum ack_phase {
  * @pipe: what this round shows of the pipe, in STARTUP and UP
  * @ecn_alpha: share of bytes marked, of %ECN_ALPHA_UNIT
  * @state: enum bbr3_state
- * @undo_state: what a loss ended; %NO_STATE
+ * @undo_state: the state that a loss ended; %NO_STATE
  * @ack_phase: enum ack_phase
  * @full_bw_rounds: rounds without growth
  * @up_rounds: rounds of growth in UP
@@ -232,9 +237,9 @@ enum ack_phase {
  * @ecn_in_round: there was ECE
  * @full_bw_now: growth has ended since STARTUP or UP began
  * @full_bw_reached: the pipe has been full
- * @is_probe_sample: ACKs are of REFILL or UP, and nothing was too high
- * @prev_too_high: the last UP was
- * @prev_precautionary: the last UP was cut short
+ * @is_probe_sample: ACKs are of packets of REFILL or UP, and nothing was too high
+ * @prev_too_high: the last UP was too high
+ * @prev_precautionary: the last UP was precautionary
  * @idle_restart: data was sent after silence and not yet delivered
  * @probe_rtt_round_done: a round has passed with little in flight
  * @empties: PROBE_RTT after a live switch: empty the path
@@ -301,7 +306,7 @@ static u64 max_bw_bps(const struct bbr3 *b)
 	return max(b->max_bw_bps[0], b->max_bw_bps[1]);
 }
 
-/* The bandwidth to act upon. */
+/* The bandwidth in use. */
 static u64 bw_bps(const struct bbr3 *b)
 {
 	return min(max_bw_bps(b), b->bw_shortterm_bps);
@@ -312,7 +317,7 @@ static bool in_probe_bw(const struct bbr3 *b)
 	return b->state >= DOWN && b->state <= UP;
 }
 
-/* In these more is sent than what is known to fit. */
+/* In these states more may be sent than is known to fit the path. */
 static bool is_probing(const struct bbr3 *b)
 {
 	return b->state == STARTUP || b->state == REFILL || b->state == UP;
@@ -378,8 +383,8 @@ static u32 headroom_bytes(const struct tcon_cc *cc)
 }
 
 /*
- * Before the pipe has been full the rate only rises: the first samples of an
- * initial window are small.
+ * Until the pipe has been full the rate only rises, because the first rate samples, of an
+ * initial window, are small.
  */
 static void set_pacing_rate(struct tcon_cc *cc, u64 bps, u32 gain)
 {
@@ -509,7 +514,7 @@ static void enter_probe_rtt(struct tcon_cc *cc)
 	start_round(cc);
 }
 
-/* It is over, for the CC that may come next. */
+/* Slow start is over.  Tells the CC that may come next, by an ssthresh. */
 static void note_slow_start(struct tcon_cc *cc)
 {
 	cc->ssthresh_bytes = pipe_bytes(cc, max_bw_bps(tcon_cc_priv(cc)));
@@ -531,7 +536,7 @@ static void exit_probe_rtt(struct tcon_cc *cc, u64 now_us)
 
 /* Losses and marks */
 
-/* Draft, IsInflightTooHigh(); a mark counts as Google's */
+/* Draft, IsInflightTooHigh(); marks count as in Google's */
 static bool is_too_high(const struct tcon_cc *cc,
 			const struct tcon_rate_sample *rs)
 {
@@ -595,8 +600,8 @@ static void adapt_shortterm(struct tcon_cc *cc)
 }
 
 /*
- * Something was judged lost since this was last asked: at an ACK, or by a timer between
- * two (RFC 8985).
+ * Was something judged lost since the last call?  By an ACK, or by a timer between two
+ * ACKs (RFC 8985).
  */
 static bool has_lost(struct tcon_cc *cc)
 {
@@ -607,7 +612,7 @@ static bool has_lost(struct tcon_cc *cc)
 	return lost;
 }
 
-/* STARTUP has filled the pipe, and more. */
+/* STARTUP has sent more than the pipe holds. */
 static void startup_too_high(struct tcon_cc *cc)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
@@ -674,7 +679,7 @@ static void update_round(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 	update_ecn_alpha(cc);
 }
 
-/* A rate that the guest limited is only a lower bound. */
+/* If the guest limited the rate, the sample is only a lower bound. */
 static void update_max_bw(struct bbr3 *b, const struct tcon_rate_sample *rs,
 			  u64 bps)
 {
@@ -922,7 +927,7 @@ static void check_probe_rtt_done(struct tcon_cc *cc, u64 now_us)
 	exit_probe_rtt(cc, now_us);
 }
 
-/* Rates are low for want of data in flight: mark them as app-limited. */
+/* Rates are low because little is in flight, so samples are marked as app-limited. */
 static void run_probe_rtt(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
@@ -1066,9 +1071,9 @@ static void save_state(struct tcon_cc *cc)
 }
 
 /*
- * The path may be another: look for growth anew.  The flight to reduce is that before
- * the time-out (Google).  All of it counts as lost, which in a probe is too much; not what
- * is known to have arrived behind a hole.
+ * A time-out.  The path may be another, so growth is looked for anew.  The flight to
+ * reduce is that before the time-out (Google).  All of it counts as lost, except what is
+ * known to have arrived behind a hole.  In a probe that is too high.
  */
 static void enter_loss(struct tcon_cc *cc, u64 now_us)
 {
@@ -1099,7 +1104,7 @@ static void bbr3_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 		enter_loss(cc, now_us);
 }
 
-/* Draft, HandleRestartFromIdle(): the pipe is empty: restart at the rate. */
+/* Draft, HandleRestartFromIdle(): the pipe is empty, so restart at the measured rate. */
 static void bbr3_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 			    u64 now_us)
 {
@@ -1141,9 +1146,9 @@ static void bbr3_undo_cwnd(struct tcon_cc *cc)
 }
 
 /*
- * A live switch.  An error of the rate is forgotten with the next probe cycle.  The
- * tracker's min_rtt may be minutes old, and of another path: it counts as expired, for
- * the path is being emptied.
+ * A live switch.  If the first rate is wrong, it leaves with the next probe cycle.  The
+ * tracker's min_rtt may be minutes old, and of another path.  It counts as expired, because
+ * PROBE_RTT measures it anew.
  */
 static void resume(struct tcon_cc *cc, u64 now_us)
 {
@@ -1183,8 +1188,8 @@ static void init_model(struct tcon_cc *cc, u64 now_us)
 }
 
 /*
- * cwnd starts from what is in flight, but with no less than RFC 6928 allows to
- * every new connection: the guest may just have nothing to send.
+ * cwnd starts from what is in flight, but not below the initial window of RFC 6928: the
+ * guest may just have nothing to send.
  */
 static void bbr3_init(struct tcon_cc *cc, u64 now_us)
 {
@@ -1206,7 +1211,7 @@ static u64 shown(u64 value, u64 none)
 	return value == none ? 0 : value;
 }
 
-/* A bound that is not there is shown as 0. */
+/* An absent bound is shown as 0. */
 static int bbr3_get_info(const struct tcon_cc *cc, char *buf, int size)
 {
 	const struct bbr3 *b = tcon_cc_priv(cc);

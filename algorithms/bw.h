@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Bandwidths, for CCs that model the path by them (BBR): bits/s of TCP payload,
- * which is what the pacer wants.  They end at 10 Tbit/s, so that with any gain and
- * margin they fit 64 bits.  Gains are fractions of 256.
+ * Bandwidths, for CCs that model the path (BBR).  The unit is bits/s of TCP payload,
+ * as for the pacer.  The largest is 10 Tbit/s, so that with any gain and margin it
+ * fits 64 bits.  Gains are in units of 1/256.
  */
 #ifndef _TCON_BW_H
 #define _TCON_BW_H
@@ -16,11 +16,11 @@
 #define TCON_BW_MAX_BPS		10000000000000ULL
 #define TCON_BW_GAIN_SHIFT	8
 #define TCON_BW_GAIN_UNIT	BIT(TCON_BW_GAIN_SHIFT)
-/* Pace 1 % below the estimate, lest a queue builds by rounding */
+/* Pace 1 % below the estimate, so that rounding builds no queue */
 #define TCON_BW_MARGIN_PERCENT	1
-/* RTT to pace the initial window by, before there is a sample */
+/* The RTT that the initial window is paced by, before there is an RTT sample */
 #define TCON_BW_NOMINAL_RTT_US	1000
-/* A quarter of min_rtt more: a queue stands, and the pipe is full */
+/* An RTT a quarter above min_rtt shows a standing queue: the pipe is full */
 #define TCON_BW_QUEUE_DEN	4
 
 /* @bytes in @us, in bits/s. */
@@ -53,7 +53,7 @@ static inline u32 tcon_bw_gain_bytes(u32 bytes, u32 gain)
 	return min_t(u64, scaled >> TCON_BW_GAIN_SHIFT, TCON_CWND_MAX_BYTES);
 }
 
-/* The rate to pace by; the watchdog's least is what a path slower than that gets. */
+/* The rate to pace at.  It is not below the lowest rate that the watchdog accepts. */
 static inline u64 tcon_bw_paced(const struct tcon_cc *cc, u64 bps, u32 gain)
 {
 	bps = bps * gain >> TCON_BW_GAIN_SHIFT;
@@ -62,10 +62,10 @@ static inline u64 tcon_bw_paced(const struct tcon_cc *cc, u64 bps, u32 gain)
 }
 
 /**
- * tcon_bw_start() - bandwidth of a flow that runs already, for a live switch
+ * tcon_bw_start() - first bandwidth of a flow that was switched while running
  * @cc: the flow
  *
- * The rate is the last sample, or what was in flight per RTT if that is more: a
+ * It is the larger of the last rate sample and what is in flight per RTT, because a
  * single sample can be low.
  * Return: bits/s.
  */
@@ -82,8 +82,8 @@ static inline u64 tcon_bw_start(const struct tcon_cc *cc)
  * tcon_bw_fills_pipe() - does a flow that runs already fill its pipe?
  * @cc: the flow
  *
- * It sends in bulk, and either its slow start is over (an ssthresh), or its RTT
- * shows a queue.
+ * It does if it sends in bulk, and either its slow start is over (there is an
+ * ssthresh) or its RTT shows a queue.
  * Return: whether it does.
  */
 static inline bool tcon_bw_fills_pipe(const struct tcon_cc *cc)
@@ -97,12 +97,12 @@ static inline bool tcon_bw_fills_pipe(const struct tcon_cc *cc)
 }
 
 /**
- * tcon_bw_drained() - is no more in flight than a cwnd of this size lets leave?
+ * tcon_bw_drained() - has inflight fallen to a cwnd of this size?
  * @cc: the flow
  * @cwnd_bytes: the size
  *
- * What leaves may reach beyond cwnd, by less than a segment; where segments are not full,
- * that much stays in flight.
+ * A packet may leave while inflight is below cwnd, so inflight can exceed cwnd by less than a
+ * segment.  Where segments are not full it stays at that.
  * Return: whether it is so.
  */
 static inline bool tcon_bw_drained(const struct tcon_cc *cc, u32 cwnd_bytes)
@@ -111,10 +111,10 @@ static inline bool tcon_bw_drained(const struct tcon_cc *cc, u32 cwnd_bytes)
 }
 
 /**
- * struct tcon_bw_round - what a round of probing says about the path
- * @rtt_us: least RTT; U32_MAX: none
- * @limited: the guest left a part of it unused
- * @queued: a queue stood in another part of it
+ * struct tcon_bw_round - what a round of probing shows of the path
+ * @rtt_us: smallest RTT; U32_MAX: none
+ * @limited: a rate sample was limited by the guest
+ * @queued: a sample that was not limited showed a queue
  */
 struct tcon_bw_round {
 	u32 rtt_us;
@@ -130,17 +130,20 @@ static inline void tcon_bw_round_begin(struct tcon_bw_round *r)
 }
 
 /**
- * tcon_bw_round_counts() - did a round show what the path can do?
+ * tcon_bw_round_counts() - did a round show the bandwidth of the path?
  * @cc: the flow
  * @r: the round
  * @rs: what the ACK told
  * @ends: the ACK ends it; the next begins
  *
- * A guest whose cwnd waits for a repair fills the pipe in one part of a round and
- * not in another, so any sample that it limited spoils the round.  Not so where a
- * queue stands, which only a full pipe has: in a sample that was not limited, or all
- * through the round, if the flow sends in bulk: the queue may be another's.
- * Return: whether it did; false before its end.
+ * While its cwnd waits for a repair, a guest fills the pipe in one part of a round and
+ * not in another.  So a single sample that the guest limited spoils the round.
+ *
+ * There is an exception: only a full pipe has a standing queue.  So the round counts if
+ * a sample that was not limited shows a queue.  It also counts if the flow sends in bulk
+ * and the RTT showed a queue all through the round.  (In bulk, because that queue may be
+ * another flow's.)
+ * Return: true if it did; false before the round's end.
  */
 static inline bool tcon_bw_round_counts(const struct tcon_cc *cc,
 					struct tcon_bw_round *r,

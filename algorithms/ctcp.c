@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Compound TCP, Windows' CC: Tan, Song, Zhang and Sridharan, "A Compound TCP
+ * Compound TCP, the CC of Windows: Tan, Song, Zhang and Sridharan, "A Compound TCP
  * Approach for High-speed and Long Distance Networks", INFOCOM 2006; its draft
  * draft-sridharan-tcpm-ctcp-02 (expired); and for gamma Tan, Song, Sridharan and
  * Ho, "CTCP-TUBE: Improving TCP-Friendliness over Low-Buffered Network Links",
  * PFLDnet 2008.
  *
- * The model.  Reno fills a long fat path too slowly.  So a second window is added
- * to Reno's, which grows fast while nothing waits in queues, and goes before Reno
- * meets a loss: what a flow takes from others is what Reno takes.
+ * The model.  Reno fills a path with a large BDP too slowly.  So a second window is
+ * added to Reno's.  It grows fast while little waits in queues, and shrinks before
+ * Reno meets a loss.  So a flow takes no more from others than a Reno flow does.
  *
  *	win  = cwnd + dwnd
  *	diff = win (RTT - baseRTT) / RTT	what waits in queues, as in Vegas
  *
- * cwnd is Reno's (slow start; then a segment per round trip, from ACKs of a whole
- * win).  dwnd is there in avoidance only, and changes once per round trip, in
- * segments:
+ * cwnd is Reno's (slow start; then a segment per round trip, that is for each win of
+ * bytes acknowledged).  dwnd is used in avoidance only.  It changes once per round
+ * trip, in segments:
  *
  *	diff < gamma	dwnd += (alpha win^k - 1)+
  *	diff >= gamma	dwnd  = (dwnd - eta diff)+
  *	loss, ECE	dwnd  = (win (1 - beta) - cwnd / 2)+, cwnd = cwnd / 2
  *	time-out	dwnd  = 0
  *
- * (x)+ is x, or 0 below it.  The 1 is what cwnd adds.  So without a queue, win
- * grows by alpha win^k per round trip and falls by beta, which is how HighSpeed TCP
- * behaves where losses are rare (the paper's response function).
+ * (x)+ is max(x, 0).  The 1 is what cwnd adds.  So without a queue win grows by
+ * alpha win^k per round trip, and a loss takes the share beta of it.  That is the
+ * response function of HighSpeed TCP where losses are rare (the paper).
  *
  * The states.
  *
@@ -34,10 +34,10 @@
  *	   |                                         v      | was in flight
  *	   +-------------------------------------- reduced
  *
- * gamma.  30 segments of each flow may not fit a small buffer.  Then diff never
- * gets there, dwnd makes the losses, and Reno beside it suffers.  So gamma follows
- * what Reno alone would have in the buffer when it overflows ("tuning by
- * emulation"): in each round
+ * gamma.  A small buffer may not have room for 30 segments of each flow.  Then diff
+ * never reaches gamma, dwnd causes the losses, and Reno flows beside it suffer.  So
+ * gamma follows what Reno alone would have in the buffer when it overflows ("tuning
+ * by emulation").  In each round
  *
  *	diff_reno = cwnd (RTT - baseRTT) / RTT
  *
@@ -47,30 +47,32 @@
  *
  * Where the constants come from:
  *	alpha 1/8, beta 1/2, k 3/4	the paper and the draft: HighSpeed TCP's
- *			response, for which k would be 0.8; 3/4 needs two square
- *			roots.  k is fixed for that reason
- *	eta 1		the paper's zeta: a window that takes diff from dwnd empties
- *			the queue
+ *			response.  That would be k = 0.8, but 3/4 needs only two
+ *			square roots.  So k is no parameter
+ *	eta 1		the paper's zeta: dwnd shrinks by diff, which empties the
+ *			queue
  *	gamma 30, gamma_low 5, 3/4	the draft
  *	lambda 1/4, low_window 38	Andrew's port to Linux (tcp_compound 1.3):
  *			below the smallest window of HighSpeed TCP (RFC 3649) dwnd
- *			is 0; Reno does well there
- *	baseRTT after a time-out	the draft: measured anew, for the path may be
- *			another; gamma starts anew with it
- *	win in growth and loss	the paper: alpha win^k - 1 and win (1 - beta); the
- *			draft has dwnd there, which would never leave 0
+ *			is 0, since Reno does well there
+ *	baseRTT after a time-out	the draft: measured anew, since the path may
+ *			be another; gamma starts anew with it
+ *	win in growth and loss	the paper: alpha win^k - 1 and win (1 - beta).  The
+ *			draft has dwnd for win; dwnd would then never leave 0
  *
  * What a hypervisor does differently:
- * - The RTT of a round is its smallest, so that delayed ACKs do not count as a
- *   queue, and three samples are needed; win is that of the round before, when the
- *   packets were sent that have been measured (backlog.h).
- * - A round in which win did not bind decides nothing: it was not in flight.
- * - baseRTT begins with the tracker's minimum, of 150 to 300 s, and after silence it
- *   is that again.
+ * - The RTT of a round is its smallest sample, so that delayed ACKs do not count as a
+ *   queue.  A round needs three samples.  win is that of the round before, with which
+ *   the measured packets were sent (backlog.h).
+ * - A round in which win did not limit the flow decides nothing, because win was not in
+ *   flight.
+ * - baseRTT begins with the tracker's minimum, of the last 150 to 300 s.  After an idle
+ *   time it is that again.
  * - As in reno.c: a reduction starts from win, not from FlightSize; win falls to
- *   ssthresh at once; two segments are the smallest.
+ *   ssthresh at once; the smallest window is two segments.
  *
- * A window in segments is a fraction of 2^16: 30 + 16 bits, 48 + 16 below a root.
+ * A window in segments is in units of 2^-16: 30 + 16 bits, and 48 + 16 bits under a
+ * square root.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -112,13 +114,13 @@ static const struct tcon_cc_param ctcp_params[] = {
  * @reno: the last reduction, and what Reno counts
  * @backlog: what waits in queues
  * @dwnd_bytes: the delay-based part of cc.cwnd_bytes
- * @saved_dwnd_bytes: the same before the last reduction
- * @gamma_bytes: as tuned
- * @sent_loss_bytes: the other part when the round before began
- * @round_loss_bytes: and when this round began
+ * @saved_dwnd_bytes: @dwnd_bytes before the last reduction
+ * @gamma_bytes: gamma, as tuned
+ * @sent_loss_bytes: the loss-based part when the round before began
+ * @round_loss_bytes: the loss-based part when this round began
  * @diff_bytes: diff at the last decision
  * @diff_reno_bytes: what cwnd alone would leave in queues
- * @diff_reno_known: measured since the last loss
+ * @diff_reno_known: @diff_reno_bytes was measured since the last loss
  */
 struct ctcp {
 	struct tcon_reno reno;
@@ -146,7 +148,7 @@ static u32 segs_param(const struct tcon_cc *cc, int param)
 	return (u32)cc->params[param] * cc->mss_bytes;
 }
 
-/* Of a new path nothing is known. */
+/* Forget what was learnt of the path. */
 static void reset_path(const struct tcon_cc *cc, u32 base_rtt_us)
 {
 	struct ctcp *ctcp = tcon_cc_priv(cc);
@@ -210,7 +212,7 @@ static void decide(struct tcon_cc *cc)
 	cc->ssthresh_bytes = min(cc->ssthresh_bytes, cc->cwnd_bytes);
 }
 
-/* An ACK while all is well; @acked_bytes are 0 where the window did not bind. */
+/* An ACK without loss or reduction.  @acked_bytes is 0 if the window did not limit the flow. */
 static void lead(struct tcon_cc *cc, u32 acked_bytes)
 {
 	struct ctcp *ctcp = tcon_cc_priv(cc);
@@ -261,7 +263,7 @@ static void tune_gamma(const struct tcon_cc *cc)
 	ctcp->gamma_bytes = clamp_t(u64, sample, least, most);
 }
 
-/* cc.cwnd_bytes is left to the caller. */
+/* The caller sets cc.cwnd_bytes. */
 static void reduce(struct tcon_cc *cc, bool by_ece)
 {
 	struct ctcp *ctcp = tcon_cc_priv(cc);
@@ -316,7 +318,7 @@ static void ctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 	}
 }
 
-/* Of a time-out that was none the path is the same, too. */
+/* After a spurious time-out the path is the same, so its baseRTT comes back, too. */
 static void ctcp_undo_cwnd(struct tcon_cc *cc)
 {
 	struct ctcp *ctcp = tcon_cc_priv(cc);

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CUBIC: as Linux has it, or as RFC 9438.
+ * CUBIC: as in Linux, or as in RFC 9438.
  *
- * The model.  After a reduction at a window of W_max the path is taken to hold
- * about W_max still.  The window returns to it fast, stays near it long, and
- * only then looks for more: as a function of the time t since congestion
- * avoidance began,
+ * The model.  After a reduction at a window of W_max the path probably still holds
+ * about W_max.  So the window returns to W_max fast, stays near it long, and only then
+ * looks for more.  As a function of the time t since congestion avoidance began,
  *
  *	W_cubic(t) = C (t - K)^3 + W_max,	K = cbrt((W_max - W(0)) / C)
  *
- * in segments and seconds.  It is concave before K and convex after; it does
- * not depend on the RTT.  Where a Reno flow with the same average would be
- * faster (short RTTs, small windows) an estimate of that flow's window, W_est,
- * is followed instead.
+ * in segments and seconds.  It is concave before K and convex after it, and does not
+ * depend on the RTT.  Where a Reno flow with the same average would be faster (short
+ * RTTs, small windows), cwnd follows an estimate of that flow's window, W_est, instead.
  *
  * The states.
  *
@@ -22,19 +20,20 @@
  *	   |                                              v    | was in flight
  *	   +------------------------------------------- reduced
  *
- * A reduction multiplies by beta; for ECN marks in avoidance by beta_ecn, since a queue that
- * is marked is short (RFC 8511).  Where it falls short of the last W_max, W_max
- * is lowered further to leave room to newer flows (fast convergence).
+ * A reduction multiplies the window by beta.  For ECN marks in avoidance it multiplies by
+ * beta_ecn, since a queue that is marked is short (RFC 8511).  If the window did not reach
+ * the last W_max, W_max is lowered further, to leave room to newer flows (fast
+ * convergence).
  *
- * HyStart ends slow start before the queue overflows: when ACKs have come
- * closely behind each other for half the minimum RTT of a round (the train of
- * data fills the pipe), or when the smallest RTT of a round's first samples has
- * risen by an eighth (a queue stands).
+ * HyStart ends slow start before the queue overflows.  It does so in two cases.  One:
+ * ACKs have followed each other closely for half the minimum RTT of a round, so the train
+ * of data fills the pipe.  Two: the smallest RTT of a round's first samples has risen by
+ * an eighth, so there is a standing queue.
  *
- * Linux (6.1) still has RFC 8312, which differs from RFC 9438 where losses come by
- * chance or RTTs are short: there it is slower by up to a fifth, at 1 ms by more
- * (tools/campaigns/cubic-on-others.md).  A guest under TCon shares its path with
- * guests that run Linux's, so that is the default; "rfc9438" has the other.
+ * Linux (6.1) still has RFC 8312.  It is slower than RFC 9438 where losses are random
+ * or RTTs are short: by up to a fifth, at 1 ms by more
+ * (tools/campaigns/cubic-on-others.md).  A guest under TCon shares its path with guests
+ * that run Linux's CUBIC.  So that is the default; "rfc9438" selects the other.
  *
  *			RFC 9438		Linux
  *	W_est grows	as fast as Reno from	by 8/15 of that for
@@ -55,23 +54,24 @@
  *			did (4.9)		ssthresh
  *
  * What a hypervisor does differently:
- * - Everything is in bytes.  C is in segments per second cubed, so the cubic
- *   term is scaled by the MSS.  RFC 9438's growth per ACK is exact: remainders are kept.
- *   For fast convergence a window falls short of W_max where it does so by a
- *   segment at least: in bytes one of two losses in the same place would.
- * - The window grows only while it binds.  For that reason a reduction starts
- *   from cwnd, not from FlightSize (RFC 9438, 4.6, allows it, Linux does it):
- *   a request-response flow that loses one of three segments does not fall to
- *   a window of two.
- * - On recovery cwnd falls to ssthresh at once, and stands still until what was
- *   in flight is acknowledged: it is what shall be after the recovery.
- * - Time in which the window did not bind does not count (RFC 9438, 5.8): the
- *   epoch shifts along, on idle as on ACKs that were not window-limited.
- * - Two segments is the smallest window (%TCON_MIN_CWND_SEGS), after a time-out
- *   too, where RFC 5681 has one.
+ * - Everything is in bytes.  C is in segments per second cubed, so the cubic term is
+ *   scaled by the MSS.  RFC 9438's growth per ACK is exact: remainders are kept.
+ * - For fast convergence a window is below W_max only if it is so by a segment or more.
+ *   Counted in bytes, one of two losses at the same window would usually be below.
+ * - The window grows only while it limits the flow.  So a reduction can start from
+ *   cwnd, not from FlightSize (RFC 9438, 4.6, allows it, Linux does it).  A
+ *   request-response flow that loses one of three segments then does not fall to a
+ *   window of two.
+ * - When a recovery begins, cwnd falls to ssthresh at once.  It stays there until what
+ *   was in flight is acknowledged: it is the window for after the recovery.
+ * - Time in which the window did not limit the flow does not count (RFC 9438, 5.8).  The
+ *   epoch is shifted by it, both when idle and on ACKs that were not window-limited.
+ * - The smallest window is two segments (%TCON_MIN_CWND_SEGS), also after a time-out,
+ *   where RFC 5681 has one.
  *
- * Private quantities are bytes and microseconds, those of Linux's pace segments and
- * jiffies; a window fits 30 bits, so products of a window and an ACK's bytes fit 64.
+ * Private quantities are in bytes and microseconds; those of Linux's pace are in segments
+ * and jiffies.  A window fits 30 bits, so the product of a window and an ACK's bytes fits
+ * 64.
  */
 #include <linux/bits.h>
 #include <linux/kernel.h>
@@ -91,16 +91,16 @@
 #define HYSTART_BURST_BYTES	(4 * 65536)	/* four super-packets' time */
 #define HYSTART_BURST_MAX_US	1000		/* is added to the train, up to 1 ms */
 
-/* The RTT of the second after a reduction is that of the old queue (Linux). */
+/* For a second after a reduction the RTT still contains the old queue (Linux). */
 #define HYSTART_QUIET_US	USEC_PER_SEC
 
-/* Where no W_max is known W_cubic starts flat; Linux grows 1/20 per RTT then. */
+/* Without a W_max, W_cubic starts flat.  Linux then grows by 1/20 per RTT. */
 #define BLIND_GROWTH_DIV	20U
 
 /* Beyond 2^31 us from the plateau the cubic term exceeds every window. */
 #define OFFSET_MAX_US		BIT_ULL(31)
 
-/* Linux's pace of growth: segments acknowledged for each segment of growth. */
+/* Linux's pace of growth: how many segments are acknowledged for each segment of growth. */
 #define JIFFY_US		4000U	/* of a kernel with HZ=250 */
 #define LOOK_JIFFIES		7U	/* HZ / 32 */
 #define PACE_MIN_SEGS		2U
@@ -168,8 +168,8 @@ struct cubic_curve {
  * @est_rest: RFC 9438: growth of W_est that was too small for a byte, times cwnd and
  *	(1 + beta) in thousandths; Linux: bytes acknowledged since W_est grew
  * @looked_jiffy: Linux: when the pace was chosen
- * @looked_segs: and cwnd then; 0: not in this epoch
- * @pace_segs: the pace
+ * @looked_segs: Linux: cwnd then; 0: not in this epoch
+ * @pace_segs: Linux: the pace
  * @last_ack_us: time of the last ACK
  * @round_start_us: when HyStart's round began
  * @train_us: last ACK of the train
@@ -284,9 +284,9 @@ static void start_epoch(struct tcon_cc *cc, u64 now_us)
 }
 
 /*
- * RFC 9438, 4.3: W_est grows by alpha MSS per window, with
- * alpha = 3 (1 - beta) / (1 + beta), which gives the average of a Reno flow, and 1
- * from the window before the last reduction on; RFC 8312, 4.2, has no such end.
+ * RFC 9438, 4.3: W_est grows by alpha MSS per window.  alpha is
+ * 3 (1 - beta) / (1 + beta), which gives the average window of a Reno flow.  Once W_est has
+ * reached the window before the last reduction, alpha is 1.  (RFC 8312, 4.2, has not that.)
  */
 static void grow_w_est(struct tcon_cc *cc, u32 acked_bytes)
 {
@@ -317,7 +317,7 @@ static u32 target_bytes(const struct tcon_cc *cc, u64 t_us)
 	return clamp(target, cwnd, cwnd + cwnd / 2);
 }
 
-/* RFC 9438, 4.2 to 4.5: with each ACK to where W_cubic or W_est is. */
+/* RFC 9438, 4.2 to 4.5: each ACK moves cwnd towards W_cubic, or to W_est. */
 static void follow_curve(struct tcon_cc *cc, u32 acked_bytes, u64 t_us)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
@@ -346,7 +346,7 @@ static u32 pace_to(const struct tcon_cc *cc, u32 aim_bytes)
 	return gap_segs ? segs / gap_segs : PACE_STILL_WINDOWS * segs;
 }
 
-/* To where W_cubic is in an RTT. */
+/* The pace that leads to where W_cubic is in an RTT. */
 static u32 cubic_pace(const struct tcon_cc *cc, u64 t_us)
 {
 	const struct cubic *ca = tcon_cc_priv(cc);
@@ -374,7 +374,9 @@ static void grow_w_est_segs(struct tcon_cc *cc)
 				      more * cc->mss_bytes);
 }
 
-/* Linux looks at its clock of jiffies: W_cubic counts once in each, W_est always. */
+/* Linux chooses the pace when cwnd has changed or after 8 jiffies.  Its clock counts jiffies, so
+ * W_cubic counts at most once in each; W_est always.
+ */
 static void choose_pace(struct tcon_cc *cc, u64 now_us)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
@@ -402,8 +404,8 @@ static void grow_segs(struct tcon_cc *cc, u64 segs)
 }
 
 /*
- * Linux: by whole segments, at a pace that is looked at now and then.  What was
- * acknowledged at a slower pace is worth one segment at most.
+ * Linux: cwnd grows by whole segments, at a pace that is chosen anew from time to time.  Bytes
+ * that were counted at a slower pace give at most one segment.
  */
 static void keep_pace(struct tcon_cc *cc, u32 acked_bytes, u64 now_us)
 {
@@ -447,10 +449,10 @@ static void hystart_new_round(const struct tcon_cc *cc, u64 now_us)
 }
 
 /*
- * The train of ACKs has lasted for half the RTT.  Halved because TCon does not
- * pace CUBIC: a window sent in bursts comes back in half a round when it fills
- * the pipe.  To the RTT Linux adds what the bursts of offloads may take at the
- * rate of its slow start, two windows per RTT.
+ * The train of ACKs has lasted for half the RTT.  Half, because TCon does not pace
+ * CUBIC: a window that is sent in bursts and fills the pipe comes back in half a round.
+ * As Linux, this adds to the RTT the time that bursts of offloads may take at the rate
+ * of slow start, two windows per RTT.
  */
 static bool hystart_train(const struct tcon_cc *cc, u64 now_us)
 {
@@ -466,7 +468,7 @@ static bool hystart_train(const struct tcon_cc *cc, u64 now_us)
 	return now_us - ca->round_start_us > (ca->min_rtt_us + burst_us) / 2;
 }
 
-/* The round's first samples are all above the minimum by an eighth. */
+/* The round's first RTT samples are all above the minimum by an eighth of it. */
 static bool hystart_delay(const struct tcon_cc *cc, u32 rtt_us)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
@@ -544,8 +546,8 @@ static void cubic_cong_control(struct tcon_cc *cc,
 		avoid_congestion(cc, acked_bytes, rs->now_us);
 }
 
-/* Linux's windows are whole segments: W_cubic is back at W_max where it is less than
- * one away.
+/* Linux's windows are whole segments.  So W_cubic is back at W_max when less than a segment is
+ * missing.
  */
 static u32 rounded_bytes(const struct tcon_cc *cc, u32 bytes)
 {

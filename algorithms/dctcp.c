@@ -2,47 +2,49 @@
 /*
  * DCTCP: RFC 8257.
  *
- * The model.  Switches mark every packet that finds more than a few in the queue.
- * The share of marked bytes then tells how far the windows are too large, where a
- * single mark only tells that they are.  So the window is reduced in proportion:
+ * The model.  A switch marks every packet that finds more than a few packets in the
+ * queue.  A single mark tells that windows are too large; the share of marked bytes
+ * tells by how much.  So the window is reduced in proportion:
  *
  *	F	share of marked bytes in the last window of data
  *	alpha	= (1 - g) * alpha + g * F, once per window
  *	cwnd	= cwnd * (1 - alpha / 2), once per window with a mark
  *
- * Linux counts cwnd in segments, and what is less than one is not taken away: a
- * small window stands until alpha has grown to 2 / cwnd.  So it is here, or flows
- * with windows of some ten segments would get by with fewer marks, and hold their
- * own against native ones a little too well.
+ * If all bytes are marked, alpha is 1, and the window is halved as in RFC 3168.  If few
+ * are, the window hardly falls, and the queue does not run empty.
  *
- * A window that a mark has reduced, by nothing even, fills up no faster than its ACKs
- * come (datapath/sender/prr.c): after a pause of the guest the queue falls for a round trip, which
- * keeps a single flow from standing where its marks just do not reduce it.
+ * Linux counts cwnd in segments and takes away whole segments only.  So a small window
+ * stays until alpha has grown to 2 / cwnd.  It is the same here.  Otherwise flows with
+ * windows of some ten segments would need fewer marks, and get a little more than
+ * native flows beside them.
  *
- * All marked: alpha is 1, and the window is halved as by RFC 3168.  Few marked:
- * it hardly falls, and the queue does not run empty.
+ * After a mark, even one that took nothing, the window fills up no faster than ACKs
+ * come (datapath/sender/prr.c).  So after a pause of the guest the queue is shorter for
+ * a round trip.  Otherwise a single flow could stay at a window where its marks are
+ * just too few to reduce it.
  *
- * The states are Reno's (reno.c), and so is what happens without marks: slow start,
- * a segment more per round trip, half the window after a loss (RFC 8257, 3.5).
+ * The states are Reno's (reno.c), and so is the behaviour without marks: slow start, a
+ * segment more per round trip, half the window after a loss (RFC 8257, 3.5).
  *
  * Where the rules come from:
- *	RFC 8257, 3.3	alpha, over a window of data, until una reaches what was
- *			nxt; the reduction, not again before what was in flight
- *			then is acknowledged; alpha starts at 1, so that the first
- *			mark halves the window
- *	RFC 8257, 3.5	half the window for a loss, whatever a mark has taken before
+ *	RFC 8257, 3.3	alpha, over a window of data: until una reaches the nxt
+ *			at its beginning; the reduction, once until what was in
+ *			flight then is acknowledged; alpha starts at 1, so that
+ *			the first mark halves the window
+ *	RFC 8257, 3.5	half the window for a loss, whatever a mark took before
  *	RFC 8257, 4	g is 1/16
  *	Linux		ACKs and repeats are ECN-capable too
  *
  * What a hypervisor does differently:
- * - The marks are counted where they arrive (datapath/sender/ecn.c): the receiver's TCon
- *   returns the marked bytes, no state machine for delayed ACKs is needed
- *   (RFC 8257, 3.2); and an ACK in which marks begin or end comes here as two
- *   (datapath/sender/ca.c).  Where there is no TCon, ECE is all there is: it stands for a
- *   round trip (RFC 3168), F comes out too large, and the flow says "coarse".
- * - SYN and SYN-ACK are not ECN-capable, which RFC 8257, 3.6, asks for: a receiver that
- *   only knows RFC 3168 would not agree to ECN.
- * - Without ECN no mark ever comes, and this is Reno.
+ * - Marks are counted where they arrive (datapath/sender/ecn.c): the receiver's TCon
+ *   returns the number of marked bytes.  So the state machine for delayed ACKs
+ *   (RFC 8257, 3.2) is not needed.  An ACK in which marks begin or end comes here as two
+ *   (datapath/sender/ca.c).
+ * - If the receiver has no TCon, there is only ECE.  It lasts for a round trip
+ *   (RFC 3168), so F comes out too large.  The flow's ECN is then shown as "coarse".
+ * - SYN and SYN-ACK are not ECN-capable, although RFC 8257, 3.6, asks for that: a
+ *   receiver that only knows RFC 3168 would not agree to ECN.
+ * - Without ECN there are no marks, and this is Reno.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -83,7 +85,8 @@ static const struct tcon_cc_param dctcp_params[] = {
  * @alpha: share of marked bytes, smoothed, in 2^-%ALPHA_SHIFT
  * @window_end: nxt when the window of data began
  * @prior_delivered: tcon_cc.delivered_bytes then
- * @prior_delivered_ce: tcon_cc.delivered_ce_bytes then, less what belongs to it
+ * @prior_delivered_ce: tcon_cc.delivered_ce_bytes then, less the excess that marked_share()
+ *	carries over
  */
 struct dctcp {
 	struct tcon_reno reno;
@@ -101,11 +104,11 @@ static void begin_window(const struct tcon_cc *cc, struct dctcp *dctcp)
 }
 
 /*
- * F in 2^-ALPHA_SHIFT.  Marks are counted when they arrive, data when it is
- * acknowledged, so a small window may have more of the one than of the other.  What
- * is too much belongs to the next window, but to that only: the receiver also counts
- * what it gets twice.  Windows fit 30 bits, and so does what they deliver: 20 bits
- * more fit 64.
+ * F in units of 2^-ALPHA_SHIFT.  Marks are counted when they arrive, data when it is
+ * acknowledged.  So a small window may have more marked bytes than delivered bytes.  The
+ * excess counts for the next window, but for no later one: the receiver also counts data
+ * that it gets twice.  Windows fit 30 bits, and so does what they deliver; 20 more bits
+ * fit 64.
  */
 static u32 marked_share(struct dctcp *dctcp, u64 delivered, u64 marked)
 {
@@ -119,9 +122,8 @@ static u32 marked_share(struct dctcp *dctcp, u64 delivered, u64 marked)
 	return div64_u64(marked << ALPHA_SHIFT, delivered);
 }
 
-/* Has a window of data been acknowledged?  Rounded so that alpha can reach 0 and 1.
- * One that is empty, since the ACK before was for all that was in flight, tells
- * nothing.
+/* Update alpha if a window of data has been acknowledged.  The rounding lets alpha reach 0 and 1.
+ * A window is empty if the ACK before was for all that was in flight; it tells nothing.
  */
 static void update_alpha(const struct tcon_cc *cc, struct dctcp *dctcp)
 {
@@ -150,8 +152,8 @@ static void dctcp_cong_control(struct tcon_cc *cc,
 		tcon_reno_grow(cc, &dctcp->reno, rs->acked_sacked_bytes);
 }
 
-/* What a mark has taken may be nothing: it does not stand for what a loss takes, not
- * even in the same window.
+/* A loss halves the window even if a mark has reduced it in the same window of data: the mark
+ * may have taken nothing.
  */
 static void dctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 			    u64 now_us)
@@ -163,7 +165,7 @@ static void dctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 	tcon_reno_set_state(cc, &dctcp->reno, state);
 }
 
-/* The window that a mark ends counts before it reduces. */
+/* If a window of data ends with this ECE, alpha is updated before the reduction. */
 static void dctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 			     u64 now_us)
 {

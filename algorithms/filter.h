@@ -3,16 +3,16 @@
  * Windowed maximum and minimum of a stream of values, in constant space and
  * time: Kathleen Nichols' windowed extremum estimator.
  *
- * A filter keeps three samples: the best of the window, the best of what came
- * after that one, and the best of what came after the second.  When the first
- * grows older than the window the second takes its place, so that a fall of the
- * signal is known at once and not a window later.  For that, the second must
- * not be too close to the first: a quarter of the window after the first was
- * taken the second is replaced by what is then new, and the third after half.
+ * A filter keeps three samples: the best of the window, the best of those after
+ * it, and the best of those after the second.  When the first becomes older than
+ * the window, the second takes its place.  So a change of the signal is seen at
+ * once, and not a window later.  For that the second must not be too close in time
+ * to the first: a quarter of the window after the first, the second is replaced by
+ * the newest sample; half a window after it, the third.
  *
- * What it returns is a sample of the last window, at least as good as the
- * newest one and as every sample since.  It is the true extremum as long as the
- * best sample of the window has not been passed over as a runner-up.
+ * The result is a sample of the last window.  It is at least as good as every later
+ * sample.  It is the true extremum unless that was replaced while it was second or
+ * third.
  *
  * Time is any count that advances (round trips, milliseconds); it may wrap.
  */
@@ -33,7 +33,7 @@ struct tcon_filter_sample {
 
 /**
  * struct tcon_filter - a windowed extremum
- * @best: the best sample, and the runners-up in the order of time
+ * @best: the best sample, and the second and third, in order of time
  */
 struct tcon_filter {
 	struct tcon_filter_sample best[3];
@@ -65,7 +65,7 @@ static inline void tcon_filter_reset(struct tcon_filter *f, u32 now, u64 value)
 	f->best[2] = s;
 }
 
-/* Drop what has grown too old and keep the runners-up apart in time. */
+/* Drop samples that are too old, and keep the three apart in time. */
 static inline void tcon_filter_age(struct tcon_filter *f, u32 window,
 				   struct tcon_filter_sample newest)
 {
@@ -74,7 +74,7 @@ static inline void tcon_filter_age(struct tcon_filter *f, u32 window,
 	int i;
 
 	if (age > window) {
-		/* The newest is never too old: two steps are enough. */
+		/* The newest sample is never too old: two steps are enough. */
 		for (i = 0; i < 2 && newest.when - b[0].when > window; i++) {
 			b[0] = b[1];
 			b[1] = b[2];
@@ -99,7 +99,7 @@ static inline u64 tcon_filter_update(struct tcon_filter *f, bool want_max,
 		tcon_filter_reset(f, now, value);
 		return value;
 	}
-	/* The new sample replaces all that it equals or beats: it is younger. */
+	/* The new sample replaces all that are not better: it is younger. */
 	for (i = 2; i >= 0; i--) {
 		if (want_max ? value < b[i].value : value > b[i].value)
 			break;

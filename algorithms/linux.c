@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The CCs of the host's own kernel, "linux:NAME": every registered struct
- * tcp_congestion_ops, be it built in, a module's or BPF's, run on TCon's state.
+ * The CCs of the host's own kernel, "linux:NAME".  Every registered struct
+ * tcp_congestion_ops, built in, of a module or of BPF, can run on TCon's state.
  *
- * Such a CC wants a socket.  It gets a shadow: the memory of a struct tcp_sock that
- * is no socket of any kind, in which the fields that a CC may read are kept up to
- * date, and from which what it may write is read back.  What Linux does around a CC
- * (tcp_input.c: when is which callback due, and what becomes of cwnd) is done here.
- * A real socket for each flow would be safer still, but needs process context to be
- * made, and twice the memory.
+ * Such a CC expects a socket.  It gets a shadow: the memory of a struct tcp_sock that is
+ * not a socket.  This file keeps the fields that a CC may read up to date, and reads back
+ * those that it may write.  It also does what Linux does around a CC (tcp_input.c): when
+ * each callback is called, and what happens to cwnd.  A real socket for each flow would
+ * be safer, but takes twice the memory and can only be made in process context.
  *
  *	   TCon			    this file			the kernel's CC
  *	prepare, init		fill, init()			snd_cwnd, snd_ssthresh,
@@ -18,32 +17,33 @@
  *				set_state()				v
  *	undo_cwnd		undo_cwnd()			cwnd_bytes, ...
  *
- * Why a shadow may be given to a CC:
- * - What CCs do is arithmetic on their own state and on these fields, by inline
- *   functions and by the few that the kernel exports, which were read for Linux 6.1:
- *   tcp_slow_start(), tcp_cong_avoid_ai(), tcp_reno_*(), tcp_enter_cwr().
- * - Its state is TCP_TIME_WAIT, so that it is no full socket (sk_fullsock()).  That is
- *   what cgroup BPF programs (NV calls them), bpf_setsockopt(), bpf_getsockopt() and
- *   bpf_sk_storage_get() ask for, and refuse.
- * - DCTCP and BPF's CCs may send an ACK when CE marks begin or end to arrive.  They
- *   are not told of it (CA_EVENT_ECN_*), and were one sent, it would end in sink_xmit().
+ * Why this is safe:
+ * - CCs do arithmetic on their own state and on these fields.  They use inline functions
+ *   and a few that the kernel exports: tcp_slow_start(), tcp_cong_avoid_ai(),
+ *   tcp_reno_*(), tcp_enter_cwr().  These were read for Linux 6.1.
+ * - The shadow's state is TCP_TIME_WAIT.  So it is not a full socket (sk_fullsock()).
+ *   cgroup BPF programs (NV calls them), bpf_setsockopt(), bpf_getsockopt() and
+ *   bpf_sk_storage_get() check that, and refuse it.
+ * - DCTCP and BPF's CCs may send an ACK when CE marks begin or end.  They are not told
+ *   of that (CA_EVENT_ECN_*).  If one sent an ACK all the same, it would end in
+ *   sink_xmit().
  * - Its lock is taken, as that of a socket would be.
- * - A CC may expect more of a socket that no one has looked at: one of a module that
- *   was not built with the kernel.  Those are refused, unless the module parameter
- *   "foreign" says otherwise.
- * - Linux's helpers read and write a shadow when this module is loaded; where they
- *   do not find a field where it is expected, it does not load.
+ * - A CC of a module that was not built with the kernel may use a socket in ways that
+ *   nobody has checked.  Such CCs are refused, unless the module parameter "foreign"
+ *   allows them.
+ * - When this module is loaded, it has Linux's helpers read and write a shadow.  If a
+ *   field is not where it is expected, the module does not load.
  *
- * A CC stays loaded as long as this module is: a socket that uses it holds it.
+ * A CC stays loaded as long as this module: a socket that uses the CC holds it.
  *
  * What differs from Linux:
  * - Segments are bytes divided by the MSS, not packets.
  * - In TCP_CA_CWR and TCP_CA_Recovery snd_cwnd is ssthresh, not what may be in flight
- *   (datapath/sender/prr.c); in a CWR that a CC enters by itself (CDG) it is both.
+ *   (datapath/sender/prr.c).  In a CWR that a CC enters by itself (CDG) it is both.
  * - There is no TCP_CA_Disorder.
- * - TCon holds at least two segments.  Below that only the shadow's cwnd goes.
- * - The echo of a time stamp (TCP-LP reads it) is the time at which the data left
- *   TCon: the guest's clock is not the host's.
+ * - TCon allows at least two segments.  Only the shadow's cwnd can be smaller.
+ * - The time stamp echo (TCP-LP reads it) is the time at which the data left TCon,
+ *   because the guest's clock is not the host's.
  */
 #include <linux/inet_diag.h>
 #include <linux/kernel.h>
@@ -86,7 +86,7 @@ struct linux_cc {
  * struct linux_flow - the private area of a flow
  * @tp: its shadow
  * @acked_rest_bytes: acknowledged, and no full segment yet
- * @app_limited: tp->app_limited as the CC was given it
+ * @app_limited: tp->app_limited as it was given to the CC
  */
 struct linux_flow {
 	struct tcp_sock *tp;
@@ -179,14 +179,14 @@ static struct tcp_sock *new_shadow(gfp_t gfp)
 
 static void free_shadow(struct tcp_sock *tp)
 {
-	/* Set where an ACK that went nowhere had no memory to be sent. */
+	/* Linux sets this timer if there was no memory for an ACK. */
 	del_timer_sync(&inet_csk(sk_of(tp))->icsk_delack_timer);
 	kmem_cache_free(shadows, tp);
 }
 
 /* To and from the shadow. --------------------------------------------------- */
 
-/* Whole segments of a total; differences of totals lose nothing in the long run. */
+/* A total in whole segments.  Differences of totals lose nothing in the long run. */
 static u32 segs(const struct tcon_cc *cc, u64 bytes)
 {
 	return div_u64(bytes, cc->mss_bytes);
@@ -245,7 +245,7 @@ static void read_back(const struct tcp_sock *tp, struct tcon_cc *cc,
 					cc->inflight_bytes ? : 1;
 }
 
-/* Every callback of TCon is between these two. */
+/* Every callback of TCon runs between enter() and leave(). */
 static struct tcp_sock *enter(struct tcon_cc *cc)
 	__acquires(cc)
 {
@@ -297,7 +297,7 @@ static void tell(struct sock *sk, enum tcp_ca_event event)
 		ops_of(sk)->cwnd_event(sk, event);
 }
 
-/* To ssthresh, where the CC leaves that to Linux (tcp_end_cwnd_reduction()). */
+/* cwnd falls to ssthresh, if the CC leaves that to Linux (tcp_end_cwnd_reduction()). */
 static void reduce_cwnd(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -421,9 +421,9 @@ static void restart_after_idle(struct sock *sk)
 /* An ACK. --------------------------------------------------------------------- */
 
 /*
- * A rate in whole segments, and the time that they take.  A difference of two
- * rounded totals would be a segment too much where a guest sends smaller ones, and
- * BBR keeps the largest of its samples.
+ * A rate, as whole segments and the time that these take.  A difference of two rounded
+ * totals could be a segment too large where a guest sends small segments, and BBR keeps
+ * the largest sample.
  */
 static void fill_rate(const struct tcon_cc *cc,
 		      const struct tcon_rate_sample *rs,
@@ -489,7 +489,7 @@ static void note_ack(struct tcp_sock *tp, const struct tcon_cc *cc,
 			      TCP_RTO_MIN);
 }
 
-/* The hooks that only look; a socket calls them in the state that the ACK found. */
+/* The callbacks that only look.  As in a socket they run before the ACK changes the state. */
 static void tell_ack(struct sock *sk, struct tcon_cc *cc,
 		     const struct tcon_rate_sample *rs)
 {
@@ -781,7 +781,7 @@ static void describe(struct linux_cc *lcc)
 	ops->get_info = linux_get_info;
 }
 
-/* A socket that uses CC @name, which the kernel loads if the caller may have it so. */
+/* Makes a socket that uses CC @name.  The kernel loads the CC if the caller may do that. */
 static int hold(const char *name, struct socket **holder)
 {
 	struct socket *sock;
@@ -826,7 +826,7 @@ static const char *reason(int err)
 	}
 }
 
-/* Give it back.  Flows that ran it are observed. */
+/* Gives the CC back.  Flows that ran it are observed. */
 static void drop(struct linux_cc *lcc)
 {
 	tcon_cc_unregister(&lcc->ops);
@@ -845,7 +845,7 @@ static struct linux_cc *find(const char *name)
 	return NULL;
 }
 
-/* Register CC @name in place of @old.  Returns NULL, or why not. */
+/* Registers CC @name in place of @old.  Returns NULL, or why not. */
 static const char *add(const char *name, struct linux_cc *old)
 {
 	struct linux_cc *lcc = kzalloc(sizeof(*lcc), GFP_KERNEL);
@@ -877,8 +877,8 @@ static const char *add(const char *name, struct linux_cc *old)
 	return NULL;
 }
 
-/* Linux's list, from its first (@at NULL) to its end (NULL).  Its head is not
- * exported, but Reno is first in it, and stays.  RCU read lock held.
+/* The next CC in Linux's list: the first if @at is NULL, NULL at the end.  The list's head is not
+ * exported, but Reno is always its first entry.  RCU read lock held.
  */
 static const struct tcp_congestion_ops *
 next_of(const struct tcp_congestion_ops *at)
@@ -890,7 +890,7 @@ next_of(const struct tcp_congestion_ops *at)
 	       container_of(next, struct tcp_congestion_ops, list);
 }
 
-/* What BPF registered may go, and another come by its name. */
+/* A CC of BPF may be removed, and another registered with its name. */
 static bool is_current(const struct linux_cc *lcc)
 {
 	const struct tcp_congestion_ops *kernel;
@@ -978,7 +978,7 @@ static const struct tcp_congestion_ops spy = {
 	.undo_cwnd = tcp_reno_undo_cwnd,
 };
 
-/* Growth, by the kernel's own arithmetic.  Returns the helper that erred, or NULL. */
+/* Checks growth, by the kernel's own arithmetic.  Returns the helper that failed, or NULL. */
 static const char *check_growth(struct tcp_sock *tp)
 {
 	struct sock *sk = sk_of(tp);
@@ -1027,7 +1027,7 @@ static const char *check_reduction(struct tcp_sock *tp)
 	return NULL;
 }
 
-/* All that fill() writes, as the kernel shows it. */
+/* Checks all that fill() writes, as the kernel shows it. */
 static const char *check_fields(struct tcp_sock *tp)
 {
 	static const struct tcon_cc cc = {
@@ -1073,7 +1073,7 @@ static int check_layout(void)
 	return -EINVAL;
 }
 
-/* The first in Linux's list; the socket that tells is not needed any longer. */
+/* Finds the first CC in Linux's list, with a socket that is given back at once. */
 static int find_reno(void)
 {
 	struct socket *holder;

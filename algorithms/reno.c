@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * NewReno: RFC 5681 and RFC 6582, counting bytes (RFC 3465) as Linux does.  The
- * baseline that other CCs are compared with.
+ * NewReno: RFC 5681 and RFC 6582, counting bytes (RFC 3465) as Linux does.  Other CCs
+ * are compared with it.
  *
- * The model.  A loss says that the path is full, nothing else does.  So the
- * window grows until there is one, and is halved by it.  Per round trip:
+ * The model.  Only a loss says that the path is full.  So the window grows until there
+ * is a loss, which halves it.  Per round trip:
  *
  *	slow start	cwnd += what was acknowledged	(twice as much)
  *	avoidance	cwnd += 1 segment
@@ -22,7 +22,7 @@
  *
  * Where the rules come from:
  *	RFC 5681, 3.1	slow start; avoidance; ssthresh at a time-out
- *	RFC 5681, 3.2	the halving, in RFC 6582 once per window of data: the
+ *	RFC 5681, 3.2	the halving, once per window of data (RFC 6582): the
  *			recovery lasts until all that was in flight when it began
  *			is acknowledged (datapath/sender/ca.c)
  *	RFC 3465, 2.1	a segment for each cwnd of bytes acknowledged
@@ -31,15 +31,16 @@
  *			short; beta_ecn=0.5 is RFC 3168, and Linux
  *
  * What a hypervisor does differently:
- * - The window grows only while it binds.  For that reason a reduction starts
- *   from cwnd, not from FlightSize (RFC 5681, eq. 4), as in Linux.
- * - On recovery cwnd falls to ssthresh at once, and stands still until it is over: it is
- *   what shall be after it.  In place of the inflation by duplicate ACKs (RFC 5681, 3.2,
- *   step 4) TCon counts what is in flight (datapath/sender/prr.c).
- * - Two segments is the smallest window (%TCON_MIN_CWND_SEGS), after a time-out
- *   too, where RFC 5681 has one.
- * - After silence cwnd is what it was: the restart window (RFC 5681, 4.1) is the
- *   guest's own, whose cwnd is the smaller one then.
+ * - The window grows only while it limits the flow.  So a reduction can start from
+ *   cwnd, as in Linux, and not from FlightSize (RFC 5681, eq. 4).
+ * - When a recovery begins, cwnd falls to ssthresh at once and stays there: it is the
+ *   window for after the recovery.  During it TCon counts what is in flight
+ *   (datapath/sender/prr.c).  So duplicate ACKs need not inflate cwnd (RFC 5681, 3.2,
+ *   step 4).
+ * - The smallest window is two segments (%TCON_MIN_CWND_SEGS), also after a time-out,
+ *   where RFC 5681 has one.
+ * - After an idle time cwnd stays.  The guest has its own restart window (RFC 5681,
+ *   4.1), which is then the smaller one.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Reno gave to other CCs: slow start, additive increase, one reduction per
- * window of data, and the way back from it.
+ * The parts of Reno that other CCs share: slow start, additive increase, one
+ * reduction per window of data, and its undo.
  *
- * Slow start and avoidance count bytes (RFC 3465), without that RFC's limit L on
- * what one ACK may add, as Linux does: an ACK for n segments is worth n ACKs.
- * Windows fit 30 bits; whatever is added to one is added in 64.
+ * Slow start and avoidance count bytes (RFC 3465).  As in Linux, an ACK for n
+ * segments counts as n ACKs: RFC 3465's limit L on the growth per ACK is not used.
+ * Windows fit 30 bits.  Sums are made in 64 bits.
  */
 #ifndef _TCON_RENO_H
 #define _TCON_RENO_H
@@ -21,7 +21,7 @@
  * struct tcon_reno - the last reduction, and growth since
  * @saved_cwnd_bytes: cwnd before the last reduction; 0: nothing to undo
  * @saved_ssthresh_bytes: ssthresh then
- * @reduced_until: nxt at the last reduction; for ECE one more
+ * @reduced_until: nxt at the last reduction; for ECE nxt + 1
  * @acked_bytes: acknowledged since avoidance last added a segment
  * @timeout_una: una at the last time-out
  * @reduced: una has not reached @reduced_until
@@ -58,7 +58,7 @@ static inline u32 tcon_reno_min_cwnd_bytes(const struct tcon_cc *cc)
  * @acked_bytes: how much
  *
  * RFC 5681, 3.1.
- * Return: what is left for avoidance; all of it, if this is not slow start.
+ * Return: what is left for avoidance; all of it if cwnd is not below ssthresh.
  */
 static inline u32 tcon_reno_slow_start(struct tcon_cc *cc, u32 acked_bytes)
 {
@@ -73,13 +73,13 @@ static inline u32 tcon_reno_slow_start(struct tcon_cc *cc, u32 acked_bytes)
 }
 
 /**
- * tcon_reno_avoid() - grow by a segment for each window that was acknowledged
+ * tcon_reno_avoid() - grow by a segment for each cwnd of bytes acknowledged
  * @cc: the flow
  * @r: counts what was acknowledged
  * @acked_bytes: how much
  *
- * RFC 5681, 3.1; RFC 3465, 2.1.  What was counted while the window was larger is worth
- * one segment, as in Linux.
+ * RFC 5681, 3.1; RFC 3465, 2.1.  Bytes that were counted while the window was larger give at
+ * most one segment, as in Linux.
  */
 static inline void tcon_reno_avoid(struct tcon_cc *cc, struct tcon_reno *r,
 				   u32 acked_bytes)
@@ -92,7 +92,7 @@ static inline void tcon_reno_avoid(struct tcon_cc *cc, struct tcon_reno *r,
 }
 
 /**
- * tcon_reno_grow() - slow start up to ssthresh, and avoidance with what is left
+ * tcon_reno_grow() - slow start up to ssthresh, then avoidance with the rest
  * @cc: the flow
  * @r: counts what was acknowledged
  * @acked_bytes: how much
@@ -109,7 +109,7 @@ static inline void tcon_reno_grow(struct tcon_cc *cc, struct tcon_reno *r,
  * @r: its last reduction
  * @rs: what the ACK told
  *
- * Only a window that binds grows, and none that was just reduced.
+ * Not if cwnd did not limit the flow, and not until a reduction is over.
  * Return: whether it may.
  */
 static inline bool tcon_reno_may_grow(const struct tcon_cc *cc,
@@ -122,7 +122,7 @@ static inline bool tcon_reno_may_grow(const struct tcon_cc *cc,
 	       (cc->ca_state == TCON_CA_OPEN && !r->reduced);
 }
 
-/* Is what was in flight at the last reduction still in flight? */
+/* Is data that was in flight at the last reduction still in flight? */
 static inline bool tcon_reno_is_reduced(const struct tcon_cc *cc,
 					const struct tcon_reno *r)
 {
@@ -130,7 +130,7 @@ static inline bool tcon_reno_is_reduced(const struct tcon_cc *cc,
 }
 
 /**
- * tcon_reno_acked() - an ACK may have ended the last reduction
+ * tcon_reno_acked() - look whether an ACK has ended the last reduction
  * @cc: the flow
  * @r: the reduction
  *
@@ -146,14 +146,14 @@ static inline bool tcon_reno_acked(const struct tcon_cc *cc,
 }
 
 /**
- * tcon_reno_reduce() - a new ssthresh, and what undo needs
+ * tcon_reno_reduce() - set a new ssthresh, and save what undo needs
  * @cc: the flow
- * @r: takes the note
- * @ssthresh_bytes: what is left of the window
+ * @r: what is saved
+ * @ssthresh_bytes: the new ssthresh
  * @by_ece: the reduction is for ECE, not for a loss
  *
- * cwnd is left to the caller.  The ACK for all that was in flight still tells of ECN
- * marks from before a reduction for ECE: that lasts until more is acknowledged, as in
+ * The caller sets cwnd.  The ACK for all that was in flight still reports ECN marks from
+ * before a reduction for ECE.  So that reduction lasts until more is acknowledged, as in
  * Linux.
  */
 static inline void tcon_reno_reduce(struct tcon_cc *cc, struct tcon_reno *r,
@@ -168,8 +168,8 @@ static inline void tcon_reno_reduce(struct tcon_cc *cc, struct tcon_reno *r,
 	cc->ssthresh_bytes = max(ssthresh_bytes, tcon_reno_min_cwnd_bytes(cc));
 }
 
-/* At a time-out: ssthresh has not been lowered for this window of data, in a recovery or
- * by a time-out that this one only backs off from.
+/* At a time-out: does it call for a reduction?  Not in a recovery, and not if una has not moved
+ * since the last time-out (this is its back-off): ssthresh was lowered then for the same data.
  */
 static inline bool tcon_reno_is_new_timeout(const struct tcon_cc *cc,
 					    const struct tcon_reno *r)
@@ -180,13 +180,13 @@ static inline bool tcon_reno_is_new_timeout(const struct tcon_cc *cc,
 }
 
 /**
- * tcon_reno_note_loss() - does a change of state call for a reduction?
+ * tcon_reno_note_loss() - does a change of state call for a reduction for a loss?
  * @cc: the flow, still in the old state
  * @r: its last reduction
  * @state: the new state
  *
- * Not if ssthresh has been lowered for the same window of data, as in Linux's
- * tcp_enter_loss() (RFC 5681, 3.1), nor for ECE.
+ * Not if ssthresh was already lowered for the same window of data, for a loss (RFC 5681, 3.1;
+ * Linux's tcp_enter_loss()) or for ECE.
  * Return: whether it does.
  */
 static inline bool tcon_reno_note_loss(const struct tcon_cc *cc,
@@ -207,8 +207,9 @@ static inline bool tcon_reno_note_loss(const struct tcon_cc *cc,
  * @cc: the flow
  * @r: its last reduction
  *
- * Once per window (RFC 3168, 6.1.2), and not where a loss has called for one.  But what
- * that took the path confirms: it stays, as in Linux, if the loss turns out to be none.
+ * Once per window (RFC 3168, 6.1.2), and not if a loss has already called for one.  In that
+ * case the ECE confirms the reduction: as in Linux it is not undone if the loss turns out
+ * to be spurious.
  * Return: whether it does.
  */
 static inline bool tcon_reno_note_ece(const struct tcon_cc *cc,
@@ -281,10 +282,10 @@ static inline void tcon_reno_ece(struct tcon_cc *cc, struct tcon_reno *r,
  * @cc: the flow
  * @r: the reduction
  *
- * One for ECE was not: a loss in the same window of data, which has turned out to be
- * none, left ssthresh as it was.
+ * A reduction for ECE is not undone.  A spurious loss in the same window of data did not
+ * change ssthresh.
  *
- * Return: whether there was one to undo.
+ * Return: whether there was a reduction to undo.
  */
 static inline bool tcon_reno_undo(struct tcon_cc *cc, struct tcon_reno *r)
 {
@@ -300,7 +301,7 @@ static inline bool tcon_reno_undo(struct tcon_cc *cc, struct tcon_reno *r)
 }
 
 /**
- * tcon_reno_mode_name() - what the window does, for users
+ * tcon_reno_mode_name() - the phase of the flow, for users
  * @cc: the flow
  * @r: its last reduction
  *

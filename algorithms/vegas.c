@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * TCP Vegas: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on
- * a Global Internet", IEEE JSAC 13(8), 1995; where it leaves room, and for the
- * defaults, Linux's tcp_vegas (6.1).
+ * a Global Internet", IEEE JSAC 13(8), 1995.  Linux's tcp_vegas (6.1) for the
+ * defaults and for what the paper leaves open.
  *
- * The model.  What a flow has in a queue can be seen before it overflows.  An
- * empty path would deliver a window in baseRTT, the smallest RTT of all; it takes
- * the RTT of the round.  The difference of these rates, times baseRTT, is what
- * waits in queues (the paper's "congestion avoidance mechanism"):
+ * The model.  What a flow has in a queue shows before the queue overflows.  An empty
+ * path would deliver a window in baseRTT, the smallest RTT of all.  It really takes
+ * the RTT of the round.  The difference of these rates, times baseRTT, waits in
+ * queues (the paper's "congestion avoidance mechanism"):
  *
  *	Expected = W / baseRTT
  *	Actual	 = W / RTT
  *	Diff	 = (Expected - Actual) baseRTT = W (RTT - baseRTT) / RTT
  *
- * W is the window when the packets were sent whose RTT that is: cwnd at the begin
- * of the round before.
+ * W is cwnd at the beginning of the round before: the packets whose RTT was measured
+ * were sent with that window.
  *
- * Once per round trip the window is led to where Diff, in whole segments, is
- * between alpha and beta:
+ * Once per round trip the window moves towards a Diff, in whole segments, between
+ * alpha and beta:
  *
  *	slow start	Diff > gamma:	cwnd = Actual baseRTT + 1, avoidance
  *			else:		cwnd += what was acknowledged
@@ -32,45 +32,47 @@
  *	   |                                                v    | was in flight
  *	   +--------------------------------------------- reduced
  *
- * A loss halves, as in Reno, and once per window of data: as the paper wants it,
- * no loss of what was sent before the last reduction counts.  From a time-out until
- * all is repaired the flow is Reno's.  A new round, without samples, begins
- * whenever data flows normally again: at the start, after each of these, and after
- * silence.
+ * A loss halves the window, as in Reno, once per window of data: as in the paper, a
+ * loss of data sent before the last reduction does not count.  From a time-out until
+ * all is repaired the window grows as Reno's.  A new round, without samples, begins
+ * whenever data flows normally again: at the start, after a loss or time-out, and
+ * after an idle time.
  *
- * As Linux, and unlike the paper:
- * - The RTT of a round is its smallest, so that delayed ACKs do not count as a
- *   queue.  A round with fewer than three samples may hold delayed ones only: it
- *   is Reno's, with all that it acknowledged (in Linux with its last ACK).
- * - Slow start doubles each round, not every other ("modified slow-start").  It
- *   ends at the window that Actual needs; "+ 1" is for rounding.
- * - Diff counts whole segments: it is above 4 from 5 on.
+ * As in Linux, and unlike the paper:
+ * - The RTT of a round is its smallest sample, so that delayed ACKs do not count as a
+ *   queue.  With fewer than three samples all may be of delayed ACKs.  In such a round
+ *   the window grows as Reno's, by all that the round acknowledged (in Linux by its
+ *   last ACK only).
+ * - Slow start doubles the window each round, not every other round ("modified
+ *   slow-start").  It ends at the window that Actual needs; "+ 1" is for rounding.
+ * - Diff counts whole segments: more than 4 means 5 or more.
  * - Losses are found by SACK and RACK, not by the paper's time stamps.
- * Unlike Linux, and as the paper:
- * - Diff is what waits in queues.  Linux divides by baseRTT instead of RTT, which
- *   is more where the queue is not small beside W.
- * - Expected and Actual are of the same packets.  For that the paper lets the
- *   window stand still every other round of slow start.  Linux has cwnd for W: at
- *   the end of slow start this is four times what the RTT was measured with, and
- *   so is the window that slow start leaves, where no loss comes first.
+ * As in the paper, and unlike Linux:
+ * - Diff is what waits in queues.  Linux divides by baseRTT instead of RTT.  That
+ *   gives more, unless the queue is small beside W.
+ * - Expected and Actual are of the same packets.  For that the paper keeps the window
+ *   in every other round of slow start.  Linux takes the present cwnd for W.  At the
+ *   end of slow start that is four times the window whose RTT was measured.  So slow
+ *   start ends with four times the right window, if no loss comes first.
  *
  * What a hypervisor does differently:
  * - Everything is in bytes; a cwnd need not be whole segments.
- * - The paper takes the window for what is in transit.  Where the guest sends less
- *   that does not hold: after a round in which cwnd did not bind it is not raised.
- *   But a guest fills a queue as well with a window of its own (one in which HyStart
- *   has ended slow start may be twice what the path holds): so with what was in
- *   transit for W, a Diff too large slows down, to what Actual needs at once, since
- *   less does not bind.
- * - A live switch may find a queue that the last CC made, of hundreds of segments.
- *   At one per round it would take minutes to drain.  So if the first decision is
- *   to slow down, it is made as at the end of slow start.
- * - baseRTT starts from the tracker's minimum, of 150 to 300 s, which has mostly
- *   seen the path empty: where another CC has filled the queue, the flow's own
- *   samples would take it for the path.  From then on it is the minimum for ever,
- *   as in the paper, or until silence.  There Linux forgets it, lest it be that of
- *   another route; here it becomes the tracker's again.
- * - Two segments is the smallest window (%TCON_MIN_CWND_SEGS; Linux's as well).
+ * - The paper takes the window for what is in transit.  That does not hold where the
+ *   guest sends less.  So after a round in which cwnd did not limit the flow, cwnd is
+ *   not raised.
+ * - But a guest can fill a queue with a window of its own.  (If HyStart ends its slow
+ *   start, its window may be twice what the path holds.)  So in such a round Diff is
+ *   computed with W = what was in transit.  If it is too large, cwnd falls at once to
+ *   what Actual needs, since a smaller step would not limit the guest.
+ * - After a live switch there may be a queue of the last CC, of hundreds of segments.
+ *   At one segment per round it would take minutes to drain.  So if the first decision
+ *   is to slow down, it is made as at the end of slow start.
+ * - baseRTT starts from the tracker's minimum, of the last 150 to 300 s, which has
+ *   usually seen the path empty.  If another CC has filled the queue, the flow's own
+ *   samples would contain that queue.  From then on baseRTT is the minimum for ever, as
+ *   in the paper, until an idle time.  Then Linux forgets it, because the route may be
+ *   another.  Here it becomes the tracker's minimum again.
+ * - The smallest window is two segments (%TCON_MIN_CWND_SEGS), as in Linux.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -101,10 +103,10 @@ static const struct tcon_cc_param vegas_params[] = {
  * @reno: the last reduction, and what Reno counts
  * @backlog: what waits in queues
  * @transit_bytes: in transit when the round began
- * @sent_transit_bytes: and when the round before began; 0: there was none
- * @round_acked_bytes: acknowledged in the round in avoidance, while cwnd bound
+ * @sent_transit_bytes: in transit when the round before began; 0: there was none
+ * @round_acked_bytes: acknowledged in the round in avoidance, while cwnd limited the flow
  * @diff_segs: Diff at the last decision
- * @fresh: there has been none yet
+ * @fresh: there has been no decision yet
  */
 struct vegas {
 	struct tcon_reno reno;
@@ -144,7 +146,7 @@ static u32 diff_segs(const struct tcon_cc *cc, u32 sent_bytes)
 	return tcon_backlog_of(&vegas->backlog, sent_bytes) / cc->mss_bytes;
 }
 
-/* More Diff than that slows down. */
+/* The largest Diff that does not slow down. */
 static u32 most_segs(const struct tcon_cc *cc)
 {
 	return cc->params[tcon_reno_in_slow_start(cc) ? PARAM_GAMMA :
@@ -189,7 +191,7 @@ static void decide(struct tcon_cc *cc, u32 acked_bytes)
 	vegas->fresh = false;
 }
 
-/* The end of a round with enough samples in which cwnd did not bind. */
+/* The end of a round with enough samples in which cwnd did not limit the flow. */
 static void give_way(struct tcon_cc *cc)
 {
 	struct vegas *vegas = tcon_cc_priv(cc);
@@ -203,7 +205,7 @@ static void give_way(struct tcon_cc *cc)
 	vegas->fresh = false;
 }
 
-/* An ACK while all is well; @acked_bytes are 0 where cwnd did not bind. */
+/* An ACK without loss or reduction.  @acked_bytes is 0 if cwnd did not limit the flow. */
 static void lead(struct tcon_cc *cc, u32 acked_bytes)
 {
 	struct vegas *vegas = tcon_cc_priv(cc);

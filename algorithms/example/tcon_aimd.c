@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* AIMD: Chiu and Jain, 1989: "increase" segments per round trip, "decrease" at a loss. */
+/*
+ * AIMD (Chiu and Jain, 1989): cwnd grows by "increase" segments per round trip, and is multiplied
+ * by "decrease" at a loss.
+ */
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -20,13 +23,13 @@ struct aimd {
 	u32 prior_ssthresh_bytes;
 };
 
-/* cwnd is set already: ten segments, or what another CC has left in flight. */
+/* cwnd is set already: ten segments, or what is in flight if that is more. */
 static void aimd_init(struct tcon_cc *cc, u64 now_us)
 {
 	BUILD_BUG_ON(sizeof(struct aimd) > TCON_CC_PRIV_BYTES);
 }
 
-/* An ACK: the window grows while it binds and nothing is lost. */
+/* An ACK: the window grows if it limited the flow and nothing is lost. */
 static void aimd_cong_control(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 {
 	u64 per_segment = 1000ULL * cc->cwnd_bytes, grown = rs->acked_bytes;
