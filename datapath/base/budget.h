@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the records of half-flows may take: of a port, and of its namespace.
+ * Bounds on the memory for records of half-flows: of a port, and of its namespace.
  *
- * A guest decides how many packets it has in flight, and with a peer of its own how
- * many of them are SACKed.  Each flow is bounded; this bounds all of them, but for what
- * each takes first, so that no guest can leave another's flows without any.
+ * A guest decides how many packets it has in flight.  With a peer of its own it also
+ * decides how many of them are SACKed.  Each flow has a bound.  This bounds the sum, so
+ * that no guest can take the records of another's flows.  A flow's first memory is not
+ * refused by it.
  */
 #ifndef _TCON_BUDGET_H
 #define _TCON_BUDGET_H
@@ -14,9 +15,9 @@
 
 /**
  * struct tcon_budget - an account
- * @parent: the one that it is part of, or NULL
+ * @parent: the account that it is part of, or NULL
  * @most_bytes: its bound
- * @bytes: that are in use
+ * @bytes: bytes in use
  */
 struct tcon_budget {
 	struct tcon_budget *parent;
@@ -24,7 +25,7 @@ struct tcon_budget {
 	atomic_long_t bytes;
 };
 
-/* May more be taken?  Two CPUs may both be told so; NULL has no bound. */
+/* May more be taken?  Two CPUs may get a yes at the same time.  NULL has no bound. */
 static inline bool tcon_budget_allows(const struct tcon_budget *b)
 {
 	for (; b; b = b->parent)
@@ -33,7 +34,7 @@ static inline bool tcon_budget_allows(const struct tcon_budget *b)
 	return true;
 }
 
-/* Take @bytes, or give them back (less than zero). */
+/* Take @bytes; give them back if below zero. */
 static inline void tcon_budget_charge(struct tcon_budget *b, long bytes)
 {
 	for (; b; b = b->parent)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between kernel versions, and nothing else.
+ * All differences between kernel versions, and nothing else.
  */
 #ifndef _TCON_COMPAT_H
 #define _TCON_COMPAT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a function relies on, for the machine to check: lockdep proves it on a kernel with
- * CONFIG_PROVE_LOCKING, elsewhere it is nothing.
+ * Checks of what a function needs from its caller.  lockdep proves them on a kernel with
+ * CONFIG_PROVE_LOCKING; elsewhere they compile to nothing.
  *
  *	lockdep_assert_held()		a lock
  *	lockdep_assert_in_softirq()	bottom halves disabled, or in one

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Arithmetic on TCP sequence numbers (RFC 9293, 3.4): modulo 2^32, right as
- * long as the two are less than 2^31 apart.
+ * Arithmetic on TCP sequence numbers, modulo 2^32 (RFC 9293, 3.4).  It is right as long
+ * as the two numbers are less than 2^31 apart.
  */
 #ifndef _TCON_SEQ_H
 #define _TCON_SEQ_H
@@ -32,7 +32,7 @@ static inline u32 seq_min(u32 a, u32 b)
 	return seq_before(a, b) ? a : b;
 }
 
-/* Does @seq lie in the half-open range from @lo to @hi, or at @hi? */
+/* Is @seq at or after @lo and at or before @hi? */
 static inline bool seq_between(u32 seq, u32 lo, u32 hi)
 {
 	return seq - lo <= hi - lo;
