@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What names a half-flow.
+ * The key of a half-flow.
  */
 #ifndef _TCON_KEY_H
 #define _TCON_KEY_H
@@ -13,7 +13,7 @@
 #include "wire/packet.h"
 
 /**
- * struct tcon_key - a half-flow: a connection, at the port of one of its ends
+ * struct tcon_key - names a half-flow: a connection, and the port of its guest
  * @guest: address of the end at the port
  * @peer: address of the other end
  * @port_id: tcon_port.id, so that tenants may use the same addresses
@@ -35,11 +35,11 @@ struct tcon_key {
 } __aligned(sizeof(u64));
 
 /**
- * tcon_key_set_ends() - name the two ends of a connection
- * @key: of which the rest is made zero
+ * tcon_key_set_ends() - set the addresses and ports of a key
+ * @key: the key; all other fields become zero
  * @frame: starts with the Ethernet header
  * @pkt: the frame, parsed
- * @from_guest: its sender is the guest
+ * @from_guest: the guest sends it
  */
 static __always_inline void
 tcon_key_set_ends(struct tcon_key *key, const u8 *frame,
@@ -60,7 +60,7 @@ tcon_key_set_ends(struct tcon_key *key, const u8 *frame,
 	memcpy(&key->pport, tcp + (from_guest ? 2 : 0), 2);
 }
 
-/* One run of words, without the call and the byte order of memcmp(). */
+/* Words in one run.  memcmp() would be a call, and compare in order of bytes. */
 static inline bool tcon_key_equal(const struct tcon_key *a,
 				  const struct tcon_key *b)
 {

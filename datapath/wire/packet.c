@@ -2,11 +2,10 @@
 /*
  * The parser: from a frame to a &struct tcon_packet.
  *
- * Reads Ethernet with up to two VLAN tags, IPv4, IPv6 with the extension
- * headers that may precede TCP (RFC 8200), and TCP with its options.  It never
- * reads beyond the linear part that it was told of, and asks for more where
- * the headers need it.  Everything else is passed by its caller untouched, and
- * counted.
+ * It reads Ethernet with up to two VLAN tags, IPv4, IPv6 with the extension headers that
+ * may precede TCP (RFC 8200), and TCP with its options.  It never reads beyond the linear
+ * part of the packet.  If headers are longer, it asks the caller for more.  The caller
+ * passes everything else untouched, and counts it.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -26,7 +25,7 @@
 
 #define IPV4_OFFSET_OR_MF	0x3fff	/* fragment offset, more fragments */
 
-/* Protocol numbers of IPv6 extension headers (IANA) that are walked over. */
+/* Protocol numbers of IPv6 extension headers (IANA) that the parser skips. */
 #define EXT_HOP_BY_HOP		0
 #define EXT_ROUTING		43
 #define EXT_FRAGMENT		44
@@ -49,7 +48,7 @@
 #define ALIGNED_TS		(OPT_NOP << 24 | OPT_NOP << 16 | \
 				 OPT_TS << 8 | TS_BYTES)
 
-/* Where the parser stands. */
+/* Where the parser is. */
 struct cursor {
 	const u8 *frame;
 	u32 linear_bytes;	/* readable at @frame */
@@ -63,7 +62,7 @@ static enum tcon_parse skip(struct tcon_packet *pkt, enum tcon_counter why)
 	return TCON_PARSE_SKIP;
 }
 
-/* Are @bytes readable at the cursor?  Says what to do if not. */
+/* Are @bytes readable at the cursor?  If not, returns what to do. */
 static enum tcon_parse need(struct tcon_packet *pkt, const struct cursor *at,
 			    u32 bytes)
 {
@@ -107,7 +106,7 @@ static enum tcon_parse parse_ethernet(struct tcon_packet *pkt,
 	return TCON_PARSE_OK;
 }
 
-/* Leaves the cursor at the TCP header, and its length with payload behind. */
+/* Leaves the cursor at the TCP header, with the length of header and payload. */
 static enum tcon_parse parse_ipv4(struct tcon_packet *pkt, struct cursor *at,
 				  u32 *segment_bytes)
 {
@@ -139,7 +138,7 @@ static enum tcon_parse parse_ipv4(struct tcon_packet *pkt, struct cursor *at,
 	return TCON_PARSE_OK;
 }
 
-/* Walks from the end of the fixed header to TCP's. */
+/* Walks from the end of the fixed IPv6 header to the TCP header. */
 static enum tcon_parse skip_extensions(struct tcon_packet *pkt,
 				       struct cursor *at, u8 next, u32 end)
 {
@@ -200,7 +199,7 @@ static void parse_sack(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 	struct tcon_sack *sack;
 	int i;
 
-	/* A second SACK option in one header is not a thing: the last counts. */
+	/* A header should have one SACK option.  If there are two, the last one counts. */
 	pkt->n_sacks = 0;
 	if ((bytes - 2) % 8)
 		return;
@@ -218,8 +217,9 @@ static void parse_timestamps(struct tcon_packet *pkt, const u8 *opt)
 	pkt->tsecr = get_unaligned_be32(opt + 6);
 }
 
-/* TCon's own, of the length that belongs to the segment: on a SYN-ACK the one is an answer, the
- * other an echo of what was on the SYN.
+/*
+ * TCon's own option, if its length is right for this kind of segment.  On a SYN-ACK the
+ * option of one length is an answer, that of the other an echo of what was on the SYN.
  */
 static void parse_own(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 {
@@ -277,7 +277,7 @@ static void parse_options(struct tcon_packet *pkt, const u8 *opt, u32 bytes)
 {
 	u32 i = 0;
 
-	/* Nearly every segment carries this and nothing else. */
+	/* Nearly every segment has exactly these options. */
 	if (likely(bytes == 2 + TS_BYTES &&
 		   get_unaligned_be32(opt) == ALIGNED_TS)) {
 		parse_timestamps(pkt, opt + 2);
@@ -340,12 +340,12 @@ static enum tcon_parse parse_tcp(struct tcon_packet *pkt, struct cursor *at,
 
 /**
  * tcon_packet_parse() - find the TCP segment in a frame
- * @pkt: to be filled
+ * @pkt: the result
  * @frame: starts with the Ethernet header
- * @linear_bytes: that may be read at @frame
- * @frame_bytes: of the whole frame; at least @linear_bytes
+ * @linear_bytes: how many bytes may be read at @frame
+ * @frame_bytes: length of the whole frame; at least @linear_bytes
  *
- * An accelerated VLAN tag is not part of the frame and not seen here.
+ * An accelerated VLAN tag is not in the frame, so it is not seen here.
  *
  * Return: see &enum tcon_parse.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One TCP segment, as it stands in a frame.
+ * A TCP segment in a frame, parsed.
  */
 #ifndef _TCON_PACKET_H
 #define _TCON_PACKET_H
@@ -9,8 +9,8 @@
 #include <uapi/linux/tcon.h>
 
 /*
- * The kernel's compiler clears variables on entry (CONFIG_INIT_STACK_ALL_ZERO);
- * one that is filled before it is read can do without.
+ * The kernel's compiler clears variables on entry (CONFIG_INIT_STACK_ALL_ZERO).  A variable
+ * with this attribute is not cleared, because it is written before it is read.
  */
 #define tcon_uninitialized	__attribute__((__uninitialized__))
 
@@ -29,11 +29,11 @@
 #define TCON_TCP_ECE		0x40
 #define TCON_TCP_CWR		0x80
 
-/* TCon's own option: RFC 6994, with an identifier that is not registered. */
+/* TCon's own option: an experimental kind (RFC 6994).  The identifier is not registered. */
 #define TCON_OPTION_KIND	254
 #define TCON_OPTION_EXID	0x54ce
-#define TCON_OPTION_OFFER_BYTES	4	/* on a SYN: it counts */
-#define TCON_OPTION_COUNT_BYTES	8	/* on the answer and from then on: with the count */
+#define TCON_OPTION_OFFER_BYTES	4	/* on a SYN: offers to count */
+#define TCON_OPTION_COUNT_BYTES	8	/* on the answer and all that follows: has the count */
 
 /**
  * union tcon_addr - an IPv4 or IPv6 address, network order
@@ -63,18 +63,18 @@ struct tcon_sack {
  * For addresses and ports see tcon_key_set_ends().
  *
  * @family: AF_INET or AF_INET6
- * @n_vlans: VLAN tags in the frame
+ * @n_vlans: number of VLAN tags in the frame
  * @vlan_ids: their identifiers, outermost first
- * @l3_offset: of the IP header from the start of the frame, bytes
- * @l4_offset: of the TCP header
- * @payload_offset: of the TCP payload
- * @payload_bytes: of the segment, by the IP header's length
+ * @l3_offset: offset of the IP header from the start of the frame, bytes
+ * @l4_offset: offset of the TCP header
+ * @payload_offset: offset of the TCP payload
+ * @payload_bytes: length of the payload, from the length in the IP header
  * @seq: sequence number of the first byte, or of SYN or FIN
- * @end_seq: the one after the last, SYN and FIN counted
- * @ack: acknowledgment number; nothing without %TCON_TCP_ACK
- * @window: field as it stands, host order, unscaled
+ * @end_seq: the sequence number after the last; SYN and FIN count
+ * @ack: acknowledgment number; valid with %TCON_TCP_ACK
+ * @window: the window field, host order, not scaled
  * @flags: TCON_TCP_*
- * @ae: the bit before them: AE of RFC 9768, once NS
+ * @ae: the flag before them: AE of RFC 9768, formerly NS
  * @tos: IPv4 TOS or IPv6 traffic class
  * @mss: MSS option; 0: absent
  * @wscale: window scale option, at most %TCON_WSCALE_MAX; %TCON_WSCALE_NONE
@@ -83,13 +83,13 @@ struct tcon_sack {
  * @mptcp: an MPTCP option (RFC 8684) is present
  * @option_bytes: length of TCon's own option; 0: absent
  * @n_sacks: number of well-formed blocks in @sacks
- * @has_ts: time stamps present
+ * @has_ts: the time stamp option is present
  * @tsval: TSval
  * @tsecr: TSecr
  * @ce_bytes: with %TCON_OPTION_COUNT_BYTES, the count
  * @sacks: blocks in the order of the option
- * @pull_bytes: with %TCON_PARSE_PULL, how much must be linear
- * @skip: with %TCON_PARSE_SKIP, why
+ * @pull_bytes: with %TCON_PARSE_PULL: how many bytes must be linear
+ * @skip: with %TCON_PARSE_SKIP: the counter of the reason
  */
 struct tcon_packet {
 	u8 family;
@@ -124,9 +124,9 @@ struct tcon_packet {
 
 /**
  * enum tcon_parse - outcome of tcon_packet_parse()
- * @TCON_PARSE_OK: a TCP segment, all fields filled
+ * @TCON_PARSE_OK: a TCP segment; all fields are set
  * @TCON_PARSE_PULL: make tcon_packet.pull_bytes linear and call again
- * @TCON_PARSE_SKIP: nothing for TCon; tcon_packet.skip says why
+ * @TCON_PARSE_SKIP: not for TCon; tcon_packet.skip says why
  */
 enum tcon_parse {
 	TCON_PARSE_OK,
@@ -137,7 +137,7 @@ enum tcon_parse {
 enum tcon_parse tcon_packet_parse(struct tcon_packet *pkt, const u8 *frame,
 				  u32 linear_bytes, u32 frame_bytes);
 
-/* Neither data, nor SYN, FIN or RST: the segment only acknowledges. */
+/* A segment without data, SYN, FIN and RST. */
 static inline bool tcon_packet_is_pure_ack(const struct tcon_packet *pkt)
 {
 	return pkt->seq == pkt->end_seq && !(pkt->flags & TCON_TCP_RST);

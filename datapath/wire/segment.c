@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TCP segments that TCon keeps, edits and makes: their headers and checksums.
+ * TCP segments that TCon keeps, edits or makes: their headers and checksums.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -29,8 +29,8 @@ static __sum16 pseudo_sum(const struct sk_buff *skb, u8 family, u32 tcp_bytes,
 }
 
 /**
- * tcon_segment_finish() - lengths and checksums of a segment that TCon made
- * @skb: linear, network and transport header set
+ * tcon_segment_finish() - set lengths and checksums of a segment that TCon made
+ * @skb: the segment; linear, network and transport header set
  * @family: AF_INET or AF_INET6
  */
 void tcon_segment_finish(struct sk_buff *skb, u8 family)
@@ -53,7 +53,7 @@ void tcon_segment_finish(struct sk_buff *skb, u8 family)
 	skb->ip_summed = CHECKSUM_NONE;	/* complete */
 }
 
-/* @sum: of the TCP segment, without the pseudo-header. */
+/* @sum: sum of the TCP segment, without the pseudo-header. */
 static bool sum_is_right(const struct sk_buff *skb, u8 family, u32 l3_offset,
 			 u32 tcp_bytes, __wsum sum)
 {
@@ -72,7 +72,7 @@ static bool sum_is_right(const struct sk_buff *skb, u8 family, u32 l3_offset,
 	}
 }
 
-/* Has a device looked at the sum, or is it still to be filled in? */
+/* Has a device checked the sum, or is it not filled in yet? */
 static bool is_checked(const struct sk_buff *skb)
 {
 	return skb->ip_summed == CHECKSUM_UNNECESSARY ||
@@ -80,13 +80,13 @@ static bool is_checked(const struct sk_buff *skb)
 }
 
 /**
- * tcon_segment_intact() - does a kept packet carry what its checksum says?
+ * tcon_segment_intact() - does a kept packet still fit its checksum?
  * @skb: the packet, with its &struct tcon_segment
  * @family: AF_INET or AF_INET6
  *
- * A sum that a repair gets is computed anew: a damaged packet must not get a
- * right one.  Where the sum is still to be filled in, nothing can be checked,
- * and nothing has travelled.
+ * A repair gets a new checksum.  So a damaged copy must be found before, or it would get
+ * a right one.  If the sum is not filled in yet, there is nothing to check: the packet has
+ * not been on any wire.
  *
  * Return: false if not.
  */
@@ -103,14 +103,14 @@ bool tcon_segment_intact(const struct sk_buff *skb, u8 family)
 }
 
 /**
- * tcon_segment_sound() - may a packet from outside be believed?
+ * tcon_segment_sound() - is the checksum of a packet to the guest right?
  * @skb: the packet, data at the link-layer header
  * @pkt: the same, parsed
  *
- * A bit that was turned on the way would have TCon believe a window, an
- * acknowledgment or a reset that the guest will not.  Where a device has looked
- * at the sum that is known; where it has only added up the frame (CHECKSUM_COMPLETE)
- * its headers are taken away from that; else it is cheap: ACKs are short.
+ * The guest will discard a damaged packet, so TCon must not believe its window,
+ * acknowledgment or reset either.  Often a device has checked the sum.  If it has only
+ * summed up the frame (CHECKSUM_COMPLETE), the headers are subtracted from that.  Else
+ * the sum is computed, which is cheap because ACKs are short.
  *
  * Return: false if its checksum is wrong.
  */
@@ -128,13 +128,13 @@ bool tcon_segment_sound(const struct sk_buff *skb,
 			       skb_checksum(skb, 0, pkt->l4_offset, 0));
 		if (sum_is_right(skb, pkt->family, pkt->l3_offset, tcp_bytes,
 				 sum))
-			return true;	/* else: padding, or a device that erred */
+			return true;	/* else: padding, or a wrong sum from the device */
 	}
 	return sum_is_right(skb, pkt->family, pkt->l3_offset, tcp_bytes,
 			    skb_checksum(skb, pkt->l4_offset, tcp_bytes, 0));
 }
 
-/* From @opt on, which is one of @th's or where they begin. */
+/* The next option of this kind, from @opt on. */
 static u8 *next_option(struct tcphdr *th, u8 *opt, u8 kind)
 {
 	u8 *end = (u8 *)th + th->doff * 4;
@@ -156,9 +156,9 @@ static u8 *next_option(struct tcphdr *th, u8 *opt, u8 kind)
 /**
  * tcon_segment_option() - find a TCP option
  * @th: the header, all of it linear
- * @kind: of the option
+ * @kind: kind of the option
  *
- * Return: the option's kind byte, its length checked; NULL.
+ * Return: the option, at its kind byte, with its length checked; NULL if there is none.
  */
 u8 *tcon_segment_option(struct tcphdr *th, u8 kind)
 {
@@ -213,7 +213,7 @@ static u8 *find_sack(struct tcphdr *th)
 	return tcon_segment_option(th, TCPOPT_SACK);
 }
 
-/* TCon's own, of a length that it has; others may use the kind as well, also before it. */
+/* TCon's own option, by kind, length and identifier.  Others may use the kind as well. */
 static u8 *find_own(struct tcphdr *th)
 {
 	u8 *opt = tcon_segment_option(th, TCON_OPTION_KIND);
@@ -225,7 +225,10 @@ static u8 *find_own(struct tcphdr *th)
 	return opt;
 }
 
-/* The sum follows options that were @old.  By words, since an option may begin at any byte. */
+/*
+ * Corrects the checksum after options that were @old have changed.  It goes word by word,
+ * since an option may begin at any byte.
+ */
 static void sum_options(struct sk_buff *skb, struct tcphdr *th,
 			const __be32 *old, u32 words)
 {
@@ -238,7 +241,7 @@ static void sum_options(struct sk_buff *skb, struct tcphdr *th,
 						 now[i], false);
 }
 
-/* NOPs take the place of each option that @find finds, so that nothing moves. */
+/* Overwrites each option that @find finds with NOPs, so that nothing moves. */
 static bool strip(struct sk_buff *skb, const struct tcon_packet *pkt,
 		  u8 *(*find)(struct tcphdr *th))
 {
@@ -312,7 +315,7 @@ bool tcon_segment_strip_own(struct sk_buff *skb, const struct tcon_packet *pkt)
 	return strip(skb, pkt, find_own);
 }
 
-/* All headers up to TCP's options move by @bytes towards the front. */
+/* Moves all headers in front of TCP's options by @bytes towards the front. */
 static void move_headers(struct sk_buff *skb, u32 header_bytes, u32 bytes)
 {
 	skb_push(skb, bytes);
@@ -327,7 +330,7 @@ static void move_headers(struct sk_buff *skb, u32 header_bytes, u32 bytes)
 		skb->ip_summed = CHECKSUM_NONE;
 }
 
-/* Lengths of the IP header and in TCP's checksum. */
+/* Corrects the length in the IP header and in TCP's checksum. */
 static void lengthen(struct sk_buff *skb, const struct tcon_packet *pkt,
 		     struct tcphdr *th, u32 bytes)
 {
@@ -357,7 +360,7 @@ static void lengthen(struct sk_buff *skb, const struct tcon_packet *pkt,
  * @option: in whole words
  * @bytes: its length, for which the header has room
  *
- * Before, since nothing is read behind the end of a list of options.
+ * It is put in front because receivers stop at the end of the option list.
  *
  * Return: false without memory: then nothing has changed.
  */
@@ -390,7 +393,7 @@ bool tcon_segment_add_option(struct sk_buff *skb, struct tcon_packet *pkt,
  * @skb: the segment, data at the link-layer header
  * @pkt: the same, parsed
  * @set: TCON_TCP_*
- * @clear: the same; none that is in @set
+ * @clear: TCON_TCP_*; none of @set
  * @clear_ae: clear AE too
  *
  * Return: false without memory: then nothing has changed.
@@ -403,7 +406,7 @@ bool tcon_segment_set_flags(struct sk_buff *skb, const struct tcon_packet *pkt,
 	__be16 *word, old;
 	u16 flags;
 
-	/* Who shares the data shares what says how it is cut, too. */
+	/* Clones of the packet share skb_shinfo(), where gso_type is. */
 	if ((mark_gso && skb_unclone(skb, GFP_ATOMIC)) ||
 	    skb_ensure_writable(skb, pkt->l4_offset + sizeof(*th)))
 		return false;
@@ -445,7 +448,7 @@ bool tcon_segment_set_ecn(struct sk_buff *skb, const struct tcon_packet *pkt,
 	ip6 = (struct ipv6hdr *)(skb->data + pkt->l3_offset);
 	old = *(__be16 *)ip6;
 	ipv6_change_dsfield(ip6, (u8)~INET_ECN_MASK, ecn);
-	/* No checksum of its own makes up for it. */
+	/* IPv6 has no header checksum that balances the change, so skb->csum changes. */
 	if (skb->ip_summed == CHECKSUM_COMPLETE)
 		skb->csum = csum_add(csum_sub(skb->csum,
 					      (__force __wsum)old),
@@ -457,7 +460,7 @@ bool tcon_segment_set_ecn(struct sk_buff *skb, const struct tcon_packet *pkt,
  * tcon_segment_set_window() - write a window field
  * @skb: the segment, data at the link-layer header
  * @pkt: the same, parsed
- * @field: as it stands in the header
+ * @field: the field, as in the header
  *
  * Return: false without memory: then nothing has changed.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TCP segments that TCon keeps, edits and makes.
+ * TCP segments that TCon keeps, edits or makes.
  */
 #ifndef _TCON_SEGMENT_H
 #define _TCON_SEGMENT_H
@@ -11,19 +11,19 @@
 #include "wire/packet.h"
 
 /**
- * struct tcon_segment - what a packet that TCon keeps carries in skb->cb
+ * struct tcon_segment - what a packet that TCon keeps has in skb->cb
  * @seq: first sequence number
- * @end_seq: the one after the last, FIN counted
- * @payload_bytes: of the segment
- * @truesize: that it was charged with
- * @entered_us: low word of when it came from the guest
+ * @end_seq: the sequence number after the last; FIN counts
+ * @payload_bytes: length of the payload
+ * @truesize: memory that was charged for it
+ * @entered_us: low word of the time when it came from the guest
  * @tsval: its TSval, where the connection has time stamps
- * @ack: acknowledgment number
+ * @ack: its acknowledgment number
  * @edge: right edge of the window that it offers
- * @l3_offset: of the IP header from the start of the frame
- * @l4_offset: of the TCP header
- * @payload_offset: of the payload
- * @probe: the guest finds out with it whether the path takes larger segments
+ * @l3_offset: offset of the IP header from the start of the frame
+ * @l4_offset: offset of the TCP header
+ * @payload_offset: offset of the payload
+ * @probe: the guest sent it to find out whether the path takes larger segments
  */
 struct tcon_segment {
 	u32 seq;

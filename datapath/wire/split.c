@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cutting a super-packet of a guest into smaller ones.
+ * Cutting a guest's super-packet into smaller packets.
  */
 #include <linux/err.h>
 #include <linux/math.h>
@@ -10,7 +10,7 @@
 #include "wire/segment.h"
 #include "wire/split.h"
 
-/* A list of pieces of @segs segments, the rest last.  An error or NULL: none. */
+/* A list of pieces of @segs segments; the last may have fewer.  An error or NULL: none. */
 static struct sk_buff *cut(struct sk_buff *skb, u32 segs)
 {
 	u32 header_bytes = tcon_segment(skb)->payload_offset;
@@ -38,7 +38,7 @@ static struct sk_buff *cut(struct sk_buff *skb, u32 segs)
 	return pieces;
 }
 
-/* The part from @seq of @whole, which lay at the same offsets. */
+/* Describes a piece of @whole that starts at @seq.  Its headers are at the same offsets. */
 static void describe(struct sk_buff *piece, const struct tcon_segment *whole,
 		     u32 seq, bool last)
 {
@@ -56,15 +56,15 @@ static void describe(struct sk_buff *piece, const struct tcon_segment *whole,
 /**
  * tcon_split() - cut a super-packet
  * @skb: the super-packet, data at the link-layer header, described in its cb;
- *	 stays the caller's
- * @segs: how many segments each piece has, the last one the rest; @segs times
- *	  the size of a segment must fit into 16 bits
- * @pieces: where they are appended, described as @skb was but for truesize
+ *	 the caller keeps it
+ * @segs: segments of each piece but the last, which has the rest; @segs times the size
+ *	  of a segment must fit 16 bits
+ * @pieces: the pieces are appended here, described as @skb was, except for truesize
  *
  * Pieces of more than one segment are super-packets again.
  *
- * Return: false without memory, or where the kernel cannot cut it: then
- * @skb is whole and nothing is appended.
+ * Return: false without memory, or if the kernel cannot cut it.  Then @skb is whole and
+ * nothing is appended.
  */
 bool tcon_split(struct sk_buff *skb, u32 segs, struct sk_buff_head *pieces)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Cutting a super-packet of a guest into smaller ones.
+ * Cutting a guest's super-packet into smaller packets.
  */
 #ifndef _TCON_SPLIT_H
 #define _TCON_SPLIT_H
