@@ -2,13 +2,16 @@
 /*
  * The flow table.
  *
- * Look-ups run under RCU, each flow has a spinlock, the hash is keyed.  What a
- * guest or its peers can make it hold is bounded: all flows by a cap, those of
- * one port by a share of it, half-open ones by a smaller cap of their own,
- * where the newest evicts the oldest of the port that has most of them.  One whose connection
- * has ended lingers for repeats of its FIN, but gives way where there is no room.
+ * Look-ups run under RCU.  Each flow has a spinlock.  The hash is keyed.
  *
- * Lock order: flow->lock, then port->lock and in it tnet->embryo_lock, or a pacer's.
+ * A guest or its peers can fill the table only up to bounds: all flows have a cap, those of
+ * a port a share of it, and flows whose handshake is not complete (embryos) a smaller cap.
+ * At that cap a new embryo evicts the oldest of the port that has most embryos.
+ * A flow whose connection has ended lingers for repeats of its FIN, but gives way if there is
+ * no room.
+ *
+ * Lock order: flow->lock, then port->lock and in it tnet->embryo_lock; or flow->lock, then
+ * a pacer's.
  */
 #include <linux/jhash.h>
 #include <linux/moduleparam.h>
@@ -64,7 +67,7 @@ static __always_inline u32 flow_hash(const void *data, u32 len, u32 seed)
 	if (key->family != AF_INET)
 		return jhash2((const u32 *)data, sizeof(*key) / sizeof(u32),
 			      seed);
-	/* A guest may choose its tags, too, also where none will pass. */
+	/* Tags are hashed too: a guest may choose them, even if no bridge lets them pass. */
 	if (unlikely(key->vlans[0]))
 		seed = jhash_1word(key->vlans[0] << 16 | key->vlans[1], seed);
 	return jhash_3words(guest, peer,
@@ -101,10 +104,10 @@ u32 tcon_flow_embryo_max(void)
 
 /**
  * tcon_flow_find() - look a half-flow up
- * @key: what names it
+ * @key: its key
  *
  * Context: RCU read lock held.
- * Return: the flow, which may be dead by the time that its lock is taken; NULL.
+ * Return: the flow, or NULL.  The flow may be dead when its lock is taken.
  */
 struct tcon_flow *tcon_flow_find(const struct tcon_key *key)
 {
@@ -125,7 +128,7 @@ static void remove_embryo(struct tcon_flow *flow)
 	atomic_dec(&flow->port->tnet->n_embryos);
 }
 
-/* An embryo is one no more, or goes. */
+/* The flow is an embryo no longer: its handshake is complete, or it ends. */
 static void leave_embryos(struct tcon_flow *flow)
 {
 	struct tcon_net *tnet = flow->port->tnet;
@@ -150,7 +153,7 @@ static void leave_rule(struct tcon_flow *flow)
  * @flow: its lock is held
  * @skb: the SYN, with its &struct tcon_segment; the flow's from now on
  *
- * What it takes is a record of the flow: its port is charged with it.
+ * Its memory counts as part of the flow's records, so the port is charged for it.
  */
 void tcon_flow_keep_syn(struct tcon_flow *flow, struct sk_buff *skb)
 {
@@ -162,7 +165,7 @@ void tcon_flow_keep_syn(struct tcon_flow *flow, struct sk_buff *skb)
 }
 
 /**
- * tcon_flow_take_syn() - a SYN need not be kept any more
+ * tcon_flow_take_syn() - the kept SYN is no longer needed
  * @flow: its lock is held
  *
  * Return: the SYN, which is the caller's; NULL: there is none.
@@ -179,7 +182,7 @@ struct sk_buff *tcon_flow_take_syn(struct tcon_flow *flow)
 	return skb;
 }
 
-/* Takes the flow, which is not yet dead, out of everything. */
+/* Ends the flow, which is not dead yet. */
 static void kill_locked(struct tcon_flow *flow)
 {
 	struct tcon_port *port = flow->port;
@@ -213,9 +216,9 @@ static void kill(struct tcon_flow *flow)
 }
 
 /*
- * Whose embryo makes room for one of @own?  That of who has most: a flood at one port must
- * not cost the others their handshakes.  A flood's port is not compared with all others
- * for each of its SYNs.
+ * Which port's embryo makes room for one of @own?  That of the port with most embryos: a flood
+ * at one port must not cost other ports their handshakes.  If @own has many, it gives way
+ * itself, so that a flood does not search all ports with each SYN.
  */
 static struct tcon_port *fullest(struct tcon_port *own)
 {
@@ -231,7 +234,7 @@ static struct tcon_port *fullest(struct tcon_port *own)
 	return most;
 }
 
-/* Takes a place among the embryos.  Returns one that has to make room. */
+/* Adds the flow to the embryos.  Returns one that has to make room, or NULL. */
 static struct tcon_flow *join_embryos(struct tcon_flow *flow)
 {
 	struct tcon_net *tnet = flow->port->tnet;
@@ -320,8 +323,8 @@ static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
 }
 
 /*
- * Into the table, the port's list and, as an embryo, among those; 0 or why not.  Who ends
- * the flow meanwhile waits for port->lock.
+ * Adds the flow to the table, to the port's list and perhaps to the embryos.  Returns 0, or an
+ * error.  If another CPU ends the flow meanwhile, it waits for port->lock.
  */
 static int enlist(struct tcon_flow *flow, bool embryo)
 {
@@ -348,14 +351,14 @@ static int enlist(struct tcon_flow *flow, bool embryo)
 }
 
 /**
- * tcon_flow_create() - a new half-flow
+ * tcon_flow_create() - make a half-flow
  * @port: the guest's port
- * @key: what names it; not in the table
+ * @key: its key, which is not in the table
  * @embryo: only a SYN has been seen
  *
  * Context: RCU read lock held, bottom halves disabled.
- * Return: the flow, or NULL where a cap, lack of memory or a race with another
- *	CPU forbids it.  The packet then passes; the reason is counted.
+ * Return: the flow, or NULL because of a cap, lack of memory or a race with another
+ *	CPU.  The packet then passes.  Caps and lack of memory are counted.
  */
 struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 				   const struct tcon_key *key, bool embryo)
@@ -379,7 +382,7 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 	atomic_inc(&port->flows);
 	atomic_inc(&tnet->flows);
 	err = enlist(flow, embryo);
-	if (err) {	/* of a race the other packet's flow is counted */
+	if (err) {	/* after a race the other packet's flow is counted */
 		if (err != -EEXIST && err != -ENODEV)
 			tcon_count(tnet->stats, TCON_COUNTER_NO_MEMORY);
 		atomic_dec(&port->flows);
@@ -392,7 +395,7 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 }
 
 /**
- * tcon_flow_restart() - a new connection takes over the half-flow's key
+ * tcon_flow_restart() - start anew, for a new connection with the same key
  * @flow: its lock is held
  * @now_us: the time
  */
@@ -435,7 +438,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 }
 
 /**
- * tcon_flow_grown() - the handshake is complete
+ * tcon_flow_grown() - take note that the handshake is complete
  * @flow: its lock is held
  */
 void tcon_flow_grown(struct tcon_flow *flow)
@@ -460,7 +463,7 @@ void tcon_flow_close(struct tcon_flow *flow, u64 now_us)
 }
 
 /**
- * tcon_flow_reopen() - it has not after all, or another takes its place
+ * tcon_flow_reopen() - the connection goes on after all, or another takes its place
  * @flow: its lock is held
  */
 void tcon_flow_reopen(struct tcon_flow *flow)
@@ -474,7 +477,7 @@ void tcon_flow_reopen(struct tcon_flow *flow)
 	spin_unlock(&flow->port->lock);
 }
 
-/* Why may nothing be enforced on this flow?  @ops: what its rule would run. */
+/* The reason why the flow is only observed.  @ops: the CC of its rule. */
 static enum tcon_reason obstacle(const struct tcon_flow *flow,
 				 const struct tcon_cc_ops *ops)
 {
@@ -522,8 +525,8 @@ bool tcon_flow_may_repair(void)
 }
 
 /**
- * tcon_flow_kick() - look at a flow soon
- * @flow: its lock is held; if nothing waits, nothing happens
+ * tcon_flow_kick() - look at a flow soon, if packets wait
+ * @flow: its lock is held
  *
  * Context: bottom halves disabled; also from inside a hook.
  */
@@ -539,7 +542,7 @@ void tcon_flow_kick(struct tcon_flow *flow)
 		tcon_pacer_at(&flow->due, ktime_get_ns());
 }
 
-/* Why are losses of an enforced flow not repaired? */
+/* The reason why losses of an enforced flow are not repaired. */
 static enum tcon_reason repair_obstacle(struct tcon_flow *flow)
 {
 	if (flow->copies.bare && !seq_before(flow->track.cc.una, flow->copies.bare_end))
@@ -552,7 +555,7 @@ static enum tcon_reason repair_obstacle(struct tcon_flow *flow)
 }
 
 /**
- * tcon_flow_level() - are losses of an enforced flow repaired, or why not
+ * tcon_flow_level() - decide whether losses of an enforced flow are repaired
  * @flow: its lock is held, enforced
  */
 void tcon_flow_level(struct tcon_flow *flow)
@@ -580,11 +583,11 @@ static void start_bare(struct tcon_flow *flow)
 }
 
 /**
- * tcon_flow_judge() - what is done to a flow, and why not more
+ * tcon_flow_judge() - decide the flow's state and reason
  * @flow: its lock is held
  * @now_us: the time
  *
- * Starts, changes or stops the CC where the answer has changed.
+ * Starts, changes or stops the CC if the decision has changed.
  *
  * Context: RCU read lock held.
  */
@@ -625,7 +628,7 @@ void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
 }
 
 /**
- * tcon_flow_distrust() - let a flow go whose CC misbehaves
+ * tcon_flow_distrust() - observe a flow whose CC misbehaves
  * @flow: its lock is held, enforced
  * @now_us: the time
  */
@@ -637,7 +640,7 @@ void tcon_flow_distrust(struct tcon_flow *flow, u64 now_us)
 }
 
 /**
- * tcon_flow_reclassify() - look for the rule again
+ * tcon_flow_reclassify() - look for the flow's rule again
  * @flow: its lock is held
  * @now_us: the time
  *
@@ -665,16 +668,16 @@ void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us)
 				   TCON_COUNTER_RULE_MOVED);
 	}
 	tcon_flow_judge(flow, now_us);
-	if (rule != old && old) {	/* the CC ran on its parameters until now */
+	if (rule != old && old) {	/* until now the CC used its parameters */
 		atomic_dec(&old->flows);
 		tcon_rule_put(old);
 	}
 }
 
 /*
- * Calls @fn for every flow that is not dead, with its lock held, under RCU; may sleep
- * after each @batch.  Where flows end meanwhile others may be missed (see
- * rhashtable_walk_enter()), unless that is %WALK_ALL.  Says whether @fn was ever true.
+ * Calls @fn for every flow that is not dead, with its lock held, under RCU.  May sleep after
+ * each @batch of flows.  If flows end meanwhile, others may be missed (see
+ * rhashtable_walk_enter()), unless @batch is %WALK_ALL.  Says whether @fn was ever true.
  */
 static bool for_all_flows(bool (*fn)(struct tcon_flow *flow, u64 now_us),
 			  unsigned int batch)
@@ -712,7 +715,7 @@ static bool refresh_one(struct tcon_flow *flow, u64 now_us)
 /**
  * tcon_flow_reclassify_all() - let every flow look for its rule now
  *
- * Who takes a CC back relies on it that none is left out.
+ * No flow is left out: after this no flow runs a CC that is being removed.
  *
  * Context: process context, may sleep.
  */
@@ -753,7 +756,7 @@ static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 	if (flow->closed_us)
 		return idle_us > CLOSED_LINGER_US;
 	*why = TCON_COUNTER_FLOWS_IDLE;
-	/* Nothing is enforced on what was first seen without its handshake, either. */
+	/* Nor is anything enforced on a flow that was first seen without its handshake. */
 	if (!tcon_track_established(&flow->track))
 		most_us = min(most_us, EMBRYO_IDLE_US);
 	return idle_us > most_us;
@@ -781,7 +784,7 @@ static void gc(struct work_struct *work)
 
 /**
  * tcon_flow_purge_port() - end all half-flows of a port
- * @port: dead, so that none is added
+ * @port: the port, which is dead, so that no flow is added
  *
  * Context: process context, may sleep.
  */
@@ -826,7 +829,7 @@ int tcon_flow_init(void)
 }
 
 /**
- * tcon_flow_exit() - free the table, whose ports are all gone
+ * tcon_flow_exit() - free the table; all ports are gone
  */
 void tcon_flow_exit(void)
 {

@@ -23,18 +23,18 @@
 #include "state/port.h"
 #include "wire/key.h"
 
-/* Headers up to TCP's that an injected ACK may need: Ethernet, two VLAN tags,
- * IPv6 without extensions.
+/* Room for the headers in front of TCP's in an injected ACK: Ethernet, two VLAN tags, IPv6
+ * without extensions.
  */
 #define TCON_TEMPLATE_BYTES	(ETH_HLEN + 2 * 4 + 40)
 
 /**
  * struct tcon_template - headers of the last ACK to the guest
- * @bytes: of @header in use; 0: none yet, or too long
- * @l3_offset: of the IP header in @header
- * @vlan_proto: of an accelerated VLAN tag
- * @vlan_tci: of it
- * @vlan_present: there is one
+ * @bytes: how much of @header is in use; 0: no ACK yet, or its headers are too long
+ * @l3_offset: offset of the IP header in @header
+ * @vlan_proto: protocol of an accelerated VLAN tag
+ * @vlan_tci: TCI of that tag
+ * @vlan_present: there is such a tag
  * @header: from the Ethernet header up to TCP's
  */
 struct tcon_template {
@@ -61,79 +61,79 @@ enum tcon_astray {
 /**
  * struct tcon_flow - a half-flow
  * @node: in the table
- * @key: what names it
- * @lock: protects everything below but the list nodes
- * @port: where the guest is
+ * @key: its key
+ * @lock: protects everything below except the list nodes
+ * @port: the guest's port
  * @port_node: in tcon_port.flow_list; RCU
- * @closed_node: in tcon_port.closed_list; empty: it has not ended
- * @embryo_node: in tcon_port.embryos, under their lock; empty: no embryo
- * @rcu: for its end
- * @serial: its number among those that the port has had; long: a dump keeps it
+ * @closed_node: in tcon_port.closed_list; empty: the connection has not ended
+ * @embryo_node: in tcon_port.embryos, under their lock; empty: the handshake is complete
+ * @rcu: for freeing it
+ * @serial: its number among the port's flows; long, because a dump keeps it in cb->args
  * @created_us: when it was first seen
- * @seen_us: its last packet
- * @heard_us: the peer's last one that the guest will look at
+ * @seen_us: time of its last packet
+ * @heard_us: time of the peer's last packet that the guest will look at
  * @closed_us: when the connection ended; 0: it has not
- * @pending: a peer's SYN that would replace the connection if answered
- * @dead: out of the table
+ * @pending: a peer's SYN that replaces the connection if the guest answers it
+ * @dead: it is no longer in the table
  *
- * @rule: that it obeys, or NULL
+ * @rule: the rule that it obeys, or NULL
  * @generation: tcon_net.generation when @rule was looked up
  * @state: enum tcon_state
  * @reason: enum tcon_reason
- * @mid_stream: its handshake, or something since, passed unseen
- * @unseen: the peer has acknowledged what the guest was not seen to send
- * @astray: what passes elsewhere, enum tcon_astray
+ * @mid_stream: its handshake, or a later packet, passed unseen
+ * @unseen: the peer has acknowledged data that TCon did not see
+ * @astray: what takes another way, past TCon, enum tcon_astray
  * @watchdog: its CC misbehaved
  * @reordering: the path reorders more than repair can bear
  *
  * @track: the sender's state
- * @window: what the guest was given
- * @ecn: of both directions
- * @syn: the guest's SYN without what TCon has put on it, until that is answered; or NULL
+ * @window: the windows that the guest was given
+ * @ecn: ECN of both directions
+ * @syn: the guest's SYN without what TCon has put on it; NULL once that is answered
  * @thin: ACKs that the guest was given
  * @limits: what kept the flow from sending more
  * @answer: how long the guest takes to answer
  *
- * @said: what the guest said and did last
- * @said.ack: acknowledgment number that it sent
- * @said.tsecr: TSecr that it sent
- * @said.window: window field that it sent
- * @said.ace: its ECN flags, TCON_ACE_*
+ * @said: what the guest sent last
+ * @said.ack: its last acknowledgment number
+ * @said.tsecr: its last TSecr
+ * @said.window: its last window field
+ * @said.ace: its last ECN flags, TCON_ACE_*
  * @said.edge: right edge of the windows that it has offered
  * @said.data_us: when it last sent data
- * @said.unseen_ack: acknowledgment number of @unseen
- * @said.gap_start: what it left out, when a later segment came first
- * @said.gap_end: its end
+ * @said.unseen_ack: acknowledgment number that set @unseen
+ * @said.gap_start: start of a gap that a segment left in what the guest sent
+ * @said.gap_end: end of that gap
  * @said.part_end: end of its last segment that was not full
  * @said.last_bytes: payload of its last segment
  * @said.wire_bytes: payload of its full segments at present; 0: not known
- * @said.sends_parts: it has sent such up to the edge of its window
+ * @said.sends_parts: it has sent a segment that was not full up to the edge of its window
  * @told: what the peer has been told of the guest as a receiver
  * @told.ack: highest acknowledgment number
  * @told.edge: right edge of the windows
  * @told.tsval: TSval of the new data that left last
  * @told.us: when @told.ack last advanced
- * @told.valid: @told.ack and @told.edge are
+ * @told.valid: @told.ack and @told.edge are valid
  * @template: for ACKs to the guest
  *
  * @held: packets that wait for the pacer
  * @due: when to look at the flow
- * @hold: of hold.c
+ * @hold: state of hold.c
  * @hold.burst_bytes: size of the guest's recent super-packets
  * @hold.injecting: packets of this flow are being injected, without @lock
- * @hold.kicked: something was due meanwhile
+ * @hold.kicked: tcon_flow_kick() was called meanwhile
  * @hold.drain: pass what is held at once
- * @hold.overdue: so, since nothing was heard for an RTO; repairs go by cwnd
+ * @hold.overdue: pass it at once, since nothing was heard for an RTO; repairs still obey cwnd
  * @hold.release_ns: when the pacer's clock allows the next packet
  *
- * @copies: of what is in flight
+ * @copies: copies of what is in flight
  * @copies.truesize: their memory
  * @copies.bare: something without a copy is in flight
  * @copies.bare_reason: why, enum tcon_reason
- * @copies.bare_end: sequence number after it
- * @repair: of losses
- * @repair.absorbed_valid: the guest has not been told yet that its repeat was needless
- * @repair.absorbed_start: the guest's last repeat that was absorbed
+ * @copies.bare_end: sequence number after the last byte without a copy
+ * @repair: loss repair
+ * @repair.absorbed_valid: the guest was not told yet that its repeat was needless
+ * @repair.absorbed_start: start of the guest's last repeat that was absorbed
  * @repair.absorbed_end: its end
  * @repair.absorbed: repeats absorbed
  * @repair.hidden_acks: duplicate ACKs not given to the guest
@@ -259,7 +259,7 @@ tcon_flow_stats(const struct tcon_flow *flow)
 	return flow->port->tnet->stats;
 }
 
-/* Look for the rule again if rules have changed; as tcon_flow_reclassify(). */
+/* tcon_flow_reclassify(), if rules have changed. */
 static inline void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us)
 {
 	if (unlikely(flow->generation !=
@@ -267,7 +267,7 @@ static inline void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us)
 		tcon_flow_reclassify(flow, now_us);
 }
 
-/* The watchdog: to be called when the CC has decided. */
+/* The watchdog.  Call it when the CC has decided. */
 static inline void tcon_flow_check_cc(struct tcon_flow *flow, u64 now_us)
 {
 	if (unlikely(!tcon_ca_sane(&flow->track.cc)))
@@ -298,8 +298,8 @@ static inline u32 tcon_flow_allowance_bytes(const struct tcon_flow *flow)
 		   tcon_held_flow_max() / 2);
 }
 
-/* To be read with the flow's lock held: who held it before has read it before, and
- * ages are unsigned.
+/* Read the time with the flow's lock held.  It is then not before times that an earlier holder of
+ * the lock has stored, and differences, which are unsigned, are right.
  */
 static inline u64 tcon_now_ns(void)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets of a guest that wait in TCon: their queue, and what they take.
+ * Packets of a guest that TCon holds: their queue and their memory.
  *
- * What waits is memory of the host: it is charged to the half-flow, its port and the
- * namespace, and each has a bound.
+ * They take memory of the host.  It is charged to the half-flow, its port and the namespace,
+ * each of which has a bound.
  */
 #include <linux/moduleparam.h>
 
@@ -23,7 +23,7 @@ module_param(hold_host_bytes, uint, 0644);
 MODULE_PARM_DESC(hold_host_bytes, "most memory held for a namespace");
 
 /**
- * tcon_held_flow_max() - a half-flow's bound
+ * tcon_held_flow_max() - the bound of a half-flow
  *
  * Return: bytes of memory.
  */
@@ -33,10 +33,10 @@ u32 tcon_held_flow_max(void)
 }
 
 /**
- * tcon_held_over_own() - is more held than so many times the guest's own bounds?
- * @held: what the half-flow has
- * @port: where the guest is
- * @times: how many times
+ * tcon_held_over_own() - is more held than a multiple of the flow's or the port's bound?
+ * @held: the half-flow's held packets
+ * @port: the guest's port
+ * @times: the multiple
  *
  * Return: whether it is.
  */
@@ -48,9 +48,9 @@ bool tcon_held_over_own(const struct tcon_held *held,
 }
 
 /**
- * tcon_held_over() - is more held than a bound allows?
- * @held: what the half-flow has
- * @port: where the guest is
+ * tcon_held_over() - is more held than any bound allows?
+ * @held: the half-flow's held packets
+ * @port: the guest's port
  *
  * Return: whether it is.
  */
@@ -68,9 +68,9 @@ static void charge(struct tcon_held *held, struct tcon_port *port, int truesize)
 }
 
 /**
- * tcon_held_add() - a packet waits, behind all others
- * @held: what the half-flow has; its lock is held
- * @port: where the guest is
+ * tcon_held_add() - hold a packet, behind all others
+ * @held: the half-flow's held packets; the flow's lock is held
+ * @port: the guest's port
  * @skb: the packet, with its struct tcon_segment
  */
 void tcon_held_add(struct tcon_held *held, struct tcon_port *port,
@@ -83,11 +83,11 @@ void tcon_held_add(struct tcon_held *held, struct tcon_port *port,
 }
 
 /**
- * tcon_held_take() - the first packet waits no longer
- * @held: what the half-flow has, not empty; its lock is held
- * @port: where the guest is
+ * tcon_held_take() - take the first packet
+ * @held: the half-flow's held packets, at least one; the flow's lock is held
+ * @port: the guest's port
  *
- * Return: the packet, which is the caller's.
+ * Return: the packet; the caller owns it.
  */
 struct sk_buff *tcon_held_take(struct tcon_held *held, struct tcon_port *port)
 {
@@ -99,9 +99,9 @@ struct sk_buff *tcon_held_take(struct tcon_held *held, struct tcon_port *port)
 }
 
 /**
- * tcon_held_purge() - free everything that waits
- * @held: what the half-flow has; its lock is held
- * @port: where the guest is
+ * tcon_held_purge() - free all held packets
+ * @held: the half-flow's held packets; the flow's lock is held
+ * @port: the guest's port
  */
 void tcon_held_purge(struct tcon_held *held, struct tcon_port *port)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Packets of a guest that wait in TCon: their queue, and what they take.
+ * Packets of a guest that TCon holds: their queue and their memory.
  */
 #ifndef _TCON_HELD_H
 #define _TCON_HELD_H
@@ -10,7 +10,7 @@
 #include "state/port.h"
 
 /**
- * struct tcon_held - what a half-flow has waiting; its lock protects it
+ * struct tcon_held - the held packets of a half-flow; its lock protects them
  * @queue: packets, in order of sequence; each has a struct tcon_segment
  * @bytes: their payload
  * @truesize: their memory

@@ -18,7 +18,7 @@ static unsigned int tcon_net_id;
  * tcon_net() - TCon's state of a namespace
  * @net: the namespace
  *
- * Return: the state, which lives as long as @net and the module.
+ * Return: the state; it lives as long as both @net and the module.
  */
 struct tcon_net *tcon_net(struct net *net)
 {
@@ -63,7 +63,7 @@ int tcon_net_register(void)
 }
 
 /**
- * tcon_net_unregister() - give all namespaces' state back
+ * tcon_net_unregister() - free the state of all namespaces
  */
 void tcon_net_unregister(void)
 {

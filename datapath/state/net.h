@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What TCon keeps for a network namespace.
+ * TCon's state of a network namespace.
  */
 #ifndef _TCON_NET_H
 #define _TCON_NET_H
@@ -19,16 +19,16 @@ struct net;
 /**
  * struct tcon_net - state of a namespace
  * @lock: serialises changes of @ports and @rules
- * @ports: of datapaths in this namespace; RCU
- * @rules: in the order in which they are tried; RCU
- * @n_rules: their number
- * @generation: changes whenever flows may have to look for their rule again
- * @flows: half-flows now
- * @n_embryos: half-open ones among them
+ * @ports: ports of the datapaths in this namespace; RCU
+ * @rules: rules, in the order in which they are tried; RCU
+ * @n_rules: number of rules
+ * @generation: changes when flows may have to look for their rule again
+ * @flows: number of half-flows
+ * @n_embryos: number of those whose handshake is not complete ("embryos")
  * @embryo_lock: protects tcon_port.embryos; innermost
- * @held_bytes: truesize in the pacer
+ * @held_bytes: truesize of held packets
  * @copy_bytes: truesize of copies
- * @budget: memory of what is recorded about flows
+ * @budget: memory of the flows' records
  * @stats: counters
  */
 struct tcon_net {
@@ -50,8 +50,8 @@ struct tcon_net *tcon_net(struct net *net);
 int tcon_net_register(void);
 void tcon_net_unregister(void);
 
-/* Flows look for their rule again with their next packet: who sees the new
- * generation sees what has changed before.
+/* Makes flows look for their rule again with their next packet.  Who sees the new generation also
+ * sees the changes before it.
  */
 static inline void tcon_net_changed(struct tcon_net *tnet)
 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The pacer's clockwork.
+ * The pacer's queues and timers.
  *
- * Who holds packets, or has a timer running, stands in the queue of one
- * CPU, by the time at which something may be due.  Each CPU has one soft hrtimer
- * for the head of its queue.  Packets are injected from that timer, never from
- * inside a hook.
+ * A flow that holds packets, or has a timer running, is in the queue of one CPU, sorted by
+ * the time when something may be due.  Each CPU has one soft hrtimer, for the head of its
+ * queue.  Packets are injected from that timer, never from inside a hook.
  */
 #include <linux/hrtimer.h>
 #include <linux/percpu.h>
@@ -16,8 +15,8 @@
 #include "state/pacer.h"
 
 #define RUN_MAX_DUE	64	/* then let other softirqs run */
-/* Appointments wait for the next multiple of this, so that many share one
- * interrupt: at most 7813 a second on a CPU, however many there are.
+/* Appointments are rounded up to a multiple of this.  So many of them share one interrupt, and a
+ * CPU has at most 7813 interrupts a second.
  */
 #define TICK_NS		(128 * NSEC_PER_USEC)
 
@@ -36,7 +35,7 @@ struct tcon_pacer {
 static struct tcon_pacer __percpu *pacers;
 static tcon_look_fn look __read_mostly;
 
-/* Let the timer run for the head of the queue. */
+/* Start the timer for the head of the queue. */
 static void arm(struct tcon_pacer *pacer)
 {
 	struct timerqueue_node *head = timerqueue_getnext(&pacer->queue);
@@ -47,7 +46,7 @@ static void arm(struct tcon_pacer *pacer)
 			      HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
-/* Takes the first that is due at @now, or arms the timer for the next. */
+/* Takes the first appointment that is due at @now, or arms the timer for the next. */
 static struct tcon_due *next_due(struct tcon_pacer *pacer, ktime_t now, bool may)
 {
 	struct timerqueue_node *head;
@@ -82,8 +81,8 @@ static enum hrtimer_restart pacer_run(struct hrtimer *timer)
 }
 
 /**
- * tcon_pacer_cancel() - take an appointment back
- * @due: its owner's lock is held; it may be in no queue
+ * tcon_pacer_cancel() - cancel an appointment, if there is one
+ * @due: the appointment; its owner's lock is held
  */
 void tcon_pacer_cancel(struct tcon_due *due)
 {
@@ -101,11 +100,11 @@ void tcon_pacer_cancel(struct tcon_due *due)
 
 /**
  * tcon_pacer_at() - make an appointment
- * @due: its owner's lock is held
- * @when_ns: monotonic clock; rounded up to a tick
+ * @due: the appointment; its owner's lock is held
+ * @when_ns: time on the monotonic clock; rounded up to a tick
  *
- * An appointment that is earlier stays: to look once too often, and then make
- * the next, is cheaper than to move it with each packet.
+ * An earlier appointment stays.  To look once too often, and then make the next, is cheaper
+ * than to move the appointment with each packet.
  *
  * Context: bottom halves disabled.
  */
@@ -114,7 +113,7 @@ void tcon_pacer_at(struct tcon_due *due, u64 when_ns)
 	struct tcon_pacer *pacer = this_cpu_ptr(pacers);
 
 	lockdep_assert_in_softirq();
-	/* No tick between.  Should it go off just now: whoever looks waits for the owner's lock. */
+	/* Early enough.  If it goes off just now, who looks at the flow waits for its lock. */
 	if (tcon_pacer_expects(due) &&
 	    due->node.expires < ns_to_ktime(when_ns + TICK_NS))
 		return;
@@ -154,7 +153,7 @@ int tcon_pacer_init(tcon_look_fn fn)
 }
 
 /**
- * tcon_pacer_exit() - free the queues, which are empty
+ * tcon_pacer_exit() - free the queues; they are empty
  */
 void tcon_pacer_exit(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Appointments: one queue and one timer per CPU.
+ * Appointments: when to look at a flow.  Each CPU has one queue and one timer.
  */
 #ifndef _TCON_PACER_H
 #define _TCON_PACER_H
@@ -13,7 +13,8 @@ struct tcon_pacer;
 /**
  * struct tcon_due - an appointment
  * @node: in a pacer's queue; protected by the pacer's lock
- * @pacer: whose queue; NULL: none.  Protected as @node, changed with the owner's lock held
+ * @pacer: the pacer in whose queue it is; NULL: none.  Protected as @node; changed with the
+ *	owner's lock held
  */
 struct tcon_due {
 	struct timerqueue_node node;
@@ -22,8 +23,8 @@ struct tcon_due {
 
 /**
  * typedef tcon_look_fn - what is called when an appointment is due
- * @due: it, out of its queue; no lock is held
- * @now_ns: the time, as the pacer last knew it
+ * @due: the appointment, no longer in a queue; no lock is held
+ * @now_ns: the time, as the pacer last read it
  *
  * Context: softirq, RCU read lock held, outside every hook.
  * Return: the time, read anew unless there was nothing to do.
@@ -35,7 +36,7 @@ void tcon_pacer_exit(void);
 void tcon_pacer_at(struct tcon_due *due, u64 when_ns);
 void tcon_pacer_cancel(struct tcon_due *due);
 
-/* Is there an appointment?  Without the owner's lock it may just be over. */
+/* Is there an appointment?  Without the owner's lock the answer may be out of date. */
 static inline bool tcon_pacer_expects(const struct tcon_due *due)
 {
 	return READ_ONCE(due->pacer);

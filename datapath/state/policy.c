@@ -2,8 +2,8 @@
 /*
  * Rules, tried in order: highest priority first, among equals the newest.
  *
- * A flow holds a reference on the rule that it obeys, so a rule that is removed
- * lives until its last flow has looked for another.
+ * A flow holds a reference to the rule that it obeys.  So a rule that is removed lives until
+ * its last flow has looked for another.
  */
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>
@@ -26,9 +26,9 @@ static bool prefix_equal(const union tcon_addr *a, const union tcon_addr *b,
 }
 
 /**
- * tcon_match_key() - does a match select a half-flow?  Its port aside
- * @m: the match
- * @key: of the half-flow
+ * tcon_match_key() - does a match select a half-flow?
+ * @m: the match; its port is not looked at
+ * @key: key of the half-flow
  *
  * Return: true if it does.
  */
@@ -64,7 +64,7 @@ static bool match_port(const struct tcon_rule *rule,
  * @port: its port
  * @key: the half-flow
  *
- * Rules are for guests: on a port that is none any more, hooks see no packets.
+ * Only a guest's port has rules: at a port that is no guest's any more hooks see no packets.
  *
  * Context: RCU read lock held.
  * Return: the rule with a reference for the caller, or NULL.
@@ -99,11 +99,11 @@ void tcon_rule_put(struct tcon_rule *rule)
 }
 
 /**
- * tcon_rule_note_given() - remember a rule's parameters by their names
- * @rule: with its params complete
+ * tcon_rule_note_given() - store by name the parameters that differ from the defaults
+ * @rule: the rule; its params are complete
  * @ops: its CC
  *
- * Context: nobody else knows the rule, or its namespace's lock held.
+ * Context: nobody else knows the rule, or its namespace's lock is held.
  */
 void tcon_rule_note_given(struct tcon_rule *rule,
 			  const struct tcon_cc_ops *ops)
@@ -123,8 +123,9 @@ void tcon_rule_note_given(struct tcon_rule *rule,
 }
 
 /*
- * A CC has come back, perhaps another version with other parameters: what was
- * given and does not fit any more is given up.  No flow runs on @rule->params.
+ * A CC has come back, perhaps in another version with other parameters.  Given parameters
+ * that it does not have, or whose value is out of its range, are dropped.  No flow uses
+ * @rule->params.
  */
 static void take_up(struct tcon_rule *rule, const struct tcon_cc_ops *ops)
 {
@@ -182,14 +183,14 @@ static void unlink_rule(struct tcon_net *tnet, struct tcon_rule *rule)
 /**
  * tcon_policy_set() - put a rule into force
  * @tnet: the namespace
- * @rule: complete, with one reference, which goes to the list; memory that no
+ * @rule: the rule, complete, with one reference, which goes to the list; memory that no
  *	field uses must be zero
  *
- * The same rule once more changes nothing; another decision for the same match
- * and priority replaces the former one.
+ * To set the same rule again changes nothing.  Another CC or other parameters for the same
+ * bridge, match and priority replace the former rule.
  *
  * Context: tnet->lock held.
- * Return: 0; -ENOSPC beyond %TCON_MAX_RULES.  On error the caller keeps @rule.
+ * Return: 0, or -ENOSPC if there are %TCON_MAX_RULES.  On error the caller keeps @rule.
  */
 int tcon_policy_set(struct tcon_net *tnet, struct tcon_rule *rule)
 {
@@ -243,7 +244,7 @@ int tcon_policy_del(struct tcon_net *tnet, const char *bridge,
  * @bridge: its name; NULL: all bridges
  *
  * Context: tnet->lock held.
- * Return: how many there were.
+ * Return: how many rules there were.
  */
 unsigned int tcon_policy_del_bridge(struct tcon_net *tnet, const char *bridge)
 {
@@ -262,7 +263,7 @@ unsigned int tcon_policy_del_bridge(struct tcon_net *tnet, const char *bridge)
 	return n;
 }
 
-/* Ports went with their datapaths, before the namespace. */
+/* The ports have gone with their datapaths, before the namespace. */
 static void __net_exit policy_exit_net(struct net *net)
 {
 	struct tcon_net *tnet = tcon_net(net);
@@ -277,7 +278,7 @@ static struct pernet_operations policy_net_ops = {
 };
 
 /**
- * tcon_policy_register() - see to it that rules go with their namespace
+ * tcon_policy_register() - start to remove rules together with their namespace
  *
  * Return: 0 or a negative error.
  */
@@ -295,8 +296,8 @@ void tcon_policy_unregister(void)
 }
 
 /*
- * Calls @fn for each namespace with its lock held; none is being cleaned up, which
- * would not be in the list any more, but have its flows.
+ * Calls @fn for each namespace, with its lock held.  A namespace that is being cleaned up is not
+ * in the list, but still has flows.  pernet_ops_rwsem makes sure that there is none.
  */
 static void visit_namespaces(void (*fn)(struct tcon_net *tnet,
 					const void *arg), const void *arg)
@@ -339,10 +340,10 @@ static void cc_come(struct tcon_net *tnet, const void *arg)
 }
 
 /**
- * tcon_policy_cc_gone() - no rule may start a CC any more
+ * tcon_policy_cc_gone() - let no rule start a CC any more
  * @ops: the CC
  *
- * Flows that run it are for the caller to stop, after a grace period.
+ * The caller stops the flows that run it, after a grace period.
  *
  * Context: process context.
  */
@@ -352,7 +353,7 @@ void tcon_policy_cc_gone(const struct tcon_cc_ops *ops)
 }
 
 /**
- * tcon_policy_cc_come() - rules that name a CC may start it
+ * tcon_policy_cc_come() - let rules that name a CC start it
  * @ops: the CC
  *
  * Context: process context.

@@ -18,12 +18,12 @@ struct tcon_port;
 #define TCON_VLAN_ANY		0xffff
 
 /**
- * struct tcon_match - what a rule selects; all zero but the ANYs: everything
+ * struct tcon_match - what a rule selects; zero, or ANY, in every field: everything
  * @ifname: device of the guest's port; "": any
  * @ofport: OpenFlow number of the guest's port; %TCON_OFPORT_ANY
  * @family: AF_INET, AF_INET6 or AF_UNSPEC
- * @src_plen: bits of @src that count
- * @dst_plen: bits of @dst that count
+ * @src_plen: prefix length of @src
+ * @dst_plen: prefix length of @dst
  * @src: the guest's address
  * @dst: the peer's address
  * @sport: the guest's TCP port, network order; 0: any
@@ -44,10 +44,10 @@ struct tcon_match {
 };
 
 /**
- * struct tcon_given - a parameter as a rule gives it
- * @name: of the parameter
- * @value: not the CC's default
- * @type: how it is read, for users who ask while the CC is gone
+ * struct tcon_given - a parameter that a rule gives
+ * @name: its name
+ * @value: its value, which is not the CC's default
+ * @type: how to write the value; kept here to show it while the CC is gone
  */
 struct tcon_given {
 	char name[TCON_PARAM_NAME_MAX];
@@ -58,8 +58,8 @@ struct tcon_given {
 /**
  * struct tcon_rule - a rule
  * @node: in tcon_net.rules; RCU
- * @rcu: for its end
- * @refs: one of the list, one of each flow that obeys it
+ * @rcu: for freeing it
+ * @refs: references: one of the list, one of each flow that obeys it
  * @priority: higher is tried first; among equals, the newer
  * @bridge: name of the bridge whose guests it is for
  * @match: what it selects
@@ -67,8 +67,8 @@ struct tcon_given {
  * @cc_name: the CC, or %TCON_CC_OBSERVE
  * @ops: the CC; NULL for %TCON_CC_OBSERVE, and while its module is gone
  * @params: the CC's parameters, defaults where the user gave none
- * @given: those that differ from the defaults, by name: a CC's module may go and
- *	come back with others
+ * @given: the parameters that differ from the defaults, by name, because a CC's module
+ *	may come back with other parameters
  * @n_given: their number
  * @flows: number of flows that obey it
  */

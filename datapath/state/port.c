@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ports: which are a guest's, and what goes with one that goes.
+ * Ports: which of them are guests', and what is removed with a port.
  */
 #include <linux/if_arp.h>
 #include <linux/moduleparam.h>
@@ -18,15 +18,15 @@ static unsigned int track_port_bytes = 128 << 20;
 module_param(track_port_bytes, uint, 0644);
 MODULE_PARM_DESC(track_port_bytes, "most memory for records of one port's flows");
 
-/* Is there hardware behind @dev, or behind one that it is made of? */
+/* Is there hardware behind @dev, or behind a device that it is made of? */
 static int has_hardware(struct net_device *dev, struct netdev_nested_priv *priv)
 {
 	return !!dev->dev.parent;
 }
 
 /*
- * vswitchd makes tunnel devices itself and adds them as ordinary ones.  Packets of one
- * without link-layer headers cannot be parsed.
+ * vswitchd makes tunnel devices itself and adds them as ordinary devices.  The parser cannot
+ * read packets of a device without link-layer headers, so that counts as a tunnel, too.
  */
 static bool is_tunnel(const struct net_device *dev)
 {
@@ -83,12 +83,12 @@ static int set_role(struct tcon_port *port, u8 configured)
 }
 
 /**
- * tcon_port_add() - a vport has come
+ * tcon_port_add() - make the port of a new vport
  * @info: the vport
  * @attach: the way in, which found it
  *
  * Context: ovs_mutex or RTNL held; may sleep.
- * Return: the port; NULL without memory: its packets are then not shown.
+ * Return: the port; NULL without memory.  TCon then does not see its packets.
  */
 struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
 				    const struct tcon_attach *attach)
@@ -132,8 +132,8 @@ static void port_free(struct rcu_head *rcu)
 }
 
 /**
- * tcon_port_close() - a vport goes: no half-flow is added any more
- * @port: the port; those that it has are for the caller to purge
+ * tcon_port_close() - let a port get no more half-flows, because its vport goes
+ * @port: the port; the caller ends the half-flows that it has
  *
  * Context: ovs_mutex or RTNL held; may sleep.
  */
@@ -145,15 +145,15 @@ void tcon_port_close(struct tcon_port *port)
 	list_del_rcu(&port->node);
 	mutex_unlock(&port->tnet->lock);
 
-	/* Under the lock, so that no flow is added behind the purge's back. */
+	/* Under the lock, so that no flow is added after the purge. */
 	spin_lock_bh(&port->lock);
 	port->dead = true;
 	spin_unlock_bh(&port->lock);
 }
 
 /**
- * tcon_port_free() - a closed port has no half-flows any more
- * @port: the port; gone after a grace period
+ * tcon_port_free() - free a closed port, after a grace period
+ * @port: the port, which has no half-flows any more
  */
 void tcon_port_free(struct tcon_port *port)
 {
@@ -180,14 +180,14 @@ struct tcon_port *tcon_port_find(struct tcon_net *tnet, int ifindex)
 }
 
 /**
- * tcon_port_configure() - note what ovs-vswitchd says about a port
+ * tcon_port_configure() - store what ovs-vswitchd says about a port
  * @port: the port
  * @bridge: name of its bridge, shorter than %TCON_BRIDGE_NAME_MAX
  * @ofport: its OpenFlow number
  * @role: enum tcon_role
  *
  * Context: tnet->lock held.
- * Return: 0, also where nothing changes; or a negative error, and nothing has changed.
+ * Return: 0, also if nothing changes; or a negative error, and nothing has changed.
  */
 int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 			u8 role)

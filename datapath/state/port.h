@@ -20,7 +20,7 @@ struct tcon_device_hooks;
 
 /**
  * struct tcon_port_conf - what ovs-vswitchd told about a port
- * @rcu: for its replacement
+ * @rcu: for freeing it
  * @ofport: OpenFlow port number
  * @role: enum tcon_role; %TCON_ROLE_AUTO where not configured
  * @bridge: the bridge's name
@@ -36,29 +36,30 @@ struct tcon_port_conf {
  * struct tcon_port - a port
  * @hook: what the vport points to
  * @attach: the way in, which found it
- * @vport: a patched openvswitch.ko's, opaque; NULL where another way is used
- * @hooks: netfilter's of @dev; NULL while it has none
- * @dev: its device; as @vport valid for an RCU grace period after @dead
+ * @vport: that of a patched openvswitch.ko, opaque; NULL where another way is used
+ * @hooks: netfilter's hooks on @dev; NULL while it has none
+ * @dev: its device; like @vport valid until an RCU grace period after @dead
  * @tnet: the datapath's namespace
  * @id: unique as long as the module is loaded; part of the flows' keys
  * @type: enum ovs_vport_type
- * @role: in force, enum tcon_role but never %TCON_ROLE_AUTO
- * @why: enum tcon_role_why
+ * @role: the present role, enum tcon_role but never %TCON_ROLE_AUTO
+ * @why: why, enum tcon_role_why
  * @dead: port_del was called
  * @conf: what vswitchd told; NULL until it did
  * @flows: number of half-flows
- * @held_bytes: truesize in the pacer
+ * @held_bytes: truesize of held packets
  * @copy_bytes: truesize of copies
- * @budget: memory of what is recorded about flows
- * @embryos: half-open flows, oldest first, under tcon_net.embryo_lock
+ * @budget: memory of the flows' records
+ * @embryos: flows whose handshake is not complete, oldest first; under tcon_net.embryo_lock
  * @n_embryos: their number
- * @lock: protects @flow_list, @closed_list and @nogo; taken inside a flow's lock
- * @flow_list: half-flows, the newest, with the highest serial, first; RCU
- * @closed_list: of those the ones whose connections have ended, the first one first
- * @last_serial: of the newest
+ * @lock: protects @flow_list, @closed_list, @last_serial, @nogo and @dead; taken inside a
+ *	flow's lock
+ * @flow_list: half-flows, newest (with the highest serial) first; RCU
+ * @closed_list: those of them whose connections have ended, the first to end first
+ * @last_serial: serial of the newest
  * @nogo: destinations of the guest that do not bear ECN; under @lock
  * @node: in tcon_net.ports; RCU
- * @rcu: for its end
+ * @rcu: for freeing it
  */
 struct tcon_port {
 	struct ovs_tcon_port hook;

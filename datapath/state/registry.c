@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The registry: which CCs there are, and which families make more.
+ * The registry of CCs, and of families that make CCs when they are asked for.
  */
 #include <linux/kmod.h>
 #include <linux/mutex.h>
@@ -22,7 +22,7 @@ static LIST_HEAD(families);
  * tcon_cc_find() - a CC by its name
  * @name: the name
  *
- * Context: tcon_cc_lock held, and as long as the result is used.
+ * Context: tcon_cc_lock held, as long as the result is used.
  * Return: the CC, or NULL.
  */
 const struct tcon_cc_ops *tcon_cc_find(const char *name)
@@ -51,8 +51,8 @@ static struct tcon_cc_family *get_family(const char *name, size_t len)
 	return found;
 }
 
-/* A sentence of a family's, as one that stays when the family's module goes: a reply may
- * be on its way then.  They are few, and constants.
+/* A copy of a family's sentence.  A reply may still use it when the family's module has been
+ * removed.  The sentences are few constants, so the copies are kept.
  */
 static const char *keep(const char *why)
 {
@@ -91,11 +91,11 @@ static const char *resolve(const char *name, size_t len)
 }
 
 /**
- * tcon_cc_autoload() - see to it that a CC is registered, if there is one
+ * tcon_cc_autoload() - have a CC registered, if there is one
  * @name: as a user wrote it
  *
  * Context: process context, no lock held.
- * Return: NULL, or a sentence of the CC's family that says why there is no such CC.
+ * Return: NULL, or a sentence of the CC's family: why there is no such CC.
  */
 const char *tcon_cc_autoload(const char *name)
 {
@@ -138,7 +138,7 @@ void tcon_cc_scan(void)
 }
 
 /**
- * tcon_cc_defaults() - a CC's parameters where a rule gives none
+ * tcon_cc_defaults() - get the defaults of a CC's parameters
  * @ops: the CC
  * @params: room for %TCON_MAX_PARAMS values
  */
@@ -151,7 +151,7 @@ void tcon_cc_defaults(const struct tcon_cc_ops *ops, s64 *params)
 }
 
 /**
- * tcon_cc_param_index() - a parameter by its name
+ * tcon_cc_param_index() - find a parameter by its name
  * @ops: the CC
  * @name: the name
  *
@@ -169,7 +169,7 @@ int tcon_cc_param_index(const struct tcon_cc_ops *ops, const char *name)
 
 /**
  * tcon_cc_register_family() - offer CCs that are made when they are asked for
- * @family: stays until tcon_cc_unregister_family()
+ * @family: the family; it must stay until tcon_cc_unregister_family()
  *
  * Context: process context.
  * Return: 0, or -EEXIST for a name that is taken.
@@ -191,10 +191,11 @@ int tcon_cc_register_family(struct tcon_cc_family *family)
 EXPORT_SYMBOL_GPL(tcon_cc_register_family);
 
 /**
- * tcon_cc_unregister_family() - make no more CCs
- * @family: a registered one; its CCs are for the caller to unregister
+ * tcon_cc_unregister_family() - ask a family for no more CCs
+ * @family: a registered family; the caller unregisters its CCs
  *
- * Context: process context of its owner's exit, so that no call is under way.
+ * Context: process context, in the exit of the owner's module, so that no call of the family
+ *	is running.
  */
 void tcon_cc_unregister_family(struct tcon_cc_family *family)
 {

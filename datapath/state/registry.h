@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The CC modules that are loaded.
+ * The CCs that are registered.
  */
 #ifndef _TCON_REGISTRY_H
 #define _TCON_REGISTRY_H

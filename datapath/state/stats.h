@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counters of a namespace: per CPU, read by TCON_CMD_GET_INFO.
+ * Counters of a namespace, one set per CPU.  TCON_CMD_GET_INFO reads their sums.
  */
 #ifndef _TCON_STATS_H
 #define _TCON_STATS_H
@@ -9,7 +9,7 @@
 #include <uapi/linux/tcon.h>
 
 /**
- * struct tcon_stats - one CPU's share
+ * struct tcon_stats - the counters of one CPU
  * @count: index &enum tcon_counter
  */
 struct tcon_stats {
