@@ -2,14 +2,13 @@
 /*
  * The interface between TCon and a congestion control (CC) module.
  *
- * It follows the kernel's struct tcp_congestion_ops where it can: whoever has
- * written a module for Linux should find each callback where expected.  The
- * differences: everything is counted in bytes (a hypervisor sees 64 KiB
- * super-packets), the flow is a &struct tcon_cc in place of a socket, and
- * parameters belong to a rule, not to the module.
+ * It is like the kernel's struct tcp_congestion_ops, for those who know that.  The
+ * differences: data is counted in bytes, because a hypervisor sees 64 KiB super-packets;
+ * the flow is a &struct tcon_cc, not a socket; parameters belong to a rule, not to the
+ * module.
  *
- * Every callback runs with the flow's lock held and bottom halves disabled: it
- * may not sleep, and must not look at anything but its arguments.
+ * Every callback runs with the flow's lock held and bottom halves disabled.  It must not
+ * sleep, and must use nothing but its arguments.
  */
 #ifndef _TCON_CC_H
 #define _TCON_CC_H
@@ -25,11 +24,11 @@
 #define TCON_CWND_MAX_BYTES	0x40000000U	/* 65535 << 14, rounded up */
 #define TCON_SSTHRESH_INFINITE	0x7fffffffU
 #define TCON_INIT_CWND_SEGS	10U		/* RFC 6928 */
-#define TCON_MIN_CWND_SEGS	2U		/* of one the peer delays the ACK */
+#define TCON_MIN_CWND_SEGS	2U		/* of a single one the ACK is delayed */
 #define TCON_RTT_NONE_US	(~0U)
 #define TCON_SLOWEST_SEGMENT_S	60		/* longer than any RTO of RFC 6298 */
-/* What the pacer lets go at once, as Linux: 1 ms, one segment where they are slow,
- * else two; 64 KiB the most
+/* What the pacer releases at once, as in Linux: what the rate sends in 1 ms.  At least one
+ * segment at low rates, else two; at most 64 KiB.
  */
 #define TCON_QUANTUM_HZ		1000
 #define TCON_QUANTUM_SLOW_BPS	1200000
@@ -38,7 +37,7 @@
 struct tcon_cc;
 
 /**
- * enum tcon_ca_state - what the tracker believes about the path
+ * enum tcon_ca_state - the tracker's view of the path
  * @TCON_CA_OPEN: nothing is missing
  * @TCON_CA_RECOVERY: something was judged lost by SACK, RACK or duplicate
  *	ACKs; entered at most once per round trip, as the kernel's TCP_CA_Recovery
@@ -52,9 +51,9 @@ enum tcon_ca_state {
 
 /**
  * enum tcon_ca_event - as the kernel's enum tcp_ca_event
- * @TCON_CA_EVENT_TX_START: first data after everything had been acknowledged
- * @TCON_CA_EVENT_ECE: an ACK that tells of ECN CE, once per ACK: with ECE
- *	(RFC 3168), or with a count of marked bytes that has grown
+ * @TCON_CA_EVENT_TX_START: first data after all was acknowledged
+ * @TCON_CA_EVENT_ECE: an ACK reports ECN CE, by ECE (RFC 3168), or by a count of marked
+ *	bytes that has grown; once per ACK
  */
 enum tcon_ca_event {
 	TCON_CA_EVENT_TX_START,
@@ -62,13 +61,13 @@ enum tcon_ca_event {
 };
 
 /**
- * enum tcon_cc_ecn - does a CC want ECN, and on which packets?
- * @TCON_CC_ECN_NONE: it does not; but it hears of marks (%TCON_CA_EVENT_ECE) where the
- *	guest has negotiated ECN, or its rule asks for it
+ * enum tcon_cc_ecn - does a CC use ECN, and on which packets?
+ * @TCON_CC_ECN_NONE: it does not ask for it; but where the guest has negotiated ECN, or its
+ *	rule asks for it, the CC hears of marks (%TCON_CA_EVENT_ECE)
  * @TCON_CC_ECN_DATA: ECT(0) on data that is sent for the first time (RFC 3168, 6.1)
- * @TCON_CC_ECN_ALL: on all but SYN and RST, repeats and pure ACKs too
+ * @TCON_CC_ECN_ALL: ECT(0) on all packets except SYN and RST, also repeats and pure ACKs
  *
- * A flow of such a CC has ECN also where its guest does not speak it: see
+ * With the last two a flow has ECN even if its guest does not speak it: see
  * datapath/sender/ecn.c.
  */
 enum tcon_cc_ecn {
@@ -78,7 +77,7 @@ enum tcon_cc_ecn {
 };
 
 /**
- * struct tcon_rate_sample - what one ACK told, after the tracker took it in
+ * struct tcon_rate_sample - what one ACK told, after the tracker has processed it
  * @now_us: time of the ACK, microseconds, monotonic
  * @prior_delivered: tcon_cc.delivered_bytes when the sampled packet was sent
  * @prior_delivered_ce: delivered_ce_bytes then
@@ -86,28 +85,27 @@ enum tcon_cc_ecn {
  * @delivered_bytes: delivered over @interval_us; -1 when there is no sample
  * @delivered_ce_bytes: of those, with ECN CE
  * @interval_us: the longer of send and ACK interval; -1 when there is no sample
- * @snd_interval_us: over which the sampled flight was sent
- * @rcv_interval_us: over which it was acknowledged
- * @rtt_us: of the newest packet that this ACK covers, unambiguous (Karn);
- *	-1 when there is none
+ * @snd_interval_us: time over which the sampled flight was sent
+ * @rcv_interval_us: time over which it was acknowledged
+ * @rtt_us: RTT of the newest packet that this ACK covers, if unambiguous (Karn's
+ *	algorithm); -1 when there is none
  * @acked_bytes: cumulatively acknowledged by this ACK
  * @acked_sacked_bytes: newly delivered by this ACK, in sequence or by SACK
  * @losses_bytes: newly judged lost at this ACK
  * @prior_inflight_bytes: in flight before this ACK
- * @tx_in_flight_bytes: in flight when the sampled packet had been sent, with it
+ * @tx_in_flight_bytes: in flight when the sampled packet was sent, this packet included
  * @lost_bytes: judged lost since the sampled packet was sent
  * @is_app_limited: the sampled packet was sent while the guest offered less
  *	than TCon would have let pass
- * @is_cwnd_limited: since the previous round TCon's cwnd was what bound
- * @is_ece: the ACK tells of ECN CE, see %TCON_CA_EVENT_ECE
- * @is_ack_delayed: it may have waited for more data, as in Linux: a part of a segment was
- *	all that was in flight
+ * @is_cwnd_limited: since the previous round TCon's cwnd limited the flow
+ * @is_ece: the ACK reports ECN CE, see %TCON_CA_EVENT_ECE
+ * @is_ack_delayed: the ACK may have been delayed: less than a segment was in flight (as in
+ *	Linux)
  * @has_ts: the ACK has a time stamp
  * @peer_tsval: its TSval
  *
- * Rates follow draft-cheng-iccrg-delivery-rate-estimation (the kernel's
- * tcp_rate.c); the additional fields are those that BBRv3
- * (draft-ietf-ccwg-bbr), DCTCP (RFC 8257) and Vegas read.
+ * Rates follow draft-cheng-iccrg-delivery-rate-estimation (the kernel's tcp_rate.c).
+ * BBRv3 (draft-ietf-ccwg-bbr), DCTCP (RFC 8257) and Vegas need the other fields.
  */
 struct tcon_rate_sample {
 	u64 now_us;
@@ -156,44 +154,44 @@ struct tcon_cc_param {
 
 /**
  * struct tcon_cc_ops - a CC module
- * @name: unique; letters, digits, '_' and '-', after FAMILY: where one made it
+ * @name: unique; letters, digits, '_' and '-'; with FAMILY: in front if a family made it
  * @category: "loss", "delay", "model", "hybrid" or "ECN"
  * @source: RFC or paper
  * @owner: THIS_MODULE
  * @ecn: enum tcon_cc_ecn
- * @paced: sets @pacing_rate_bps of its flows and needs the pacer
- * @own_recovery: its cwnd is what may be in flight in a recovery, and after ECN marks,
- *	too; else its cwnd is what shall be after it, and TCon gets there by RFC 9937
- *	(datapath/sender/prr.c)
+ * @paced: it sets @pacing_rate_bps of its flows and needs the pacer
+ * @own_recovery: in a recovery, and after ECN marks, its cwnd is what may be in flight.
+ *	Otherwise its cwnd is then the target for afterwards, which TCon reaches by
+ *	RFC 9937 (datapath/sender/prr.c)
  * @priv_bytes: size of the private area, at most %TCON_CC_PRIV_BYTES
  * @params: parameters, in the order of tcon_cc.params
  * @n_params: their number, at most %TCON_MAX_PARAMS
- * @prepare: before @init, allocate what the private area cannot hold; anything but
- *	0 keeps the flow observed, and no other call follows.  Optional.
- * @init: start on @cc.  Required.  The tracker's fields are filled; cwnd_bytes is
- *	%TCON_INIT_CWND_SEGS segments, or what is in flight at a live switch, if that is
- *	more; ssthresh_bytes is as the previous CC had it, or %TCON_SSTHRESH_INFINITE;
- *	pacing_rate_bps and the private area are zero.
+ * @prepare: before @init: allocates what does not fit the private area.  If it does not
+ *	return 0, the flow is only observed, and no other call follows.  Optional.
+ * @init: starts on @cc.  The tracker's fields are set.  cwnd_bytes is
+ *	%TCON_INIT_CWND_SEGS segments, or what is in flight at a live switch if that is
+ *	more.  ssthresh_bytes is that of the previous CC, or %TCON_SSTHRESH_INFINITE.
+ *	pacing_rate_bps and the private area are zero.  Required.
  * @release: the last call for @cc.  Optional.
- * @pkts_acked: an ACK that delivered something or judged something lost, before
- *	cwnd_event(), undo_cwnd() and set_state() are called for it: it still finds
- *	the state that it ends.  Optional; cong_control() follows.
- * @cong_control: after each ACK that delivered something or judged something
- *	lost: set cwnd_bytes, and pacing_rate_bps if paced.  Required.
- * @set_state: before cc.ca_state becomes @state.  On %TCON_CA_RECOVERY and
- *	%TCON_CA_LOSS this is where a loss-based CC reduces.  Comes again for each
- *	further time-out in %TCON_CA_LOSS.  Required.
- * @cwnd_event: see &enum tcon_ca_event.  Optional; a guest that speaks ECN sees its marks
- *	only under a CC without.
+ * @pkts_acked: an ACK delivered something or showed a loss.  It is called before
+ *	cwnd_event(), undo_cwnd() and set_state() for this ACK, so it finds the state
+ *	before the ACK; cong_control() follows.  Optional.
+ * @cong_control: at the end of each ACK that delivered something or showed a loss: sets
+ *	cwnd_bytes, and pacing_rate_bps if paced.  Required.
+ * @set_state: before cc.ca_state becomes @state.  A loss-based CC reduces here, on
+ *	%TCON_CA_RECOVERY and %TCON_CA_LOSS.  It is called again for each further
+ *	time-out in %TCON_CA_LOSS.  Required.
+ * @cwnd_event: see &enum tcon_ca_event.  Optional.  A guest that speaks ECN sees its marks
+ *	only under a CC without it.
  * @undo_cwnd: the last reduction was spurious.  Required.
- * @get_info: one line of own state for users, without newline; returns its
- *	length like scnprintf().  Optional.
- * @list: of the registry
+ * @get_info: writes one line about its state for users, without newline; returns the
+ *	length, like scnprintf().  Optional.
+ * @list: for the registry
  *
- * After each callback TCon clamps nothing: a cwnd below %TCON_MIN_CWND_SEGS
- * segments or above %TCON_CWND_MAX_BYTES, or a pacing rate at which a segment takes
- * more than %TCON_SLOWEST_SEGMENT_S seconds, makes the watchdog return the flow to
- * pass-through.
+ * TCon does not clamp what a CC sets.  If cwnd is below %TCON_MIN_CWND_SEGS segments or
+ * above %TCON_CWND_MAX_BYTES, or at the pacing rate a segment takes more than
+ * %TCON_SLOWEST_SEGMENT_S seconds, the watchdog takes the flow from the CC.  It is then
+ * only observed.
  */
 struct tcon_cc_ops {
 	char name[TCON_CC_NAME_MAX];
@@ -225,29 +223,29 @@ struct tcon_cc_ops {
 };
 
 /**
- * struct tcon_cc - what a CC sees of a flow, and where it leaves its decision
- * @ops: the module
- * @params: values of the rule, in the order of ops->params
- * @cwnd_bytes: decision: how much may be in flight; after a reduction that is under way,
- *	for losses or marks, unless the CC has its own_recovery
+ * struct tcon_cc - what a CC sees of a flow, and where it writes its decision
+ * @ops: the CC
+ * @params: the rule's values, in the order of ops->params
+ * @cwnd_bytes: decision: how much may be in flight.  During a reduction for losses or
+ *	marks: how much may be after it, unless the CC has its own_recovery
  * @ssthresh_bytes: decision: where slow start ends
  * @pacing_rate_bps: decision: bits/s of TCP payload; 0: not paced
  * @mss_bytes: payload of a full segment
- * @inflight_bytes: now in flight, after the ACK that is being handled
+ * @inflight_bytes: in flight now, after the ACK that is being handled
  * @srtt_us: smoothed RTT (RFC 6298); 0 before the first sample
  * @min_rtt_us: minimum of the connection's last 150 to 300 s;
  *	%TCON_RTT_NONE_US before the first sample
  * @delivered_bytes: total delivered
- * @delivered_ce_bytes: of those, ACKed with ECN CE feedback
+ * @delivered_ce_bytes: of those, bytes with ECN CE feedback
  * @lost_bytes: total judged lost
  * @app_limited_until: value of @delivered_bytes at which the present app-limited
- *	phase ends; 0: not limited.  A CC that sends less on purpose sets it too
+ *	phase ends; 0: not limited.  A CC that sends less on purpose also sets it
  *	(BBR in PROBE_RTT)
  * @last_rate_bps: the latest delivery-rate sample, for a live switch
  * @una: first unacknowledged sequence number
  * @nxt: next sequence number to leave TCon
  * @ca_state: see &enum tcon_ca_state
- * @priv: the module's own
+ * @priv: the CC's private area
  */
 struct tcon_cc {
 	const struct tcon_cc_ops *ops;
@@ -284,10 +282,10 @@ static inline void *tcon_cc_priv(const struct tcon_cc *cc)
 }
 
 /**
- * tcon_cc_slowest_bps() - the least pacing rate at which a flow still makes progress
+ * tcon_cc_slowest_bps() - the lowest pacing rate that the watchdog accepts
  * @cc: the flow
  *
- * Return: bits/s of TCP payload; the watchdog lets a flow go that is paced below.
+ * Return: bits/s of TCP payload.
  */
 static inline u64 tcon_cc_slowest_bps(const struct tcon_cc *cc)
 {
@@ -295,10 +293,10 @@ static inline u64 tcon_cc_slowest_bps(const struct tcon_cc *cc)
 }
 
 /**
- * tcon_cc_quantum_bytes() - what the pacer lets go at once
+ * tcon_cc_quantum_bytes() - what the pacer releases at once
  * @cc: the flow, paced
  *
- * A model of the path that paces allows for as much in flight.
+ * A CC that models the path (BBR) adds room for this to what may be in flight.
  * Return: payload bytes.
  */
 static inline u32 tcon_cc_quantum_bytes(const struct tcon_cc *cc)
@@ -312,15 +310,15 @@ static inline u32 tcon_cc_quantum_bytes(const struct tcon_cc *cc)
 
 /**
  * struct tcon_cc_family - a module that makes CCs when they are asked for
- * @name: what stands before the colon in the names of its CCs; the module has the
- *	alias tcon-cc-NAME
+ * @name: the part before the colon in the names of its CCs; the module has the alias
+ *	tcon-cc-NAME
  * @owner: THIS_MODULE
- * @resolve: register the CC @name:@member unless that is done.  Returns NULL, or a
- *	sentence that says why not
- * @scan: register what there is without being asked for
- * @list: of the registry
+ * @resolve: registers the CC @name:@member, if it is not registered yet.  Returns NULL,
+ *	or a sentence that says why there is no such CC
+ * @scan: registers all CCs that the family has now
+ * @list: for the registry
  *
- * Both may sleep, and run in the context of the process that asks.
+ * Both callbacks may sleep.  They run in the context of the process that asks.
  */
 struct tcon_cc_family {
 	const char *name;

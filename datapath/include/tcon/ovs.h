@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the patched openvswitch.ko offers to tcon.ko, and asks of it.
+ * The interface between the patched openvswitch.ko and tcon.ko.
  */
 #ifndef _TCON_OVS_H
 #define _TCON_OVS_H
@@ -14,9 +14,9 @@ struct vport;
 struct ovs_tcon_ops;
 
 /**
- * struct ovs_tcon_port - what a vport points to; head of tcon.ko's own port
- * @ops: of the module that made it, so that a packet costs one load
- * @guest: its packets are to be shown; those of an uplink cost no call
+ * struct ovs_tcon_port - what a vport points to; the first member of tcon.ko's port
+ * @ops: callbacks of the module that made it; they are here so that a packet costs one load
+ * @guest: tcon.ko wants to see its packets; those of an uplink cost no call
  */
 struct ovs_tcon_port {
 	const struct ovs_tcon_ops *ops;
@@ -24,7 +24,7 @@ struct ovs_tcon_port {
 };
 
 /**
- * struct ovs_tcon_port_info - a vport, as tcon.ko is told of it
+ * struct ovs_tcon_port_info - what tcon.ko is told about a vport
  * @vport: opaque; valid from port_add until an RCU grace period after port_del
  * @net: the datapath's namespace
  * @dev: the vport's device, valid as long as @vport
@@ -39,16 +39,15 @@ struct ovs_tcon_port_info {
 
 /**
  * struct ovs_tcon_ops - tcon.ko's side
- * @port_add: a vport has come.  Called with ovs_mutex held.  NULL: no memory
- *	or no interest, and no packet of that vport is shown.
- * @port_del: a vport goes.  Called with ovs_mutex held, after the vport no
- *	longer points to @port; hooks that began before may still run until an
- *	RCU grace period has passed.  Held packets of the port must be gone when
- *	this returns.
- * @ingress: a packet entered at @port, skb->data at the link-layer header, not
- *	shared.  RCU read lock held, bottom halves disabled.  True: it goes on;
- *	false: the callee has taken it.
- * @egress: a packet is about to leave at @port; it may be cloned.  As @ingress.
+ * @port_add: there is a new vport.  Called with ovs_mutex held.  NULL means no memory or
+ *	no interest; tcon.ko then sees no packet of that vport.
+ * @port_del: a vport goes.  Called with ovs_mutex held, when the vport no longer points
+ *	to @port.  Hooks that began before may run until an RCU grace period has passed.
+ *	Held packets of the port must be gone when this returns.
+ * @ingress: a packet has entered at @port; it is not shared, and skb->data is at the
+ *	link-layer header.  RCU read lock held, bottom halves disabled.  True: the packet
+ *	goes on; false: tcon.ko has taken it.
+ * @egress: a packet is about to leave at @port; it may be cloned.  Else as @ingress.
  */
 struct ovs_tcon_ops {
 	struct ovs_tcon_port *(*port_add)(const struct ovs_tcon_port_info *info);

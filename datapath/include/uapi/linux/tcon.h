@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * TCon: generic netlink interface between ovs-vswitchd (or any other program
- * with CAP_NET_ADMIN) and tcon.ko.
+ * TCon: the generic netlink interface between ovs-vswitchd (or any other program with
+ * CAP_NET_ADMIN) and tcon.ko.
  *
- * Every request acts on the network namespace of its socket.  Sets are
- * idempotent: a request that is sent twice leaves what one would have left.
- * A request that is refused changes nothing.
+ * A request acts on the network namespace of its socket.  Sets are idempotent: to send a
+ * request twice has the effect of sending it once.  A request that is refused changes
+ * nothing.
  */
 #ifndef _UAPI_LINUX_TCON_H
 #define _UAPI_LINUX_TCON_H
@@ -28,12 +28,11 @@
  * @TCON_CMD_GET_INFO: totals and limits of the namespace (do)
  * @TCON_CMD_SET_PORT: tell the kernel a port's bridge, OpenFlow number and role
  * @TCON_CMD_GET_PORT: ports (dump)
- * @TCON_CMD_SET_RULE: add a rule, or replace the one with the same bridge,
- *	match and priority.  The module tcon-cc-NAME of a CC that is not
- *	registered is loaded before anything else is looked at, so a request
- *	with %TCON_RULE_A_CC alone loads it, and is refused (-EINVAL).  Of a
- *	name FAMILY:MEMBER that is the module tcon-cc-FAMILY, which then makes
- *	the CC or says why not (-ENOPKG)
+ * @TCON_CMD_SET_RULE: add a rule, or replace the one with the same bridge, match and
+ *	priority.  If the CC is not registered, the module tcon-cc-NAME is loaded, before
+ *	anything else is looked at.  So a request with only %TCON_RULE_A_CC loads the
+ *	module, and is then refused (-EINVAL).  For a name FAMILY:MEMBER the module is
+ *	tcon-cc-FAMILY, which then makes the CC or says why not (-ENOPKG)
  * @TCON_CMD_DEL_RULE: remove the rule with this bridge, match and priority
  *	(-ENOENT where there is none); without %TCON_A_RULE_MATCH, every rule of
  *	the bridge
@@ -58,11 +57,11 @@ enum tcon_cmd {
 };
 #define TCON_CMD_MAX (__TCON_CMD_MAX - 1)
 
-/* Top-level attributes; a comment gives the type and where it stands. */
+/* Top-level attributes, with their types and where they are used. */
 enum tcon_attr {
 	TCON_A_UNSPEC,
 	TCON_A_PAD,
-	TCON_A_BRIDGE,		/* string: PORT, RULE, and FLOW's filter */
+	TCON_A_BRIDGE,		/* string: of PORT, of RULE, and in the filter of FLOW */
 	TCON_A_PORT,		/* nested TCON_PORT_A_* */
 	TCON_A_RULE,		/* nested TCON_RULE_A_* */
 	TCON_A_RULE_MATCH,	/* nested TCON_MATCH_A_*; empty nest: all */
@@ -73,8 +72,8 @@ enum tcon_attr {
 };
 #define TCON_A_MAX (__TCON_A_MAX - 1)
 
-/* TCON_A_RULE_MATCH.  A prefix length without its address is refused, an
- * address without prefix length means the full length.
+/* TCON_A_RULE_MATCH.  A prefix length without an address is refused.  An address without a prefix
+ * length has the full length.
  */
 enum tcon_match_attr {
 	TCON_MATCH_A_UNSPEC,
@@ -99,7 +98,7 @@ enum tcon_rule_attr {
 	TCON_RULE_A_PRIORITY,	/* u32, 0 .. 65535; default 32768 */
 	TCON_RULE_A_CC,		/* string: a CC's name or "none" */
 	TCON_RULE_A_PARAM,	/* nested TCON_PARAM_A_*, may repeat */
-	TCON_RULE_A_FLOWS,	/* u32, dump only: flows that it selects now */
+	TCON_RULE_A_FLOWS,	/* u32, dump only: number of flows that it selects now */
 	TCON_RULE_A_ECN,	/* u8, enum tcon_rule_ecn; absent: auto */
 	__TCON_RULE_A_MAX,
 };
@@ -114,14 +113,14 @@ enum tcon_rule_ecn {
 };
 #define TCON_RULE_ECN_NAMES { "auto", "on", "off" }
 
-/* How a parameter's s64 value is to be read and written. */
+/* How a parameter's s64 value is read and written. */
 enum tcon_param_type {
 	TCON_PARAM_UINT,	/* the number itself */
 	TCON_PARAM_BOOL,	/* 0 or 1 */
 	TCON_PARAM_MILLI,	/* thousandths: 700 is 0.7 */
 };
 
-/* A parameter: of a CC (all), of a rule (NAME and VALUE; in dumps TYPE, too). */
+/* A parameter: of a CC (all attributes), or of a rule (NAME and VALUE; in dumps also TYPE). */
 enum tcon_param_attr {
 	TCON_PARAM_A_UNSPEC,
 	TCON_PARAM_A_PAD,
@@ -150,7 +149,7 @@ enum tcon_cc_attr {
 #define TCON_CC_A_MAX (__TCON_CC_A_MAX - 1)
 
 enum tcon_role {
-	TCON_ROLE_AUTO,		/* SET_PORT only: let the kernel judge */
+	TCON_ROLE_AUTO,		/* SET_PORT only: the kernel decides */
 	TCON_ROLE_GUEST,
 	TCON_ROLE_UPLINK,
 	TCON_ROLE_NEVER,	/* internal, tunnel and patch ports */
@@ -165,11 +164,11 @@ enum tcon_role_why {
 	TCON_WHY_TUNNEL,
 };
 
-/* TCON_A_PORT, beside TCON_A_BRIDGE (absent until vswitchd has told it). */
+/* TCON_A_PORT, beside TCON_A_BRIDGE, which is absent until vswitchd has told it. */
 enum tcon_port_attr {
 	TCON_PORT_A_UNSPEC,
 	TCON_PORT_A_PAD,
-	TCON_PORT_A_IFINDEX,	/* u32: names the port in SET_PORT */
+	TCON_PORT_A_IFINDEX,	/* u32: in SET_PORT, says which port */
 	TCON_PORT_A_IFNAME,	/* string, dump only */
 	TCON_PORT_A_OFPORT,	/* u32 */
 	TCON_PORT_A_ROLE,	/* u8, enum tcon_role */
@@ -184,8 +183,8 @@ enum tcon_port_attr {
 /* What is really done to a half-flow. */
 enum tcon_state {
 	TCON_STATE_OBSERVED,	/* nothing is written or held */
-	TCON_STATE_ENFORCED,	/* window written, pacer may hold */
-	TCON_STATE_REPAIRED,	/* and losses repaired and hidden */
+	TCON_STATE_ENFORCED,	/* the window is written, the pacer may hold packets */
+	TCON_STATE_REPAIRED,	/* also, losses are repaired and hidden */
 	__TCON_STATE_MAX,
 };
 #define TCON_STATE_NAMES { "observed", "window-enforced", "repair-enforced" }
@@ -204,8 +203,8 @@ enum tcon_limit {
 	__TCON_LIMIT_MAX,
 };
 
-/* Why a half-flow is in a lower state than its rule asks for, or is not
- * tracked at all.  Names are what users see; the order is ABI.
+/* Why a half-flow is in a lower state than its rule asks for, or has no rule.  Users see the names.
+ * The order is ABI.
  */
 #define TCON_REASONS(X)							\
 	X(NONE,		"none",		"nothing lowers the flow")	\
@@ -238,7 +237,7 @@ enum tcon_reason {
 	__TCON_REASON_MAX,
 };
 
-/* How a half-flow's CC learns of ECN marks, if it wants to. */
+/* How a half-flow's CC learns of ECN marks, if it uses ECN. */
 #define TCON_ECN_MODES(X)						\
 	X(UNUSED,	"unused",	"no CC runs, or nobody has asked for ECN")	\
 	X(EXACT,	"exact",	"the receiver's TCon counts marked bytes") \
@@ -343,7 +342,7 @@ enum tcon_info_attr {
 	TCON_INFO_A_VERSION,	/* string: of the module */
 	TCON_INFO_A_FLOWS,	/* u32: half-flows now */
 	TCON_INFO_A_FLOWS_MAX,	/* u32: the cap */
-	TCON_INFO_A_EMBRYOS,	/* u32: half-open ones among them */
+	TCON_INFO_A_EMBRYOS,	/* u32: those whose handshake is not complete */
 	TCON_INFO_A_EMBRYOS_MAX,/* u32 */
 	TCON_INFO_A_HELD_BYTES,	/* u64: truesize in the pacer */
 	TCON_INFO_A_COUNTERS,	/* array of u64, index enum tcon_counter */
@@ -373,12 +372,12 @@ enum tcon_flow_attr {
 	TCON_FLOW_A_DPORT,	/* u16, host order */
 	TCON_FLOW_A_VLAN,	/* u16; absent when untagged */
 	TCON_FLOW_A_STATE,	/* u8, enum tcon_state */
-	TCON_FLOW_A_REASON,	/* u8, enum tcon_reason: why not higher */
-	TCON_FLOW_A_CC,		/* string: what runs; "none" when observed */
+	TCON_FLOW_A_REASON,	/* u8, enum tcon_reason: why the state is not higher */
+	TCON_FLOW_A_CC,		/* string: the CC that runs; "none" when observed */
 	TCON_FLOW_A_UNA,	/* u32 */
-	TCON_FLOW_A_NXT,	/* u32: highest that left TCon */
-	TCON_FLOW_A_NXT_GUEST,	/* u32: highest that the guest sent */
-	TCON_FLOW_A_EDGE,	/* u32: highest right edge given */
+	TCON_FLOW_A_NXT,	/* u32: end of what left TCon */
+	TCON_FLOW_A_NXT_GUEST,	/* u32: end of what the guest sent */
+	TCON_FLOW_A_EDGE,	/* u32: highest right edge that the guest was given */
 	TCON_FLOW_A_CWND_BYTES,	/* u32: what may be in flight now; absent when observed */
 	TCON_FLOW_A_SSTHRESH_BYTES, /* u32 */
 	TCON_FLOW_A_PACING_BPS,	/* u64, bits/s; 0: not paced */
@@ -392,9 +391,9 @@ enum tcon_flow_attr {
 	TCON_FLOW_A_MSS_BYTES,	/* u32: payload per segment */
 	TCON_FLOW_A_RATE_BPS,	/* u64: last delivery-rate sample, bits/s */
 	TCON_FLOW_A_RATE_APP_LIMITED, /* flag: that sample was app-limited */
-	TCON_FLOW_A_SENT_BYTES,	/* u64: with the guest's repeats */
+	TCON_FLOW_A_SENT_BYTES,	/* u64: the guest's repeats included */
 	TCON_FLOW_A_REPEATED_BYTES, /* u64: the guest's repeats */
-	TCON_FLOW_A_ACKED_BYTES,/* u64: cumulatively */
+	TCON_FLOW_A_ACKED_BYTES,/* u64: acknowledged cumulatively */
 	TCON_FLOW_A_DELIVERED_BYTES, /* u64: acked or SACKed */
 	TCON_FLOW_A_LOST_BYTES,	/* u64: judged lost */
 	TCON_FLOW_A_CE_ACKS,	/* u64: ACKs with ECE */
@@ -405,7 +404,7 @@ enum tcon_flow_attr {
 	TCON_FLOW_A_COPY_BYTES,	/* u32: truesize of copies in flight */
 	TCON_FLOW_A_REPAIRS,	/* u64: segments repeated by TCon */
 	TCON_FLOW_A_REPAIRED_BYTES, /* u64: their payload */
-	TCON_FLOW_A_SPURIOUS,	/* u64: of those segments, not needed */
+	TCON_FLOW_A_SPURIOUS,	/* u64: number of those segments that were not needed */
 	TCON_FLOW_A_PROBES,	/* u64: tail loss probes */
 	TCON_FLOW_A_TIMEOUTS,	/* u64: retransmission time-outs of TCon */
 	TCON_FLOW_A_ABSORBED,	/* u64: the guest's repeats that were absorbed */
