@@ -13,7 +13,7 @@
 #include "state/flow.h"
 #include "state/pacer.h"
 
-/* The pacers pass what is held within this, or it is freed with its port. */
+/* The pacers have this long to pass what is held.  What is left is freed with its port. */
 #define DRAIN_MS	1000
 
 static int __init tcon_init(void)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The generic netlink family: see uapi/linux/tcon.h for what it says.
+ * The generic netlink family; uapi/linux/tcon.h describes its messages.
  *
- * Policies are strict, a request is checked completely before anything changes,
- * and sets may come twice.
+ * Policies are strict.  A request is checked completely before anything changes.  A set may
+ * be sent twice.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -115,7 +115,7 @@ static int get_prefix(const struct nlattr *addr, const struct nlattr *plen,
 	return 0;
 }
 
-/* So that equal prefixes are equal matches. */
+/* Clears host bits, so that equal prefixes are equal matches. */
 static void clear_host_bits(union tcon_addr *addr, unsigned int bits)
 {
 	unsigned int i;
@@ -184,7 +184,7 @@ static int get_param(const struct nlattr *nest, const struct tcon_cc_ops *ops,
 	return 0;
 }
 
-/* The decision of a rule. */
+/* Reads the CC and the parameters of a rule. */
 static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 			struct netlink_ext_ack *extack)
 {
@@ -254,7 +254,7 @@ static int read_rule(struct genl_info *info, struct tcon_rule *rule)
 	return get_decision(info->attrs[TCON_A_RULE], rule, info->extack);
 }
 
-/* Loads the module of the CC that a request names, if it is not there. */
+/* Loads the module of the CC that a request names, if the CC is not registered. */
 static int autoload(struct genl_info *info)
 {
 	struct nlattr *a[TCON_RULE_A_MAX + 1];
@@ -373,7 +373,7 @@ static int set_port(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-/* Message @cmd with one nest @type, which the caller ends unless it fails. */
+/* Starts message @cmd with one nest @type.  The caller ends it, unless this fails. */
 static void *open_message(struct sk_buff *skb, struct netlink_callback *cb,
 			  u8 cmd, int type, struct nlattr **nest)
 {
@@ -775,7 +775,7 @@ struct flow_filter {
 	struct tcon_match match;
 };
 
-/* Not in a .start callback, which has no extended ACK to explain itself. */
+/* Not in a .start callback, because that has no extended ACK to explain an error. */
 static int read_filter(struct netlink_callback *cb)
 {
 	const struct genl_dumpit_info *info = genl_dumpit_info(cb);
@@ -825,9 +825,9 @@ static bool port_selected(const struct tcon_port *port,
 }
 
 /*
- * args: 0 port's id, 1 serial of the flow in it that was looked at last, 2 filter.  Ports
- * are in the order of these, flows, the newest first, too, so that what comes or goes
- * meanwhile has no other flow told twice or left out.
+ * args: 0 the port's id, 1 the serial of its flow that was looked at last, 2 the filter.  Ports
+ * are in the order of ids, and flows in the order of serials, newest first.  So no other flow is
+ * shown twice or left out when flows come or go meanwhile.
  */
 static int dump_flows(struct sk_buff *skb, struct netlink_callback *cb)
 {
@@ -964,7 +964,7 @@ static struct genl_family tcon_family __ro_after_init = {
 };
 
 /**
- * tcon_netlink_register() - offer the family
+ * tcon_netlink_register() - register the family
  *
  * Return: 0 or a negative error.
  */
@@ -974,7 +974,7 @@ int __init tcon_netlink_register(void)
 }
 
 /**
- * tcon_netlink_unregister() - take the family back
+ * tcon_netlink_unregister() - unregister the family
  */
 void tcon_netlink_unregister(void)
 {

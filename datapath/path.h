@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The packets' way through TCon.
+ * The way of packets through TCon: the callbacks for openvswitch.ko.
  */
 #ifndef _TCON_PATH_H
 #define _TCON_PATH_H

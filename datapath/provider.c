@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Modules that provide CCs come and go.
+ * Modules with CCs are loaded and removed.
  *
- * A rule names its CC; it does not hold the module.  When a module goes, its
- * flows go back to observed and its rules stay: they take effect again when the
- * module returns, so that an operator may replace a CC under traffic.
+ * A rule names its CC; it does not hold the module.  When a module is removed, its flows are
+ * observed and its rules stay.  The rules take effect again when the module comes back.  So an
+ * operator can replace a CC under traffic.
  */
 #include <linux/module.h>
 #include <linux/rcupdate.h>
@@ -39,12 +39,12 @@ static const char *complaint(const struct tcon_cc_ops *ops)
 }
 
 /**
- * tcon_cc_register() - offer a CC
- * @ops: the CC; stays until tcon_cc_unregister()
+ * tcon_cc_register() - register a CC
+ * @ops: the CC; it must stay until tcon_cc_unregister()
  *
  * Context: process context.
- * Return: 0; -EINVAL, with the culprit in the log, where something required is
- *	missing or out of bounds; -EEXIST for a name that is taken.
+ * Return: 0; -EINVAL if something required is missing or out of bounds, which the log
+ *	names; -EEXIST if the name is taken.
  */
 int tcon_cc_register(struct tcon_cc_ops *ops)
 {
@@ -70,10 +70,10 @@ int tcon_cc_register(struct tcon_cc_ops *ops)
 EXPORT_SYMBOL_GPL(tcon_cc_register);
 
 /**
- * tcon_cc_unregister() - take a CC back
+ * tcon_cc_unregister() - unregister a CC
  * @ops: a registered CC
  *
- * When this returns no flow runs it.  Those that did are observed.
+ * When this returns no flow runs the CC.  Flows that did are observed.
  *
  * Context: process context, may sleep.
  */
@@ -82,7 +82,7 @@ void tcon_cc_unregister(struct tcon_cc_ops *ops)
 	mutex_lock(&tcon_cc_lock);
 	list_del(&ops->list);
 	tcon_policy_cc_gone(ops);
-	synchronize_rcu();	/* nobody starts it on what it read before */
+	synchronize_rcu();	/* after this nobody starts it by an old rule->ops */
 	tcon_flow_reclassify_all();
 	mutex_unlock(&tcon_cc_lock);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * TCon's way into openvswitch.ko.
+ * The part of TCon that is in openvswitch.ko.
  *
- * This file is added to the kernel's net/openvswitch when it is built.  It
- * knows vports and nothing of TCP; tcon.ko knows TCP and nothing of vports.
- * While tcon.ko is not loaded the hooks are one patched-out branch each.
+ * This file is added to the kernel's net/openvswitch when that is built.  It knows vports
+ * and nothing of TCP; tcon.ko knows TCP and nothing of vports.  While tcon.ko is not
+ * loaded, each hook is one branch that is patched out.
  */
 #include <linux/export.h>
 #include <linux/netdevice.h>
@@ -21,7 +21,7 @@ DEFINE_STATIC_KEY_FALSE(ovs_tcon_enabled);
 static const struct ovs_tcon_ops *tcon_ops;
 
 /**
- * ovs_tcon_port_add() - tell TCon that a vport has come
+ * ovs_tcon_port_add() - tell TCon about a new vport
  * @vport: complete, with its device
  *
  * Context: ovs_mutex held.
@@ -41,8 +41,8 @@ void ovs_tcon_port_add(struct vport *vport)
 
 /**
  * ovs_tcon_port_del() - tell TCon that a vport goes
- * @vport: still complete; its device's reference is dropped later, after a
- *	grace period
+ * @vport: the vport, still complete; its reference to the device is dropped after a grace
+ *	period
  *
  * Context: ovs_mutex held.
  */
@@ -58,9 +58,9 @@ void ovs_tcon_port_del(struct vport *vport)
 }
 
 /*
- * Call @fn for every vport of every datapath.  ovs_mutex held, and pernet_ops_rwsem for
- * writing: a namespace that is being cleaned up is not in the list any more, but has
- * its datapaths until their turn comes.
+ * Call @fn for every vport of every datapath.  ovs_mutex is held, and pernet_ops_rwsem for
+ * writing: a namespace that is being cleaned up is not in the list, but may still have its
+ * datapaths.
  */
 static void visit_vports(void (*fn)(struct vport *vport))
 {
@@ -82,12 +82,12 @@ static void visit_vports(void (*fn)(struct vport *vport))
 
 /**
  * ovs_tcon_register() - start to show packets to TCon
- * @ops: its callbacks; they must stay until ovs_tcon_unregister() returns
+ * @ops: TCon's callbacks; they must stay until ovs_tcon_unregister() returns
  *
- * Every vport that exists is announced before this returns.
+ * TCon is told about every vport before this returns.
  *
  * Context: process context, may sleep.
- * Return: 0, or -EBUSY if somebody is registered.
+ * Return: 0, or -EBUSY if callbacks are registered already.
  */
 int ovs_tcon_register(const struct ovs_tcon_ops *ops)
 {
@@ -112,7 +112,7 @@ EXPORT_SYMBOL_GPL(ovs_tcon_register);
 /**
  * ovs_tcon_unregister() - show TCon no more packets
  *
- * When this returns every port is gone, and no hook runs or will run.
+ * When this returns every port is gone, and no callback runs or will run.
  *
  * Context: process context, may sleep.
  */
@@ -131,12 +131,11 @@ EXPORT_SYMBOL_GPL(ovs_tcon_unregister);
 
 /**
  * ovs_tcon_inject() - let a packet enter at a vport, past the ingress hook
- * @vport: of a port that port_del has not been called for, or within a grace
- *	period of that call
+ * @vport: the vport; port_del was not called for it, or a grace period has not passed since
  * @skb: data at the link-layer header; consumed
  *
- * Context: RCU read lock held, bottom halves disabled, not from within a hook
- *	(the actions of another packet are running there).
+ * Context: RCU read lock held, bottom halves disabled, not inside a hook, because there the
+ *	actions of another packet may be running.
  */
 void ovs_tcon_inject(struct vport *vport, struct sk_buff *skb)
 {
