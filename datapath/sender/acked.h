@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an ACK of the peer tells.
+ * Processing of the peer's ACKs.
  */
 #ifndef _TCON_ACKED_H
 #define _TCON_ACKED_H
@@ -10,16 +10,16 @@
 /**
  * struct tcon_ack - what an ACK did
  * @rs: the sample for the CC
- * @valid: it acknowledges nothing that was not sent; else nothing was done
+ * @valid: it acknowledges only data that was sent; else the ACK changed nothing
  * @delivered_any: rs.acked_sacked_bytes or rs.losses_bytes is not zero
  * @original: payload was delivered that was sent once only
  * @una_advanced: una moved
- * @spurious: the last reduction was for nothing
- * @early_marked: what @early_bytes counts was marked, and the rest was not; else the other
+ * @spurious: the last reduction was spurious
+ * @early_marked: the first @early_bytes were marked, and the rest was not; false: the other
  *	way round
- * @early_bytes: marks begin or end after so much of rs.acked_bytes; 0: they do not
- * @sack_overflow: SACK ranges that found no room
- * @spurious_repairs: repairs of TCon that turned out to be needless
+ * @early_bytes: marks begin or end after so many of rs.acked_bytes; 0: they do not
+ * @sack_overflow: number of SACK ranges that found no room
+ * @spurious_repairs: number of TCon's repairs that were shown to be needless
  */
 struct tcon_ack {
 	struct tcon_rate_sample rs;

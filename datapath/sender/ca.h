@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Between tracker and CC: which callback is due, and is its answer sane?
+ * Between tracker and CC: calls the CC's callbacks and checks its decisions.
  */
 #ifndef _TCON_CA_H
 #define _TCON_CA_H
@@ -16,14 +16,14 @@ void tcon_ca_timeout(struct tcon_track *t, u64 now_us);
 void tcon_ca_tx_start(struct tcon_track *t, u64 now_us);
 
 /**
- * tcon_ca_sane() - did the CC give a cwnd and a rate that can be meant?
+ * tcon_ca_sane() - are the CC's cwnd and pacing rate within bounds?
  * @cc: the flow
  *
- * With two segments in flight, and none held back for cwnd while nothing is, a flow
- * makes progress: only the pacer could stop it.  A rate at which a segment takes more
- * than a minute, longer than any time-out of RFC 6298, does.
+ * A flow makes progress with a cwnd of two segments, because nothing is held for cwnd while
+ * nothing is in flight.  Then only the pacer could stop it.  It does so at a rate at which a
+ * segment takes more than a minute, longer than any time-out of RFC 6298.
  *
- * Return: false where the watchdog should let the flow go.
+ * Return: false if the watchdog should take the flow from the CC.
  */
 static inline bool tcon_ca_sane(const struct tcon_cc *cc)
 {

@@ -37,10 +37,10 @@ enum tcon_ecn_wish {
  * struct tcon_ecn_syn - what the peer's latest SYN said
  * @isn: its sequence number
  * @data_bytes: its payload
- * @seen: there was one
- * @asks: for ECN, as RFC 3168 has it, or downgraded to that
- * @accurate: for AccECN (RFC 9768), and the guest has seen it so
- * @offers: TCon's option is on it
+ * @seen: there was a SYN
+ * @asks: it asks for ECN of RFC 3168, or was made to
+ * @accurate: it asks for AccECN (RFC 9768), and reached the guest like that
+ * @offers: it has TCon's option
  */
 struct tcon_ecn_syn {
 	u32 isn;
@@ -53,32 +53,33 @@ struct tcon_ecn_syn {
 
 /**
  * struct tcon_ecn - ECN of a half-flow
- * @peer_syn: see there; outlives a connection that it replaces
- * @ce_bytes: marked payload that has come, for the peer's TCon; wraps
- * @cwr_end: ECE up to here was answered by the last CWR
- * @counts_due: ACKs that should still carry @ce_bytes
- * @speaks: the guest asked, or answered, by itself
+ * @peer_syn: the peer's latest SYN; kept when it replaces a connection
+ * @ce_bytes: marked payload that has arrived, for the peer's TCon; wraps
+ * @cwr_end: ECE up to this sequence number was answered by the last CWR
+ * @counts_due: number of ACKs that should still carry @ce_bytes
+ * @speaks: the guest itself asked for ECN or agreed to it
  * @accurate_asked: the guest's SYN asks for AccECN, and left so
  * @accurate: the ends have agreed on AccECN: nothing is touched
- * @asked: TCon asked, or answered, for the guest
- * @fell_back: nothing is made ECN-capable: a SYN of the guest left without, after one with
- *	ECN that TCon set; or the path eats what is
+ * @asked: TCon asked for ECN, or agreed to it, for the guest
+ * @fell_back: nothing is made ECN-capable any more: a SYN of the guest left without ECN,
+ *	after one on which TCon had asked for it; or the path drops what is ECN-capable
  * @offered: TCon's option is on the guest's SYN
  * @answered: the peer has answered the guest's SYN, or the guest the peer's
- * @refused: the peer's SYN did not ask, or its answer said no
- * @agreed: the peer sends and expects ECN
+ * @refused: the peer's SYN did not ask for ECN, or its answer refused it
+ * @agreed: the connection uses ECN of RFC 3168, as the peer sees it
  * @exact: both TCons count marked bytes
- * @echo: ECE is due on what the guest sends, which does not know of it
- * @cwr_due: CWR is due on new data
- * @cwr_sent: @cwr_end is valid, and not yet acknowledged
- * @ce_last: the latest payload that has come was marked
- * @avoided: TCon would have asked, but the destination does not bear it
- * @reset: a SYN with ECN that TCon set was reset
- * @arrived: payload that was ECN-capable has arrived
- * @eaten: signs since then that the path eats it
- * @eaten_end: nxt at the last of these that was no time-out
- * @repeats: how often in a row the peer has sent the same again, which it has been told of
- * @repeat_seq: its sequence number
+ * @echo: what the guest sends needs ECE, of which the guest does not know
+ * @cwr_due: the next new data needs CWR
+ * @cwr_sent: @cwr_end is valid and not acknowledged yet
+ * @ce_last: the latest payload that has arrived was marked
+ * @avoided: TCon would have asked for ECN, but the destination does not bear it
+ * @reset: a SYN on which TCon had asked for ECN was reset
+ * @arrived: ECN-capable payload has arrived at the peer
+ * @eaten: number of signs since then that the path drops what is ECN-capable
+ * @eaten_end: nxt at the last of these signs that was no time-out
+ * @repeats: how often in a row the peer has sent the same data again, although it was told
+ *	that the guest has it
+ * @repeat_seq: sequence number of that data
  */
 struct tcon_ecn {
 	struct tcon_ecn_syn peer_syn;
@@ -109,14 +110,14 @@ struct tcon_ecn {
 };
 
 /**
- * struct tcon_ecn_edit - how a segment's headers are to change
- * @set: flags of TCP's header to set
+ * struct tcon_ecn_edit - how to change a segment's headers
+ * @set: flags of the TCP header to set
  * @clear: flags to clear
- * @clear_ae: clear AE, once NS, before those flags
+ * @clear_ae: clear the flag AE (formerly NS), too
  * @ecn: ECN field of the IP header
  * @strip: take TCon's option out
  * @add_bytes: length of TCon's option to add; 0: none
- * @ce_bytes: the count in it, where it has one
+ * @ce_bytes: the count in that option, if it has one
  * @no_room: a count was due, but the header has no room
  */
 struct tcon_ecn_edit {
@@ -131,12 +132,12 @@ struct tcon_ecn_edit {
 };
 
 /**
- * struct tcon_ecn_sent - what else tcon_ecn_from_guest() has to know of a segment
+ * struct tcon_ecn_sent - what else tcon_ecn_from_guest() needs to know
  * @governed: a CC runs
- * @cc_ecn: on what it wants ECT
+ * @cc_ecn: the CC's use of ECN
  * @nxt_guest: next sequence number that the guest would have sent
  * @mss_bytes: payload of a full segment
- * @gso: it is a super-packet
+ * @gso: the segment is a super-packet
  */
 struct tcon_ecn_sent {
 	bool governed;
@@ -172,7 +173,7 @@ bool tcon_ecn_peer_repeats(struct tcon_ecn *e, const struct tcon_packet *pkt,
 enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e, bool governed,
 				 enum tcon_ecn_wish wish);
 
-/* ECN field of what TCon sends again for the guest. */
+/* ECN field of TCon's repairs. */
 static inline u8 tcon_ecn_of_repeat(const struct tcon_ecn *e,
 				    enum tcon_cc_ecn cc_ecn)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a connection begins.
+ * The handshake: how a connection begins.
  */
 #ifndef _TCON_HANDSHAKE_H
 #define _TCON_HANDSHAKE_H

@@ -13,13 +13,13 @@
 #include "sender/window.h"
 
 /**
- * struct tcon_limits - time by what limited
- * @us: by enum tcon_limit
- * @noted_us: up to here time is accounted; 0: not started
- * @acked_us: when an ACK last gave the guest leave to send
- * @open_since_us: since when the guest has left window unused; 0: it has not
- * @open_us: of that, what is not yet attributed
- * @answer_us: how long this guest may take to answer; 0: as one that is near
+ * struct tcon_limits - for how long each limit held
+ * @us: the times, by enum tcon_limit
+ * @noted_us: time is accounted up to here; 0: not started
+ * @acked_us: when an ACK last allowed the guest to send
+ * @open_since_us: since when the guest has not used its whole window; 0: it uses it
+ * @open_us: the part of that time that is not attributed yet
+ * @answer_us: how long this guest may take to answer; 0: as long as a guest that is near
  */
 struct tcon_limits {
 	u64 us[__TCON_LIMIT_MAX];
@@ -34,10 +34,11 @@ struct tcon_limits {
  * tcon_limit_now() - what keeps the guest from sending
  * @t: the tracker
  * @w: the windows
- * @slack_bytes: a window with less than this left is used up
+ * @slack_bytes: a window counts as used up if less than this is left of it
  * @waits: packets of the flow wait in TCon
  *
- * Return: %TCON_LIMIT_GUEST where it shows only later; %__TCON_LIMIT_MAX: not known.
+ * Return: the limit; %__TCON_LIMIT_MAX if it is not known.  %TCON_LIMIT_GUEST may turn out
+ * to be %TCON_LIMIT_IDLE later.
  */
 static inline enum tcon_limit tcon_limit_now(const struct tcon_track *t,
 					     const struct tcon_window *w,

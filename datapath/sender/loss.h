@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Judging what is lost.
+ * Loss detection.
  */
 #ifndef _TCON_LOSS_H
 #define _TCON_LOSS_H

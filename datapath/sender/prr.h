@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What may leave in a recovery, and after an ECN mark: Proportional Rate Reduction
+ * How much may leave in a recovery, and after an ECN mark: Proportional Rate Reduction
  * (RFC 9937).
  */
 #ifndef _TCON_PRR_H
@@ -11,14 +11,15 @@
 
 /**
  * struct tcon_prr - a reduction that is under way
- * @active: it is; without that nothing else is valid
+ * @active: a reduction is under way; otherwise nothing else is valid
  * @flight_bytes: what was in flight, or lost, before it (RecoverFS); for marks cwnd
  * @delivered_bytes: delivered since it began (prr_delivered)
- * @sent_before: what the half-flow had sent until then, with repeats: prr_out counts from there
- * @first_after: and when the recovery within it began: the first may leave at once
- * @may_bytes: what might be sent, when that was last decided
- * @sent_then: what the half-flow had sent until then
- * @limit_bytes: so much may be in flight until that is decided again
+ * @sent_before: total sent when it began, repeats included; prr_out counts from there
+ * @first_after: total sent when the recovery within it began; the first repair may leave at
+ *	once
+ * @may_bytes: how much might be sent, at the last decision
+ * @sent_then: total sent at that decision
+ * @limit_bytes: how much may be in flight until the next decision
  */
 struct tcon_prr {
 	bool active;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A set of sequence ranges: sorted, disjoint, never touching.  The SACK
- * scoreboard of a half-flow is two of them, "SACKed" and "lost".
+ * A set of sequence ranges.  They are sorted, do not overlap, and do not touch.  The SACK
+ * scoreboard of a half-flow is two such sets, "SACKed" and "lost".
  */
 #ifndef _TCON_RANGES_H
 #define _TCON_RANGES_H
@@ -14,8 +14,8 @@
 
 /**
  * struct tcon_range - half-open range of sequence numbers
- * @start: first
- * @end: the one after the last; after @start
+ * @start: the first
+ * @end: the one after the last; always after @start
  */
 struct tcon_range {
 	u32 start;
@@ -24,7 +24,7 @@ struct tcon_range {
 
 /**
  * struct tcon_ranges - the set
- * @range: @n ranges in ascending order, room for @room
+ * @range: @n ranges in ascending order, with room for @room
  * @n: number of ranges
  * @room: a power of two up to %TCON_RANGES_MAX, or 0 before first use
  * @bytes: sum of their lengths

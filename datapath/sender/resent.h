@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What was sent again and is not delivered: by sequence, and what of it is in
- * flight in order of transmission too.
+ * Ranges that were sent again and are not delivered.  All are sorted by sequence number;
+ * those in flight also by order of transmission.
  */
 #ifndef _TCON_RESENT_H
 #define _TCON_RESENT_H
@@ -18,9 +18,9 @@
  * struct tcon_resend - a range that was sent again
  * @by_seq: in tcon_resent.tree
  * @node: in tcon_resent.sent or tcon_resent.lost
- * @tx: its last transmission; tx.start and tx.end are what is left of it
+ * @tx: its last transmission; tx.start to tx.end is what is not delivered of it
  * @count: how often it was sent again
- * @lost: that transmission was judged lost too; it waits for the next
+ * @lost: that transmission was judged lost too; the range waits for the next
  */
 struct tcon_resend {
 	struct rb_node by_seq;
@@ -31,12 +31,12 @@ struct tcon_resend {
 };
 
 /**
- * struct tcon_resent - all of them
- * @tree: &struct tcon_resend, disjoint ranges
+ * struct tcon_resent - all such ranges of a half-flow
+ * @tree: &struct tcon_resend, ranges that do not overlap
  * @sent: those in flight, oldest transmission first
  * @lost: those judged lost
  * @n: number of all
- * @budget: what they are charged to, or NULL
+ * @budget: what their memory is charged to, or NULL
  */
 struct tcon_resent {
 	struct rb_root tree;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What left TCon and is not acknowledged: one record per packet, in sequence
- * order and without gaps.
+ * Records of what left TCon and is not acknowledged: one per packet, in sequence order and
+ * without gaps.
  */
 #ifndef _TCON_SENDQ_H
 #define _TCON_SENDQ_H
@@ -16,19 +16,19 @@
 struct sk_buff;
 
 /**
- * struct tcon_send - a transmission, as the kernel's TCP_SKB_CB()->tx has it
+ * struct tcon_send - a transmission, like the kernel's TCP_SKB_CB()->tx
  * @start: first sequence number
- * @end: the one after the last
- * @order: of the transmission among all of its flow
+ * @end: the sequence number after the last
+ * @order: its number among the flow's transmissions
  * @tx_us: when it left TCon
  * @delivered: bytes delivered when it left
  * @copy: a clone for repair, or NULL; it may begin before @start
- * @in_flight_bytes: in flight when it had left, itself included
- * @flight_age_us: for how long the flight that it belongs to had been leaving
- * @delivered_age_us: how long ago @delivered had been reached
+ * @in_flight_bytes: in flight when it left, this transmission included
+ * @flight_age_us: how long before it the first packet of its flight had left
+ * @delivered_age_us: how long before it @delivered had been reached
  * @lost: low word of the bytes judged lost when it left
  * @delivered_ce: low word of the CE-marked bytes delivered when it left
- * @waited_us: for how long TCon had kept it before
+ * @waited_us: for how long TCon had held it
  * @app_limited: it left while the guest had nothing more to send
  * @unseen: the guest has left it out; it passes elsewhere, or comes late
  */
@@ -51,11 +51,10 @@ struct tcon_send {
 
 /**
  * struct tcon_sendq - the queue, a ring of pages
- * @page: @pages slots for pages of %TCON_SENDQ_PER_PAGE records; NULL where not
- *	in use
+ * @page: @pages slots for pages of %TCON_SENDQ_PER_PAGE records; NULL if not in use
  * @pages: a power of two up to %TCON_SENDQ_PAGES, or 0 before first use
- * @spare: an empty page kept for the next need, or NULL
- * @head: index of the oldest record, free-running
+ * @spare: an empty page that is kept for later, or NULL
+ * @head: index of the oldest record; it counts up and wraps
  * @tail: index after the newest
  * @budget: what its pages are charged to, or NULL
  */
@@ -76,11 +75,11 @@ static inline struct tcon_send *tcon_sendq_at(const struct tcon_sendq *q, u32 i)
 }
 
 /**
- * typedef tcon_put_copy_fn - gives a copy back, which only its maker can
+ * typedef tcon_put_copy_fn - gives a copy back to the code that made it
  * @q: the queue that it was in
  * @copy: the copy
  *
- * Context: as that of who drops it: the flow's lock is held.
+ * Context: that of the caller who drops the copy; the flow's lock is held.
  */
 typedef void (*tcon_put_copy_fn)(struct tcon_sendq *q, struct sk_buff *copy);
 

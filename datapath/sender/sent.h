@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What leaves towards the peer.
+ * Processing of what leaves towards the peer.
  */
 #ifndef _TCON_SENT_H
 #define _TCON_SENT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which of the peer's ACKs a guest in its start is better off without.
+ * Thinning: which of the peer's ACKs a guest in slow start is not given.
  */
 #ifndef _TCON_THIN_H
 #define _TCON_THIN_H
@@ -11,9 +11,9 @@
 
 /**
  * struct tcon_thin - the ACKs that a guest was given
- * @told_ack: acknowledgment number of the last
- * @told_us: when that was
- * @train_us: since when they have followed each other closely
+ * @told_ack: acknowledgment number of the last ACK
+ * @told_us: time of the last ACK
+ * @train_us: since when ACKs have followed each other closely
  */
 struct tcon_thin {
 	u32 told_ack;

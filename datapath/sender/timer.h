@@ -19,11 +19,11 @@
 #define TCON_DOUBLED_KEPT_MAX	3
 
 /**
- * enum tcon_expiry - what a timer demands
+ * enum tcon_expiry - what to do when a timer expires
  * @TCON_EXPIRY_NONE: nothing was due
- * @TCON_EXPIRY_REORDER: some was judged lost by RACK
+ * @TCON_EXPIRY_REORDER: RACK has judged something lost
  * @TCON_EXPIRY_PROBE: send the tail again
- * @TCON_EXPIRY_TIMEOUT: everything counts as lost
+ * @TCON_EXPIRY_TIMEOUT: everything in flight counts as lost
  * @TCON_EXPIRY_GIVE_UP: as before, once too often
  */
 enum tcon_expiry {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The tracker: what is known of a half-flow's sender.
+ * The tracker: the rebuilt state of a half-flow's sender.
  */
 #ifndef _TCON_TRACK_H
 #define _TCON_TRACK_H
@@ -15,7 +15,7 @@
 #include "sender/sendq.h"
 #include "wire/packet.h"
 
-/* Lower bound of the RTO, as Linux has it (RFC 6298 would say 1 s). */
+/* Lower bound of the RTO, as in Linux (RFC 6298 has 1 s). */
 #define TCON_RTO_MIN_US		200000U
 #define TCON_RTO_INIT_US	1000000U	/* RFC 6298, 2.1 */
 #define TCON_RTO_MAX_US		120000000U
@@ -33,13 +33,13 @@
  * @data_bytes: most payload on a SYN with this ISN (TCP Fast Open, RFC 7413)
  * @mss: MSS option, 0 if absent
  * @wscale: window scale, %TCON_WSCALE_NONE if absent
- * @syn_seen: the rest is valid
+ * @syn_seen: its SYN was seen; the other fields are valid
  * @acked: the other end has acknowledged the SYN
- * @sack_permitted: SACK-permitted option
+ * @sack_permitted: it sent the SACK-permitted option
  * @ambiguous: SYNs with this ISN disagreed about @wscale
- * @signed_options: TCP-MD5 or TCP-AO
- * @mptcp: an MPTCP option
- * @has_ts: time stamps
+ * @signed_options: it sent TCP-MD5 or TCP-AO
+ * @mptcp: it sent an MPTCP option
+ * @has_ts: it sent time stamps
  */
 struct tcon_side {
 	u32 isn;
@@ -57,19 +57,19 @@ struct tcon_side {
 
 /**
  * struct tcon_rack - state of RACK (RFC 8985, 5.3)
- * @tx_us: when the most recently sent of all delivered segments left
+ * @tx_us: when the latest transmission that is known to be delivered left
  * @deadline_us: when to judge again; 0: with the next ACK
- * @order: order of that segment's transmission
- * @end: its end
- * @rtt_us: its round trip
+ * @order: order of that transmission
+ * @end: end of that segment
+ * @rtt_us: its RTT
  * @fack: end of the highest range delivered before the present ACK
- * @fack_next: the same with it
- * @dsack_round: when una is there, another DSACK may widen the window
- * @reo_more: window for reordering, in quarters of the minimum RTT beyond one
- * @reo_persist: recoveries until those are forgotten
+ * @fack_next: as @fack, with the present ACK
+ * @dsack_round: when una reaches this, another DSACK may widen the reordering window
+ * @reo_more: reordering window beyond a quarter of the minimum RTT, in such quarters
+ * @reo_persist: number of recoveries after which @reo_more becomes 0
  * @in_dsack_round: @dsack_round is valid
- * @valid: what is known of the segment
- * @reordered: reordering has been seen
+ * @valid: the fields about that transmission are valid
+ * @reordered: reordering was seen
  */
 struct tcon_rack {
 	u64 tx_us;
@@ -92,11 +92,11 @@ struct tcon_rack {
  * @restart_us: when the last probe or time-out restarted them
  * @sent_us: when something last left
  * @probe_end: nxt when the tail was probed
- * @probe_bytes: that the probe repeated; 0: no probe is out
+ * @probe_bytes: how much the probe repeated; 0: no probe is in flight
  * @sampled_us: when a round trip was last measured
  * @backoff: how often the RTO is doubled, until a round trip is measured
- * @tries: time-outs in a row without progress
- * @probed: no other probe before una advances or new data leaves
+ * @tries: number of time-outs in a row without progress
+ * @probed: no further probe before una advances or new data leaves
  */
 struct tcon_timer {
 	u64 restart_us;
@@ -110,64 +110,64 @@ struct tcon_timer {
 };
 
 /**
- * struct tcon_track - a half-flow's sender, as far as packets tell
+ * struct tcon_track - a half-flow's sender, rebuilt from packets
  * @cc: the part that a CC sees: una, nxt, delivered, RTTs, inflight
  * @guest: the sender's SYN
  * @peer: the receiver's SYN
  * @sendq: what left TCon and is not acknowledged
- * @recorded: its record of what left last for the first time, until the next ACK; NULL:
- *	that was a repeat, or had to be recorded together with its predecessor
+ * @recorded: the record of the data that left last, if for the first time, until the next
+ *	ACK; NULL: that was a repeat, or it shares a record with the packet before
  * @sacked: SACKed ranges between una and nxt
  * @lost: ranges judged lost, not SACKed and not sent again since
  * @resent: what was sent again and is not delivered
- * @rack: what RACK knows
+ * @rack: state of RACK
  * @timer: state of the timers
- * @prr: what limits a recovery, and a reduction for ECN marks
- * @newly_bytes: what the ACK that the CC is being told of has delivered
- * @cwr_point: nxt when that for marks began; it ends when una is beyond
- * @nxt_guest: next sequence number that the guest would send
- * @lost_edge: up to here originals have been judged
+ * @prr: the limit in a recovery, and in a reduction for ECN marks
+ * @newly_bytes: delivered by the ACK that the CC is being told of
+ * @cwr_point: nxt when the reduction for marks began; it ends when una is beyond
+ * @nxt_guest: next sequence number that the guest will send
+ * @lost_edge: original transmissions up to here have been judged
  * @judged_edge: nothing beyond has ever been judged lost
- * @filled_edge: beyond, originals have left in order of sequence
- * @tx_order: transmissions so far, repeats counted
+ * @filled_edge: beyond it, original transmissions have left in order of sequence
+ * @tx_order: number of transmissions so far, repeats included
  * @closed_nxt: nxt when the peer closed its window
- * @recovery_point: nxt when the recovery began; it ends when una is there
+ * @recovery_point: nxt when the recovery began; it ends when una reaches this
  * @round_end: nxt when the round began
  * @unproven_bytes: judged lost in this recovery and not shown to be spurious
  * @dup_acks: duplicate ACKs in a row, of a peer without SACK
- * @dup_bytes: what those counted as having left the path
- * @dup_credit_bytes: what those, and SACKs that the peer took back, counted as
- *	delivered, not acknowledged since
- * @max_inflight_bytes: most that was in flight in this round
- * @prev_max_inflight_bytes: most in the round before
+ * @dup_bytes: what these counted as having left the path
+ * @dup_credit_bytes: what duplicate ACKs, and SACKs that the peer took back, counted as
+ *	delivered and is not acknowledged yet
+ * @max_inflight_bytes: largest inflight in this round
+ * @prev_max_inflight_bytes: largest inflight in the round before
  * @srtt_x8_us: smoothed RTT times 8
  * @rttvar_x4_us: RTT variation times 4
- * @min_rtt_us: minima of the present and the previous bucket
+ * @min_rtt_us: minimum RTTs of the present and the previous bucket
  * @min_rtt_bucket_us: when the present bucket began
  * @delivered_us: when cc.delivered_bytes last grew
  * @first_tx_us: when the flight of the last sampled packet began
- * @progress_us: when una last advanced, or data was sent into an empty pipe
- * @timeout_us: when the guest's timer last went off
- * @acked_entered_us: when the guest sent the newest that una covered when it last
- *	advanced
- * @sent_bytes: payload that left, with repeats
+ * @progress_us: when una last advanced, or data was sent while nothing was in flight
+ * @timeout_us: when the guest last had a retransmission time-out
+ * @acked_entered_us: when the guest sent the newest data that was acknowledged when una
+ *	last advanced
+ * @sent_bytes: payload that left, repeats included
  * @repeated_bytes: payload that the guest sent again
  * @repaired_bytes: payload that TCon sent again
- * @dsacked_bytes: of what was sent again, what the peer said to have got twice
+ * @dsacked_bytes: repeated payload that the peer got twice, by its DSACKs
  * @repairs: segments that TCon sent again
- * @spurious_repairs: of those, not needed
+ * @spurious_repairs: number of those that were not needed
  * @acked_bytes: payload acknowledged cumulatively
- * @ece_acks: ACKs that told of ECN CE
- * @ce_total: the peer's TCon has counted so many marked bytes; wraps
- * @ce_exact: it does; ECE counts for nothing
- * @ce_lapsed: it did, but does no more
+ * @ece_acks: number of ACKs that reported ECN CE
+ * @ce_total: marked bytes that the peer's TCon has counted; wraps
+ * @ce_exact: the peer's TCon counts marked bytes, so ECE is ignored
+ * @ce_lapsed: the peer's TCon has counted them, but does so no more
  * @ece_last: the last ACK had ECE
- * @ece_rounds: round trips until a count has to come; 0: none is due
- * @ece_round_end: nxt when the present one began
- * @ce_last: the last segment that una covered was marked, as far as that can be told
- * @tsval_floor: least TSval of what still has to leave, or again
- * @tsval_floor_end: until una is there
- * @tsval_floor_us: when the guest sent it
+ * @ece_rounds: round trips within which a count has to come; 0: none is due
+ * @ece_round_end: nxt when the present one of these began
+ * @ce_last: the last acknowledged segment was marked, as far as that is known
+ * @tsval_floor: smallest TSval of what still has to leave, or to leave again
+ * @tsval_floor_end: the bound is valid until una is there
+ * @tsval_floor_us: when the guest sent the segment with @tsval_floor
  * @peer_nxt: highest sequence number that the peer has sent
  * @peer_window: window field of the peer's last valid ACK
  * @zero_window: that was zero, as were those before it up to the first with @closed_nxt
@@ -255,7 +255,7 @@ void tcon_track_release(struct tcon_track *t);
 void tcon_track_app_limited(struct tcon_track *t);
 u32 tcon_track_rto_us(const struct tcon_track *t);
 
-/* Sum up anew what is in flight. */
+/* Computes what is in flight. */
 static inline void tcon_track_count_inflight(struct tcon_track *t)
 {
 	u32 span = t->cc.nxt - t->cc.una;
@@ -269,7 +269,7 @@ static inline u32 tcon_track_age_us(u64 then_us, u64 now_us)
 	return min_t(u64, now_us - then_us, U32_MAX);
 }
 
-/* Has no ACK come for an RTO, nor has that been found, at @found_us, within one? */
+/* Has no ACK come for an RTO?  At most once per RTO: @found_us is when this was last found. */
 static inline bool tcon_track_is_silent(const struct tcon_track *t,
 					u64 found_us, u64 now_us)
 {
@@ -288,22 +288,23 @@ static inline bool tcon_track_persists(const struct tcon_track *t)
 	return t->zero_window && !seq_before(t->cc.una, t->closed_nxt);
 }
 
-/* Does an acknowledgment number answer an end's SYN?  Of its data the other end takes what
- * it likes (RFC 7413, 4.2.2).
+/*
+ * Does an acknowledgment number answer an end's SYN?  The other end may take any part of the
+ * data on it (RFC 7413, 4.2.2).
  */
 static inline bool tcon_side_answered(const struct tcon_side *side, u32 ack)
 {
 	return side->syn_seen && ack - side->isn - 1 <= side->data_bytes;
 }
 
-/* Does one of the guest acknowledge the peer's SYN?  More may have come behind it. */
+/* Does the guest's @ack acknowledge the peer's SYN?  More data may have come behind it. */
 static inline bool tcon_track_answers_peer(const struct tcon_track *t, u32 ack)
 {
 	return t->peer.syn_seen &&
 	       ack - t->peer.isn - 1 <= t->peer_nxt - t->peer.isn - 1;
 }
 
-/* Its segments have signatures: TCP-MD5 or TCP-AO. */
+/* The connection's segments are signed: TCP-MD5 or TCP-AO. */
 static inline bool tcon_track_signed(const struct tcon_track *t)
 {
 	return t->guest.signed_options || t->peer.signed_options;
@@ -339,16 +340,16 @@ static inline bool tcon_track_marked(const struct tcon_track *t)
 	return t->prr.active && t->cc.ca_state == TCON_CA_OPEN;
 }
 
-/* How much may be in flight now: cwnd, but for a reduction that is under way. */
+/* How much may be in flight now: cwnd, or PRR's limit during a reduction. */
 static inline u32 tcon_track_cwnd_bytes(const struct tcon_track *t)
 {
 	return t->prr.active ? t->prr.limit_bytes : t->cc.cwnd_bytes;
 }
 
-/* May @bytes new ones leave?  cwnd is counted in segments, and takes a part of one for
- * one.  In a recovery a part is not enough: what a small repair left of its segment
- * would let another out, into a queue that is full.  Nor is it after a mark, before as
- * much is in flight as cwnd allows.
+/* May @bytes of new data leave?  cwnd counts segments, so data may leave while less than cwnd is in
+ * flight, even if only a part of it fits.  In a recovery all of it must fit.  Otherwise, where a
+ * repair was small, the rest of its segment would let another packet leave, into a full queue.
+ * After a mark all of it must fit as long as PRR's limit is not cwnd.
  */
 static inline bool tcon_track_fits(const struct tcon_track *t, u32 bytes)
 {
@@ -360,8 +361,8 @@ static inline bool tcon_track_fits(const struct tcon_track *t, u32 bytes)
 	return after < (u64)t->cc.cwnd_bytes + t->cc.mss_bytes;
 }
 
-/* May the next repair leave, where something is lost?  It counts as in flight again, but
- * the first hole is always filled: all waits for it.
+/* May the next repair leave?  Something is lost.  A repair counts as in flight.  But the first hole
+ * may always be filled, because all data behind it waits for it.
  */
 static inline bool tcon_track_repair_fits(const struct tcon_track *t)
 {

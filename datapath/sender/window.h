@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The window that the guest is given.
+ * The receive window that the guest is given.
  */
 #ifndef _TCON_WINDOW_H
 #define _TCON_WINDOW_H
@@ -8,7 +8,8 @@
 #include <linux/types.h>
 #include <tcon/cc.h>
 
-/* How long a guest that is near may take to answer a new edge before it counts as having
+/*
+ * A guest that is near, and has not used a new edge after this time, counts as having
  * nothing to send.
  */
 #define TCON_EDGE_ANSWER_US	1000
@@ -16,11 +17,11 @@
 /**
  * struct tcon_window - windows of one half-flow
  * @edge: highest right edge that the guest was given; never moves left
- * @marked_edge: an earlier edge, that the guest has had time to answer
- * @next_mark: the edge when @mark_us was taken
- * @mark_us: when
+ * @marked_edge: an earlier edge, which the guest has had time to use
+ * @next_mark: the edge at @mark_us
+ * @mark_us: when @next_mark was stored
  * @peer_edge: right edge that the peer offers
- * @peer_ack: the highest acknowledgment number that one came with
+ * @peer_ack: the highest acknowledgment number that came with a @peer_edge
  * @given_bytes: window last given
  * @peer_bytes: window last offered by the peer
  * @answer_us: how long this guest may take to answer; 0: %TCON_EDGE_ANSWER_US
