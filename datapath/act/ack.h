@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ACKs to the guest: the window in those that pass, and those that TCon makes.
+ * ACKs to the guest: the window in ACKs that pass, and ACKs that TCon makes.
  */
 #ifndef _TCON_ACK_H
 #define _TCON_ACK_H
@@ -21,11 +21,11 @@ struct sk_buff *tcon_ack_try_update(struct tcon_flow *flow, u64 now_us);
 void tcon_ack_send(struct tcon_flow *flow, struct sk_buff *skb);
 
 /**
- * tcon_ack_update() - a window update, if one is due
+ * tcon_ack_update() - make a window update, if one is due
  * @flow: its lock is held
  * @now_us: the time
  *
- * Between two ACKs all that the guest was given may have left.
+ * The guest may have used all of its window before the next ACK comes.
  *
  * Context: bottom halves disabled.
  * Return: the packet, for tcon_ack_send() without the lock; NULL.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Copies of what is in flight.
+ * Copies of what is in flight, for repairs.
  */
 #ifndef _TCON_COPY_H
 #define _TCON_COPY_H

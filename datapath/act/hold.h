@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Packets of a guest that wait in TCon, and when each may leave.
+ * Holding a guest's packets: when each of them may leave.
  */
 #ifndef _TCON_HOLD_H
 #define _TCON_HOLD_H

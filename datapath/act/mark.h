@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ECN in packets: what datapath/sender/ecn.c decides is written into them.
+ * ECN in packets: writes what datapath/sender/ecn.c decides.
  */
 #ifndef _TCON_MARK_H
 #define _TCON_MARK_H
 
 #include "state/flow.h"
 
-/* Is there anything to do with a segment?  Of most flows there is not. */
+/* Does a segment need any work for ECN?  In most flows it does not. */
 static inline bool tcon_mark_concerns(const struct tcon_flow *flow,
 				      const struct tcon_packet *pkt)
 {
@@ -16,8 +16,8 @@ static inline bool tcon_mark_concerns(const struct tcon_flow *flow,
 }
 
 /*
- * ECE tells of a mark where ECN was agreed on as of RFC 3168.  Elsewhere it is a bit of
- * AccECN's counter, set half of the time, or nothing.
+ * ECE reports a mark only if ECN of RFC 3168 was agreed on.  Otherwise it means nothing, or
+ * is a bit of AccECN's counter, which is set half of the time.  So it is ignored.
  */
 static inline void tcon_mark_forget_ece(const struct tcon_flow *flow,
 					struct tcon_packet *pkt)

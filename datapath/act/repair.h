@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Repeating what was lost.
+ * Repairs: sending again what was lost.
  */
 #ifndef _TCON_REPAIR_H
 #define _TCON_REPAIR_H
@@ -22,11 +22,11 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 			 const struct tcon_packet *pkt);
 
 /**
- * tcon_repair_heard() - a guest's segment has come, whether it passes or not
+ * tcon_repair_heard() - take note of a guest's segment, whether it passes or not
  * @flow: its lock is held
  * @pkt: the segment, parsed
  *
- * Remembers what repairs repeat of the guest's header.
+ * Stores what repairs copy from the guest's latest header.
  */
 static inline void tcon_repair_heard(struct tcon_flow *flow,
 				     const struct tcon_packet *pkt)
@@ -45,13 +45,15 @@ static inline void tcon_repair_heard(struct tcon_flow *flow,
 }
 
 /**
- * tcon_repair_passed() - a guest's segment passes
+ * tcon_repair_passed() - take note of a guest's segment that passes
  * @flow: its lock is held
  * @pkt: the segment, parsed
  *
- * Remembers also, of a segment that is not ahead of all others, the time stamp that may
- * not be undercut.  What waits counts: a guest whose window shrank acknowledges from its
- * edge, below its nxt.
+ * Does what tcon_repair_heard() does.  A segment that starts below what the guest has sent
+ * also sets the smallest TSval for repairs.  Otherwise it could arrive first, and the
+ * receiver would drop repairs with an older TSval (PAWS, RFC 7323).  Data that waits in TCon
+ * counts as sent: a guest whose window shrank sends ACKs with a sequence number at the
+ * window's edge, below its nxt.
  */
 static inline void tcon_repair_passed(struct tcon_flow *flow,
 				      const struct tcon_packet *pkt)
