@@ -525,7 +525,7 @@ bool tcon_flow_may_repair(void)
 }
 
 /**
- * tcon_flow_kick() - look at a flow soon, if packets wait
+ * tcon_flow_kick() - look at a flow soon, if anything waits
  * @flow: its lock is held
  *
  * Context: bottom halves disabled; also from inside a hook.
@@ -756,7 +756,7 @@ static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 	if (flow->closed_us)
 		return idle_us > CLOSED_LINGER_US;
 	*why = TCON_COUNTER_FLOWS_IDLE;
-	/* Nor is anything enforced on a flow that was first seen without its handshake. */
+	/* Without a complete handshake nothing is enforced: the flow is kept for less time. */
 	if (!tcon_track_established(&flow->track))
 		most_us = min(most_us, EMBRYO_IDLE_US);
 	return idle_us > most_us;

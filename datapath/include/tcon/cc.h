@@ -24,7 +24,7 @@
 #define TCON_CWND_MAX_BYTES	0x40000000U	/* 65535 << 14, rounded up */
 #define TCON_SSTHRESH_INFINITE	0x7fffffffU
 #define TCON_INIT_CWND_SEGS	10U		/* RFC 6928 */
-#define TCON_MIN_CWND_SEGS	2U		/* of a single one the ACK is delayed */
+#define TCON_MIN_CWND_SEGS	2U		/* the ACK of a single one is delayed */
 #define TCON_RTT_NONE_US	(~0U)
 #define TCON_SLOWEST_SEGMENT_S	60		/* longer than any RTO of RFC 6298 */
 /* What the pacer releases at once, as in Linux: what the rate sends in 1 ms.  At least one
