@@ -244,11 +244,12 @@ static inline void tcon_reno_set_state(struct tcon_cc *cc, struct tcon_reno *r,
 /**
  * tcon_reno_beta_ecn() - what a reduction for ECE leaves of the window
  * @cc: the flow
- * @beta: what one for a loss leaves, in thousandths
- * @beta_ecn: what one for ECE shall leave in congestion avoidance
+ * @beta: what a reduction for a loss leaves, in thousandths
+ * @beta_ecn: what a reduction for ECE leaves in congestion avoidance, in thousandths
  *
- * Who marks keeps a short queue, which is empty after a smaller reduction (RFC 8511).  In
- * slow start a window may be twice too large: there ECE counts as a loss, as in RFC 3168.
+ * A queue that is marked is short, and is empty after a smaller reduction (RFC 8511).  In slow
+ * start the window may be twice as large as it should be.  There ECE counts as a loss, as in
+ * RFC 3168.
  *
  * Return: thousandths.
  */

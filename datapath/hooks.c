@@ -19,7 +19,7 @@ MODULE_PARM_DESC(attach, "where packets are seen: netfilter, openvswitch (patche
 
 static const struct tcon_attach *way __ro_after_init;
 
-/* A patched openvswitch.ko is there because somebody wanted it. */
+/* Somebody who installs a patched openvswitch.ko wants it used. */
 static const struct tcon_attach *choose(void)
 {
 	bool any = sysfs_streq(attach, "auto");

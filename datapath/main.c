@@ -55,9 +55,9 @@ err_pacer:
 }
 
 /*
- * Each CC has held this module, so that none is left and no flow is enforced: what waits is
- * on its way out, and nothing waits but behind it.  Packets may pass unseen when nothing
- * does, or they would overtake it.
+ * CCs hold a reference to this module.  So no CC is left, and no flow is enforced.  What still
+ * waits is on its way out, and new packets wait only behind it.  Packets may pass unseen only
+ * when nothing waits any more.  Otherwise they would overtake it.
  */
 static void let_go(void)
 {

@@ -37,7 +37,7 @@ bool tcon_netfilter_found(void)
 /**
  * struct tcon_device_hooks - what netfilter knows of a guest's port
  * @ops: ingress and egress
- * @rcu: for its end
+ * @rcu: for freeing it
  */
 struct tcon_device_hooks {
 	struct nf_hook_ops ops[2];
@@ -145,7 +145,7 @@ static int hook(struct tcon_port *port)
 	return err;
 }
 
-/* Who lists the hooks of a device may still look at them. */
+/* Freed after a grace period: somebody who lists the hooks of a device may still read them. */
 static void unhook(struct tcon_port *port)
 {
 	struct tcon_device_hooks *hooks = port->hooks;
@@ -194,7 +194,7 @@ static void detach(struct net_device *dev)
 		tcon_path_port_del(&port->hook);
 }
 
-/* Who registers is told of all devices that are there, as if they came just then. */
+/* A new notifier is called for every device that exists, as if the device came just then. */
 static int device_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
@@ -229,7 +229,7 @@ static int netfilter_open(void)
 	return register_netdevice_notifier(&device_nb);
 }
 
-/* It tells of all devices again, as if they went. */
+/* This calls the notifier for every device again, as if the device went. */
 static void netfilter_close(void)
 {
 	unregister_netdevice_notifier(&device_nb);

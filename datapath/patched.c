@@ -11,8 +11,8 @@
 
 /*
  * Where openvswitch.ko is not loaded, or the distribution's is, the module loader leaves
- * weak symbols NULL.  Where somebody has them it checks their version and keeps
- * openvswitch.ko from being unloaded, as with any other symbol.
+ * weak symbols NULL.  If a module exports them, the loader checks their version and keeps
+ * openvswitch.ko from being unloaded, as for any other symbol.
  */
 #pragma weak ovs_tcon_register
 #pragma weak ovs_tcon_unregister

@@ -278,7 +278,7 @@ static void note_new_data(struct tcon_flow *flow, const struct sk_buff *skb,
 			       now_us);
 }
 
-/* Has nothing come for so long that it would have, were this its way? */
+/* Has nothing come for so long that its packets must take another way? */
 static bool is_overdue(const struct tcon_flow *flow, u64 since_us, u64 now_us)
 {
 	return now_us - since_us > tcon_track_rto_us(&flow->track);
@@ -291,9 +291,9 @@ static void go_astray(struct tcon_flow *flow, enum tcon_astray what, u64 now_us)
 }
 
 /*
- * A guest uses more than the window that it was given here, and nobody answers: it has
- * heard of another, by ACKs that pass elsewhere.  TCon cannot rule who does not listen.
- * One that ignores its window hears answers, and is held to cwnd.
+ * The guest uses a larger window than TCon gave it, and no answers pass here.  So the ACKs with
+ * that window take another way, and TCon cannot enforce anything.  If the guest only ignores
+ * its window, answers do pass here, and it is held to cwnd.
  */
 static void check_edge(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
@@ -306,8 +306,8 @@ static void check_edge(struct tcon_flow *flow, const struct tcon_packet *pkt, u6
 }
 
 /*
- * Data of a guest of which something passes elsewhere.  Where that was its data, it is
- * back.  Where it is the ACKs, what is known of it must not lie too far behind.
+ * The guest sends data, and some packets of its connection took another way.  If those were its
+ * data, the data is back now.  If they are the ACKs, what TCon knows must not fall too far behind.
  */
 static void check_astray(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
@@ -372,7 +372,7 @@ static inline void note_guest_fin(struct tcon_track *t,
 	t->fin_seq = pkt->end_seq;
 }
 
-/* The guest has echoed what it was given: it takes so long to answer. */
+/* The guest has echoed a time stamp that it was given, which shows how long it takes to answer. */
 static void note_answer(struct tcon_flow *flow, u64 now_us)
 {
 	tcon_answer_heard(&flow->answer, now_us);
@@ -410,7 +410,7 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	}
 	note_handshake(flow, now_us);
 	if (unlikely(flow->closed_us) && pkt->payload_bytes && !t->fin_guest) {
-		tcon_flow_reopen(flow);	/* that RST was not for real */
+		tcon_flow_reopen(flow);	/* the RST did not end the connection */
 		tcon_flow_judge(flow, now_us);
 	}
 	if (pkt->payload_bytes) {
@@ -466,8 +466,8 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 }
 
 /*
- * The peer acknowledges what TCon still keeps: that came by another way, or not at all.  It
- * has all that has left, as it may say of its own accord.
+ * The peer acknowledges data that TCon still holds.  That data came to it by another way, or the
+ * peer acknowledges what it did not get.  Either way it has acknowledged all that has left.
  */
 static void ack_of_held(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {

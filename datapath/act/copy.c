@@ -127,15 +127,15 @@ void tcon_copy_give_up(struct tcon_flow *flow, enum tcon_reason why)
 }
 
 /**
- * tcon_copy_missing() - the fate of something is the guest's business
+ * tcon_copy_missing() - let the guest hear of the loss of some data
  * @flow: its lock is held, enforced
  * @end: sequence number after it
  * @why: %TCON_REASON_GAP: it was lost before TCon, by a policer or a guest that routes, or
  *	comes late; %TCON_REASON_MTU_PROBE: its loss says that the path takes no such segment
  *	(RFC 4821)
  *
- * Until it is acknowledged the guest hears what the peer says.  Copies of the rest stay:
- * they serve from then on.
+ * Until that data is acknowledged the guest sees the peer's ACKs as they are.  Copies of other
+ * data stay, and are used after that.
  */
 void tcon_copy_missing(struct tcon_flow *flow, u32 end, enum tcon_reason why)
 {

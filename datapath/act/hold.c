@@ -12,8 +12,8 @@
  * passed early, oldest first, before repairs even, and whole.  A guest that sends
  * faster than that goes reaches twice the bounds: then what comes overtakes.
  *
- * What waits leaves where nothing is heard for an RTO: the peer may be waiting for it, or
- * its ACKs take another way.  The CC hears of a time-out, and what comes then waits again.
+ * If nothing is heard for an RTO, what waits leaves: the peer may be waiting for it, or its
+ * ACKs take another way.  The CC hears of a time-out.  What comes after that waits again.
  */
 #include <linux/ip.h>
 #include <linux/math64.h>
@@ -46,7 +46,7 @@
  * one more of them.
  */
 #define LATE_NS			(250 * NSEC_PER_USEC)
-/* The rate may be another one soon: what waits does not pay for longer by that of now. */
+/* The rate may soon change, so no packet waits for longer than this because of today's rate. */
 #define AHEAD_MAX_NS		NSEC_PER_SEC
 /* A super-packet that would occupy the path for longer is split into quanta. */
 #define SPLIT_NS		(3 * NSEC_PER_MSEC)
@@ -62,7 +62,7 @@
 /* No time to wait for: an ACK or a timer of the tracker opens the gate. */
 #define NOT_BEFORE_AN_ACK	U64_MAX
 
-/* May what waits leave, whatever cwnd and the clock say? */
+/* May what waits leave now, without regard to cwnd and the clock? */
 static inline bool is_flushing(const struct tcon_flow *flow)
 {
 	return flow->hold.drain || flow->hold.overdue;
@@ -77,7 +77,7 @@ static void flush(struct tcon_flow *flow)
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
 }
 
-/* Until when what waits for cwnd waits, should nothing be heard, nor anything leave. */
+/* How long what waits for cwnd waits, if nothing is heard and nothing leaves meanwhile. */
 static u64 patience_ns(const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
@@ -488,7 +488,7 @@ static bool is_brimful(struct tcon_flow *flow)
 	return true;
 }
 
-/* What of a segment waits: all of it, or its data, where the peer must hear its ACK now. */
+/* The part of a segment that waits: all of it, or only its data if its ACK is due now. */
 static struct sk_buff *waits(struct tcon_flow *flow, struct sk_buff *skb,
 			     const struct tcon_packet *pkt, u64 now_us)
 {

@@ -22,7 +22,7 @@ static unsigned int ecn_avoid_s = 600;
 module_param(ecn_avoid_s, uint, 0644);
 MODULE_PARM_DESC(ecn_avoid_s, "seconds without ECN towards a network that did not bear it");
 
-/* What a rule and its CC want ECT on. */
+/* On which packets a rule and its CC want ECT. */
 static enum tcon_cc_ecn asked_by(const struct tcon_rule *rule,
 				 const struct tcon_cc_ops *ops)
 {
@@ -51,14 +51,14 @@ static enum tcon_ecn_wish wish_of(const struct tcon_flow *flow)
 							       TCON_ECN_HEAR;
 }
 
-/* Does a CC run that hears of marks?  Else the guest must see them. */
+/* Does a CC run that hears of marks?  If not, the guest must see them. */
 static bool is_governed(const struct tcon_flow *flow)
 {
 	return tcon_flow_enforced(flow) && flow->track.cc.ops->cwnd_event;
 }
 
 /**
- * tcon_mark_running() - on what the rule, or the CC that runs, wants ECT
+ * tcon_mark_running() - on which packets the rule, or the CC that runs, wants ECT
  * @flow: its lock is held
  *
  * Return: enum tcon_cc_ecn.
@@ -101,7 +101,7 @@ static bool is_avoided(const struct tcon_flow *flow)
 	return has;
 }
 
-/* A sign that it does not.  @certain: it can be nothing else. */
+/* There is a sign that the peer does not bear ECN.  @certain: nothing else explains it. */
 static void avoid(struct tcon_flow *flow, bool certain)
 {
 	u64 until_us = flow->seen_us + (u64)ecn_avoid_s * USEC_PER_SEC;
@@ -112,7 +112,7 @@ static void avoid(struct tcon_flow *flow, bool certain)
 	spin_unlock(&port->lock);
 }
 
-/* It does. */
+/* The peer bears ECN. */
 static void trust(struct tcon_flow *flow)
 {
 	struct tcon_port *port = flow->port;
@@ -189,7 +189,7 @@ static void count_from_guest(struct tcon_stats __percpu *stats,
 		tcon_count(stats, TCON_COUNTER_COUNT_NO_ROOM);
 }
 
-/* A guest's SYN as it is, in case that what TCon puts on it is not borne. */
+/* Keeps a guest's SYN as it is, in case the path does not bear what TCon puts on it. */
 static void keep_syn(struct tcon_flow *flow, struct sk_buff *skb,
 		     const struct tcon_packet *pkt)
 {
@@ -315,7 +315,7 @@ static void peer_answer(struct tcon_flow *flow, const struct tcon_packet *pkt,
 
 	tcon_ecn_peer_answer(e, pkt, !flow->track.guest.acked, edit);
 	kfree_skb(tcon_flow_take_syn(flow));
-	/* One without ECN, after one with it was not answered, or reset. */
+	/* This SYN is without ECN.  One with ECN was not answered, or was reset. */
 	if (first && e->asked && e->fell_back && !e->agreed)
 		avoid(flow, e->reset);
 }
@@ -335,7 +335,7 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	}
 }
 
-/* The path eats what is ECN-capable, for all that is known. */
+/* The path probably drops what is ECN-capable. */
 static void falls_back(struct tcon_flow *flow)
 {
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ECN_EATEN);
@@ -390,11 +390,12 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /**
- * tcon_mark_retries() - is a RST for what TCon put on the guest's SYN?
+ * tcon_mark_retries() - does TCon try the guest's SYN without ECN after a RST?
  * @flow: its lock is held
  * @pkt: a RST that is about to pass to the guest
  *
- * If the peer resets the SYN without it, too, the guest hears of that.
+ * The RST may be for what TCon put on the SYN.  If the peer also resets the SYN without that,
+ * the guest sees the second RST.
  *
  * Context: bottom halves disabled; in the egress hook.
  * Return: true: the guest's own SYN will leave, and it must not see the RST.
@@ -459,7 +460,7 @@ void tcon_mark_arrived(struct tcon_flow *flow, bool original)
  * @flow: its lock is held
  * @skb: the packet, with its &struct tcon_segment
  *
- * It may have been made ECN-capable before the path was found to eat that.
+ * It may have been made ECN-capable before it was found that the path drops such packets.
  */
 void tcon_mark_released(struct tcon_flow *flow, struct sk_buff *skb)
 {

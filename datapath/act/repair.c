@@ -88,7 +88,7 @@ static void write_timestamps(struct tcphdr *th, const struct tcon_flow *flow, u6
 	put_unaligned_be32(flow->said.tsecr, opt + 6);
 }
 
-/* NOPs take the place of what told of the guest as a receiver. */
+/* Overwrites with NOPs the options that reported what the guest had received. */
 static void drop_reports(struct tcphdr *th)
 {
 	static const u8 kinds[] = { TCPOPT_SACK, ACCECN0, ACCECN1 };
@@ -309,13 +309,13 @@ enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 }
 
 /**
- * tcon_repair_raise_tsval() - what waited leaves behind a repeat that did not
+ * tcon_repair_raise_tsval() - let a packet that waited have a TSval that the peer accepts
  * @flow: its lock is held
  * @skb: the packet, with its &struct tcon_segment
  * @now_us: the time
  *
- * The peer remembers the repeat's time stamp, and PAWS (RFC 7323, 5) would discard what
- * is older.
+ * A repeat did not wait, and left before it.  The peer remembers the repeat's time stamp, and
+ * PAWS (RFC 7323, 5) discards what is older.
  */
 void tcon_repair_raise_tsval(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us)
 {

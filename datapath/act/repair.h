@@ -50,9 +50,9 @@ static inline void tcon_repair_heard(struct tcon_flow *flow,
  * @pkt: the segment, parsed
  *
  * Does what tcon_repair_heard() does.  A segment that starts below what the guest has sent
- * also sets the smallest TSval for repairs.  Otherwise it could arrive first, and the
- * receiver would drop repairs with an older TSval (PAWS, RFC 7323).  Data that waits in TCon
- * counts as sent: a guest whose window shrank sends ACKs with a sequence number at the
+ * also sets the smallest TSval for repairs and for what waits.  Otherwise it could arrive
+ * first, and the receiver would drop these with an older TSval (PAWS, RFC 7323).  Data that waits
+ * in TCon counts as sent: a guest whose window shrank sends ACKs with a sequence number at the
  * window's edge, below its nxt.
  */
 static inline void tcon_repair_passed(struct tcon_flow *flow,

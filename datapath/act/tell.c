@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a guest's segment tells the peer although its data does not go on.
+ * ACKs of guests' segments whose data does not go on.
  *
- * A segment that is absorbed, or waits for an ACK, acknowledges the peer's data and offers
- * it a window.  Without a word of that the peer's timer goes off, or it waits for a window
- * that is open.  A sender whose cwnd is full would have sent an ACK without data (RFC 5681,
- * 4.2): so does TCon, by taking the data out of the segment that is absorbed, or out of one
- * that shares it with the one that waits.
+ * A segment of the guest may be absorbed, or wait for an ACK.  But it also acknowledges the
+ * peer's data and offers the peer a window.  If the peer does not hear that, its timer goes
+ * off, or it waits for a window that is open already.  A sender whose cwnd is full would send
+ * an ACK without data (RFC 5681, 4.2).  TCon does the same: it takes the data out of the
+ * segment that is absorbed, or out of a clone of the segment that waits.
  *
- * The ACK stands where the next new segment will: its TSval is that of the last that left, so
- * that nothing that waits or is repaired is older than what the peer remembers (RFC 7323, 5).
+ * The ACK has the sequence number of the next new segment, and the TSval of the last one that
+ * left.  So nothing that waits or is repaired is older than what the peer remembers
+ * (RFC 7323, 5).
  */
 #include <linux/skbuff.h>
 #include <linux/time64.h>
@@ -41,7 +42,7 @@ bool tcon_tell_due(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 }
 
 /**
- * tcon_tell_overdue() - is that so much, or so old, that the peer should hear of it now?
+ * tcon_tell_overdue() - must the peer hear now what a segment says, and not later?
  * @flow: its lock is held
  * @pkt: a guest's segment, parsed, which will wait
  * @now_us: the time
@@ -89,7 +90,7 @@ bool tcon_tell_make(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /**
- * tcon_tell_leave() - a segment waits, its ACK does not
+ * tcon_tell_leave() - let a segment wait, but send its ACK now
  * @flow: its lock is held
  * @skb: the segment, data at the link-layer header
  * @pkt: the same, parsed
@@ -114,7 +115,7 @@ struct sk_buff *tcon_tell_leave(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /**
- * tcon_tell_noted() - the peer is told
+ * tcon_tell_noted() - note what the peer has been told
  * @flow: its lock is held
  * @ack: acknowledgment number
  * @edge: right edge of the window

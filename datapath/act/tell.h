@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a guest's segment tells the peer although its data does not go on.
+ * ACKs of guests' segments whose data does not go on.
  */
 #ifndef _TCON_TELL_H
 #define _TCON_TELL_H

@@ -93,8 +93,8 @@ static u32 deliver_resent(struct tcon_track *t, struct ack_work *w, u32 start,
 }
 
 /*
- * @start .. @end is newly delivered: by which transmissions?  Where originals left in
- * order of sequence the first and the last of them tell all.
+ * @start .. @end is newly delivered: by which transmissions?  If the original transmissions
+ * left in order of sequence, it is enough to look at the first and the last of them.
  */
 static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 		    u32 end)
@@ -145,7 +145,7 @@ static u32 not_counted_up_to(struct tcon_track *t, u32 ack, u32 fresh)
 
 	if (tcon_track_sack(t))
 		return not_counted(t, fresh);
-	/* Some duplicates were not for what lies there. */
+	/* Some duplicate ACKs were not for data there. */
 	hole = min(hole, most - min(most, t->dup_credit_bytes));
 	return hole + not_counted(t, fresh - hole);
 }
@@ -316,8 +316,8 @@ static void judge(struct tcon_track *t, const struct tcon_ack *ack, u64 now_us)
 		tcon_loss_mark_head(t);
 }
 
-/* RFC 5681, 2; as in Linux a window may shrink, but one that grows is news.  Zero answers a
- * window probe.
+/* RFC 5681, 2.  As in Linux the window of a duplicate may be smaller, but not larger.  A zero
+ * window answers a window probe.
  */
 static bool is_duplicate(const struct tcon_track *t,
 			 const struct tcon_packet *pkt)
@@ -327,7 +327,7 @@ static bool is_duplicate(const struct tcon_track *t,
 	       tcon_packet_is_pure_ack(pkt) && tcon_track_established(t);
 }
 
-/* What waited behind a closed window is late by as long. */
+/* What waited behind a closed window is late for as long as the window was closed. */
 static void take_window(struct tcon_track *t, const struct tcon_packet *pkt,
 			u64 now_us)
 {
@@ -339,8 +339,8 @@ static void take_window(struct tcon_track *t, const struct tcon_packet *pkt,
 	t->zero_window = !pkt->window;
 }
 
-/* What TCon makes for the guest carries the newest stamps: an ACK may have been overtaken,
- * and one with less than the guest remembers is discarded (RFC 7323, 5).
+/* ACKs that TCon makes for the guest have the newest time stamps.  The latest ACK may have been
+ * overtaken, and the guest discards one with an older stamp than it remembers (RFC 7323, 5).
  */
 static void take_stamps(struct tcon_track *t, const struct tcon_packet *pkt,
 			u64 now_us)
@@ -388,10 +388,9 @@ static void update_srtt(struct tcon_track *t, u32 rtt_us)
 #define SYN_REPEATED_US		(3 * TCON_RTO_INIT_US)
 
 /*
- * Was it the first transmission that is acknowledged?  Without SACK all that lies behind a
- * hole waits for the repair.  What was judged lost may have been repeated by another way, which
- * nobody knows of here: a path that has become slower is believed as far as time-outs are
- * doubled for it (timer.c).
+ * Is this ACK for the first transmission?  Without SACK the ACK of all that lies behind a hole
+ * waits for the repair.  And what was judged lost may have been repeated by another way, past
+ * TCon.  A round trip that has really become longer is covered by doubled time-outs (timer.c).
  */
 static bool is_unambiguous(const struct tcon_track *t, const struct ack_work *w, u64 now_us)
 {
@@ -505,8 +504,8 @@ static void find_change(struct tcon_track *t, struct tcon_ack *ack, u32 marked)
 	t->ce_last = !t->ce_last;
 }
 
-/* By how much has the peer's count grown?  One that comes after a lapse begins anew: ECE has
- * told of the marks until then.
+/* By how much has the peer's count grown?  After a lapse counting begins anew: until then ECE
+ * has reported the marks.
  */
 static u32 take_count(struct tcon_track *t, const struct tcon_packet *pkt)
 {
@@ -524,9 +523,9 @@ static u32 take_count(struct tcon_track *t, const struct tcon_packet *pkt)
 }
 
 /*
- * An ACK of a peer whose TCon counts: does it still?  It may have been unloaded, or the
- * peer been moved away from it.  ECE begins with a mark, so with a count on some of the next
- * ACKs, and goes on until CWR has arrived, which may be lost once.
+ * Has the peer's TCon ceased to count?  It may have been unloaded, or the peer may have been
+ * moved to another host.  ECE begins with a mark, so one of the next ACKs should have a count.
+ * ECE goes on until CWR has arrived, and CWR may be lost once.
  */
 static bool has_lapsed(struct tcon_track *t, bool ece)
 {

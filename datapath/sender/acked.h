@@ -12,7 +12,7 @@
  * @rs: the sample for the CC
  * @valid: it acknowledges only data that was sent; else the ACK changed nothing
  * @delivered_any: rs.acked_sacked_bytes or rs.losses_bytes is not zero
- * @original: payload was delivered that was sent once only
+ * @original: some of the delivered payload was sent only once
  * @una_advanced: una moved
  * @spurious: the last reduction was spurious
  * @early_marked: the first @early_bytes were marked, and the rest was not; false: the other

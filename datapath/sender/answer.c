@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How long the guest takes to answer what it is given.
+ * How long the guest takes to answer the segments that it is given.
  *
- * A guest beside TCon answers an ACK at once.  One behind a router, in another host, or
- * whose virtual CPU waits for its turn takes its time, and what it sends is what it was
- * given so long ago.  So it must be given so much more, or the path runs dry; and what it
- * has not used yet says nothing.
+ * A guest beside TCon answers an ACK at once.  A guest behind a router, in another host, or
+ * with a virtual CPU that waits for its turn takes longer.  What it sends now uses the window
+ * that it was given that long ago.  So its window must be larger by what leaves in this time,
+ * or the path runs dry.  And a window that it has not used yet does not mean that it has
+ * nothing to send.
  *
  * The time is measured as a passive observer of RTTs does: from when the guest is given a
  * TSval to when it first echoes that (RFC 7323, 4.1).  The guest may have had nothing to
@@ -19,7 +20,7 @@
 
 #include "sender/answer.h"
 
-#define ANSWERS		16	/* of which the shortest counts */
+#define ANSWERS		16	/* the shortest of these counts */
 /* Whoever takes longer has no window to wait for. */
 #define LONGEST_US	(500 * USEC_PER_MSEC)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How long the guest takes to answer what it is given.
+ * How long the guest takes to answer the segments that it is given.
  */
 #ifndef _TCON_ANSWER_H
 #define _TCON_ANSWER_H
@@ -10,17 +10,17 @@
 
 #include "base/seq.h"
 
-/* A guest that answers within this is near: what any guest may have waiting covers it. */
+/* A guest that answers within this time is near: what may wait in TCon for any guest covers it. */
 #define TCON_ANSWER_NEAR_US	1000U
 
 /**
  * struct tcon_answer - how long the guest takes to answer
  * @newest: the highest TSval that it was given
  * @asked: the TSval whose echo is waited for, where @asked_us is not 0
- * @asked_us: when it was given that; 0: nothing is waited for
- * @least_us: the shortest answer among the present ones
- * @us: the shortest among those before; 0: none is known
- * @n: answers in @least_us
+ * @asked_us: when the guest was given @asked; 0: no echo is waited for
+ * @least_us: shortest time of the answers that are being collected
+ * @us: shortest time of the answers collected before; 0: not known
+ * @n: number of answers in @least_us
  * @given: @newest is valid
  */
 struct tcon_answer {
@@ -43,13 +43,13 @@ static inline bool tcon_answer_is_one(const struct tcon_answer *a, u32 tsecr)
 	return a->asked_us && !seq_before(tsecr, a->asked);
 }
 
-/* Is the guest so far away, or so slow, that what it is given must cover that? */
+/* Is the guest so far away, or so slow, that it must be given more for that? */
 static inline bool tcon_answer_is_far(const struct tcon_answer *a)
 {
 	return a->us > TCON_ANSWER_NEAR_US;
 }
 
-/* After this an answer is there, if there is one. */
+/* If the guest answers at all, it has done so after this time. */
 static inline u32 tcon_answer_wait_us(const struct tcon_answer *a)
 {
 	return tcon_answer_is_far(a) ? a->us + a->us / 4 : TCON_ANSWER_NEAR_US;

@@ -30,8 +30,8 @@ static void begin_prr(struct tcon_track *t, u32 flight_bytes)
 		tcon_prr_begin(&t->prr, &t->cc, flight_bytes, t->sent_bytes);
 }
 
-/* What was on its way before the ACK that shows a loss: what was SACKed earlier is not
- * waited for (RFC 9937, 6.1).
+/* What was in flight before the ACK that shows a loss.  Data that was SACKed earlier does not
+ * count: no delivery of it is expected any more (RFC 9937, 6.1).
  */
 static u32 flight_bytes(const struct tcon_track *t)
 {
@@ -151,8 +151,9 @@ static void end_recovery(struct tcon_track *t, u64 now_us)
 	set_state(t, TCON_CA_OPEN, now_us);
 	t->unproven_bytes = 0;
 	tcon_loss_recovered(t);
-	/* Who could tell what had been needless?  A guest's repeat of what was never
-	 * missed is no sign of loss.
+	/* Where repeats are still out nobody can tell which were needless, so this
+	 * recovery is not undone.  A repeat of what was never judged lost (beyond
+	 * judged_edge) is no sign of loss.
 	 */
 	if (t->resent.n && seq_before(t->cc.una, t->judged_edge))
 		note_loss(t, TCON_CWND_MAX_BYTES, now_us);

@@ -52,14 +52,14 @@
 #define HEADER_MAX	60
 /* ACKs that carry a new total: one may be lost, as may two. */
 #define COUNTS		3
-/* What makes believe that the path eats what is ECN-capable: two time-outs in a row; three if
- * it has let some pass.  Or twice as many flights, if what is sent again is not ECN-capable,
- * and of each nothing has arrived but that.
+/* When the path counts as dropping what is ECN-capable: after two time-outs in a row, or three if
+ * some has passed before.  Or after twice as many flights of which nothing has arrived but
+ * repeats, if repeats are not ECN-capable.
  */
 #define EATEN_NEW	4
 #define EATEN_LATER	6
 #define EATEN_TIMEOUT	2
-/* Repeats of what the guest has acknowledged, each a time-out of the peer. */
+/* How often the peer repeats what the guest has acknowledged; each is a time-out of the peer. */
 #define UNHEARD		3
 
 /**
@@ -386,9 +386,9 @@ static bool note_eaten(struct tcon_ecn *e, u8 more)
 /**
  * tcon_ecn_timeout() - a retransmission timer has gone off
  * @e: the state
- * @cc_ecn: on what the CC that runs wants ECT
+ * @cc_ecn: on which packets the CC that runs wants ECT
  *
- * Return: nothing is ECN-capable from now on: the path seems to eat it.
+ * Return: whether nothing is made ECN-capable from now on: the path seems to drop it.
  */
 bool tcon_ecn_timeout(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn)
 {
@@ -398,9 +398,9 @@ bool tcon_ecn_timeout(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn)
 /**
  * tcon_ecn_arrived() - the peer has got payload that was ECN-capable
  * @e: the state
- * @cc_ecn: on what the CC that runs wants ECT
+ * @cc_ecn: on which packets the CC that runs wants ECT
  *
- * Return: it is the first: the path lets it pass.
+ * Return: whether it is the first, which shows that the path lets it pass.
  */
 bool tcon_ecn_arrived(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn)
 {
@@ -414,9 +414,9 @@ bool tcon_ecn_arrived(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn)
 }
 
 /**
- * tcon_ecn_repaired() - all that the peer has got now had been sent again
+ * tcon_ecn_repaired() - the peer has got nothing now but what was sent again
  * @e: the state
- * @cc_ecn: on what the CC that runs wants ECT
+ * @cc_ecn: on which packets the CC that runs wants ECT
  * @una: first unacknowledged sequence number
  * @nxt: next to leave
  *
@@ -433,14 +433,14 @@ bool tcon_ecn_repaired(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn, u32 una,
 }
 
 /**
- * tcon_ecn_peer_repeats() - does the path eat the guest's ACKs?
+ * tcon_ecn_peer_repeats() - does the path drop the guest's ACKs?
  * @e: the state
  * @pkt: a segment of the peer
  * @guest_ack: the guest's last acknowledgment number
- * @cc_ecn: on what the CC that runs wants ECT
+ * @cc_ecn: on which packets the CC that runs wants ECT
  *
- * A peer whose timer goes off again and again for what it has been told of long ago does not
- * hear it.  One byte may be a keep-alive (RFC 9293, 3.8.4).
+ * If the peer repeats again and again what was acknowledged long ago, the ACKs do not reach
+ * it.  A repeat of one byte does not count: it may be a keep-alive (RFC 9293, 3.8.4).
  *
  * Return: as of tcon_ecn_timeout().
  */
@@ -466,8 +466,8 @@ bool tcon_ecn_peer_repeats(struct tcon_ecn *e, const struct tcon_packet *pkt,
  * @e: the state
  * @said: the guest's last, tcon_ecn_ace()
  *
- * They are about now, not about when that first left: with AccECN a counter, else ECE.  CWR
- * is for new data (RFC 3168, 6.1.2).
+ * They say what is true now, not when the segment first left: with AccECN a counter, otherwise
+ * ECE.  CWR is only for new data (RFC 3168, 6.1.2).
  *
  * Return: TCON_ACE_*.
  */

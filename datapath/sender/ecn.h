@@ -16,16 +16,16 @@
 #define TCON_ECN_ECT0		0x02
 #define TCON_ECN_CE		0x03
 
-/* TCP's ECN flags, AE among them, in the order in which RFC 9768 makes them a number. */
+/* TCP's ECN flags, with AE, as bits of the number that RFC 9768 makes of them (ACE). */
 #define TCON_ACE_ECE		0x01
 #define TCON_ACE_CWR		0x02
 #define TCON_ACE_AE		0x04
 
 /**
  * enum tcon_ecn_wish - what a flow's rule wants of ECN
- * @TCON_ECN_LEAVE: no CC is to run: what the ends negotiate passes as it is
- * @TCON_ECN_HEAR: one is: it hears the marks of a guest that speaks ECN by itself
- * @TCON_ECN_ASK: and TCon asks for ECN where the guest does not
+ * @TCON_ECN_LEAVE: no CC is to run, so what the ends negotiate passes as it is
+ * @TCON_ECN_HEAR: a CC is to run.  If the guest itself speaks ECN, the CC hears of the marks
+ * @TCON_ECN_ASK: also, TCon asks for ECN if the guest does not
  */
 enum tcon_ecn_wish {
 	TCON_ECN_LEAVE,

@@ -85,8 +85,8 @@ void tcon_handshake_guest(struct tcon_track *t, const struct tcon_packet *pkt,
 }
 
 /*
- * What the peer did not take of the SYN's data is as good as never sent: it was refused, not
- * lost, and the guest sends it anew (RFC 7413, 4.2.2).
+ * Data on the SYN that the peer did not take counts as never sent.  It was refused, not lost,
+ * and the guest sends it again (RFC 7413, 4.2.2).
  */
 static void take_back(struct tcon_track *t, u32 ack)
 {

@@ -18,7 +18,7 @@
 
 #include "sender/limit.h"
 
-/* A guest that is near takes as long to answer an ACK; that is nobody's limit. */
+/* A guest that is near may take this long to answer an ACK.  That time is nobody's limit. */
 #define ANSWER_US	1000U
 
 static u32 answer_us(const struct tcon_limits *l)

@@ -16,8 +16,8 @@
 #include "sender/sendq.h"
 
 #define FIRST_PAGES	8
-/* What comes late has been overtaken by so many records at most, or stays a gap: each
- * makes way for it.
+/* Late data fills its gap only if at most this many newer records have overtaken it, since each
+ * of them is moved.  Otherwise the gap stays.
  */
 #define FILL_MAX	256
 #define RECORDS_OF(pages)	((pages) * TCON_SENDQ_PER_PAGE)
@@ -165,7 +165,7 @@ u32 tcon_sendq_find(const struct tcon_sendq *q, u32 seq)
 }
 
 /**
- * tcon_sendq_is_gap() - has the guest left a range out so far?
+ * tcon_sendq_is_gap() - is a range still missing from what the guest has sent?
  * @q: the queue
  * @start: first sequence number, not before the oldest record
  * @end: the one after the last
@@ -201,7 +201,7 @@ static bool cut(struct tcon_sendq *q, u32 i, u32 seq)
 }
 
 /**
- * tcon_sendq_fill() - part of a gap leaves after all
+ * tcon_sendq_fill() - record that part of a gap leaves after all
  * @q: the queue
  * @start: first sequence number
  * @end: the one after the last; tcon_sendq_is_gap()
@@ -278,7 +278,7 @@ void tcon_sendq_cut(struct tcon_sendq *q, u32 seq)
 			break;
 		}
 		drop_copy(q, s);
-		q->tail--;	/* its page is for what comes next */
+		q->tail--;	/* its page is used for the next record */
 	}
 }
 

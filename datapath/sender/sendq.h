@@ -30,7 +30,7 @@ struct sk_buff;
  * @delivered_ce: low word of the CE-marked bytes delivered when it left
  * @waited_us: for how long TCon had held it
  * @app_limited: it left while the guest had nothing more to send
- * @unseen: the guest has left it out; it passes elsewhere, or comes late
+ * @unseen: TCon has not seen this data: it takes another way, or comes late
  */
 struct tcon_send {
 	u32 start;

@@ -40,8 +40,8 @@ static struct tcon_send *append(struct tcon_track *t, u32 end, u64 now_us)
 }
 
 /*
- * A gap before it is in flight all the same: it passes elsewhere, or has been overtaken on
- * its way from the guest.  When it left is not known.
+ * A gap before it counts as in flight, too: that data takes another way, or was overtaken on
+ * its way from the guest.  The time when it left is not known.
  */
 static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 {
@@ -56,7 +56,7 @@ static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 	if (seq_after(start, t->cc.nxt))
 		gap = append(t, start, now_us);
 	t->recorded = append(t, end, now_us);
-	if (gap)	/* else that holds both */
+	if (gap)	/* otherwise one record holds both */
 		gap->unseen = t->recorded;
 	t->timer.probed = false;
 	t->max_inflight_bytes = max(t->max_inflight_bytes,
@@ -64,8 +64,8 @@ static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 }
 
 /*
- * Others have overtaken it, but it leaves for the first time: neither Karn's rule nor an
- * undo concerns it.  Without memory it stays a gap.
+ * Later data has overtaken it, but it leaves for the first time.  So neither Karn's rule nor
+ * an undo applies to it.  Without memory it stays a gap.
  */
 static void record_late(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 {
@@ -149,7 +149,7 @@ static enum tcon_sent sent_old(struct tcon_track *t, u32 start, u32 end,
 		t->timeout_us = now_us;
 		tcon_loss_mark_all(t);
 	}
-	/* What was judged lost has to be found lost again, should it be. */
+	/* Late data that had been judged lost is a repeat, too: as such it can be judged anew. */
 	if (!late || seq_before(start, t->lost_edge))
 		record_repeat(t, start, end, now_us);
 	if (late)
@@ -190,15 +190,15 @@ enum tcon_sent tcon_sent_segment(struct tcon_track *t, u32 start, u32 end,
 }
 
 /**
- * tcon_sent_overtaking() - a segment of the guest passes that is not ahead of all others
+ * tcon_sent_overtaking() - a segment passes that starts below what the guest has sent
  * @t: the tracker, synced
  * @tsval: its time stamp
  * @now_us: the time
  *
- * The peer may remember @tsval, and PAWS (RFC 7323, 5) then discards what comes behind it
- * with an older one: repairs, and what waits.  All of that is acknowledged when una is at
- * the present nxt; longer the floor must not last, or one day it is newer than the guest's
- * clock.
+ * The peer may remember @tsval.  PAWS (RFC 7323, 5) then discards what arrives later with an
+ * older TSval: repairs, and what waits.  So @tsval is the floor for these, until all of them
+ * are acknowledged, which is so when una is at the present nxt.  The floor must not last
+ * longer, or the guest's clock wraps and the floor seems newer than it.
  */
 void tcon_sent_overtaking(struct tcon_track *t, u32 tsval, u64 now_us)
 {

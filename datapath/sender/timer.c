@@ -9,8 +9,8 @@
  *			measured (Karn)
  *
  * Where nothing is in flight but the guest's probes of a closed window (RFC 9293, 3.8.6.1),
- * a byte in BSD and Windows, none runs: that those are not acknowledged tells nothing of
- * the path.
+ * a byte in BSD and Windows, no timer runs.  A peer need not acknowledge those, so a missing
+ * ACK says nothing about the path.
  *
  * There is no timer as such: tcon_timer_next_us() tells when to look, whoever
  * looks calls tcon_timer_expire().
@@ -190,7 +190,7 @@ void tcon_timer_sampled(struct tcon_track *t, u64 now_us)
  * tcon_timer_needless() - the peer got the probe of the tail twice
  * @t: the tracker
  *
- * Where nothing else was measured meanwhile the next would be as needless.
+ * If no round trip was measured meanwhile, the next probe would be needless, too.
  */
 void tcon_timer_needless(struct tcon_track *t)
 {

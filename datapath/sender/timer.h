@@ -9,12 +9,12 @@
 
 #include "sender/track.h"
 
-/* Then the guest is on its own: it may have gone, or its ACKs take another way. */
+/* After this the guest is on its own: it may have gone, or its ACKs take another way. */
 #define TCON_BACKOFF_MAX	3
 #define TCON_DOUBLED_MAX	10	/* 200 ms to more than TCON_RTO_MAX_US */
-/* A round trip that has become longer than the RTO is never measured while all is repeated
- * before it is over: so the RTO stays doubled.  But where ACKs come it is not doubled more
- * often than this: a path that is that much slower is answered for by more repeats.
+/* If the round trip has become longer than the RTO, everything is repeated before its ACK
+ * comes, and no round trip is measured (Karn).  So the RTO stays doubled.  But as long as ACKs
+ * come, it is not doubled more often than this.  A path that is slower still gets more repeats.
  */
 #define TCON_DOUBLED_KEPT_MAX	3
 

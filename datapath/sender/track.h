@@ -19,8 +19,8 @@
 #define TCON_RTO_MIN_US		200000U
 #define TCON_RTO_INIT_US	1000000U	/* RFC 6298, 2.1 */
 #define TCON_RTO_MAX_US		120000000U
-/* Time stamps are compared within 2^31 ticks (RFC 7323, 5.2), which are 36 min where a
- * tick is 1 us.
+/* Time stamps can be compared if they are less than 2^31 ticks apart (RFC 7323, 5.2).  With a
+ * tick of 1 us that is 36 min.
  */
 #define TCON_TSVAL_AGE_US	1800000000ULL
 #define TCON_MIN_RTT_BUCKET_US	150000000ULL
@@ -170,11 +170,11 @@ struct tcon_timer {
  * @tsval_floor_us: when the guest sent the segment with @tsval_floor
  * @peer_nxt: highest sequence number that the peer has sent
  * @peer_window: window field of the peer's last valid ACK
- * @zero_window: that was zero, as were those before it up to the first with @closed_nxt
+ * @zero_window: the window is zero, and has been since @closed_nxt was stored
  * @peer_tsval: newest TSval of the peer that passed
  * @peer_tsecr: TSecr that came with it
- * @peer_tsval_us: when
- * @has_tsval_floor: there is one
+ * @peer_tsval_us: when @peer_tsval passed
+ * @has_tsval_floor: @tsval_floor is valid
  * @synced: una and nxt are valid
  * @has_ts: the connection uses time stamps
  * @fin_guest: the guest's FIN has left
@@ -370,7 +370,7 @@ static inline bool tcon_track_repair_fits(const struct tcon_track *t)
 	       t->cc.inflight_bytes < tcon_track_cwnd_bytes(t);
 }
 
-/* May a TSval not be undercut now? */
+/* Is there a smallest TSval for what leaves now? */
 static inline bool tcon_track_has_floor(const struct tcon_track *t, u64 now_us)
 {
 	return t->has_tsval_floor &&

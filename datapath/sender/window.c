@@ -99,8 +99,9 @@ static void give_edge(struct tcon_window *w, u32 edge, u64 now_us)
 }
 
 /*
- * A peer may take back what it offered (RFC 9293, 3.8.6), and TCon must not offer it then.
- * An ACK that acknowledges nothing new may have been overtaken: as in Linux it only adds.
+ * The peer may take back a window that it offered (RFC 9293, 3.8.6).  TCon must not give it to
+ * the guest then.  An ACK that acknowledges nothing new may have been overtaken, so, as in
+ * Linux, it can only move the edge to the right.
  */
 static void note_peer(struct tcon_window *w, u32 ack, u16 field, u8 wscale)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A way into the datapath: how ports are found, and packets shown and given back.
+ * A way into the datapath: how TCon finds ports, sees their packets, and gives packets back.
  */
 #ifndef _TCON_ATTACH_H
 #define _TCON_ATTACH_H
@@ -13,17 +13,17 @@ struct tcon_port;
 
 /**
  * struct tcon_attach - a way in
- * @name: as users write and read it
- * @ops: what openvswitch.ko calls; NULL where it calls nothing
- * @open: show packets from now on.  Every port that exists is added before it returns
- * @close: when it returns every port is gone, and no hook runs or will run
- * @watch: show packets of a port, or no more.  tcon_net.lock is held, or nobody else knows
- *	the port; 0 or a negative error, and then nothing has changed.  NULL where
- *	tcon_port.hook.guest is enough
- * @inject: let a packet enter at a port, past the hook: data at the link-layer header;
- *	consumed.  RCU read lock held, bottom halves disabled, not from within a hook
- * @send: send a complete frame at a port, past the hook; consumed.  As @inject, but
- *	also from within a hook
+ * @name: its name for users
+ * @ops: the callbacks for openvswitch.ko; NULL if it calls none
+ * @open: start.  Every port that exists has been added when it returns
+ * @close: stop.  When it returns every port is gone, and no hook runs or will run
+ * @watch: start to see a port's packets, if @guest, or stop.  Called with tcon_net.lock held,
+ *	or when nobody else knows the port.  Returns 0, or a negative error, and then nothing
+ *	has changed.  NULL if setting tcon_port.hook.guest is enough
+ * @inject: let a packet, data at the link-layer header, enter at a port, past the hook.  The
+ *	packet is consumed.  RCU read lock held, bottom halves disabled, not within a hook
+ * @send: send a complete frame to a port, past the hook.  The frame is consumed.  Context as
+ *	for @inject, but also within a hook
  */
 struct tcon_attach {
 	const char *name;

@@ -278,7 +278,7 @@ static struct tcon_flow *first_closed(struct tcon_port *port)
 	return flow;
 }
 
-/* A flow that has ended gives way: the port's own, else, where all are many, another's. */
+/* Makes room: ends a closed flow of this port or, if the whole table is full, of another. */
 static bool make_room(struct tcon_port *own)
 {
 	struct tcon_flow *flow = first_closed(own);
@@ -724,7 +724,7 @@ void tcon_flow_reclassify_all(void)
 	for_all_flows(refresh_one, WALK_ALL);
 }
 
-/* What is being injected is on its way yet: others must not overtake it. */
+/* Packets that are being injected are still on their way.  Others must not overtake them. */
 static bool drain_one(struct tcon_flow *flow, u64 now_us)
 {
 	if (tcon_held_empty(&flow->held))
@@ -738,8 +738,8 @@ static bool drain_one(struct tcon_flow *flow, u64 now_us)
  * tcon_flow_drain_all() - pass everything that is held
  *
  * Context: process context.  Pacers do the work soon after.
- * Return: whether there was anything; where no flow is enforced and there was not,
- *	nothing is held any more.
+ * Return: whether anything was held.  If not, and no flow is enforced, nothing will be held
+ *	any more.
  */
 bool tcon_flow_drain_all(void)
 {

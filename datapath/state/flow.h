@@ -47,8 +47,8 @@ struct tcon_template {
 };
 
 /**
- * enum tcon_astray - what of a connection passes elsewhere
- * @TCON_ASTRAY_NONE: nothing that is known
+ * enum tcon_astray - which packets of a connection take another way, past TCon
+ * @TCON_ASTRAY_NONE: none, as far as is known
  * @TCON_ASTRAY_ACKS: the peer's ACKs
  * @TCON_ASTRAY_DATA: the guest's data
  */

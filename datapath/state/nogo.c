@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Destinations of a port's guest that do not bear ECN, so that not each connection to them has
- * to find that out.
+ * Destinations of a port's guest that do not bear ECN.  They are remembered, so that not every
+ * connection has to find that out.
  *
- * What does not bear it is a device on the way, or a stack that all hosts there have: so what
- * counts is the network, /24 or /48.  A sign may mislead, since SYNs and data are lost for other
- * reasons, too.  The first is a doubt; the second in its time is proof, if no ECN-capable data
- * got through meanwhile.
+ * The cause is a device on the way, or a stack that all hosts there have.  So the network
+ * counts, /24 or /48, and not the host.  A sign may mislead, because SYNs and data are also lost
+ * for other reasons.  The first sign is only a doubt.  A second one before the first is
+ * forgotten is proof, if no ECN-capable data got through meanwhile.
  *
- * A guest learns for itself only: another port's may mean others by the same addresses, and
- * whoever answers one guest shall not decide for the next.  A full table forgets what would be
- * forgotten first, so that it costs a guest with many such destinations no more than it would
- * without.
+ * Each port has a table of its own.  Guests of other ports may mean other hosts by the same
+ * addresses, and what a host answers to one guest must not decide for the next.  A full table
+ * drops the entry that would expire first.  A guest with too many such destinations is then no
+ * worse off than without a table.
  *
  * Nothing here needs a kernel.  Callers hold the port's lock.
  */
@@ -45,7 +45,7 @@ static struct tcon_nogo_entry *find(const struct tcon_nogo *nogo,
 	return NULL;
 }
 
-/* A free one, or that which would be forgotten first. */
+/* A free entry, or the one that would be forgotten first. */
 static struct tcon_nogo_entry *make_room(struct tcon_nogo *nogo)
 {
 	struct tcon_nogo_entry *at, *first = nogo->entry;
@@ -61,7 +61,7 @@ static struct tcon_nogo_entry *make_room(struct tcon_nogo *nogo)
 
 /**
  * tcon_nogo_has() - does a destination not bear ECN?
- * @nogo: those of the guest's port
+ * @nogo: the table of the guest's port
  * @key: of the half-flow
  * @now_us: the time
  *
@@ -76,8 +76,8 @@ bool tcon_nogo_has(const struct tcon_nogo *nogo, const struct tcon_key *key,
 }
 
 /**
- * tcon_nogo_add() - a sign that a destination does not bear ECN
- * @nogo: those of the guest's port
+ * tcon_nogo_add() - note a sign that a destination does not bear ECN
+ * @nogo: the table of the guest's port
  * @key: of the half-flow
  * @certain: nothing else can have been the reason
  * @now_us: the time
@@ -101,8 +101,8 @@ void tcon_nogo_add(struct tcon_nogo *nogo, const struct tcon_key *key,
 }
 
 /**
- * tcon_nogo_remove() - what is ECN-capable arrives there
- * @nogo: those of the guest's port
+ * tcon_nogo_remove() - forget a destination, because ECN-capable data arrives there
+ * @nogo: the table of the guest's port
  * @key: of the half-flow
  */
 void tcon_nogo_remove(struct tcon_nogo *nogo, const struct tcon_key *key)

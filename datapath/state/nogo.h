@@ -9,14 +9,14 @@
 
 #include "wire/key.h"
 
-#define TCON_NOGO_MAX	32	/* of a port: looked through for each SYN */
+#define TCON_NOGO_MAX	32	/* entries of a port; each SYN searches them all */
 
 /**
  * struct tcon_nogo_entry - a destination
  * @net: its network, the rest zero
- * @until_us: then it is forgotten
+ * @until_us: when it is forgotten
  * @family: AF_INET or AF_INET6; 0: the entry is free
- * @certain: it does not bear ECN; else there is a doubt
+ * @certain: it does not bear ECN; otherwise there is only a doubt
  */
 struct tcon_nogo_entry {
 	union tcon_addr net;
@@ -26,9 +26,9 @@ struct tcon_nogo_entry {
 };
 
 /**
- * struct tcon_nogo - those of a port
+ * struct tcon_nogo - the destinations of a port's guest that do not bear ECN
  * @entry: the destinations
- * @any: there are some; may be read without a lock
+ * @any: the table is not empty; may be read without a lock
  */
 struct tcon_nogo {
 	struct tcon_nogo_entry entry[TCON_NOGO_MAX];

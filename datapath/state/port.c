@@ -93,7 +93,7 @@ static int set_role(struct tcon_port *port, u8 configured)
 struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
 				    const struct tcon_attach *attach)
 {
-	static u32 last_id;	/* the one of both that @attach uses */
+	static u32 last_id;	/* under ovs_mutex or RTNL, whichever @attach uses */
 	struct tcon_port *port;
 
 	port = kzalloc(sizeof(*port), GFP_KERNEL);

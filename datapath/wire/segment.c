@@ -165,7 +165,7 @@ u8 *tcon_segment_option(struct tcphdr *th, u8 kind)
 	return next_option(th, (u8 *)(th + 1), kind);
 }
 
-/* What an ACK without data says of itself, and nothing else. */
+/* Changes the headers to those of an ACK without data. */
 static void write_ack(struct tcphdr *th, u32 seq, u32 tsval)
 {
 	u8 *opt = tcon_segment_option(th, TCPOPT_TIMESTAMP);
@@ -181,10 +181,10 @@ static void write_ack(struct tcphdr *th, u32 seq, u32 tsval)
 }
 
 /**
- * tcon_segment_make_ack() - leave of a segment the ACK
+ * tcon_segment_make_ack() - take the data out of a segment, so that an ACK is left
  * @skb: the segment, data at the link-layer header, all headers linear
  * @pkt: the same, parsed
- * @seq: where the ACK stands
+ * @seq: the ACK's sequence number
  * @tsval: its TSval, if it has one
  *
  * It is not ECN-capable (RFC 3168, 6.1.4).
