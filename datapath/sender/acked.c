@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What an ACK of the peer tells.
+ * What TCon learns from an ACK of the peer.
  *
  *   una	RFC 9293
  *   SACKed	RFC 2018, lost: RFC 6675 (three segments' worth SACKed beyond),
@@ -36,7 +36,7 @@ struct ack_work {
 	const struct tcon_sack *dsack;	/* NULL: none */
 };
 
-/* Nothing is known yet; what is not set here is valid only with a flag that is. */
+/* Nothing is known yet.  Fields not set here are valid only if a flag set here says so. */
 static void begin(struct ack_work *w, struct tcon_ack *ack, u64 now_us)
 {
 	memset(ack, 0, sizeof(*ack));
@@ -71,7 +71,7 @@ static void consider(struct tcon_track *t, struct ack_work *w,
 	w->sample_end = end;
 }
 
-/* What was judged lost was not. */
+/* @bytes that were judged lost were not lost. */
 static void not_lost(struct tcon_track *t, u32 bytes)
 {
 	t->unproven_bytes -= min(bytes, t->unproven_bytes);
@@ -125,7 +125,7 @@ static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 	}
 }
 
-/* Of @bytes that have arrived, what was not counted as delivered before. */
+/* How many of @bytes that have arrived were not counted as delivered before? */
 static u32 not_counted(struct tcon_track *t, u32 bytes)
 {
 	u32 counted = min(bytes, t->dup_credit_bytes);
@@ -136,8 +136,8 @@ static u32 not_counted(struct tcon_track *t, u32 bytes)
 }
 
 /*
- * As not_counted(), of @fresh bytes of an ACK up to @ack.  Where there is no SACK, duplicate
- * ACKs have counted what lay behind the hole; the hole itself, a segment, has arrived now.
+ * As not_counted(), for @fresh bytes of an ACK up to @ack.  Without SACK, duplicate ACKs have
+ * counted what lay behind the hole.  The hole itself, one segment, has arrived only now.
  */
 static u32 not_counted_up_to(struct tcon_track *t, u32 ack, u32 fresh)
 {
@@ -145,7 +145,7 @@ static u32 not_counted_up_to(struct tcon_track *t, u32 ack, u32 fresh)
 
 	if (tcon_track_sack(t))
 		return not_counted(t, fresh);
-	/* Some duplicate ACKs were not for data there. */
+	/* Some duplicate ACKs were not for data behind the hole. */
 	hole = min(hole, most - min(most, t->dup_credit_bytes));
 	return hole + not_counted(t, fresh - hole);
 }
@@ -192,7 +192,7 @@ static bool is_dsack(const struct tcon_packet *pkt)
 		!seq_after(first->end, second->end));
 }
 
-/* How much of @dsack can be true: the peer gets twice what was sent again, once. */
+/* How much of @dsack can be true?  What was sent again can be reported only once. */
 static u32 believe(struct tcon_track *t, const struct tcon_sack *dsack)
 {
 	u64 again = t->repaired_bytes + t->repeated_bytes - t->dsacked_bytes;
@@ -316,8 +316,8 @@ static void judge(struct tcon_track *t, const struct tcon_ack *ack, u64 now_us)
 		tcon_loss_mark_head(t);
 }
 
-/* RFC 5681, 2.  As in Linux the window of a duplicate may be smaller, but not larger.  A zero
- * window answers a window probe.
+/* RFC 5681, 2.  As in Linux the window of a duplicate may be smaller, but not larger.  An ACK
+ * with a zero window answers a window probe.
  */
 static bool is_duplicate(const struct tcon_track *t,
 			 const struct tcon_packet *pkt)
@@ -327,7 +327,7 @@ static bool is_duplicate(const struct tcon_track *t,
 	       tcon_packet_is_pure_ack(pkt) && tcon_track_established(t);
 }
 
-/* What waited behind a closed window is late for as long as the window was closed. */
+/* What waited behind a closed window was late for that reason: timers begin anew. */
 static void take_window(struct tcon_track *t, const struct tcon_packet *pkt,
 			u64 now_us)
 {
@@ -339,8 +339,8 @@ static void take_window(struct tcon_track *t, const struct tcon_packet *pkt,
 	t->zero_window = !pkt->window;
 }
 
-/* ACKs that TCon makes for the guest have the newest time stamps.  The latest ACK may have been
- * overtaken, and the guest discards one with an older stamp than it remembers (RFC 7323, 5).
+/* Keeps the newest time stamps, for the ACKs that TCon makes.  The latest ACK may have been
+ * overtaken, and the guest discards an ACK with a stamp older than it remembers (RFC 7323, 5).
  */
 static void take_stamps(struct tcon_track *t, const struct tcon_packet *pkt,
 			u64 now_us)
@@ -389,8 +389,8 @@ static void update_srtt(struct tcon_track *t, u32 rtt_us)
 
 /*
  * Is this ACK for the first transmission?  Without SACK the ACK of all that lies behind a hole
- * waits for the repair.  And what was judged lost may have been repeated by another way, past
- * TCon.  A round trip that has really become longer is covered by doubled time-outs (timer.c).
+ * waits for the repair.  And what was judged lost may have been repeated past TCon, by another
+ * way.  If round trips really become longer, doubled time-outs cover that (timer.c).
  */
 static bool is_unambiguous(const struct tcon_track *t, const struct ack_work *w, u64 now_us)
 {
@@ -439,7 +439,7 @@ static void take_rate(struct tcon_track *t, struct ack_work *w, u64 now_us)
 	rs->snd_interval_us = s->flight_age_us;
 	rs->rcv_interval_us = tcon_track_age_us(s->tx_us - s->delivered_age_us, now_us);
 	rs->interval_us = max(rs->snd_interval_us, rs->rcv_interval_us);
-	/* Shorter than the path is an artefact of compressed ACKs. */
+	/* An interval shorter than the least RTT comes from compressed ACKs. */
 	if (!rs->interval_us ||
 	    (t->cc.min_rtt_us != TCON_RTT_NONE_US &&
 	     rs->interval_us < t->cc.min_rtt_us)) {
@@ -483,9 +483,9 @@ static void end_round(struct tcon_track *t)
 	t->max_inflight_bytes = t->cc.inflight_bytes;
 }
 
-/* An ACK comes as soon as marks begin or end (ecn.c), so that it covers one such place at
- * the most, and what is before it is like what came last.  Of one for more than the two
- * segments that a receiver waits for (RFC 5681, 4.2) that is not known.
+/* An ACK comes as soon as marks begin or end (ecn.c).  So it covers one such change at the
+ * most, and the data before the change is marked or not as the last data was.  For an ACK of
+ * more than the two segments that a receiver waits for (RFC 5681, 4.2) this is not known.
  */
 static void find_change(struct tcon_track *t, struct tcon_ack *ack, u32 marked)
 {
@@ -504,8 +504,8 @@ static void find_change(struct tcon_track *t, struct tcon_ack *ack, u32 marked)
 	t->ce_last = !t->ce_last;
 }
 
-/* By how much has the peer's count grown?  After a lapse counting begins anew: until then ECE
- * has reported the marks.
+/* By how much has the peer's count grown?  If the count was missing for a while, it begins anew:
+ * ECE has reported the marks meanwhile.
  */
 static u32 take_count(struct tcon_track *t, const struct tcon_packet *pkt)
 {
@@ -543,8 +543,8 @@ static bool has_lapsed(struct tcon_track *t, bool ece)
 	return !--t->ece_rounds;
 }
 
-/* What of the delivered bytes was marked: what the peer's TCon says, or all that an
- * ACK with ECE covers.
+/* How many of the delivered bytes were marked?  As many as the peer's TCon says, or all
+ * that an ACK with ECE covers.
  */
 static void take_marks(struct tcon_track *t, const struct tcon_packet *pkt,
 		       struct tcon_ack *ack)
@@ -569,8 +569,8 @@ static void take_marks(struct tcon_track *t, const struct tcon_packet *pkt,
 		find_change(t, ack, marked);
 }
 
-/* As Linux's FLAG_ACK_MAYBE_DELAYED: a receiver waits with the ACK of a lone part of a
- * segment, unless it has a mark to tell.
+/* As Linux's FLAG_ACK_MAYBE_DELAYED: a receiver delays the ACK of a single part of a
+ * segment, unless it has a mark to report.
  */
 static bool ack_delayed(const struct tcon_track *t,
 			const struct tcon_rate_sample *rs)

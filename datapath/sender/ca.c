@@ -9,11 +9,11 @@
  *	  +--- the entry -------+---------------------------------+
  *	  |  or: nothing was lost after all (undo)
  *
- * A CC hears of a loss when RECOVERY or LOSS begins, at most once per round trip.  As
- * in Linux it hears nothing of repairs that are lost, too, which RFC 5681, 4.3, takes
- * for a second indication: in RECOVERY no more leaves than arrives (prr.c), so that a
- * path that is full to the brim drains all the same.  Nor does more leave in OPEN for a
- * round trip behind an ECN mark (note_mark()).
+ * A CC hears of a loss when RECOVERY or LOSS begins, at most once per round trip.  As in
+ * Linux it does not hear of repairs that are lost, which RFC 5681, 4.3, takes for a second
+ * indication.  That is no harm: in RECOVERY no more leaves than arrives (prr.c), so even a
+ * path that is quite full drains.  The same is true in OPEN for a round trip after an ECN
+ * mark (note_mark()).
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -31,7 +31,7 @@ static void begin_prr(struct tcon_track *t, u32 flight_bytes)
 }
 
 /* What was in flight before the ACK that shows a loss.  Data that was SACKed earlier does not
- * count: no delivery of it is expected any more (RFC 9937, 6.1).
+ * count, since it is not delivered again (RFC 9937, 6.1).
  */
 static u32 flight_bytes(const struct tcon_track *t)
 {
@@ -45,7 +45,7 @@ static void set_state(struct tcon_track *t, enum tcon_ca_state state,
 
 	t->cc.ops->set_state(&t->cc, state, now_us);
 	t->cc.ca_state = state;
-	/* Already under way for a mark, if the CC has left it at that. */
+	/* The reduction for a mark goes on, if the CC has not reduced again. */
 	if (state != TCON_CA_RECOVERY || t->cc.cwnd_bytes < cwnd_bytes)
 		t->prr.active = false;
 	if (state == TCON_CA_RECOVERY)
@@ -66,9 +66,9 @@ static void update_prr(struct tcon_track *t, u32 delivered_bytes, bool safe)
  * @params: its parameters, which must outlive tcon_ca_stop()
  * @now_us: the time
  *
- * A flow that runs already hands on what is in flight, but nothing less than what
- * RFC 6928 allows to every new connection: the guest may just have nothing to send.
- * Without a loss so far it may still be in slow start.
+ * In a flow that runs already cwnd begins at what is in flight, but at no less than RFC 6928
+ * allows a new connection: the guest may just have nothing to send.  A flow without a loss
+ * so far may still be in slow start.
  *
  * Return: 0; or the CC's error: then the tracker stays without a CC.
  */
@@ -142,18 +142,18 @@ void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us)
 }
 
 /*
- * What was missing when the recovery began has arrived.  Where more is missing
- * by now the next begins at once, as in Linux: a CC that looks at the state with
- * each ACK sees one long recovery, one that reduces is told once a round trip.
+ * What was missing when the recovery began has arrived.  If more is missing by now, the next
+ * recovery begins at once, as in Linux.  A CC that looks at the state with each ACK sees one
+ * long recovery.  A CC that reduces is told once a round trip.
  */
 static void end_recovery(struct tcon_track *t, u64 now_us)
 {
 	set_state(t, TCON_CA_OPEN, now_us);
 	t->unproven_bytes = 0;
 	tcon_loss_recovered(t);
-	/* Where repeats are still out nobody can tell which were needless, so this
-	 * recovery is not undone.  A repeat of what was never judged lost (beyond
-	 * judged_edge) is no sign of loss.
+	/* While repeats are in flight nobody can tell which were needless, so this recovery
+	 * is not undone.  A repeat of what was never judged lost (beyond judged_edge) is no
+	 * sign of loss.
 	 */
 	if (t->resent.n && seq_before(t->cc.una, t->judged_edge))
 		note_loss(t, TCON_CWND_MAX_BYTES, now_us);
@@ -163,9 +163,9 @@ static void end_recovery(struct tcon_track *t, u64 now_us)
 
 /*
  * The path has marked something.  Until more is acknowledged than is in flight now, what
- * leaves follows what arrives, as in a recovery, also where the CC takes nothing away:
- * this is Linux's TCP_CA_CWR.  A guest that has gathered a super-packet may not make up
- * for it at once; with DCTCP, whose cuts are small, that decides how much is marked.
+ * leaves follows what arrives, as in a recovery, even if the CC takes nothing away.  This is
+ * Linux's TCP_CA_CWR.  So a guest that has paused to gather a super-packet cannot catch up
+ * at once.  With DCTCP, whose reductions are small, that decides how much is marked.
  */
 static void note_mark(struct tcon_track *t, u64 now_us)
 {
@@ -228,10 +228,10 @@ static void put_off(struct tcon_cc *cc, s32 bytes, s32 marked_bytes)
 }
 
 /*
- * A receiver that speaks DCTCP sends two ACKs where marks begin or end: for what came
- * before, and for what is different (RFC 8257, 3.2).  The guest behind the peer's TCon
- * sends one, in which the CC would see the mark before the growth that it ends; or the mark
- * as one of the next round trip, whose data it does not cover.
+ * A DCTCP receiver sends two ACKs where marks begin or end: one for what came before, one
+ * for what is different (RFC 8257, 3.2).  The guest behind the peer's TCon sends one ACK for
+ * both.  In it the CC would see the mark before the growth that it ends.  Or it would take
+ * the mark for one of the next round trip, whose data the ACK does not cover.
  */
 static void take_in_two(struct tcon_track *t, const struct tcon_ack *ack)
 {
@@ -270,8 +270,8 @@ void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
  * @t: the tracker, with a CC
  * @now_us: the time
  *
- * A CC hears of each, as in Linux: what cwnd has grown to since the last one is nothing
- * to start with when all is lost again (RFC 5681, 3.1).
+ * A CC hears of each, as in Linux.  When all is lost again, cwnd must not stay at what it has
+ * grown to since the last one (RFC 5681, 3.1).
  */
 void tcon_ca_timeout(struct tcon_track *t, u64 now_us)
 {

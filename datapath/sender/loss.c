@@ -4,13 +4,13 @@
  *
  * RACK (RFC 8985): a segment is lost when one that was sent later has been
  * delivered, and a round trip and a window for reordering have passed since it
- * was sent.  "Later" is decided by a counter taken when a packet leaves: time
- * stamps are the same for a whole burst.
+ * was sent.  A counter that each packet takes when it leaves decides what is
+ * "later", since time stamps are the same for a whole burst.
  *
- * Originals leave in sequence order, so they are judged along an edge that
- * only moves right, and stops at one that came late until what left after that is
- * delivered; what was sent again is kept in a list of its own, in order
- * of transmission.  A peer without SACK is judged by its duplicate ACKs
+ * Originals leave in sequence order.  So they are judged along an edge that only
+ * moves right.  It stops at one that left late, until something that left after
+ * it is delivered.  What was sent again is in a list of its own, in order of
+ * transmission.  A peer without SACK is judged by its duplicate ACKs
  * (RFC 6582).
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
@@ -26,7 +26,7 @@
 /* A path may be faster than it has ever been, by a share: NICs deliver in batches. */
 #define RTT_SLACK	8
 
-/* What of @start .. @end has been sent again waits for that one's fate. */
+/* What of @start .. @end has been sent again is in flight, and not lost yet. */
 static void spare_resent(struct tcon_track *t, u32 start, u32 end)
 {
 	struct tcon_resend *r = tcon_resent_find(&t->resent, start, end);
@@ -69,8 +69,8 @@ void tcon_loss_mark(struct tcon_track *t, u32 start, u32 end)
  * tcon_loss_mark_all() - judge everything in flight lost
  * @t: the tracker
  *
- * Where the peer has thrown away what it had SACKed (RFC 2018, 8), that is lost
- * too: una would have passed it.
+ * If the segment at una is SACKed, the peer has thrown away what it had SACKed
+ * (RFC 2018, 8), or una would have passed it.  Then all of that is lost, too.
  */
 void tcon_loss_mark_all(struct tcon_track *t)
 {
@@ -117,11 +117,11 @@ static bool is_too_fast(const struct tcon_track *t, u64 rtt_us)
  * @first: the first of its range, perhaps the same; NULL: not known
  * @now_us: the time
  *
- * RFC 8985, 6.2, steps 2 and 3.  Reordering is what one ACK shows against those
- * before it: within one, the SACK blocks come first.  What reached TCon out of order is
- * expected in the order in which it left here.  An answer that comes faster
- * than the path allows is taken for one to the first transmission.  (Linux takes it
- * for none: after a tail probe that was answered so, it waits for the time-out.)
+ * RFC 8985, 6.2, steps 2 and 3.  Reordering shows between ACKs, not within one, where the
+ * SACK blocks are looked at first.  What reached TCon out of order is expected in the order
+ * in which it left here.  An answer that comes faster than the path allows is taken for
+ * one to the first transmission.  (Linux takes it for none.  So after a tail probe that
+ * was answered so fast it waits for the time-out.)
  */
 void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,
 			 u32 end, const struct tcon_send *first, u64 now_us)

@@ -3,14 +3,14 @@
  * What may leave in a recovery, and after an ECN mark: Proportional Rate Reduction
  * (RFC 9937).
  *
- * A CC says how large cwnd is to be after a loss or a mark.  With cwnd as the limit a
- * sender would fall silent until so little is in flight; and where much was lost, and
- * little is in flight, fill cwnd at once, with repairs, while the queue that dropped them
- * is still full.  Here what leaves follows what arrives: in proportion, as long as more
- * than cwnd is in flight; after that as much as has arrived and not left yet (the RFC's
- * conservative reduction bound, CRB), and one segment more with each SafeACK, which
- * advances una and shows no new loss (its slow start reduction bound, SSRB).  What the RFC
- * calls ssthresh is cwnd here: a CC has lowered it before.
+ * A CC says how large cwnd is to be after a loss or a mark.  If cwnd were the limit, a
+ * sender would be silent until less than cwnd is in flight.  After many losses it would send
+ * a burst of repairs while the queue is still full.  So here what leaves follows what
+ * arrives.  While more than cwnd is in flight, it does so in proportion.  After that as
+ * much may leave as has arrived and not left yet (CRB, the RFC's conservative reduction
+ * bound).  A SafeACK adds one segment (SSRB, its slow start reduction bound): an ACK that
+ * advances una and shows no new loss.  What the RFC calls ssthresh is cwnd here, since the
+ * CC has lowered it before.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -33,9 +33,9 @@ static bool is_for_marks(const struct tcon_cc *cc)
  *	as in Linux, cwnd before
  * @sent_bytes: what has left so far, with repeats
  *
- * A recovery that begins while a mark is answered is part of that, unless the caller has
- * ended it.  Until the next tcon_prr_update() a segment may leave, the first repair; after
- * a mark as much as cwnd allows, as an ACK that delivers nothing takes nothing away.
+ * A recovery that begins during the reduction for a mark continues it, unless the caller has
+ * ended that.  Until the next tcon_prr_update() one segment may leave: the first repair.  After
+ * a mark cwnd is the limit until then: an ACK that delivers nothing takes nothing away.
  */
 void tcon_prr_begin(struct tcon_prr *p, const struct tcon_cc *cc,
 		    u32 flight_bytes, u64 sent_bytes)
@@ -53,9 +53,9 @@ void tcon_prr_begin(struct tcon_prr *p, const struct tcon_cc *cc,
 					    cc->inflight_bytes + cc->mss_bytes;
 }
 
-/* Of what might be sent, what was not: a sender that has all data at hand leaves
- * nothing, but a guest gathers a super-packet before it sends.  After a mark, where no
- * repair waits, it does without, as Linux does everywhere.
+/* What might have been sent and was not.  A sender that has all data at hand leaves nothing
+ * unused, but a guest gathers a super-packet before it sends.  After a mark no repair waits,
+ * so nothing is carried over, as Linux never does.
  */
 static u32 unused(const struct tcon_prr *p, const struct tcon_cc *cc,
 		  u64 sent_bytes)
@@ -67,8 +67,8 @@ static u32 unused(const struct tcon_prr *p, const struct tcon_cc *cc,
 	return p->may_bytes - min_t(u64, p->may_bytes, sent);
 }
 
-/* With at most cwnd in flight: CRB, or SSRB.  As in Linux, which counts packets, what was a
- * part of a segment makes room for a whole one.
+/* With at most cwnd in flight: CRB, or SSRB.  A part of a segment that is delivered makes room
+ * for a whole one, as in Linux, which counts packets.
  */
 static s64 conserved(const struct tcon_prr *p, const struct tcon_cc *cc,
 		     u64 sent_bytes, u32 delivered_bytes, bool safe)
@@ -83,8 +83,8 @@ static s64 conserved(const struct tcon_prr *p, const struct tcon_cc *cc,
 	return min_t(s64, may, cc->cwnd_bytes - cc->inflight_bytes);
 }
 
-/* With more: cwnd for each RecoverFS that is delivered, in whole segments.  Where a CC
- * takes nothing away for a mark, what that adds must not add up.
+/* With more than cwnd in flight: cwnd for each RecoverFS that is delivered, in whole segments.
+ * After a mark that a CC takes nothing away for, what rounding adds must not add up.
  */
 static s64 proportional(const struct tcon_prr *p, const struct tcon_cc *cc,
 			u64 sent_bytes)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What leaves towards the peer: a record for each segment of what the world was like
- * then, for RTT, rate (draft-cheng-iccrg-delivery-rate-estimation) and loss.
+ * What leaves towards the peer.  Each segment gets a record of the state when it left: for
+ * the RTT, the rate (draft-cheng-iccrg-delivery-rate-estimation), and to judge losses.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -11,7 +11,7 @@
 #include "sender/loss.h"
 #include "sender/sent.h"
 
-/* Something leaves: what the world was like then. */
+/* Something leaves: records the state now. */
 static void fill_record(struct tcon_track *t, struct tcon_send *s, u64 now_us)
 {
 	s->order = ++t->tx_order;
@@ -40,8 +40,8 @@ static struct tcon_send *append(struct tcon_track *t, u32 end, u64 now_us)
 }
 
 /*
- * A gap before it counts as in flight, too: that data takes another way, or was overtaken on
- * its way from the guest.  The time when it left is not known.
+ * New data.  A gap before it counts as in flight, too: that data takes another way, or was
+ * overtaken on its way from the guest.  When it left is not known.
  */
 static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 {
@@ -79,8 +79,8 @@ static void record_late(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 	t->filled_edge = seq_max(t->filled_edge, end);
 }
 
-/* @start .. @end was sent again: it is in flight once more.  Without memory it
- * is so all the same, but only a time-out can find it lost again.
+/* @start .. @end was sent again, so it is in flight once more.  Without memory for a record
+ * only a time-out can find it lost again.
  */
 static void record_repeat(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 {
@@ -119,10 +119,10 @@ bool tcon_sent_repair(struct tcon_track *t, u32 start, u32 end,
 }
 
 /*
- * A repeat of the head after an RTO without progress is the guest's time-out, once in an
- * RTO: looking at all that is in flight takes long.  A tail probe (RFC 8985, 7) looks the
- * same where it repeats all that is in flight, and is only counted as one.  Nor does a
- * probe of a closed window time anything out.
+ * A repeat of the head after an RTO without progress is the guest's time-out.  It counts once
+ * in an RTO, since looking at all that is in flight takes long.  A tail probe (RFC 8985, 7)
+ * that repeats all that is in flight looks the same, and is no time-out.  Nor is a probe of
+ * a closed window.
  */
 static bool is_timeout(const struct tcon_track *t, u32 start, u32 end,
 		       u64 now_us)
@@ -131,7 +131,7 @@ static bool is_timeout(const struct tcon_track *t, u32 start, u32 end,
 	       tcon_track_is_silent(t, t->timeout_us, now_us);
 }
 
-/* @start .. @end lies before nxt: a repeat, but for what fills a gap. */
+/* @start .. @end lies before nxt: a repeat, unless it fills a gap. */
 static enum tcon_sent sent_old(struct tcon_track *t, u32 start, u32 end,
 			       u32 payload_bytes, u64 now_us)
 {
@@ -165,10 +165,10 @@ static enum tcon_sent sent_old(struct tcon_track *t, u32 start, u32 end,
  * @payload_bytes: of the segment
  * @now_us: the time
  *
- * Return: what it was.  After %TCON_SENT_TIMEOUT everything that is not SACKed
- * counts as lost, but for the segment itself.  A segment that lies further ahead
- * than any window reaches is no part of the connection, and not recorded.  What leaves for
- * the first time has tcon_track.recorded.
+ * Return: what it was.  After %TCON_SENT_TIMEOUT everything counts as lost, except what is
+ * SACKed and the segment itself.  A segment further ahead than any window reaches is no part
+ * of the connection, and not recorded.  For what leaves for the first time
+ * tcon_track.recorded is its record.
  */
 enum tcon_sent tcon_sent_segment(struct tcon_track *t, u32 start, u32 end,
 				 u32 payload_bytes, u64 now_us)

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which of the peer's ACKs a guest in its start is better off without.
+ * Which of the peer's ACKs a guest in slow start should not get.
  *
- * A guest that ends its slow start by HyStart (Linux's CUBIC; RFC 9406) would need
- * seconds to get to a cwnd that does not bind.  It does so where
+ * A guest's HyStart (Linux's CUBIC; RFC 9406) may end its slow start too early.  The guest
+ * then needs seconds until its cwnd no longer limits it.  HyStart ends slow start when
  *
- *   - ACKs have come less than 2 ms apart for half of the least round trip: under
- *     TCon's pacing, or where a queue begins, they do.  One gap in that time and it
- *     begins anew.
+ *   - ACKs have come less than 2 ms apart for half of the least round trip.  Under
+ *     TCon's pacing, or where a queue begins, they do.  One gap in that time, and
+ *     HyStart counts anew.
  *   - more than eight ACKs of a round trip have come, and all of them late by more
- *     than an eighth of the least round trip, at least 4 ms: because of a queue
- *     that the CC wants, of the pacer, or of a repair for which una stood still.
- *     Then it is given fewer.
+ *     than an eighth of the least round trip, at least 4 ms.  The cause may be a queue
+ *     that the CC wants, the pacer, or a repair for which una stood still.  Then the
+ *     guest is given fewer ACKs.
  *
  * Late is by the guest's clock: its data may have waited for the pacer, and what came
- * behind a hole is acknowledged when that has been repaired.
+ * behind a hole is acknowledged only when the hole has been repaired.
  *
- * What is held back is only an ACK that others will follow.  Not more than needed:
- * a guest with a CC of its own measures by ACKs what the path delivers, and until
- * it is told what has arrived, that takes room in its cwnd.
+ * Only an ACK that others will follow is held back, and no more than needed.  A guest
+ * with a CC of its own measures by ACKs what the path delivers.  And what has arrived
+ * takes room in its cwnd until it is told so.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
 
 #include "sender/thin.h"
 
-/* Where all come late: in each of the guest's round trips no more than so many. */
+/* If all ACKs come late, the guest gets no more than so many per round trip of its own. */
 #define LATE_ACKS		5
 /* Just beyond HyStart's notion of close. */
 #define GAP_US			2200U

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * From cwnd to window field.
+ * From cwnd to the window field that the guest gets.
  *
- *  - Never more than the peer offered; its zero stays zero.
- *  - The right edge never moves left (RFC 9293, 3.8.6): a smaller cwnd takes
- *    effect as ACKs advance, and until then the pacer holds what is too much.
+ *  - Never more than the peer offered.  A zero of the peer's stays zero.
+ *  - The right edge never moves left (RFC 9293, 3.8.6).  A smaller cwnd takes effect
+ *    as ACKs advance.  Until then TCon holds what the guest sends beyond it.
  *  - Never less than two segments, or a receiver that delays its ACKs stalls
- *    the guest; what is too much then is held as well.
- *  - Rounded up to the quantum of the window scale (RFC 7323), unless marks count the
- *    packet that the guest would make of what that adds.
+ *    the guest.  What is too much then is held as well.
+ *  - Rounded up to the quantum of the window scale (RFC 7323).  Not so where the guest
+ *    would make a small packet of what that adds, and the path's marks count packets.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -26,12 +26,12 @@
  * @cwnd_bytes: how much may be in flight
  * @hold_bytes: how much a paced flow may have waiting in TCon
  *
- * What may be in flight is cwnd; what is in flight left TCon before nxt.  A
- * paced flow needs no more than keeps its pacer busy: with all of cwnd, which
- * BBR has at twice the path's BDP, a whole BDP would wait in TCon.  Others get
- * whole segments, the nearest number, as Linux counts cwnd: of a part of one the
- * guest would make a packet once a round trip (Nagle's algorithm in Minshall's
- * variant), which may be lost as well as a full one, and else leave it unused.
+ * cwnd bounds what is in flight, which has left TCon and lies before nxt.  A paced flow
+ * needs no more than keeps its pacer busy.  With all of cwnd, which in BBR is twice the
+ * path's BDP, a whole BDP would wait in TCon.  Other flows get the nearest number of
+ * whole segments, as Linux counts cwnd.  Of a part of one the guest would make a packet
+ * once a round trip (Nagle's algorithm in Minshall's variant), which may be lost as well
+ * as a full one.  Otherwise the guest would leave that part unused.
  *
  * Return: sequence number.
  */
@@ -58,9 +58,9 @@ u32 tcon_window_wanted(const struct tcon_cc *cc, u32 nxt_guest, u32 cwnd_bytes,
  * @wscale: shift count of the peer
  * @mss_bytes: payload of a full segment
  *
- * For a guest that fills its window with a part of a segment.  Of what rounding up adds
- * it would make a small packet once a round trip, beside as many full ones as cwnd has
- * segments; rounded down the last of those is not quite full.
+ * For a guest that fills its window with a part of a segment.  If the edge were rounded up,
+ * the guest would send a small packet once a round trip, besides as many full ones as cwnd
+ * has segments.  If it is rounded down, the last of these is not quite full.
  *
  * Return: the last edge that is not after @edge; @edge itself where fields are coarser than
  *	segments.
@@ -79,7 +79,7 @@ static u32 answer_us(const struct tcon_window *w)
 	return w->answer_us ? : TCON_EDGE_ANSWER_US;
 }
 
-/* Remember an edge, and which one the guest has had time to answer. */
+/* Remembers an edge, and which one the guest has had time to answer. */
 static void give_edge(struct tcon_window *w, u32 edge, u64 now_us)
 {
 	if (!w->valid) {
@@ -99,9 +99,9 @@ static void give_edge(struct tcon_window *w, u32 edge, u64 now_us)
 }
 
 /*
- * The peer may take back a window that it offered (RFC 9293, 3.8.6).  TCon must not give it to
- * the guest then.  An ACK that acknowledges nothing new may have been overtaken, so, as in
- * Linux, it can only move the edge to the right.
+ * The peer may take back a window that it offered (RFC 9293, 3.8.6).  Then TCon must not give
+ * that window to the guest.  An ACK that acknowledges nothing new may have been overtaken.  So,
+ * as in Linux, it can only move the edge to the right.
  */
 static void note_peer(struct tcon_window *w, u32 ack, u16 field, u8 wscale)
 {
@@ -171,9 +171,9 @@ u16 tcon_window_write(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
 /**
  * tcon_window_untold() - an ACK is not given to the guest after all
  * @w: the windows, after tcon_window_write()
- * @before: and before it
+ * @before: the same before it
  *
- * The guest has not been given its edge, but the peer has offered it: a window
+ * The guest has not been given that ACK's edge.  But the peer has offered it, so a window
  * update may go up to there.
  */
 void tcon_window_untold(struct tcon_window *w, const struct tcon_window *before)
@@ -220,11 +220,11 @@ u16 tcon_window_late(const struct tcon_window *w, u32 ack, u16 field, u8 wscale,
  * @burst_bytes: what the guest may gather before it sends
  * @now_us: the time
  *
- * It is where the edge keeps the guest from sending a segment, or a burst that
- * it could send then, two segments more could be sent, the peer would have
- * allowed that and has not taken it back by a zero, and the field grows: otherwise
- * the guest would see a duplicate ACK.  (Linux sends no less than a burst while it
- * waits for an ACK that is overdue, as behind a hole.)
+ * It is due if the edge keeps the guest from sending a segment, or a burst that the new
+ * edge has room for.  The new edge must be two segments further.  The peer must have offered
+ * it, and not have taken it back by a zero.  And the field must grow, or the guest would see
+ * a duplicate ACK.  (While Linux waits for an ACK that is overdue, as behind a hole, it sends
+ * no less than a burst.)
  *
  * Return: the field of the update, which counts as given; 0: none is due.
  */
