@@ -27,8 +27,8 @@
 #include "state/flow.h"
 #include "wire/segment.h"
 
-#define SPURIOUS_MANY	32	/* before a path is judged by them */
-#define GAP_NS		NSEC_PER_MSEC	/* of a pacer without work */
+#define SPURIOUS_MANY	32	/* needless repairs, before they count against a path */
+#define GAP_NS		NSEC_PER_MSEC	/* without work, until a pacer counts as dry */
 
 /* What keeps the guest from sending, as things stand. */
 static inline enum tcon_limit limited_by(const struct tcon_flow *flow)
@@ -99,8 +99,8 @@ static void close_flow(struct tcon_flow *flow, u64 now_us)
 }
 
 /*
- * May who gets a RST believe it?  It lies between what that end has acknowledged and what
- * the other has sent (RFC 5961, 3.2).  Who could be anybody would end enforcement by it.
+ * May the end that gets a RST believe it?  Then it lies between what that end has acknowledged
+ * and what the other has sent (RFC 5961, 3.2).  Otherwise anybody could end enforcement by one.
  */
 static bool is_reset(const struct tcon_flow *flow,
 		     const struct tcon_packet *pkt, bool from_guest)
@@ -208,9 +208,9 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt)
 }
 
 /*
- * Is the path full although the guest does not use its window?  Then its own
- * cwnd limits it, at the rate of the path, and rate samples show that rate: a
- * queue stands, and the guest keeps answering ACKs with data.
+ * Is the path full although the guest does not use its window?  Then its own cwnd
+ * limits it, at the rate of the path, and rate samples show that rate.  There is a
+ * standing queue, and the guest keeps answering ACKs with data.
  */
 static bool path_is_full(const struct tcon_track *t)
 {
@@ -229,8 +229,8 @@ static bool pacer_is_dry(const struct tcon_flow *flow, u64 now_us)
 }
 
 /*
- * Did the guest leave unused what it could have sent from @nxt_guest on?  @has_more: for
- * all that is known it had something to send, and only its own cwnd kept it.
+ * Did the guest leave unused what it could have sent from @nxt_guest on?  @has_more: it
+ * seems that it had more to send, and that only its own cwnd limited it.
  */
 static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, bool has_more,
 			   u64 now_us)
@@ -261,9 +261,9 @@ static bool is_whole(const struct tcon_flow *flow, const struct sk_buff *skb,
 
 /*
  * New data of a paced flow.  A guest that has more to send than its cwnd allows answers
- * ACKs, and with whole segments.  A stream that sends at its own pace looks the same
- * otherwise, where another flow's queue stands: all that it gives is delivered, and more
- * of it is in flight than its rate fills.
+ * ACKs, with whole segments.  A stream that sends at a rate of its own, beside another
+ * flow's standing queue, differs in nothing else: all its data is delivered, and more of
+ * it is in flight than its rate needs.
  */
 static void note_new_data(struct tcon_flow *flow, const struct sk_buff *skb,
 			  const struct tcon_packet *pkt, u64 now_us)
@@ -345,8 +345,8 @@ static void lost_track(struct tcon_flow *flow, u32 ack, u64 now_us)
 }
 
 /*
- * The peer has acknowledged what was not seen.  Anybody can say so, and a peer that
- * wants more than its share would: it is true where the guest goes on behind it.
+ * The peer has acknowledged what was not seen.  Anybody can claim that, and so would a peer
+ * that wants more than its share.  It is true if the guest's next data begins behind it.
  */
 static void check_unseen(struct tcon_flow *flow, const struct tcon_packet *pkt,
 			 u64 now_us)
@@ -360,7 +360,7 @@ static void check_unseen(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	flow->unseen = false;
 }
 
-/* A FIN of this connection, not of one that somebody thought of? */
+/* Notes a FIN of the guest, if it can be one of this connection. */
 static inline void note_guest_fin(struct tcon_track *t,
 				  const struct tcon_packet *pkt)
 {
@@ -429,14 +429,14 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	return true;
 }
 
-/* More repairs were needless than not: this path cannot be repaired. */
+/* More repairs were needless than not: TCon cannot repair on this path. */
 static bool reorders_too_much(const struct tcon_track *t)
 {
 	return t->spurious_repairs > SPURIOUS_MANY &&
 	       t->spurious_repairs > t->repairs / 2;
 }
 
-/* What an ACK told, for the CC and for repair. */
+/* Tells the CC and repair what an ACK did. */
 static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 			 u64 now_us)
 {
@@ -466,8 +466,8 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 }
 
 /*
- * The peer acknowledges data that TCon still holds.  That data came to it by another way, or the
- * peer acknowledges what it did not get.  Either way it has acknowledged all that has left.
+ * The peer acknowledges data that TCon still holds.  Either that data came to it by another way,
+ * or it acknowledges what it did not get.  In both cases it acknowledges all that has left.
  */
 static void ack_of_held(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
@@ -480,7 +480,7 @@ static void ack_of_held(struct tcon_flow *flow, const struct tcon_packet *pkt, u
 		ack_enforced(flow, &ack, now_us);
 }
 
-/* Returns whether the ACK was one. */
+/* Takes an ACK in.  Returns whether it was valid. */
 static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 			 u64 now_us)
 {
@@ -531,7 +531,7 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 	bool syn = pkt->flags & TCON_TCP_SYN, valid, pass = true;
 
 	valid = heard && ack_to_guest(flow, pkt, now_us);
-	/* Who does not know where the connection is could say anything. */
+	/* Only a valid ACK counts: anybody could send another. */
 	if (valid && seq_after(pkt->end_seq, t->peer_nxt))
 		t->peer_nxt = pkt->end_seq;
 	if (!syn && tcon_flow_enforced(flow)) {
@@ -645,7 +645,7 @@ bool tcon_path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	if (likely(!flow->dead)) {
 		now_ns = tcon_now_ns();
 		pass = from_guest(flow, skb, &pkt, now_ns);
-		/* A guest that paces is at its edge while nothing waits. */
+		/* A guest that paces may reach its edge while nothing waits here. */
 		if (pass && flow->track.cc.pacing_rate_bps)
 			update = tcon_ack_update(flow, tcon_us(now_ns));
 	}

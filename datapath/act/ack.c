@@ -21,8 +21,8 @@
 
 /* A guest's start is over after so many round trips. */
 #define START_ROUNDS		32
-/* A flow that is not paced is clocked by ACKs: it is given all until so many segments
- * are in flight, so that a short request does not wait.
+/* A flow that is not paced is clocked by ACKs.  It gets all ACKs until so many segments are
+ * in flight, so that a short request does not wait.
  */
 #define UNPACED_SEGS		40
 
@@ -44,7 +44,7 @@ static u32 wanted_edge(const struct tcon_flow *flow)
 	return seq_min(edge, cc->nxt + tcon_copy_room(flow));
 }
 
-/* Take the SACK blocks out where nothing without a copy is missing. */
+/* Takes the SACK blocks out: TCon has copies of all that is missing. */
 static void hide_sacks(struct tcon_flow *flow, struct sk_buff *skb,
 		       const struct tcon_packet *pkt)
 {
@@ -55,7 +55,7 @@ static void hide_sacks(struct tcon_flow *flow, struct sk_buff *skb,
 		   TCON_COUNTER_SACK_STRIPPED : TCON_COUNTER_WRITE_FAILED);
 }
 
-/* Would the guest see nothing in it but that something is missing? */
+/* Would it tell the guest only that something is missing? */
 static bool is_bare_duplicate(const struct tcon_flow *flow,
 			      const struct tcon_packet *pkt, u32 given_before)
 {
@@ -66,7 +66,7 @@ static bool is_bare_duplicate(const struct tcon_flow *flow,
 	       flow->window.given_bytes <= given_before;
 }
 
-/* TCon's window is not smaller without it: window updates go on. */
+/* The guest can do without it: window updates go on. */
 static bool is_superfluous(const struct tcon_flow *flow,
 			   const struct tcon_packet *pkt, u64 now_us)
 {
@@ -80,7 +80,7 @@ static bool is_superfluous(const struct tcon_flow *flow,
 				    now_us);
 }
 
-/* Is the guest better off without it?  Windows as they were before: @before. */
+/* Should the guest not get it?  @before: the windows before this ACK. */
 static bool must_hide(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		      const struct tcon_window *before, u64 now_us)
 {
@@ -109,10 +109,10 @@ static void write_field(const struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /*
- * Shall the guest be kept from filling its window with a small part of a segment?  It
- * would make a packet of that, but for Nagle's algorithm in Minshall's variant not while
- * another part is in flight.  A queue that marks counts packets; a CC that knows losses
- * only is better off with the bytes.
+ * Must the guest be kept from filling its window with a small part of a segment?  It would
+ * send that as a packet, except while another part is in flight (Nagle's algorithm in
+ * Minshall's variant).  A queue that marks counts packets.  A CC that knows only losses does
+ * better with the bytes.
  */
 static bool must_round_down(const struct tcon_flow *flow, u32 ack)
 {
@@ -130,9 +130,9 @@ static bool must_round_down(const struct tcon_flow *flow, u32 ack)
  * @pkt: the same, parsed and valid; neither SYN nor RST
  * @now_us: the time
  *
- * It gets the window that the CC wants.  Under repair it does not see that
- * something is missing: SACK blocks are taken out, and a duplicate ACK serves as
- * a window update or is of no use.
+ * The guest gets the window that the CC wants.  Under repair it does not see that
+ * something is missing: SACK blocks are taken out, and a duplicate ACK passes only
+ * as a window update.
  *
  * Context: bottom halves disabled, in the egress hook.
  * Return: false: the ACK must not be given to the guest.
@@ -172,9 +172,9 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
  * @heard: the guest will look at it
  * @now_us: the time
  *
- * Its SACK blocks would tell the guest that something is missing.  Its window is
- * the peer's, and a guest that has not been given the newer ones would take it.  So
- * would any guest take that of an ACK for what it has sent and the pacer keeps.
+ * Its SACK blocks would tell the guest that something is missing.  Its window is the
+ * peer's.  A guest that has not been given the newer ACKs would take that window.  So
+ * would any guest, if the ACK is for data that it has sent and the pacer holds.
  *
  * Context: bottom halves disabled, in the egress hook.
  */
@@ -185,7 +185,7 @@ void tcon_ack_late(struct tcon_flow *flow, struct sk_buff *skb,
 
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
-	/* Or window updates would be older than what the guest has been told. */
+	/* Otherwise window updates would repeat an older ACK than the guest's last. */
 	if (heard && seq_after(pkt->ack, flow->thin.told_ack))
 		tcon_thin_told(&flow->thin, pkt->ack, now_us);
 	field = tcon_window_late(&flow->window, pkt->ack, pkt->window,
@@ -259,8 +259,8 @@ static void put_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
 }
 
 /*
- * An ACK as the peer would send it: the highest sequence number that the peer
- * has used, the time stamps that passed last (PAWS), no SACK but @dsack.
+ * An ACK as the peer would send it: with the highest sequence number that the peer
+ * has used, and the newest time stamps (PAWS).  It has no SACK block but @dsack.
  */
 static struct sk_buff *build(struct tcon_flow *flow, u32 ack, u16 field,
 			     const struct tcon_range *dsack)
@@ -282,7 +282,7 @@ static struct sk_buff *build(struct tcon_flow *flow, u32 ack, u16 field,
 	skb_set_network_header(skb, tpl->l3_offset);
 	skb_set_transport_header(skb, tpl->bytes);
 	skb->mac_len = tpl->l3_offset;
-	/* The peer's last ACK may have been marked: that was told. */
+	/* The peer's last ACK may have had a mark, which the guest has seen. */
 	if (flow->key.family == AF_INET) {
 		ip_hdr(skb)->tos &= ~INET_ECN_MASK;
 		ip_hdr(skb)->id = 0;
@@ -291,7 +291,7 @@ static struct sk_buff *build(struct tcon_flow *flow, u32 ack, u16 field,
 		ipv6_change_dsfield(ipv6_hdr(skb), (u8)~INET_ECN_MASK, 0);
 	}
 	tcon_segment_finish(skb, flow->key.family);
-	/* With tags inside the frame theirs; sock_raw() and taps look at it. */
+	/* If tags are in the frame, it is theirs; sock_raw() and taps look at it. */
 	skb->protocol = eth_hdr(skb)->h_proto;
 	if (tpl->vlan_present)
 		__vlan_hwaccel_put_tag(skb, tpl->vlan_proto, tpl->vlan_tci);
@@ -299,13 +299,13 @@ static struct sk_buff *build(struct tcon_flow *flow, u32 ack, u16 field,
 }
 
 /**
- * tcon_ack_needless() - tell the guest that a repeat of its was needless
+ * tcon_ack_needless() - tell the guest that its repeat was needless
  * @flow: its lock is held, under repair, with a repeat absorbed
  * @pkt: an ACK that is about to pass
  *
- * The guest repeated its tail, or its timer went off, and TCon absorbed that.
- * With the first ACK that covers the range it would take that for a loss
- * repaired (RFC 8985, 7.4), unless a DSACK (RFC 2883) says that the peer had it.
+ * The guest repeated its tail, or its timer went off, and TCon absorbed the repeat.
+ * At the first ACK that covers the range, the guest would think that it has repaired a
+ * loss (RFC 8985, 7.4), unless a DSACK (RFC 2883) says that the peer had it already.
  *
  * Context: bottom halves disabled, in the egress hook.
  * Return: the packet, for tcon_ack_send() before @pkt; NULL.

@@ -6,14 +6,14 @@
  * from when the packet leaves until it is acknowledged cumulatively, since a
  * peer may throw away what it has SACKed (RFC 2018, 8).
  *
- * How much that is: while a hole is being repaired una stands still and new
- * data goes on leaving, so una .. nxt spans a BDP for each round that the
- * unluckiest segment needs: BDP * (1 + ln N / ln(1/p)), 2 to 4 BDP with N
- * segments in flight and losses of 1 to 5 %.  The bounds are on memory, for a
- * flow, a port and the host.  A flow that comes near is given a smaller window,
- * so that it is the guest that keeps what there is no room for.  Only where that
- * does not help is a packet left without copy: until it is acknowledged the
- * guest then repairs its own losses.
+ * How much that is: while a hole is being repaired, una stands still and new data
+ * leaves.  So una .. nxt spans a BDP for each round that the unluckiest segment
+ * needs.  With N segments in flight that is BDP * (1 + ln N / ln(1/p)): 2 to 4 BDP
+ * with losses of 1 to 5 %.  Memory is bounded for a flow, a port and the host.
+ * A flow that comes near a bound is given a smaller window.  Then the guest keeps
+ * what there is no room for.  Only if that does not help, a packet leaves without
+ * a copy.  Until that packet is acknowledged, the guest repairs its own
+ * losses.
  */
 #include <linux/moduleparam.h>
 #include <linux/skbuff.h>
@@ -25,8 +25,8 @@
 #include "state/flow.h"
 #include "wire/segment.h"
 
-/* Memory that a byte of payload takes, at most: a full segment in a buffer of
- * its own with the header of its clone.
+/* Memory that a byte of payload takes at most, in a full segment that has a buffer
+ * of its own and the header of its clone.
  */
 #define TRUESIZE_PER_BYTE	2
 
@@ -92,7 +92,7 @@ u32 tcon_copy_room(const struct tcon_flow *flow)
  * @q: the queue of the half-flow that it belongs to, whose lock is held
  * @copy: the copy
  *
- * Copies go by the handful, with each ACK: their heads are given back in batches.
+ * Each ACK frees several copies, so their heads are given back in batches.
  *
  * Context: bottom halves disabled.
  */
@@ -131,8 +131,8 @@ void tcon_copy_give_up(struct tcon_flow *flow, enum tcon_reason why)
  * @flow: its lock is held, enforced
  * @end: sequence number after it
  * @why: %TCON_REASON_GAP: it was lost before TCon, by a policer or a guest that routes, or
- *	comes late; %TCON_REASON_MTU_PROBE: its loss says that the path takes no such segment
- *	(RFC 4821)
+ *	comes late; %TCON_REASON_MTU_PROBE: its loss tells the guest that it is too large for
+ *	the path (RFC 4821)
  *
  * Until that data is acknowledged the guest sees the peer's ACKs as they are.  Copies of other
  * data stay, and are used after that.

@@ -2,18 +2,18 @@
 /*
  * Holding and releasing a guest's packets.
  *
- * A packet passes at once where nothing waits before it, cwnd has room and the
- * pacing clock agrees.  Otherwise it waits, in order: also a repeat, since a
- * repeat that overtakes would carry a newer TSval, and PAWS (RFC 7323, 5) would
- * then discard what it overtook.  A repeat of something that still waits is not
- * needed, and absorbed.
+ * A packet passes at once if nothing waits before it, cwnd has room and the pacing
+ * clock agrees.  Otherwise it waits, in order.  So does a repeat: one that overtakes
+ * would carry a newer TSval, and PAWS (RFC 7323, 5) would then discard what it
+ * overtook.  A repeat of something that still waits is not needed.  It is absorbed.
  *
- * Memory that waits is bounded per flow, port and host; what goes beyond is
- * passed early, oldest first, before repairs even, and whole.  A guest that sends
- * faster than that goes reaches twice the bounds: then what comes overtakes.
+ * Memory for what waits is bounded per flow, port and host.  Packets beyond the
+ * bounds leave early: oldest first, not split, and even before repairs.  A guest
+ * that sends faster than these leave reaches twice the bounds.  Then its new packets
+ * overtake.
  *
- * If nothing is heard for an RTO, what waits leaves: the peer may be waiting for it, or its
- * ACKs take another way.  The CC hears of a time-out.  What comes after that waits again.
+ * If no ACK comes for an RTO, what waits leaves: the peer may be waiting for it, or its ACKs
+ * take another way.  The CC is told of a time-out.  Later packets wait again.
  */
 #include <linux/ip.h>
 #include <linux/math64.h>
@@ -41,9 +41,9 @@
 
 /* Packets that the clock would let go within this leave together. */
 #define QUANTUM_NS		(125 * NSEC_PER_USEC)
-/* A clock that is late by its own fault (TICK_NS, a softirq's delay) earns that back.
- * What waited for the guest or an ACK does not: a path of a few packets would hold
- * one more of them.
+/* If the clock itself is late (TICK_NS, a softirq's delay), the flow may make up for up to
+ * this much.  Not if it waited for the guest or an ACK: a path of a few packets would then
+ * hold one more of them.
  */
 #define LATE_NS			(250 * NSEC_PER_USEC)
 /* The rate may soon change, so no packet waits for longer than this because of today's rate. */
@@ -51,12 +51,12 @@
 /* A super-packet that would occupy the path for longer is split into quanta. */
 #define SPLIT_NS		(3 * NSEC_PER_MSEC)
 #define RUN_MAX_PACKETS		64
-/* A guest may fill its bounds so many times before its packets overtake. */
+/* A guest may reach so many times its bounds before its packets overtake. */
 #define HARD_BOUNDS		2
-/* Where a repair could not be made for lack of memory. */
+/* To wait after a repair could not be made for lack of memory. */
 #define RETRY_NS		NSEC_PER_MSEC
-/* Timers of the tracker are no finer than Linux's at 250 Hz, so that those of many
- * flows go off together: else each comes between two batches of packets.
+/* Timers of the tracker are no finer than Linux's at 250 Hz.  So those of many flows go off
+ * together.  Otherwise each would come between two batches of packets.
  */
 #define TIMER_TICK_US		4096
 /* No time to wait for: an ACK or a timer of the tracker opens the gate. */
@@ -86,10 +86,10 @@ static u64 patience_ns(const struct tcon_flow *flow)
 	return (max(t->progress_us, since_us) + tcon_track_rto_us(t)) * NSEC_PER_USEC;
 }
 
-/* No ACK for an RTO: what is in flight is gone, or waits for what is held.  That is a
- * time-out as the guest's own would be, once in an RTO.  Under repair TCon's own timer
- * finds that out.  But that backs off, or waits for a window that has opened elsewhere: a
- * guest that goes on meanwhile hears what TCon does not.
+/* No ACK for an RTO: what is in flight is lost, or waits for what is held.  This counts as a
+ * time-out, like the guest's own, once in an RTO.  Under repair TCon's own timer finds it
+ * out.  But that timer backs off, or waits for a window that was opened past TCon.  If the
+ * guest still sends, it hears ACKs that TCon does not.  So what waits leaves.
  */
 static void note_stall(struct tcon_flow *flow, u64 now_us)
 {
@@ -109,7 +109,7 @@ static void note_stall(struct tcon_flow *flow, u64 now_us)
 	tcon_flow_check_cc(flow, now_us);
 }
 
-/* By the clock, which may be @ahead_ns behind. */
+/* When may it leave by the clock, or up to @ahead_ns before that?  0: now. */
 static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
 {
 	if (!flow->track.cc.pacing_rate_bps ||
@@ -118,8 +118,8 @@ static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
 	return flow->hold.release_ns - QUANTUM_NS;
 }
 
-/* By cwnd.  Repeats do not ask it: what they repeat is counted as lost already,
- * or as in flight.
+/* When may it leave by cwnd?  0: now.  Repeats need no room: what they repeat is
+ * counted as lost already, or as in flight.
  */
 static inline u64 cwnd_gate(struct tcon_flow *flow,
 			    const struct tcon_segment *cb, u64 now_ns)
@@ -164,7 +164,7 @@ static u64 repair_gate(struct tcon_flow *flow, u64 now_ns)
 	return pacing_gate(flow, now_ns, QUANTUM_NS);
 }
 
-/* The clock moves on by what @bytes occupy; being late earns up to half of it back. */
+/* The clock moves on by the time that @bytes take.  If it is late, by less: at least half. */
 static inline void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
 {
 	u64 len_ns, late_ns = 0;
@@ -239,8 +239,8 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 
 /*
  * How large may a super-packet be that does not fit?  After a mark no larger than what may
- * leave now, since only part of what is left out may follow (prr.c); but a window is not
- * cut into more than 16.
+ * leave now, since only a part of what is not used now may leave later (prr.c).  But a window
+ * is not cut into more than 16 pieces.
  */
 static u32 piece_bytes(const struct tcon_track *t)
 {
@@ -253,9 +253,9 @@ static u32 piece_bytes(const struct tcon_track *t)
 	return clamp(t->prr.limit_bytes - cc->inflight_bytes, most / 4, most);
 }
 
-/* Is a super-packet too coarse for cwnd, which a smaller one would fit, or for
- * the clock?  Two segments are not, but in a reduction, where the second may wait for
- * what the first one finds out: that the repair was lost, too.
+/* Is a super-packet too large for cwnd, where a smaller one would fit, or for the clock?
+ * Two segments are not.  But in a reduction they are: the first may show that the repair
+ * was lost, too, and the second should wait for that.
  */
 static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 {
@@ -274,9 +274,9 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 }
 
 /*
- * How many segments are left in a piece of a super-packet: what leaves at once,
- * and not too much of cwnd.  One where the segments would not stay what they are:
- * each has an IP identifier of its own, or comes from a list of them.
+ * How many segments does a piece of a super-packet have?  As many as leave at once, and are
+ * not too much of cwnd.  One, if the segments could not stay as they are: each has an IP
+ * identifier of its own, or they are a list of packets.
  */
 static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
 {
@@ -333,8 +333,8 @@ static u64 timer_ns(const struct tcon_flow *flow)
 }
 
 /*
- * The same where the last look found nothing in flight: a flow that has sent since then
- * will send again, and need not make an appointment for that.
+ * The same if the last look found nothing in flight.  A flow that has sent since then will send
+ * again.  With this appointment it need not make one then.
  */
 static u64 idle_ns(const struct tcon_flow *flow, u64 now_ns)
 {
@@ -436,14 +436,14 @@ static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 	}
 }
 
-/* Is it what TCon has already?  @urgent: a repeat under repair; @waiting: others wait. */
+/* Does TCon have it already?  @urgent: a repeat under repair; @waiting: others wait. */
 static bool is_absorbed(struct tcon_flow *flow, struct sk_buff *skb,
 			const struct tcon_packet *pkt, bool urgent, bool waiting)
 {
 	if (urgent && tcon_repair_absorbs(flow, skb, pkt))
 		return true;
-	/* Repairs may wait for ACKs that only this repeat brings; TSvals that it
-	 * overtakes are raised when they are repaired.
+	/* Repairs may wait for ACKs that only this repeat brings.  The TSvals of what
+	 * it overtakes are raised when that leaves or is repaired.
 	 */
 	if (urgent)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_PASSED);
@@ -471,13 +471,13 @@ static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	bool idle = t->cc.una == t->cc.nxt;
 
 	leaves(flow, skb, now_ns);
-	/* An appointment may be far away: what was in flight was waited for longer. */
+	/* The appointment may be far away: it was made for a longer wait. */
 	if (tcon_flow_repaired(flow) && (idle || !tcon_pacer_expects(&flow->due)))
 		tcon_pacer_at(&flow->due, timer_tick_ns(tcon_timer_soonest_us(t)));
 }
 
-/* May the guest's next packet not wait, whatever waits?  It overtakes what then leaves
- * without a copy, since nxt is beyond it.
+/* Is so much held that the guest's next packet must not wait?  It overtakes what is held.
+ * That then leaves without a copy, since nxt is beyond it.
  */
 static bool is_brimful(struct tcon_flow *flow)
 {
@@ -504,8 +504,8 @@ static struct sk_buff *waits(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /*
- * It waits behind others, or until @when for its own turn; 0: to be split.  True: it, or its
- * ACK, goes on.
+ * It waits behind others, or until @when for its own turn.  @when is 0 if it only has to be
+ * split.  Returns true if it goes on, or its ACK does.
  */
 static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 		 const struct tcon_packet *pkt, u64 when, bool split, bool waiting,

@@ -2,17 +2,17 @@
 /*
  * Repeating what was lost, and absorbing the guest's own repeats.
  *
- * A repair is one segment of at most the size that the guest chose, built from
- * the copy: only the lost bytes travel again.  It keeps the guest's TSval, which
- * is what tells the guest, should its timer have gone off, that this was for
- * nothing (RFC 3522); the rest of the header says what the guest said last.  SACK blocks and
- * AccECN's counters it has none: those that it left with are of another day, and a block
- * below the present acknowledgment number would be a DSACK (RFC 2883).
+ * A repair is one segment, no larger than the guest's own.  It is built from the copy,
+ * and has only the lost bytes.  It keeps the guest's TSval: if the guest's timer has gone
+ * off, the echo shows the guest that this was needless (RFC 3522).  The rest of the header
+ * says what the guest said last.  It has no SACK blocks and no AccECN counters: those of the
+ * copy are old, and a block below the present acknowledgment number would be a DSACK
+ * (RFC 2883).
  *
- * A repeat of the guest with a newer TSval would overtake that: PAWS (RFC 7323,
- * 5) would then discard the repairs behind it.  So repeats of what TCon has a
- * copy of are absorbed, and where one has to pass, later repairs carry at least
- * its TSval.
+ * A repeat of the guest with a newer TSval would overtake repairs: PAWS (RFC 7323, 5)
+ * would then discard the repairs behind it.  So repeats are absorbed if TCon has a copy
+ * of their data.  If one has to pass, later repairs carry at least its
+ * TSval.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -112,7 +112,7 @@ static void write_ecn(struct tcphdr *th, u8 ace)
 		*offset_byte |= 1;
 }
 
-/* What the guest said last, but for the bytes that this is about. */
+/* The header as the guest wrote it last, but for the bytes that are repeated. */
 static void write_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
 		      u32 start, u32 skipped, bool last)
 {
@@ -314,8 +314,8 @@ enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
  * @skb: the packet, with its &struct tcon_segment
  * @now_us: the time
  *
- * A repeat did not wait, and left before it.  The peer remembers the repeat's time stamp, and
- * PAWS (RFC 7323, 5) discards what is older.
+ * A repeat of the guest did not wait, and left before it.  The peer remembers the repeat's time
+ * stamp, and PAWS (RFC 7323, 5) discards what is older.
  */
 void tcon_repair_raise_tsval(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us)
 {
@@ -328,8 +328,8 @@ void tcon_repair_raise_tsval(struct tcon_flow *flow, struct sk_buff *skb, u64 no
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_WRITE_FAILED);
 }
 
-/* Does the guest cut @pkt smaller than what the copy @copy was cut into?  Then
- * the path's MTU has fallen, and repairs of the old size would not arrive.
+/* Is the repeat @pkt cut into smaller segments than @copy was?  Then the path's
+ * MTU has fallen, and repairs of the old size would not arrive.
  */
 static bool cut_smaller(const struct sk_buff *copy, const struct sk_buff *skb,
 			const struct tcon_packet *pkt)
@@ -348,7 +348,7 @@ static bool cut_smaller(const struct sk_buff *copy, const struct sk_buff *skb,
  * @skb: the segment
  * @pkt: the same, parsed; with payload or FIN, begins before nxt
  *
- * Keep-alives and window probes pass, so does what TCon repaired in vain.
+ * Keep-alives and window probes pass, and so does what TCon has repaired in vain.
  *
  * Return: true: it is not needed; false: it has to pass.
  */
