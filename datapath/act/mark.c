@@ -101,7 +101,7 @@ static bool is_avoided(const struct tcon_flow *flow)
 	return has;
 }
 
-/* There is a sign that the peer does not bear ECN.  @certain: nothing else explains it. */
+/* A sign that ECN does not work with this peer.  @certain: nothing else explains it. */
 static void avoid(struct tcon_flow *flow, bool certain)
 {
 	u64 until_us = flow->seen_us + (u64)ecn_avoid_s * USEC_PER_SEC;
@@ -112,7 +112,7 @@ static void avoid(struct tcon_flow *flow, bool certain)
 	spin_unlock(&port->lock);
 }
 
-/* The peer bears ECN. */
+/* ECN works with this peer. */
 static void trust(struct tcon_flow *flow)
 {
 	struct tcon_port *port = flow->port;
@@ -125,8 +125,8 @@ static void trust(struct tcon_flow *flow)
 }
 
 /*
- * Would an edit break a signature?  A connection whose SYNs had none has none: what looks
- * like one is a guest's, to get a forged count past its own TCon.
+ * Would an edit break a signature?  If the SYNs had none, the connection has none.  A guest
+ * may write what looks like one, to get a forged count past its own TCon.
  */
 static bool is_signed(const struct tcon_flow *flow,
 		      const struct tcon_packet *pkt)
@@ -189,7 +189,7 @@ static void count_from_guest(struct tcon_stats __percpu *stats,
 		tcon_count(stats, TCON_COUNTER_COUNT_NO_ROOM);
 }
 
-/* Keeps a guest's SYN as it is, in case the path does not bear what TCon puts on it. */
+/* Keeps a guest's SYN as it is, in case the path drops it for what TCon puts on it. */
 static void keep_syn(struct tcon_flow *flow, struct sk_buff *skb,
 		     const struct tcon_packet *pkt)
 {

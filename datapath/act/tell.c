@@ -20,8 +20,8 @@
 #include "base/seq.h"
 #include "wire/segment.h"
 
-/* Who gets two segments acknowledges them, and each after this at the latest (RFC 5681,
- * 4.2, and Linux's shorter time).
+/* A receiver acknowledges every second segment, and each one after this time at the latest
+ * (RFC 5681, 4.2, and Linux's shorter time).
  */
 #define DELAYED_SEGS	2
 #define DELAYED_US	(40 * USEC_PER_MSEC)

@@ -2,7 +2,7 @@
 /*
  * ECN on the guest's behalf: what is to change in which segment.
  *
- * A CC that wants ECN has it also where its guest does not speak it:
+ * A CC that wants ECN has it even if its guest does not speak it:
  *
  *	guest's SYN ---- ECE, CWR set, TCon's option added ----> peer
  *	guest <- ECE cleared, option taken out ---- peer's SYN-ACK with ECE
@@ -11,34 +11,34 @@
  *	guest <- CE, ECT and CWR hidden ---------------- peer's data
  *	guest's ACKs ---- ECE until CWR comes (RFC 3168) ------> peer
  *
- * and the same with the roles exchanged, where the guest answers a SYN that asks.
- * What TCon has promised for a guest it keeps as long as the connection lasts,
- * whatever the rules say by then; only ECT is set no more.  A guest that speaks ECN
- * is left to answer CE; but as long as a CC runs, any CC, the guest does not see ECE, since
- * that CC is what reacts, and TCon sets CWR.
+ * If the guest answers a SYN that asks for ECN, it is the same with the roles exchanged.
+ * What TCon has promised for a guest it keeps as long as the connection lasts, even if
+ * the rules change.  Only ECT is set no more.  A guest that speaks ECN answers CE itself.
+ * But while any CC runs, the guest does not see ECE: the CC reacts to it, and TCon sets
+ * CWR.
  *
- * ECE tells for a round trip that there was a mark (coarse).  Where the peer has a
- * TCon too, both say so by an option on SYN and SYN-ACK, and each returns on its
- * guest's ACKs how many marked bytes have come since the SYN (exact).  It is a
- * total, so an ACK that is lost takes nothing with it, and no ACK is made for it.
- * ECE is set all the same, and counts for nothing once a total has come.  The answer has other
- * bytes than the offer: it is a total, of nothing yet.  A peer that sends back what it does not
- * know is no TCon, and gets no counts to send back.
+ * ECE says for a round trip that there was a mark (coarse).  If the peer has a TCon, too,
+ * both say so by an option on SYN and SYN-ACK.  Then each writes on its guest's ACKs how
+ * many marked bytes have come since the SYN (exact).  It is a total, so nothing is missing
+ * when an ACK is lost, and no ACK is made for it.  ECE is still set, but is ignored once
+ * a total has come.  The answer to the offer is a total of 0, so its bytes differ from the
+ * offer's.  A peer that sends options back that it does not know is no TCon.  It gets no
+ * counts that it could send back.
  *
- * A receiver that speaks DCTCP acknowledges at once what is marked differently than the
- * packet before (RFC 8257, 3.2), and Linux what has CWR, since the window may be small
- * then.  A guest for which TCon echoes or counts marks does not know when: it gets PSH
- * there, and Linux delays no ACK for a pushed segment that has been read.
+ * A DCTCP receiver acknowledges a packet at once if the one before was marked differently
+ * (RFC 8257, 3.2).  Linux does so if it has CWR, since the window may be small then.  A
+ * guest for which TCon echoes or counts marks does not know when to.  So it gets PSH there:
+ * Linux does not delay the ACK of a pushed segment that has been read.
  *
  *	kind 254 (RFC 6994), length 4 on a SYN, ExID; length 8 else, ExID, total
  *
- * A SYN that the guest repeats leaves as it is: the path may have dropped the first
- * for what TCon had put on it (RFC 3168, 6.1.1.1).  Where the first is reset, TCon sends the
- * guest's own, before the guest hears of that.  A path may also let the SYN pass, and eat
- * what is ECN-capable, from then on or later: where time after time nothing of that arrives,
- * nothing is made ECN-capable any more, nor left so.  AccECN (RFC 9768) either passes
- * untouched, or, where a CC is to run, its SYN is made one of RFC 3168 by clearing AE,
- * which is what an older path does: its counters could not be kept from the guest.
+ * A SYN that the guest repeats leaves as it is: the path may have dropped the first one
+ * for what TCon had put on it (RFC 3168, 6.1.1.1).  If the first one is reset, TCon sends
+ * the guest's own SYN before the guest hears of that.  A path may also let the SYN pass, and
+ * drop what is ECN-capable, at once or later.  If nothing of that arrives time after time,
+ * nothing is made ECN-capable any more, nor left so.  AccECN (RFC 9768) passes untouched if
+ * no CC is to run.  Otherwise its SYN is made one of RFC 3168 by clearing AE, as an older
+ * path does, since AccECN's counters could not be kept from the guest.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -52,9 +52,9 @@
 #define HEADER_MAX	60
 /* ACKs that carry a new total: one may be lost, as may two. */
 #define COUNTS		3
-/* When the path counts as dropping what is ECN-capable: after two time-outs in a row, or three if
- * some has passed before.  Or after twice as many flights of which nothing has arrived but
- * repeats, if repeats are not ECN-capable.
+/* The path counts as dropping what is ECN-capable after two time-outs in a row, or three if
+ * some of it has arrived before.  If repeats are not ECN-capable, it also does after twice as
+ * many flights of which only repeats have arrived.
  */
 #define EATEN_NEW	4
 #define EATEN_LATER	6
@@ -314,8 +314,8 @@ void tcon_ecn_from_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	}
 }
 
-/* Count what is marked, and owe the peer an echo and a count: a path may let the
- * one through and not the other.
+/* Counts what is marked.  The peer is to get an echo and a count, since a path may
+ * let only one of them through.
  */
 static void take_ce(struct tcon_ecn *e, const struct tcon_packet *pkt,
 		    struct tcon_ecn_edit *edit)

@@ -2,11 +2,11 @@
 /*
  * Sets of sequence ranges.
  *
- * A sorted array: a scoreboard rarely holds more than a few dozen ranges, and
- * then moving a few hundred bytes is cheaper than a tree.  Where a full queue has
- * dropped every other packet it holds thousands.  It grows by doubling up to
- * 32 KiB, so that a peer cannot make it hold more, and beyond its first ranges only
- * where its budget allows that.
+ * A set is a sorted array.  A scoreboard rarely holds more than a few dozen ranges, and
+ * then moving a few hundred bytes is cheaper than a tree.  If a full queue has dropped
+ * every other packet, it holds thousands.  The array doubles when it is full, up to
+ * 32 KiB: so a peer cannot make it hold more.  Beyond its first ranges it grows only if
+ * its budget allows that.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -145,8 +145,8 @@ int tcon_ranges_add(struct tcon_ranges *set, u32 start, u32 end)
  * @start: first sequence number
  * @end: the one after the last; after @start
  *
- * Where a range would have to be split and there is no room, its part beyond
- * @end goes too.
+ * If a range would have to be split and there is no room, its part beyond @end is
+ * taken out, too.
  *
  * Context: any; allocates atomically.
  * Return: bytes taken out.

@@ -2,9 +2,9 @@
 /*
  * Ranges that were sent again.
  *
- * SACK blocks ask by sequence, so there is a tree; RACK walks in order of
- * transmission along what is in flight, so that is a list as well.  A peer may
- * answer in any order, and a full queue may have dropped thousands.
+ * SACK blocks are looked up by sequence number, for which there is a tree.  RACK goes
+ * through what is in flight in order of transmission, for which there is a list.  A
+ * peer may answer in any order, and a full queue may have dropped thousands.
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -157,7 +157,7 @@ void tcon_resent_judge_lost(struct tcon_resent *set, struct tcon_resend *r)
  * @una: first unacknowledged sequence number before
  * @ack: the present one
  *
- * What was SACKed and sent again all the same has never been taken out.
+ * This also drops what was sent again although it was SACKed.
  */
 void tcon_resent_ack(struct tcon_resent *set, u32 una, u32 ack)
 {
@@ -181,8 +181,8 @@ static void forget_oldest(struct tcon_resent *set)
  * @start: first sequence number
  * @end: the one after the last
  *
- * A full set forgets its oldest: that counts as sent once, and waits for the
- * retransmission timer.  To refuse would block repair where all were lost.
+ * A full set forgets its oldest entry.  That range counts as sent once, and waits for
+ * the retransmission timer.  A refusal would block repair if all of them were lost.
  *
  * Context: any; allocates atomically.
  * Return: the new entry, the newest, with @count set and tx.start; NULL without

@@ -2,10 +2,10 @@
 /*
  * The queue of transmissions of a half-flow.
  *
- * Records are appended at the tail and leave at the head, so a ring of pages
- * serves: no allocation per packet, none larger than a page, look-up by binary
- * search.  When the ring is full, or a page cannot or must not be had, the newest record
- * grows instead: rate and RTT samples become coarser, and what was added has no
+ * Records are added at the tail and leave at the head, so the queue is a ring of pages.
+ * It needs no allocation per packet, and none larger than a page.  Look-up is by binary
+ * search.  If the ring is full, or a page cannot or must not be had, the newest record
+ * grows instead.  Then rate and RTT samples become coarser, and the added data has no
  * copy of its own.
  */
 #include <linux/kernel.h>

@@ -12,8 +12,8 @@
  * a byte in BSD and Windows, no timer runs.  A peer need not acknowledge those, so a missing
  * ACK says nothing about the path.
  *
- * There is no timer as such: tcon_timer_next_us() tells when to look, whoever
- * looks calls tcon_timer_expire().
+ * There is no timer as such.  tcon_timer_next_us() says when to look, and who looks
+ * calls tcon_timer_expire().
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -204,9 +204,9 @@ void tcon_timer_needless(struct tcon_track *t)
  * @dsack: the DSACK that came with it, or NULL
  * @bare: the ACK is a duplicate without any SACK block
  *
- * RFC 8985, 7.4: where a probe filled a hole without the peer saying that it
- * had the segment already, the tail had been lost.  A recovery sees to that
- * itself.
+ * RFC 8985, 7.4: if a probe filled a hole, and the peer does not say that it had the
+ * segment already, the tail had been lost.  In a recovery nothing needs to be done for
+ * that.
  */
 void tcon_timer_acked(struct tcon_track *t, const struct tcon_sack *dsack,
 		      bool bare)
