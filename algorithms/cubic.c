@@ -286,7 +286,7 @@ static void start_epoch(struct tcon_cc *cc, u64 now_us)
 /*
  * RFC 9438, 4.3: W_est grows by alpha MSS per window.  alpha is
  * 3 (1 - beta) / (1 + beta), which gives the average window of a Reno flow.  Once W_est has
- * reached the window before the last reduction, alpha is 1.  (RFC 8312, 4.2, has not that.)
+ * reached the window before the last reduction, alpha is 1.  (Not so in RFC 8312, 4.2.)
  */
 static void grow_w_est(struct tcon_cc *cc, u32 acked_bytes)
 {
