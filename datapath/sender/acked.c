@@ -26,7 +26,6 @@ struct ack_work {
 	struct tcon_ack *out;
 	u64 now_us;
 	bool repeated;		/* some of it had been sent again */
-	bool was_lost;		/* some of it had been judged lost, and was not */
 	bool has_tx;		/* the next two are valid */
 	u64 first_tx_us;	/* oldest unambiguous packet newly covered */
 	u64 last_tx_us;		/* newest such */
@@ -44,7 +43,6 @@ static void begin(struct ack_work *w, struct tcon_ack *ack, u64 now_us)
 	w->now_us = now_us;
 	w->has_tx = false;
 	w->repeated = false;
-	w->was_lost = false;
 	w->sampled = false;
 	w->dsack = NULL;
 }
@@ -101,7 +99,7 @@ static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 {
 	struct tcon_sendq *q = &t->sendq;
 	struct tcon_send *s;
-	u32 first = tcon_sendq_find(q, start), i, lo, hi, lost;
+	u32 first = tcon_sendq_find(q, start), i, lo, hi;
 	bool ordered = !t->resent.n && !seq_before(start, t->filled_edge);
 
 	for (i = first; i != q->tail; i++) {
@@ -118,11 +116,8 @@ static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 	}
 	if (t->resent.n)
 		deliver_resent(t, w, start, end, NULL);	/* no record */
-	if (t->lost.n) {
-		lost = tcon_ranges_remove(&t->lost, start, end);
-		w->was_lost |= lost;
-		not_lost(t, lost);
-	}
+	if (t->lost.n)
+		not_lost(t, tcon_ranges_remove(&t->lost, start, end));
 }
 
 /* How many of @bytes that have arrived were not counted as delivered before? */
@@ -389,8 +384,9 @@ static void update_srtt(struct tcon_track *t, u32 rtt_us)
 
 /*
  * Is this ACK for the first transmission?  Without SACK the ACK of all that lies behind a hole
- * waits for the repair.  And what was judged lost may have been repeated past TCon, by another
- * way.  If round trips really become longer, doubled time-outs cover that (timer.c).
+ * waits for the repair.  And what was not acknowledged for several time-outs has been repeated
+ * by its guest, perhaps past TCon, by another way.  If round trips really become longer,
+ * doubled time-outs cover that (timer.c).
  */
 static bool is_unambiguous(const struct tcon_track *t, const struct ack_work *w, u64 now_us)
 {
@@ -399,8 +395,7 @@ static bool is_unambiguous(const struct tcon_track *t, const struct ack_work *w,
 	/* The first one is of a SYN, which is repeated after 3 s by any stack (RFC 6298, 5.7). */
 	if (!t->srtt_x8_us && now_us - w->first_tx_us > SYN_REPEATED_US)
 		return false;
-	return !w->was_lost ||
-	       now_us - w->first_tx_us <= (u64)tcon_track_rto_us(t) << TCON_DOUBLED_KEPT_MAX;
+	return now_us - w->first_tx_us <= (u64)tcon_track_rto_us(t) << TCON_DOUBLED_KEPT_MAX;
 }
 
 static void take_rtt(struct tcon_track *t, struct ack_work *w, u64 now_us)

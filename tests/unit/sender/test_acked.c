@@ -420,6 +420,24 @@ static void lost_and_repeated_elsewhere(void **state)
 	conn_close(c);
 }
 
+/* So of a flow that is only observed: nobody judged its segments lost. */
+static void observed_and_repeated_elsewhere(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 rto_us;
+
+	send(c, 1);
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	rto_us = tcon_track_rto_us(&c->t);
+	send(c, 1);
+	wait_us(c, 17 * rto_us);
+	ack(c, 2);
+	assert_int_equal(c->ack.rs.rtt_us, -1);
+	assert_int_equal(tcon_track_rto_us(&c->t), rto_us);
+	conn_close(c);
+}
+
 /* So of a SYN that is answered after 27 s: its repeats passed elsewhere. */
 static void syn_repeated_elsewhere(void **state)
 {
@@ -868,6 +886,7 @@ int main(void)
 		cmocka_unit_test(duplicates_partial_ack),
 		cmocka_unit_test(duplicates_then_timeout),
 		cmocka_unit_test(lost_and_repeated_elsewhere),
+		cmocka_unit_test(observed_and_repeated_elsewhere),
 		cmocka_unit_test(syn_repeated_elsewhere),
 		cmocka_unit_test(duplicates_only),
 		cmocka_unit_test(duplicates_not_with_sack),
