@@ -425,7 +425,8 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (!tcon_packet_is_pure_ack(pkt))
 		return guest_data(flow, skb, pkt, now_ns);
 	tcon_repair_passed(flow, pkt);
-	tcon_tell_noted(flow, pkt->ack, tcon_tell_edge(flow, pkt), now_us);
+	if (pkt->flags & TCON_TCP_ACK)
+		tcon_tell_noted(flow, pkt->ack, tcon_tell_edge(flow, pkt), now_us);
 	return true;
 }
 

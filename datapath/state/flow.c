@@ -271,6 +271,8 @@ static struct tcon_flow *first_closed(struct tcon_port *port)
 	struct tcon_flow *flow;
 
 	tcon_assert_rcu();
+	if (list_empty(&port->closed_list))
+		return NULL;
 	spin_lock(&port->lock);
 	flow = list_first_entry_or_null(&port->closed_list, struct tcon_flow,
 					closed_node);
@@ -369,7 +371,7 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 
 	lockdep_assert_in_softirq();
 	tcon_assert_rcu();
-	if (!has_room(port, embryo) && !make_room(port)) {
+	if (!has_room(port, embryo) && !(make_room(port) && has_room(port, embryo))) {
 		tcon_count(tnet->stats, TCON_COUNTER_TABLE_FULL);
 		return NULL;
 	}
