@@ -684,8 +684,8 @@ static void set_cwnd(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 	cc->cwnd_bytes = clamp(cwnd, floor, TCON_CWND_MAX_BYTES);
 }
 
-static void bbr_cong_control(struct tcon_cc *cc,
-			     const struct tcon_rate_sample *rs)
+static void tcon_bbr_cong_control(struct tcon_cc *cc,
+				  const struct tcon_rate_sample *rs)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
 
@@ -695,8 +695,8 @@ static void bbr_cong_control(struct tcon_cc *cc,
 }
 
 /* After a time-out the path may be another: its bandwidth is measured anew. */
-static void bbr_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
-			  u64 now_us)
+static void tcon_bbr_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+			       u64 now_us)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
 
@@ -718,8 +718,8 @@ static void bbr_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 }
 
 /* Draft, 4.3.4.4: after silence the pipe is empty: restart at the rate. */
-static void bbr_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
-			   u64 now_us)
+static void tcon_bbr_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+				u64 now_us)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
 
@@ -735,7 +735,7 @@ static void bbr_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 }
 
 /* Nothing was lost: cwnd comes back when the recovery ends. */
-static void bbr_undo_cwnd(struct tcon_cc *cc)
+static void tcon_bbr_undo_cwnd(struct tcon_cc *cc)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
 
@@ -767,7 +767,7 @@ static void resume(struct tcon_cc *cc, u64 now_us)
  * cwnd starts from what is in flight, but not below the initial window of RFC 6928: the
  * guest may just have nothing to send.
  */
-static void bbr_init(struct tcon_cc *cc, u64 now_us)
+static void tcon_bbr_init(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
 
@@ -788,7 +788,7 @@ static void bbr_init(struct tcon_cc *cc, u64 now_us)
 			bbr->pacing_gain);
 }
 
-static int bbr_get_info(const struct tcon_cc *cc, char *buf, int size)
+static int tcon_bbr_get_info(const struct tcon_cc *cc, char *buf, int size)
 {
 	const struct bbr *bbr = tcon_cc_priv(cc);
 	u32 centi = bbr->pacing_gain * 100 / GAIN_UNIT;
@@ -810,26 +810,26 @@ static struct tcon_cc_ops bbr_ops = {
 	.priv_bytes	= sizeof(struct bbr),
 	.params		= bbr_params,
 	.n_params	= ARRAY_SIZE(bbr_params),
-	.init		= bbr_init,
-	.cong_control	= bbr_cong_control,
-	.set_state	= bbr_set_state,
-	.cwnd_event	= bbr_cwnd_event,
-	.undo_cwnd	= bbr_undo_cwnd,
-	.get_info	= bbr_get_info,
+	.init		= tcon_bbr_init,
+	.cong_control	= tcon_bbr_cong_control,
+	.set_state	= tcon_bbr_set_state,
+	.cwnd_event	= tcon_bbr_cwnd_event,
+	.undo_cwnd	= tcon_bbr_undo_cwnd,
+	.get_info	= tcon_bbr_get_info,
 };
 
-static int __init bbr_module_init(void)
+static int __init tcon_bbr_module_init(void)
 {
 	return tcon_cc_register(&bbr_ops);
 }
 
-static void __exit bbr_module_exit(void)
+static void __exit tcon_bbr_module_exit(void)
 {
 	tcon_cc_unregister(&bbr_ops);
 }
 
-module_init(bbr_module_init);
-module_exit(bbr_module_exit);
+module_init(tcon_bbr_module_init);
+module_exit(tcon_bbr_module_exit);
 
 MODULE_DESCRIPTION("TCon: BBR congestion control, version 1");
 MODULE_LICENSE("GPL");

@@ -1048,8 +1048,8 @@ static void set_cwnd(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 	cc->cwnd_bytes = min(cwnd, TCON_CWND_MAX_BYTES);
 }
 
-static void bbr3_cong_control(struct tcon_cc *cc,
-			      const struct tcon_rate_sample *rs)
+static void tcon_bbr3_cong_control(struct tcon_cc *cc,
+				   const struct tcon_rate_sample *rs)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
 
@@ -1091,8 +1091,8 @@ static void enter_loss(struct tcon_cc *cc, u64 now_us)
 			       max(cc->cwnd_bytes, least));
 }
 
-static void bbr3_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
-			   u64 now_us)
+static void tcon_bbr3_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+				u64 now_us)
 {
 	if (state == TCON_CA_OPEN) {
 		restore_cwnd(cc);
@@ -1105,8 +1105,8 @@ static void bbr3_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 }
 
 /* Draft, HandleRestartFromIdle(): the pipe is empty, so restart at the measured rate. */
-static void bbr3_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
-			    u64 now_us)
+static void tcon_bbr3_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+				 u64 now_us)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
 
@@ -1122,7 +1122,7 @@ static void bbr3_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 }
 
 /* Draft, HandleSpuriousLossDetection() */
-static void bbr3_undo_cwnd(struct tcon_cc *cc)
+static void tcon_bbr3_undo_cwnd(struct tcon_cc *cc)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
 	u8 state = b->undo_state;
@@ -1191,7 +1191,7 @@ static void init_model(struct tcon_cc *cc, u64 now_us)
  * cwnd starts from what is in flight, but not below the initial window of RFC 6928: the
  * guest may just have nothing to send.
  */
-static void bbr3_init(struct tcon_cc *cc, u64 now_us)
+static void tcon_bbr3_init(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
 
@@ -1212,7 +1212,7 @@ static u64 shown(u64 value, u64 none)
 }
 
 /* An absent bound is shown as 0. */
-static int bbr3_get_info(const struct tcon_cc *cc, char *buf, int size)
+static int tcon_bbr3_get_info(const struct tcon_cc *cc, char *buf, int size)
 {
 	const struct bbr3 *b = tcon_cc_priv(cc);
 
@@ -1233,26 +1233,26 @@ static struct tcon_cc_ops bbr3_ops = {
 	.priv_bytes	= sizeof(struct bbr3),
 	.params		= bbr3_params,
 	.n_params	= ARRAY_SIZE(bbr3_params),
-	.init		= bbr3_init,
-	.cong_control	= bbr3_cong_control,
-	.set_state	= bbr3_set_state,
-	.cwnd_event	= bbr3_cwnd_event,
-	.undo_cwnd	= bbr3_undo_cwnd,
-	.get_info	= bbr3_get_info,
+	.init		= tcon_bbr3_init,
+	.cong_control	= tcon_bbr3_cong_control,
+	.set_state	= tcon_bbr3_set_state,
+	.cwnd_event	= tcon_bbr3_cwnd_event,
+	.undo_cwnd	= tcon_bbr3_undo_cwnd,
+	.get_info	= tcon_bbr3_get_info,
 };
 
-static int __init bbr3_module_init(void)
+static int __init tcon_bbr3_module_init(void)
 {
 	return tcon_cc_register(&bbr3_ops);
 }
 
-static void __exit bbr3_module_exit(void)
+static void __exit tcon_bbr3_module_exit(void)
 {
 	tcon_cc_unregister(&bbr3_ops);
 }
 
-module_init(bbr3_module_init);
-module_exit(bbr3_module_exit);
+module_init(tcon_bbr3_module_init);
+module_exit(tcon_bbr3_module_exit);
 
 MODULE_DESCRIPTION("TCon: BBR congestion control, version 3");
 MODULE_LICENSE("GPL");

@@ -230,8 +230,8 @@ static void lead(struct tcon_cc *cc, u32 acked_bytes)
 		begin_round(cc);
 }
 
-static void ctcp_cong_control(struct tcon_cc *cc,
-			      const struct tcon_rate_sample *rs)
+static void tcon_ctcp_cong_control(struct tcon_cc *cc,
+				   const struct tcon_rate_sample *rs)
 {
 	struct ctcp *ctcp = tcon_cc_priv(cc);
 	struct tcon_reno *reno = &ctcp->reno;
@@ -277,8 +277,8 @@ static void reduce(struct tcon_cc *cc, bool by_ece)
 	tcon_reno_reduce(cc, &ctcp->reno, max(left, half), by_ece);
 }
 
-static void ctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
-			   u64 now_us)
+static void tcon_ctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+				u64 now_us)
 {
 	struct ctcp *ctcp = tcon_cc_priv(cc);
 
@@ -299,8 +299,8 @@ static void ctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 	}
 }
 
-static void ctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
-			    u64 now_us)
+static void tcon_ctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+				 u64 now_us)
 {
 	struct ctcp *ctcp = tcon_cc_priv(cc);
 
@@ -319,7 +319,7 @@ static void ctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 }
 
 /* After a spurious time-out the path is the same, so its baseRTT comes back, too. */
-static void ctcp_undo_cwnd(struct tcon_cc *cc)
+static void tcon_ctcp_undo_cwnd(struct tcon_cc *cc)
 {
 	struct ctcp *ctcp = tcon_cc_priv(cc);
 
@@ -330,14 +330,14 @@ static void ctcp_undo_cwnd(struct tcon_cc *cc)
 		ctcp->dwnd_bytes = ctcp->saved_dwnd_bytes;
 }
 
-static void ctcp_init(struct tcon_cc *cc, u64 now_us)
+static void tcon_ctcp_init(struct tcon_cc *cc, u64 now_us)
 {
 	BUILD_BUG_ON(sizeof(struct ctcp) > TCON_CC_PRIV_BYTES);
 	reset_path(cc, cc->min_rtt_us);
 	begin_rounds(cc);
 }
 
-static int ctcp_get_info(const struct tcon_cc *cc, char *buf, int size)
+static int tcon_ctcp_get_info(const struct tcon_cc *cc, char *buf, int size)
 {
 	const struct ctcp *ctcp = tcon_cc_priv(cc);
 	u32 base_rtt_us = ctcp->backlog.base_rtt_us;
@@ -358,26 +358,26 @@ static struct tcon_cc_ops ctcp_ops = {
 	.priv_bytes	= sizeof(struct ctcp),
 	.params		= ctcp_params,
 	.n_params	= ARRAY_SIZE(ctcp_params),
-	.init		= ctcp_init,
-	.cong_control	= ctcp_cong_control,
-	.set_state	= ctcp_set_state,
-	.cwnd_event	= ctcp_cwnd_event,
-	.undo_cwnd	= ctcp_undo_cwnd,
-	.get_info	= ctcp_get_info,
+	.init		= tcon_ctcp_init,
+	.cong_control	= tcon_ctcp_cong_control,
+	.set_state	= tcon_ctcp_set_state,
+	.cwnd_event	= tcon_ctcp_cwnd_event,
+	.undo_cwnd	= tcon_ctcp_undo_cwnd,
+	.get_info	= tcon_ctcp_get_info,
 };
 
-static int __init ctcp_module_init(void)
+static int __init tcon_ctcp_module_init(void)
 {
 	return tcon_cc_register(&ctcp_ops);
 }
 
-static void __exit ctcp_module_exit(void)
+static void __exit tcon_ctcp_module_exit(void)
 {
 	tcon_cc_unregister(&ctcp_ops);
 }
 
-module_init(ctcp_module_init);
-module_exit(ctcp_module_exit);
+module_init(tcon_ctcp_module_init);
+module_exit(tcon_ctcp_module_exit);
 
 MODULE_DESCRIPTION("TCon: Compound TCP congestion control (Tan et al., 2006)");
 MODULE_LICENSE("GPL");

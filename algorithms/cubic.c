@@ -528,8 +528,8 @@ static void shift_epoch(struct tcon_cc *cc, u64 now_us)
 	ca->last_ack_us = now_us;
 }
 
-static void cubic_cong_control(struct tcon_cc *cc,
-			       const struct tcon_rate_sample *rs)
+static void tcon_cubic_cong_control(struct tcon_cc *cc,
+				    const struct tcon_rate_sample *rs)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 	u32 acked_bytes = rs->acked_sacked_bytes;
@@ -576,8 +576,8 @@ static void reduce(struct tcon_cc *cc, bool by_ece)
 }
 
 /* RFC 9438, 4.8: after a time-out W_max is unknown. */
-static void cubic_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
-			    u64 now_us)
+static void tcon_cubic_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+				 u64 now_us)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 
@@ -600,8 +600,8 @@ static void cubic_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 	}
 }
 
-static void cubic_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
-			     u64 now_us)
+static void tcon_cubic_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+				  u64 now_us)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 
@@ -619,7 +619,7 @@ static void cubic_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 }
 
 /* RFC 9438, 4.9. */
-static void cubic_undo_cwnd(struct tcon_cc *cc)
+static void tcon_cubic_undo_cwnd(struct tcon_cc *cc)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 
@@ -627,7 +627,7 @@ static void cubic_undo_cwnd(struct tcon_cc *cc)
 		ca->curve = ca->saved_curve;
 }
 
-static void cubic_init(struct tcon_cc *cc, u64 now_us)
+static void tcon_cubic_init(struct tcon_cc *cc, u64 now_us)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 
@@ -653,7 +653,7 @@ static const char *mode_name(const struct tcon_cc *cc)
 	return cc->cwnd_bytes < curve->origin_bytes ? "CONCAVE" : "CONVEX";
 }
 
-static int cubic_get_info(const struct tcon_cc *cc, char *buf, int size)
+static int tcon_cubic_get_info(const struct tcon_cc *cc, char *buf, int size)
 {
 	const struct cubic *ca = tcon_cc_priv(cc);
 
@@ -672,26 +672,26 @@ static struct tcon_cc_ops cubic_ops = {
 	.priv_bytes	= sizeof(struct cubic),
 	.params		= cubic_params,
 	.n_params	= ARRAY_SIZE(cubic_params),
-	.init		= cubic_init,
-	.cong_control	= cubic_cong_control,
-	.set_state	= cubic_set_state,
-	.cwnd_event	= cubic_cwnd_event,
-	.undo_cwnd	= cubic_undo_cwnd,
-	.get_info	= cubic_get_info,
+	.init		= tcon_cubic_init,
+	.cong_control	= tcon_cubic_cong_control,
+	.set_state	= tcon_cubic_set_state,
+	.cwnd_event	= tcon_cubic_cwnd_event,
+	.undo_cwnd	= tcon_cubic_undo_cwnd,
+	.get_info	= tcon_cubic_get_info,
 };
 
-static int __init cubic_module_init(void)
+static int __init tcon_cubic_module_init(void)
 {
 	return tcon_cc_register(&cubic_ops);
 }
 
-static void __exit cubic_module_exit(void)
+static void __exit tcon_cubic_module_exit(void)
 {
 	tcon_cc_unregister(&cubic_ops);
 }
 
-module_init(cubic_module_init);
-module_exit(cubic_module_exit);
+module_init(tcon_cubic_module_init);
+module_exit(tcon_cubic_module_exit);
 
 MODULE_DESCRIPTION("TCon: CUBIC congestion control");
 MODULE_LICENSE("GPL");

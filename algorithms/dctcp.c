@@ -141,8 +141,8 @@ static void update_alpha(const struct tcon_cc *cc, struct dctcp *dctcp)
 		dctcp->alpha -= DIV_ROUND_UP(dctcp->alpha - share, BIT(shift));
 }
 
-static void dctcp_cong_control(struct tcon_cc *cc,
-			       const struct tcon_rate_sample *rs)
+static void tcon_dctcp_cong_control(struct tcon_cc *cc,
+				    const struct tcon_rate_sample *rs)
 {
 	struct dctcp *dctcp = tcon_cc_priv(cc);
 
@@ -155,19 +155,19 @@ static void dctcp_cong_control(struct tcon_cc *cc,
 /* A loss halves the window even if a mark has reduced it in the same window of data: the mark
  * may have taken nothing.
  */
-static void dctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
-			    u64 now_us)
+static void tcon_dctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+				 u64 now_us)
 {
 	struct dctcp *dctcp = tcon_cc_priv(cc);
 
 	if (state != TCON_CA_OPEN)
 		dctcp->reno.reduced_by_ece = false;
-	tcon_reno_set_state(cc, &dctcp->reno, state);
+	tcon_reno_on_state(cc, &dctcp->reno, state);
 }
 
 /* If a window of data ends with this ECE, alpha is updated before the reduction. */
-static void dctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
-			     u64 now_us)
+static void tcon_dctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+				  u64 now_us)
 {
 	struct dctcp *dctcp = tcon_cc_priv(cc);
 	u32 segs;
@@ -184,14 +184,14 @@ static void dctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 	cc->cwnd_bytes = cc->ssthresh_bytes;
 }
 
-static void dctcp_undo_cwnd(struct tcon_cc *cc)
+static void tcon_dctcp_undo_cwnd(struct tcon_cc *cc)
 {
 	struct dctcp *dctcp = tcon_cc_priv(cc);
 
 	tcon_reno_undo(cc, &dctcp->reno);
 }
 
-static void dctcp_init(struct tcon_cc *cc, u64 now_us)
+static void tcon_dctcp_init(struct tcon_cc *cc, u64 now_us)
 {
 	struct dctcp *dctcp = tcon_cc_priv(cc);
 
@@ -210,7 +210,7 @@ static const char *mode_name(const struct tcon_cc *cc)
 	return tcon_reno_in_slow_start(cc) ? "SLOW_START" : "AVOIDANCE";
 }
 
-static int dctcp_get_info(const struct tcon_cc *cc, char *buf, int size)
+static int tcon_dctcp_get_info(const struct tcon_cc *cc, char *buf, int size)
 {
 	const struct dctcp *dctcp = tcon_cc_priv(cc);
 	u32 milli = (u64)dctcp->alpha * 1000 >> ALPHA_SHIFT;
@@ -228,26 +228,26 @@ static struct tcon_cc_ops dctcp_ops = {
 	.priv_bytes	= sizeof(struct dctcp),
 	.params		= dctcp_params,
 	.n_params	= ARRAY_SIZE(dctcp_params),
-	.init		= dctcp_init,
-	.cong_control	= dctcp_cong_control,
-	.set_state	= dctcp_set_state,
-	.cwnd_event	= dctcp_cwnd_event,
-	.undo_cwnd	= dctcp_undo_cwnd,
-	.get_info	= dctcp_get_info,
+	.init		= tcon_dctcp_init,
+	.cong_control	= tcon_dctcp_cong_control,
+	.set_state	= tcon_dctcp_set_state,
+	.cwnd_event	= tcon_dctcp_cwnd_event,
+	.undo_cwnd	= tcon_dctcp_undo_cwnd,
+	.get_info	= tcon_dctcp_get_info,
 };
 
-static int __init dctcp_module_init(void)
+static int __init tcon_dctcp_module_init(void)
 {
 	return tcon_cc_register(&dctcp_ops);
 }
 
-static void __exit dctcp_module_exit(void)
+static void __exit tcon_dctcp_module_exit(void)
 {
 	tcon_cc_unregister(&dctcp_ops);
 }
 
-module_init(dctcp_module_init);
-module_exit(dctcp_module_exit);
+module_init(tcon_dctcp_module_init);
+module_exit(tcon_dctcp_module_exit);
 
 MODULE_DESCRIPTION("TCon: DCTCP congestion control (RFC 8257)");
 MODULE_LICENSE("GPL");

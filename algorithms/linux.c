@@ -516,8 +516,8 @@ static void tell_ack(struct sock *sk, struct tcon_cc *cc,
 		ops->pkts_acked(sk, &ack);
 }
 
-static void linux_pkts_acked(struct tcon_cc *cc,
-			     const struct tcon_rate_sample *rs)
+static void tcon_linux_pkts_acked(struct tcon_cc *cc,
+				  const struct tcon_rate_sample *rs)
 {
 	struct tcp_sock *tp = enter_now(cc, rs->now_us);
 
@@ -546,8 +546,8 @@ static void decide(struct sock *sk, const struct tcon_rate_sample *rs,
 	update_pacing_rate(sk);
 }
 
-static void linux_cong_control(struct tcon_cc *cc,
-			       const struct tcon_rate_sample *rs)
+static void tcon_linux_cong_control(struct tcon_cc *cc,
+				    const struct tcon_rate_sample *rs)
 {
 	struct tcp_sock *tp = enter_now(cc, rs->now_us);
 	struct sock *sk = sk_of(tp);
@@ -563,8 +563,8 @@ static void linux_cong_control(struct tcon_cc *cc,
 
 /* The other callbacks. -------------------------------------------------------- */
 
-static void linux_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
-			    u64 now_us)
+static void tcon_linux_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+				 u64 now_us)
 {
 	struct sock *sk;
 
@@ -578,8 +578,8 @@ static void linux_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 	leave(cc);
 }
 
-static void linux_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
-			     u64 now_us)
+static void tcon_linux_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+				  u64 now_us)
 {
 	struct tcp_sock *tp = enter_now(cc, now_us);
 	struct sock *sk = sk_of(tp);
@@ -600,7 +600,7 @@ static void linux_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 }
 
 /* tcp_undo_cwnd_reduction() */
-static void linux_undo_cwnd(struct tcon_cc *cc)
+static void tcon_linux_undo_cwnd(struct tcon_cc *cc)
 {
 	struct tcp_sock *tp = enter(cc);
 	struct sock *sk = sk_of(tp);
@@ -613,7 +613,7 @@ static void linux_undo_cwnd(struct tcon_cc *cc)
 	leave(cc);
 }
 
-static int linux_prepare(struct tcon_cc *cc)
+static int tcon_linux_prepare(struct tcon_cc *cc)
 {
 	struct linux_flow *flow = tcon_cc_priv(cc);
 
@@ -621,7 +621,7 @@ static int linux_prepare(struct tcon_cc *cc)
 	return flow->tp ? 0 : -ENOMEM;
 }
 
-static void linux_init(struct tcon_cc *cc, u64 now_us)
+static void tcon_linux_init(struct tcon_cc *cc, u64 now_us)
 {
 	const struct linux_cc *lcc = container_of(cc->ops, struct linux_cc, ops);
 	u32 ssthresh = cc->ssthresh_bytes / cc->mss_bytes;
@@ -641,7 +641,7 @@ static void linux_init(struct tcon_cc *cc, u64 now_us)
 	leave(cc);
 }
 
-static void linux_release(struct tcon_cc *cc)
+static void tcon_linux_release(struct tcon_cc *cc)
 {
 	struct linux_flow *flow = tcon_cc_priv(cc);
 	struct sock *sk = sk_of(flow->tp);
@@ -689,7 +689,7 @@ static int cc_info(struct sock *sk, char *buf, int size)
 	return 0;
 }
 
-static int linux_get_info(const struct tcon_cc *cc, char *buf, int size)
+static int tcon_linux_get_info(const struct tcon_cc *cc, char *buf, int size)
 {
 	static const char * const states[] = {
 		[TCP_CA_Open] = "Open", [TCP_CA_Disorder] = "Disorder",
@@ -770,15 +770,15 @@ static void describe(struct linux_cc *lcc)
 	if (kernel->flags & TCP_CONG_NEEDS_ECN)
 		ops->ecn = TCON_CC_ECN_ALL;
 	ops->priv_bytes = sizeof(struct linux_flow);
-	ops->prepare = linux_prepare;
-	ops->init = linux_init;
-	ops->release = linux_release;
-	ops->pkts_acked = linux_pkts_acked;
-	ops->cong_control = linux_cong_control;
-	ops->set_state = linux_set_state;
-	ops->cwnd_event = linux_cwnd_event;
-	ops->undo_cwnd = linux_undo_cwnd;
-	ops->get_info = linux_get_info;
+	ops->prepare = tcon_linux_prepare;
+	ops->init = tcon_linux_init;
+	ops->release = tcon_linux_release;
+	ops->pkts_acked = tcon_linux_pkts_acked;
+	ops->cong_control = tcon_linux_cong_control;
+	ops->set_state = tcon_linux_set_state;
+	ops->cwnd_event = tcon_linux_cwnd_event;
+	ops->undo_cwnd = tcon_linux_undo_cwnd;
+	ops->get_info = tcon_linux_get_info;
 }
 
 /* Makes a socket that uses CC @name.  The kernel loads the CC if the caller may do that. */
@@ -914,7 +914,7 @@ static const char *resolve_locked(const char *name)
 	return add(name, lcc);
 }
 
-static const char *linux_resolve(const char *member)
+static const char *tcon_linux_resolve(const char *member)
 {
 	const char *why;
 
@@ -926,7 +926,7 @@ static const char *linux_resolve(const char *member)
 	return why;
 }
 
-static void linux_scan(void)
+static void tcon_linux_scan(void)
 {
 	const struct tcp_congestion_ops *kernel;
 	char (*names)[TCP_CA_NAME_MAX];
@@ -952,8 +952,8 @@ static void linux_scan(void)
 static struct tcon_cc_family linux_family = {
 	.name = PREFIX,
 	.owner = THIS_MODULE,
-	.resolve = linux_resolve,
-	.scan = linux_scan,
+	.resolve = tcon_linux_resolve,
+	.scan = tcon_linux_scan,
 };
 
 /* Is a shadow what the kernel takes for a socket? ------------------------------- */
@@ -1086,7 +1086,7 @@ static int find_reno(void)
 	return 0;
 }
 
-static int __init linux_module_init(void)
+static int __init tcon_linux_module_init(void)
 {
 	int err;
 
@@ -1104,11 +1104,11 @@ static int __init linux_module_init(void)
 		kmem_cache_destroy(shadows);
 		return err;
 	}
-	linux_scan();
+	tcon_linux_scan();
 	return 0;
 }
 
-static void __exit linux_module_exit(void)
+static void __exit tcon_linux_module_exit(void)
 {
 	struct linux_cc *lcc, *next;
 
@@ -1118,8 +1118,8 @@ static void __exit linux_module_exit(void)
 	kmem_cache_destroy(shadows);
 }
 
-module_init(linux_module_init);
-module_exit(linux_module_exit);
+module_init(tcon_linux_module_init);
+module_exit(tcon_linux_module_exit);
 
 MODULE_DESCRIPTION("TCon: the congestion controls of the host's kernel");
 MODULE_LICENSE("GPL");

@@ -58,8 +58,8 @@ static const struct tcon_cc_param reno_params[] = {
 			     "what a reduction for ECN marks leaves of the window" },
 };
 
-static void reno_cong_control(struct tcon_cc *cc,
-			      const struct tcon_rate_sample *rs)
+static void tcon_reno_cong_control(struct tcon_cc *cc,
+				   const struct tcon_rate_sample *rs)
 {
 	struct tcon_reno *reno = tcon_cc_priv(cc);
 
@@ -68,30 +68,30 @@ static void reno_cong_control(struct tcon_cc *cc,
 		tcon_reno_grow(cc, reno, rs->acked_sacked_bytes);
 }
 
-static void reno_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
-			   u64 now_us)
+static void tcon_reno_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+				u64 now_us)
 {
-	tcon_reno_set_state(cc, tcon_cc_priv(cc), state);
+	tcon_reno_on_state(cc, tcon_cc_priv(cc), state);
 }
 
-static void reno_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
-			    u64 now_us)
+static void tcon_reno_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+				 u64 now_us)
 {
 	if (event == TCON_CA_EVENT_ECE)
 		tcon_reno_ece(cc, tcon_cc_priv(cc), cc->params[PARAM_BETA_ECN]);
 }
 
-static void reno_undo_cwnd(struct tcon_cc *cc)
+static void tcon_reno_undo_cwnd(struct tcon_cc *cc)
 {
 	tcon_reno_undo(cc, tcon_cc_priv(cc));
 }
 
-static void reno_init(struct tcon_cc *cc, u64 now_us)
+static void tcon_reno_init(struct tcon_cc *cc, u64 now_us)
 {
 	BUILD_BUG_ON(sizeof(struct tcon_reno) > TCON_CC_PRIV_BYTES);
 }
 
-static int reno_get_info(const struct tcon_cc *cc, char *buf, int size)
+static int tcon_reno_get_info(const struct tcon_cc *cc, char *buf, int size)
 {
 	const struct tcon_reno *reno = tcon_cc_priv(cc);
 
@@ -107,26 +107,26 @@ static struct tcon_cc_ops reno_ops = {
 	.priv_bytes	= sizeof(struct tcon_reno),
 	.params		= reno_params,
 	.n_params	= ARRAY_SIZE(reno_params),
-	.init		= reno_init,
-	.cong_control	= reno_cong_control,
-	.set_state	= reno_set_state,
-	.cwnd_event	= reno_cwnd_event,
-	.undo_cwnd	= reno_undo_cwnd,
-	.get_info	= reno_get_info,
+	.init		= tcon_reno_init,
+	.cong_control	= tcon_reno_cong_control,
+	.set_state	= tcon_reno_set_state,
+	.cwnd_event	= tcon_reno_cwnd_event,
+	.undo_cwnd	= tcon_reno_undo_cwnd,
+	.get_info	= tcon_reno_get_info,
 };
 
-static int __init reno_module_init(void)
+static int __init tcon_reno_module_init(void)
 {
 	return tcon_cc_register(&reno_ops);
 }
 
-static void __exit reno_module_exit(void)
+static void __exit tcon_reno_module_exit(void)
 {
 	tcon_cc_unregister(&reno_ops);
 }
 
-module_init(reno_module_init);
-module_exit(reno_module_exit);
+module_init(tcon_reno_module_init);
+module_exit(tcon_reno_module_exit);
 
 MODULE_DESCRIPTION("TCon: NewReno congestion control (RFC 5681, RFC 6582)");
 MODULE_LICENSE("GPL");

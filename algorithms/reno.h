@@ -223,15 +223,15 @@ static inline bool tcon_reno_note_ece(const struct tcon_cc *cc,
 }
 
 /**
- * tcon_reno_set_state() - halve for a loss
+ * tcon_reno_on_state() - halve for a loss
  * @cc: the flow
  * @r: its last reduction
  * @state: the new state
  *
  * RFC 5681, 3.1 and 3.2.
  */
-static inline void tcon_reno_set_state(struct tcon_cc *cc, struct tcon_reno *r,
-				       enum tcon_ca_state state)
+static inline void tcon_reno_on_state(struct tcon_cc *cc, struct tcon_reno *r,
+				      enum tcon_ca_state state)
 {
 	if (tcon_reno_note_loss(cc, r, state))
 		tcon_reno_reduce(cc, r, cc->cwnd_bytes / 2, false);

@@ -227,8 +227,8 @@ static void lead(struct tcon_cc *cc, u32 acked_bytes)
 		begin_round(cc);
 }
 
-static void vegas_cong_control(struct tcon_cc *cc,
-			       const struct tcon_rate_sample *rs)
+static void tcon_vegas_cong_control(struct tcon_cc *cc,
+				    const struct tcon_rate_sample *rs)
 {
 	struct vegas *vegas = tcon_cc_priv(cc);
 	struct tcon_reno *reno = &vegas->reno;
@@ -245,18 +245,18 @@ static void vegas_cong_control(struct tcon_cc *cc,
 		tcon_reno_grow(cc, reno, acked_bytes);
 }
 
-static void vegas_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
-			    u64 now_us)
+static void tcon_vegas_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
+				 u64 now_us)
 {
 	struct vegas *vegas = tcon_cc_priv(cc);
 
-	tcon_reno_set_state(cc, &vegas->reno, state);
+	tcon_reno_on_state(cc, &vegas->reno, state);
 	if (state == TCON_CA_OPEN)
 		begin_rounds(cc);
 }
 
-static void vegas_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
-			     u64 now_us)
+static void tcon_vegas_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
+				  u64 now_us)
 {
 	struct vegas *vegas = tcon_cc_priv(cc);
 
@@ -271,14 +271,14 @@ static void vegas_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 	}
 }
 
-static void vegas_undo_cwnd(struct tcon_cc *cc)
+static void tcon_vegas_undo_cwnd(struct tcon_cc *cc)
 {
 	struct vegas *vegas = tcon_cc_priv(cc);
 
 	tcon_reno_undo(cc, &vegas->reno);
 }
 
-static void vegas_init(struct tcon_cc *cc, u64 now_us)
+static void tcon_vegas_init(struct tcon_cc *cc, u64 now_us)
 {
 	struct vegas *vegas = tcon_cc_priv(cc);
 
@@ -288,7 +288,7 @@ static void vegas_init(struct tcon_cc *cc, u64 now_us)
 	begin_rounds(cc);
 }
 
-static int vegas_get_info(const struct tcon_cc *cc, char *buf, int size)
+static int tcon_vegas_get_info(const struct tcon_cc *cc, char *buf, int size)
 {
 	const struct vegas *vegas = tcon_cc_priv(cc);
 	u32 base_rtt_us = vegas->backlog.base_rtt_us;
@@ -308,26 +308,26 @@ static struct tcon_cc_ops vegas_ops = {
 	.priv_bytes	= sizeof(struct vegas),
 	.params		= vegas_params,
 	.n_params	= ARRAY_SIZE(vegas_params),
-	.init		= vegas_init,
-	.cong_control	= vegas_cong_control,
-	.set_state	= vegas_set_state,
-	.cwnd_event	= vegas_cwnd_event,
-	.undo_cwnd	= vegas_undo_cwnd,
-	.get_info	= vegas_get_info,
+	.init		= tcon_vegas_init,
+	.cong_control	= tcon_vegas_cong_control,
+	.set_state	= tcon_vegas_set_state,
+	.cwnd_event	= tcon_vegas_cwnd_event,
+	.undo_cwnd	= tcon_vegas_undo_cwnd,
+	.get_info	= tcon_vegas_get_info,
 };
 
-static int __init vegas_module_init(void)
+static int __init tcon_vegas_module_init(void)
 {
 	return tcon_cc_register(&vegas_ops);
 }
 
-static void __exit vegas_module_exit(void)
+static void __exit tcon_vegas_module_exit(void)
 {
 	tcon_cc_unregister(&vegas_ops);
 }
 
-module_init(vegas_module_init);
-module_exit(vegas_module_exit);
+module_init(tcon_vegas_module_init);
+module_exit(tcon_vegas_module_exit);
 
 MODULE_DESCRIPTION("TCon: Vegas congestion control (Brakmo and Peterson, 1995)");
 MODULE_LICENSE("GPL");

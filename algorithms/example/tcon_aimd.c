@@ -24,13 +24,13 @@ struct aimd {
 };
 
 /* cwnd is set already: ten segments, or what is in flight if that is more. */
-static void aimd_init(struct tcon_cc *cc, u64 now_us)
+static void tcon_aimd_init(struct tcon_cc *cc, u64 now_us)
 {
 	BUILD_BUG_ON(sizeof(struct aimd) > TCON_CC_PRIV_BYTES);
 }
 
 /* An ACK: the window grows if it limited the flow and nothing is lost. */
-static void aimd_cong_control(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+static void tcon_aimd_cong_control(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 {
 	u64 per_segment = 1000ULL * cc->cwnd_bytes, grown = rs->acked_bytes;
 	struct aimd *aimd = tcon_cc_priv(cc);
@@ -45,7 +45,7 @@ static void aimd_cong_control(struct tcon_cc *cc, const struct tcon_rate_sample 
 }
 
 /* Called before cc->ca_state becomes @state: once per round trip with losses. */
-static void aimd_set_state(struct tcon_cc *cc, enum tcon_ca_state state, u64 now_us)
+static void tcon_aimd_set_state(struct tcon_cc *cc, enum tcon_ca_state state, u64 now_us)
 {
 	u32 left = div_u64((u64)cc->cwnd_bytes * (u32)cc->params[PARAM_DECREASE], 1000);
 	u32 least = TCON_MIN_CWND_SEGS * cc->mss_bytes;
@@ -61,7 +61,7 @@ static void aimd_set_state(struct tcon_cc *cc, enum tcon_ca_state state, u64 now
 	cc->cwnd_bytes = state == TCON_CA_LOSS ? least : cc->ssthresh_bytes;
 }
 
-static void aimd_undo_cwnd(struct tcon_cc *cc)
+static void tcon_aimd_undo_cwnd(struct tcon_cc *cc)
 {
 	struct aimd *aimd = tcon_cc_priv(cc);
 
@@ -77,17 +77,17 @@ static struct tcon_cc_ops aimd_ops = {
 	.priv_bytes	= sizeof(struct aimd),
 	.params		= aimd_params,
 	.n_params	= ARRAY_SIZE(aimd_params),
-	.init		= aimd_init,
-	.cong_control	= aimd_cong_control,
-	.set_state	= aimd_set_state,
-	.undo_cwnd	= aimd_undo_cwnd,
+	.init		= tcon_aimd_init,
+	.cong_control	= tcon_aimd_cong_control,
+	.set_state	= tcon_aimd_set_state,
+	.undo_cwnd	= tcon_aimd_undo_cwnd,
 };
 
-static int __init aimd_module_init(void) { return tcon_cc_register(&aimd_ops); }
-static void __exit aimd_module_exit(void) { tcon_cc_unregister(&aimd_ops); }
+static int __init tcon_aimd_module_init(void) { return tcon_cc_register(&aimd_ops); }
+static void __exit tcon_aimd_module_exit(void) { tcon_cc_unregister(&aimd_ops); }
 
-module_init(aimd_module_init);
-module_exit(aimd_module_exit);
+module_init(tcon_aimd_module_init);
+module_exit(tcon_aimd_module_exit);
 MODULE_DESCRIPTION("TCon: additive increase, multiplicative decrease");
 MODULE_LICENSE("GPL");
 MODULE_ALIAS("tcon-cc-aimd");

@@ -70,9 +70,9 @@ static void loss(void **unused)
 
 static void module(void **unused)
 {
-	assert_int_equal(shim_aimd_module_init(), 0);
+	assert_int_equal(shim_tcon_aimd_module_init(), 0);
 	assert_ptr_equal(registered, &aimd_ops);
-	shim_aimd_module_exit();
+	shim_tcon_aimd_module_exit();
 	assert_null(registered);
 }
 

@@ -679,8 +679,8 @@ static void info(void **state)
 	assert_string_equal(buf, "mode=PROBE_BW bw_bps=80000000 "
 				 "min_rtt_us=10000 gain=1.25 phase=0");
 	assert_int_equal(bbr_ops.get_info(&f.cc, buf, 8), 7);
-	assert_int_equal(shim_bbr_module_init(), 0);
-	shim_bbr_module_exit();
+	assert_int_equal(shim_tcon_bbr_module_init(), 0);
+	shim_tcon_bbr_module_exit();
 	assert_true(bbr_ops.paced);
 	assert_in_range(bbr_ops.priv_bytes, 1, TCON_CC_PRIV_BYTES);
 }

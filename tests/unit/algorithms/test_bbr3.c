@@ -1054,8 +1054,8 @@ static void info(void **state)
 				 "min_rtt_us=10000 longterm_bytes=117000 "
 				 "shortterm_bytes=0");
 	assert_int_equal(bbr3_ops.get_info(&f.cc, buf, 8), 7);
-	assert_int_equal(shim_bbr3_module_init(), 0);
-	shim_bbr3_module_exit();
+	assert_int_equal(shim_tcon_bbr3_module_init(), 0);
+	shim_tcon_bbr3_module_exit();
 	assert_true(bbr3_ops.paced);
 	assert_int_equal(bbr3_ops.priv_bytes, 248);
 }

@@ -379,10 +379,10 @@ static void info(void **unused)
 
 static void module(void **unused)
 {
-	assert_int_equal(shim_ctcp_module_init(), 0);
+	assert_int_equal(shim_tcon_ctcp_module_init(), 0);
 	assert_ptr_equal(registered, &ctcp_ops);
 	assert_string_equal(registered->category, "hybrid");
-	shim_ctcp_module_exit();
+	shim_tcon_ctcp_module_exit();
 	assert_null(registered);
 }
 

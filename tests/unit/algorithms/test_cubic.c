@@ -856,14 +856,14 @@ static void module(void **unused)
 {
 	int i;
 
-	assert_int_equal(shim_cubic_module_init(), 0);
+	assert_int_equal(shim_tcon_cubic_module_init(), 0);
 	assert_ptr_equal(registered, &cubic_ops);
 	assert_string_equal(registered->name, "cubic");
 	assert_true(sizeof(struct cubic) == registered->priv_bytes);
 	for (i = 0; i < registered->n_params; i++)
 		assert_in_range(cubic_params[i].def, cubic_params[i].min,
 				cubic_params[i].max);
-	shim_cubic_module_exit();
+	shim_tcon_cubic_module_exit();
 	assert_null(registered);
 }
 

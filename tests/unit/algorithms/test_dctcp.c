@@ -283,12 +283,12 @@ static void info(void **unused)
 
 static void module(void **unused)
 {
-	assert_int_equal(shim_dctcp_module_init(), 0);
+	assert_int_equal(shim_tcon_dctcp_module_init(), 0);
 	assert_ptr_equal(registered, &dctcp_ops);
 	assert_string_equal(registered->name, "dctcp");
 	assert_string_equal(registered->category, "ECN");
 	assert_int_equal(registered->ecn, TCON_CC_ECN_ALL);
-	shim_dctcp_module_exit();
+	shim_tcon_dctcp_module_exit();
 	assert_null(registered);
 }
 

@@ -352,10 +352,10 @@ static void info(void **unused)
 
 static void module(void **unused)
 {
-	assert_int_equal(shim_reno_module_init(), 0);
+	assert_int_equal(shim_tcon_reno_module_init(), 0);
 	assert_ptr_equal(registered, &reno_ops);
 	assert_string_equal(registered->name, "reno");
-	shim_reno_module_exit();
+	shim_tcon_reno_module_exit();
 	assert_null(registered);
 }
 

@@ -472,7 +472,7 @@ static void module(void **unused)
 	static const s64 defs[] = { 2, 4, 1 };
 	int i;
 
-	assert_int_equal(shim_vegas_module_init(), 0);
+	assert_int_equal(shim_tcon_vegas_module_init(), 0);
 	assert_ptr_equal(registered, &vegas_ops);
 	assert_string_equal(registered->name, "vegas");
 	assert_int_equal(registered->n_params, 3);
@@ -481,7 +481,7 @@ static void module(void **unused)
 		assert_int_equal(vegas_params[i].def, defs[i]);
 		assert_string_equal(vegas_params[i].unit, "segments");
 	}
-	shim_vegas_module_exit();
+	shim_tcon_vegas_module_exit();
 	assert_null(registered);
 }
 
