@@ -47,8 +47,8 @@ static inline bool parse(const struct tcon_port *port, struct sk_buff *skb,
 	enum tcon_parse ret;
 
 	/* Each round asks for more than the one before, up to all of it. */
-	while ((ret = tcon_packet_parse(pkt, skb->data, skb_headlen(skb),
-					skb->len)) == TCON_PARSE_PULL) {
+	while ((ret = tcon_packet_parse(pkt, skb->data, skb_headlen(skb), skb->len,
+					skb_is_gso_tcp(skb))) == TCON_PARSE_PULL) {
 		if (!pskb_may_pull(skb, pkt->pull_bytes)) {
 			tcon_count(port->tnet->stats, TCON_COUNTER_NO_MEMORY);
 			return false;

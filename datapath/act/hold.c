@@ -281,9 +281,11 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
 {
 	const struct tcon_cc *cc = &flow->track.cc;
-	const struct iphdr *ip = (const struct iphdr *)
-				 (skb->data + tcon_segment(skb)->l3_offset);
-	u32 bytes = min(piece_bytes(&flow->track), TCON_BURST_BYTES - 2);
+	const struct tcon_segment *cb = tcon_segment(skb);
+	const struct iphdr *ip = (const struct iphdr *)(skb->data + cb->l3_offset);
+	/* The length in the IP header has 16 bits. */
+	u32 bytes = min(piece_bytes(&flow->track),
+			(u32)U16_MAX - (cb->payload_offset - cb->l3_offset));
 
 	if (skb_has_frag_list(skb) || (flow->key.family == AF_INET &&
 				       !(ip->frag_off & htons(IP_DF))))

@@ -54,6 +54,7 @@ struct cursor {
 	u32 linear_bytes;	/* readable at @frame */
 	u32 frame_bytes;	/* of the whole frame, the paged part included */
 	u32 offset;
+	bool super;		/* a super-packet, which has no length of its own */
 };
 
 static enum tcon_parse skip(struct tcon_packet *pkt, enum tcon_counter why)
@@ -106,11 +107,27 @@ static enum tcon_parse parse_ethernet(struct tcon_packet *pkt,
 	return TCON_PARSE_OK;
 }
 
+/*
+ * What the IP header says of its length counts only if the packet is on the wire as it is.  A
+ * super-packet is cut into segments that get lengths of their own.  Its own length may be
+ * beyond 16 bits (BIG TCP), and nobody looks at it: a guest could write any.
+ *
+ * Returns the end of the packet in the frame; 0: none that fits.
+ */
+static u32 end_of(const struct cursor *at, u32 length)
+{
+	u32 end = at->offset + length;
+
+	if (at->super)
+		return at->frame_bytes;
+	return end > at->frame_bytes ? 0 : end;
+}
+
 /* Leaves the cursor at the TCP header, with the length of header and payload. */
 static enum tcon_parse parse_ipv4(struct tcon_packet *pkt, struct cursor *at,
 				  u32 *segment_bytes)
 {
-	u32 header_bytes, total_bytes;
+	u32 header_bytes, total_bytes, end;
 	enum tcon_parse ret;
 	const u8 *ip;
 
@@ -122,11 +139,9 @@ static enum tcon_parse parse_ipv4(struct tcon_packet *pkt, struct cursor *at,
 		return skip(pkt, TCON_COUNTER_NOT_TCP);
 	header_bytes = (ip[0] & 0xf) * 4;
 	total_bytes = get_unaligned_be16(ip + 2);
-	if (!total_bytes)	/* a super-packet beyond 64 KiB */
-		return skip(pkt, TCON_COUNTER_JUMBOGRAM);
+	end = end_of(at, total_bytes);
 	if (ip[0] >> 4 != 4 || header_bytes < IPV4_MIN_BYTES ||
-	    total_bytes < header_bytes ||
-	    at->offset + total_bytes > at->frame_bytes)
+	    end < at->offset + header_bytes)
 		return skip(pkt, TCON_COUNTER_MALFORMED);
 	if (get_unaligned_be16(ip + 6) & IPV4_OFFSET_OR_MF)
 		return skip(pkt, TCON_COUNTER_FRAGMENT);
@@ -134,7 +149,7 @@ static enum tcon_parse parse_ipv4(struct tcon_packet *pkt, struct cursor *at,
 	pkt->family = AF_INET;
 	pkt->tos = ip[1];
 	at->offset += header_bytes;
-	*segment_bytes = total_bytes - header_bytes;
+	*segment_bytes = end - at->offset;
 	return TCON_PARSE_OK;
 }
 
@@ -178,10 +193,10 @@ static enum tcon_parse parse_ipv6(struct tcon_packet *pkt, struct cursor *at,
 	payload_bytes = get_unaligned_be16(ip + 4);
 	if (ip[0] >> 4 != 6)
 		return skip(pkt, TCON_COUNTER_MALFORMED);
-	if (!payload_bytes)
+	if (!payload_bytes && !at->super)
 		return skip(pkt, TCON_COUNTER_JUMBOGRAM);
-	end = at->offset + IPV6_BYTES + payload_bytes;
-	if (end > at->frame_bytes)
+	end = end_of(at, IPV6_BYTES + payload_bytes);
+	if (!end)
 		return skip(pkt, TCON_COUNTER_MALFORMED);
 
 	pkt->family = AF_INET6;
@@ -344,18 +359,20 @@ static enum tcon_parse parse_tcp(struct tcon_packet *pkt, struct cursor *at,
  * @frame: starts with the Ethernet header
  * @linear_bytes: how many bytes may be read at @frame
  * @frame_bytes: length of the whole frame; at least @linear_bytes
+ * @super: it is a super-packet of TCP (GSO): what is in the frame counts, not its length fields
  *
  * An accelerated VLAN tag is not in the frame, so it is not seen here.
  *
  * Return: see &enum tcon_parse.
  */
 enum tcon_parse tcon_packet_parse(struct tcon_packet *pkt, const u8 *frame,
-				  u32 linear_bytes, u32 frame_bytes)
+				  u32 linear_bytes, u32 frame_bytes, bool super)
 {
 	struct cursor at = {
 		.frame = frame,
 		.linear_bytes = linear_bytes,
 		.frame_bytes = frame_bytes,
+		.super = super,
 	};
 	enum tcon_parse ret;
 	u32 segment_bytes;

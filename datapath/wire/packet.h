@@ -68,7 +68,7 @@ struct tcon_sack {
  * @l3_offset: offset of the IP header from the start of the frame, bytes
  * @l4_offset: offset of the TCP header
  * @payload_offset: offset of the TCP payload
- * @payload_bytes: length of the payload, from the length in the IP header
+ * @payload_bytes: length of the payload, without padding of the frame
  * @seq: sequence number of the first byte, or of SYN or FIN
  * @end_seq: the sequence number after the last; SYN and FIN count
  * @ack: acknowledgment number; valid with %TCON_TCP_ACK
@@ -135,7 +135,7 @@ enum tcon_parse {
 };
 
 enum tcon_parse tcon_packet_parse(struct tcon_packet *pkt, const u8 *frame,
-				  u32 linear_bytes, u32 frame_bytes);
+				  u32 linear_bytes, u32 frame_bytes, bool super);
 
 /* A segment without data, SYN, FIN and RST. */
 static inline bool tcon_packet_is_pure_ack(const struct tcon_packet *pkt)

@@ -18,6 +18,12 @@
 
 #define OPTIONS_MAX	40
 
+/* An IPv6 super-packet of more than 64 KiB has its length in a header of its own: hop-by-hop
+ * options, of which one fills it (RFC 2675).
+ */
+#define JUMBO_BYTES	8
+#define JUMBO_OPTION	0xc2
+
 static __sum16 pseudo_sum(const struct sk_buff *skb, u8 family, u32 tcp_bytes,
 			  __wsum sum)
 {
@@ -26,6 +32,34 @@ static __sum16 pseudo_sum(const struct sk_buff *skb, u8 family, u32 tcp_bytes,
 					 tcp_bytes, IPPROTO_TCP, sum);
 	return csum_ipv6_magic(&ipv6_hdr(skb)->saddr, &ipv6_hdr(skb)->daddr,
 			       tcp_bytes, IPPROTO_TCP, sum);
+}
+
+/**
+ * tcon_segment_drop_jumbo() - take the header out that only a packet beyond 64 KiB may have
+ * @skb: the packet, data at the link-layer header; its headers are linear and not shared
+ * @l3_offset: offset of its IP header
+ *
+ * What lies before it moves, as where the kernel cuts such a packet.  A receiver discards a
+ * shorter one with it (RFC 2675, 3).
+ *
+ * Return: bytes by which the packet is shorter now.
+ */
+u32 tcon_segment_drop_jumbo(struct sk_buff *skb, u32 l3_offset)
+{
+	struct ipv6hdr *ip6 = (struct ipv6hdr *)(skb->data + l3_offset);
+	const u8 *hop = (const u8 *)(ip6 + 1);
+
+	if (ip6->version != 6 || ip6->payload_len || ip6->nexthdr != IPPROTO_HOPOPTS || hop[1] ||
+	    hop[2] != JUMBO_OPTION)
+		return 0;
+	ip6->nexthdr = hop[0];
+	memmove(skb->data + JUMBO_BYTES, skb->data, l3_offset + sizeof(*ip6));
+	__skb_pull(skb, JUMBO_BYTES);
+	skb->mac_header += JUMBO_BYTES;
+	skb->network_header += JUMBO_BYTES;
+	if (skb->ip_summed == CHECKSUM_COMPLETE)
+		skb->ip_summed = CHECKSUM_NONE;
+	return JUMBO_BYTES;
 }
 
 /**
@@ -43,6 +77,7 @@ void tcon_segment_finish(struct sk_buff *skb, u8 family)
 					     skb_network_offset(skb));
 		ip_send_check(ip_hdr(skb));
 	} else {	/* extension headers, if any, lie before TCP's */
+		tcon_segment_drop_jumbo(skb, skb_network_offset(skb));
 		ipv6_hdr(skb)->payload_len =
 			htons(skb->len - skb_network_offset(skb) -
 			      sizeof(struct ipv6hdr));

@@ -54,6 +54,7 @@ static inline u32 tcon_segment_wire_bytes(const struct sk_buff *skb)
 				 tcon_segment(skb)->payload_bytes;
 }
 
+u32 tcon_segment_drop_jumbo(struct sk_buff *skb, u32 l3_offset);
 void tcon_segment_finish(struct sk_buff *skb, u8 family);
 bool tcon_segment_intact(const struct sk_buff *skb, u8 family);
 bool tcon_segment_sound(const struct sk_buff *skb,

@@ -10,6 +10,19 @@
 #include "wire/segment.h"
 #include "wire/split.h"
 
+/*
+ * The pieces may not have it.  The kernel would take it out as well, but then headers would not
+ * be where they are known to be.
+ */
+static void drop_jumbo(struct sk_buff *skb)
+{
+	struct tcon_segment *cb = tcon_segment(skb);
+	u32 gone = tcon_segment_drop_jumbo(skb, cb->l3_offset);
+
+	cb->l4_offset -= gone;
+	cb->payload_offset -= gone;
+}
+
 /* A list of pieces of @segs segments; the last may have fewer.  An error or NULL: none. */
 static struct sk_buff *cut(struct sk_buff *skb, u32 segs)
 {
@@ -18,8 +31,6 @@ static struct sk_buff *cut(struct sk_buff *skb, u32 segs)
 	struct sk_buff *pieces, *piece;
 	u16 gso_size;
 
-	if (skb_unclone(skb, GFP_ATOMIC))
-		return NULL;
 	shinfo = skb_shinfo(skb);
 	gso_size = shinfo->gso_size;
 	shinfo->gso_size *= segs;
@@ -63,15 +74,20 @@ static void describe(struct sk_buff *piece, const struct tcon_segment *whole,
  *
  * Pieces of more than one segment are super-packets again.
  *
- * Return: false without memory, or if the kernel cannot cut it.  Then @skb is whole and
+ * Return: false without memory, or if the kernel cannot cut it.  Then @skb has all its data and
  * nothing is appended.
  */
 bool tcon_split(struct sk_buff *skb, u32 segs, struct sk_buff_head *pieces)
 {
-	struct tcon_segment whole = *tcon_segment(skb);
 	struct sk_buff *list, *piece, *next;
-	u32 seq = whole.seq;
+	struct tcon_segment whole;
+	u32 seq;
 
+	if (skb_unclone(skb, GFP_ATOMIC))
+		return false;
+	drop_jumbo(skb);
+	whole = *tcon_segment(skb);
+	seq = whole.seq;
 	list = cut(skb, segs);
 	*tcon_segment(skb) = whole;	/* segmentation used skb->cb */
 	if (IS_ERR_OR_NULL(list))

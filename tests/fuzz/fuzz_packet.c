@@ -6,9 +6,9 @@
  * is: step by step, as the parser asks for more.  What it may read lies in
  * memory of just that length, so that ASan sees every byte too many.
  *
- * An input is: kind of frame, linear bytes (2), number of bytes of TCP options,
- * those, and then pairs of offset and value to be written into the frame.  With
- * kind 0 the frame is the rest of the input as it stands.
+ * An input is: kind of frame, linear bytes (2; the first bit: a super-packet), number of
+ * bytes of TCP options, those, and then pairs of offset and value to be written into the
+ * frame.  With kind 0 the frame is the rest of the input as it stands.
  */
 #include "datapath/wire/packet.c"
 
@@ -36,7 +36,7 @@ static void build(struct frame *f, u8 kind, const u8 *options, u32 bytes)
 }
 
 static enum tcon_parse parse_linear(struct tcon_packet *pkt,
-				    const struct frame *f, u32 linear)
+				    const struct frame *f, u32 linear, bool super)
 {
 	u8 *copy = malloc(linear ? linear : 1);
 	enum tcon_parse ret;
@@ -44,17 +44,18 @@ static enum tcon_parse parse_linear(struct tcon_packet *pkt,
 	WARN_ON(!copy);
 	memcpy(copy, f->data, linear);
 	memset(pkt, 0, sizeof(*pkt));
-	ret = tcon_packet_parse(pkt, copy, linear, f->bytes);
+	ret = tcon_packet_parse(pkt, copy, linear, f->bytes, super);
 	free(copy);
 	return ret;
 }
 
-static void check_ok(const struct tcon_packet *pkt, u32 frame_bytes)
+static void check_ok(const struct tcon_packet *pkt, u32 frame_bytes, bool super)
 {
 	WARN_ON(pkt->l3_offset < ETH_HLEN);
 	WARN_ON(pkt->l4_offset < pkt->l3_offset + IPV4_MIN_BYTES);
 	WARN_ON(pkt->payload_offset < pkt->l4_offset + TCP_MIN_BYTES);
 	WARN_ON(pkt->payload_offset + pkt->payload_bytes > frame_bytes);
+	WARN_ON(super && pkt->payload_offset + pkt->payload_bytes != frame_bytes);
 	WARN_ON(pkt->end_seq - pkt->seq < pkt->payload_bytes);
 	WARN_ON(pkt->end_seq - pkt->seq > pkt->payload_bytes + 2);
 	WARN_ON(pkt->wscale > TCON_WSCALE_MAX && pkt->wscale != TCON_WSCALE_NONE);
@@ -63,14 +64,14 @@ static void check_ok(const struct tcon_packet *pkt, u32 frame_bytes)
 	WARN_ON(pkt->family != AF_INET && pkt->family != AF_INET6);
 }
 
-static void check_frame(const struct frame *f, u32 linear)
+static void check_frame(const struct frame *f, u32 linear, bool super)
 {
 	struct tcon_packet whole, pkt;
 	enum tcon_parse want, ret;
 
-	want = parse_linear(&whole, f, f->bytes);
+	want = parse_linear(&whole, f, f->bytes, super);
 	WARN_ON(want == TCON_PARSE_PULL);
-	while ((ret = parse_linear(&pkt, f, linear)) == TCON_PARSE_PULL) {
+	while ((ret = parse_linear(&pkt, f, linear, super)) == TCON_PARSE_PULL) {
 		WARN_ON(pkt.pull_bytes <= linear || pkt.pull_bytes > f->bytes);
 		linear = pkt.pull_bytes;
 	}
@@ -80,7 +81,7 @@ static void check_frame(const struct frame *f, u32 linear)
 		WARN_ON(pkt.skip >= __TCON_COUNTER_MAX);
 		return;
 	}
-	check_ok(&pkt, f->bytes);
+	check_ok(&pkt, f->bytes, super);
 	WARN_ON(memcmp(&pkt, &whole, sizeof(pkt)));
 }
 
@@ -102,6 +103,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			if (data[at] < f.bytes)
 				f.data[data[at]] = data[at + 1];
 	}
-	check_frame(&f, linear % (f.bytes + 1));
+	check_frame(&f, linear % (f.bytes + 1), data[1] & 0x80);
 	return 0;
 }

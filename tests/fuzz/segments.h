@@ -139,8 +139,10 @@ static inline struct sk_buff *segment_new(const struct tcon_packet *p,
 
 	BUG_ON(!skb || n > sizeof(options));
 	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
+	/* A super-packet's length is what the frame has, whatever its header says. */
 	put_ip(skb_put(skb, SEG_HEAD_BYTES), from_guest,
-	       40 + n + p->payload_bytes, id);
+	       p->payload_bytes > SEG_MSS ? id % 3 * (20 + n) :
+					    40 + n + p->payload_bytes, id);
 	th = skb_put_zero(skb, 20);
 	th->source = htons(from_guest ? 40001 : 5201);
 	th->dest = htons(from_guest ? 5201 : 40001);
@@ -166,9 +168,10 @@ static inline struct tcon_packet segment_read(const struct sk_buff *skb)
 	u32 bytes = skb->len - SEG_HEAD_BYTES;
 	struct tcon_packet p = {};
 
-	WARN_ON(tcon_packet_parse(&p, skb->data, skb->len, skb->len) != TCON_PARSE_OK);
+	WARN_ON(tcon_packet_parse(&p, skb->data, skb->len, skb->len, skb_is_gso(skb)) !=
+		TCON_PARSE_OK);
 	WARN_ON(csum_fold(csum_partial(ip, 20, 0)));
-	WARN_ON(ntohs(ip->tot_len) + 14 != skb->len);
+	WARN_ON(!skb_is_gso(skb) && ntohs(ip->tot_len) + 14 != skb->len);
 	if (skb->ip_summed == CHECKSUM_PARTIAL)
 		WARN_ON(((const struct tcphdr *)th)->check != (u16)pseudo_sum(bytes));
 	else

@@ -1299,6 +1299,54 @@ def test_super_packet_of_a_tap(rig: rigs.Rig, tcon: genl.Genl, family: int, offl
     assert flow["acked_bytes"] == flow["delivered_bytes"] == len(payload)
 
 
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("length", [0, 41, 0xFFFF])
+def test_length_of_a_super_packet_is_what_there_is(
+    rig: rigs.Rig, tcon: genl.Genl, family: int, length: int
+) -> None:
+    """Nobody looks at what its header says, so a guest could hide data behind that."""
+    guest, uplink = rig.taps(TSO)
+    tcon.set_rule("cubic", bridge="br1")
+    conn = Conn(guest, uplink, family=family).handshake()
+    sent = conn.from_guest(PSH | ACK, bytes(5 * MSS), partial=True)
+    frame = bytearray(sent.frame())
+    struct.pack_into("!H", frame, 16 if family == 4 else 18, length)
+    gso = rigs.VNET_GSO_TCPV4 if family == 4 else rigs.VNET_GSO_TCPV6
+    guest.send(bytes(frame), sent.header_bytes(), MSS, gso)
+    for n in range(5):
+        got = conn.receive(uplink)
+        assert got
+        assert got.sums_ok
+        assert (got.seq, len(got.payload)) == (conn.guest_nxt + n * MSS, MSS)
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    assert flow["sent_bytes"] == flow["inflight_bytes"] == 5 * MSS
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_packet_beyond_64_kib_is_split(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
+    """BIG TCP: more than cwnd allows; the pieces have no header for a length beyond that."""
+    guest, uplink = rig.taps(TSO, TSO)
+    tcon.set_rule("cubic", bridge="br1")
+    conn = Conn(guest, uplink, family=family).handshake()
+    payload = random.Random(4).randbytes(48 * MSS)
+    start = conn.guest_nxt
+    arrived = b""
+    with counted(tcon, gso_split=1, gso_split_failed=0, jumbogram=0, malformed=0):
+        super_packet(guest, conn, payload)()
+        conn.guest_nxt += len(payload)
+        while len(arrived) < len(payload):
+            got = conn.receive(uplink)
+            assert got, f"{len(payload) - len(arrived)} bytes never came"
+            size = 20 + len(got.options) + len(got.payload)
+            assert got.check == wire.ones_sum(wire.pseudo_header(got.src, got.dst, size))
+            assert got.seq == start + len(arrived)
+            arrived += got.payload
+            uplink.send(conn.from_peer(ack=start + len(arrived)).frame())
+    assert arrived == payload
+    poll(lambda: tcon.info("HELD_BYTES") == 0, "nothing is held")
+
+
 def measured_by_bbr(
     tcon: genl.Genl, guest: rigs.Tap, uplink: rigs.Tap, family: int, rtt_s: float
 ) -> Conn:

@@ -389,6 +389,42 @@ def test_only_the_lost_part_of_a_super_packet(
     finish(conn, tcon)
 
 
+@pytest.mark.parametrize("family", [4, 6])
+def test_packets_beyond_64_kib(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
+    """BIG TCP: what TCon makes of such a packet's headers is a segment of the usual size."""
+    conn = connect(Conn(*rig.taps(TSO), family=family), tcon)
+    for segs in (10, 20, 40):
+        super_packet(conn, segs * MSS, partial=True)
+        peer_acks(conn, conn.guest_nxt)
+        time.sleep(RTT_S)
+    discard(conn.guest)
+    with counted(tcon, gso_split=0, jumbogram=0, repair_sent=1, copy_absorbed=1, pure_ack=1):
+        whole = super_packet(conn, 48 * MSS, partial=True)
+        sacked = (whole.seq + MSS, end_of(whole))
+        heard(conn, peer_acks(conn, whole.seq, sacked, data=b"hello"))
+        repaired(conn, whole, 0, MSS)
+        # The guest repeats all of it, and acknowledges what has come meanwhile.
+        conn.clock += 1
+        again = whole.but(ack=conn.peer_nxt, partial=True)
+        gso = rigs.VNET_GSO_TCPV4 if family == 4 else rigs.VNET_GSO_TCPV6
+        conn.guest.send(again.frame(), again.header_bytes(), MSS, gso)
+        told = conn.receive(conn.peer)
+        assert told
+        assert told.sums_ok
+        assert (told.payload, told.ack, told.seq) == (b"", conn.peer_nxt, conn.guest_nxt)
+    with counted(tcon, dsack_sent=1, jumbogram=0):
+        sent = conn.from_peer(PSH | ACK, payload(48 * MSS), partial=True)
+        conn.peer.send(sent.frame(), sent.header_bytes(), MSS, gso)
+        needless = conn.receive(conn.guest)
+        assert needless
+        assert needless.sums_ok
+        assert needless.options.endswith(wire.opt_sack((whole.seq, end_of(whole))))
+        first = conn.receive(conn.guest)
+        assert first
+        assert (first.seq, first.ack) == (sent.seq, conn.guest_nxt)
+    assert rigs.find_flow(tcon, conn.sport)["una"] == conn.guest_nxt
+
+
 def test_odd_byte_behind_full_segments(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """One byte more than full segments: it is no FIN, which would go with the last of them."""
     conn = connect(Conn(*rig.taps(TSO)), tcon)

@@ -118,6 +118,26 @@ def test_guest_that_receives(net: Net) -> None:
     transfer.finish()
 
 
+@pytest.mark.parametrize("cc", ["cubic", "bbr"])
+def test_big_tcp(net: Net, cc: str) -> None:
+    """IPv6 packets of more than 64 KiB between the devices of a host."""
+    for ns, dev in (("g1", "eth0"), (None, "up0"), ("r", "r-s")):
+        rigs.ip(f"link set dev {dev} gso_max_size 185000", ns=ns)
+    for name, value in (("tcp_min_tso_segs", 127), ("tcp_tso_win_divisor", 1)):
+        rigs.sysctl(f"ipv4/{name}", value, "g1")
+    net.tcon.set_rule(cc)
+    port = net.rig.raw("p1")
+    with rigs.counted(net.tcon, jumbogram=0, malformed=0, gso_split_failed=0, bad_ack=0):
+        transfer = net.transfer(20 * MEGA, family=6, chunk_bytes=MEGA)
+        assert_enforced(net.tcon, transfer.sport, cc)
+        poll(lambda: len(port.recv(0) or b"") > 0x10000 + 100, "a packet beyond 64 KiB", step_s=0)
+        port.close()
+        transfer.finish()
+    flow = rigs.find_flow(net.tcon, transfer.sport)
+    assert flow
+    assert flow["repeated_bytes"] == 0
+
+
 def test_iperf3_both_ways(net: Net) -> None:
     net.shape(delay="2ms")
     net.tcon.set_rule("cubic")

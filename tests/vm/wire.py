@@ -54,7 +54,7 @@ def ones_sum(raw: bytes) -> int:
 def pseudo_header(src: str, dst: str, tcp_bytes: int) -> bytes:
     a, b = ipaddress.ip_address(src).packed, ipaddress.ip_address(dst).packed
     if len(a) == 4:
-        return a + b + struct.pack("!BBH", 0, IPPROTO_TCP, tcp_bytes)
+        return a + b + struct.pack("!HI", IPPROTO_TCP, tcp_bytes)
     return a + b + struct.pack("!II", tcp_bytes, IPPROTO_TCP)
 
 
@@ -103,13 +103,20 @@ class Segment:
         return ETH_IP if "." in self.src else ETH_IP6
 
     def ip(self, payload: bytes) -> bytes:
-        """The IP packet around a payload."""
+        """The IP packet around a payload; beyond 64 KiB (BIG TCP) as Linux has it."""
         src, dst = ipaddress.ip_address(self.src).packed, ipaddress.ip_address(self.dst).packed
         if self.ethertype() == ETH_IP6:
-            size = len(self.extensions) + len(payload)
-            head = struct.pack("!IHBB", 6 << 28 | self.tos << 20, size, self.first_header, 64)
-            return head + src + dst + self.extensions + payload
-        head = struct.pack("!BBHHHBBH", 0x45, self.tos, 20 + len(payload), 1, 0x4000, 64, 6, 0)
+            first, rest = self.first_header, self.extensions + payload
+            size = len(rest)
+            if size > 0xFFFF:
+                rest = struct.pack("!BBBBI", first, 0, 0xC2, 4, size + 8) + rest
+                first = size = 0
+            head = struct.pack("!IHBB", 6 << 28 | self.tos << 20, size, first, 64)
+            return head + src + dst + rest
+        size = 20 + len(payload)
+        if size > 0xFFFF:
+            size = 0
+        head = struct.pack("!BBHHHBBH", 0x45, self.tos, size, 1, 0x4000, 64, 6, 0)
         head += src + dst
         return head[:10] + struct.pack("!H", ones_sum(head) ^ 0xFFFF) + head[12:] + payload
 
@@ -129,8 +136,7 @@ class Segment:
 
     def header_bytes(self) -> int:
         """Length of everything before the TCP header."""
-        ip = 20 if self.ethertype() == ETH_IP else 40 + len(self.extensions)
-        return 14 + 4 * len(self.vlans) + ip
+        return len(self.frame()) - len(self.tcp())
 
     @property
     def span(self) -> int:

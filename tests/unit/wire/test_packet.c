@@ -21,7 +21,7 @@
 static enum tcon_parse parse(struct tcon_packet *pkt, const struct frame *f)
 {
 	memset(pkt, 0xee, sizeof(*pkt));
-	return tcon_packet_parse(pkt, f->data, f->bytes, f->bytes);
+	return tcon_packet_parse(pkt, f->data, f->bytes, f->bytes, false);
 }
 
 static void skips(const struct frame *f, enum tcon_counter why)
@@ -270,17 +270,50 @@ static void ipv4_fragments(void **state)
 	}
 }
 
-/* No length in the IP header: more than 64 KiB, or an IPv6 jumbogram. */
-static void jumbograms(void **state)
+/* No length in the IP header, and no super-packet. */
+static void no_length(void **state)
 {
 	struct frame f;
 
 	with_options(&f, ACK, NULL, 0);
 	put_unaligned_be16(0, f.data + f.l3 + 2);
-	skips(&f, TCON_COUNTER_JUMBOGRAM);
+	skips(&f, TCON_COUNTER_MALFORMED);
 	with_extensions(&f, (const u8 *)"\0", 1);
 	put_unaligned_be16(0, f.data + f.l3 + 4);
 	skips(&f, TCON_COUNTER_JUMBOGRAM);
+}
+
+/*
+ * What a super-packet says of its own length nobody looks at.  It may be 0 (BIG TCP), or less
+ * than there is, by which a guest would have most of its data uncounted.
+ */
+static void super_packets(void **state)
+{
+	static const u16 lengths[] = { 0, 1, 40, 1500, 0xffff };
+	static const u32 sizes[] = { 1000, 65536, 180000 };
+	struct tcon_packet pkt;
+	struct frame f;
+	int v6, i, n;
+
+	for (v6 = 0; v6 < 2; v6++)
+		for (i = 0; i < ARRAY_SIZE(lengths); i++)
+			for (n = 0; n < ARRAY_SIZE(sizes); n++) {
+				if (v6)
+					with_extensions(&f, (const u8 *)"\0", 1);
+				else
+					with_options(&f, ACK, NULL, 0);
+				put_unaligned_be16(lengths[i], f.data + f.l3 + (v6 ? 4 : 2));
+				assert_int_equal(tcon_packet_parse(&pkt, f.data, f.bytes,
+								   sizes[n], true),
+						 TCON_PARSE_OK);
+				assert_int_equal(pkt.l4_offset, f.l4);
+				assert_int_equal(pkt.payload_offset, f.l4 + 20);
+				assert_int_equal(pkt.payload_bytes, sizes[n] - f.l4 - 20);
+				assert_int_equal(pkt.end_seq, pkt.seq + pkt.payload_bytes);
+			}
+	assert_int_equal(tcon_packet_parse(&pkt, f.data, f.l4 + 19, f.l4 + 19, true),
+			 TCON_PARSE_SKIP);
+	assert_int_equal(pkt.skip, TCON_COUNTER_MALFORMED);
 }
 
 /* One byte of a good frame is changed. */
@@ -585,7 +618,7 @@ static enum tcon_parse parse_linear(struct tcon_packet *pkt,
 
 	memcpy(copy, f->data, linear);
 	memset(pkt, 0, sizeof(*pkt));
-	ret = tcon_packet_parse(pkt, copy, linear, bytes);
+	ret = tcon_packet_parse(pkt, copy, linear, bytes, false);
 	free(copy);
 	return ret;
 }
@@ -692,7 +725,8 @@ int main(void)
 		cmocka_unit_test(not_tcp),
 		cmocka_unit_test(extensions),
 		cmocka_unit_test(ipv4_fragments),
-		cmocka_unit_test(jumbograms),
+		cmocka_unit_test(no_length),
+		cmocka_unit_test(super_packets),
 		cmocka_unit_test(malformed),
 		cmocka_unit_test(padding),
 		cmocka_unit_test(flags),

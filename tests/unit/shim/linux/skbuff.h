@@ -67,6 +67,7 @@ __attribute__((__weak__)) long shim_skbs;
 #define sizeof_field(type, member)	sizeof(((type *)0)->member)
 #define skb_shinfo(skb)			(&(skb)->buf->shinfo)
 #define skb_is_gso(skb)			(!!skb_shinfo(skb)->gso_size)
+#define skb_is_gso_tcp(skb)		skb_is_gso(skb)
 #define skb_headlen(skb)		((skb)->len)
 #define pskb_may_pull(skb, n)		((n) <= (skb)->len)
 #define skb_has_frag_list(skb)		((void)(skb), false)
@@ -208,6 +209,12 @@ static inline int shim_own(struct sk_buff *skb, u32 room)
 	skb->network_header += more;
 	skb->transport_header += more;
 	return 0;
+}
+
+static inline void *__skb_pull(struct sk_buff *skb, u32 bytes)
+{
+	skb->len -= bytes;
+	return skb->data += bytes;
 }
 
 static inline int skb_unclone(struct sk_buff *skb, gfp_t gfp)
