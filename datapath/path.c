@@ -172,8 +172,8 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	struct tcon_track *t = &flow->track;
 
 	/* A stack may begin each connection with the same number, by design or on purpose. */
-	if (t->synced && (!t->guest.syn_seen || t->guest.isn != pkt->seq ||
-			  flow->closed_us))
+	if ((t->synced || flow->mid_stream) &&
+	    (!t->guest.syn_seen || t->guest.isn != pkt->seq || flow->closed_us))
 		tcon_flow_restart(flow, now_us);
 	if (pkt->flags & TCON_TCP_ACK) {
 		flow->said.ack = pkt->ack;
@@ -566,6 +566,8 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	bool syn = pkt->flags & TCON_TCP_SYN, pass = true, heard;
 
 	flow->seen_us = now_us;
+	if (unlikely(!t->synced) && !syn && !t->guest.syn_seen && !t->peer.syn_seen)
+		flow->mid_stream = true;	/* see create() */
 	tcon_flow_refresh(flow, now_us);
 	if (unlikely(flow->syn) && tcon_mark_retries(flow, pkt))
 		return false;
@@ -591,21 +593,23 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /*
- * Makes a half-flow if the packet may make one: a SYN, or data from the guest.
- * Nothing that comes from outside but a SYN makes one.
+ * Makes a half-flow if the packet may make one: a SYN, or data from the guest.  Nothing that
+ * comes from outside makes one but a SYN, and data with an ECN mark: its receiver may be a
+ * guest for which a TCon has agreed to ECN, and of which nobody here knows.
  */
 static struct tcon_flow *create(struct tcon_port *port,
 				const struct tcon_key *key,
 				const struct tcon_packet *pkt, bool from_guest)
 {
 	bool syn = pkt->flags & TCON_TCP_SYN;
+	bool marked = !from_guest && tcon_ecn_is_marked(pkt);
 
 	if (pkt->flags & TCON_TCP_RST)
 		return NULL;
 	if (syn ? pkt->flags & TCON_TCP_ACK && !from_guest :
-	    !from_guest || !pkt->payload_bytes)
+	    !marked && (!from_guest || !pkt->payload_bytes))
 		return NULL;
-	return tcon_flow_create(port, key, syn);
+	return tcon_flow_create(port, key, syn || marked);
 }
 
 static inline struct tcon_flow *find_or_create(struct tcon_port *port,

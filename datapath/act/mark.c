@@ -262,6 +262,13 @@ static void answered_elsewhere(struct tcon_flow *flow)
 	avoid(flow, true);
 }
 
+/* Somebody has promised for the guest what TCon keeps from now on. */
+static void adopt(struct tcon_flow *flow)
+{
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ECN_ADOPTED);
+	tcon_flow_grown(flow);
+}
+
 /**
  * tcon_mark_from_guest() - ECN of a guest's segment
  * @flow: its lock is held; the tracker does not know the segment yet
@@ -294,6 +301,8 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (unlikely(flow->syn) &&
 	    (pkt->flags & (TCON_TCP_ACK | TCON_TCP_RST)) == TCON_TCP_ACK)
 		answered_elsewhere(flow);
+	if (unlikely(flow->ecn.watched) && tcon_ecn_adopts(&flow->ecn, pkt))
+		adopt(flow);
 	sent = (struct tcon_ecn_sent) {
 		.governed = is_governed(flow),
 		.cc_ecn = tcon_mark_running(flow),
@@ -364,9 +373,12 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		pkt->option_bytes = 0;
 		return;
 	}
-	if (!(pkt->flags & TCON_TCP_SYN) && !flow->ecn.agreed &&
-	    !pkt->option_bytes)
-		return;
+	if (!(pkt->flags & TCON_TCP_SYN) && !flow->ecn.agreed) {
+		if (heard && tcon_ecn_is_marked(pkt) && !flow->ecn.answered)
+			tcon_ecn_watch(&flow->ecn, pkt);
+		if (!pkt->option_bytes)
+			return;
+	}
 	if (pkt->flags & TCON_TCP_SYN)
 		peer_syn(flow, pkt, &edit);
 	else if (tcon_ecn_peer_repeats(&flow->ecn, pkt, flow->said.ack,

@@ -5,6 +5,7 @@
 #ifndef _TCON_MARK_H
 #define _TCON_MARK_H
 
+#include "sender/ecn.h"
 #include "state/flow.h"
 
 /* Does a segment need any work for ECN?  In most flows it does not. */
@@ -12,7 +13,8 @@ static inline bool tcon_mark_concerns(const struct tcon_flow *flow,
 				      const struct tcon_packet *pkt)
 {
 	return flow->ecn.agreed || pkt->option_bytes || flow->syn ||
-	       pkt->flags & TCON_TCP_SYN;
+	       pkt->flags & TCON_TCP_SYN || flow->ecn.watched ||
+	       (tcon_ecn_is_marked(pkt) && !flow->ecn.answered);
 }
 
 /*

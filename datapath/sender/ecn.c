@@ -30,6 +30,13 @@
  * guest for which TCon echoes or counts marks does not know when to.  So it gets PSH there:
  * Linux does not delay the ACK of a pushed segment that has been read.
  *
+ * A TCon that is loaded later, or on the host that a guest has moved to, has not seen the SYNs,
+ * and neither has one that forgot the flow.  But the peer still marks its data as ECN-capable
+ * if a TCon has agreed to that for the guest.  RFC 3168 knows no way to withdraw from ECN.  So
+ * if a guest acknowledges marks without an echo, it does not know of ECN, and TCon keeps the
+ * promise: it echoes marks for the guest as before.  If nobody has agreed to anything, and the
+ * path marks what is not ECN-capable, the peer ignores the echo.
+ *
  *	kind 254 (RFC 6994), length 4 on a SYN, ExID; length 8 else, ExID, total
  *
  * A SYN that the guest repeats leaves as it is: the path may have dropped the first one
@@ -59,6 +66,10 @@
 #define EATEN_NEW	4
 #define EATEN_LATER	6
 #define EATEN_TIMEOUT	2
+/* Marks that a guest acknowledges without an echo before it counts as one without ECN.  AccECN's
+ * counter (RFC 9768) may happen to be 0 once, but not before and after a mark.
+ */
+#define UNECHOED	2
 /* How often the peer repeats what the guest has acknowledged; each is a time-out of the peer. */
 #define UNHEARD		3
 
@@ -368,6 +379,45 @@ void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 		e->cwr_due = true;
 }
 
+/**
+ * tcon_ecn_watch() - a mark goes to a guest whose handshake passed unseen
+ * @e: the state; nothing was agreed on, as far as is known
+ * @pkt: the segment, with payload
+ */
+void tcon_ecn_watch(struct tcon_ecn *e, const struct tcon_packet *pkt)
+{
+	if (e->watched)
+		return;
+	e->watched = true;
+	e->mark_end = pkt->end_seq;
+}
+
+/**
+ * tcon_ecn_adopts() - has somebody agreed to ECN for this guest?
+ * @e: the state, of a flow that is watched
+ * @pkt: a segment of the guest that is no SYN
+ *
+ * Return: whether TCon echoes marks from now on, this one included.
+ */
+bool tcon_ecn_adopts(struct tcon_ecn *e, const struct tcon_packet *pkt)
+{
+	if (!(pkt->flags & TCON_TCP_ACK) || seq_before(pkt->ack, e->mark_end))
+		return false;
+	e->watched = false;
+	if (tcon_ecn_ace(pkt))
+		e->unechoed = 0;
+	else if (++e->unechoed == UNECHOED)
+		e->adopted = true;
+	if (!e->adopted)
+		return false;
+	e->answered = true;
+	e->asked = true;
+	e->agreed = true;
+	e->echo = true;
+	e->ce_last = true;
+	return true;
+}
+
 /* Does data leave ECN-capable, by TCon or by the guest itself? */
 static bool is_capable(const struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn)
 {
@@ -491,6 +541,8 @@ u8 tcon_ecn_ace_of_repeat(const struct tcon_ecn *e, u8 said)
 enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e, bool governed,
 				 enum tcon_ecn_wish wish)
 {
+	if (e->adopted)
+		return TCON_ECN_ADOPTED;
 	if (!governed)
 		return TCON_ECN_UNUSED;
 	if (e->accurate)

@@ -72,6 +72,10 @@ struct tcon_ecn_syn {
  * @cwr_due: the next new data needs CWR
  * @cwr_sent: @cwr_end is valid and not acknowledged yet
  * @ce_last: the latest payload that has arrived was marked
+ * @adopted: the SYNs passed unseen, and somebody has agreed to ECN for the guest
+ * @watched: the guest has not yet acknowledged up to @mark_end
+ * @mark_end: end of marked payload, of a connection whose SYNs passed unseen
+ * @unechoed: number of marks in a row that the guest has acknowledged without an echo
  * @avoided: TCon would have asked for ECN, but the destination does not bear it
  * @reset: a SYN on which TCon had asked for ECN was reset
  * @arrived: ECN-capable payload has arrived at the peer
@@ -100,6 +104,10 @@ struct tcon_ecn {
 	bool cwr_due;
 	bool cwr_sent;
 	bool ce_last;
+	bool adopted;
+	bool watched;
+	u32 mark_end;
+	u8 unechoed;
 	bool avoided;
 	bool reset;
 	bool arrived;
@@ -164,6 +172,8 @@ void tcon_ecn_from_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 			 struct tcon_ecn_edit *edit);
 void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 		       bool heard, bool governed, struct tcon_ecn_edit *edit);
+void tcon_ecn_watch(struct tcon_ecn *e, const struct tcon_packet *pkt);
+bool tcon_ecn_adopts(struct tcon_ecn *e, const struct tcon_packet *pkt);
 bool tcon_ecn_timeout(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn);
 bool tcon_ecn_arrived(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn);
 bool tcon_ecn_repaired(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn, u32 una,
@@ -172,6 +182,12 @@ bool tcon_ecn_peer_repeats(struct tcon_ecn *e, const struct tcon_packet *pkt,
 			   u32 guest_ack, enum tcon_cc_ecn cc_ecn);
 enum tcon_ecn_mode tcon_ecn_mode(const struct tcon_ecn *e, bool governed,
 				 enum tcon_ecn_wish wish);
+
+/* Is it payload with a mark? */
+static inline bool tcon_ecn_is_marked(const struct tcon_packet *pkt)
+{
+	return (pkt->tos & TCON_ECN_MASK) == TCON_ECN_CE && pkt->payload_bytes;
+}
 
 /* ECN field of TCon's repairs. */
 static inline u8 tcon_ecn_of_repeat(const struct tcon_ecn *e,

@@ -356,7 +356,7 @@ static int enlist(struct tcon_flow *flow, bool embryo)
  * tcon_flow_create() - make a half-flow
  * @port: the guest's port
  * @key: its key, which is not in the table
- * @embryo: only a SYN has been seen
+ * @embryo: only what comes from outside, or a SYN, has been seen
  *
  * Context: RCU read lock held, bottom halves disabled.
  * Return: the flow, or NULL because of a cap, lack of memory or a race with another

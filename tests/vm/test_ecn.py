@@ -703,6 +703,65 @@ def test_what_was_promised_outlives_the_rule(ends: Ends, tcon: genl.Genl) -> Non
     conn.guest_sends(becomes={"flags": ACK | ECE, "options": options})
 
 
+@pytest.mark.parametrize("sends", [False, True], ids=["receives", "sends"])
+@pytest.mark.parametrize("family", [4, 6])
+def test_promise_of_another_tcon(ends: Ends, tcon: genl.Genl, family: int, sends: bool) -> None:
+    """Reloaded, forgotten, moved: the SYNs were not seen, and marks come that nobody echoes."""
+    conn = Conn(*ends, family=family)
+    if sends:
+        conn.guest_sends(PSH | ACK, bytes(100))
+    with counted(tcon, ecn_adopted=1, ece_set=2):
+        conn.peer_sends(PSH | ACK, bytes(100), tos=DSCP | ECT0)
+        conn.guest_sends()
+        conn.peer_sends(PSH | ACK, bytes(100), tos=DSCP | CE)
+        conn.guest_sends()
+        conn.peer_sends(PSH | ACK, bytes(100), tos=DSCP | CE)
+        conn.guest_sends(becomes={"flags": ACK | ECE})
+        assert mode(tcon, conn) == "adopted"
+        assert rigs.state(tcon, conn.sport)[:2] == ("observed", "no-rule")
+        conn.peer_sends(ACK, bytes(100), tos=DSCP | ECT0,
+                        becomes={"flags": PSH | ACK, "tos": DSCP})  # fmt: skip
+        conn.guest_sends(becomes={"flags": ACK | ECE})
+        conn.peer_sends(PSH | ACK | CWR, bytes(100), tos=DSCP | ECT0,
+                        becomes={"flags": PSH | ACK, "tos": DSCP})  # fmt: skip
+        conn.guest_sends()
+    tcon.set_rule("cubic")
+    conn.guest_sends(PSH | ACK, bytes(100))
+    assert rigs.state(tcon, conn.sport) == ("observed", "mid-stream", "none")
+    # Another connection of these ends is one like any other.
+    conn.restart(5_000_000, 9_000_000)
+    conn.handshake()
+    assert rigs.state(tcon, conn.sport) == ("repair-enforced", "none", "cubic")
+    conn.peer_sends(PSH | ACK, bytes(100), tos=DSCP | CE)
+    conn.guest_sends()
+    conn.peer_sends(PSH | ACK, bytes(100), tos=DSCP | CE)
+    conn.guest_sends()
+    assert mode(tcon, conn) == "unused"
+
+
+def test_guest_that_keeps_its_own_promise(ends: Ends, tcon: genl.Genl) -> None:
+    """Unseen SYNs agreed on ECN with the guest itself: nothing is touched."""
+    conn = Conn(*ends)
+    with counted(tcon, ecn_adopted=0, ece_set=0, ce_hidden=0):
+        for _ in range(4):
+            conn.peer_sends(PSH | ACK, bytes(100), tos=CE)
+            conn.guest_sends(ACK | ECE)
+            conn.peer_sends(PSH | ACK | CWR, bytes(100), tos=ECT0)
+            conn.guest_sends()
+    assert mode(tcon, conn) == "unused"
+
+
+def test_marks_from_nowhere_evict_nobody(ends: Ends, tcon: genl.Genl) -> None:
+    """Whoever marks what he makes up fills no table: these flows are half-open ones."""
+    conn = Conn(*ends)
+    before = tcon.info("EMBRYOS")
+    with rigs.parameters(max_embryos=4), counted(tcon, flows_new=10):
+        for n in range(10):
+            ends[1].send(conn.from_peer(PSH | ACK, b"x", tos=CE, dport=30000 + n).frame())
+            assert ends[0].recv(2.0)
+    assert tcon.info("EMBRYOS") <= max(before, 4)
+
+
 def test_guest_that_speaks_ecn(ends: Ends, tcon: genl.Genl) -> None:
     """It echoes by itself; but TCon is what reacts, so it does not see ECE."""
     tcon.set_rule("dctcp")

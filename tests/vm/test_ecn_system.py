@@ -148,6 +148,26 @@ def test_another_cc_in_mid_flow(net: Net) -> None:
     transfer.finish()
 
 
+def test_promise_outlives_a_reload(net: Net) -> None:
+    """A guest without ECN receives what is marked; the TCon that agreed to that is gone."""
+    net.shape(delay="2ms", ack_mischief="rate 20mbit")
+    without_ecn("g1")
+    rigs.sysctl("ipv4/tcp_ecn", 1, "s")
+    mark_all("in_port=up0,tcp")
+    net.tcon.set_rule("dctcp")
+    transfer = Transfer("s", "g1", "10.0.0.1", 4 * MEGA)
+    poll(lambda: net.tcon.counters()["ece-set"] > 10, "TCon echoes marks")
+    hosts.reload_tcon(net)
+    at = transfer.received_bytes
+    poll(lambda: net.tcon.counters()["ece-set"] > 10, "it does so again", 10.0)
+    assert transfer.running()
+    assert net.tcon.counters()["ecn-adopted"] == 1
+    poll(lambda: transfer.received_bytes > at + 200_000, "bytes")
+    seen = seen_by("g1", "IpExtInCEPkts")
+    transfer.finish()
+    assert seen_by("g1", "IpExtInCEPkts") == seen, "they reach the guest no more"
+
+
 def test_marks_are_acknowledged_at_once(net: Net) -> None:
     """A guest that sees no marks delays no ACK where they begin or end (RFC 8257, 3.2).
 

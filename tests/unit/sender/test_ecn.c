@@ -877,6 +877,43 @@ static void flags_of_a_repeat(void **state)
 	assert_int_equal(tcon_ecn_ace_of_repeat(&repeat, 1), 0);
 }
 
+/* A mark up to @end, and the guest's ACK of @ack with these flags.  Returns whether it is adopted. */
+static bool orphan(u32 end, u32 ack, bool ae, u8 flags)
+{
+	struct tcon_packet mark = segment(ACK, 100), answer = segment(ACK | flags, 0);
+
+	mark.tos = TCON_ECN_CE;
+	mark.end_seq = end;
+	assert_true(tcon_ecn_is_marked(&mark));
+	tcon_ecn_watch(&e, &mark);
+	assert_true(e.watched);
+	answer.ack = ack;
+	answer.ae = ae;
+	return tcon_ecn_adopts(&e, &answer);
+}
+
+/* Nobody knows what the SYNs said; the guest's ACKs tell whether it knows of ECN. */
+static void orphans(void **state)
+{
+	assert_false(orphan(5000, 4999, false, 0));	/* says nothing yet */
+	assert_true(e.watched);
+	assert_false(orphan(6000, 5000, false, 0));	/* of the first, one is not enough */
+	assert_false(orphan(7000, 7000, false, ECE));	/* an echo: it does */
+	assert_false(orphan(8000, 8000, false, 0));
+	assert_false(orphan(9000, 9000, true, 0));	/* AccECN's counter is 4, and 0 */
+	assert_false(orphan(10000, 10000, false, 0));
+	assert_false(orphan(11000, 11000, false, CWR));
+	assert_int_equal(tcon_ecn_mode(&e, false, TCON_ECN_LEAVE), TCON_ECN_UNUSED);
+	assert_false(orphan(12000, 12000, false, 0));
+	assert_true(orphan(13000, 14000, false, 0));
+	assert_false(e.watched);
+	assert_true(tcon_ecn_echoes(&e));
+	assert_true(e.echo);
+	assert_int_equal(tcon_ecn_mode(&e, false, TCON_ECN_LEAVE), TCON_ECN_ADOPTED);
+	tcon_ecn_restart(&e);
+	assert_false(tcon_ecn_echoes(&e));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -905,6 +942,7 @@ int main(void)
 		cmocka_unit_test_setup(avoided, setup),
 		cmocka_unit_test_setup(counting, setup),
 		cmocka_unit_test_setup(option, setup),
+		cmocka_unit_test_setup(orphans, setup),
 		cmocka_unit_test(flags_of_a_repeat),
 	};
 

@@ -246,7 +246,8 @@ enum tcon_reason {
 	X(FELL_BACK,	"fell-back",	"a SYN that asked for ECN, or what was ECN-capable, did not arrive") \
 	X(ACCURATE,	"accecn",	"the ends use AccECN, which is left alone") \
 	X(LATE,		"late",		"ECN was not asked for: the rule came after the handshake") \
-	X(AVOIDED,	"avoided",	"ECN was not asked for: the destination did not bear it lately")
+	X(AVOIDED,	"avoided",	"ECN was not asked for: the destination did not bear it lately") \
+	X(ADOPTED,	"adopted",	"marks for the guest are echoed: somebody has agreed to ECN for it")
 
 enum tcon_ecn_mode {
 #define TCON_X(id, name, text) TCON_ECN_##id,
@@ -326,7 +327,8 @@ enum tcon_ecn_mode {
 	X(PURE_ACK,	"pure-ack",	"ACKs of guests that left without the data that they came with") \
 	X(ECN_RESET,	"ecn-reset",	"guests' SYNs sent again without ECN: one with it was reset") \
 	X(ECN_EATEN,	"ecn-eaten",	"half-flows without ECN from then on: what had it did not arrive") \
-	X(ECN_AVOIDED,	"ecn-avoided",	"guests' SYNs without ECN: their destination did not bear it")
+	X(ECN_AVOIDED,	"ecn-avoided",	"guests' SYNs without ECN: their destination did not bear it") \
+	X(ECN_ADOPTED,	"ecn-adopted",	"half-flows in which TCon echoes marks that their guests did not")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,
