@@ -678,6 +678,7 @@ def test_live_sockets(probe: str, bridge: tuple[str, str, str], tmp_path: Path) 
     assert 0 < last["srtt_us"] < 100 * rtt_us
     assert last["cwnd_bytes"] % mss == 0
     assert mss <= last["cwnd_bytes"] <= cwnd * mss
+    assert last["delivered_ce_segments"] == 0
     assert last["ssthresh_bytes"] == (None if ssthresh >= 0x7FFFFFFF else ssthresh * mss)
 
 

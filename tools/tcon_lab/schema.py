@@ -86,6 +86,7 @@ class _BulkFlow(_Flow):
     copy_bytes: _of("Copies", float, "p50", "max") | None
     limited_share: _Limits | None
     limited_share_settled: _Limits | None
+    guest_marked_segments: _Count | None
     dctcp_alpha: _Share | None
     loss_period_s: float | None
 

@@ -246,6 +246,17 @@ def test_alpha_of_the_dctcp_that_decides() -> None:
     assert results_from_raw([raw])["runs"][0]["flows"][0]["dctcp_alpha"] == 0.2
 
 
+def test_marks_that_the_guest_is_told_of() -> None:
+    raw = tiny()
+    key = {name: raw["flows"][0][name] for name in ("saddr", "sport", "daddr", "dport")}
+    assert results_from_raw([raw])["runs"][0]["flows"][0]["guest_marked_segments"] is None
+    raw["sockets"] = [
+        {"type": "socket", "t_s": n / 10, **key, "ssthresh_bytes": None, "delivered_ce_segments": n}
+        for n in range(4)
+    ]
+    assert results_from_raw([raw])["runs"][0]["flows"][0]["guest_marked_segments"] == 3
+
+
 def test_ssthresh_of_the_guest_and_of_tcon() -> None:
     raw = tiny()
     key = {name: raw["flows"][0][name] for name in ("saddr", "sport", "daddr", "dport")}

@@ -33,16 +33,18 @@ METRICS = {
     "loss_sync": False,
     "first_share": True,
     "alpha": False,
+    "guest_marks": False,
     "cwnd": True,
     "retransmitted": False,
     "loss_period": True,
     "instructions": False,
 }
-RATIOS = tuple(metric for metric in METRICS if metric not in ("saving_kept", "own_limit"))
+_OF_THE_ENFORCED = ("saving_kept", "own_limit", "guest_marks")
+RATIOS = tuple(metric for metric in METRICS if metric not in _OF_THE_ENFORCED)
 #: What is shown only where a bar is about it.
 ON_REQUEST = (
     "rtt_p95", "queue", "utilisation", "jain", "jain_mean", "convergence", "loss_sync",
-    "first_share", "alpha", "cwnd", "retransmitted", "loss_period",
+    "first_share", "alpha", "guest_marks", "cwnd", "retransmitted", "loss_period",
     "instructions",
 )  # fmt: skip
 

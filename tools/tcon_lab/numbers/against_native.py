@@ -32,6 +32,8 @@ of the first of several tables have; ``cwnd`` is the mean of the flows' mean cwn
 who decides; ``retransmitted`` the share of bytes that were sent again; ``loss_period`` the
 mean of the flows' loss periods in s, see :mod:`.sharing`; ``queue`` the
 median of the bottleneck's queue; ``alpha`` the mean of the flows' DCTCP alphas;
+``guest_marks`` the segments of the compared mode that the guests' own stacks were told were
+marked (CE);
 ``instructions`` those of the whole machine for each byte acknowledged, on QEMU.
 
 A verdict is "reached", "aim missed", "missed", or null where there is no bar.
@@ -138,6 +140,11 @@ def _alpha(run: Record) -> float | None:
     return sum(known) / len(known) if known else None
 
 
+def _guest_marks(run: Record) -> float | None:
+    known = [flow.get("guest_marked_segments") for flow in run["flows"]]
+    return None if None in known else float(sum(known))
+
+
 #: Quantities of a run; goodput in bits/s, RTT in us, completion and convergence in s,
 #: the queue in bytes: packets need not be full.
 QUANTITIES: dict[str, Callable[[Record], float | None]] = {
@@ -156,6 +163,7 @@ QUANTITIES: dict[str, Callable[[Record], float | None]] = {
     "loss_sync": _loss_sync,
     "first_share": _first_share,
     "alpha": _alpha,
+    "guest_marks": _guest_marks,
     "cwnd": _mean_cwnd,
     "retransmitted": _retransmitted,
     "loss_period": _loss_period_s,

@@ -21,7 +21,8 @@ flow's whole life, ``rtt_mean_us`` the mean over the probe's intervals of each o
 median, ``loss_period_s`` what :mod:`.sharing` says of its losses, ``sent_bytes`` what
 the sender's uplink carried of it, repeats and ``retransmitted_bytes`` included,
 ``cwnd_bytes`` that of who decides (TCon's or the guest's), ``guest_srtt_us`` what the
-guest's stack believed,
+guest's stack believed, ``guest_marked_segments`` how many of its segments it was told were
+marked (CE),
 ``goodput_bps`` what the receiver acknowledged within the time in which the
 sender was to send, ``utilisation`` the acknowledged payload of all flows as a
 share of the bottleneck's rate, ``state`` TCon's at the end and ``state_share``
@@ -316,6 +317,10 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
         "cwnd_bytes": _cwnd(samples, asked.enforced_cc(mode) is not None),
         "guest_srtt_us": spread(guest_rtts, {"min": 0, "p50": 50, "p99": 99}),
         "guest_retransmits": _number(sent.get("retransmits")),
+        "guest_marked_segments": max(
+            (r["delivered_ce_segments"] for r in data.sockets if "delivered_ce_segments" in r),
+            default=None,
+        ),
         **_repair_result(data, tcon, settling_s),
         "state": states[-1] if states else None,
         "state_share": {

@@ -212,7 +212,8 @@ static void print_socket(FILE *out, uint64_t t_ns, const struct guest_socket *s,
 	else
 		fprintf(out, "%" PRIu64, (uint64_t)info->tcpi_snd_ssthresh *
 			info->tcpi_snd_mss);
-	fprintf(out, ",\"srtt_us\":%u", info->tcpi_rtt);
+	fprintf(out, ",\"srtt_us\":%u,\"delivered_ce_segments\":%u",
+		info->tcpi_rtt, info->tcpi_delivered_ce);
 	if (answer->has_dctcp)
 		fprintf(out, ",\"dctcp_alpha\":%.6f",
 			answer->dctcp.dctcp_alpha / DCTCP_ALPHA_ONE);
