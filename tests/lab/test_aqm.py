@@ -8,7 +8,7 @@ import struct
 
 import pytest
 import synthetic
-from tcon_lab import lab, red_qdisc, scenario
+from tcon_lab import lab, qdisc, scenario
 from tcon_lab.aqm import Aqm, counters
 from tcon_lab.experiment import campaign_file as campaign
 from tcon_lab.experiment.scenario_file import parse
@@ -234,7 +234,7 @@ def red_parameters(text: str) -> dict[str, object]:
     assert queue is not None
     assert queue.tc_words(400) == []
     low, high, probability, weight_log2, halving_us, flags = queue.red_words(1514, 10**7)
-    message = red_qdisc.request(
+    message = qdisc.red_request(
         7, "1:1", "3:", int(low), int(high), float(probability), int(weight_log2),
         float(halving_us), flags,
     )  # fmt: skip
@@ -247,7 +247,7 @@ def red_parameters(text: str) -> dict[str, object]:
     options = attributes(top[2])
     limit, low_bytes, high_bytes, weight, *rest = struct.unpack("=IIIBBBB", options[1])
     assert (limit, rest[0], rest[2]) == (0, 0, 0)
-    assert (rest[1], options[2]) == red_qdisc.idle_table(float(halving_us))
+    assert (rest[1], options[2]) == qdisc.idle_table(float(halving_us))
     value, selector = struct.unpack("=II", options[4])
     assert selector == 0b1001
     return {
@@ -281,6 +281,28 @@ def test_what_red_is_told() -> None:
     assert red_parameters(text + "\naqm_ecn = true") == wanted | {"flags": ecn}
 
 
+@pytest.mark.parametrize(
+    ("open_", "create", "action"), [(False, False, 0), (True, False, 2), (True, True, 2)]
+)
+def test_what_a_plug_is_told(open_: bool, create: bool, action: int) -> None:
+    message = qdisc.plug_request(7, open_, create)
+    size, kind, ask, _, _ = struct.unpack_from("=IHHII", message)
+    _, ifindex, handle, parent, _ = struct.unpack_from("=BxxxiIII", message, 16)
+    assert (size, kind, bool(ask & 0x400)) == (len(message), 36, create)
+    assert (ifindex, handle, parent) == (7, 0x70000, 0xFFFFFFFF)
+    top = attributes(message[36:])
+    assert top[1] == b"plug\0"
+    assert struct.unpack("=iI", top[2])[0] == action
+
+
+def test_when_guests_pause() -> None:
+    """At the same time wherever it is asked, for the first part of each period."""
+    assert qdisc.pauses(700_000, 30_000, 100_000) == (False, 730_000)
+    assert qdisc.pauses(729_999, 30_000, 100_000) == (False, 730_000)
+    assert qdisc.pauses(730_000, 30_000, 100_000) == (True, 800_000)
+    assert qdisc.pauses(799_999, 30_000, 100_000) == (True, 800_000)
+
+
 @pytest.mark.parametrize("rate_bps", [10**5, 10**7, 10**9, 10**11])
 def test_how_red_falls_while_idle(rate_bps: int) -> None:
     """As if frames had come to an empty queue, one after the other: (1 - w)^m.  The kernel
@@ -289,7 +311,7 @@ def test_how_red_falls_while_idle(rate_bps: int) -> None:
     queue = aqm_of('aqm = "red"')
     assert queue is not None
     *_, halving_us, _ = queue.red_words(1514, rate_bps)
-    cell_log2, table = red_qdisc.idle_table(float(halving_us))
+    cell_log2, table = qdisc.idle_table(float(halving_us))
     cell_us, frame_us = 2.0**cell_log2, 8e6 * 1514 / rate_bps
     for idle_us in (frame_us * 20 * 1.5**n for n in range(12)):
         exact = (1 - 2**-9) ** (idle_us / frame_us)

@@ -13,7 +13,7 @@ marks as well; CHOKe counts packets, but drops what matches a packet drawn at
 random.  RED with min = max marks every packet from there on, with ``ecn nodrop``
 it lets pass what is not ECT, and with a weight of 1 its average *is* the queue
 that the packet finds: tc cannot say that (its smallest filter has weight 1/2), so
-RED is set by netlink (red_qdisc.py).  RED counts bytes: K stands for K full frames,
+RED is set by netlink (qdisc.py).  RED counts bytes: K stands for K full frames,
 as in a switch, and bulk data are full frames.
 
 ``red`` has the weight of its paper (0.002, here 2^-9), and its average falls while
@@ -90,7 +90,7 @@ class Aqm:
         return " ".join([*said, "with ECN" if self.ecn else "without ECN"])
 
     def red_words(self, frame_bytes: int, rate_bps: int) -> list[str]:
-        """Arguments of red_qdisc.py behind device and handles; none for another kind."""
+        """Arguments of `qdisc.py red` behind device and handles; none for another kind."""
         if self.kind not in ("red", "step"):
             return []
         step = self.kind == "step"

@@ -45,6 +45,8 @@ ENFORCE_CCS = (
 #: Bytes of a full IP packet: what one place of a queue given in BDPs holds.
 PACKET_BYTES = 1500
 MAX_SEED = 2**32 - 1
+#: In which a guest that pauses does so once.
+GUEST_PAUSE_PERIOD_US = 100_000
 
 
 class ScenarioError(LabError):
@@ -97,10 +99,10 @@ class Flow:
     """``count`` equal bulk transfers, or what ``transfer`` says.  ``enforce`` None:
     TCon leaves them alone; ``start_us`` counts from the start of the run;
     ``extra_*`` come on top of the path's, and ``guest_delay_us`` lies between the sender and
-    TCon; without ``tso`` the guest cuts its
-    super-packets itself, without ``gso`` it makes none; with ``quickack`` the receiver
-    delays no ACK; with ``ecn`` its stack speaks ECN; without ``receiver_tcon`` TCon is at
-    the sender only.
+    TCon; the sender pauses for ``guest_pause_us`` of each GUEST_PAUSE_PERIOD_US; without
+    ``tso`` the guest cuts its super-packets itself, without ``gso`` it makes none; with
+    ``quickack`` the receiver delays no ACK; with ``ecn`` its stack speaks ECN; without
+    ``receiver_tcon`` TCon is at the sender only.
     """
 
     count: int
@@ -111,6 +113,7 @@ class Flow:
     extra_delay_us: int = 0
     extra_loss_fraction: float = 0.0
     guest_delay_us: int = 0
+    guest_pause_us: int = 0
     ipv6: bool = False
     tso: bool = True
     gso: bool = True
@@ -153,7 +156,7 @@ class Scenario:
     def full_rtt_us(self) -> int:
         """A round trip of the slowest flow while the queue is full."""
         delay_us = self.path.rtt_us + max(
-            flow.extra_delay_us + flow.guest_delay_us for flow in self.flows
+            flow.extra_delay_us + flow.guest_delay_us + flow.guest_pause_us for flow in self.flows
         )
         queued_bits = self.path.queue_packets * PACKET_BYTES * 8
         return delay_us + queued_bits * 1_000_000 // self.path.rate_bps

@@ -41,7 +41,7 @@ from mininet.topo import Topo
 from . import aqm
 from .errors import LabError
 from .ovs import appctl
-from .scenario import Flow, Scenario
+from .scenario import GUEST_PAUSE_PERIOD_US, Flow, Scenario
 
 #: A full frame: 1500 bytes of IP and the Ethernet header.
 FRAME_BYTES = 1514
@@ -68,7 +68,7 @@ _MODERATED_MIN_RATE_BPS = 200_000_000
 _MODERATION_NS = 125_000
 _MIN_OPEN_FILES = 256
 _OPEN_FILES_PER_GUEST = 16
-_RED_QDISC = Path(aqm.__file__).with_name("red_qdisc.py")
+_QDISC = Path(aqm.__file__).with_name("qdisc.py")
 _NO_OFFLOAD = "tso off tx-udp-segmentation off"
 _UPLINKS = {"br0": ("br0-up", "r1-up"), "br1": ("br1-up", "r2-up")}
 
@@ -230,6 +230,7 @@ class Lab:
 
     def __init__(self, scenario: Scenario, tear_down: bool = True) -> None:
         self._tear_down = tear_down
+        self._pauses: list[subprocess.Popen[bytes]] = []
         self.scenario = scenario
         self.pairs = scenario.connections()
         self._refuse_existing()
@@ -252,6 +253,8 @@ class Lab:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        for pause in self._pauses:
+            pause.terminate()
         if self._tear_down:
             self.net.stop()
 
@@ -388,6 +391,19 @@ class Lab:
         if commands:
             run_in(self.net["r1"], "\n".join(commands))
 
+    def start_pauses(self) -> None:
+        """Let guests that pause do so: what they send and what is sent to them waits.
+
+        Not before the path is checked: it has no round trip without a pause.
+        """
+        for index, flow in enumerate(self.pairs):
+            if not flow.guest_pause_us:
+                continue
+            ends = ((self.sender(index), f"h{index + 1}-eth0"), (self.br0, self.sender_port(index)))
+            for node, device in ends:
+                words = ["pause", device, str(flow.guest_pause_us), str(GUEST_PAUSE_PERIOD_US)]
+                self._pauses.append(node.popen(["python3", str(_QDISC), *words]))
+
     def bottleneck(self) -> list[dict[str, Any]]:
         """The bottleneck's qdiscs, as `tc -s -j` tells them."""
         found: list[dict[str, Any]] = json.loads(
@@ -424,7 +440,7 @@ def aqm_commands(scenario: Scenario) -> list[str]:
         netem = f"netem limit {_AMPLE_PACKETS}"
         commands = [f"tc qdisc replace dev r1-r2 parent {QUEUE_PARENT} handle 5: {netem}"]
     red_words = queue.red_words(FRAME_BYTES, scenario.path.rate_bps)
-    words = [str(_RED_QDISC), "r1-r2", parent, "3:", *red_words]
+    words = [str(_QDISC), "red", "r1-r2", parent, "3:", *red_words]
     return [
         *commands,
         f"python3 {shlex.join(words)}",

@@ -96,6 +96,17 @@ def test_guests_that_answer_late() -> None:
     assert far.full_rtt_us == near.full_rtt_us + 30_000
 
 
+def test_guests_that_pause() -> None:
+    text = MINIMAL.format(rate="10mbit", rtt="100ms", queue="50p")
+    paused = parse(text + 'guest_pause = "30ms"\n')
+    assert (minimal().flows[0].guest_pause_us, paused.flows[0].guest_pause_us) == (0, 30_000)
+    assert paused.full_rtt_us == minimal().full_rtt_us + 30_000
+    with pytest.raises(ScenarioError, match=r'guest_pause is "0\.1s": of each 100ms'):
+        parse(text + 'guest_pause = "0.1s"\n')
+    with pytest.raises(ScenarioError, match="guest_pause does not go with guest_delay"):
+        parse(text + 'guest_pause = "30ms"\nguest_delay = "1ms"\n')
+
+
 @pytest.mark.parametrize(
     ("text", "rate_bps"),
     [("64kbit", 64_000), ("1.5mbit", 1_500_000), ("1gbit", 10**9), ("10 mbit", 10**7)],

@@ -38,6 +38,8 @@ A scenario file, where modes are as in :mod:`..scenario`::
     extra_loss = "0%"            # data direction, this flow only; default 0%
     guest_delay = "0ms"          # round trip between the sender and its TCon, which sees
                                  # the rest only: a guest that answers late; default 0ms
+    guest_pause = "0ms"          # of each 100ms the sender neither sends nor hears for so
+                                 # long: a guest that waits for a CPU; default 0ms
     ipv6 = false                 # default false: IPv4
     tso = true                   # the guest sends super-packets; default true. Without it
                                  # Linux makes them all the same, and cuts them: single
@@ -96,6 +98,7 @@ from ..aqm import (
 from ..scenario import (
     ENFORCE_CCS,
     GUEST_CCS,
+    GUEST_PAUSE_PERIOD_US,
     MAX_SEED,
     MODES,
     PACKET_BYTES,
@@ -149,6 +152,12 @@ def _rate_bps(bps: Decimal, text: str) -> int:
 def _some_us(time_us: Decimal, text: str) -> int:
     if not round(time_us):
         raise InputError(f'is "{text}": less than 1us')
+    return round(time_us)
+
+
+def _pause_us(time_us: Decimal, text: str) -> int:
+    if time_us >= GUEST_PAUSE_PERIOD_US:
+        raise InputError(f'is "{text}": of each 100ms, so it must be less')
     return round(time_us)
 
 
@@ -245,6 +254,7 @@ _Packets = quantity(
     {"p": 1}, MAX_QUEUE_PACKETS, functools.partial(_count_of, "packets"), "a number of packets"
 )
 _AqmTime = quantity(_TIME_UNITS, MAX_DELAY_S, _some_us, "a time")
+_Pause = quantity(_TIME_UNITS, 1, _pause_us, "a time")
 _GuestCc = one_of(GUEST_CCS, ", an unknown CC")
 
 
@@ -371,6 +381,7 @@ class FlowTable(Table):
     extra_delay_us: time(MAX_DELAY_S) = "0ms"
     extra_loss_fraction: fraction() = "0%"
     guest_delay_us: time(MAX_DELAY_S) = "0ms"
+    guest_pause_us: _Pause = "0ms"
     ipv6: bool = False
     tso: bool = True
     gso: bool = True
@@ -431,6 +442,9 @@ class ScenarioFile(Table):
                 if (start_s := table.start_us / 1e6) >= self.seconds:
                     what = f'is "{start_s:g}s", but the run ends after {self.seconds:g}s'
                     raise InputError(what, kind, index, "start")
+                if table.guest_pause_us and table.guest_delay_us:
+                    what = "does not go with guest_delay: one queue holds what waits for either"
+                    raise InputError(what, kind, index, "guest_pause")
         return found
 
     def refuse_idle_linux(self, flows: tuple[Flow, ...]) -> None:

@@ -170,7 +170,7 @@ KERNEL_MODULES = (
     "nf_conntrack_netlink", "nf_nat", "nf_tables", "nfnetlink", "nfnetlink_log",
     "nft_chain_nat", "nft_ct", "nft_masq", "nft_nat", "nlmon", "nsh", "openvswitch", "pktgen",
     "sch_cake", "sch_codel", "sch_etf", "sch_fq", "sch_fq_codel", "sch_htb", "sch_ingress",
-    "sch_netem", "sch_pie", "sch_prio", "sch_red", "sch_tbf", "tap",
+    "sch_netem", "sch_pie", "sch_plug", "sch_prio", "sch_red", "sch_tbf", "tap",
     "tcp_bbr", "tcp_bic", "tcp_cdg", "tcp_dctcp",
     "tcp_diag", "tcp_highspeed", "tcp_htcp", "tcp_hybla", "tcp_illinois", "tcp_lp", "tcp_nv",
     "tcp_scalable", "tcp_vegas", "tcp_veno", "tcp_westwood", "tcp_yeah", "tun", "udp_tunnel",
@@ -182,7 +182,7 @@ KERNEL_MODULES = (
 # on each byte of its root.
 GUEST_CODE = (
     "__init__.py", "aqm.py", "channel.py", "errors.py", "records.py", "guest", "ovs.py",
-    "red_qdisc.py", "runner.py", "scenario.py", "topo.py", "transfer.py",
+    "qdisc.py", "runner.py", "scenario.py", "topo.py", "transfer.py",
 )  # fmt: skip
 
 # Where in the kernel package those may be.
