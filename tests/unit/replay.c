@@ -34,7 +34,7 @@
 
 #define CONCAT_(a, b, c)	a ## b ## c
 #define CONCAT(a, b, c)		CONCAT_(a, b, c)
-#define INIT			CONCAT(shim_, CC_NAME, _module_init)
+#define INIT			CONCAT(shim_tcon_, CC_NAME, _module_init)
 
 static struct tcon_cc_ops *cc_ops;
 static s64 params[TCON_MAX_PARAMS];
