@@ -21,7 +21,8 @@
  *	   +------------------------------------------- reduced
  *
  * A reduction multiplies the window by beta.  For ECN marks in avoidance it multiplies by
- * beta_ecn, since a queue that is marked is short (RFC 8511).  If the window did not reach
+ * beta_ecn if that is more, since a queue that is marked is short (RFC 8511).  As natively it
+ * is not, unless a rule says so.  If the window did not reach
  * the last W_max, W_max is lowered further, to leave room to newer flows (fast
  * convergence).
  *
@@ -133,8 +134,8 @@ static const struct tcon_cc_param cubic_params[] = {
 			    "end slow start before the queue overflows" },
 	[PARAM_RFC9438] = { "rfc9438", TCON_PARAM_BOOL, 0, 0, 1, "",
 			    "grow as RFC 9438 has it, else as Linux" },
-	/* RFC 8511, 3.1: 0.85; RFC 9438, 4.6, and Linux: as for a loss */
-	[PARAM_BETA_ECN] = { "beta_ecn", TCON_PARAM_MILLI, 850, 100, 950, "",
+	/* RFC 9438, 4.6, and Linux: as for a loss; RFC 8511, 3.1: 0.85 */
+	[PARAM_BETA_ECN] = { "beta_ecn", TCON_PARAM_MILLI, 100, 100, 950, "",
 			     "what ECN marks leave of the window, if more than beta" },
 };
 

@@ -27,8 +27,9 @@
  *			is acknowledged (datapath/sender/ca.c)
  *	RFC 3465, 2.1	a segment for each cwnd of bytes acknowledged
  *	RFC 3168, 6.1.2	ECE counts as a loss, once per window
- *	RFC 8511	but for how much it takes in avoidance: a queue that is marked is
- *			short; beta_ecn=0.5 is RFC 3168, and Linux
+ *	RFC 8511	beta_ecn=0.8: ECE takes less in avoidance, since a queue that is
+ *			marked is short.  Beside native flows that halve, which is what
+ *			Linux does, such a flow takes more than its share
  *
  * What a hypervisor does differently:
  * - The window grows only while it limits the flow.  So a reduction can start from
@@ -53,8 +54,8 @@ enum {
 };
 
 static const struct tcon_cc_param reno_params[] = {
-	/* RFC 8511, 3.1: 0.8; RFC 3168 and Linux: 0.5 */
-	[PARAM_BETA_ECN] = { "beta_ecn", TCON_PARAM_MILLI, 800, 500, 950, "",
+	/* RFC 3168 and Linux: 0.5; RFC 8511, 3.1: 0.8 */
+	[PARAM_BETA_ECN] = { "beta_ecn", TCON_PARAM_MILLI, 500, 500, 950, "",
 			     "what a reduction for ECN marks leaves of the window" },
 };
 

@@ -154,8 +154,8 @@ def test_parameters_are_refused(ends: Ends, tcon: genl.Genl) -> None:
 def connect(conn: Conn, tcon: genl.Genl, cc: str, *, ecn: bool = False) -> Conn:
     """``ecn``: guest and peer speak it themselves."""
     conn.guest_sends(SYN | ECE | CWR if ecn else SYN)
-    # Too late for ECN, which DCTCP would have it ask for.  Linux's Reno takes half for ECE.
-    tcon.set_rule(cc, params={"beta_ecn": 500} if cc == "reno" else None)
+    # Too late for ECN, which DCTCP would have it ask for.
+    tcon.set_rule(cc)
     time.sleep(RTT_S)
     conn.peer_sends(SYN | ACK | ECE if ecn else SYN | ACK, window=0xFF80)
     conn.guest_sends()

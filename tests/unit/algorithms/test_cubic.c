@@ -677,17 +677,23 @@ static void ece(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(70));
 }
 
-/* RFC 8511: in avoidance ECE takes less than a loss, unless a rule wants that even less; in
- * slow start as much.
+/* ECE takes as much as a loss.  RFC 8511, where a rule asks for it: in avoidance it takes less,
+ * unless the rule wants a loss to take even less; in slow start as much.
  */
 static void ece_takes_less(void **unused)
 {
 	struct tcon_cc cc;
 
 	flow_init(&cc, 100, 100000);
+	cc.ssthresh_bytes = SEGS(100);
 	cubic_ops.cwnd_event(&cc, TCON_CA_EVENT_ECE, T0_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(70));
 	flow_init(&cc, 100, 100000);
+	params[PARAM_BETA_ECN] = 850;
+	cubic_ops.cwnd_event(&cc, TCON_CA_EVENT_ECE, T0_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(70));
+	flow_init(&cc, 100, 100000);
+	params[PARAM_BETA_ECN] = 850;
 	cc.ssthresh_bytes = SEGS(100);
 	cubic_ops.cwnd_event(&cc, TCON_CA_EVENT_ECE, T0_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(85));
@@ -697,6 +703,7 @@ static void ece_takes_less(void **unused)
 	assert_in_range(cc.cwnd_bytes, SEGS(59), SEGS(60));
 	flow_init(&cc, 100, 100000);
 	params[PARAM_BETA] = 900;
+	params[PARAM_BETA_ECN] = 850;
 	cc.ssthresh_bytes = SEGS(100);
 	cubic_ops.cwnd_event(&cc, TCON_CA_EVENT_ECE, T0_US);
 	assert_int_equal(cc.cwnd_bytes, SEGS(90));

@@ -110,9 +110,9 @@ class Reno:
 
 
 class NewReno(Reno):
-    """The same with RFC 8511: in avoidance ECE takes less than a loss."""
+    """The same, and RFC 8511 where it is asked for: in avoidance ECE takes less than a loss."""
 
-    def __init__(self, *args: int, params: tuple[int, ...] = (800,)):
+    def __init__(self, *args: int, params: tuple[int, ...] = (500,)):
         super().__init__(*args)
         self.params = params
 
@@ -625,7 +625,7 @@ def start(
 
 def reno_flow(rng: random.Random) -> Flow:
     path = Conditions(rng)
-    params = (800,) if rng.random() < 0.5 else (rng.randint(500, 950),)
+    params = (500,) if rng.random() < 0.5 else (rng.randint(500, 950),)
     flow = start(lambda *args: NewReno(*args, params=params), path, path.rtt_us)
     for _ in range(30):
         any_event(flow)

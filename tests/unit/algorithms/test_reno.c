@@ -284,12 +284,19 @@ static void ece(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(50));
 }
 
-/* RFC 8511: in avoidance ECE takes less than a loss, in slow start as much. */
+/* RFC 3168: ECE takes as much as a loss.  RFC 8511, where a rule asks for it: in avoidance
+ * less, in slow start as much.
+ */
 static void ece_takes_less(void **unused)
 {
 	struct tcon_cc cc;
 
 	default_params(&reno_ops);
+	flow_avoid(&cc, 100);
+	event(&cc, TCON_CA_EVENT_ECE);
+	assert_int_equal(cc.cwnd_bytes, SEGS(50));
+
+	params[PARAM_BETA_ECN] = 800;
 	flow_avoid(&cc, 100);
 	event(&cc, TCON_CA_EVENT_ECE);
 	assert_int_equal(cc.cwnd_bytes, SEGS(80));
