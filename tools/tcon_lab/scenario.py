@@ -16,9 +16,7 @@ alone in mode ``linux`` too.
 from __future__ import annotations
 
 import dataclasses
-import decimal  # noqa: F401 (each file that is opened counts for a run's numbers)
 import json
-import tomllib  # noqa: F401
 from dataclasses import dataclass
 from typing import Any
 
