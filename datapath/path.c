@@ -415,6 +415,9 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	}
 	if (pkt->payload_bytes) {
 		flow->said.data_us = now_us;
+		/* But for the byte of a keep-alive (RFC 9293, 3.8.4). */
+		if (unlikely(seq_before(pkt->seq + 1, flow->thin.told_ack)))
+			flow->thin.unheard = true;
 		if (unlikely(flow->astray))
 			check_astray(flow, pkt, now_us);
 	}

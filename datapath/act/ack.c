@@ -62,7 +62,7 @@ static bool is_bare_duplicate(const struct tcon_flow *flow,
 	const struct tcon_track *t = &flow->track;
 
 	return tcon_packet_is_pure_ack(pkt) && pkt->window &&
-	       pkt->ack == flow->thin.told_ack && t->cc.una != t->cc.nxt &&
+	       pkt->ack == flow->thin.told_ack && !flow->thin.unheard && t->cc.una != t->cc.nxt &&
 	       flow->window.given_bytes <= given_before;
 }
 

@@ -83,4 +83,5 @@ void tcon_thin_told(struct tcon_thin *thin, u32 ack, u64 now_us)
 		thin->train_us = now_us;
 	thin->told_ack = ack;
 	thin->told_us = now_us;
+	thin->unheard = false;
 }

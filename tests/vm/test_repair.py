@@ -743,6 +743,20 @@ def test_no_dsack_without_sack(ends: Ends, tcon: genl.Genl) -> None:
         finish(conn, tcon)
 
 
+def test_ack_that_the_guest_has_not_heard_comes_again(ends: Ends, tcon: genl.Genl) -> None:
+    """It repeats what was acknowledged: the ACK was lost on its way to the guest."""
+    conn = connect(Conn(*ends), tcon)
+    first, _ = send(conn, 2)
+    heard(conn, peer_acks(conn, end_of(first)))
+    with counted(tcon, ack_hidden=2):
+        peer_acks(conn, end_of(first))
+        sent = repeat(conn, first)
+        assert conn.receive(conn.peer) == sent
+        heard(conn, peer_acks(conn, end_of(first), (first.seq, end_of(first))))
+        peer_acks(conn, end_of(first))
+        nothing_for(conn.guest, conn)
+
+
 def test_repeat_with_new_data_passes(ends: Ends, tcon: genl.Genl) -> None:
     """What is new in it must arrive; what it repeats raises TSval's floor."""
     conn = connect(Conn(*ends), tcon)
