@@ -21,8 +21,8 @@
  *	   +------------------------------------------- reduced
  *
  * A reduction multiplies the window by beta.  For ECN marks in avoidance it multiplies by
- * beta_ecn if that is more, since a queue that is marked is short (RFC 8511).  As natively it
- * is not, unless a rule says so.  If the window did not reach
+ * beta_ecn if that is more, since a queue that is marked is short (RFC 8511).  By default it
+ * is not, as in native stacks.  If the window did not reach
  * the last W_max, W_max is lowered further, to leave room to newer flows (fast
  * convergence).
  *

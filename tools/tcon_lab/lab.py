@@ -149,8 +149,9 @@ class Host:
 def _scenario_modules(scenario: Scenario) -> list[str]:
     ccs = {flow.stack_cc(mode) for flow in scenario.flows for mode in scenario.modes}
     queue = [scenario.path.aqm.module] if scenario.path.aqm else []
+    plug = ["sch_plug"] if any(flow.guest_pause_us for flow in scenario.flows) else []
     tcp = [f"tcp_{cc}" for cc in sorted(ccs) if cc not in _BUILT_IN_CCS]
-    return [*_BASE_MODULES, *queue, *tcp]
+    return [*_BASE_MODULES, *queue, *plug, *tcp]
 
 
 def _timeout_s(scenario: Scenario) -> float:

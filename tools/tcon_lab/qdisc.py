@@ -11,7 +11,8 @@ which the average falls to a half (0: it does not fall), FLAGS are "ecn", "nodro
 with a comma between them, or "none".  The qdisc has no queue until one is put below it.
 
 ``pause`` keeps what the device sends for the first PAUSE_US of each PERIOD_US, until it
-is ended: two of them pause at the same time, since CLOCK_MONOTONIC decides.
+is ended: two of them pause at the same time, since CLOCK_MONOTONIC decides.  It says
+"ready" when it has begun.
 
 It runs in a namespace: the standard library is all there is.
 """
@@ -117,6 +118,7 @@ def _send(netlink: socket.socket, message: bytes, what: str) -> None:
 def _pause(netlink: socket.socket, device: str, pause_us: int, period_us: int) -> None:
     ifindex = socket.if_nametoindex(device)
     _send(netlink, plug_request(ifindex, True, create=True), f"plug on {device}")
+    print("ready", flush=True)
     while True:
         now_us = time.monotonic_ns() // 1000
         open_, until_us = pauses(now_us, pause_us, period_us)

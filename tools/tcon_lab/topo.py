@@ -394,7 +394,8 @@ class Lab:
     def start_pauses(self) -> None:
         """Let guests that pause do so: what they send and what is sent to them waits.
 
-        Not before the path is checked: it has no round trip without a pause.
+        Not before the path is checked: it has no round trip without a pause.  Raises
+        LabError if one cannot.
         """
         for index, flow in enumerate(self.pairs):
             if not flow.guest_pause_us:
@@ -402,7 +403,10 @@ class Lab:
             ends = ((self.sender(index), f"h{index + 1}-eth0"), (self.br0, self.sender_port(index)))
             for node, device in ends:
                 words = ["pause", device, str(flow.guest_pause_us), str(GUEST_PAUSE_PERIOD_US)]
-                self._pauses.append(node.popen(["python3", str(_QDISC), *words]))
+                pause = node.popen(["python3", str(_QDISC), *words])
+                self._pauses.append(pause)
+                if not pause.stdout.readline():
+                    raise LabError(f"{node}: {pause.stderr.read().decode().strip()}")
 
     def bottleneck(self) -> list[dict[str, Any]]:
         """The bottleneck's qdiscs, as `tc -s -j` tells them."""

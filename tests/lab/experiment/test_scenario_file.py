@@ -77,8 +77,11 @@ guest_cc = "cubic"
 """
 
 
-def minimal(rate: str = "10mbit", rtt: str = "100ms", queue: str = "50p") -> Scenario:
-    return parse(MINIMAL.format(rate=rate, rtt=rtt, queue=queue))
+def minimal(
+    rate: str = "10mbit", rtt: str = "100ms", queue: str = "50p", more: str = ""
+) -> Scenario:
+    """``more`` is about the flow."""
+    return parse(MINIMAL.format(rate=rate, rtt=rtt, queue=queue) + more)
 
 
 def test_defaults() -> None:
@@ -89,22 +92,20 @@ def test_defaults() -> None:
 
 def test_guests_that_answer_late() -> None:
     """What lies between a guest and TCon is a part of the round trip."""
-    near, far = minimal(), parse(MINIMAL.format(rate="10mbit", rtt="100ms", queue="50p")
-                                 + 'guest_delay = "30ms"\n')  # fmt: skip
+    near, far = minimal(), minimal(more='guest_delay = "30ms"\n')
     assert near.flows[0].guest_delay_us == 0
     assert far.flows[0].guest_delay_us == 30_000
     assert far.full_rtt_us == near.full_rtt_us + 30_000
 
 
 def test_guests_that_pause() -> None:
-    text = MINIMAL.format(rate="10mbit", rtt="100ms", queue="50p")
-    paused = parse(text + 'guest_pause = "30ms"\n')
+    paused = minimal(more='guest_pause = "30ms"\n')
     assert (minimal().flows[0].guest_pause_us, paused.flows[0].guest_pause_us) == (0, 30_000)
     assert paused.full_rtt_us == minimal().full_rtt_us + 30_000
     with pytest.raises(ScenarioError, match=r'guest_pause is "0\.1s": of each 100ms'):
-        parse(text + 'guest_pause = "0.1s"\n')
+        minimal(more='guest_pause = "0.1s"\n')
     with pytest.raises(ScenarioError, match="guest_pause does not go with guest_delay"):
-        parse(text + 'guest_pause = "30ms"\nguest_delay = "1ms"\n')
+        minimal(more='guest_pause = "30ms"\nguest_delay = "1ms"\n')
 
 
 @pytest.mark.parametrize(
