@@ -18,13 +18,11 @@
 #include <linux/genetlink.h>
 #include <string.h>
 
-#include "netdev-provider.h"
-#include "netdev-vport.h"
-#include "netdev.h"
 #include "netlink-notifier.h"
 #include "netlink-protocol.h"
 #include "netlink-socket.h"
 #include "openvswitch/poll-loop.h"
+#include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
 #include "tcon-rules.h"
@@ -174,18 +172,15 @@ tcon_config_bridge(const char *name, const char *datapath_type)
     shash_add_assert(&bridges, name, bridge);
 }
 
-/* Patch ports come first: netdev-vport.c has them in the same class as
- * tunnels. */
+/* A kernel's datapath has no other types than these and tunnels. */
 static enum tcon_port_kind
-port_kind(const struct netdev *netdev)
+port_kind(const char *type)
 {
-    const char *type = netdev_get_type(netdev);
-
     return (!strcmp(type, "internal") ? TCON_PORT_INTERNAL
             : !strcmp(type, "patch") ? TCON_PORT_PATCH
-            : netdev_vport_is_vport_class(netdev_get_class(netdev))
-            ? TCON_PORT_TUNNEL
-            : TCON_PORT_DEVICE);
+            : !type[0] || !strcmp(type, "system") || !strcmp(type, "tap")
+            ? TCON_PORT_DEVICE
+            : TCON_PORT_TUNNEL);
 }
 
 /* Returns the role that 'other_config' asks for.  Warns about each wrong value
@@ -219,13 +214,11 @@ configured_role(const char *name, enum tcon_port_kind kind,
 }
 
 void
-tcon_config_port(const char *bridge_name, ofp_port_t ofport,
-                 const struct netdev *netdev, const struct smap *other_config)
+tcon_config_port(const char *bridge_name, const char *name, const char *type,
+                 uint16_t ofport, int ifindex, const struct smap *other_config)
 {
     struct tcon_bridge *bridge = shash_find_data(&bridges, bridge_name);
-    const char *name = netdev_get_name(netdev);
     struct tcon_port *port;
-    int ifindex;
 
     if (!tcon_bridge_is_kernel(bridge)) {
         return;
@@ -234,17 +227,16 @@ tcon_config_port(const char *bridge_name, ofp_port_t ofport,
         bridge->ports = x2nrealloc(bridge->ports, &bridge->allocated_ports,
                                    sizeof *bridge->ports);
     }
-    ifindex = netdev_get_ifindex(netdev);
     port = &bridge->ports[bridge->n_ports++];
     port->name = xstrdup(name);
-    port->ofport = ofp_to_u16(ofport);
+    port->ofport = ofport;
     port->ifindex = MAX(ifindex, 0);
-    port->kind = port_kind(netdev);
+    port->kind = port_kind(type);
     port->role = configured_role(name, port->kind, other_config);
     port->told = false;
 }
 
-/* Removes the rules of 'bridge', which does not exist any more. */
+/* Removes the rules of 'bridge'. */
 static void
 drop_bridge(const char *bridge)
 {
@@ -259,6 +251,18 @@ drop_bridge(const char *bridge)
         tcon_nl_close(&nl);
     }
     tcon_rules_forget_bridge(bridge);
+}
+
+void
+tcon_config_cleanup(void)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &bridges) {
+        if (tcon_bridge_is_kernel(node->data)) {
+            drop_bridge(node->name);
+        }
+    }
 }
 
 static struct tcon_bridge *

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The bridges and ports that ovs-vswitchd knows.
+ * The bridges and ports that there are.
  */
 
 #ifndef VSWITCHD_TCON_CONFIG_H
 #define VSWITCHD_TCON_CONFIG_H 1
 
-#include "openvswitch/types.h"
 #include "tcon-netlink.h"
 
-struct netdev;
 struct shash;
 struct smap;
 
@@ -35,12 +33,18 @@ struct tcon_bridge {
     size_t n_ports, allocated_ports;
 };
 
-/* The present configuration: all of it is given between begin and end. */
+/* The present configuration: all of it is given between begin and end.  A port's
+ * type is that of its netdev or of its record in OVSDB.  'ifindex' is zero or
+ * negative if it has no device. */
 void tcon_config_begin(void);
 void tcon_config_bridge(const char *name, const char *datapath_type);
-void tcon_config_port(const char *bridge, ofp_port_t, const struct netdev *,
+void tcon_config_port(const char *bridge, const char *name, const char *type,
+                      uint16_t ofport, int ifindex,
                       const struct smap *other_config);
 void tcon_config_end(void);
+
+/* Removes all rules: no flow is enforced any more. */
+void tcon_config_cleanup(void);
 
 /* Tells tcon.ko everything again when it is reloaded, and offers what it
  * refused once more. */

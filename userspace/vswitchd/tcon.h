@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * TCon in ovs-vswitchd: the tcon/ commands.  It also tells tcon.ko about
- * bridges, roles of ports, and rules whenever tcon.ko is loaded.
+ * TCon in ovs-vswitchd, or in tcon-switchd beside it: the tcon/ commands.  It
+ * also tells tcon.ko about bridges, roles of ports, and rules whenever tcon.ko
+ * is loaded.
  */
 
 #ifndef VSWITCHD_TCON_H

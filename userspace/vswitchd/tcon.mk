@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 #
 # Adds TCon's files to ovs-vswitchd on top of a configured Open vSwitch tree
-# (make -f tcon.mk there), so that no file that automake generates changes.
+# (make -f tcon.mk there), so that no file that automake generates changes.  Also
+# builds tcon-switchd, which runs them beside an ovs-vswitchd without them.
 
 include Makefile
 
@@ -17,11 +18,15 @@ tcon_objects = \
 
 vswitchd_ovs_vswitchd_OBJECTS += $(tcon_objects)
 vswitchd/ovs-vswitchd$(EXEEXT): $(tcon_objects)
-$(tcon_objects): vswitchd/$(am__dirstamp) vswitchd/$(DEPDIR)/$(am__dirstamp)
+
+switchd_objects = $(tcon_objects) vswitchd/tcon-switchd.$(OBJEXT)
+vswitchd/tcon-switchd$(EXEEXT): $(switchd_objects) lib/libopenvswitch.la
+	$(AM_V_CCLD)$(LINK) $^ $(LIBS)
+$(switchd_objects): vswitchd/$(am__dirstamp) vswitchd/$(DEPDIR)/$(am__dirstamp)
 
 # The generated headers must be there before the first file is compiled.
-tcon-vswitchd: $(BUILT_SOURCES)
-	$(MAKE) -f tcon.mk vswitchd/ovs-vswitchd$(EXEEXT)
-.PHONY: tcon-vswitchd
+tcon-ovs-vswitchd tcon-tcon-switchd: tcon-%: $(BUILT_SOURCES)
+	$(MAKE) -f tcon.mk vswitchd/$*$(EXEEXT)
+.PHONY: tcon-ovs-vswitchd tcon-tcon-switchd
 
--include $(tcon_objects:vswitchd/%.$(OBJEXT)=vswitchd/$(DEPDIR)/%.Po)
+-include $(switchd_objects:vswitchd/%.$(OBJEXT)=vswitchd/$(DEPDIR)/%.Po)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""tcon-switchd beside an ovs-vswitchd that knows nothing of TCon.
+
+`make switchd` runs this, with what the package tcon-switch puts on a host; that the
+commands do the same there is for the files that it runs with this one.
+"""
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from rig import run
+
+OWN = "/usr/lib/tcon-switch/ovs-appctl"
+SWITCHD = "/usr/sbin/tcon-switchd"
+
+
+def ask(*words):
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def start():
+    run(SWITCHD, "--pidfile", "--detach", "--log-file", "-vconsole:off")
+
+
+def wait_for(what):
+    deadline = time.monotonic() + 10
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("options", [(), ("-T", "5"), ("--timeout", "5"), ("--timeout=5", "-v")])
+def test_commands_reach_the_daemon(options):
+    reply = ask("ovs-appctl", *options, "tcon/list-cc")
+    assert reply.returncode == 0, reply.stderr
+    assert "bbr" in reply.stdout
+
+
+def test_all_else_reaches_ovs_vswitchd():
+    assert ask("ovs-appctl", "version").stdout.startswith("ovs-vswitchd (Open vSwitch)")
+    listed = ask("ovs-appctl", "list-commands").stdout
+    assert listed == ask(OWN, "list-commands").stdout
+    assert "tcon/" not in listed
+
+
+def test_a_target_that_is_named_is_asked():
+    for target in (("-t", "ovs-vswitchd"), ("--target=ovs-vswitchd",), ("-tovs-vswitchd",)):
+        reply = ask("ovs-appctl", *target, "tcon/list-cc")
+        assert reply.returncode == 2
+        assert '"tcon/list-cc" is not a valid command' in reply.stderr
+    assert "tcon/show" in ask("ovs-appctl", "-t", "tcon-switchd", "list-commands").stdout
+
+
+def test_a_complaint_is_ovs_appctls():
+    reply = ask("ovs-appctl", "tcon/show", "nobridge")
+    assert reply.returncode == 2
+    assert "nobridge" in reply.stderr.splitlines()[0]
+    assert reply.stderr.splitlines()[-1] == "ovs-appctl: tcon-switchd: server returned an error"
+
+
+def test_rules_outlive_the_daemon_unless_it_cleans_up(net, tcon):
+    run("ovs-appctl", "tcon/set-cc", "br0", "flow=all", "bbr")
+    before = tcon.rules()
+    assert before
+    run("ovs-appctl", "-t", "tcon-switchd", "exit")
+    pidfile = Path("/run/openvswitch/tcon-switchd.pid")
+    wait_for(lambda: not pidfile.exists())
+    assert tcon.rules() == before
+    start()
+    assert "bbr" in ask("ovs-appctl", "tcon/show", "br0").stdout, "taken over"
+    run("ovs-appctl", "-t", "tcon-switchd", "exit", "--cleanup")
+    wait_for(lambda: not pidfile.exists())
+    assert not tcon.rules()
+    start()
+
+
+def test_exit_takes_no_other_option():
+    reply = ask("ovs-appctl", "-t", "tcon-switchd", "exit", "--clean")
+    assert reply.returncode == 2
+    assert "the only option is --cleanup" in reply.stderr
+
+
+def test_a_port_is_known_as_soon_as_the_database_says(net):
+    run("ip", "link", "add", "late0", "type", "veth", "peer", "name", "late1")
+    try:
+        run("ovs-vsctl", "add-port", "br0", "late0")
+        wait_for(lambda: "late0" in ask("ovs-appctl", "tcon/show", "br0").stdout)
+        run("ovs-vsctl", "set", "Interface", "late0", "other_config:tcon-role=uplink")
+        wait_for(lambda: "uplink" in next(
+            line for line in ask("ovs-appctl", "tcon/show", "br0").stdout.splitlines()
+            if "late0" in line))  # fmt: skip
+        run("ovs-vsctl", "del-port", "br0", "late0")
+        wait_for(lambda: "late0" not in ask("ovs-appctl", "tcon/show", "br0").stdout)
+    finally:
+        run("ip", "link", "del", "late0")
+
+
+@pytest.mark.parametrize("words", [("--bogus",), ("unix:/a", "unix:/b")])
+def test_a_wrong_command_line_is_refused(words):
+    reply = ask(SWITCHD, *words)
+    assert reply.returncode == 1
+    assert reply.stderr.strip()
