@@ -17,8 +17,8 @@ CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz c
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-repeat
 
-.PHONY: all modules userspace deps lab-deps lab demo check $(CHECKS) $(ALONE) bench install uninstall \
-	clean help
+.PHONY: all modules userspace deps lab-deps lab demo check $(CHECKS) $(ALONE) bench deb install \
+	uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
 
@@ -67,8 +67,9 @@ check-vm: deps lab			## packet and system tests on the real datapath, in the lab
 check-debug: deps lab			## check-vm's with KASAN and lockdep; a report fails
 	@$(MAKE) -s -C tests/vm debug LAB=$(abspath $(LAB))
 
-check-netfilter: deps lab		## a selection without the patched openvswitch.ko
+check-netfilter: deps lab		## a selection without the patched openvswitch.ko and ovs-vswitchd
 	@$(MAKE) -s -C tests/vm netfilter LAB=$(abspath $(LAB))
+	@$(MAKE) -s -C tests/vm switchd TESTS=test_switchd.py LAB=$(abspath $(LAB))
 
 check-flows: deps lab			## many flows, and what they reach, in User-Mode Linux
 	@$(MAKE) -s -C tests/vm flows LAB=$(abspath $(LAB))
@@ -88,6 +89,9 @@ style: deps lab				## ruff, layers, checkpatch and sparse
 	@tests/check-layers
 	@tools/checkpatch $(C_FILES)
 	@tools/sparse "$$($(LAB) kdir)"
+
+deb:					## Debian packages of this tree in build/deb, seen by lintian
+	@tools/make-deb build/deb
 
 install:				## as root: modules, ovs-vswitchd and man pages on this host
 	@tools/install-host install $(KDIR)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What debian/ repeats of the tree is what the tree says."""
+
+import re
+from pathlib import Path
+
+TOP = Path(__file__).parents[2]
+
+
+def test_the_packages_version_is_the_modules():
+    changelog = (TOP / "debian/changelog").read_text()
+    version = re.match(r"tcon \((\S+)\)", changelog)[1]
+    header = (TOP / "datapath/netlink.h").read_text()
+    assert re.search(r'#define TCON_VERSION\s+"(.*)"', header)[1] == version
+
+
+def test_dkms_builds_each_module():
+    modules = set(re.findall(r"\b(tcon\w*)\.o", (TOP / "Kbuild").read_text()))
+    listed = re.search(
+        r"^BUILT_MODULE_NAME=\((.*?)\)", (TOP / "debian/tcon-dkms.dkms").read_text(), re.M | re.S
+    )[1].split()
+    assert set(listed) == modules
+    assert len(listed) == len(set(listed))
+
+
+def test_dkms_has_every_folder_that_kbuild_names():
+    kbuild = (TOP / "Kbuild").read_text()
+    installed = (TOP / "debian/tcon-dkms.install").read_text()
+    for folder in set(re.findall(r"\b(datapath/\w+)/", kbuild)) | {"datapath/base"}:
+        assert re.search(rf"^{folder}\s", installed, re.M), folder
