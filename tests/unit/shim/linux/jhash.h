@@ -7,7 +7,18 @@
 
 static inline u32 jhash2(const u32 *k, u32 n, u32 seed)
 {
-	while (n--)
+	while (n--) {
+		seed = (seed ^ *k++) * 0x9e3779b1U;
+		seed ^= seed >> 15;
+	}
+	return seed;
+}
+
+static inline u32 jhash(const void *key, u32 bytes, u32 seed)
+{
+	const u8 *k = key;
+
+	while (bytes--)
 		seed = (seed ^ *k++) * 0x01000193U;
 	return seed;
 }

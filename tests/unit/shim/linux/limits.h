@@ -8,6 +8,9 @@
 #ifndef UINT_MAX
 #define UINT_MAX	(~0U)
 #endif
+#ifndef LONG_MAX
+#define LONG_MAX	((long)(~0UL >> 1))
+#endif
 #define U8_MAX	((u8)~0U)
 #define U16_MAX	((u16)~0U)
 #define U32_MAX	((u32)~0U)

@@ -70,4 +70,30 @@ static inline void list_move_tail(struct list_head *entry,
 	list_add_tail(entry, head);
 }
 
+#define hlist_entry_safe(p, type, member)				\
+	({								\
+		__typeof__(p) shim_node = (p);				\
+		shim_node ? container_of(shim_node, type, member) : NULL; \
+	})
+#define hlist_for_each_entry(pos, head, member)				\
+	for (pos = hlist_entry_safe((head)->first, __typeof__(*pos), member); \
+	     pos;							\
+	     pos = hlist_entry_safe(pos->member.next, __typeof__(*pos), member))
+
+static inline void shim_hlist_add(struct hlist_node *node, struct hlist_node **at)
+{
+	node->next = *at;
+	node->pprev = at;
+	if (*at)
+		(*at)->pprev = &node->next;
+	*at = node;
+}
+
+static inline void hlist_del(struct hlist_node *node)
+{
+	*node->pprev = node->next;
+	if (node->next)
+		node->next->pprev = node->pprev;
+}
+
 #endif /* _SHIM_LINUX_LIST_H */

@@ -11,6 +11,7 @@
 #define this_cpu_ptr(p)			(p)
 #define per_cpu_ptr(p, cpu)		(p)
 #define this_cpu_inc(v)			((void)(v)++)
+#define this_cpu_add(v, n)		((void)((v) += (n)))
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)
 
 #endif /* _SHIM_LINUX_PERCPU_H */

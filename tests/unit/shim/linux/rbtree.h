@@ -81,4 +81,30 @@ static inline struct rb_node *rb_next(const struct rb_node *node)
 	return (struct rb_node *)node;
 }
 
+/* The first is looked for each time. */
+struct rb_root_cached {
+	struct rb_root rb_root;
+};
+
+#define RB_ROOT_CACHED		(struct rb_root_cached) { RB_ROOT }
+
+static inline struct rb_node *rb_first_cached(const struct rb_root_cached *root)
+{
+	struct rb_node *node = root->rb_root.rb_node;
+
+	while (node && node->rb_left)
+		node = node->rb_left;
+	return node;
+}
+
+static inline void rb_insert_color_cached(struct rb_node *node, struct rb_root_cached *root,
+					  bool leftmost)
+{
+}
+
+static inline void rb_erase_cached(struct rb_node *node, struct rb_root_cached *root)
+{
+	rb_erase(node, &root->rb_root);
+}
+
 #endif /* _SHIM_LINUX_RBTREE_H */

@@ -7,6 +7,11 @@
 #include <linux/rcupdate.h>
 
 #define list_add_rcu			list_add
+#define list_add_tail_rcu		list_add_tail
+#define hlist_del_rcu			hlist_del
+#define hlist_for_each_entry_rcu	hlist_for_each_entry
+#define hlist_add_head_rcu(n, h)	shim_hlist_add(n, &(h)->first)
+#define hlist_add_behind_rcu(n, prev)	shim_hlist_add(n, &(prev)->next)
 #define list_for_each_entry_rcu(pos, head, member, ...)			\
 	list_for_each_entry(pos, head, member)
 

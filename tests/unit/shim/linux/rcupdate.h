@@ -22,6 +22,9 @@ __attribute__((__weak__)) struct rcu_head *shim_rcu_waits;
 #define rcu_read_lock_held()		(shim_rcu_readers > 0)
 #define rcu_read_lock_bh_held()		rcu_read_lock_held()
 #define rcu_dereference(p)		READ_ONCE(p)
+#define rcu_dereference_protected(p, c)	(p)
+#define rcu_assign_pointer(p, v)	WRITE_ONCE(p, v)
+#define kvfree_rcu(p, member)		free(p)	/* tests change nothing while they read */
 #define smp_load_acquire(p)		READ_ONCE(*(p))
 #define smp_store_release(p, v)		WRITE_ONCE(*(p), v)
 #define synchronize_net()		BUG_ON(shim_rcu_readers)

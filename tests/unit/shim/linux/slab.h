@@ -11,6 +11,7 @@
 
 #define GFP_KERNEL	0U
 #define GFP_ATOMIC	1U
+#define GFP_KERNEL_ACCOUNT GFP_KERNEL
 #define __GFP_NOWARN	2U
 #define __GFP_ZERO	4U
 
@@ -87,5 +88,8 @@ static inline void kfree(const void *p)
 {
 	free((void *)p);
 }
+
+#define kvzalloc	kzalloc
+#define kvfree		kfree
 
 #endif /* _SHIM_LINUX_SLAB_H */

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tuple space search (Srinivasan, Suri and Varghese, SIGCOMM 1999), as Open vSwitch's own
+ * classifier has it.
+ *
+ * Rules that look at the same fields, and the same lengths of prefixes, are a tuple.  Within a
+ * tuple a rule is found by one hash.  Tuples are tried in the order of their highest ranks, and
+ * no further than to what has been found.  So a look-up costs as much as there are tuples, however
+ * many rules they have.
+ *
+ * All tuples share one hash table.  Whoever looks up needs RCU only.  Changes are serialised by
+ * the caller.
+ */
+#include <asm/byteorder.h>
+#include <linux/bits.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+
+#include "base/contract.h"
+#include "state/classifier.h"
+
+#define BUCKETS		(2 * TCON_MAX_RULES)	/* few share one */
+#define PRIORITY_SHIFT	48	/* in a rank: above the serial */
+/* Bridge, port's number and name, TCP ports, VLAN, two addresses. */
+#define KEY_WORDS	(5 + 2 * 4)
+
+enum {
+	BY_IFNAME	= BIT(0),
+	BY_OFPORT	= BIT(1),
+	BY_SPORT	= BIT(2),
+	BY_DPORT	= BIT(3),
+	BY_VLAN		= BIT(4),
+};
+
+/**
+ * struct tcon_mask - what rules of a tuple look at, besides the bridge
+ * @fields: BY_*
+ * @family: AF_INET, AF_INET6 or AF_UNSPEC
+ * @src_plen: so many bits of the guest's address
+ * @dst_plen: so many bits of the peer's
+ */
+struct tcon_mask {
+	u8 fields;
+	u8 family;
+	u8 src_plen;
+	u8 dst_plen;
+};
+
+/**
+ * struct tcon_tuple - rules that look at the same
+ * @node: in tcon_classifier.list
+ * @entries: those rules, in the order of rank
+ * @mask: what they look at
+ */
+struct tcon_tuple {
+	struct list_head node;
+	struct list_head entries;
+	struct tcon_mask mask;
+};
+
+/**
+ * struct tcon_tuples - tuples as a look-up sees them
+ * @rcu: for freeing it
+ * @buckets: those of the classifier
+ * @n: number of them
+ * @at: each, the one with the highest rank first
+ * @at.mask: what it looks at
+ * @at.best: no rule of it has a higher rank
+ */
+struct tcon_tuples {
+	struct rcu_head rcu;
+	struct tcon_buckets *buckets;
+	unsigned int n;
+	struct {
+		struct tcon_mask mask;
+		u64 best;
+	} at[];
+};
+
+struct tcon_buckets {
+	struct hlist_head heads[BUCKETS];
+};
+
+static bool prefix_equal(const union tcon_addr *a, const union tcon_addr *b, unsigned int bits)
+{
+	unsigned int bytes = bits / 8, rest = bits % 8;
+
+	if (memcmp(a->ip6, b->ip6, bytes))
+		return false;
+	return !rest || !((a->ip6[bytes] ^ b->ip6[bytes]) >> (8 - rest));
+}
+
+/**
+ * tcon_match_key() - does a match select a half-flow?
+ * @m: the match; its port is not looked at
+ * @key: key of the half-flow
+ *
+ * Return: true if it does.
+ */
+bool tcon_match_key(const struct tcon_match *m, const struct tcon_key *key)
+{
+	if (m->family && m->family != key->family)
+		return false;
+	if (m->sport && m->sport != key->gport)
+		return false;
+	if (m->dport && m->dport != key->pport)
+		return false;
+	if (m->vlan != TCON_VLAN_ANY && m->vlan + 1 != key->vlans[0])
+		return false;
+	return prefix_equal(&m->src, &key->guest, m->src_plen) &&
+	       prefix_equal(&m->dst, &key->peer, m->dst_plen);
+}
+
+/**
+ * tcon_match_place() - does a match select a port?
+ * @m: the match
+ * @place: the port; its bridge is not looked at
+ *
+ * Return: true if it does.
+ */
+bool tcon_match_place(const struct tcon_match *m, const struct tcon_place *place)
+{
+	if (m->ofport != TCON_OFPORT_ANY && m->ofport != place->ofport)
+		return false;
+	return !m->ifname[0] || !strcmp(m->ifname, place->ifname);
+}
+
+static struct tcon_mask mask_of(const struct tcon_match *m)
+{
+	return (struct tcon_mask) {
+		.fields = (m->ifname[0] ? BY_IFNAME : 0) |
+			  (m->ofport != TCON_OFPORT_ANY ? BY_OFPORT : 0) |
+			  (m->sport ? BY_SPORT : 0) | (m->dport ? BY_DPORT : 0) |
+			  (m->vlan != TCON_VLAN_ANY ? BY_VLAN : 0),
+		.family = m->family,
+		.src_plen = m->src_plen,
+		.dst_plen = m->dst_plen,
+	};
+}
+
+static unsigned int put_prefix(u32 *words, const union tcon_addr *addr, unsigned int bits)
+{
+	unsigned int n;
+
+	for (n = 0; bits >= 32; bits -= 32, n++)
+		words[n] = addr->words[n];
+	if (bits) {
+		words[n] = addr->words[n] & (__force u32)htonl(~0U << (32 - bits));
+		n++;
+	}
+	return n;
+}
+
+/* Hash of what @mask looks at. */
+static u32 hash_of(const struct tcon_classifier *c, const struct tcon_mask *mask,
+		   const struct tcon_place *place, const struct tcon_key *key)
+{
+	u32 words[KEY_WORDS], ports = 0;
+	unsigned int n = 0;
+
+	words[n++] = place->bridge_hash;
+	if (mask->fields & BY_OFPORT)
+		words[n++] = place->ofport;
+	if (mask->fields & BY_IFNAME)
+		words[n++] = tcon_name_hash(place->ifname);
+	if (mask->fields & BY_VLAN)
+		words[n++] = key->vlans[0];
+	if (mask->fields & BY_SPORT)
+		ports = (__force u32)key->gport << 16;
+	if (mask->fields & BY_DPORT)
+		ports |= (__force u32)key->pport;
+	if (mask->fields & (BY_SPORT | BY_DPORT))
+		words[n++] = ports;
+	n += put_prefix(words + n, &key->guest, mask->src_plen);
+	n += put_prefix(words + n, &key->peer, mask->dst_plen);
+	return jhash2(words, n, c->seed ^ mask->fields);
+}
+
+/* The same of what a match selects. */
+static u32 hash_of_match(const struct tcon_classifier *c, const char *bridge,
+			 const struct tcon_match *m)
+{
+	const struct tcon_place place = {
+		.ifname = m->ifname, .ofport = m->ofport, .bridge_hash = tcon_name_hash(bridge),
+	};
+	const struct tcon_key key = {
+		.guest = m->src, .peer = m->dst, .gport = m->sport, .pport = m->dport,
+		.vlans = { m->vlan + 1 },
+	};
+	const struct tcon_mask mask = mask_of(m);
+
+	return hash_of(c, &mask, &place, &key);
+}
+
+static struct hlist_head *bucket(struct tcon_buckets *buckets, u32 hash)
+{
+	return &buckets->heads[hash % BUCKETS];
+}
+
+/* The first of a bucket that selects the half-flow: that of the highest rank. */
+static struct tcon_entry *find_hashed(struct tcon_buckets *buckets, u32 hash,
+				      const struct tcon_place *place, const struct tcon_key *key)
+{
+	struct tcon_entry *e;
+
+	hlist_for_each_entry_rcu(e, bucket(buckets, hash), node)
+		if (e->hash == hash && !strcmp(e->bridge, place->bridge) &&
+		    tcon_match_place(&e->match, place) && tcon_match_key(&e->match, key))
+			return e;
+	return NULL;
+}
+
+/**
+ * tcon_classifier_find() - the rule for a half-flow
+ * @c: the classifier
+ * @place: where its guest is attached
+ * @key: the half-flow
+ *
+ * Context: RCU read lock held.
+ * Return: the entry of the rule, or NULL.
+ */
+struct tcon_entry *tcon_classifier_find(const struct tcon_classifier *c,
+					const struct tcon_place *place,
+					const struct tcon_key *key)
+{
+	const struct tcon_tuples *tuples = rcu_dereference(c->tuples);
+	struct tcon_entry *e, *found = NULL;
+	const struct tcon_mask *mask;
+	unsigned int i;
+
+	tcon_assert_rcu();
+	for (i = 0; tuples && i < tuples->n; i++) {
+		if (found && found->rank > tuples->at[i].best)
+			break;
+		mask = &tuples->at[i].mask;
+		if (mask->family && mask->family != key->family)
+			continue;
+		e = find_hashed(tuples->buckets, hash_of(c, mask, place, key), place, key);
+		if (e && (!found || e->rank > found->rank))
+			found = e;
+	}
+	return found;
+}
+
+/**
+ * tcon_classifier_get() - the entry of a rule
+ * @c: the classifier
+ * @bridge: the rule's bridge
+ * @match: its match
+ * @priority: its priority
+ *
+ * Context: changes are excluded.
+ * Return: the entry or NULL.
+ */
+struct tcon_entry *tcon_classifier_get(const struct tcon_classifier *c, const char *bridge,
+				       const struct tcon_match *match, u16 priority)
+{
+	u32 hash = hash_of_match(c, bridge, match);
+	struct tcon_entry *e;
+
+	if (!c->buckets)
+		return NULL;
+	hlist_for_each_entry(e, bucket(c->buckets, hash), node)
+		if (e->hash == hash && e->rank >> PRIORITY_SHIFT == priority &&
+		    !strcmp(e->bridge, bridge) && !memcmp(&e->match, match, sizeof(*match)))
+			return e;
+	return NULL;
+}
+
+static u64 best_rank(const struct tcon_tuple *tuple)
+{
+	return list_first_entry(&tuple->entries, struct tcon_entry, peer)->rank;
+}
+
+/* Puts a tuple, whose highest rank has changed, in its place. */
+static void place_tuple(struct tcon_classifier *c, struct tcon_tuple *tuple)
+{
+	u64 best = best_rank(tuple);
+	struct tcon_tuple *at;
+
+	list_del(&tuple->node);
+	list_for_each_entry(at, &c->list, node)
+		if (best_rank(at) < best)
+			break;
+	list_add_tail(&tuple->node, &at->node);
+}
+
+static struct tcon_tuple *find_tuple(const struct tcon_classifier *c, const struct tcon_mask *mask)
+{
+	struct tcon_tuple *tuple;
+
+	list_for_each_entry(tuple, &c->list, node)
+		if (!memcmp(&tuple->mask, mask, sizeof(*mask)))
+			return tuple;
+	return NULL;
+}
+
+static struct tcon_tuples *alloc_tuples(unsigned int n)
+{
+	struct tcon_tuples *tuples;
+
+	return kvzalloc(struct_size(tuples, at, n), GFP_KERNEL_ACCOUNT);
+}
+
+/* Shows look-ups the tuples as they are now, in @tuples, which has room for them. */
+static void publish(struct tcon_classifier *c, struct tcon_tuples *tuples)
+{
+	struct tcon_tuples *old = rcu_dereference_protected(c->tuples, true);
+	const struct tcon_tuple *tuple;
+
+	tuples->buckets = c->buckets;
+	list_for_each_entry(tuple, &c->list, node) {
+		tuples->at[tuples->n].mask = tuple->mask;
+		tuples->at[tuples->n++].best = best_rank(tuple);
+	}
+	rcu_assign_pointer(c->tuples, tuples);
+	if (old)
+		kvfree_rcu(old, rcu);
+}
+
+/* In the order of rank: the first that fits is the one. */
+static void add_hashed(struct tcon_classifier *c, struct tcon_entry *e)
+{
+	struct hlist_head *head = bucket(c->buckets, e->hash);
+	struct tcon_entry *at, *before = NULL;
+
+	hlist_for_each_entry(at, head, node) {
+		if (at->rank < e->rank)
+			break;
+		before = at;
+	}
+	if (before)
+		hlist_add_behind_rcu(&e->node, &before->node);
+	else
+		hlist_add_head_rcu(&e->node, head);
+}
+
+static void add_to_tuple(struct tcon_tuple *tuple, struct tcon_entry *e)
+{
+	struct tcon_entry *at;
+
+	list_for_each_entry(at, &tuple->entries, peer)
+		if (at->rank < e->rank)
+			break;
+	list_add_tail(&e->peer, &at->peer);
+	e->tuple = tuple;
+}
+
+static struct tcon_tuple *add_tuple(struct tcon_classifier *c, const struct tcon_mask *mask)
+{
+	struct tcon_tuple *tuple = kmalloc(sizeof(*tuple), GFP_KERNEL_ACCOUNT);
+
+	if (!tuple)
+		return NULL;
+	tuple->mask = *mask;
+	INIT_LIST_HEAD(&tuple->entries);
+	list_add_tail(&tuple->node, &c->list);
+	c->n_tuples++;
+	return tuple;
+}
+
+/**
+ * tcon_classifier_add() - add a rule
+ * @c: the classifier
+ * @e: the rule's entry; its bridge and match are complete, and unused memory in the match is zero
+ * @priority: the rule's priority
+ *
+ * Context: process context; other changes are excluded.
+ * Return: 0, or -ENOMEM, and nothing has changed.
+ */
+int tcon_classifier_add(struct tcon_classifier *c, struct tcon_entry *e, u16 priority)
+{
+	const struct tcon_mask mask = mask_of(&e->match);
+	struct tcon_tuples *tuples;
+	struct tcon_tuple *tuple;
+
+	if (!c->buckets)
+		c->buckets = kvzalloc(sizeof(*c->buckets), GFP_KERNEL_ACCOUNT);
+	if (!c->buckets)
+		return -ENOMEM;
+	tuples = alloc_tuples(c->n_tuples + 1);
+	if (!tuples)
+		return -ENOMEM;
+	tuple = find_tuple(c, &mask) ? : add_tuple(c, &mask);
+	if (!tuple) {
+		kvfree(tuples);
+		return -ENOMEM;
+	}
+	e->rank = (u64)priority << PRIORITY_SHIFT | ++c->serial;
+	e->hash = hash_of_match(c, e->bridge, &e->match);
+	add_to_tuple(tuple, e);
+	place_tuple(c, tuple);
+	add_hashed(c, e);
+	publish(c, tuples);
+	return 0;
+}
+
+/**
+ * tcon_classifier_del() - remove a rule
+ * @c: the classifier
+ * @e: the rule's entry; look-ups may find it until a grace period has passed
+ *
+ * After the last of several, call tcon_classifier_trim().
+ *
+ * Context: process context; other changes are excluded.
+ */
+void tcon_classifier_del(struct tcon_classifier *c, struct tcon_entry *e)
+{
+	struct tcon_tuple *tuple = e->tuple;
+
+	hlist_del_rcu(&e->node);
+	list_del(&e->peer);
+	if (!list_empty(&tuple->entries)) {
+		place_tuple(c, tuple);
+		return;
+	}
+	list_del(&tuple->node);
+	kfree(tuple);
+	c->n_tuples--;
+}
+
+/**
+ * tcon_classifier_trim() - try no more what no rule looks at any more
+ * @c: the classifier
+ *
+ * Without memory look-ups go on to try it, and find nothing there.
+ *
+ * Context: process context; changes are excluded.
+ */
+void tcon_classifier_trim(struct tcon_classifier *c)
+{
+	struct tcon_tuples *tuples = alloc_tuples(c->n_tuples);
+
+	if (tuples)
+		publish(c, tuples);
+}
+
+/**
+ * tcon_classifier_init() - make a classifier without rules
+ * @c: the classifier
+ */
+void tcon_classifier_init(struct tcon_classifier *c)
+{
+	memset(c, 0, sizeof(*c));
+	INIT_LIST_HEAD(&c->list);
+	c->seed = get_random_u32();
+}
+
+/**
+ * tcon_classifier_exit() - free what a classifier has
+ * @c: the classifier, without rules and without look-ups
+ */
+void tcon_classifier_exit(struct tcon_classifier *c)
+{
+	kvfree(rcu_dereference_protected(c->tuples, true));
+	kvfree(c->buckets);
+}
