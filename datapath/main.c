@@ -12,6 +12,7 @@
 #include "path.h"
 #include "state/flow.h"
 #include "state/pacer.h"
+#include "state/walk.h"
 
 /* The pacers have this long to pass what is held.  What is left is freed with its port. */
 #define DRAIN_MS	1000
@@ -33,9 +34,12 @@ static int __init tcon_init(void)
 	err = tcon_flow_init();
 	if (err)
 		goto err_policy;
-	err = tcon_hooks_open();
+	err = tcon_walk_register();
 	if (err)
 		goto err_flow;
+	err = tcon_hooks_open();
+	if (err)
+		goto err_walk;
 	err = tcon_netlink_register();
 	if (err)
 		goto err_hooks;
@@ -43,6 +47,8 @@ static int __init tcon_init(void)
 
 err_hooks:
 	tcon_hooks_close();
+err_walk:
+	tcon_walk_unregister();
 err_flow:
 	tcon_flow_exit();
 err_policy:
@@ -63,7 +69,7 @@ static void let_go(void)
 {
 	int ms;
 
-	for (ms = 0; ms < DRAIN_MS && tcon_flow_drain_all(); ms++)
+	for (ms = 0; ms < DRAIN_MS && tcon_walk_drain_all(); ms++)
 		usleep_range(USEC_PER_MSEC, 2 * USEC_PER_MSEC);
 }
 
@@ -73,6 +79,7 @@ static void __exit tcon_exit(void)
 	let_go();
 	tcon_path_close();
 	tcon_hooks_close();
+	tcon_walk_unregister();
 	tcon_flow_exit();
 	tcon_policy_unregister();
 	tcon_net_unregister();

@@ -20,6 +20,9 @@
 #include "state/policy.h"
 #include "state/port.h"
 #include "state/registry.h"
+#include "state/walk.h"
+
+#define DUMP_BATCH	64	/* flows; then let others run */
 
 static struct genl_family tcon_family;
 
@@ -241,13 +244,13 @@ static int read_rule(struct genl_info *info, struct tcon_rule *rule)
 	int err;
 
 	refcount_set(&rule->refs, 1);
-	err = get_bridge(info, rule->bridge);
+	err = get_bridge(info, rule->entry.bridge);
 	if (err)
 		return err;
 	if (!info->attrs[TCON_A_RULE] || !info->attrs[TCON_A_RULE_MATCH])
 		return refuse(info->extack, -EINVAL,
 			      "a rule needs a match and a decision");
-	err = get_match(info->attrs[TCON_A_RULE_MATCH], &rule->match,
+	err = get_match(info->attrs[TCON_A_RULE_MATCH], &rule->entry.match,
 			info->extack);
 	if (err)
 		return err;
@@ -271,32 +274,28 @@ static int set_rule(struct sk_buff *skb, struct genl_info *info)
 {
 	struct tcon_net *tnet = tcon_net(genl_info_net(info));
 	struct tcon_rule *rule;
-	bool changed = false;
-	u32 generation;
 	int err;
 
 	err = autoload(info);
 	if (err)
 		return err;
-	rule = kzalloc(sizeof(*rule), GFP_KERNEL);
+	rule = kzalloc(sizeof(*rule), GFP_KERNEL_ACCOUNT);
 	if (!rule)
 		return -ENOMEM;
 	mutex_lock(&tcon_cc_lock);
 	err = read_rule(info, rule);
 	if (!err) {
 		mutex_lock(&tnet->lock);
-		generation = tnet->generation;
 		err = tcon_policy_set(tnet, rule);
-		changed = tnet->generation != generation;
 		mutex_unlock(&tnet->lock);
-		if (err)
+		if (err == -ENOSPC)
 			refuse(info->extack, err, "too many rules");
 	}
+	mutex_unlock(&tcon_cc_lock);
 	if (err)
 		kfree(rule);
-	if (changed)
-		tcon_flow_reclassify_all();
-	mutex_unlock(&tcon_cc_lock);
+	else
+		tcon_walk_spread(tnet);
 	return err;
 }
 
@@ -329,7 +328,7 @@ static int del_rule(struct sk_buff *skb, struct genl_info *info)
 	mutex_unlock(&tnet->lock);
 	if (err)
 		return refuse(info->extack, err, "there is no such rule");
-	tcon_flow_reclassify_all();
+	tcon_walk_spread(tnet);
 	return 0;
 }
 
@@ -339,8 +338,6 @@ static int set_port(struct sk_buff *skb, struct genl_info *info)
 	struct nlattr *a[TCON_PORT_A_MAX + 1];
 	char bridge[TCON_BRIDGE_NAME_MAX];
 	struct tcon_port *port;
-	u32 generation;
-	bool changed;
 	int err;
 
 	err = get_bridge(info, bridge);
@@ -357,23 +354,22 @@ static int set_port(struct sk_buff *skb, struct genl_info *info)
 		return refuse(info->extack, -EINVAL,
 			      "a port needs ifindex, number and role");
 	mutex_lock(&tnet->lock);
-	generation = tnet->generation;
 	port = tcon_port_find(tnet, nla_get_s32(a[TCON_PORT_A_IFINDEX]));
 	if (port)
 		err = tcon_port_configure(port, bridge,
 					  nla_get_u32(a[TCON_PORT_A_OFPORT]),
 					  nla_get_u8(a[TCON_PORT_A_ROLE]));
-	changed = tnet->generation != generation;
 	mutex_unlock(&tnet->lock);
 	if (!port)
 		return refuse(info->extack, -ENODEV,
 			      "no kernel datapath has a port with this ifindex");
-	if (changed)	/* vswitchd tells all ports again with each reconfiguration */
-		tcon_flow_reclassify_all();
+	tcon_walk_spread(tnet);
 	return err;
 }
 
-/* Starts message @cmd with one nest @type.  The caller ends it, unless this fails. */
+/* Starts message @cmd with one nest @type.  The caller ends it, unless this fails.  Marks it if
+ * what is dumped has changed since the dump began: see nl_dump_check_consistent().
+ */
 static void *open_message(struct sk_buff *skb, struct netlink_callback *cb,
 			  u8 cmd, int type, struct nlattr **nest)
 {
@@ -383,6 +379,8 @@ static void *open_message(struct sk_buff *skb, struct netlink_callback *cb,
 
 	if (!hdr)
 		return NULL;
+	if (cb->seq)
+		genl_dump_check_consistent(cb, hdr);
 	*nest = nla_nest_start(skb, type);
 	if (*nest)
 		return hdr;
@@ -435,23 +433,31 @@ static int fill_port(struct sk_buff *skb, struct netlink_callback *cb,
 	return close_message(skb, hdr, err);
 }
 
+/* For netlink_callback.seq, where 0 means that nothing is checked. */
+static u32 seq_of(u32 changes)
+{
+	return changes ? : 1;
+}
+
+/* args: 0 the id of the port that was told last. */
 static int dump_ports(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct tcon_net *tnet = tcon_net(sock_net(skb->sk));
 	struct tcon_port *port;
-	long i = 0;
 	int err = check_version(cb->nlh, cb->extack);
 
 	if (err)
 		return err;
 	mutex_lock(&tnet->lock);
+	cb->seq = seq_of(tnet->port_changes);
 	list_for_each_entry(port, &tnet->ports, node) {
-		if (i >= cb->args[0] && fill_port(skb, cb, port))
+		if (port->id <= cb->args[0] || port->dead)
+			continue;
+		if (fill_port(skb, cb, port))
 			break;
-		i++;
+		cb->args[0] = port->id;
 	}
 	mutex_unlock(&tnet->lock);
-	cb->args[0] = i;
 	return skb->len;
 }
 
@@ -526,28 +532,63 @@ static int fill_rule(struct sk_buff *skb, struct netlink_callback *cb,
 	      put_rule_params(skb, rule);
 	nla_nest_end(skb, nest);
 	if (!err)
-		err = nla_put_string(skb, TCON_A_BRIDGE, rule->bridge) ||
-		      put_match(skb, &rule->match);
+		err = nla_put_string(skb, TCON_A_BRIDGE, rule->entry.bridge) ||
+		      put_match(skb, &rule->entry.match);
 	return close_message(skb, hdr, err);
 }
 
+/* The first rule that is still to be dumped; NULL: none.  @last: that was told last, or NULL. */
+static struct tcon_rule *resume_rules(struct tcon_net *tnet, struct tcon_rule *last)
+{
+	struct tcon_rule *rule;
+
+	if (last && !last->gone) {
+		rule = list_next_entry(last, node);
+		return list_entry_is_head(rule, &tnet->rules, node) ? NULL : rule;
+	}
+	list_for_each_entry(rule, &tnet->rules, node)
+		if (!last || rule->entry.rank < last->entry.rank)
+			return rule;
+	return NULL;
+}
+
+/* Takes note that @rule was told, which stays in memory until the dump goes on. */
+static void told_rule(struct netlink_callback *cb, struct tcon_rule *rule)
+{
+	struct tcon_rule *last = (void *)cb->args[0];
+
+	refcount_inc(&rule->refs);
+	if (last)
+		tcon_rule_put(last);
+	cb->args[0] = (long)rule;
+}
+
+static int rules_done(struct netlink_callback *cb)
+{
+	struct tcon_rule *last = (void *)cb->args[0];
+
+	if (last)
+		tcon_rule_put(last);
+	return 0;
+}
+
+/* args: 0 the rule that was told last, with a reference. */
 static int dump_rules(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct tcon_net *tnet = tcon_net(sock_net(skb->sk));
 	struct tcon_rule *rule;
-	long i = 0;
 	int err = check_version(cb->nlh, cb->extack);
 
 	if (err)
 		return err;
 	mutex_lock(&tnet->lock);
-	list_for_each_entry(rule, &tnet->rules, node) {
-		if (i >= cb->args[0] && fill_rule(skb, cb, rule))
+	cb->seq = seq_of(tnet->rule_changes);
+	while ((rule = resume_rules(tnet, (void *)cb->args[0]))) {
+		if (fill_rule(skb, cb, rule))
 			break;
-		i++;
+		told_rule(cb, rule);
 	}
 	mutex_unlock(&tnet->lock);
-	cb->args[0] = i;
 	return skb->len;
 }
 
@@ -615,6 +656,7 @@ static int dump_ccs(struct sk_buff *skb, struct netlink_callback *cb)
 	if (!cb->args[0])
 		tcon_cc_scan();
 	mutex_lock(&tcon_cc_lock);
+	cb->seq = seq_of(tcon_cc_changes);
 	list_for_each_entry(ops, &tcon_cc_list, list) {
 		if (i >= cb->args[0] && fill_cc(skb, cb, ops))
 			break;
@@ -825,6 +867,50 @@ static bool port_selected(const struct tcon_port *port,
 }
 
 /*
+ * Dumps some flows of a port, as dump_flows() has it.  Returns 1 if there are more, 0 if not, or
+ * -EMSGSIZE if the next does not fit.
+ */
+static int dump_port_flows(struct sk_buff *skb, struct netlink_callback *cb,
+			   struct tcon_port *port, const struct flow_filter *filter)
+{
+	struct tcon_flow *flow;
+	unsigned int n;
+
+	for (n = 0; n < DUMP_BATCH; n++) {
+		flow = tcon_flow_below(port, cb->args[1]);
+		if (!flow)
+			return 0;
+		if (tcon_match_key(&filter->match, &flow->key) &&
+		    fill_flow(skb, cb, flow))
+			return -EMSGSIZE;
+		cb->args[1] = flow->serial;
+	}
+	return 1;
+}
+
+/* The same of a namespace. */
+static int dump_some_flows(struct sk_buff *skb, struct netlink_callback *cb,
+			   struct tcon_net *tnet, const struct flow_filter *filter)
+{
+	struct tcon_port *port;
+	int ret = 0;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(port, &tnet->ports, node) {
+		if (port->id < cb->args[0] || !port_selected(port, filter))
+			continue;
+		if (port->id > cb->args[0])
+			cb->args[1] = LONG_MAX;
+		cb->args[0] = port->id;
+		ret = dump_port_flows(skb, cb, port, filter);
+		if (ret)
+			break;
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
+/*
  * args: 0 the port's id, 1 the serial of its flow that was looked at last, 2 the filter.  Ports
  * are in the order of ids, and flows in the order of serials, newest first.  So no other flow is
  * shown twice or left out when flows come or go meanwhile.
@@ -832,36 +918,17 @@ static bool port_selected(const struct tcon_port *port,
 static int dump_flows(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct tcon_net *tnet = tcon_net(sock_net(skb->sk));
-	const struct flow_filter *filter;
-	struct tcon_port *port;
-	struct tcon_flow *flow;
-	int err;
+	int ret;
 
 	if (!cb->args[2]) {
-		err = read_filter(cb);
-		if (err)
-			return err;
+		ret = read_filter(cb);
+		if (ret)
+			return ret;
 	}
-	filter = (void *)cb->args[2];
-	rcu_read_lock();
-	list_for_each_entry_rcu(port, &tnet->ports, node) {
-		if (port->id < cb->args[0] || !port_selected(port, filter))
-			continue;
-		if (port->id > cb->args[0])
-			cb->args[1] = 0;
-		cb->args[0] = port->id;
-		list_for_each_entry_rcu(flow, &port->flow_list, port_node) {
-			if (cb->args[1] && flow->serial >= cb->args[1])
-				continue;
-			if (tcon_match_key(&filter->match, &flow->key) &&
-			    fill_flow(skb, cb, flow))
-				goto out;
-			cb->args[1] = flow->serial;
-		}
-	}
-	cb->args[0] = LONG_MAX;
-out:
-	rcu_read_unlock();
+	while ((ret = dump_some_flows(skb, cb, tnet, (void *)cb->args[2])) > 0)
+		cond_resched();
+	if (!ret)
+		cb->args[0] = LONG_MAX;
 	return skb->len;
 }
 
@@ -890,15 +957,11 @@ static int put_counters(struct sk_buff *skb, struct tcon_net *tnet)
 
 static int put_reasons(struct sk_buff *skb, struct tcon_net *tnet)
 {
-	u64 flows[__TCON_REASON_MAX] = {};
-	struct tcon_flow *flow;
-	struct tcon_port *port;
+	u64 flows[__TCON_REASON_MAX];
+	int i;
 
-	rcu_read_lock();
-	list_for_each_entry_rcu(port, &tnet->ports, node)
-		list_for_each_entry_rcu(flow, &port->flow_list, port_node)
-			flows[READ_ONCE(flow->reason)]++;
-	rcu_read_unlock();
+	for (i = 0; i < __TCON_REASON_MAX; i++)
+		flows[i] = tcon_stats_flows(tnet->stats, i);
 	return nla_put_64bit(skb, TCON_INFO_A_REASONS, sizeof(flows), flows,
 			     TCON_INFO_A_PAD);
 }
@@ -925,6 +988,7 @@ static int get_info(struct sk_buff *request, struct genl_info *info)
 	    nla_put_u32(skb, TCON_INFO_A_EMBRYOS_MAX, tcon_flow_embryo_max()) ||
 	    put_u64(skb, TCON_INFO_A_HELD_BYTES,
 		    atomic_long_read(&tnet->held_bytes), TCON_INFO_A_PAD) ||
+	    (tcon_walk_spreading(tnet) && nla_put_flag(skb, TCON_INFO_A_SPREADING)) ||
 	    put_copy_bounds(skb, tnet) || put_counters(skb, tnet) || put_reasons(skb, tnet)) {
 		nlmsg_free(skb);
 		return -EMSGSIZE;
@@ -935,16 +999,20 @@ static int get_info(struct sk_buff *request, struct genl_info *info)
 }
 
 static const struct genl_ops tcon_genl_ops[] = {
-	{ .cmd = TCON_CMD_GET_INFO, .doit = get_info },
+	{ .cmd = TCON_CMD_GET_INFO, .doit = get_info,
+	  .flags = GENL_UNS_ADMIN_PERM },
 	{ .cmd = TCON_CMD_SET_PORT, .doit = set_port,
 	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = TCON_CMD_GET_PORT, .dumpit = dump_ports },
+	{ .cmd = TCON_CMD_GET_PORT, .dumpit = dump_ports,
+	  .flags = GENL_UNS_ADMIN_PERM },
 	{ .cmd = TCON_CMD_SET_RULE, .doit = set_rule,
 	  .flags = GENL_UNS_ADMIN_PERM },
 	{ .cmd = TCON_CMD_DEL_RULE, .doit = del_rule,
 	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = TCON_CMD_GET_RULE, .dumpit = dump_rules },
-	{ .cmd = TCON_CMD_GET_CC, .dumpit = dump_ccs },
+	{ .cmd = TCON_CMD_GET_RULE, .dumpit = dump_rules, .done = rules_done,
+	  .flags = GENL_UNS_ADMIN_PERM },
+	{ .cmd = TCON_CMD_GET_CC, .dumpit = dump_ccs,
+	  .flags = GENL_UNS_ADMIN_PERM },
 	{ .cmd = TCON_CMD_GET_FLOW, .dumpit = dump_flows, .done = flows_done,
 	  .flags = GENL_UNS_ADMIN_PERM },
 };

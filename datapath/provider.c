@@ -10,9 +10,9 @@
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
-#include "state/flow.h"
 #include "state/policy.h"
 #include "state/registry.h"
+#include "state/walk.h"
 
 static const char *complaint(const struct tcon_cc_ops *ops)
 {
@@ -61,8 +61,9 @@ int tcon_cc_register(struct tcon_cc_ops *ops)
 		err = -EEXIST;
 	} else {
 		list_add_tail(&ops->list, &tcon_cc_list);
+		tcon_cc_changes++;
 		tcon_policy_cc_come(ops);
-		tcon_flow_reclassify_all();
+		tcon_walk_spread_all();
 	}
 	mutex_unlock(&tcon_cc_lock);
 	return err;
@@ -81,9 +82,10 @@ void tcon_cc_unregister(struct tcon_cc_ops *ops)
 {
 	mutex_lock(&tcon_cc_lock);
 	list_del(&ops->list);
+	tcon_cc_changes++;
 	tcon_policy_cc_gone(ops);
 	synchronize_rcu();	/* after this nobody starts it by an old rule->ops */
-	tcon_flow_reclassify_all();
+	tcon_walk_reclassify_all();
 	mutex_unlock(&tcon_cc_lock);
 }
 EXPORT_SYMBOL_GPL(tcon_cc_unregister);

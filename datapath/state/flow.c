@@ -26,7 +26,6 @@
 
 #define GC_INTERVAL		HZ
 #define WALK_BATCH		64	/* flows; then let others run */
-#define WALK_ALL		UINT_MAX
 #define USEC_PER_S		1000000ULL
 #define CLOSED_LINGER_US	(10 * USEC_PER_S)	/* repeats of the FIN */
 #define EMBRYO_IDLE_US		(70 * USEC_PER_S)	/* 5 SYN repeats of Linux */
@@ -139,6 +138,17 @@ static void leave_embryos(struct tcon_flow *flow)
 	spin_unlock(&tnet->embryo_lock);
 }
 
+static void set_reason(struct tcon_flow *flow, enum tcon_reason reason)
+{
+	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+
+	if (flow->reason == reason)
+		return;
+	tcon_count_flow(stats, flow->reason, -1);
+	tcon_count_flow(stats, reason, 1);
+	flow->reason = reason;
+}
+
 static void leave_rule(struct tcon_flow *flow)
 {
 	if (!flow->rule)
@@ -191,7 +201,7 @@ static void kill_locked(struct tcon_flow *flow)
 	flow->dead = true;
 	rhashtable_remove_fast(&flow_table, &flow->node, flow_params);
 	spin_lock(&port->lock);
-	list_del_rcu(&flow->port_node);
+	rb_erase_cached(&flow->port_node, &port->flow_tree);
 	list_del_init(&flow->closed_node);
 	spin_unlock(&port->lock);
 	leave_embryos(flow);
@@ -200,6 +210,7 @@ static void kill_locked(struct tcon_flow *flow)
 	kfree_skb(tcon_flow_take_syn(flow));
 	tcon_ca_stop(&flow->track);
 	flow->state = TCON_STATE_OBSERVED;	/* a dump may still come by */
+	tcon_count_flow(tcon_flow_stats(flow), flow->reason, -1);
 	tcon_track_release(&flow->track);
 	leave_rule(flow);
 	atomic_dec(&port->flows);
@@ -317,15 +328,63 @@ static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
 	timerqueue_init(&flow->due.node);
 	INIT_LIST_HEAD(&flow->closed_node);
 	INIT_LIST_HEAD(&flow->embryo_node);
-	flow->generation = READ_ONCE(port->tnet->generation) - 1;
+	flow->generation = READ_ONCE(port->generation) - 1;
 	flow->state = TCON_STATE_OBSERVED;
 	flow->reason = TCON_REASON_HANDSHAKE;
 	flow->created_us = now_us;
 	flow->seen_us = now_us;
 }
 
+static struct tcon_flow *flow_of(struct rb_node *node)
+{
+	return rb_entry_safe(node, struct tcon_flow, port_node);
+}
+
+/* Adds the flow to those of its port, as the newest. */
+static void join_port(struct tcon_flow *flow)
+{
+	struct tcon_port *port = flow->port;
+	struct rb_node *newest = rb_first_cached(&port->flow_tree);
+
+	lockdep_assert_held(&port->lock);
+	flow->serial = ++port->last_serial;
+	rb_link_node(&flow->port_node, newest,
+		     newest ? &newest->rb_left : &port->flow_tree.rb_root.rb_node);
+	rb_insert_color_cached(&flow->port_node, &port->flow_tree, true);
+}
+
+/**
+ * tcon_flow_below() - the next older half-flow of a port
+ * @port: the port
+ * @serial: serial of the one before; %LONG_MAX: none, the newest is asked for
+ *
+ * So flows can be visited in parts.  Those that are there all the time are visited once, whatever
+ * others come and go.
+ *
+ * Context: RCU read lock held.
+ * Return: the newest flow with a lower serial, which may be dead when its lock is taken; NULL.
+ */
+struct tcon_flow *tcon_flow_below(struct tcon_port *port, long serial)
+{
+	struct tcon_flow *flow, *found = NULL;
+
+	tcon_assert_rcu();
+	spin_lock_bh(&port->lock);
+	flow = flow_of(port->flow_tree.rb_root.rb_node);
+	while (flow) {
+		if (flow->serial < serial) {
+			found = flow;
+			flow = flow_of(flow->port_node.rb_left);
+		} else {
+			flow = flow_of(flow->port_node.rb_right);
+		}
+	}
+	spin_unlock_bh(&port->lock);
+	return found;
+}
+
 /*
- * Adds the flow to the table, to the port's list and perhaps to the embryos.  Returns 0, or an
+ * Adds the flow to the table, to the port's and perhaps to the embryos.  Returns 0, or an
  * error.  If another CPU ends the flow meanwhile, it waits for port->lock.
  */
 static int enlist(struct tcon_flow *flow, bool embryo)
@@ -339,8 +398,8 @@ static int enlist(struct tcon_flow *flow, bool embryo)
 		err = rhashtable_lookup_insert_fast(&flow_table, &flow->node,
 						    flow_params);
 	if (!err) {
-		flow->serial = ++port->last_serial;
-		list_add_rcu(&flow->port_node, &port->flow_list);
+		join_port(flow);
+		tcon_count_flow(tcon_flow_stats(flow), flow->reason, 1);
 		if (embryo)
 			evicted = join_embryos(flow);
 	}
@@ -413,7 +472,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	tcon_track_init(&flow->track, &flow->port->budget);
 	memset(&flow->window, 0, sizeof(flow->window));
 	flow->state = TCON_STATE_OBSERVED;
-	flow->reason = TCON_REASON_HANDSHAKE;
+	set_reason(flow, TCON_REASON_HANDSHAKE);
 	flow->mid_stream = false;
 	flow->unseen = false;
 	flow->astray = TCON_ASTRAY_NONE;
@@ -563,7 +622,7 @@ static enum tcon_reason repair_obstacle(struct tcon_flow *flow)
 void tcon_flow_level(struct tcon_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
-	flow->reason = repair_obstacle(flow);
+	set_reason(flow, repair_obstacle(flow));
 	flow->state = flow->reason ? TCON_STATE_ENFORCED : TCON_STATE_REPAIRED;
 }
 
@@ -605,7 +664,7 @@ void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
 		ops = rcu_dereference(flow->rule->ops);
 	reason = obstacle(flow, ops);
 	if (reason) {
-		flow->reason = reason;
+		set_reason(flow, reason);
 		if (tcon_flow_enforced(flow))
 			observe(flow);
 		return;
@@ -617,7 +676,7 @@ void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
 	tcon_ca_stop(&flow->track);
 	if (tcon_ca_start(&flow->track, ops, flow->rule->params, now_us)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
-		flow->reason = TCON_REASON_CC_MEMORY;
+		set_reason(flow, TCON_REASON_CC_MEMORY);
 		if (tcon_flow_enforced(flow))
 			observe(flow);
 		return;
@@ -654,8 +713,8 @@ void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us)
 
 	lockdep_assert_held(&flow->lock);
 	tcon_assert_rcu();
-	/* Pairs with tcon_net_changed(). */
-	flow->generation = smp_load_acquire(&flow->port->tnet->generation);
+	/* Pairs with that of tcon_ports_changed(). */
+	flow->generation = smp_load_acquire(&flow->port->generation);
 	rule = tcon_policy_lookup(flow->port, &flow->key);
 	if (rule == old) {
 		if (rule)
@@ -676,78 +735,6 @@ void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us)
 	}
 }
 
-/*
- * Calls @fn for every flow that is not dead, with its lock held, under RCU.  May sleep after
- * each @batch of flows.  If flows end meanwhile, others may be missed (see
- * rhashtable_walk_enter()), unless @batch is %WALK_ALL.  Says whether @fn was ever true.
- */
-static bool for_all_flows(bool (*fn)(struct tcon_flow *flow, u64 now_us),
-			  unsigned int batch)
-{
-	struct rhashtable_iter iter;
-	struct tcon_flow *flow;
-	bool any = false;
-	unsigned int n;
-
-	rhashtable_walk_enter(&flow_table, &iter);
-	do {
-		rhashtable_walk_start(&iter);
-		for (n = 0; n < batch; n++) {
-			flow = rhashtable_walk_next(&iter);
-			if (IS_ERR_OR_NULL(flow))	/* error: from the start */
-				break;
-			spin_lock_bh(&flow->lock);
-			if (!flow->dead)
-				any |= fn(flow, tcon_us(tcon_now_ns()));
-			spin_unlock_bh(&flow->lock);
-		}
-		rhashtable_walk_stop(&iter);
-		cond_resched();
-	} while (flow);
-	rhashtable_walk_exit(&iter);
-	return any;
-}
-
-static bool refresh_one(struct tcon_flow *flow, u64 now_us)
-{
-	tcon_flow_refresh(flow, now_us);
-	return false;
-}
-
-/**
- * tcon_flow_reclassify_all() - let every flow look for its rule now
- *
- * No flow is left out: after this no flow runs a CC that is being removed.
- *
- * Context: process context, may sleep.
- */
-void tcon_flow_reclassify_all(void)
-{
-	for_all_flows(refresh_one, WALK_ALL);
-}
-
-/* Packets that are being injected are still on their way.  Others must not overtake them. */
-static bool drain_one(struct tcon_flow *flow, u64 now_us)
-{
-	if (tcon_held_empty(&flow->held))
-		return flow->hold.injecting;
-	flow->hold.drain = true;
-	tcon_flow_kick(flow);
-	return true;
-}
-
-/**
- * tcon_flow_drain_all() - pass everything that is held
- *
- * Context: process context.  Pacers do the work soon after.
- * Return: whether anything was held.  If not, and no flow is enforced, nothing will be held
- *	any more.
- */
-bool tcon_flow_drain_all(void)
-{
-	return for_all_flows(drain_one, WALK_ALL);
-}
-
 static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 		     enum tcon_counter *why)
 {
@@ -764,7 +751,7 @@ static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 	return idle_us > most_us;
 }
 
-static bool collect_one(struct tcon_flow *flow, u64 now_us)
+static void collect(struct tcon_flow *flow, u64 now_us)
 {
 	enum tcon_counter why;
 
@@ -775,12 +762,37 @@ static bool collect_one(struct tcon_flow *flow, u64 now_us)
 		   flow->track.sendq.head == flow->track.sendq.tail) {
 		tcon_sendq_clear(&flow->track.sendq);
 	}
-	return false;
 }
 
+/* Looks at some of the flows; says whether there are more. */
+static bool collect_some(struct rhashtable_iter *iter)
+{
+	struct tcon_flow *flow = NULL;
+	unsigned int n;
+
+	rhashtable_walk_start(iter);
+	for (n = 0; n < WALK_BATCH; n++) {
+		flow = rhashtable_walk_next(iter);
+		if (IS_ERR_OR_NULL(flow))	/* error: from the start */
+			break;
+		spin_lock_bh(&flow->lock);
+		if (!flow->dead)
+			collect(flow, tcon_us(tcon_now_ns()));
+		spin_unlock_bh(&flow->lock);
+	}
+	rhashtable_walk_stop(iter);
+	return flow;
+}
+
+/* If flows end meanwhile, others may be missed (see rhashtable_walk_enter()), until next time. */
 static void gc(struct work_struct *work)
 {
-	for_all_flows(collect_one, WALK_BATCH);
+	struct rhashtable_iter iter;
+
+	rhashtable_walk_enter(&flow_table, &iter);
+	while (collect_some(&iter))
+		cond_resched();
+	rhashtable_walk_exit(&iter);
 	schedule_delayed_work(&gc_work, GC_INTERVAL);
 }
 
@@ -793,19 +805,15 @@ static void gc(struct work_struct *work)
 void tcon_flow_purge_port(struct tcon_port *port)
 {
 	struct tcon_flow *flow;
-	unsigned int n;
 
 	do {
-		n = 0;
 		rcu_read_lock();
-		list_for_each_entry_rcu(flow, &port->flow_list, port_node) {
+		flow = tcon_flow_below(port, LONG_MAX);
+		if (flow)
 			kill(flow);
-			if (++n == WALK_BATCH)
-				break;
-		}
 		rcu_read_unlock();
 		cond_resched();
-	} while (n == WALK_BATCH);
+	} while (flow);
 }
 
 /**

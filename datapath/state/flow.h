@@ -64,11 +64,11 @@ enum tcon_astray {
  * @key: its key
  * @lock: protects everything below except the list nodes
  * @port: the guest's port
- * @port_node: in tcon_port.flow_list; RCU
+ * @port_node: in tcon_port.flow_tree
  * @closed_node: in tcon_port.closed_list; empty: the connection has not ended
  * @embryo_node: in tcon_port.embryos, under their lock; empty: the handshake is complete
  * @rcu: for freeing it
- * @serial: its number among the port's flows; long, because a dump keeps it in cb->args
+ * @serial: its number among the port's flows, from 1; long, because a dump keeps it in cb->args
  * @created_us: when it was first seen
  * @seen_us: time of its last packet
  * @heard_us: time of the peer's last packet that the guest will look at
@@ -77,7 +77,7 @@ enum tcon_astray {
  * @dead: it is no longer in the table
  *
  * @rule: the rule that it obeys, or NULL
- * @generation: tcon_net.generation when @rule was looked up
+ * @generation: tcon_port.generation when @rule was looked up
  * @state: enum tcon_state
  * @reason: enum tcon_reason
  * @mid_stream: its handshake, or a later packet, passed unseen
@@ -146,7 +146,7 @@ struct tcon_flow {
 	struct tcon_key key;
 	spinlock_t lock;	/* outside port->lock and a pacer's */
 	struct tcon_port *port;
-	struct list_head port_node;
+	struct rb_node port_node;
 	struct list_head closed_node;
 	struct list_head embryo_node;
 	struct rcu_head rcu;
@@ -247,8 +247,7 @@ void tcon_flow_judge(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_level(struct tcon_flow *flow);
 void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_distrust(struct tcon_flow *flow, u64 now_us);
-void tcon_flow_reclassify_all(void);
-bool tcon_flow_drain_all(void);
+struct tcon_flow *tcon_flow_below(struct tcon_port *port, long serial);
 void tcon_flow_kick(struct tcon_flow *flow);
 bool tcon_flow_may_repair(void);
 void tcon_flow_purge_port(struct tcon_port *port);
@@ -263,7 +262,7 @@ tcon_flow_stats(const struct tcon_flow *flow)
 static inline void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us)
 {
 	if (unlikely(flow->generation !=
-		     READ_ONCE(flow->port->tnet->generation)))
+		     READ_ONCE(flow->port->generation)))
 		tcon_flow_reclassify(flow, now_us);
 }
 

@@ -3,6 +3,7 @@
  * Namespaces.
  */
 #include <linux/moduleparam.h>
+#include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -68,4 +69,24 @@ int tcon_net_register(void)
 void tcon_net_unregister(void)
 {
 	unregister_pernet_subsys(&tcon_net_ops);
+}
+
+/**
+ * tcon_net_for_each() - call a function for each namespace
+ * @fn: the function
+ * @arg: its second argument
+ *
+ * A namespace that is being cleaned up is not in the list, but still has flows.  pernet_ops_rwsem
+ * makes sure that there is none.
+ *
+ * Context: process context, may sleep.
+ */
+void tcon_net_for_each(void (*fn)(struct tcon_net *tnet, void *arg), void *arg)
+{
+	struct net *net;
+
+	down_write(&pernet_ops_rwsem);
+	for_each_net(net)
+		fn(tcon_net(net), arg);
+	up_write(&pernet_ops_rwsem);
 }

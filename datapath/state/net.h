@@ -9,9 +9,10 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "base/budget.h"
-#include "base/contract.h"
+#include "state/classifier.h"
 #include "state/stats.h"
 
 struct net;
@@ -19,10 +20,13 @@ struct net;
 /**
  * struct tcon_net - state of a namespace
  * @lock: serialises changes of @ports and @rules
- * @ports: ports of the datapaths in this namespace; RCU
- * @rules: rules, in the order in which they are tried; RCU
+ * @ports: ports of the datapaths in this namespace, in the order of their ids; RCU
+ * @port_changes: counts changes of @ports and of what is known of them
+ * @rules: rules, in the order of their rank
  * @n_rules: number of rules
- * @generation: changes when flows may have to look for their rule again
+ * @rule_changes: counts changes of @rules
+ * @classifier: finds the rule for a flow; RCU
+ * @spread: lets flows take up a change of rules
  * @flows: number of half-flows
  * @n_embryos: number of those whose handshake is not complete ("embryos")
  * @embryo_lock: protects tcon_port.embryos; innermost
@@ -34,9 +38,12 @@ struct net;
 struct tcon_net {
 	struct mutex lock;	/* @ports, @rules */
 	struct list_head ports;
+	u32 port_changes;
 	struct list_head rules;
 	unsigned int n_rules;
-	u32 generation;
+	u32 rule_changes;
+	struct tcon_classifier classifier;
+	struct work_struct spread;
 	atomic_t flows;
 	atomic_t n_embryos;
 	spinlock_t embryo_lock;	/* innermost */
@@ -49,15 +56,6 @@ struct tcon_net {
 struct tcon_net *tcon_net(struct net *net);
 int tcon_net_register(void);
 void tcon_net_unregister(void);
-
-/* Makes flows look for their rule again with their next packet.  Who sees the new generation also
- * sees the changes before it.
- */
-static inline void tcon_net_changed(struct tcon_net *tnet)
-{
-	lockdep_assert_held(&tnet->lock);
-	/* Pairs with that of tcon_flow_refresh(). */
-	smp_store_release(&tnet->generation, tnet->generation + 1);
-}
+void tcon_net_for_each(void (*fn)(struct tcon_net *tnet, void *arg), void *arg);
 
 #endif /* _TCON_NET_H */

@@ -5,8 +5,6 @@
  * A flow holds a reference to the rule that it obeys.  So a rule that is removed lives until
  * its last flow has looked for another.
  */
-#include <linux/rculist.h>
-#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
@@ -14,50 +12,6 @@
 #include "state/policy.h"
 #include "state/port.h"
 #include "state/registry.h"
-
-static bool prefix_equal(const union tcon_addr *a, const union tcon_addr *b,
-			 unsigned int bits)
-{
-	unsigned int bytes = bits / 8, rest = bits % 8;
-
-	if (memcmp(a->ip6, b->ip6, bytes))
-		return false;
-	return !rest || !((a->ip6[bytes] ^ b->ip6[bytes]) >> (8 - rest));
-}
-
-/**
- * tcon_match_key() - does a match select a half-flow?
- * @m: the match; its port is not looked at
- * @key: key of the half-flow
- *
- * Return: true if it does.
- */
-bool tcon_match_key(const struct tcon_match *m, const struct tcon_key *key)
-{
-	if (m->family && m->family != key->family)
-		return false;
-	if (m->sport && m->sport != key->gport)
-		return false;
-	if (m->dport && m->dport != key->pport)
-		return false;
-	if (m->vlan != TCON_VLAN_ANY && m->vlan + 1 != key->vlans[0])
-		return false;
-	return prefix_equal(&m->src, &key->guest, m->src_plen) &&
-	       prefix_equal(&m->dst, &key->peer, m->dst_plen);
-}
-
-static bool match_port(const struct tcon_rule *rule,
-		       const struct tcon_port *port,
-		       const struct tcon_port_conf *conf)
-{
-	const struct tcon_match *m = &rule->match;
-
-	if (strcmp(rule->bridge, conf->bridge))
-		return false;
-	if (m->ofport != TCON_OFPORT_ANY && m->ofport != conf->ofport)
-		return false;
-	return !m->ifname[0] || !strcmp(m->ifname, port->dev->name);
-}
 
 /**
  * tcon_policy_lookup() - the rule for a half-flow
@@ -73,16 +27,23 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 				     const struct tcon_key *key)
 {
 	const struct tcon_port_conf *conf = rcu_dereference(port->conf);
+	struct tcon_place place;
+	struct tcon_entry *e;
 	struct tcon_rule *rule;
 
 	tcon_assert_rcu();
 	if (!conf || READ_ONCE(port->role) != TCON_ROLE_GUEST)
 		return NULL;
-	list_for_each_entry_rcu(rule, &port->tnet->rules, node)
-		if (match_port(rule, port, conf) &&
-		    tcon_match_key(&rule->match, key) &&
-		    refcount_inc_not_zero(&rule->refs))
+	place = (struct tcon_place) {
+		.bridge = conf->bridge, .bridge_hash = conf->bridge_hash,
+		.ifname = port->dev->name, .ofport = conf->ofport,
+	};
+	while ((e = tcon_classifier_find(&port->tnet->classifier, &place, key))) {
+		rule = container_of(e, struct tcon_rule, entry);
+		if (refcount_inc_not_zero(&rule->refs))
 			return rule;
+		cpu_relax();	/* it has just been removed */
+	}
 	return NULL;
 }
 
@@ -144,16 +105,9 @@ static void take_up(struct tcon_rule *rule, const struct tcon_cc_ops *ops)
 		else
 			pr_warn("tcon: CC %s does not take %s=%lld any more: a rule of bridge %s goes on without\n",
 				ops->name, given->name, given->value,
-				rule->bridge);
+				rule->entry.bridge);
 	}
 	tcon_rule_note_given(rule, ops);
-}
-
-static bool same_place(const struct tcon_rule *rule, const char *bridge,
-		       const struct tcon_match *match, u32 priority)
-{
-	return rule->priority == priority && !strcmp(rule->bridge, bridge) &&
-	       !memcmp(&rule->match, match, sizeof(*match));
 }
 
 static bool same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
@@ -165,19 +119,36 @@ static bool same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
 static struct tcon_rule *find(struct tcon_net *tnet, const char *bridge,
 			      const struct tcon_match *match, u32 priority)
 {
-	struct tcon_rule *rule;
+	struct tcon_entry *e = tcon_classifier_get(&tnet->classifier, bridge, match, priority);
 
-	list_for_each_entry(rule, &tnet->rules, node)
-		if (same_place(rule, bridge, match, priority))
-			return rule;
-	return NULL;
+	return e ? container_of(e, struct tcon_rule, entry) : NULL;
+}
+
+static void link_rule(struct tcon_net *tnet, struct tcon_rule *rule)
+{
+	struct tcon_rule *at;
+
+	list_for_each_entry(at, &tnet->rules, node)
+		if (at->priority <= rule->priority)
+			break;
+	list_add_tail(&rule->node, &at->node);
+	tnet->n_rules++;
 }
 
 static void unlink_rule(struct tcon_net *tnet, struct tcon_rule *rule)
 {
-	list_del_rcu(&rule->node);
+	tcon_classifier_del(&tnet->classifier, &rule->entry);
+	list_del(&rule->node);
+	rule->gone = true;
 	tnet->n_rules--;
 	tcon_rule_put(rule);
+}
+
+/* Rules of a bridge have changed; NULL: of any. */
+static void changed(struct tcon_net *tnet, const char *bridge)
+{
+	tnet->rule_changes++;
+	tcon_ports_changed(tnet, bridge);
 }
 
 /**
@@ -190,28 +161,28 @@ static void unlink_rule(struct tcon_net *tnet, struct tcon_rule *rule)
  * bridge, match and priority replace the former rule.
  *
  * Context: tnet->lock held.
- * Return: 0, or -ENOSPC if there are %TCON_MAX_RULES.  On error the caller keeps @rule.
+ * Return: 0; -ENOSPC if there are %TCON_MAX_RULES; -ENOMEM.  On error the caller keeps @rule.
  */
 int tcon_policy_set(struct tcon_net *tnet, struct tcon_rule *rule)
 {
-	struct tcon_rule *old, *at;
+	struct tcon_rule *old;
+	int err;
 
 	lockdep_assert_held(&tnet->lock);
-	old = find(tnet, rule->bridge, &rule->match, rule->priority);
+	old = find(tnet, rule->entry.bridge, &rule->entry.match, rule->priority);
 	if (old && same_decision(old, rule)) {
 		tcon_rule_put(rule);
 		return 0;
 	}
 	if (!old && tnet->n_rules >= TCON_MAX_RULES)
 		return -ENOSPC;
-	list_for_each_entry(at, &tnet->rules, node)
-		if (at->priority <= rule->priority)
-			break;
-	list_add_tail_rcu(&rule->node, &at->node);
-	tnet->n_rules++;
+	err = tcon_classifier_add(&tnet->classifier, &rule->entry, rule->priority);
+	if (err)
+		return err;
+	link_rule(tnet, rule);
 	if (old)
 		unlink_rule(tnet, old);
-	tcon_net_changed(tnet);
+	changed(tnet, rule->entry.bridge);
 	return 0;
 }
 
@@ -234,7 +205,8 @@ int tcon_policy_del(struct tcon_net *tnet, const char *bridge,
 	if (!rule)
 		return -ENOENT;
 	unlink_rule(tnet, rule);
-	tcon_net_changed(tnet);
+	tcon_classifier_trim(&tnet->classifier);
+	changed(tnet, bridge);
 	return 0;
 }
 
@@ -253,14 +225,22 @@ unsigned int tcon_policy_del_bridge(struct tcon_net *tnet, const char *bridge)
 
 	lockdep_assert_held(&tnet->lock);
 	list_for_each_entry_safe(rule, next, &tnet->rules, node) {
-		if (bridge && strcmp(rule->bridge, bridge))
+		if (bridge && strcmp(rule->entry.bridge, bridge))
 			continue;
 		unlink_rule(tnet, rule);
 		n++;
 	}
-	if (n)
-		tcon_net_changed(tnet);
+	if (!n)
+		return 0;
+	tcon_classifier_trim(&tnet->classifier);
+	changed(tnet, bridge);
 	return n;
+}
+
+static int __net_init policy_init_net(struct net *net)
+{
+	tcon_classifier_init(&tcon_net(net)->classifier);
+	return 0;
 }
 
 /* The ports have gone with their datapaths, before the namespace. */
@@ -271,9 +251,11 @@ static void __net_exit policy_exit_net(struct net *net)
 	mutex_lock(&tnet->lock);
 	tcon_policy_del_bridge(tnet, NULL);
 	mutex_unlock(&tnet->lock);
+	tcon_classifier_exit(&tnet->classifier);
 }
 
 static struct pernet_operations policy_net_ops = {
+	.init = policy_init_net,
 	.exit = policy_exit_net,
 };
 
@@ -295,48 +277,32 @@ void tcon_policy_unregister(void)
 	unregister_pernet_subsys(&policy_net_ops);
 }
 
-/*
- * Calls @fn for each namespace, with its lock held.  A namespace that is being cleaned up is not
- * in the list, but still has flows.  pernet_ops_rwsem makes sure that there is none.
- */
-static void visit_namespaces(void (*fn)(struct tcon_net *tnet,
-					const void *arg), const void *arg)
-{
-	struct net *net;
-
-	down_write(&pernet_ops_rwsem);
-	for_each_net(net) {
-		struct tcon_net *tnet = tcon_net(net);
-
-		mutex_lock(&tnet->lock);
-		fn(tnet, arg);
-		mutex_unlock(&tnet->lock);
-	}
-	up_write(&pernet_ops_rwsem);
-}
-
-static void cc_gone(struct tcon_net *tnet, const void *ops)
+static void cc_gone(struct tcon_net *tnet, void *ops)
 {
 	struct tcon_rule *rule;
 
+	mutex_lock(&tnet->lock);
 	list_for_each_entry(rule, &tnet->rules, node)
 		if (rcu_access_pointer(rule->ops) == ops)
 			RCU_INIT_POINTER(rule->ops, NULL);
-	tcon_net_changed(tnet);
+	changed(tnet, NULL);
+	mutex_unlock(&tnet->lock);
 }
 
-static void cc_come(struct tcon_net *tnet, const void *arg)
+static void cc_come(struct tcon_net *tnet, void *arg)
 {
 	const struct tcon_cc_ops *ops = arg;
 	struct tcon_rule *rule;
 
+	mutex_lock(&tnet->lock);
 	list_for_each_entry(rule, &tnet->rules, node) {
 		if (strcmp(rule->cc_name, ops->name))
 			continue;
 		take_up(rule, ops);
 		rcu_assign_pointer(rule->ops, ops);
 	}
-	tcon_net_changed(tnet);
+	changed(tnet, NULL);
+	mutex_unlock(&tnet->lock);
 }
 
 /**
@@ -347,9 +313,9 @@ static void cc_come(struct tcon_net *tnet, const void *arg)
  *
  * Context: process context.
  */
-void tcon_policy_cc_gone(const struct tcon_cc_ops *ops)
+void tcon_policy_cc_gone(struct tcon_cc_ops *ops)
 {
-	visit_namespaces(cc_gone, ops);
+	tcon_net_for_each(cc_gone, ops);
 }
 
 /**
@@ -358,7 +324,7 @@ void tcon_policy_cc_gone(const struct tcon_cc_ops *ops)
  *
  * Context: process context.
  */
-void tcon_policy_cc_come(const struct tcon_cc_ops *ops)
+void tcon_policy_cc_come(struct tcon_cc_ops *ops)
 {
-	visit_namespaces(cc_come, ops);
+	tcon_net_for_each(cc_come, ops);
 }

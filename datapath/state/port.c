@@ -109,7 +109,7 @@ struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
 	port->type = info->type;
 	port->id = ++last_id;
 	spin_lock_init(&port->lock);
-	INIT_LIST_HEAD(&port->flow_list);
+	port->flow_tree = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&port->closed_list);
 	INIT_LIST_HEAD(&port->embryos);
 	if (set_role(port, TCON_ROLE_AUTO)) {
@@ -119,6 +119,7 @@ struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
 
 	mutex_lock(&port->tnet->lock);
 	list_add_tail_rcu(&port->node, &port->tnet->ports);
+	port->tnet->port_changes++;
 	mutex_unlock(&port->tnet->lock);
 	return &port->hook;
 }
@@ -135,6 +136,8 @@ static void port_free(struct rcu_head *rcu)
  * tcon_port_close() - let a port get no more half-flows, because its vport goes
  * @port: the port; the caller ends the half-flows that it has
  *
+ * Until that is done it stays in the list, so that whoever looks at all flows sees them.
+ *
  * Context: ovs_mutex or RTNL held; may sleep.
  */
 void tcon_port_close(struct tcon_port *port)
@@ -142,21 +145,25 @@ void tcon_port_close(struct tcon_port *port)
 	mutex_lock(&port->tnet->lock);
 	if (port->attach->watch)
 		port->attach->watch(port, false);
-	list_del_rcu(&port->node);
-	mutex_unlock(&port->tnet->lock);
-
 	/* Under the lock, so that no flow is added after the purge. */
 	spin_lock_bh(&port->lock);
-	port->dead = true;
+	WRITE_ONCE(port->dead, true);
 	spin_unlock_bh(&port->lock);
+	port->tnet->port_changes++;
+	mutex_unlock(&port->tnet->lock);
 }
 
 /**
  * tcon_port_free() - free a closed port, after a grace period
  * @port: the port, which has no half-flows any more
+ *
+ * Context: ovs_mutex or RTNL held; may sleep.
  */
 void tcon_port_free(struct tcon_port *port)
 {
+	mutex_lock(&port->tnet->lock);
+	list_del_rcu(&port->node);
+	mutex_unlock(&port->tnet->lock);
 	call_rcu(&port->rcu, port_free);
 }
 
@@ -174,9 +181,53 @@ struct tcon_port *tcon_port_find(struct tcon_net *tnet, int ifindex)
 
 	list_for_each_entry_rcu(port, &tnet->ports, node,
 				lockdep_is_held(&tnet->lock))
-		if (port->dev->ifindex == ifindex)
+		if (port->dev->ifindex == ifindex && !READ_ONCE(port->dead))
 			return port;
 	return NULL;
+}
+
+/* Makes the port's flows look for their rule again with their next packet.  Who sees the new
+ * generation also sees the changes before it.
+ */
+static void changed(struct tcon_port *port)
+{
+	lockdep_assert_held(&port->tnet->lock);
+	/* Pairs with that of tcon_flow_reclassify(). */
+	smp_store_release(&port->generation, port->generation + 1);
+}
+
+/**
+ * tcon_ports_changed() - let flows look for their rule again
+ * @tnet: the namespace
+ * @bridge: only flows of ports of this bridge; NULL: all
+ *
+ * They do so with their next packet; tcon_walk_spread() is for those that are silent.
+ *
+ * Context: tnet->lock held.
+ */
+void tcon_ports_changed(struct tcon_net *tnet, const char *bridge)
+{
+	const struct tcon_port_conf *conf;
+	struct tcon_port *port;
+
+	list_for_each_entry(port, &tnet->ports, node) {
+		conf = rcu_dereference_protected(port->conf, lockdep_is_held(&tnet->lock));
+		if (conf && (!bridge || !strcmp(conf->bridge, bridge)))
+			changed(port);
+	}
+}
+
+/**
+ * tcon_port_told() - have all flows looked for their rule since the last change?
+ * @port: their port
+ *
+ * Context: tnet->lock held.
+ * Return: true if they have.
+ */
+bool tcon_port_told(const struct tcon_port *port)
+{
+	lockdep_assert_held(&port->tnet->lock);
+	return port->told.generation == port->generation && !port->told.below;
 }
 
 /**
@@ -205,6 +256,7 @@ int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 	if (!conf)
 		return -ENOMEM;
 	strscpy(conf->bridge, bridge, sizeof(conf->bridge));
+	conf->bridge_hash = tcon_name_hash(bridge);
 	conf->ofport = ofport;
 	conf->role = role;
 	err = set_role(port, role);
@@ -215,6 +267,7 @@ int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 	rcu_assign_pointer(port->conf, conf);
 	if (old)
 		kfree_rcu(old, rcu);
-	tcon_net_changed(port->tnet);
+	port->tnet->port_changes++;
+	changed(port);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
+#include <linux/rbtree.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 #include <tcon/ovs.h>
@@ -24,10 +25,12 @@ struct tcon_device_hooks;
  * @ofport: OpenFlow port number
  * @role: enum tcon_role; %TCON_ROLE_AUTO where not configured
  * @bridge: the bridge's name
+ * @bridge_hash: tcon_name_hash() of it
  */
 struct tcon_port_conf {
 	struct rcu_head rcu;
 	u32 ofport;
+	u32 bridge_hash;
 	u8 role;
 	char bridge[TCON_BRIDGE_NAME_MAX];
 };
@@ -46,15 +49,19 @@ struct tcon_port_conf {
  * @why: why, enum tcon_role_why
  * @dead: port_del was called
  * @conf: what vswitchd told; NULL until it did
+ * @generation: changes when its flows may have to look for their rule again
+ * @told: how far its flows have been told of that; under tcon_net.lock
+ * @told.generation: of which change
+ * @told.below: those with a higher serial, or this, have been told; 0: all
  * @flows: number of half-flows
  * @held_bytes: truesize of held packets
  * @copy_bytes: truesize of copies
  * @budget: memory of the flows' records
  * @embryos: flows whose handshake is not complete, oldest first; under tcon_net.embryo_lock
  * @n_embryos: their number
- * @lock: protects @flow_list, @closed_list, @last_serial, @nogo and @dead; taken inside a
+ * @lock: protects @flow_tree, @closed_list, @last_serial, @nogo and @dead; taken inside a
  *	flow's lock
- * @flow_list: half-flows, newest (with the highest serial) first; RCU
+ * @flow_tree: half-flows, newest (with the highest serial) first
  * @closed_list: those of them whose connections have ended, the first to end first
  * @last_serial: serial of the newest
  * @nogo: destinations of the guest that do not bear ECN; under @lock
@@ -74,14 +81,19 @@ struct tcon_port {
 	u8 why;
 	bool dead;
 	struct tcon_port_conf __rcu *conf;
+	u32 generation;
+	struct {
+		u32 generation;
+		long below;
+	} told;
 	atomic_t flows;
 	atomic_long_t held_bytes;
 	atomic_long_t copy_bytes;
 	struct tcon_budget budget;
 	struct list_head embryos;
 	unsigned int n_embryos;
-	spinlock_t lock;	/* the lists, @last_serial, @nogo, @dead */
-	struct list_head flow_list;
+	spinlock_t lock;	/* the flows, @last_serial, @nogo, @dead */
+	struct rb_root_cached flow_tree;
 	struct list_head closed_list;
 	long last_serial;
 	struct tcon_nogo nogo;
@@ -94,6 +106,8 @@ struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
 void tcon_port_close(struct tcon_port *port);
 void tcon_port_free(struct tcon_port *port);
 struct tcon_port *tcon_port_find(struct tcon_net *tnet, int ifindex);
+void tcon_ports_changed(struct tcon_net *tnet, const char *bridge);
+bool tcon_port_told(const struct tcon_port *port);
 int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 			u8 role);
 

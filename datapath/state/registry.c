@@ -13,9 +13,12 @@
 #define REFUSALS	16
 #define REFUSAL_LEN	128
 
-/* Protects tcon_cc_list and families; taken outside a namespace's lock. */
+/* Protects tcon_cc_list, how often it has changed, and families; taken outside a namespace's
+ * lock.
+ */
 DEFINE_MUTEX(tcon_cc_lock);
 LIST_HEAD(tcon_cc_list);
+u32 tcon_cc_changes;
 static LIST_HEAD(families);
 
 /**

@@ -9,6 +9,7 @@
 
 extern struct mutex tcon_cc_lock;
 extern struct list_head tcon_cc_list;
+extern u32 tcon_cc_changes;
 
 const struct tcon_cc_ops *tcon_cc_find(const char *name);
 const char *tcon_cc_autoload(const char *name);

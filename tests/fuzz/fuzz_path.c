@@ -48,6 +48,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 #define FILE_MAX_BYTES		(256 * 1024)
 #define ALGORITHMS_MAX		4
 
+#define for_each_flow(flow, port)					\
+	for (flow = flow_of(rb_first_cached(&(port)->flow_tree)); flow;	\
+	     flow = flow_of(rb_next(&flow->port_node)))
+
 enum place { TCON_FROM_GUEST, PEER, TCON_FROM_PEER, GUEST, PLACES };
 
 enum fate { HONEST, LOST, DOUBLED, LATE, EARLY, ELSEWHERE };
@@ -124,6 +128,11 @@ struct world {
 	struct tcon_port port;
 };
 
+static struct tcon_flow *flow_of(struct rb_node *node)
+{
+	return rb_entry_safe(node, struct tcon_flow, port_node);
+}
+
 static struct world *world;
 static struct tcon_rule rules[ALGORITHMS_MAX];
 static u32 n_rules;
@@ -186,7 +195,7 @@ static void add_port(void)
 	port->budget.most_bytes = &most_bytes;
 	port->role = TCON_ROLE_GUEST;
 	port->id = 1;
-	INIT_LIST_HEAD(&port->flow_list);
+	port->flow_tree = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&port->closed_list);
 	INIT_LIST_HEAD(&port->embryos);
 	port->attach = &attach;
@@ -199,8 +208,12 @@ void tcon_port_close(struct tcon_port *port)
 
 void tcon_port_free(struct tcon_port *port)
 {
+	int i;
+
 	rcu_barrier();
 	WARN_ON(atomic_read(&port->flows) || atomic_read(&port->tnet->flows));
+	for (i = 0; i < __TCON_REASON_MAX; i++)
+		WARN_ON(port->tnet->stats->flows[i]);
 	WARN_ON(port->n_embryos || atomic_read(&port->tnet->n_embryos));
 	WARN_ON(atomic_long_read(&port->held_bytes) ||
 		atomic_long_read(&port->tnet->held_bytes));
@@ -239,7 +252,7 @@ static void trace(const struct world *x, const char *what, const struct tcon_pac
 	if (p)
 		printf(" %02x %6u..%u ack %u win %u sacks %u", p->flags, p->seq - GUEST_ISN,
 		       p->end_seq - GUEST_ISN, p->ack - GUEST_ISN, p->window, p->n_sacks);
-	list_for_each_entry(flow, &x->port.flow_list, port_node) {
+	for_each_flow(flow, &x->port) {
 		t = &flow->track;
 		printf(" | state %u/%u una %u nxt %u inflight %u cwnd %u/%u lost %u held %u rto %u<<%u rate %llu clock %.6f due %.6f",
 		       flow->state, flow->reason, t->cc.una - GUEST_ISN, t->cc.nxt - GUEST_ISN,
@@ -284,7 +297,7 @@ static void special(struct world *x)
 		break;
 	case 6:
 		x->algorithm = what / 8 % n_rules;
-		x->tnet.generation++;
+		x->port.generation++;
 		break;
 	case 7:	/* its port is shared: what others hold */
 		x->r.rx.no_dsack = what & 8;
@@ -477,7 +490,7 @@ static void check_acked(const struct world *x, u32 ack)
 	const struct tcon_flow *flow;
 	const struct tcon_track *t;
 
-	list_for_each_entry(flow, &x->port.flow_list, port_node) {
+	for_each_flow(flow, &x->port) {
 		t = &flow->track;
 		WARN_ON(tcon_flow_enforced(flow) && seq_after(ack, t->cc.una) &&
 			!seq_after(ack, t->nxt_guest) && t->cc.una != t->cc.nxt);
@@ -607,7 +620,7 @@ static void check_frozen(struct world *x)
 	u64 limit_us = FROZEN_MIN_US;
 	bool waits = false;
 
-	list_for_each_entry(flow, &x->port.flow_list, port_node) {
+	for_each_flow(flow, &x->port) {
 		limit_us = max(limit_us, 2ULL * tcon_track_rto_us(&flow->track));
 		waits |= !tcon_held_empty(&flow->held);
 	}
@@ -621,7 +634,7 @@ static void check_flows(const struct world *x)
 	const struct tcon_flow *flow;
 	long held = 0, copies = 0;
 
-	list_for_each_entry(flow, &x->port.flow_list, port_node) {
+	for_each_flow(flow, &x->port) {
 		held += flow->held.truesize;
 		copies += flow->copies.truesize;
 		WARN_ON(flow->lock.held || flow->hold.injecting);

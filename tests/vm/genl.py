@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP = 1, 4, 0x300
+NLM_F_DUMP_INTR = 0x10
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 NLA_F_NESTED = 0x8000
 _GENL_ID_CTRL, _CTRL_CMD_GETFAMILY = 0x10, 3
@@ -120,6 +121,7 @@ class Genl:
         self.sock.setsockopt(_SOL_NETLINK, _NETLINK_EXT_ACK, 1)
         self.sock.bind((0, 0))
         self._sequence = 0
+        self.interrupted = False  # the last dump: what was dumped has changed meanwhile
         request = _GENL.pack(_CTRL_CMD_GETFAMILY, 1, 0) + text(_CTRL_ATTR_FAMILY_NAME, family)
         reply = list(self.raw(_GENL_ID_CTRL, request, NLM_F_ACK))
         attrs = dict(parse(reply[0][4:]))
@@ -130,13 +132,15 @@ class Genl:
     ) -> Iterator[bytes]:
         """Send a message; yields payloads of the answers. `length` overrides its header's."""
         self._sequence += 1
+        self.interrupted = False
         size = _HEADER.size + len(payload) if length is None else length
         header = _HEADER.pack(size, kind, NLM_F_REQUEST | flags, self._sequence, 0)
         self.sock.send(header + payload)
         while True:
             data, at = self.sock.recv(1 << 18), 0
             while at < len(data):
-                size, kind, _, _, _ = _HEADER.unpack_from(data, at)
+                size, kind, marks, _, _ = _HEADER.unpack_from(data, at)
+                self.interrupted |= bool(flags & NLM_F_DUMP and marks & NLM_F_DUMP_INTR)
                 body = data[at + _HEADER.size : at + size]
                 at += (size + 3) & ~3
                 if kind in (NLMSG_ERROR, NLMSG_DONE):
@@ -187,6 +191,17 @@ class Genl:
         (reply,) = self.do("GET_INFO")
         raw = dict(parse(dict(parse(reply))[E["TCON_A_INFO"]]))[E[f"TCON_INFO_A_{name}"]]
         return int.from_bytes(raw, "little")
+
+    def spreading(self) -> bool:
+        """Is a change of rules still on its way to flows?"""
+        (reply,) = self.do("GET_INFO")
+        return E["TCON_INFO_A_SPREADING"] in dict(parse(dict(parse(reply))[E["TCON_A_INFO"]]))
+
+    def reasons(self) -> list[int]:
+        """How many flows have which reason now."""
+        (reply,) = self.do("GET_INFO")
+        raw = dict(parse(dict(parse(reply))[E["TCON_A_INFO"]]))[E["TCON_INFO_A_REASONS"]]
+        return list(struct.unpack(f"={len(raw) // 8}Q", raw))
 
     def attach(self) -> str:
         """The way in that tcon.ko uses."""

@@ -41,7 +41,13 @@
  * @TCON_CMD_GET_FLOW: half-flows, with an optional %TCON_A_BRIDGE and
  *	%TCON_A_RULE_MATCH that select (dump)
  *
- * SET and DEL need CAP_NET_ADMIN over the namespace.
+ * All of them need CAP_NET_ADMIN over the namespace: what they tell is of all its tenants.
+ *
+ * SET_RULE, DEL_RULE and SET_PORT return when new connections obey.  Half-flows that there are
+ * take a change up with their next packet; the silent ones soon after (%TCON_INFO_A_SPREADING).
+ *
+ * If rules, ports or CCs change while they are dumped, the rest of the dump has %NLM_F_DUMP_INTR.
+ * A dump of half-flows never has: each that is there all the time is told once.
  */
 enum tcon_cmd {
 	TCON_CMD_UNSPEC,
@@ -356,6 +362,7 @@ enum tcon_info_attr {
 	TCON_INFO_A_COPY_PORT_MAX, /* u64: for a port */
 	TCON_INFO_A_COPY_FLOW_MAX, /* u64: for a half-flow */
 	TCON_INFO_A_ATTACH,	/* string: where packets are seen, as attach= has it */
+	TCON_INFO_A_SPREADING,	/* flag: a change of rules is still on its way to half-flows */
 	__TCON_INFO_A_MAX,
 };
 #define TCON_INFO_A_MAX (__TCON_INFO_A_MAX - 1)
