@@ -14,6 +14,9 @@
 #include "openvswitch/json.h"
 #include "util.h"
 
+/* How often a dump begins again, if what it tells changes meanwhile. */
+#define DUMP_TRIES 8
+
 static const struct tcon_nl_field top_fields[] = {
     { TCON_A_BRIDGE,     NL_A_STRING, NULL },
     { TCON_A_PORT,       NL_A_NESTED, NULL },
@@ -205,12 +208,87 @@ tcon_nl_do(struct tcon_nl *nl, struct ofpbuf *request, tcon_nl_cb *cb,
     return talk(nl, request, cb, aux, error);
 }
 
+/* A dump of any length: each message goes to 'cb' as it comes. */
+int
+tcon_nl_stream(struct tcon_nl *nl, struct ofpbuf *request, tcon_nl_cb *cb,
+               void *aux, struct tcon_error *error)
+{
+    nl_msg_nlmsghdr(request)->nlmsg_flags |= NLM_F_DUMP;
+    return talk(nl, request, cb, aux, error);
+}
+
+/* Returns true if 'buf' has the end of a reply.  Sets '*interrupted' if what
+ * is dumped has changed since the dump began. */
+static bool
+ends_reply(const struct ofpbuf *buf, bool *interrupted)
+{
+    struct ofpbuf rest, msg;
+    bool end = false;
+
+    ofpbuf_use_const(&rest, buf->data, buf->size);
+    while (nl_msg_next(&rest, &msg)) {
+        const struct nlmsghdr *nlmsg = nl_msg_nlmsghdr(&msg);
+
+        *interrupted |= (nlmsg->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+        end |= (nlmsg->nlmsg_type == NLMSG_ERROR
+                || nlmsg->nlmsg_type == NLMSG_DONE);
+    }
+    return end;
+}
+
+/* Sends a copy of 'request' and appends the reply's buffers to 'reply'. */
+static int
+collect(struct tcon_nl *nl, const struct ofpbuf *request,
+        struct ovs_list *reply, bool *interrupted)
+{
+    bool end = false;
+    int err;
+
+    err = nl_sock_send(nl->sock, request, true);
+    *interrupted = false;
+    while (!err && !end) {
+        struct ofpbuf *buf = ofpbuf_new(8192);
+
+        ovs_list_push_back(reply, &buf->list_node);
+        err = nl_sock_recv(nl->sock, buf, NULL, false);
+        end = !err && ends_reply(buf, interrupted);
+    }
+    return err;
+}
+
+/* As tcon_nl_stream(), but 'cb' sees one state only: if that changes while it
+ * is dumped, the dump begins again. */
 int
 tcon_nl_dump(struct tcon_nl *nl, struct ofpbuf *request, tcon_nl_cb *cb,
              void *aux, struct tcon_error *error)
 {
+    struct ovs_list reply = OVS_LIST_INITIALIZER(&reply);
+    bool interrupted = true;
+    struct ofpbuf *buf;
+    int err = 0;
+
     nl_msg_nlmsghdr(request)->nlmsg_flags |= NLM_F_DUMP;
-    return talk(nl, request, cb, aux, error);
+    for (int i = 0; !err && interrupted && i < DUMP_TRIES; i++) {
+        ofpbuf_list_delete(&reply);
+        ovs_list_init(&reply);
+        err = collect(nl, request, &reply, &interrupted);
+    }
+    ofpbuf_delete(request);
+    if (err) {
+        tcon_error_set(error, "netlink to tcon.ko failed: %s",
+                       ovs_strerror(err));
+    } else if (interrupted) {
+        err = EAGAIN;
+        tcon_error_set(error, "rules, ports or CCs change all the time");
+    } else {
+        LIST_FOR_EACH (buf, list_node, &reply) {
+            if (digest(nl, buf, cb, aux, &err, error)) {
+                break;
+            }
+        }
+    }
+    ofpbuf_list_delete(&reply);
+    return err;
 }
 
 /* The kernel validates strictly: a nest must have the flag NLA_F_NESTED. */

@@ -33,6 +33,8 @@ int tcon_nl_do(struct tcon_nl *, struct ofpbuf *request, tcon_nl_cb *,
                void *aux, struct tcon_error *);
 int tcon_nl_dump(struct tcon_nl *, struct ofpbuf *request, tcon_nl_cb *,
                  void *aux, struct tcon_error *);
+int tcon_nl_stream(struct tcon_nl *, struct ofpbuf *request, tcon_nl_cb *,
+                   void *aux, struct tcon_error *);
 
 size_t tcon_nl_start_nest(struct ofpbuf *, uint16_t type);
 void tcon_nl_put_match(struct ofpbuf *, const struct tcon_match *);

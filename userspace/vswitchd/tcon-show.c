@@ -84,6 +84,7 @@ static const struct tcon_nl_field info_fields[] = {
     { TCON_INFO_A_COPY_PORT_MAX, NL_A_U64,  "copy_port_bytes_max" },
     { TCON_INFO_A_COPY_FLOW_MAX, NL_A_U64,  "copy_flow_bytes_max" },
     { TCON_INFO_A_ATTACH,      NL_A_STRING, "attach" },
+    { TCON_INFO_A_SPREADING,   NL_A_FLAG,   "spreading" },
 };
 
 static const struct tcon_nl_field port_fields[] = {
@@ -764,6 +765,9 @@ show_to_text(const struct json *json, struct ds *ds)
     if (has(json, "attach")) {
         ds_put_format(ds, "attach: %s\n", str(json, "attach"));
     }
+    if (yes(json, "spreading")) {
+        ds_put_cstr(ds, "a change of rules is still on its way to flows\n");
+    }
     JSON_ARRAY_FOR_EACH (elem, i, bridges) {
         put_bridge_text(ds, elem, ccs);
     }
@@ -1096,7 +1100,7 @@ flows_to_json(struct tcon_nl *nl, const char *bridge,
     if (match) {
         tcon_nl_put_match(request, match);
     }
-    if (tcon_nl_dump(nl, request, flow_cb, &query, error)) {
+    if (tcon_nl_stream(nl, request, flow_cb, &query, error)) {
         json_destroy(json);
         return NULL;
     }
