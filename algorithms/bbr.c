@@ -717,13 +717,17 @@ static void tcon_bbr_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 				   TCON_MIN_CWND_SEGS * cc->mss_bytes));
 }
 
-/* Draft, 4.3.4.4: after silence the pipe is empty: restart at the rate. */
+/*
+ * Draft, 4.3.4.4: after silence the pipe is empty: restart at the rate.  Not if the guest had
+ * more to send, and only its window was full: with one segment in flight the pipe is empty
+ * each time.
+ */
 static void tcon_bbr_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 				u64 now_us)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
 
-	if (event != TCON_CA_EVENT_TX_START)
+	if (event != TCON_CA_EVENT_TX_START || !cc->app_limited_until)
 		return;
 	bbr->idle_restart = true;
 	bbr->extra_at_us = now_us;

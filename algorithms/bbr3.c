@@ -1104,13 +1104,17 @@ static void tcon_bbr3_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 		enter_loss(cc, now_us);
 }
 
-/* Draft, HandleRestartFromIdle(): the pipe is empty, so restart at the measured rate. */
+/*
+ * Draft, HandleRestartFromIdle(): the pipe is empty, so restart at the measured rate.  Not if the
+ * guest had more to send, and only its window was full: with one segment in flight the pipe is
+ * empty each time.
+ */
 static void tcon_bbr3_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 				 u64 now_us)
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
 
-	if (event != TCON_CA_EVENT_TX_START)
+	if (event != TCON_CA_EVENT_TX_START || !cc->app_limited_until)
 		return;
 	b->idle_restart = true;
 	b->extra_at_us = now_us;

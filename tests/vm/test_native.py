@@ -7,7 +7,11 @@ flight, so that one wrong decision costs a quarter of the goodput.
 
 from __future__ import annotations
 
+import time
+
 from asked import goodput_bps, scenario
+from hosts import Net
+from rig import ip
 from tcon_lab.scenario import Flow, Path
 from tcon_lab.topo import Lab
 
@@ -24,3 +28,18 @@ def test_reno_with_windows_of_five_segments() -> None:
         enforced = goodput_bps(lab, "reno", SECONDS)
     assert 20e6 < native < 60e6
     assert 0.85 < enforced / native < 1.15
+
+
+def test_bbr_with_one_segment_in_flight(net: Net) -> None:
+    """The receiver's window is one segment: a round trip each, as in the guest's own stack."""
+    net.shape(delay="50ms")
+    ip("route change default via 10.1.0.254 window 600 advmss 536", ns="s")
+
+    def seconds(cc: str) -> float:
+        begin = time.monotonic()
+        net.transfer(60_000, cc=cc).finish()
+        return time.monotonic() - begin
+
+    native = seconds("bbr")
+    net.tcon.set_rule("bbr")
+    assert seconds("cubic") < 1.005 * native

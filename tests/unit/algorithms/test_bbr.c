@@ -430,12 +430,28 @@ static void idle_restart(void **state)
 	to_probe_bw(&f);
 	assert_int_equal(f.cc.pacing_rate_bps, 99000000);
 	f.now_us += 20000000;
+	f.cc.app_limited_until = 1;
 	bbr_ops.cwnd_event(&f.cc, TCON_CA_EVENT_TX_START, f.now_us);
 	assert_int_equal(f.cc.pacing_rate_bps, 79200000);
 	f.rs.rtt_us = 12000;
 	ack(&f, 12000, 500, 80 * MBPS, true);
 	assert_int_equal(priv(&f)->mode, BBR_PROBE_BW);
 	assert_int_equal(priv(&f)->min_rtt_us, 12000);
+	assert_false(priv(&f)->idle_restart);
+}
+
+/*
+ * One segment in flight, and more to send: the pipe is empty each time, but nothing restarts.  At
+ * gain 1 the pacer, which stays a little below the rate, would make each round longer.
+ */
+static void one_segment_in_flight(void **state)
+{
+	struct flow f;
+
+	to_probe_bw(&f);
+	f.cc.inflight_bytes = 0;
+	bbr_ops.cwnd_event(&f.cc, TCON_CA_EVENT_TX_START, f.now_us);
+	assert_int_equal(f.cc.pacing_rate_bps, 99000000);
 	assert_false(priv(&f)->idle_restart);
 }
 
@@ -961,6 +977,7 @@ int main(void)
 		cmocka_unit_test(probe_rtt),
 		cmocka_unit_test(min_rtt),
 		cmocka_unit_test(idle_restart),
+		cmocka_unit_test(one_segment_in_flight),
 		cmocka_unit_test(recovery),
 		cmocka_unit_test(recovery_floor),
 		cmocka_unit_test(timeout),

@@ -813,6 +813,7 @@ static void idle_restart(void **state)
 	to_down(&f);
 	priv(&f)->probe_wait_us = U32_MAX;
 	f.now_us += 20000000;
+	f.cc.app_limited_until = 1;
 	bbr3_ops.cwnd_event(&f.cc, TCON_CA_EVENT_TX_START, f.now_us);
 	assert_int_equal(f.cc.pacing_rate_bps, 79200000);
 	f.rs.rtt_us = 12000;
@@ -829,6 +830,21 @@ static void idle_restart(void **state)
 	assert_state(&f, CRUISE);
 	bbr3_ops.cwnd_event(&f.cc, TCON_CA_EVENT_ECE, f.now_us);
 	assert_state(&f, CRUISE);
+}
+
+/* One segment in flight, and more to send: the pipe is empty each time, but nothing restarts. */
+static void one_segment_in_flight(void **state)
+{
+	struct flow f;
+	u64 bps;
+
+	to_down(&f);
+	f.cc.app_limited_until = 0;
+	f.cc.inflight_bytes = 0;
+	bps = f.cc.pacing_rate_bps;
+	bbr3_ops.cwnd_event(&f.cc, TCON_CA_EVENT_TX_START, f.now_us);
+	assert_int_equal(f.cc.pacing_rate_bps, bps);
+	assert_false(priv(&f)->idle_restart);
 }
 
 /* Recovery leaves cwnd to the model, and its end restores what it was. */
@@ -1389,6 +1405,7 @@ int main(void)
 		cmocka_unit_test(probe_rtt),
 		cmocka_unit_test(min_rtt),
 		cmocka_unit_test(idle_restart),
+		cmocka_unit_test(one_segment_in_flight),
 		cmocka_unit_test(recovery),
 		cmocka_unit_test(timeout),
 		cmocka_unit_test(timeout_again),
