@@ -457,7 +457,22 @@ u64 tcon_acked_sample_bps(const struct tcon_rate_sample *rs)
 			 rs->interval_us);
 }
 
-/* Did TCon's cwnd bind in this round or the last?  As tcp_is_cwnd_limited(). */
+/*
+ * Did TCon's cwnd bind in this round or the last?  As tcp_is_cwnd_limited().
+ *
+ * This is what draft-ietf-ccwg-ratelimited-increase asks: whatever keeps a sender from using
+ * its cwnd, cwnd must not grow beyond what one window of the largest FlightSize would yield.
+ * That is twice this size in slow start, and a segment more in avoidance.  A guest that TCon's
+ * window holds back is the plain case, since that window follows from cwnd, and what is in flight
+ * reaches cwnd.  If the guest's own cwnd, its application, the peer's window or the room for
+ * copies binds, less is in flight, and cwnd stands.  For a CC that goes by rates, samples are
+ * marked as app-limited.
+ *
+ * Three things differ.  The largest FlightSize is that of two rounds, and not since the last
+ * reduction, so that a flow may grow less.  The bound is looked at before an ACK is counted, so
+ * that cwnd may exceed it by what one ACK acknowledges.  And in avoidance a guest may lack up to
+ * a super-packet, which it gathers before it sends although it would be allowed to send.
+ */
 static bool cwnd_limited(const struct tcon_track *t)
 {
 	u32 most = max(t->max_inflight_bytes, t->prev_max_inflight_bytes);

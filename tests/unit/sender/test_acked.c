@@ -672,6 +672,70 @@ static void cwnd_binds(void **state)
 	conn_close(c);
 }
 
+/* A round of @segs segments, two to an ACK; cwnd grows as in RFC 5681. */
+static void grow_round(struct conn *c, u32 segs, u32 *acked)
+{
+	struct tcon_cc *cc = &c->t.cc;
+	u32 end = *acked + segs;
+
+	send(c, segs);
+	wait_us(c, RTT_US);
+	while (*acked < end) {
+		*acked = min(*acked + 2, end);
+		ack(c, *acked);
+		if (c->ack.rs.is_cwnd_limited)
+			cc->cwnd_bytes += cc->cwnd_bytes < cc->ssthresh_bytes ?
+					  c->ack.rs.acked_bytes :
+					  MSS * c->ack.rs.acked_bytes / cc->cwnd_bytes;
+	}
+}
+
+/* The example of draft-ietf-ccwg-ratelimited-increase, and no more than cwnd is there. */
+static void rate_limited_example(void **state)
+{
+	static const struct {
+		u32 sent, allowed;
+	} round[] = { { 4, 14 }, { 8, 20 }, { 4, 20 } };
+	struct conn *c = conn_open(true);
+	u32 acked = 0, i, before;
+
+	c->t.cc.cwnd_bytes = 10 * MSS;
+	c->t.cc.ssthresh_bytes = TCON_SSTHRESH_INFINITE;
+	for (i = 0; i < ARRAY_SIZE(round); i++) {
+		grow_round(c, round[i].sent, &acked);
+		assert_true(c->t.cc.cwnd_bytes <= round[i].allowed * MSS);
+	}
+	before = c->t.cc.cwnd_bytes;	/* all of it is used now */
+	grow_round(c, before / MSS, &acked);
+	assert_int_equal(c->t.cc.cwnd_bytes, 2 * before);
+	conn_close(c);
+}
+
+/* The receiver's window, or the guest, keeps a flow at so many segments, for long. */
+static void rate_limited(void **state)
+{
+	u32 segs, i, acked, most;
+	struct conn *c;
+
+	for (segs = 1; segs <= 60; segs++) {
+		c = conn_open(true);
+		c->t.cc.cwnd_bytes = 10 * MSS;
+		c->t.cc.ssthresh_bytes = TCON_SSTHRESH_INFINITE;
+		for (acked = 0, i = 0; i < 30; i++)
+			grow_round(c, min(segs, c->t.cc.cwnd_bytes / MSS), &acked);
+		most = max(10U, 2 * segs + 1);
+		assert_true(c->t.cc.cwnd_bytes <= most * MSS);
+		/* Avoidance, of a cwnd that is used up at first. */
+		c->t.cc.cwnd_bytes = segs * MSS;
+		c->t.cc.ssthresh_bytes = segs * MSS;
+		for (i = 0; i < 300; i++)
+			grow_round(c, segs, &acked);
+		most = segs + max(2U, segs / 7) + 1;
+		assert_in_range(c->t.cc.cwnd_bytes, (segs + 1) * MSS, most * MSS);
+		conn_close(c);
+	}
+}
+
 /* A part of a segment, and its ACK. */
 static void part(struct conn *c, u8 flags)
 {
@@ -900,6 +964,8 @@ int main(void)
 		cmocka_unit_test(ecn_count_lapses_in_marks),
 		cmocka_unit_test(ecn_count_goes_on),
 		cmocka_unit_test(cwnd_binds),
+		cmocka_unit_test(rate_limited_example),
+		cmocka_unit_test(rate_limited),
 		cmocka_unit_test(ack_may_be_delayed),
 		cmocka_unit_test(stamps_of_the_peer),
 		cmocka_unit_test(wraps_often),
