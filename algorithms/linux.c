@@ -55,6 +55,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 #include <tcon/cc.h>
+#include <tcon/compat.h>
 
 #define PREFIX		"linux"
 #define NAMES_MAX	TCP_CA_MAX
@@ -102,7 +103,7 @@ static struct lock_class_key shadow_key, shadow_slock_key;
 
 /* The shadow. ------------------------------------------------------------- */
 
-static void sink_check(struct sock *sk, struct sk_buff *skb)
+static void __maybe_unused sink_check(struct sock *sk, struct sk_buff *skb)
 {
 }
 
@@ -114,7 +115,7 @@ static int sink_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 
 static const struct inet_connection_sock_af_ops sink = {
 	.queue_xmit = sink_xmit,
-	.send_check = sink_check,
+	TCON_SEND_CHECK(sink_check)
 };
 
 static void sink_timer(struct timer_list *timer)
@@ -166,7 +167,7 @@ static struct tcp_sock *new_shadow(gfp_t gfp)
 	icsk->icsk_ca_dst_locked = 1;	/* no other CC for this one */
 	timer_setup(&icsk->icsk_delack_timer, sink_timer, 0);
 	tp->rx_opt.sack_ok = 1;
-	tp->ecn_flags = TCP_ECN_OK;
+	tp->ecn_flags = TCON_TCP_ECN_CLASSIC;
 	tp->reordering = TCP_FASTRETRANS_THRESH;
 	tp->snd_wnd = TCON_CWND_MAX_BYTES;
 	tp->max_window = TCON_CWND_MAX_BYTES;
@@ -180,7 +181,7 @@ static struct tcp_sock *new_shadow(gfp_t gfp)
 static void free_shadow(struct tcp_sock *tp)
 {
 	/* Linux sets this timer if there was no memory for an ACK. */
-	del_timer_sync(&inet_csk(sk_of(tp))->icsk_delack_timer);
+	tcon_timer_delete_sync(&inet_csk(sk_of(tp))->icsk_delack_timer);
 	kmem_cache_free(shadows, tp);
 }
 
@@ -291,12 +292,6 @@ static void change_state(struct sock *sk, u8 state)
 	inet_csk(sk)->icsk_ca_state = state;
 }
 
-static void tell(struct sock *sk, enum tcp_ca_event event)
-{
-	if (ops_of(sk)->cwnd_event)
-		ops_of(sk)->cwnd_event(sk, event);
-}
-
 /* cwnd falls to ssthresh, if the CC leaves that to Linux (tcp_end_cwnd_reduction()). */
 static void reduce_cwnd(struct sock *sk)
 {
@@ -313,7 +308,7 @@ static void complete_cwr(struct sock *sk)
 	if (ops_of(sk)->cong_control)
 		return;
 	reduce_cwnd(sk);
-	tell(sk, CA_EVENT_COMPLETE_CWR);
+	tcp_ca_event(sk, CA_EVENT_COMPLETE_CWR);
 }
 
 /* tcp_enter_recovery() */
@@ -346,7 +341,7 @@ static void enter_loss(struct sock *sk)
 		tp->prior_ssthresh = tcp_current_ssthresh(sk);
 		tp->prior_cwnd = tcp_snd_cwnd(tp);
 		tp->snd_ssthresh = ops_of(sk)->ssthresh(sk);
-		tell(sk, CA_EVENT_LOSS);
+		tcp_ca_event(sk, CA_EVENT_LOSS);
 		tp->undo_marker = tp->snd_una ? : 1;
 	}
 	tcp_snd_cwnd_set(tp, tcp_packets_in_flight(tp) + 1);
@@ -410,7 +405,7 @@ static void restart_after_idle(struct sock *sk)
 	if (!READ_ONCE(sock_net(sk)->ipv4.sysctl_tcp_slow_start_after_idle) ||
 	    ops_of(sk)->cong_control || !tp->lsndtime || delta <= rto)
 		return;
-	tell(sk, CA_EVENT_CWND_RESTART);
+	tcp_ca_event(sk, CA_EVENT_CWND_RESTART);
 	tp->snd_ssthresh = tcp_current_ssthresh(sk);
 	while ((delta -= rto) > 0 && cwnd > least)
 		cwnd >>= 1;
@@ -533,7 +528,7 @@ static void decide(struct sock *sk, const struct tcon_rate_sample *rs,
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (ops_of(sk)->cong_control) {
-		ops_of(sk)->cong_control(sk, sample);
+		tcon_cong_control(ops_of(sk), sk, tp->snd_una, sample);
 		return;
 	}
 	if (!tcp_in_cwnd_reduction(sk) && rs->acked_bytes &&
@@ -586,7 +581,7 @@ static void tcon_linux_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 
 	if (event == TCON_CA_EVENT_TX_START) {
 		restart_after_idle(sk);
-		tell(sk, CA_EVENT_TX_START);
+		tcp_ca_event(sk, CA_EVENT_TX_START);
 		tp->lsndtime = tcp_jiffies32;
 	} else if (event == TCON_CA_EVENT_ECE) {
 		try_end_cwr(sk);	/* this ACK may do that, too */

@@ -15,9 +15,9 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
+#include <tcon/compat.h>
 #include <tcon/ovs.h>
 
-#include "base/compat.h"
 #include "netfilter.h"
 #include "path.h"
 #include "state/port.h"

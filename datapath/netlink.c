@@ -10,6 +10,7 @@
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
+#include <tcon/compat.h>
 
 #include "act/copy.h"
 #include "act/mark.h"
@@ -87,7 +88,7 @@ static int check_version(const struct nlmsghdr *nlh,
 		      "this tcon.ko speaks another version of the protocol");
 }
 
-static int pre_doit(const struct genl_ops *ops, struct sk_buff *skb,
+static int pre_doit(const struct tcon_genl_ops *ops, struct sk_buff *skb,
 		    struct genl_info *info)
 {
 	return check_version(info->nlhdr, info->extack);
@@ -820,9 +821,9 @@ struct flow_filter {
 /* Not in a .start callback, because that has no extended ACK to explain an error. */
 static int read_filter(struct netlink_callback *cb)
 {
-	const struct genl_dumpit_info *info = genl_dumpit_info(cb);
-	const struct nlattr *bridge = info->attrs[TCON_A_BRIDGE];
-	const struct nlattr *match = info->attrs[TCON_A_RULE_MATCH];
+	struct nlattr **attrs = tcon_genl_dump_attrs(cb);
+	const struct nlattr *bridge = attrs[TCON_A_BRIDGE];
+	const struct nlattr *match = attrs[TCON_A_RULE_MATCH];
 	struct flow_filter *filter;
 	int err = check_version(cb->nlh, cb->extack);
 

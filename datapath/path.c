@@ -11,6 +11,7 @@
 #include <linux/if_vlan.h>
 #include <linux/math64.h>
 #include <linux/skbuff.h>
+#include <tcon/compat.h>
 
 #include "act/ack.h"
 #include "act/copy.h"
@@ -18,7 +19,6 @@
 #include "act/mark.h"
 #include "act/repair.h"
 #include "act/tell.h"
-#include "base/compat.h"
 #include "base/seq.h"
 #include "path.h"
 #include "sender/acked.h"

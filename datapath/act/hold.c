@@ -20,6 +20,7 @@
 #include <linux/moduleparam.h>
 #include <linux/skbuff.h>
 #include <net/ip.h>
+#include <tcon/compat.h>
 
 #include "act/ack.h"
 #include "act/copy.h"
@@ -27,7 +28,6 @@
 #include "act/mark.h"
 #include "act/repair.h"
 #include "act/tell.h"
-#include "base/compat.h"
 #include "base/contract.h"
 #include "base/seq.h"
 #include "sender/ca.h"

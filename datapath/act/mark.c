@@ -5,9 +5,9 @@
 #include <linux/moduleparam.h>
 #include <linux/skbuff.h>
 #include <net/dst.h>
+#include <tcon/compat.h>
 
 #include "act/mark.h"
-#include "base/compat.h"
 #include "base/contract.h"
 #include "sender/ecn.h"
 #include "state/flow.h"

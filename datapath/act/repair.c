@@ -17,10 +17,10 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
-#include <asm/unaligned.h>
 #include <net/dsfield.h>
 #include <net/inet_ecn.h>
 #include <net/tcp.h>
+#include <tcon/compat.h>
 
 #include "act/copy.h"
 #include "act/mark.h"

@@ -8,17 +8,38 @@
  */
 #include <linux/export.h>
 #include <linux/netdevice.h>
-#include <linux/rtnetlink.h>
-#include <net/net_namespace.h>
-#include <net/netns/generic.h>
 
 #include "datapath.h"
 #include "vport-tcon.h"
 
 DEFINE_STATIC_KEY_FALSE(ovs_tcon_enabled);
 
-/* Protected by ovs_mutex. */
+/* Protected by ovs_mutex, which is one for all namespaces. */
 static const struct ovs_tcon_ops *tcon_ops;
+static LIST_HEAD(tcon_vports);
+
+static void announce(struct vport *vport)
+{
+	struct ovs_tcon_port_info info = {
+		.vport = vport,
+		.net = ovs_dp_get_net(vport->dp),
+		.dev = vport->dev,
+		.type = vport->ops->type,
+	};
+
+	rcu_assign_pointer(vport->tcon, tcon_ops->port_add(&info));
+}
+
+static void withdraw(struct vport *vport)
+{
+	struct ovs_tcon_port *port;
+
+	port = rcu_dereference_protected(vport->tcon, lockdep_ovsl_is_held());
+	if (!port)
+		return;
+	RCU_INIT_POINTER(vport->tcon, NULL);
+	tcon_ops->port_del(port);
+}
 
 /**
  * ovs_tcon_port_add() - tell TCon about a new vport
@@ -28,15 +49,9 @@ static const struct ovs_tcon_ops *tcon_ops;
  */
 void ovs_tcon_port_add(struct vport *vport)
 {
-	struct ovs_tcon_port_info info = {
-		.vport = vport,
-		.net = ovs_dp_get_net(vport->dp),
-		.dev = vport->dev,
-		.type = vport->ops->type,
-	};
-
+	list_add_tail(&vport->tcon_node, &tcon_vports);
 	if (tcon_ops)
-		rcu_assign_pointer(vport->tcon, tcon_ops->port_add(&info));
+		announce(vport);
 }
 
 /**
@@ -48,36 +63,8 @@ void ovs_tcon_port_add(struct vport *vport)
  */
 void ovs_tcon_port_del(struct vport *vport)
 {
-	struct ovs_tcon_port *port;
-
-	port = rcu_dereference_protected(vport->tcon, lockdep_ovsl_is_held());
-	if (!port)
-		return;
-	RCU_INIT_POINTER(vport->tcon, NULL);
-	tcon_ops->port_del(port);
-}
-
-/*
- * Call @fn for every vport of every datapath.  ovs_mutex is held, and pernet_ops_rwsem for
- * writing: a namespace that is being cleaned up is not in the list, but may still have its
- * datapaths.
- */
-static void visit_vports(void (*fn)(struct vport *vport))
-{
-	struct ovs_net *ovs_net;
-	struct vport *vport;
-	struct datapath *dp;
-	struct net *net;
-	int i;
-
-	for_each_net(net) {
-		ovs_net = net_generic(net, ovs_net_id);
-		list_for_each_entry(dp, &ovs_net->dps, list_node)
-			for (i = 0; i < DP_VPORT_HASH_BUCKETS; i++)
-				hlist_for_each_entry(vport, &dp->ports[i],
-						     dp_hash_node)
-					fn(vport);
-	}
+	withdraw(vport);
+	list_del(&vport->tcon_node);
 }
 
 /**
@@ -91,18 +78,18 @@ static void visit_vports(void (*fn)(struct vport *vport))
  */
 int ovs_tcon_register(const struct ovs_tcon_ops *ops)
 {
+	struct vport *vport;
 	int err = 0;
 
-	down_write(&pernet_ops_rwsem);
 	ovs_lock();
 	if (tcon_ops) {
 		err = -EBUSY;
 	} else {
 		tcon_ops = ops;
-		visit_vports(ovs_tcon_port_add);
+		list_for_each_entry(vport, &tcon_vports, tcon_node)
+			announce(vport);
 	}
 	ovs_unlock();
-	up_write(&pernet_ops_rwsem);
 	if (!err)
 		static_branch_enable(&ovs_tcon_enabled);
 	return err;
@@ -118,13 +105,14 @@ EXPORT_SYMBOL_GPL(ovs_tcon_register);
  */
 void ovs_tcon_unregister(void)
 {
+	struct vport *vport;
+
 	static_branch_disable(&ovs_tcon_enabled);
-	down_write(&pernet_ops_rwsem);
 	ovs_lock();
-	visit_vports(ovs_tcon_port_del);
+	list_for_each_entry(vport, &tcon_vports, tcon_node)
+		withdraw(vport);
 	tcon_ops = NULL;
 	ovs_unlock();
-	up_write(&pernet_ops_rwsem);
 	synchronize_net();
 }
 EXPORT_SYMBOL_GPL(ovs_tcon_unregister);

@@ -17,7 +17,7 @@
 #include "base/seq.h"
 #include "sender/window.h"
 
-#define FIELD_MAX		0xffffU
+#define WINDOW_FIELD_MAX		0xffffU
 
 /**
  * tcon_window_wanted() - right edge that the CC wants the guest to have
@@ -137,7 +137,7 @@ static u32 field_for(u32 bytes, u8 wscale, u32 mss_bytes)
 	u32 quantum = 1U << wscale;
 
 	bytes = max(bytes, TCON_MIN_CWND_SEGS * mss_bytes);
-	return min(DIV_ROUND_UP(bytes, quantum), FIELD_MAX);
+	return min(DIV_ROUND_UP(bytes, quantum), WINDOW_FIELD_MAX);
 }
 
 /**
@@ -243,7 +243,7 @@ u16 tcon_window_update(struct tcon_window *w, u32 ack, u8 wscale, u32 wanted,
 		return 0;
 	if (!seq_after(edge, w->edge + 2 * mss_bytes - 1))
 		return 0;
-	field = min(DIV_ROUND_UP(edge - ack, 1U << wscale), FIELD_MAX);
+	field = min(DIV_ROUND_UP(edge - ack, 1U << wscale), WINDOW_FIELD_MAX);
 	if (seq_after(ack + (field << wscale), w->peer_edge))
 		field--;
 	old = (w->edge - ack) >> wscale;

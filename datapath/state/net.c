@@ -3,7 +3,6 @@
  * Namespaces.
  */
 #include <linux/moduleparam.h>
-#include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -14,6 +13,13 @@ module_param(track_host_bytes, uint, 0644);
 MODULE_PARM_DESC(track_host_bytes, "most memory for records of a namespace's flows");
 
 static unsigned int tcon_net_id;
+
+/*
+ * Not the kernel's own list: that lacks a namespace that is being cleaned up, which still has
+ * flows, and what makes sure that there is none, pernet_ops_rwsem, is not exported everywhere.
+ */
+static LIST_HEAD(tcon_nets);
+static DEFINE_MUTEX(tcon_nets_lock);	/* outside tcon_net.lock */
 
 /**
  * tcon_net() - TCon's state of a namespace
@@ -36,13 +42,21 @@ static int __net_init tcon_net_init(struct net *net)
 	spin_lock_init(&tnet->embryo_lock);
 	tnet->budget.most_bytes = &track_host_bytes;
 	tnet->stats = alloc_percpu(struct tcon_stats);
-	return tnet->stats ? 0 : -ENOMEM;
+	if (!tnet->stats)
+		return -ENOMEM;
+	mutex_lock(&tcon_nets_lock);
+	list_add_tail(&tnet->node, &tcon_nets);
+	mutex_unlock(&tcon_nets_lock);
+	return 0;
 }
 
 static void __net_exit tcon_net_exit(struct net *net)
 {
 	struct tcon_net *tnet = tcon_net(net);
 
+	mutex_lock(&tcon_nets_lock);
+	list_del(&tnet->node);
+	mutex_unlock(&tcon_nets_lock);
 	free_percpu(tnet->stats);
 }
 
@@ -76,17 +90,14 @@ void tcon_net_unregister(void)
  * @fn: the function
  * @arg: its second argument
  *
- * A namespace that is being cleaned up is not in the list, but still has flows.  pernet_ops_rwsem
- * makes sure that there is none.
- *
  * Context: process context, may sleep.
  */
 void tcon_net_for_each(void (*fn)(struct tcon_net *tnet, void *arg), void *arg)
 {
-	struct net *net;
+	struct tcon_net *tnet;
 
-	down_write(&pernet_ops_rwsem);
-	for_each_net(net)
-		fn(tcon_net(net), arg);
-	up_write(&pernet_ops_rwsem);
+	mutex_lock(&tcon_nets_lock);
+	list_for_each_entry(tnet, &tcon_nets, node)
+		fn(tnet, arg);
+	mutex_unlock(&tcon_nets_lock);
 }

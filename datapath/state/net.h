@@ -19,6 +19,7 @@ struct net;
 
 /**
  * struct tcon_net - state of a namespace
+ * @node: among all namespaces
  * @lock: serialises changes of @ports and @rules
  * @ports: ports of the datapaths in this namespace, in the order of their ids; RCU
  * @port_changes: counts changes of @ports and of what is known of them
@@ -36,6 +37,7 @@ struct net;
  * @stats: counters
  */
 struct tcon_net {
+	struct list_head node;
 	struct mutex lock;	/* @ports, @rules */
 	struct list_head ports;
 	u32 port_changes;

@@ -9,8 +9,8 @@
 #include <linux/hrtimer.h>
 #include <linux/percpu.h>
 #include <linux/timerqueue.h>
+#include <tcon/compat.h>
 
-#include "base/compat.h"
 #include "base/contract.h"
 #include "state/pacer.h"
 

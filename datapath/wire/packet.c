@@ -12,7 +12,7 @@
 #include <linux/if_ether.h>
 #include <linux/in.h>
 #include <linux/socket.h>
-#include <asm/unaligned.h>
+#include <tcon/compat.h>
 
 #include "wire/packet.h"
 

@@ -5,13 +5,13 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
-#include <asm/unaligned.h>
 #include <net/checksum.h>
 #include <net/dsfield.h>
 #include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
 #include <net/tcp.h>
+#include <tcon/compat.h>
 
 #include "base/seq.h"
 #include "wire/segment.h"

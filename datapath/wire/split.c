@@ -6,6 +6,7 @@
 #include <linux/math.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <tcon/compat.h>
 
 #include "wire/segment.h"
 #include "wire/split.h"

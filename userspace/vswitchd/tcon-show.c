@@ -15,6 +15,7 @@
 #include "openvswitch/json.h"
 #include "sset.h"
 #include "tcon-cc.h"
+#include "tcon-compat.h"
 #include "tcon-rules.h"
 #include "tcon-show.h"
 #include "tcon-words.h"
@@ -191,8 +192,8 @@ yes(const struct json *object, const char *name)
 }
 
 #define JSON_ARRAY_FOR_EACH(ELEM, I, ARRAY)                                 \
-    for ((I) = 0; (I) < json_array(ARRAY)->n                                \
-         && ((ELEM) = json_array(ARRAY)->elems[I], true); (I)++)
+    for ((I) = 0; (I) < json_array_size(ARRAY)                              \
+         && ((ELEM) = json_array_at(ARRAY, I), true); (I)++)
 
 /* Building JSON. */
 
@@ -507,17 +508,16 @@ bridge_to_json(struct tcon_nl *nl, const char *name,
                const struct tcon_bridge *bridge, const struct tcon_ccs *ccs,
                const struct json *kernel_ports, struct tcon_error *error)
 {
-    struct json *ports = json_array_create_empty();
+    struct json **ports = xmalloc((bridge->n_ports + 1) * sizeof *ports);
     struct json *rules = json_array_create_empty();
     struct json *json = json_object_create();
 
     for (size_t i = 0; i < bridge->n_ports; i++) {
-        json_array_add(ports, port_to_json(&bridge->ports[i], kernel_ports));
+        ports[i] = port_to_json(&bridge->ports[i], kernel_ports);
     }
-    qsort(json_array(ports)->elems, json_array(ports)->n,
-          sizeof *json_array(ports)->elems, compare_ports);
+    qsort(ports, bridge->n_ports, sizeof *ports, compare_ports);
     json_object_put_string(json, "name", name);
-    json_object_put(json, "ports", ports);
+    json_object_put(json, "ports", json_array_create(ports, bridge->n_ports));
     json_object_put(json, "rules", rules);
     if (!rules_to_json(nl, name, ccs, rules, error)) {
         json_destroy(json);
@@ -624,7 +624,7 @@ list_cc_to_text(const struct json *json, struct ds *ds)
         }
     }
     ds_put_format(ds, "%s: observe only\n", TCON_CC_OBSERVE);
-    if (json_array(others)->n) {
+    if (json_array_size(others)) {
         ds_put_cstr(ds, "not loaded yet, set-cc does:");
         JSON_ARRAY_FOR_EACH (cc, i, others) {
             ds_put_format(ds, " %s", json_string(cc));
@@ -714,7 +714,7 @@ put_bridge_text(struct ds *ds, const struct json *bridge,
     JSON_ARRAY_FOR_EACH (elem, i, ports) {
         put_port_text(ds, elem);
     }
-    ds_put_format(ds, "  rules%s\n", json_array(rules)->n
+    ds_put_format(ds, "  rules%s\n", json_array_size(rules)
                   ? ", as they are tried:" : ": none");
     JSON_ARRAY_FOR_EACH (elem, i, rules) {
         put_rule_text(ds, elem, ccs);
@@ -900,7 +900,7 @@ flow_cb(struct nlattr *top[], void *query_)
     if (!top[TCON_A_FLOW]) {
         return true;
     }
-    if (json_array(query->flows)->n < query->limit) {
+    if (json_array_size(query->flows) < query->limit) {
         if (tcon_nl_parse(top[TCON_A_FLOW], flow_fields,
                           ARRAY_SIZE(flow_fields), attrs,
                           ARRAY_SIZE(attrs))) {

@@ -6,6 +6,10 @@
 
 include Makefile
 
+# For tcon-compat.h.
+has = $(if $(shell grep -sE '$(3)' $(srcdir)/$(2)),-DTCON_HAS_$(1))
+CPPFLAGS += $(call has,JSON_ARRAY_AT,include/openvswitch/json.h,\bjson_array_at\b)
+
 tcon_objects = \
 	vswitchd/tcon.$(OBJEXT) \
 	vswitchd/tcon-cc.$(OBJEXT) \

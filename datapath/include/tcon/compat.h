@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * All differences between kernels, and nothing else.
+ *
+ * What a kernel has is found in its headers, not by its version, because distributions
+ * backport: Kbuild looks, and defines TCON_HAS_*.
+ */
+#ifndef _TCON_COMPAT_H
+#define _TCON_COMPAT_H
+
+#include <linux/hrtimer.h>
+#include <linux/skbuff.h>
+
+#ifdef TCON_HAS_NET_GSO		/* 6.5 */
+#include <net/gso.h>
+#endif
+#ifdef TCON_HAS_LINUX_UNALIGNED	/* 6.12 */
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
+/*
+ * Netfilter sees each packet of a device, in and out (5.16), and both hooks can be passed by
+ * one that comes back or was made here.  Kconfig says so, which backports keep true.
+ */
+#define TCON_HAS_DEVICE_HOOKS					\
+	(IS_ENABLED(CONFIG_NETFILTER_INGRESS) &&		\
+	 IS_ENABLED(CONFIG_NETFILTER_EGRESS) &&			\
+	 IS_ENABLED(CONFIG_NETFILTER_SKIP_EGRESS) &&		\
+	 IS_ENABLED(CONFIG_NET_CLS_ACT))
+
+#if TCON_HAS_DEVICE_HOOKS
+/* Let the next netif_receive_skb_core() leave out taps, tc and netfilter, once. */
+static inline void tcon_skip_ingress(struct sk_buff *skb)
+{
+	skb->tc_skip_classify = 1;
+}
+#endif
+
+/* hrtimer_init() and the function pointer became one call in 6.13. */
+static inline void
+tcon_hrtimer_setup(struct hrtimer *timer,
+		   enum hrtimer_restart (*fn)(struct hrtimer *),
+		   enum hrtimer_mode mode)
+{
+#ifdef TCON_HAS_HRTIMER_SETUP
+	hrtimer_setup(timer, fn, CLOCK_MONOTONIC, mode);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, mode);
+	timer->function = fn;
+#endif
+}
+
+/* Generic netlink: what a family's pre_doit is given (6.2), and a dump's attributes (6.7). */
+#ifdef TCON_HAS_GENL_SPLIT_OPS
+#define tcon_genl_ops			genl_split_ops
+#else
+#define tcon_genl_ops			genl_ops
+#endif
+#ifdef TCON_HAS_GENL_INFO_DUMP
+#define tcon_genl_dump_attrs(cb)	(genl_info_dump(cb)->attrs)
+#else
+#define tcon_genl_dump_attrs(cb)	(genl_dumpit_info(cb)->attrs)
+#endif
+
+/* The rest is for algorithms/linux.c, which has what it needs of <net/tcp.h>. */
+
+/* cong_control() got two arguments that few CCs look at in 6.10. */
+#ifdef TCON_HAS_CONG_CONTROL_ACK
+#define tcon_cong_control(ops, sk, ack, sample)	((ops)->cong_control(sk, ack, 0, sample))
+#else
+#define tcon_cong_control(ops, sk, ack, sample)	((ops)->cong_control(sk, sample))
+#endif
+
+/* ECN was negotiated: since AccECN (6.19) there are two kinds. */
+#ifdef TCON_HAS_TCP_ECN_MODES
+#define TCON_TCP_ECN_CLASSIC		TCP_ECN_MODE_RFC3168
+#else
+#define TCON_TCP_ECN_CLASSIC		TCP_ECN_OK
+#endif
+
+/* A member of struct inet_connection_sock_af_ops, or nothing: it is gone in 7.0. */
+#ifdef TCON_HAS_SEND_CHECK
+#define TCON_SEND_CHECK(fn)		.send_check = (fn),
+#else
+#define TCON_SEND_CHECK(fn)
+#endif
+
+/* The new name came in 6.2, the old one is gone in 7.0. */
+#ifdef TCON_HAS_TIMER_DELETE_SYNC
+#define tcon_timer_delete_sync		timer_delete_sync
+#else
+#define tcon_timer_delete_sync		del_timer_sync
+#endif
+
+#endif /* _TCON_COMPAT_H */
