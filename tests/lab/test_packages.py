@@ -28,3 +28,13 @@ def test_dkms_has_every_folder_that_kbuild_names():
     installed = (TOP / "debian/tcon-dkms.install").read_text()
     for folder in set(re.findall(r"\b(datapath/\w+)/", kbuild)) | {"datapath/base"}:
         assert re.search(rf"^{folder}\s", installed, re.M), folder
+
+
+def test_the_lab_depends_on_what_install_deps_installs():
+    script = (TOP / "tools/install-deps").read_text()
+    wanted = re.search(r"^lab=\((.*?)\)", script, re.M | re.S)[1]
+    wanted = set(re.sub(r"#.*", "", wanted).split())
+    package = (TOP / "debian/control").read_text().partition("Package: tcon-lab")[2]
+    depends = re.search(r"^Depends: (.*?)^\S", package, re.M | re.S)[1]
+    named = {word.strip() for word in depends.split(",")} - {"${misc:Depends}"}
+    assert named == wanted - {"util-linux"}  # essential: nothing may name it
