@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -25,6 +26,7 @@ from .experiment import campaign_file, published, scenario_file
 from .machine import uml
 from .machine.engine import DEFAULT_SHIFT, Machine, Outcome
 from .machine.products import TOP
+from .machine.suite import SUITES
 from .numbers import against_earlier, against_native, campaign_run, gallery, results
 from .pages import against_earlier_table
 from .pages import recommend as recommendations
@@ -56,6 +58,15 @@ DebugKernel = Annotated[
 ]
 Shift = Annotated[
     int, typer.Option(help="Virtual time: an instruction takes 2^N ns.", min=0, max=10)
+]
+
+Suite = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help=f"Kernel and programs of {', '.join(SUITES)}; as root.",
+        show_default="this host's",
+    ),
 ]
 
 
@@ -105,13 +116,14 @@ def run(
     kvm: Kvm = False,
     stock: Stock = False,
     shift: Shift = DEFAULT_SHIFT,
+    suite: Suite = "",
     jobs: Annotated[int, typer.Option(help="Machines at a time.", min=1)] = os.cpu_count() or 1,
 ) -> None:
     """Run scenarios; write DIR/results.json and DIR/report.html, print a table."""
     from .pages import report  # slow to import
 
     _one_of("--site", site, ("vm", "host"))
-    options = _options(engine, debug_kernel, kvm, stock, shift)
+    options = _options(engine, debug_kernel, kvm, stock, shift, suite)
     if site == "host" and options != lab.Options():
         raise LabError("--site=host is this machine as it is: it takes no option of an engine")
     scenarios = [scenario_file.load(file) for file in files]
@@ -327,6 +339,7 @@ def execute(
     debug_kernel: DebugKernel = False,
     kvm: Kvm = False,
     stock: Stock = False,
+    suite: Suite = "",
 ) -> None:
     """Run a command in a VM; its output and exit status are this command's.
 
@@ -335,7 +348,7 @@ def execute(
     """
     pairs = [_append_pair(entry) for entry in append or []]
     real_time = no_icount or kvm
-    options = _options(engine, debug_kernel, kvm, stock, None if real_time else shift)
+    options = _options(engine, debug_kernel, kvm, stock, None if real_time else shift, suite)
     machine = Machine(options.shift, smp, memory, seed, timeout, link=link)
     if engine == "uml":
         uml.refuse(machine)
@@ -375,11 +388,32 @@ def _print(made: RenderableType) -> None:
 
 
 @app.command()
-def kdir(engine: Engine = "qemu", debug_kernel: DebugKernel = False) -> None:
-    """Print the folder to build modules against, for --append to `tcon-lab exec`."""
-    options = _options(engine, debug_kernel, False, False, None)
+def kdir(engine: Engine = "qemu", debug_kernel: DebugKernel = False, suite: Suite = "") -> None:
+    """Print the folder to build modules against, for --append to `tcon-lab exec`.
+
+    A suite's is in its chroot, where `tcon-lab inside` runs commands.
+    """
+    options = _options(engine, debug_kernel, False, False, None, suite)
     with _Display() as display:
         print(lab.kernel_tree(options, display.say))
+
+
+@app.command("suites")
+def list_suites() -> None:
+    """Print the names of suites, for --suite."""
+    print("\n".join(SUITES))
+
+
+@app.command()
+def inside(
+    name: Annotated[str, typer.Argument(metavar="SUITE", help=f"{', '.join(SUITES)}.")],
+    command: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="What to run.")],
+) -> None:
+    """Run a command in a suite's chroot, in this tree: with its compiler and headers."""
+    with _Display() as display:
+        chosen = lab.suite_of(lab.Options(suite=name), display.say)
+    assert chosen is not None
+    raise typer.Exit(subprocess.run(chosen.inside(*command), check=False).returncode)
 
 
 @app.command()
@@ -422,7 +456,7 @@ def _append_pair(entry: str) -> tuple[Path, str]:
 
 
 def _options(
-    engine: str, debug_kernel: bool, kvm: bool, stock: bool, shift: int | None
+    engine: str, debug_kernel: bool, kvm: bool, stock: bool, shift: int | None, suite: str = ""
 ) -> lab.Options:
     """What the options mean together.  Raises LabError where they contradict."""
     _one_of("--engine", engine, _ENGINES)
@@ -434,7 +468,9 @@ def _options(
         raise LabError("--shift is for --engine=qemu: in User-Mode Linux CPU work takes no time")
     if kvm and shift not in (None, DEFAULT_SHIFT):
         raise LabError("--shift is of virtual time, and --kvm of real time")
-    return lab.Options(engine, debug_kernel, kvm, stock, shift)
+    if engine == "uml" and suite:
+        raise LabError("--suite is for --engine=qemu: User-Mode Linux is a kernel of its own")
+    return lab.Options(engine, debug_kernel, kvm, stock, shift, suite)
 
 
 def _make_folder(folder: Path) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 from .errors import LabError
 from .experiment.campaign import Campaign
 from .machine import products, root
+from .machine import suite as suites
 from .machine.cache import scratch
 from .machine.engine import DEFAULT_SHIFT, Engine, Machine, Outcome
 from .machine.products import Say
@@ -49,6 +50,7 @@ class Options:
     """What the command line chose for all machines.
 
     ``debug_kernel``: the engine is User-Mode Linux with KASAN, lockdep and others.
+    ``suite``: whose kernel and programs; none: Debian 12's, as this host has them.
     """
 
     engine: str = "qemu"
@@ -56,6 +58,7 @@ class Options:
     kvm: bool = False
     stock: bool = False
     shift: int | None = DEFAULT_SHIFT
+    suite: str = ""
 
 
 def _own_kernel(options: Options, say: Say) -> UmlKernel | None:
@@ -64,8 +67,17 @@ def _own_kernel(options: Options, say: Say) -> UmlKernel | None:
     return uml_kernel(options.debug_kernel, lambda line: say("lab", line))
 
 
+def suite_of(options: Options, say: Say) -> suites.Suite | None:
+    """The suite that was chosen, ready for use; None: the host's.  Raises LabError."""
+    if not options.suite:
+        return None
+    return suites.prepare(options.suite, lambda line: say("suite", line))
+
+
 def kernel_tree(options: Options, say: Say) -> Path:
-    """The folder to build modules against.  Raises LabError."""
+    """The folder to build modules against; of a suite, as its chroot has it.  Raises LabError."""
+    if suite := suite_of(options, say):
+        return suite.kernel_tree
     if kernel := _own_kernel(options, say):
         return kernel.kdir
     return Path(f"/usr/src/linux-headers-{root.lab_kernel_release()}")
@@ -81,11 +93,15 @@ class Host:
 
     def __init__(self, options: Options, say: Say) -> None:
         self.options = options
-        release = root.lab_kernel_release()
+        suite = suite_of(options, say)
+        release = suite.release if suite else root.lab_kernel_release()
         kernel = _own_kernel(options, say)
         with ThreadPoolExecutor(1) as pool:
-            base = pool.submit(root.base_root, release, lambda line: say("root", line), kernel)
-            self.products = products.build(kernel_tree(options, say), options.stock, say)
+            base = pool.submit(
+                root.base_root, release, lambda line: say("root", line), kernel, suite
+            )
+            kdir = kernel_tree(options, say)
+            self.products = products.build(kdir, options.stock, suite, say)
             self.base = base.result()
         self.engine: Engine = Uml(kernel) if kernel else Qemu(self.base.vmlinux, options.kvm)
 
@@ -94,6 +110,8 @@ class Host:
         """What results say about where they come from."""
         if self.options.engine == "uml":
             return "uml, debug kernel" if self.options.debug_kernel else "uml"
+        if self.options.suite:
+            return f"qemu, {self.options.suite}, icount shift {self.options.shift}"
         return "qemu, KVM" if self.options.kvm else f"qemu, icount shift {self.options.shift}"
 
     @property

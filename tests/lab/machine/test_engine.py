@@ -392,6 +392,6 @@ def test_what_was_not_used_for_a_week_goes(tmp_path: Path) -> None:
     for name, age_s in ages_s.items():
         (tmp_path / name / "lib").mkdir(parents=True)
         os.utime(tmp_path / name, (now - age_s, now - age_s))
-    root.note_use(tmp_path / "root-a", "root-*")
+    cache.note_use(tmp_path / "root-a", "root-*")
     assert {path.name for path in tmp_path.iterdir()} == {"root-a", "root-c", "other"}
     assert (tmp_path / "root-a").stat().st_mtime >= now - 60

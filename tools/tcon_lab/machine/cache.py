@@ -9,17 +9,43 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import shutil
+import struct
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
+
+#: What the cache keeps without a use, in seconds: a week.
+_UNUSED_S = 7 * 24 * 3600
 
 
 def cache_dir() -> Path:
     """The cache: TCON_CACHE, or ~/.cache/tcon."""
     default = Path.home() / ".cache" / "tcon"
     return Path(os.environ.get("TCON_CACHE") or default)
+
+
+def digest(*parts: str | bytes) -> str:
+    """A short key made of all parts, in order."""
+    state = hashlib.sha256()
+    for part in parts:
+        raw = part.encode() if isinstance(part, str) else part
+        state.update(struct.pack("<Q", len(raw)) + raw)
+    return state.hexdigest()[:16]
+
+
+def note_use(used: Path, pattern: str) -> None:
+    """Of the folders beside ``used`` that match, remove those not used for a week.
+
+    A folder's time of modification says when it was last used; it is set here.
+    """
+    os.utime(used)
+    for folder in used.parent.glob(pattern):
+        if time.time() - folder.stat().st_mtime > _UNUSED_S:
+            shutil.rmtree(folder)
 
 
 @contextlib.contextmanager

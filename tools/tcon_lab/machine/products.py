@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ..errors import LabError
 from .cache import cache_dir, locked
+from .suite import Suite
 
 #: Says what is being done: its label, one line, which begins with "done" when it is.
 Say = Callable[[str, str], None]
@@ -49,26 +50,33 @@ def build_probe() -> Path:
     return folder / "tcon-probe"
 
 
-def _modules(kdir: Path, say: Say) -> Path:
+def _in(suite: Suite | None, *command: str | Path) -> list[str | Path]:
+    return [*suite.inside(*command)] if suite else [*command]
+
+
+def _modules(kdir: Path, suite: Suite | None, say: Say) -> Path:
     say("modules", "building")
-    folder = Path(_build("datapath", TOP / "datapath/build", "--kdir", kdir))
+    folder = Path(_build("datapath", *_in(suite, TOP / "datapath/build", "--kdir", kdir)))
     say("modules", "done")
     return folder
 
 
-def _vswitchd(say: Say) -> Path:
+def _vswitchd(suite: Suite | None, say: Say) -> Path:
     say("ovs-vswitchd", "building: the first time it takes a minute")
-    program = Path(_build("userspace", TOP / "userspace/build"))
+    program = Path(_build("userspace", *_in(suite, TOP / "userspace/build")))
     say("ovs-vswitchd", "done")
     return program
 
 
-def build(kdir: Path, stock: bool, say: Say) -> Products:
-    """Build against the kernel tree ``kdir``; ``stock`` leaves TCon out.  Raises LabError."""
+def build(kdir: Path, stock: bool, suite: Suite | None, say: Say) -> Products:
+    """Build against the kernel tree ``kdir``, in the suite; ``stock`` leaves TCon out.
+
+    Raises LabError.
+    """
     with locked(cache_dir() / "lab-build.lock"):
         if stock:
             return Products((), None, build_probe())
         with ThreadPoolExecutor(1) as pool:  # to configure Open vSwitch takes one CPU
-            vswitchd = pool.submit(_vswitchd, say)
-            probe, modules = build_probe(), _modules(kdir, say)
+            vswitchd = pool.submit(_vswitchd, suite, say)
+            probe, modules = build_probe(), _modules(kdir, suite, say)
             return Products(tuple(sorted(modules.glob("*.ko"))), vswitchd.result(), probe)

@@ -15,7 +15,6 @@ The kernel is the vmlinux taken out of the package's bzImage.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import lzma
 import os
@@ -25,24 +24,23 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 import tarfile
 import tempfile
-import time
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import LabError
-from .cache import cache_dir, locked, unfinished
+from .cache import cache_dir, digest, locked, note_use, unfinished
 from .cpio import CpioWriter
 from .cpuid import without_cpuid
+from .suite import Suite
 
 Progress = Callable[[str], None]
-
-#: What the cache keeps without a use, in seconds: a week.
-_UNUSED_S = 7 * 24 * 3600
 
 PACKAGES = (
     "bash",
@@ -122,18 +120,14 @@ EXCLUDED_PACKAGES = (
     "uuid-runtime",
 )
 
+# The same of other suites than Debian 12, as patterns.
+OTHER_EXCLUDED_PACKAGES = ("gcc-*-base", "libperl5.*", "perl-modules-*")
+
 # Path prefixes (merged /usr) that are left out.
 EXCLUDED_PATHS = (
     "etc/",
     "usr/include/",
     "usr/lib/debug/",
-    "usr/lib/python3.11/ensurepip/",
-    "usr/lib/python3.11/idlelib/",
-    "usr/lib/python3.11/lib2to3/",
-    "usr/lib/python3.11/pydoc_data/",
-    "usr/lib/python3.11/test/",
-    "usr/lib/python3.11/tkinter/",
-    "usr/lib/python3.11/turtledemo/",
     "usr/lib/python3/dist-packages/mininet/examples/",
     "usr/lib/systemd/",
     "usr/lib/udev/",
@@ -157,6 +151,11 @@ EXCLUDED_PATHS = (
     "usr/share/zsh/",
     "var/",
 )
+
+# The same of Python's own folder.
+EXCLUDED_PYTHON = (
+    "ensurepip", "idlelib", "lib2to3", "pydoc_data", "test", "tkinter", "turtledemo",
+)  # fmt: skip
 
 # Files out of etc/ that are kept: iproute2 wants its tables, tools the names.
 KEPT_PATHS = ("etc/iproute2/", "etc/protocols", "etc/services", "etc/ethertypes")
@@ -185,6 +184,9 @@ GUEST_CODE = (
     "qdisc.py", "runner.py", "scenario.py", "topo.py", "transfer.py",
 )  # fmt: skip
 
+# Those of them that some kernels do without, or have built in without a name.
+MISSING_MODULES = {"crc32c_generic", "nfnetlink"}
+
 # Where in the kernel package those may be.
 _MODULE_DIRS = ("net", "lib", "crypto", "drivers/net", "drivers/virtio", "arch/x86/crypto")
 
@@ -201,17 +203,6 @@ _CONFIG_FILES = {
     "etc/hostname": "tcon-lab\n",
     "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
-
-
-def note_use(used: Path, pattern: str) -> None:
-    """Of the folders beside ``used`` that match, remove those not used for a week.
-
-    A folder's time of modification says when it was last used; it is set here.
-    """
-    os.utime(used)
-    for folder in used.parent.glob(pattern):
-        if time.time() - folder.stat().st_mtime > _UNUSED_S:
-            shutil.rmtree(folder)
 
 
 def lab_kernel_release() -> str:
@@ -272,7 +263,7 @@ class Overlay:
 # --- packages ---------------------------------------------------------------
 
 
-def _apt_options(state: Path) -> list[str]:
+def _apt_options(state: Path, suite: Suite | None) -> list[str]:
     (state / "archives" / "partial").mkdir(parents=True, exist_ok=True)
     (state / "status").touch()
     options = {
@@ -285,12 +276,14 @@ def _apt_options(state: Path) -> list[str]:
         "APT::Install-Recommends": "0",
         "APT::Sandbox::User": "",
     }
+    if suite:
+        options |= suite.apt_options()
     return [f"-o{key}={value}" for key, value in options.items()]
 
 
-def _apt(state: Path, *args: str) -> str:
+def _apt(state: Path, suite: Suite | None, *args: str) -> str:
     """Run apt-get in the archive folder (where `download` leaves its files)."""
-    command = ["apt-get", "-qq", "-y", *_apt_options(state), *args]
+    command = ["apt-get", "-qq", "-y", *_apt_options(state, suite), *args]
     try:
         run = subprocess.run(
             command, cwd=state / "archives", capture_output=True, text=True, check=False
@@ -303,25 +296,31 @@ def _apt(state: Path, *args: str) -> str:
     return run.stdout
 
 
-def _debs(state: Path, release: str, progress: Progress) -> list[Path]:
+def _is_left_out(package: str, suite: Suite | None) -> bool:
+    patterns = OTHER_EXCLUDED_PACKAGES if suite else ()
+    return package in EXCLUDED_PACKAGES or any(fnmatch(package, p) for p in patterns)
+
+
+def _debs(state: Path, release: str, suite: Suite | None, progress: Progress) -> list[Path]:
     """Download the closure of PACKAGES and the kernel; paths of the .debs.
 
     What was resolved once is kept, so that the root changes only when the
     wanted list does (or the cache is removed).
     """
     wanted = [*PACKAGES, f"linux-image-{release}"]
-    key = digest(*wanted, *EXCLUDED_PACKAGES)
+    key = digest(*wanted, *EXCLUDED_PACKAGES, *(OTHER_EXCLUDED_PACKAGES if suite else ()))
     listing = state / f"packages-{key}.json"
     if listing.exists():
         debs = [state / "archives" / name for name in json.loads(listing.read_text())]
         if all(deb.exists() for deb in debs):
             return debs
     progress("downloading the lab's Debian packages")
-    plan = re.findall(
-        r"^Inst (\S+) \((\S+) .*\[(\S+)\]\)", _apt(state, "-s", "install", *wanted), re.M
-    )
-    plan = [entry for entry in plan if entry[0] not in EXCLUDED_PACKAGES]
-    _apt(state, "download", *(f"{name}={version}" for name, version, _ in plan))
+    if suite:
+        _apt(state, suite, "update")
+    said = _apt(state, suite, "-s", "install", *wanted)
+    plan = re.findall(r"^Inst (\S+) \((\S+) .*\[(\S+)\]\)", said, re.M)
+    plan = [entry for entry in plan if not _is_left_out(entry[0], suite)]
+    _apt(state, suite, "download", *(f"{name}={version}" for name, version, _ in plan))
     names = [f"{name}_{version.replace(':', '%3a')}_{arch}.deb" for name, version, arch in plan]
     have = [state / "archives" / name for name in names]
     for deb in have:
@@ -331,15 +330,6 @@ def _debs(state: Path, release: str, progress: Progress) -> list[Path]:
     complete.write_text(json.dumps(names, indent=1))
     complete.rename(listing)
     return have
-
-
-def digest(*parts: str | bytes) -> str:
-    """A short key made of all parts, in order."""
-    state = hashlib.sha256()
-    for part in parts:
-        raw = part.encode() if isinstance(part, str) else part
-        state.update(struct.pack("<Q", len(raw)) + raw)
-    return state.hexdigest()[:16]
 
 
 def _deb_members(deb: Path) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
@@ -382,20 +372,20 @@ def extract_vmlinux(image: bytes) -> bytes:
     raise LabError("the kernel image is compressed in a way that the lab does not know")
 
 
-def _unpack_kernel(deb: Path, release: str, dest: Path) -> None:
-    """Write vmlinux and the candidate modules below dest."""
+def _unpack_kernel(debs: list[Path], release: str, dest: Path) -> None:
+    """Write vmlinux and the candidate modules below dest, modules uncompressed."""
     base = f"lib/modules/{release}"
     wanted = tuple(f"{base}/kernel/{sub}/" for sub in _MODULE_DIRS)
-    for member, data in _deb_members(deb):
-        name = member.name
-        if name == f"boot/vmlinuz-{release}":
+    for member, data in (entry for deb in debs for entry in _deb_members(deb)):
+        name = member.name.removeprefix("usr/")
+        if name in (f"boot/vmlinuz-{release}", f"{base}/vmlinuz"):
             (dest / "vmlinux").write_bytes(extract_vmlinux(data))
         elif member.isreg() and (name.startswith(wanted) or name.startswith(f"{base}/modules.")):
-            target = dest / name
+            target = dest / name.removesuffix(".xz")
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
+            target.write_bytes(lzma.decompress(data) if name.endswith(".ko.xz") else data)
     if not (dest / "vmlinux").exists():
-        raise LabError(f"{deb.name} holds no kernel for {release}")
+        raise LabError(f"{', '.join(deb.name for deb in debs)}: no kernel for {release}")
 
 
 def _run_tool(name: str, package: str, *arguments: str | Path) -> None:
@@ -428,7 +418,11 @@ def _prune_modules(base: Path, release: str) -> None:
         path = by_name.get(name.replace("-", "_"))
         if path:
             keep.update([path, *deps[path]])
-        elif f"/{name}.ko" not in builtin and not name.startswith("vport_"):
+        elif (
+            f"/{name}.ko" not in builtin
+            and not name.startswith("vport_")
+            and name not in MISSING_MODULES
+        ):
             raise LabError(f"kernel {release} has no module {name}")
     for module in top.rglob("*.ko"):
         if str(module.relative_to(top)) not in keep:
@@ -444,7 +438,17 @@ def _merged(name: str) -> str:
 
 
 def _left_out(name: str) -> bool:
+    if python := re.match(r"usr/lib/python3\.\d+/(\w+)/", name):
+        return python[1] in EXCLUDED_PYTHON
     return name.startswith(EXCLUDED_PATHS) and not name.startswith(KEPT_PATHS)
+
+
+def _python_of(debs: list[Path]) -> str:
+    """The version of the root's Python, as in "3.11".  Raises LabError."""
+    for deb in debs:
+        if found := re.match(r"python(3\.\d+)-minimal_", deb.name):
+            return found[1]
+    raise LabError("the lab's root has no Python")
 
 
 def _compiled(source: bytes, name: str, scratch: Path) -> bytes | None:
@@ -484,7 +488,7 @@ def _add_deb(out: CpioWriter, deb: Path, scratch: Path | None) -> None:
                 code = _compiled(data, name, scratch)
                 parent, _, leaf = name.rpartition("/")
                 if code:
-                    tag = f"{leaf.removesuffix('.py')}.cpython-311.pyc"
+                    tag = f"{leaf.removesuffix('.py')}.{sys.implementation.cache_tag}.pyc"
                     out.file(f"{parent}/__pycache__/{tag}", code)
 
 
@@ -515,13 +519,13 @@ def _add_loader_cache(out: CpioWriter, debs: list[Path], scratch: Path) -> None:
     out.file("etc/ld.so.cache", (top / "etc/ld.so.cache").read_bytes())
 
 
-def _kernel_modules(deb: Path, kernel: Kernel | None, release: str, dest: Path) -> None:
+def _kernel_modules(debs: list[Path], kernel: Kernel | None, release: str, dest: Path) -> None:
     """Put the kernel's modules below dest, and the distribution's vmlinux."""
     shutil.rmtree(dest / "lib", ignore_errors=True)  # of a process that was killed here
     if kernel:
         shutil.copytree(kernel.modules, dest / "lib/modules" / release)
     else:
-        _unpack_kernel(deb, release, dest)
+        _unpack_kernel(debs, release, dest)
         _run_depmod(dest, release)
         _prune_modules(dest, release)
     _run_depmod(dest, release)
@@ -530,11 +534,13 @@ def _kernel_modules(deb: Path, kernel: Kernel | None, release: str, dest: Path) 
 def _build_base(
     debs: list[Path], kernel: Kernel | None, release: str, dest: Path, progress: Progress
 ) -> None:
-    kernel_deb = next(d for d in debs if d.name.startswith("linux-image-"))
+    kernel_debs = [deb for deb in debs if deb.name.startswith("linux-")]
+    others = [deb for deb in debs if deb not in kernel_debs]
     progress(f"unpacking kernel {release}")
-    _kernel_modules(kernel_deb, kernel, release, dest)
+    _kernel_modules(kernel_debs, kernel, release, dest)
     progress("packing the lab's root file system")
-    same_python = platform.python_version_tuple()[:2] == ("3", "11")
+    python = _python_of(others)
+    same_python = python == ".".join(platform.python_version_tuple()[:2])
     with (dest / "base.cpio").open("wb") as stream, tempfile.TemporaryDirectory() as scratch:
         out = _writer(stream, kernel is not None)
         for name in _MERGED_USR:
@@ -543,32 +549,35 @@ def _build_base(
         for name in ("dev", "etc", "proc", "root", "run", "sys", "tmp", "var/log", "var/run"):
             out.directory(name)
         out.device("dev/console", 5, 1)
-        for deb in debs:
-            if deb is not kernel_deb:
-                _add_deb(out, deb, Path(scratch) if same_python else None)
-        _add_loader_cache(out, [deb for deb in debs if deb is not kernel_deb], Path(scratch))
+        for deb in others:
+            _add_deb(out, deb, Path(scratch) if same_python else None)
+        _add_loader_cache(out, others, Path(scratch))
         for name, text in _CONFIG_FILES.items():
             out.file(name, text.encode())
         out.tree(dest / "lib/modules" / release, f"usr/lib/modules/{release}")
         out.symlink("usr/bin/sh", "bash")
         out.symlink("usr/bin/which", "which.debianutils")
-        out.symlink("usr/bin/python3", "python3.11")
+        out.symlink("usr/bin/python3", f"python{python}")
         out.symlink("usr/sbin/ovs-vswitchd", "../lib/openvswitch-switch/ovs-vswitchd")
         out.close()
 
 
-def base_root(release: str, progress: Progress, kernel: Kernel | None = None) -> BaseRoot:
+def base_root(
+    release: str, progress: Progress, kernel: Kernel | None = None, suite: Suite | None = None
+) -> BaseRoot:
     """The kernel and base layer for a release, from the cache or made now.
 
-    ``release`` is the distribution's; ``kernel`` replaces its kernel.
+    ``release`` is the distribution's; ``kernel`` replaces its kernel.  ``suite``: not the host's.
     """
-    state = cache_dir() / "lab"
+    state = suite.lab if suite else cache_dir() / "lab"
     with locked(state / "lock"):
-        return _base_root(state, release, progress, kernel)
+        return _base_root(state, release, progress, kernel, suite)
 
 
-def _base_root(state: Path, release: str, progress: Progress, kernel: Kernel | None) -> BaseRoot:
-    debs = _debs(state, release, progress)
+def _base_root(
+    state: Path, release: str, progress: Progress, kernel: Kernel | None, suite: Suite | None
+) -> BaseRoot:
+    debs = _debs(state, release, suite, progress)
     here = Path(__file__)
     code = [here.with_name(name).read_bytes() for name in (here.name, "cpio.py", "cpuid.py")]
     made_from = [*code, *(deb.name for deb in debs)]

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import LabError
-from .cache import cache_dir, locked, unfinished
-from .root import Kernel, Progress, digest, lab_kernel_release
+from .cache import cache_dir, digest, locked, unfinished
+from .root import Kernel, Progress, lab_kernel_release
 
 _FRAGMENTS = Path(__file__).parent / "uml"
 #: What building a module needs, beside the files at the tree's top.
