@@ -31,11 +31,11 @@
 #define GAP_NS		NSEC_PER_MSEC	/* without work, until a pacer counts as dry */
 
 /* What keeps the guest from sending, as things stand. */
-static inline enum tcon_limit limited_by(const struct tcon_flow *flow)
+static inline enum tcon_limit limited_by(const struct tcon_flow *flow, u64 now_us)
 {
 	return tcon_limit_now(&flow->track, &flow->window,
 			      max(flow->track.cc.mss_bytes, flow->hold.burst_bytes),
-			      tcon_flow_waits(flow));
+			      tcon_flow_waits(flow), now_us);
 }
 
 /* The module is about to go: pass everything. */
@@ -325,7 +325,7 @@ static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	if (tcon_flow_enforced(flow) && pkt->end_seq != pkt->seq &&
 	    seq_after(pkt->end_seq, flow->track.nxt_guest)) {
-		tcon_limit_data(&flow->limits, limited_by(flow),
+		tcon_limit_data(&flow->limits, limited_by(flow, tcon_us(now_ns)),
 				tcon_us(now_ns));
 		if (flow->track.cc.pacing_rate_bps)
 			note_new_data(flow, skb, pkt, tcon_us(now_ns));
@@ -493,7 +493,7 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 
 	if (tcon_flow_enforced(flow)) {
 		note_app_limit(flow, flow->track.nxt_guest, true, now_us);
-		tcon_limit_ack(&flow->limits, limited_by(flow), now_us);
+		tcon_limit_ack(&flow->limits, limited_by(flow, now_us), now_us);
 	}
 	tcon_acked(&flow->track, pkt, now_us, &ack);
 	if (!ack.valid) {

@@ -36,17 +36,21 @@ struct tcon_limits {
  * @w: the windows
  * @slack_bytes: a window counts as used up if less than this is left of it
  * @waits: packets of the flow wait in TCon
+ * @now_us: the time
+ *
+ * What a guest far away has sent into its window is on its way here.  So only an edge that the
+ * guest has had time to use tells whether it leaves something of its window.
  *
  * Return: the limit; %__TCON_LIMIT_MAX if it is not known.  %TCON_LIMIT_GUEST may turn out
  * to be %TCON_LIMIT_IDLE later.
  */
 static inline enum tcon_limit tcon_limit_now(const struct tcon_track *t,
 					     const struct tcon_window *w,
-					     u32 slack_bytes, bool waits)
+					     u32 slack_bytes, bool waits, u64 now_us)
 {
 	if (!w->valid)
 		return __TCON_LIMIT_MAX;
-	if (!waits && !seq_after(t->nxt_guest + slack_bytes, w->edge))
+	if (!waits && tcon_window_unused(w, t->nxt_guest, now_us) >= slack_bytes)
 		return t->cc.una == t->nxt_guest ? TCON_LIMIT_IDLE :
 						   TCON_LIMIT_GUEST;
 	if (waits || seq_before(w->edge, w->peer_edge))

@@ -79,6 +79,14 @@ static u32 answer_us(const struct tcon_window *w)
 	return w->answer_us ? : TCON_EDGE_ANSWER_US;
 }
 
+/* Has the guest had time to answer even the last edge?  If a later one had been given after the
+ * time of one answer, it would have been marked.
+ */
+static bool is_answered(const struct tcon_window *w, u64 now_us)
+{
+	return now_us - w->mark_us >= 2ULL * answer_us(w);
+}
+
 /* Remembers an edge, and which one the guest has had time to answer. */
 static void give_edge(struct tcon_window *w, u32 edge, u64 now_us)
 {
@@ -91,7 +99,7 @@ static void give_edge(struct tcon_window *w, u32 edge, u64 now_us)
 		return;
 	}
 	if (now_us - w->mark_us >= answer_us(w)) {
-		w->marked_edge = w->next_mark;
+		w->marked_edge = is_answered(w, now_us) ? w->edge : w->next_mark;
 		w->next_mark = w->edge;
 		w->mark_us = now_us;
 	}
@@ -264,10 +272,7 @@ u16 tcon_window_update(struct tcon_window *w, u32 ack, u8 wscale, u32 wanted,
  */
 u32 tcon_window_unused(const struct tcon_window *w, u32 nxt_guest, u64 now_us)
 {
-	u32 edge = w->marked_edge;
+	u32 edge = is_answered(w, now_us) ? w->edge : w->marked_edge;
 
-	/* No edge was given since, or it would have been marked. */
-	if (now_us - w->mark_us >= 2ULL * answer_us(w))
-		edge = w->edge;
 	return w->valid && seq_after(edge, nxt_guest) ? edge - nxt_guest : 0;
 }

@@ -30,7 +30,7 @@ struct scene {
 
 static enum tcon_limit limited_by(const struct scene *s)
 {
-	return tcon_limit_now(&s->t, &s->w, MSS, s->waits);
+	return tcon_limit_now(&s->t, &s->w, MSS, s->waits, s->now_us);
 }
 
 /* A flow that has sent @sent of the window, of which the peer offers more. */
@@ -49,18 +49,14 @@ static struct scene scene(u32 sent)
 
 static void ack_after(struct scene *s, u32 us)
 {
-	enum tcon_limit what = limited_by(s);
-
 	s->now_us += us;
-	tcon_limit_ack(&s->l, what, s->now_us);
+	tcon_limit_ack(&s->l, limited_by(s), s->now_us);
 }
 
 static void data_after(struct scene *s, u32 us)
 {
-	enum tcon_limit what = limited_by(s);
-
 	s->now_us += us;
-	tcon_limit_data(&s->l, what, s->now_us);
+	tcon_limit_data(&s->l, limited_by(s), s->now_us);
 }
 
 static void check(const struct scene *s, u64 window, u64 guest, u64 receiver,
@@ -163,6 +159,84 @@ static void last_data(void **state)
 	check(&s, 0, 0, 0, 80 * MS);
 }
 
+/*
+ * A guest that takes @delay_us sends a segment for each that is acknowledged, every millisecond.
+ * It was given @room segments beyond what it could send by its own cwnd.
+ */
+static struct scene far_guest(u32 delay_us, u32 room)
+{
+	u32 away = delay_us / MS, wait_us = delay_us + delay_us / 4, n;
+	struct scene s = {
+		.now_us = 1000000,
+		.t.cc.mss_bytes = MSS,
+		.w.answer_us = wait_us,
+		.l.answer_us = wait_us,
+	};
+
+	for (n = 100; n < 1100; n++) {
+		s.t.cc.una = (n - 100) * MSS;
+		s.t.nxt_guest = (n - away) * MSS;	/* what it sent is on its way */
+		ack_after(&s, MS);
+		tcon_window_write(&s.w, s.t.cc.una, 0xffff, 7, (n + room) * MSS, MSS, s.now_us);
+		data_after(&s, 0);
+	}
+	return s;
+}
+
+/* It uses all of its window, although that never shows here. */
+static void far_away(void **state)
+{
+	static const u32 delays_us[] = { 2 * MS, 5 * MS, 20 * MS, 50 * MS };
+	struct scene s;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(delays_us); i++) {
+		s = far_guest(delays_us[i], 0);
+		assert_int_equal(s.l.us[TCON_LIMIT_GUEST] + s.l.us[TCON_LIMIT_IDLE], 0);
+		assert_true(s.l.us[TCON_LIMIT_WINDOW] > 900 * MS);
+		/* Or leaves some of it. */
+		s = far_guest(delays_us[i], 3 * delays_us[i] / MS);
+		assert_true(s.l.us[TCON_LIMIT_GUEST] > 800 * MS);
+	}
+}
+
+/*
+ * A guest with a send buffer of @segs segments, and a round trip of 20 ms: it sends them when
+ * all are acknowledged, which it hears @delay_us later, and could send two more.
+ */
+static struct scene stop_and_go(u32 delay_us, u32 segs)
+{
+	u32 wait_us = delay_us + delay_us / 4, n;
+	struct scene s = {
+		.now_us = 1000000,
+		.t.cc.mss_bytes = MSS,
+		.w.answer_us = max_t(u32, wait_us, TCON_EDGE_ANSWER_US),
+		.l.answer_us = max_t(u32, wait_us, TCON_EDGE_ANSWER_US),
+	};
+
+	for (n = 0; n < 100; n++) {
+		ack_after(&s, 20 * MS);
+		tcon_window_write(&s.w, s.t.nxt_guest - MSS, 0xffff, 7,
+				  s.t.nxt_guest + (segs + 2) * MSS, MSS, s.now_us);
+		data_after(&s, delay_us);
+		s.t.cc.una = s.t.nxt_guest;
+		s.t.nxt_guest += segs * MSS;
+	}
+	return s;
+}
+
+static void tiny_buffer(void **state)
+{
+	static const u32 delays_us[] = { 0, MS / 2, 5 * MS };
+	struct scene s;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(delays_us); i++) {
+		s = stop_and_go(delays_us[i], 3);
+		assert_true(s.l.us[TCON_LIMIT_GUEST] > 90ULL * (20 * MS + delays_us[i]));
+	}
+}
+
 /* Before a window is known nothing is accounted, nor before the first event. */
 static void not_started(void **state)
 {
@@ -185,6 +259,8 @@ int main(void)
 		cmocka_unit_test(guest_chooses),
 		cmocka_unit_test(answers_at_once),
 		cmocka_unit_test(last_data),
+		cmocka_unit_test(far_away),
+		cmocka_unit_test(tiny_buffer),
 		cmocka_unit_test(not_started),
 	};
 
