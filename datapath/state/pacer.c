@@ -14,7 +14,11 @@
 #include "base/contract.h"
 #include "state/pacer.h"
 
-#define RUN_MAX_DUE	64	/* then let other softirqs run */
+/* A run looks at no more flows after this: other softirqs, and processes, are waiting.  So it does
+ * after so many, of which most had nothing to do: then the clock is not read.
+ */
+#define RUN_MAX_NS	NSEC_PER_MSEC
+#define RUN_MAX_DUE	512
 /* Appointments are rounded up to a multiple of this.  So many of them share one interrupt, and a
  * CPU has at most 7813 interrupts a second.
  */
@@ -35,18 +39,21 @@ struct tcon_pacer {
 static struct tcon_pacer __percpu *pacers;
 static tcon_look_fn look __read_mostly;
 
-/* Start the timer for the head of the queue. */
-static void arm(struct tcon_pacer *pacer)
+/* Start the timer for the head of the queue, but not before @soonest. */
+static void arm(struct tcon_pacer *pacer, ktime_t soonest)
 {
 	struct timerqueue_node *head = timerqueue_getnext(&pacer->queue);
 
 	lockdep_assert_held(&pacer->lock);
 	if (head)
-		hrtimer_start(&pacer->timer, head->expires,
+		hrtimer_start(&pacer->timer, max(head->expires, soonest),
 			      HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
-/* Takes the first appointment that is due at @now, or arms the timer for the next. */
+/*
+ * Takes the first appointment that is due at @now, or arms the timer for the next.  If no more may
+ * be taken, the timer is not set to a time that has passed: it would go off in the same softirq.
+ */
 static struct tcon_due *next_due(struct tcon_pacer *pacer, ktime_t now, bool may)
 {
 	struct timerqueue_node *head;
@@ -59,7 +66,7 @@ static struct tcon_due *next_due(struct tcon_pacer *pacer, ktime_t now, bool may
 		due = container_of(head, struct tcon_due, node);
 		WRITE_ONCE(due->pacer, NULL);
 	} else {
-		arm(pacer);
+		arm(pacer, may ? 0 : ktime_get());
 	}
 	spin_unlock(&pacer->lock);
 	return due;
@@ -69,12 +76,12 @@ static enum hrtimer_restart pacer_run(struct hrtimer *timer)
 {
 	struct tcon_pacer *pacer = container_of(timer, struct tcon_pacer,
 						timer);
-	ktime_t now = ktime_get();
+	ktime_t start = ktime_get(), now = start;
 	struct tcon_due *due;
 	int n = 0;
 
 	rcu_read_lock();
-	while ((due = next_due(pacer, now, n++ < RUN_MAX_DUE)))
+	while ((due = next_due(pacer, now, n++ < RUN_MAX_DUE && now - start < RUN_MAX_NS)))
 		now = look(due, now);
 	rcu_read_unlock();
 	return HRTIMER_NORESTART;
@@ -123,7 +130,7 @@ void tcon_pacer_at(struct tcon_due *due, u64 when_ns)
 	due->node.expires = ns_to_ktime(when_ns);
 	WRITE_ONCE(due->pacer, pacer);
 	if (timerqueue_add(&pacer->queue, &due->node))
-		arm(pacer);
+		arm(pacer, 0);
 	spin_unlock(&pacer->lock);
 }
 
