@@ -596,33 +596,46 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /*
- * Makes a half-flow if the packet may make one: a SYN, or data from the guest.  Nothing that
- * comes from outside makes one but a SYN, and data with an ECN mark: its receiver may be a
- * guest for which a TCon has agreed to ECN, and of which nobody here knows.
+ * May a packet make a half-flow?  A SYN, or data from the guest.  Nothing that comes from outside
+ * makes one but a SYN, and data with an ECN mark: its receiver may be a guest for which a TCon has
+ * agreed to ECN, and of which nobody here knows.
  */
-static struct tcon_flow *create(struct tcon_port *port,
-				const struct tcon_key *key,
-				const struct tcon_packet *pkt, bool from_guest)
+static bool may_create(const struct tcon_packet *pkt, bool from_guest)
 {
-	bool syn = pkt->flags & TCON_TCP_SYN;
-	bool marked = !from_guest && tcon_ecn_is_marked(pkt);
-
 	if (pkt->flags & TCON_TCP_RST)
-		return NULL;
-	if (syn ? pkt->flags & TCON_TCP_ACK && !from_guest :
-	    !marked && (!from_guest || !pkt->payload_bytes))
-		return NULL;
-	return tcon_flow_create(port, key, syn || marked);
+		return false;
+	if (pkt->flags & TCON_TCP_SYN)
+		return from_guest || !(pkt->flags & TCON_TCP_ACK);
+	return from_guest ? pkt->payload_bytes : tcon_ecn_is_marked(pkt);
 }
 
+/* Is a packet to the guest one that it will take in? */
+static inline bool is_sound(const struct tcon_port *port, const struct sk_buff *skb,
+			    const struct tcon_packet *pkt)
+{
+	if (likely(tcon_segment_sound(skb, pkt)))
+		return true;
+	tcon_count(port->tnet->stats, TCON_COUNTER_BAD_CHECKSUM);
+	return false;
+}
+
+/* The packet's flow, which it may make; NULL: it has none, or is not to be believed. */
 static inline struct tcon_flow *find_or_create(struct tcon_port *port,
 					       const struct tcon_key *key,
+					       const struct sk_buff *skb,
 					       const struct tcon_packet *pkt,
 					       bool from_guest)
 {
 	struct tcon_flow *flow = tcon_flow_find(key);
 
-	return likely(flow) ? flow : create(port, key, pkt, from_guest);
+	if (unlikely(!flow) && !may_create(pkt, from_guest))
+		return NULL;
+	/* A sum takes time, which is spent only where a flow depends on it. */
+	if (!from_guest && !is_sound(port, skb, pkt))
+		return NULL;
+	if (likely(flow))
+		return flow;
+	return tcon_flow_create(port, key, pkt->flags & TCON_TCP_SYN || !from_guest);
 }
 
 /**
@@ -646,7 +659,7 @@ bool tcon_path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	if (READ_ONCE(closing) || !parse(port, skb, &pkt) ||
 	    !make_key(&key, port, skb, &pkt, true))
 		return true;
-	flow = find_or_create(port, &key, &pkt, true);
+	flow = find_or_create(port, &key, skb, &pkt, true);
 	if (!flow)
 		return true;
 	spin_lock(&flow->lock);
@@ -683,11 +696,7 @@ bool tcon_path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	if (READ_ONCE(closing) || !parse(port, skb, &pkt) ||
 	    !make_key(&key, port, skb, &pkt, false))
 		return true;
-	if (!tcon_segment_sound(skb, &pkt)) {
-		tcon_count(port->tnet->stats, TCON_COUNTER_BAD_CHECKSUM);
-		return true;
-	}
-	flow = find_or_create(port, &key, &pkt, false);
+	flow = find_or_create(port, &key, skb, &pkt, false);
 	if (!flow)
 		return true;
 	spin_lock(&flow->lock);

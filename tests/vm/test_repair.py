@@ -613,6 +613,17 @@ def test_damaged_packet_is_not_believed(
     finish(conn, tcon)
 
 
+def test_packet_of_no_flow_is_not_summed_up(ends: Ends, tcon: genl.Genl) -> None:
+    """Nothing depends on it; but a SYN, which makes a flow, must be right."""
+    conn = Conn(*ends)
+    for flags, counts in ((ACK, 0), (SYN, 1)):
+        damaged = bytearray(conn.from_peer(flags, bytes(1000) if flags == ACK else b"").frame())
+        damaged[14 + 20 + 16] ^= 0x10
+        with counted(tcon, bad_checksum=counts, flows_new=0):
+            conn.peer.send(bytes(damaged))
+            assert conn.guest.recv(1.0) == bytes(damaged)
+
+
 @pytest.mark.parametrize("shift", [0, 7, 12])
 def test_duplicate_passes_only_as_a_window_update(ends: Ends, tcon: genl.Genl, shift: int) -> None:
     """The field must grow: for the guest a larger one of the same ACK is no duplicate."""
