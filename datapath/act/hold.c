@@ -15,11 +15,9 @@
  * If no ACK comes for an RTO, what waits leaves: the peer may be waiting for it, or its ACKs
  * take another way.  The CC is told of a time-out.  Later packets wait again.
  */
-#include <linux/ip.h>
 #include <linux/math64.h>
 #include <linux/moduleparam.h>
 #include <linux/skbuff.h>
-#include <net/ip.h>
 #include <tcon/compat.h>
 
 #include "act/ack.h"
@@ -51,6 +49,9 @@
 /* A super-packet that would occupy the path for longer is split into quanta. */
 #define SPLIT_NS		(3 * NSEC_PER_MSEC)
 #define RUN_MAX_PACKETS		64
+/* A device that cannot segment has the kernel do so, in the same softirq, in about 1 us each. */
+#define RUN_MAX_SEGS		512
+#define PIECE_MAX_SEGS		256
 /* A guest may reach so many times its bounds before its packets overtake. */
 #define HARD_BOUNDS		2
 /* To wait after a repair could not be made for lack of memory. */
@@ -164,14 +165,30 @@ static u64 repair_gate(struct tcon_flow *flow, u64 now_ns)
 	return pacing_gate(flow, now_ns, QUANTUM_NS);
 }
 
-/* The clock moves on by the time that @bytes take.  If it is late, by less: at least half. */
-static inline void advance_clock(struct tcon_flow *flow, u32 bytes, u64 now_ns)
+static u32 n_segs(const struct sk_buff *skb)
+{
+	if (!skb_is_gso(skb))
+		return 1;
+	return DIV_ROUND_UP(tcon_segment(skb)->payload_bytes, skb_shinfo(skb)->gso_size);
+}
+
+/* What a packet counts on the clock. */
+static inline u32 clock_bytes(const struct sk_buff *skb)
+{
+	u32 payload_bytes = tcon_segment(skb)->payload_bytes;
+
+	return tcon_pace_charge_bytes(payload_bytes,
+				      (skb->len - payload_bytes) * n_segs(skb));
+}
+
+/* The clock moves on by the time that a packet takes.  If it is late, by less: at least half. */
+static inline void advance_clock(struct tcon_flow *flow, const struct sk_buff *skb, u64 now_ns)
 {
 	u64 len_ns, late_ns = 0;
 
 	if (!flow->track.cc.pacing_rate_bps || tcon_pace_unpaced_bytes(&flow->track))
 		return;
-	len_ns = tcon_pace_ns(&flow->track.cc, bytes);
+	len_ns = tcon_pace_ns(&flow->track.cc, clock_bytes(skb));
 	if (flow->hold.release_ns < now_ns) {
 		if (flow->hold.release_ns)
 			late_ns = now_ns - flow->hold.release_ns;
@@ -234,7 +251,7 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	if (unlikely(cb->probe && fresh))
 		tcon_copy_missing(flow, cb->end_seq, TCON_REASON_MTU_PROBE);
 	tell_cc(flow, what, idle, now_us);
-	advance_clock(flow, cb->payload_bytes, now_ns);
+	advance_clock(flow, skb, now_ns);
 }
 
 /*
@@ -275,25 +292,22 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 
 /*
  * How many segments does a piece of a super-packet have?  As many as leave at once, and are
- * not too much of cwnd.  One, if the segments could not stay as they are: each has an IP
- * identifier of its own, or they are a list of packets.
+ * not too much of cwnd.  One, if they are a list of packets.
  */
 static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
 {
 	const struct tcon_cc *cc = &flow->track.cc;
 	const struct tcon_segment *cb = tcon_segment(skb);
-	const struct iphdr *ip = (const struct iphdr *)(skb->data + cb->l3_offset);
 	/* The length in the IP header has 16 bits. */
 	u32 bytes = min(piece_bytes(&flow->track),
 			(u32)U16_MAX - (cb->payload_offset - cb->l3_offset));
 
-	if (skb_has_frag_list(skb) || (flow->key.family == AF_INET &&
-				       !(ip->frag_off & htons(IP_DF))))
+	if (skb_has_frag_list(skb))
 		return 1;
 	if (cc->pacing_rate_bps)
 		bytes = min(bytes, max(tcon_cc_quantum_bytes(cc),
 				       tcon_pace_burst_bytes(cc)));
-	return max(bytes / skb_shinfo(skb)->gso_size, 1U);
+	return clamp(bytes / skb_shinfo(skb)->gso_size, 1U, (u32)PIECE_MAX_SEGS);
 }
 
 /*
@@ -604,10 +618,17 @@ static u64 collect_repairs(struct tcon_flow *flow, struct sk_buff_head *out,
 		skb = tcon_repair_next(flow, now_us);
 		if (!skb)
 			return now_ns + RETRY_NS;
-		advance_clock(flow, tcon_segment(skb)->payload_bytes, now_ns);
+		advance_clock(flow, skb, now_ns);
 		__skb_queue_tail(out, skb);
 	}
 	return 0;
+}
+
+/* Is the packet at the head to be cut first?  Not to spare memory, but always to spare time. */
+static bool must_cut(const struct tcon_flow *flow, const struct sk_buff *skb)
+{
+	return n_segs(skb) > PIECE_MAX_SEGS ||
+	       (must_split(flow, skb) && !tcon_held_over(&flow->held, flow->port));
 }
 
 /* Moves what may leave now to @out; says when to look again, 0: never. */
@@ -616,6 +637,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 	struct tcon_cc *cc = &flow->track.cc;
 	struct sk_buff *skb;
 	u64 when, repairs = 0, ahead_ns = QUANTUM_NS;
+	u32 segs = 0;
 
 	if (tcon_flow_repaired(flow)) {
 		repairs = collect_repairs(flow, out, now_ns);
@@ -625,10 +647,9 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 							      min(repairs, patience_ns(flow));
 	}
 	while ((skb = skb_peek(&flow->held.queue))) {
-		if (out->qlen >= RUN_MAX_PACKETS)
+		if (out->qlen >= RUN_MAX_PACKETS || segs >= RUN_MAX_SEGS)
 			return now_ns;
-		if (must_split(flow, skb) && !tcon_held_over(&flow->held, flow->port) &&
-		    split_head(flow))
+		if (must_cut(flow, skb) && split_head(flow))
 			continue;
 		when = gate(flow, tcon_segment(skb), now_ns, ahead_ns);
 		if (when)
@@ -636,6 +657,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 		if (ahead_ns == QUANTUM_NS && cc->pacing_rate_bps)
 			ahead_ns += tcon_pace_ns(cc, tcon_pace_burst_bytes(cc));
 		skb = tcon_held_take(&flow->held, flow->port);
+		segs += n_segs(skb);
 		if (unlikely(flow->ecn.fell_back))
 			tcon_mark_released(flow, skb);
 		tcon_repair_raise_tsval(flow, skb, tcon_us(now_ns));

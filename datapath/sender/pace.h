@@ -26,6 +26,18 @@ static inline u64 tcon_pace_ns(const struct tcon_cc *cc, u32 bytes)
 	return div64_u64((u64)bytes * 8 * NSEC_PER_SEC, cc->pacing_rate_bps);
 }
 
+/*
+ * What a packet counts on the clock.  Linux's sender counts payload (tcp_update_skb_after_send()),
+ * and CCs measure their rates in payload: to count headers as well would have a CC that measures
+ * what it has paced slow down with each round.  But a guest may send next to nothing but headers.
+ * So these are free as far as they are no more than the payload, and the path gets no more than
+ * twice the rate.
+ */
+static inline u32 tcon_pace_charge_bytes(u32 payload_bytes, u32 header_bytes)
+{
+	return max(payload_bytes, (payload_bytes + header_bytes) / 2);
+}
+
 /* How much may still leave without pacing. */
 static inline u32 tcon_pace_unpaced_bytes(const struct tcon_track *t)
 {

@@ -3,9 +3,11 @@
  * Cutting a guest's super-packet into smaller packets.
  */
 #include <linux/err.h>
+#include <linux/ip.h>
 #include <linux/math.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <net/checksum.h>
 #include <tcon/compat.h>
 
 #include "wire/segment.h"
@@ -50,6 +52,21 @@ static struct sk_buff *cut(struct sk_buff *skb, u32 segs)
 	return pieces;
 }
 
+/*
+ * Each piece has got the next identifier, as if it were one segment.  Those of its other segments
+ * follow its own when it is segmented, as if @whole had been: @first segments are before it.
+ */
+static void renumber(struct sk_buff *piece, u32 l3_offset, __be16 id, u32 first)
+{
+	struct iphdr *ip = (struct iphdr *)(piece->data + l3_offset);
+	__be16 old = ip->id;
+
+	if (ip->version != 4)
+		return;
+	ip->id = htons(ntohs(id) + first);
+	csum_replace2(&ip->check, old, ip->id);
+}
+
 /* Describes a piece of @whole that starts at @seq.  Its headers are at the same offsets. */
 static void describe(struct sk_buff *piece, const struct tcon_segment *whole,
 		     u32 seq, bool last)
@@ -82,13 +99,15 @@ bool tcon_split(struct sk_buff *skb, u32 segs, struct sk_buff_head *pieces)
 {
 	struct sk_buff *list, *piece, *next;
 	struct tcon_segment whole;
-	u32 seq;
+	u32 seq, first = 0;
+	__be16 id;
 
 	if (skb_unclone(skb, GFP_ATOMIC))
 		return false;
 	drop_jumbo(skb);
 	whole = *tcon_segment(skb);
 	seq = whole.seq;
+	id = ((const struct iphdr *)(skb->data + whole.l3_offset))->id;
 	list = cut(skb, segs);
 	*tcon_segment(skb) = whole;	/* segmentation used skb->cb */
 	if (IS_ERR_OR_NULL(list))
@@ -96,6 +115,9 @@ bool tcon_split(struct sk_buff *skb, u32 segs, struct sk_buff_head *pieces)
 	skb_list_walk_safe(list, piece, next) {
 		skb_mark_not_on_list(piece);
 		describe(piece, &whole, seq, !next);
+		if (!(skb_shinfo(skb)->gso_type & SKB_GSO_TCP_FIXEDID))
+			renumber(piece, whole.l3_offset, id, first);
+		first += segs;
 		seq += tcon_segment(piece)->payload_bytes;
 		__skb_queue_tail(pieces, piece);
 	}

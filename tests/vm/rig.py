@@ -214,6 +214,30 @@ def kernel_log() -> Iterator[list[str]]:
 # --- ends ---------------------------------------------------------------------
 
 
+def longest_stretch_s(action: Callable[[], None]) -> float:
+    """How late a process that must run at once is at most, while the action runs."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+        late, ready = 0.0, False
+        while not select.select([reader], [], [], 0)[0]:
+            before = time.monotonic()
+            time.sleep(0.0002)
+            late = max(late, time.monotonic() - before - 0.0002) if ready else 0.0
+            ready = True
+        os.read(reader, 1)
+        Path("/tmp/late").write_text(str(late))
+        os._exit(0)
+    time.sleep(0.05)
+    action()
+    os.write(writer, b"x")
+    os.waitpid(child, 0)
+    os.close(reader)
+    os.close(writer)
+    return float(Path("/tmp/late").read_text())
+
+
 class RawEnd:
     """A scripted end on a device: frames in, frames out, tags included."""
 

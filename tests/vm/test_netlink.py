@@ -7,12 +7,10 @@ import contextlib
 import errno
 import os
 import random
-import select
 import socket
 import struct
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import genl
 import pytest
@@ -760,30 +758,6 @@ def test_a_change_spreads_to_silent_flows(
     assert with_rule(tcon, mine) == 0
 
 
-def longest_stretch_s(action: Callable[[], None]) -> float:
-    """How late a process that must run at once is at most, meanwhile."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
-        late, ready = 0.0, False
-        while not select.select([reader], [], [], 0)[0]:
-            before = time.monotonic()
-            time.sleep(0.0002)
-            late = max(late, time.monotonic() - before - 0.0002) if ready else 0.0
-            ready = True
-        os.read(reader, 1)
-        Path("/tmp/late").write_text(str(late))
-        os._exit(0)
-    time.sleep(0.05)
-    action()
-    os.write(writer, b"x")
-    os.waitpid(child, 0)
-    os.close(reader)
-    os.close(writer)
-    return float(Path("/tmp/late").read_text())
-
-
 def test_changes_let_others_run(
     port: str, tcon: genl.Genl, many_flows: Callable[[int], bytes]
 ) -> None:
@@ -798,13 +772,13 @@ def test_changes_let_others_run(
             tcon.set_rule("cubic")
             rigs.poll(lambda: not tcon.spreading(), "the change has come to all flows", 20, 0.01)
 
-        idle = longest_stretch_s(lambda: time.sleep(0.3))
+        idle = rigs.longest_stretch_s(lambda: time.sleep(0.3))
         start = time.monotonic()
-        longest = longest_stretch_s(change)
+        longest = rigs.longest_stretch_s(change)
         took_s = time.monotonic() - start
         print(f"{flows} flows, {rules + 1} rules: {took_s:.3f} s, at most {longest * 1e6:.0f} us"
               f" without a pause, {idle * 1e6:.0f} us without a change")  # fmt: skip
         assert longest < 0.001
         assert with_rule(tcon, mine) == flows
         nobody = match(u16(M["SPORT"], 65535))  # a dump that finds nothing looks at all
-        assert longest_stretch_s(lambda: tcon.flows(nobody)) < 0.001
+        assert rigs.longest_stretch_s(lambda: tcon.flows(nobody)) < 0.001

@@ -1455,6 +1455,71 @@ def test_super_packet_is_split_and_paced(rig: rigs.Rig, tcon: genl.Genl, family:
     poll(lambda: tcon.info("HELD_BYTES") == 0, "nothing is held")
 
 
+def tiny_segments(guest: rigs.Tap, conn: Conn, payload: bytes) -> Callable[[], None]:
+    """The same, as segments of 8 bytes, each with an IP identifier that counts."""
+    sent = conn.from_guest(PSH | ACK, payload, partial=True)
+    frame = bytearray(sent.frame())
+    frame[20:22], frame[24:26] = bytes(2), bytes(2)  # no DF, the sum anew
+    frame[24:26] = struct.pack("!H", wire.ones_sum(bytes(frame[14:34])) ^ 0xFFFF)
+    return lambda: guest.send(bytes(frame), sent.header_bytes(), 8, rigs.VNET_GSO_TCPV4)
+
+
+def test_tiny_segments_count_as_what_they_are_on_the_wire(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """Else a guest has the path carry eight times its rate."""
+    guest, uplink = rig.taps(TSO, TSO)
+    conn = measured_by_bbr(tcon, guest, uplink, 4, 0.04)
+    pacing_bps = rigs.find_flow(tcon, conn.sport)["pacing_bps"]
+    super_packet(guest, conn, bytes(4 * MSS))()
+    conn.guest_nxt += 4 * MSS
+    payload = random.Random(3).randbytes(8000)
+    tiny_segments(guest, conn, payload)()
+    start, arrived, times = conn.guest_nxt, b"", []
+    while len(arrived) < len(payload):
+        frame = uplink.recv(2)
+        assert frame, f"{len(payload) - len(arrived)} bytes never came"
+        got = wire.decode(frame)
+        assert got
+        if got.seq < start:
+            continue
+        assert got.seq == start + len(arrived)
+        assert len(got.payload) <= 256 * 8
+        if len(got.payload) > 8:
+            assert uplink.last_gso_bytes == 8
+        (identifier,) = struct.unpack_from("!H", frame, 18)
+        assert identifier == 1 + len(arrived) // 8
+        assert wire.ones_sum(frame[14:34]) == 0xFFFF
+        arrived += got.payload
+        times.append(time.monotonic())
+    assert arrived == payload
+    wire_s = (8000 + 1000 * 66) * 8 / pacing_bps
+    assert times[-1] - times[0] > 0.2 * wire_s, (times[-1] - times[0], wire_s)
+
+
+def test_tiny_segments_let_others_run(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """One packet of a guest is 7500 on the wire, which the kernel has to make."""
+    guest, uplink = rig.taps(TSO)
+    conn = measured_by_bbr(tcon, guest, uplink, 4, 0.04)
+    super_packet(guest, conn, bytes(4 * MSS))()
+    conn.guest_nxt += 4 * MSS
+    tiny_segments(guest, conn, bytes(60000))()
+    assert tcon.info("HELD_BYTES")
+
+    def acknowledge() -> None:
+        end, last = time.monotonic() + 3, conn.guest_nxt
+        while tcon.info("HELD_BYTES") and time.monotonic() < end:
+            while frame := uplink.recv(0):
+                got = wire.decode(frame)
+                assert got
+                last = got.seq + len(got.payload)
+            uplink.send(conn.from_peer(ack=last).frame())
+            time.sleep(0.002)
+
+    longest = rigs.longest_stretch_s(acknowledge)
+    print(f"at most {longest * 1e6:.0f} us without a pause")
+    assert not tcon.info("HELD_BYTES")
+    assert longest < 0.002
+
+
 def test_what_occupies_the_path_for_more_than_3_ms_is_split(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """Two segments of 1.2 ms leave as they come, of three the last by itself."""
     guest, uplink = rig.taps(TSO, TSO)
