@@ -18,6 +18,7 @@
 #include "hooks.h"
 #include "netlink.h"
 #include "state/flow.h"
+#include "state/move.h"
 #include "state/policy.h"
 #include "state/port.h"
 #include "state/registry.h"
@@ -68,6 +69,8 @@ static const struct nla_policy tcon_policy[TCON_A_MAX + 1] = {
 	[TCON_A_PORT] = NLA_POLICY_NESTED(port_policy),
 	[TCON_A_RULE] = NLA_POLICY_NESTED(rule_policy),
 	[TCON_A_RULE_MATCH] = NLA_POLICY_NESTED(match_policy),
+	[TCON_A_STATE] = NLA_POLICY_MAX(NLA_BINARY, sizeof(struct tcon_state_record)),
+	[TCON_A_CHECK] = { .type = NLA_FLAG },
 };
 
 static int refuse(struct netlink_ext_ack *extack, int err, const char *why)
@@ -933,6 +936,138 @@ static int dump_flows(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len;
 }
 
+/* The ifindex that a request names by %TCON_A_PORT; 0 or an error. */
+static int get_ifindex(struct nlattr **attrs, struct netlink_ext_ack *extack, int *ifindex)
+{
+	struct nlattr *a[TCON_PORT_A_MAX + 1];
+	int err;
+
+	if (!attrs[TCON_A_PORT])
+		return refuse(extack, -EINVAL, "a port must be named");
+	err = nla_parse_nested(a, TCON_PORT_A_MAX, attrs[TCON_A_PORT], port_policy, extack);
+	if (err)
+		return err;
+	if (!a[TCON_PORT_A_IFINDEX])
+		return refuse(extack, -EINVAL, "a port must be named by its ifindex");
+	*ifindex = nla_get_s32(a[TCON_PORT_A_IFINDEX]);
+	return 0;
+}
+
+/* The guest's port with this ifindex; NULL: it is none, and extack says why. */
+static struct tcon_port *guest_port(struct tcon_net *tnet, int ifindex,
+				    struct netlink_ext_ack *extack)
+{
+	struct tcon_port *port = tcon_port_find(tnet, ifindex);
+
+	if (!port)
+		refuse(extack, 0, "no kernel datapath has a port with this ifindex");
+	else if (READ_ONCE(port->role) != TCON_ROLE_GUEST)
+		refuse(extack, 0, "the port is not a guest's");
+	else
+		return port;
+	return NULL;
+}
+
+static int set_state(struct sk_buff *skb, struct genl_info *info)
+{
+	struct tcon_net *tnet = tcon_net(genl_info_net(info));
+	const struct nlattr *state = info->attrs[TCON_A_STATE];
+	struct tcon_saved *saved;
+	struct tcon_port *port;
+	const char *why;
+	int ifindex, err;
+
+	err = get_ifindex(info->attrs, info->extack, &ifindex);
+	if (err)
+		return err;
+	if (!state)
+		return refuse(info->extack, -EINVAL, "a state must be given");
+	saved = kmalloc(sizeof(*saved), GFP_KERNEL);
+	if (!saved)
+		return -ENOMEM;
+	why = tcon_saved_read(saved, nla_data(state), nla_len(state));
+	if (why)
+		err = refuse(info->extack, -EINVAL, why);
+	rcu_read_lock_bh();
+	port = guest_port(tnet, ifindex, info->extack);
+	if (!err && !port)
+		err = -ENODEV;
+	if (err || info->attrs[TCON_A_CHECK])
+		kfree(saved);
+	else
+		err = tcon_move_in(port, saved);
+	rcu_read_unlock_bh();
+	return err == -ENOSPC ? refuse(info->extack, err, "there is no room for its half-flows") :
+				err;
+}
+
+static int fill_state(struct sk_buff *skb, struct netlink_callback *cb, struct tcon_flow *flow)
+{
+	struct tcon_state_record record;
+	void *hdr;
+	bool can;
+
+	spin_lock_bh(&flow->lock);
+	can = !flow->dead && tcon_move_out(flow, &record);
+	spin_unlock_bh(&flow->lock);
+	if (!can)
+		return 0;
+	hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+			  &tcon_family, NLM_F_MULTI, TCON_CMD_GET_STATE);
+	if (!hdr)
+		return -EMSGSIZE;
+	return close_message(skb, hdr, nla_put(skb, TCON_A_STATE, sizeof(record), &record));
+}
+
+/*
+ * Dumps the states of some flows, as dump_states() has it.  Returns 1 if there are more, 0 if
+ * not, -EMSGSIZE if the next does not fit, or -ENODEV.
+ */
+static int dump_some_states(struct sk_buff *skb, struct netlink_callback *cb,
+			    struct tcon_net *tnet)
+{
+	struct tcon_port *port;
+	struct tcon_flow *flow;
+	unsigned int n;
+	int ret = 1;
+
+	rcu_read_lock();
+	port = guest_port(tnet, cb->args[0], cb->extack);
+	if (!port)
+		ret = -ENODEV;
+	for (n = 0; ret > 0 && n < DUMP_BATCH; n++) {
+		flow = tcon_flow_below(port, cb->args[1]);
+		if (!flow)
+			ret = 0;
+		else if (fill_state(skb, cb, flow))
+			ret = -EMSGSIZE;
+		else
+			cb->args[1] = flow->serial;
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
+/* args: 0 the port's ifindex, 1 the serial of its flow that was looked at last. */
+static int dump_states(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct tcon_net *tnet = tcon_net(sock_net(skb->sk));
+	int ifindex, ret;
+
+	if (!cb->args[0]) {
+		ret = check_version(cb->nlh, cb->extack);
+		if (!ret)
+			ret = get_ifindex(tcon_genl_dump_attrs(cb), cb->extack, &ifindex);
+		if (ret)
+			return ret;
+		cb->args[0] = ifindex;
+		cb->args[1] = LONG_MAX;
+	}
+	while ((ret = dump_some_states(skb, cb, tnet)) > 0)
+		cond_resched();
+	return ret == -ENODEV ? ret : skb->len;
+}
+
 static int put_copy_bounds(struct sk_buff *skb, const struct tcon_net *tnet)
 {
 	return put_u64(skb, TCON_INFO_A_COPY_BYTES,
@@ -1015,6 +1150,10 @@ static const struct genl_ops tcon_genl_ops[] = {
 	{ .cmd = TCON_CMD_GET_CC, .dumpit = dump_ccs,
 	  .flags = GENL_UNS_ADMIN_PERM },
 	{ .cmd = TCON_CMD_GET_FLOW, .dumpit = dump_flows, .done = flows_done,
+	  .flags = GENL_UNS_ADMIN_PERM },
+	{ .cmd = TCON_CMD_GET_STATE, .dumpit = dump_states,
+	  .flags = GENL_UNS_ADMIN_PERM },
+	{ .cmd = TCON_CMD_SET_STATE, .doit = set_state,
 	  .flags = GENL_UNS_ADMIN_PERM },
 };
 

@@ -23,8 +23,10 @@
 #include "path.h"
 #include "sender/acked.h"
 #include "sender/handshake.h"
+#include "sender/saved.h"
 #include "sender/sent.h"
 #include "state/flow.h"
+#include "state/move.h"
 #include "wire/segment.h"
 
 #define SPURIOUS_MANY	32	/* needless repairs, before they count against a path */
@@ -388,6 +390,8 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 
 	flow->seen_us = now_us;
 	tcon_flow_refresh(flow, now_us);
+	if (unlikely(flow->saved))
+		tcon_move_settle(flow, pkt, now_us);
 	if (pkt->has_ts && tcon_answer_is_one(&flow->answer, pkt->tsecr))
 		note_answer(flow, now_us);
 	if (unlikely(tcon_mark_concerns(flow, pkt)))
@@ -569,11 +573,14 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	bool syn = pkt->flags & TCON_TCP_SYN, pass = true, heard;
 
 	flow->seen_us = now_us;
-	if (unlikely(!t->synced) && !syn && !t->guest.syn_seen && !t->peer.syn_seen)
+	if (unlikely(!t->synced) && !syn && !t->guest.syn_seen && !t->peer.syn_seen &&
+	    !flow->saved)
 		flow->mid_stream = true;	/* see create() */
 	tcon_flow_refresh(flow, now_us);
 	if (unlikely(flow->syn) && tcon_mark_retries(flow, pkt))
 		return false;
+	if (unlikely(flow->saved) && !syn)
+		tcon_saved_heard(flow->saved, pkt);
 	heard = is_heard(flow, pkt);
 	if (likely(heard))
 		flow->heard_us = now_us;

@@ -67,8 +67,9 @@ static void update_prr(struct tcon_track *t, u32 delivered_bytes, bool safe)
  * @now_us: the time
  *
  * In a flow that runs already cwnd begins at what is in flight, but at no less than RFC 6928
- * allows a new connection: the guest may just have nothing to send.  A flow without a loss
- * so far may still be in slow start.
+ * allows a new connection: the guest may just have nothing to send.  Nor at less than the same
+ * CC had on the host that the guest came from.  A flow without a loss so far may still be in
+ * slow start.
  *
  * Return: 0; or the CC's error: then the tracker stays without a CC.
  */
@@ -88,8 +89,9 @@ int tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
 		cc->params = NULL;
 		return err;
 	}
-	cc->cwnd_bytes = clamp(cc->inflight_bytes, initial,
+	cc->cwnd_bytes = clamp(max(cc->inflight_bytes, t->resume_bytes), initial,
 			       TCON_CWND_MAX_BYTES);
+	t->resume_bytes = 0;
 	if (!cc->ssthresh_bytes)
 		cc->ssthresh_bytes = cc->lost_bytes ? cc->cwnd_bytes :
 						      TCON_SSTHRESH_INFINITE;

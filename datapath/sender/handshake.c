@@ -35,10 +35,14 @@ void tcon_handshake_note(struct tcon_side *side,
 	side->has_ts = pkt->has_ts;
 }
 
-/* What both SYNs together mean.  A full segment's payload is what both MSS
- * options allow, less the options that every segment carries.
+/**
+ * tcon_handshake_agree() - what both SYNs together mean
+ * @t: the tracker
+ *
+ * A full segment's payload is what both MSS options allow, less the options that every
+ * segment carries.
  */
-static void agree(struct tcon_track *t)
+void tcon_handshake_agree(struct tcon_track *t)
 {
 	u32 mss = t->peer.mss ? t->peer.mss : TCON_MSS_DEFAULT;
 
@@ -80,7 +84,7 @@ void tcon_handshake_guest(struct tcon_track *t, const struct tcon_packet *pkt,
 	}
 	if (pkt->flags & TCON_TCP_ACK && tcon_track_answers_peer(t, pkt->ack))
 		t->peer.acked = true;
-	agree(t);
+	tcon_handshake_agree(t);
 	tcon_sent_segment(t, pkt->seq, pkt->end_seq, pkt->payload_bytes, now_us);
 }
 
@@ -119,7 +123,7 @@ void tcon_handshake_peer(struct tcon_track *t, const struct tcon_packet *pkt)
 		return;
 	tcon_handshake_note(&t->peer, pkt);
 	t->peer_nxt = pkt->seq + 1 + t->peer.data_bytes;
-	agree(t);
+	tcon_handshake_agree(t);
 	if (pkt->flags & TCON_TCP_ACK)
 		take_back(t, pkt->ack);
 }

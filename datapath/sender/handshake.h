@@ -8,6 +8,7 @@
 #include "sender/track.h"
 
 void tcon_handshake_note(struct tcon_side *side, const struct tcon_packet *pkt);
+void tcon_handshake_agree(struct tcon_track *t);
 void tcon_handshake_guest(struct tcon_track *t, const struct tcon_packet *pkt,
 			  u64 now_us);
 void tcon_handshake_peer(struct tcon_track *t, const struct tcon_packet *pkt);

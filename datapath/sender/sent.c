@@ -190,6 +190,26 @@ enum tcon_sent tcon_sent_segment(struct tcon_track *t, u32 start, u32 end,
 }
 
 /**
+ * tcon_sent_elsewhere() - data has left on another host, and is in flight
+ * @t: the tracker, synced, with nothing in flight
+ * @end: the sequence number after it
+ * @sent_us: when it left, as far as can be told
+ *
+ * Its rate sample says nothing of what the path can do.
+ */
+void tcon_sent_elsewhere(struct tcon_track *t, u32 end, u64 sent_us)
+{
+	struct tcon_send *s;
+
+	t->first_tx_us = sent_us;
+	t->delivered_us = sent_us;
+	s = append(t, end, sent_us);
+	if (s)
+		s->app_limited = true;
+	t->max_inflight_bytes = t->cc.inflight_bytes;
+}
+
+/**
  * tcon_sent_overtaking() - a segment passes that starts below what the guest has sent
  * @t: the tracker, synced
  * @tsval: its time stamp

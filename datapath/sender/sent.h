@@ -21,6 +21,7 @@ enum tcon_sent {
 
 enum tcon_sent tcon_sent_segment(struct tcon_track *t, u32 start, u32 end,
 				 u32 payload_bytes, u64 now_us);
+void tcon_sent_elsewhere(struct tcon_track *t, u32 end, u64 sent_us);
 void tcon_sent_overtaking(struct tcon_track *t, u32 tsval, u64 now_us);
 bool tcon_sent_repair(struct tcon_track *t, u32 start, u32 end,
 		      u32 payload_bytes, u64 now_us);

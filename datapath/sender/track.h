@@ -123,6 +123,7 @@ struct tcon_timer {
  * @rack: state of RACK
  * @timer: state of the timers
  * @prr: the limit in a recovery, and in a reduction for ECN marks
+ * @resume_bytes: cwnd that the CC had on another host, until one starts here; 0: none
  * @newly_bytes: delivered by the ACK that the CC is being told of
  * @cwr_point: nxt when the reduction for marks began; it ends when una is beyond
  * @nxt_guest: next sequence number that the guest will send
@@ -193,6 +194,7 @@ struct tcon_track {
 	struct tcon_rack rack;
 	struct tcon_timer timer;
 	struct tcon_prr prr;
+	u32 resume_bytes;
 	u32 newly_bytes;
 	u32 cwr_point;
 	u32 nxt_guest;

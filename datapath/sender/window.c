@@ -139,6 +139,24 @@ void tcon_window_observe(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
 	give_edge(w, ack + w->given_bytes, now_us);
 }
 
+/**
+ * tcon_window_restore() - go on from windows that another host gave the guest
+ * @w: the windows, fresh
+ * @una: first sequence number that is not acknowledged
+ * @edge: highest right edge that the guest was given
+ * @peer_edge: right edge that the peer offered
+ * @now_us: the time
+ */
+void tcon_window_restore(struct tcon_window *w, u32 una, u32 edge, u32 peer_edge,
+			 u64 now_us)
+{
+	w->peer_ack = una;
+	w->peer_edge = seq_max(peer_edge, una);
+	w->peer_bytes = w->peer_edge - una;
+	w->given_bytes = seq_max(edge, una) - una;
+	give_edge(w, seq_max(edge, una), now_us);
+}
+
 /* Field that offers @bytes, rounded up, at least two segments. */
 static u32 field_for(u32 bytes, u8 wscale, u32 mss_bytes)
 {

@@ -45,6 +45,8 @@ u32 tcon_window_wanted(const struct tcon_cc *cc, u32 nxt_guest, u32 cwnd_bytes,
 u32 tcon_window_round_down(u32 edge, u32 ack, u8 wscale, u32 mss_bytes);
 void tcon_window_observe(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
 			 u64 now_us);
+void tcon_window_restore(struct tcon_window *w, u32 una, u32 edge, u32 peer_edge,
+			 u64 now_us);
 u16 tcon_window_write(struct tcon_window *w, u32 ack, u16 field, u8 wscale,
 		      u32 wanted, u32 mss_bytes, u64 now_us);
 void tcon_window_untold(struct tcon_window *w,

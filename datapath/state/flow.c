@@ -208,6 +208,8 @@ static void kill_locked(struct tcon_flow *flow)
 	tcon_pacer_cancel(&flow->due);
 	tcon_held_purge(&flow->held, flow->port);
 	kfree_skb(tcon_flow_take_syn(flow));
+	kfree(flow->saved);
+	flow->saved = NULL;
 	tcon_ca_stop(&flow->track);
 	flow->state = TCON_STATE_OBSERVED;	/* a dump may still come by */
 	tcon_count_flow(tcon_flow_stats(flow), flow->reason, -1);
@@ -467,6 +469,8 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	tcon_pacer_cancel(&flow->due);
 	tcon_held_purge(&flow->held, flow->port);
 	kfree_skb(tcon_flow_take_syn(flow));
+	kfree(flow->saved);
+	flow->saved = NULL;
 	tcon_ca_stop(&flow->track);
 	tcon_track_release(&flow->track);
 	tcon_track_init(&flow->track, &flow->port->budget);
@@ -554,6 +558,8 @@ static enum tcon_reason obstacle(const struct tcon_flow *flow,
 		return TCON_REASON_MPTCP;
 	if (flow->mid_stream)
 		return TCON_REASON_MID_STREAM;
+	if (flow->saved)
+		return TCON_REASON_MOVED;
 	if (flow->closed_us)
 		return TCON_REASON_CLOSED;
 	if (!tcon_track_established(t))
@@ -746,7 +752,7 @@ static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 		return idle_us > CLOSED_LINGER_US;
 	*why = TCON_COUNTER_FLOWS_IDLE;
 	/* Without a complete handshake nothing is enforced: the flow is kept for less time. */
-	if (!tcon_track_established(&flow->track))
+	if (!tcon_track_established(&flow->track) && !flow->saved)
 		most_us = min(most_us, EMBRYO_IDLE_US);
 	return idle_us > most_us;
 }

@@ -23,6 +23,8 @@
 #include "state/port.h"
 #include "wire/key.h"
 
+struct tcon_saved;
+
 /* Room for the headers in front of TCP's in an injected ACK: Ethernet, two VLAN tags, IPv6
  * without extensions.
  */
@@ -86,6 +88,8 @@ enum tcon_astray {
  * @watchdog: its CC misbehaved
  * @reordering: the path reorders more than repair can bear
  *
+ * @saved: what it was on the host that its guest came from, until the guest has sent here;
+ *	else NULL
  * @track: the sender's state
  * @window: the windows that the guest was given
  * @ecn: ECN of both directions
@@ -170,6 +174,7 @@ struct tcon_flow {
 	bool reordering;
 
 	/* The rebuilt sender's. */
+	struct tcon_saved *saved;
 	struct tcon_track track;
 	struct tcon_window window;
 	struct tcon_ecn ecn;

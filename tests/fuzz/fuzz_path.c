@@ -8,7 +8,8 @@
  *						3 it may also pass TCon by
  *
  * The datapath is the real one, from path.c down; the kernel below it is tests/unit/shim.
- * Both ends are honest, and lie in ends.h.  When the input ends, so is the path.
+ * Both ends are honest, and lie in ends.h.  When the input ends, so is the path.  The guest
+ * may move: its port ends, and a new one is given what was known.
  *
  * What must hold:
  *  - what waits in TCon does not wait longer than 1 s or two RTOs without anything leaving;
@@ -30,6 +31,7 @@
 #include "act/hold.h"
 #include "path.h"
 #include "state/flow.h"
+#include "state/move.h"
 #include "state/pacer.h"
 #include "wire/segment.h"
 
@@ -47,6 +49,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 #define EVENTS_MAX		200000
 #define FILE_MAX_BYTES		(256 * 1024)
 #define ALGORITHMS_MAX		4
+#define SAVED_MAX		4
 
 #define for_each_flow(flow, port)					\
 	for (flow = flow_of(rb_first_cached(&(port)->flow_tree)); flow;	\
@@ -105,6 +108,11 @@ struct way {
  * @heard: those two are valid
  * @scale: of the peer's windows
  * @algorithm: index in rules of the present one
+ * @leave_ns: when the guest's port ends; NEVER: it does not
+ * @come_ns: when the next port is told of @saved; NEVER: nothing to tell
+ * @away_ns: what lies between the two
+ * @saved: what the guest takes along
+ * @n_saved: number of those
  * @tnet: the namespace
  * @port: the guest's
  */
@@ -124,6 +132,9 @@ struct world {
 	bool heard;
 	u8 scale;
 	u32 algorithm;
+	u64 leave_ns, come_ns, away_ns;
+	struct tcon_state_record saved[SAVED_MAX];
+	u32 n_saved;
 	struct tcon_net tnet;
 	struct tcon_port port;
 };
@@ -299,7 +310,12 @@ static void special(struct world *x)
 		x->algorithm = what / 8 % n_rules;
 		x->port.generation++;
 		break;
-	case 7:	/* its port is shared: what others hold */
+	case 7:
+		if (what & 0x40) {
+			x->leave_ns = shim_now_ns;
+			x->away_ns = what & 0x20 ? ns / 4 : 0;
+			break;
+		}
 		x->r.rx.no_dsack = what & 8;
 		break;
 	}
@@ -558,7 +574,7 @@ static void arrive(struct world *x)
 
 static u64 next_ns(const struct world *x)
 {
-	u64 ns = min(x->work_ns, x->g.timer_ns);
+	u64 ns = min(min(x->work_ns, x->g.timer_ns), min(x->leave_ns, x->come_ns));
 
 	if (x->flights)
 		ns = min(ns, x->flights->at_ns);
@@ -592,11 +608,53 @@ static void guest_timer(struct world *x)
 	guest_timeout(&x->g);
 }
 
+/* The guest's port ends, with all that TCon holds and keeps for it. */
+static void leave_port(struct world *x)
+{
+	struct tcon_flow *flow;
+
+	x->leave_ns = NEVER;
+	x->come_ns = shim_now_ns + x->away_ns;
+	x->n_saved = 0;
+	trace(x, "leaves", NULL);
+	enter_tcon(x);
+	for_each_flow(flow, &x->port) {
+		spin_lock(&flow->lock);
+		if (x->n_saved < SAVED_MAX)
+			x->n_saved += tcon_move_out(flow, &x->saved[x->n_saved]);
+		spin_unlock(&flow->lock);
+	}
+	tcon_flow_purge_port(&x->port);
+	leave_tcon(x);
+	x->port.id++;
+}
+
+/* It is at another one, where it may have been for a while. */
+static void come_to_port(struct world *x)
+{
+	struct tcon_saved *saved;
+	u32 i;
+
+	x->come_ns = NEVER;
+	for (i = 0; i < x->n_saved; i++) {
+		saved = malloc(sizeof(*saved));
+		WARN_ON(tcon_saved_read(saved, &x->saved[i], sizeof(x->saved[i])));
+		enter_tcon(x);
+		tcon_move_in(&x->port, saved);
+		leave_tcon(x);
+	}
+	trace(x, "comes", NULL);
+}
+
 /* What is due happens, one thing of it. */
 static void step(struct world *x)
 {
 	shim_now_ns = next_ns(x);
-	if (x->flights && x->flights->at_ns <= shim_now_ns)
+	if (x->leave_ns <= shim_now_ns)
+		leave_port(x);
+	else if (x->come_ns <= shim_now_ns)
+		come_to_port(x);
+	else if (x->flights && x->flights->at_ns <= shim_now_ns)
 		arrive(x);
 	else if (shim_timer->armed && shim_timer->expires <= shim_now_ns)
 		run_timer(x);
@@ -699,6 +757,8 @@ static void begin(struct world *x)
 	random_state = 1;
 	x->moved_ns = START_NS;
 	x->work_ns = START_NS + NSEC_PER_SEC;
+	x->leave_ns = NEVER;
+	x->come_ns = NEVER;
 	tcon_sendq_set_put(tcon_copy_put);
 	WARN_ON(tcon_pacer_init(tcon_hold_release) || tcon_flow_init());
 	add_port();

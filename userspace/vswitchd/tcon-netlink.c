@@ -25,6 +25,7 @@ static const struct tcon_nl_field top_fields[] = {
     { TCON_A_CC,         NL_A_NESTED, NULL },
     { TCON_A_FLOW,       NL_A_NESTED, NULL },
     { TCON_A_INFO,       NL_A_NESTED, NULL },
+    { TCON_A_STATE,      NL_A_UNSPEC, NULL },
 };
 
 static const struct tcon_nl_field match_fields[] = {

@@ -110,6 +110,7 @@ open_database(const char *remote)
         &ovsrec_interface_col_ofport,
         &ovsrec_interface_col_ifindex,
         &ovsrec_interface_col_other_config,
+        &ovsrec_interface_col_external_ids,
     };
     struct ovsdb_idl *idl = ovsdb_idl_create(remote, &ovsrec_idl_class, false,
                                              true);
@@ -137,8 +138,10 @@ configure_interface(const struct ovsrec_bridge *bridge,
 }
 
 static void
-configure(const struct ovsrec_open_vswitch *root)
+configure(struct ovsdb_idl *idl, const struct ovsrec_open_vswitch *root)
 {
+    const struct ovsrec_interface *iface;
+
     tcon_config_begin();
     for (size_t i = 0; i < root->n_bridges; i++) {
         const struct ovsrec_bridge *bridge = root->bridges[i];
@@ -153,6 +156,10 @@ configure(const struct ovsrec_open_vswitch *root)
         }
     }
     tcon_config_end();
+    OVSREC_INTERFACE_FOR_EACH (iface, idl) {
+        tcon_move_port_data(&iface->header_.uuid, iface->name,
+                            &iface->external_ids);
+    }
 }
 
 /* Takes over the database's content if it has changed since '*seqno'.  Returns
@@ -166,7 +173,7 @@ follow_database(struct ovsdb_idl *idl, unsigned int *seqno)
     root = ovsrec_open_vswitch_first(idl);
     if (root && ovsdb_idl_get_seqno(idl) != *seqno) {
         *seqno = ovsdb_idl_get_seqno(idl);
-        configure(root);
+        configure(idl, root);
     }
     return *seqno != 0;
 }

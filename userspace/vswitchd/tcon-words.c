@@ -160,6 +160,34 @@ tcon_resolve_guest_port(const char *bridge_name,
     return true;
 }
 
+/* Returns the guest's port 'name' of the bridge; otherwise NULL, with a
+ * sentence. */
+const struct tcon_port *
+tcon_guest_port(const char *bridge_name, const struct tcon_bridge *bridge,
+                struct tcon_nl *nl, const char *name,
+                struct tcon_error *error)
+{
+    struct tcon_match match = { .has_ofport = false };
+    const struct tcon_port *port = NULL;
+    const char *is_a;
+
+    if (name[0] && strlen(name) < sizeof match.ifname) {
+        ovs_strlcpy(match.ifname, name, sizeof match.ifname);
+        port = port_find(bridge, &match);
+    }
+    if (!port) {
+        tcon_error_set(error, "bridge %.64s has no port '%.32s'", bridge_name,
+                       name);
+    } else if (classify_port(port, nl, &is_a, error)) {
+        if (!is_a) {
+            return port;
+        }
+        tcon_error_set(error, "port %.32s is %s, not a guest's", port->name,
+                       is_a);
+    }
+    return NULL;
+}
+
 /* Replaces a port's number by its name.  A port that the bridge does not have
  * stays as it is. */
 void

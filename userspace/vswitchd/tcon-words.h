@@ -16,6 +16,10 @@ bool tcon_parse_flow(const char *arg, struct tcon_flow_spec *,
 bool tcon_resolve_guest_port(const char *bridge_name,
                              const struct tcon_bridge *, struct tcon_nl *,
                              struct tcon_match *, struct tcon_error *);
+const struct tcon_port *tcon_guest_port(const char *bridge_name,
+                                        const struct tcon_bridge *,
+                                        struct tcon_nl *, const char *name,
+                                        struct tcon_error *);
 void tcon_use_port_name(const struct tcon_bridge *, struct tcon_match *);
 
 #endif /* vswitchd/tcon-words.h */

@@ -3,7 +3,7 @@
  * The commands that change something.
  *
  * The files, lowest first: tcon-match, tcon-netlink, tcon-rules, tcon-cc,
- * tcon-config, tcon-words, tcon-show, this one.
+ * tcon-config, tcon-words, tcon-show, tcon-state, tcon-move, this one.
  */
 
 #include <config.h>
@@ -142,5 +142,6 @@ tcon_init(void)
     unixctl_command_register("tcon/del-cc", "bridge [flow=MATCH]", 1, 2,
                              tcon_unixctl_del_cc, NULL);
     tcon_show_init();
+    tcon_move_init();
     tcon_config_watch();
 }

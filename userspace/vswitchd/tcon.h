@@ -9,6 +9,7 @@
 #define VSWITCHD_TCON_H 1
 
 #include "tcon-config.h"
+#include "tcon-move.h"
 
 void tcon_init(void);
 

@@ -15,9 +15,11 @@ tcon_objects = \
 	vswitchd/tcon-cc.$(OBJEXT) \
 	vswitchd/tcon-config.$(OBJEXT) \
 	vswitchd/tcon-match.$(OBJEXT) \
+	vswitchd/tcon-move.$(OBJEXT) \
 	vswitchd/tcon-netlink.$(OBJEXT) \
 	vswitchd/tcon-rules.$(OBJEXT) \
 	vswitchd/tcon-show.$(OBJEXT) \
+	vswitchd/tcon-state.$(OBJEXT) \
 	vswitchd/tcon-words.$(OBJEXT)
 
 vswitchd_ovs_vswitchd_OBJECTS += $(tcon_objects)

@@ -169,9 +169,10 @@ struct tcon_cc_param {
  * @prepare: before @init: allocates what does not fit the private area.  If it does not
  *	return 0, the flow is only observed, and no other call follows.  Optional.
  * @init: starts on @cc.  The tracker's fields are set.  cwnd_bytes is
- *	%TCON_INIT_CWND_SEGS segments, or what is in flight at a live switch if that is
- *	more.  ssthresh_bytes is that of the previous CC, or %TCON_SSTHRESH_INFINITE.
- *	pacing_rate_bps and the private area are zero.  Required.
+ *	%TCON_INIT_CWND_SEGS segments; or, if more, what is in flight at a live switch, or
+ *	what the same CC had on the host that the guest came from.  ssthresh_bytes is that
+ *	of the previous CC, or %TCON_SSTHRESH_INFINITE.  pacing_rate_bps and the private
+ *	area are zero.  Required.
  * @release: the last call for @cc.  Optional.
  * @pkts_acked: an ACK delivered something or showed a loss.  It is called before
  *	cwnd_event(), undo_cwnd() and set_state() for this ACK, so it finds the state

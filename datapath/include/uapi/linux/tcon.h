@@ -40,6 +40,11 @@
  * @TCON_CMD_GET_CC: registered CC modules with their parameters (dump)
  * @TCON_CMD_GET_FLOW: half-flows, with an optional %TCON_A_BRIDGE and
  *	%TCON_A_RULE_MATCH that select (dump)
+ * @TCON_CMD_GET_STATE: the half-flows of the port %TCON_PORT_A_IFINDEX that can go on at
+ *	another port, or on another host, one %TCON_A_STATE each (dump)
+ * @TCON_CMD_SET_STATE: the guest at the port %TCON_PORT_A_IFINDEX came from elsewhere, and
+ *	brings the half-flow %TCON_A_STATE.  If the port knows it from its handshake,
+ *	nothing changes.  With %TCON_A_CHECK the request is only checked
  *
  * All of them need CAP_NET_ADMIN over the namespace: what they tell is of all its tenants.
  *
@@ -59,6 +64,8 @@ enum tcon_cmd {
 	TCON_CMD_GET_RULE,
 	TCON_CMD_GET_CC,
 	TCON_CMD_GET_FLOW,
+	TCON_CMD_GET_STATE,
+	TCON_CMD_SET_STATE,
 	__TCON_CMD_MAX,
 };
 #define TCON_CMD_MAX (__TCON_CMD_MAX - 1)
@@ -74,6 +81,8 @@ enum tcon_attr {
 	TCON_A_CC,		/* nested TCON_CC_A_* */
 	TCON_A_FLOW,		/* nested TCON_FLOW_A_* */
 	TCON_A_INFO,		/* nested TCON_INFO_A_* */
+	TCON_A_STATE,		/* struct tcon_state_record */
+	TCON_A_CHECK,		/* flag: of SET_STATE */
 	__TCON_A_MAX,
 };
 #define TCON_A_MAX (__TCON_A_MAX - 1)
@@ -234,7 +243,8 @@ enum tcon_limit {
 	X(UNSEEN_ACKS,	"unseen-acks",	"the guest hears ACKs that pass elsewhere") \
 	X(UNSEEN_DATA,	"unseen-data",	"the peer has data that passed elsewhere") \
 	X(GAP,		"gap",		"segments before the last ones did not come here, or came late") \
-	X(MTU_PROBE,	"mtu-probe",	"the guest tries whether the path takes larger segments")
+	X(MTU_PROBE,	"mtu-probe",	"the guest tries whether the path takes larger segments") \
+	X(MOVED,	"moved",	"its guest came from another host and has not sent yet")
 
 enum tcon_reason {
 #define TCON_X(id, name, text) TCON_REASON_##id,
@@ -267,7 +277,7 @@ enum tcon_ecn_mode {
 	X(FLOWS_NEW,	"flows-new",	"half-flows created")		\
 	X(FLOWS_IDLE,	"flows-idle",	"half-flows collected when idle") \
 	X(FLOWS_CLOSED,	"flows-closed",	"half-flows collected after FIN or RST") \
-	X(FLOWS_RESET,	"flows-reused",	"half-flows started anew by a SYN") \
+	X(FLOWS_RESET,	"flows-reused",	"half-flows started anew by a SYN or a guest's move") \
 	X(TABLE_FULL,	"table-full",	"packets of flows that found no room in the table") \
 	X(EMBRYO_EVICT,	"embryo-evicted", "half-open flows evicted by newer ones") \
 	X(NO_MEMORY,	"no-memory",	"allocations that failed")	\
@@ -334,7 +344,9 @@ enum tcon_ecn_mode {
 	X(ECN_RESET,	"ecn-reset",	"guests' SYNs sent again without ECN: one with it was reset") \
 	X(ECN_EATEN,	"ecn-eaten",	"half-flows without ECN from then on: what had it did not arrive") \
 	X(ECN_AVOIDED,	"ecn-avoided",	"guests' SYNs without ECN: their destination did not bear it") \
-	X(ECN_ADOPTED,	"ecn-adopted",	"half-flows in which TCon echoes marks that their guests did not")
+	X(ECN_ADOPTED,	"ecn-adopted",	"half-flows in which TCon echoes marks that their guests did not") \
+	X(MOVED_IN,	"moved-in",	"half-flows that go on where another host left them") \
+	X(MOVED_UNLIKE,	"moved-unlike",	"half-flows whose guest did not go on where another host left them")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,
@@ -426,5 +438,124 @@ enum tcon_flow_attr {
 	__TCON_FLOW_A_MAX,
 };
 #define TCON_FLOW_A_MAX (__TCON_FLOW_A_MAX - 1)
+
+/*
+ * The state of a port, as one host gives it to another: a header, then one record for each
+ * half-flow.  All numbers are big-endian.  Nothing in it is a time of a host's clock but
+ * @saved_s, which only tells how old it is.
+ */
+#define TCON_STATE_MAGIC	"TCONPORT"	/* without the NUL */
+#define TCON_STATE_VERSION	1
+#define TCON_STATE_MAX_RECORDS	512	/* so that its base64 fits an argument of 128 KiB */
+#define TCON_STATE_MAX_AGE_S	300
+
+/**
+ * struct tcon_state_header - what a state begins with
+ * @magic: %TCON_STATE_MAGIC
+ * @version: %TCON_STATE_VERSION
+ * @record_bytes: length of a record
+ * @records: their number, 1 to %TCON_STATE_MAX_RECORDS; nothing follows them
+ * @saved_s: when it was made, in seconds since 1970
+ * @zero: 0
+ * @crc32c: of all before it and all records, as RFC 9260, appendix A, has it and its bytes
+ */
+struct tcon_state_header {
+	__u8 magic[8];
+	__be16 version;
+	__be16 record_bytes;
+	__be32 records;
+	__be64 saved_s;
+	__be32 zero;
+	__be32 crc32c;
+};
+
+/* tcon_state_record.flags */
+#define TCON_STATE_GUEST_SACK	0x00000001	/* the guest's SYN permits SACK */
+#define TCON_STATE_PEER_SACK	0x00000002	/* the peer's does */
+#define TCON_STATE_TS		0x00000004	/* the connection uses time stamps */
+#define TCON_STATE_TSVAL	0x00000008	/* guest_tsval is known */
+#define TCON_STATE_ECN_AGREED	0x00000010	/* ECN of RFC 3168, as the peer sees it */
+#define TCON_STATE_ECN_SPEAKS	0x00000020	/* the guest itself has negotiated it */
+#define TCON_STATE_ECN_ASKED	0x00000040	/* TCon has, for the guest */
+#define TCON_STATE_ECN_EXACT	0x00000080	/* both TCons count marked bytes */
+#define TCON_STATE_ECN_ACCURATE	0x00000100	/* the ends use AccECN */
+#define TCON_STATE_ECN_FAILED	0x00000200	/* the path does not bear it */
+#define TCON_STATE_ECN_REFUSED	0x00000400	/* the peer does not want it */
+#define TCON_STATE_PEER_FIN	0x00000800	/* the peer has sent its FIN */
+#define TCON_STATE_FLAGS	0x00000fff
+
+/**
+ * struct tcon_state_record - a half-flow whose handshake was seen
+ * @version: %TCON_STATE_VERSION
+ * @bytes: length of the record
+ * @flags: TCON_STATE_*
+ * @family: 4 or 6: of IP
+ * @guest_wscale: window scale of the guest's SYN, 0 to 14; 255: none
+ * @peer_wscale: of the peer's
+ * @zero: 0
+ * @vlans: VLAN ids plus one, outermost first; 0: no tag
+ * @guest_port: TCP port
+ * @peer_port: TCP port
+ * @guest: address; of IPv4 the first four bytes, and zeros
+ * @peer: address
+ * @guest_mss: MSS option of the guest's SYN, 0: none
+ * @peer_mss: of the peer's
+ * @guest_isn: initial sequence number of the guest
+ * @peer_isn: of the peer
+ * @una: first sequence number that the peer has not acknowledged
+ * @nxt: end of what has left
+ * @nxt_guest: end of what the guest has sent
+ * @edge: highest right edge of the windows that the guest was given
+ * @peer_edge: right edge that the peer offers
+ * @guest_ack: what the guest has acknowledged
+ * @guest_edge: right edge that the guest offers
+ * @peer_nxt: end of what the peer has sent
+ * @guest_tsval: the guest's newest TSval that the peer has echoed
+ * @srtt_us: smoothed round-trip time; 0: none was measured
+ * @rttvar_us: its variation
+ * @min_rtt_us: the least of the last minutes; ~0: none
+ * @cwnd_bytes: of the CC; 0: none ran
+ * @ssthresh_bytes: of the CC
+ * @ce_bytes: marked payload that the guest has been sent; wraps
+ * @wire_bytes: payload of the guest's full segments at present; 0: not known
+ * @rate_bps: the latest delivery rate
+ * @cc: name of the CC, padded with NULs; empty: none ran
+ */
+struct tcon_state_record {
+	__be16 version;
+	__be16 bytes;
+	__be32 flags;
+	__u8 family;
+	__u8 guest_wscale;
+	__u8 peer_wscale;
+	__u8 zero;
+	__be16 vlans[2];
+	__be16 guest_port;
+	__be16 peer_port;
+	__u8 guest[16];
+	__u8 peer[16];
+	__be16 guest_mss;
+	__be16 peer_mss;
+	__be32 guest_isn;
+	__be32 peer_isn;
+	__be32 una;
+	__be32 nxt;
+	__be32 nxt_guest;
+	__be32 edge;
+	__be32 peer_edge;
+	__be32 guest_ack;
+	__be32 guest_edge;
+	__be32 peer_nxt;
+	__be32 guest_tsval;
+	__be32 srtt_us;
+	__be32 rttvar_us;
+	__be32 min_rtt_us;
+	__be32 cwnd_bytes;
+	__be32 ssthresh_bytes;
+	__be32 ce_bytes;
+	__be32 wire_bytes;
+	__be64 rate_bps;
+	__u8 cc[TCON_CC_NAME_MAX];
+};
 
 #endif /* _UAPI_LINUX_TCON_H */

@@ -8,8 +8,10 @@
 
 #define be16_to_cpu(x)	__builtin_bswap16(x)
 #define be32_to_cpu(x)	__builtin_bswap32(x)
+#define be64_to_cpu(x)	__builtin_bswap64(x)
 #define cpu_to_be16(x)	((__be16)__builtin_bswap16(x))
 #define cpu_to_be32(x)	((__be32)__builtin_bswap32(x))
+#define cpu_to_be64(x)	((__be64)__builtin_bswap64(x))
 
 #ifndef htons
 #define htons(x)	cpu_to_be16(x)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* User-space shim: the C library's, and strscpy(). */
+/* User-space shim: the C library's, strscpy() and memchr_inv(). */
 #ifndef _SHIM_LINUX_STRING_H
 #define _SHIM_LINUX_STRING_H
 
@@ -21,6 +21,17 @@ static inline __maybe_unused ssize_t strscpy(char *dst, const char *src,
 	}
 	memcpy(dst, src, n + 1);
 	return n;
+}
+
+/* The first byte that is not @c, or NULL. */
+static inline __maybe_unused void *memchr_inv(const void *start, int c, size_t bytes)
+{
+	const unsigned char *at = start, *end = at + bytes;
+
+	for (; at < end; at++)
+		if (*at != (unsigned char)c)
+			return (void *)at;
+	return NULL;
 }
 
 #endif /* _SHIM_LINUX_STRING_H */

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Half-flows that move with their guest.
+ *
+ *	host A				host B
+ *	tcon_move_out(): a record --->	tcon_move_in(): observed, "moved"
+ *					tcon_move_settle(): the guest's first segment fits:
+ *					as after a handshake; or not: "mid-stream"
+ *
+ * The flow of host A goes on until its port does, because the guest may stay after all.
+ */
+#include <linux/slab.h>
+
+#include "base/contract.h"
+#include "base/seq.h"
+#include "state/move.h"
+
+/* Can it go on elsewhere?  Not if it could not be enforced, nor if it is about to end. */
+static bool can_move(const struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return tcon_track_established(t) && !flow->mid_stream && !flow->astray &&
+	       !flow->closed_us && !t->fin_guest && !t->guest.ambiguous &&
+	       !t->peer.ambiguous && !tcon_track_signed(t) &&
+	       !(t->guest.mptcp && t->peer.mptcp);
+}
+
+/**
+ * tcon_move_out() - what a half-flow would take along
+ * @flow: its lock is held
+ * @record: filled
+ *
+ * Return: false: the flow cannot go on elsewhere.
+ */
+bool tcon_move_out(const struct tcon_flow *flow, struct tcon_state_record *record)
+{
+	const struct tcon_cc_ops *ops = flow->track.cc.ops;
+	struct tcon_saved s;
+
+	lockdep_assert_held(&flow->lock);
+	if (flow->saved) {	/* the guest moves on before it has sent */
+		tcon_saved_write(flow->saved, record);
+		return true;
+	}
+	if (!can_move(flow))
+		return false;
+	tcon_saved_take(&s, &flow->track, &flow->window, &flow->ecn);
+	s.key = flow->key;
+	s.guest_ack = flow->said.ack;
+	s.guest_edge = seq_max(flow->said.edge, flow->said.ack);
+	s.wire_bytes = flow->said.wire_bytes;
+	s.peer_nxt = seq_max(s.peer_nxt, s.guest_ack);
+	if (ops)
+		strscpy(s.cc, ops->name, sizeof(s.cc));
+	tcon_saved_write(&s, record);
+	/* A peer that lies may have led to numbers that no host would take. */
+	return !tcon_saved_read(&s, record, sizeof(*record));
+}
+
+/* Puts @saved into a flow that is not dead.  Returns whether the flow had use for it. */
+static bool put_in(struct tcon_flow *flow, struct tcon_saved *saved)
+{
+	const struct tcon_track *t = &flow->track;
+	u64 now_us = tcon_us(tcon_now_ns());
+
+	lockdep_assert_held(&flow->lock);
+	if (flow->mid_stream || flow->saved)
+		tcon_flow_restart(flow, now_us);
+	else if (t->synced || t->guest.syn_seen || t->peer.syn_seen)
+		return false;
+	flow->saved = saved;
+	flow->ecn = saved->ecn;
+	tcon_flow_reclassify(flow, now_us);
+	return true;
+}
+
+/**
+ * tcon_move_in() - a guest brings a half-flow
+ * @port: its port
+ * @saved: the half-flow; the flow's from now on, or freed
+ *
+ * A flow whose handshake was seen here stays as it is.
+ *
+ * Context: RCU read lock held, bottom halves disabled.
+ * Return: 0, or -ENOSPC: the table has no room.
+ */
+int tcon_move_in(struct tcon_port *port, struct tcon_saved *saved)
+{
+	struct tcon_flow *flow;
+	bool used = false;
+
+	lockdep_assert_in_softirq();
+	tcon_assert_rcu();
+	saved->key.port_id = port->id;
+	flow = tcon_flow_find(&saved->key);
+	if (!flow)
+		flow = tcon_flow_create(port, &saved->key, false);
+	if (!flow) {
+		kfree(saved);
+		return -ENOSPC;
+	}
+	spin_lock(&flow->lock);
+	if (!flow->dead)
+		used = put_in(flow, saved);
+	spin_unlock(&flow->lock);
+	if (!used)
+		kfree(saved);
+	return 0;
+}
+
+/* Will the CC run that ran on the other host? */
+static bool is_same_cc(const struct tcon_flow *flow, const struct tcon_saved *saved)
+{
+	const struct tcon_cc_ops *ops = NULL;
+
+	if (flow->rule)
+		ops = rcu_dereference(flow->rule->ops);
+	return ops && !strncmp(ops->name, saved->cc, sizeof(saved->cc));
+}
+
+static void restore(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	const struct tcon_saved *saved = flow->saved;
+
+	tcon_saved_restore(saved, pkt, is_same_cc(flow, saved), now_us,
+			   &flow->track, &flow->window);
+	flow->said.ack = saved->guest_ack;
+	flow->said.edge = saved->guest_edge;
+	flow->said.wire_bytes = saved->wire_bytes;
+	flow->said.data_us = now_us;
+	flow->heard_us = now_us;
+	flow->thin.told_ack = flow->track.cc.una;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MOVED_IN);
+}
+
+/**
+ * tcon_move_settle() - the guest sends, and shows whether it goes on where it was
+ * @flow: its lock is held, with tcon_flow.saved
+ * @pkt: the guest's segment
+ * @now_us: the time
+ *
+ * If it does not, the flow is as one that begins in the middle.  A SYN begins another one.  A
+ * RST shows nothing.
+ *
+ * Context: RCU read lock held, bottom halves disabled.
+ */
+void tcon_move_settle(struct tcon_flow *flow, const struct tcon_packet *pkt,
+		      u64 now_us)
+{
+	struct tcon_saved *saved = flow->saved;
+
+	lockdep_assert_held(&flow->lock);
+	if (pkt->flags & TCON_TCP_RST)
+		return;
+	if (pkt->flags & TCON_TCP_SYN) {
+		tcon_flow_restart(flow, now_us);
+		return;
+	}
+	if (tcon_saved_goes_on(saved, pkt)) {
+		restore(flow, pkt, now_us);
+	} else {
+		flow->mid_stream = true;
+		memset(&flow->ecn, 0, sizeof(flow->ecn));
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MOVED_UNLIKE);
+	}
+	flow->saved = NULL;
+	kfree(saved);
+	tcon_flow_judge(flow, now_us);
+}
