@@ -17,8 +17,8 @@ CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz c
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-repeat
 
-.PHONY: all modules userspace deps lab-deps lab demo check check-matrix $(CHECKS) $(ALONE) bench deb install \
-	uninstall clean help
+.PHONY: all modules userspace deps lab-deps lab demo check check-matrix $(CHECKS) $(ALONE) bench deb \
+	check-deb install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
 
@@ -95,6 +95,9 @@ style: deps lab				## ruff, layers, checkpatch and sparse
 
 deb:					## Debian packages of this tree in build/deb, seen by lintian
 	@tools/make-deb build/deb
+
+check-deb: deps lab			## as root: the packages in a fresh chroot
+	@$(PYTHON) -m pytest -q -s tests/deb
 
 install:				## as root: modules, ovs-vswitchd and man pages on this host
 	@tools/install-host install $(KDIR)

@@ -1,36 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Packages of this tree, and others that the tests need."""
 
+import hashlib
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from host import TOP
+from tcon_lab.machine.cache import cache_dir, locked, unfinished
 
-README = (TOP / "README.md").read_text()
-
-
-def steps():
-    """Of README's way onto a hypervisor: each step's blocks of commands, by its number."""
-    section = README.partition("## Put it on a hypervisor")[2].partition("\n### ")[0]
-    found = re.split(r"^(\d+)\. ", section, flags=re.M)[1:]
-    return {
-        int(number): [
-            "".join(f"{line.strip()}\n" for line in block.splitlines())
-            for block in re.findall(r"(?:^ {7}\S.*\n(?:^ {7}.*\n)*)", text, re.M)
-        ]
-        for number, text in zip(found[::2], found[1::2], strict=True)
-    }
+HERE = Path(__file__).parent
+TOP = HERE.parents[1]
 
 
 @pytest.fixture(scope="session")
-def readme():
-    return steps()
+def root():
+    """The archive of a host without TCon, made once."""
+    sources = [HERE / name for name in ("make-base", "90test")]
+    key = hashlib.sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()[:16]
+    folder = cache_dir() / f"deb-{key}"
+    with locked(cache_dir() / "deb.lock"):
+        if not folder.exists():
+            with unfinished(folder) as partial:
+                subprocess.run(["nice", sources[0], partial], check=True)
+    return folder / "root.tar"
 
 
 @pytest.fixture(scope="session")
-def packages(tmp_path_factory):
+def packages():
     """Paths of the packages that `make deb` makes, by name."""
     out = TOP / "build/deb"
     subprocess.run(["nice", TOP / "tools/make-deb", out], check=True)
@@ -54,8 +51,6 @@ def another_ovs(tmp_path_factory):
         for field in (f"Version: {version}", f"openvswitch-common (= {version}"):
             text = text.replace(field, f"{field}+next1")
         control.write_text(text)
-        with (tree / f"usr/share/doc/{name}/README.Debian").open("a") as grown:
-            grown.write("another version\n")
         subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, new], check=True)
         made[name] = Path(new)
     return made

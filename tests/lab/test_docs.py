@@ -16,6 +16,7 @@ DOCUMENTS = (
     "tools/campaigns/README.md",
     "tests/bench/README.md",
     "datapath/README.md",
+    "docs/packages.md",
     "docs/results.md",
 )
 UAPI = (TOP / "datapath/include/uapi/linux/tcon.h").read_text()
