@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -92,3 +95,15 @@ def test_counters_that_the_man_page_explains_exist() -> None:
     )
     assert named
     assert sorted(name for name in named if f'"{name}"' not in UAPI) == []
+
+
+def test_the_page_about_the_database_is_made_of_its_text(tmp_path: Path) -> None:
+    parts = ("/ovsdb/ovsdb-doc", "/vswitchd/vswitch.ovsschema", "/python/")
+    with tarfile.open("/usr/src/openvswitch/openvswitch.tar.gz") as tar:
+        wanted = [member for member in tar if any(part in member.name for part in parts)]
+        tar.extractall(tmp_path, wanted)
+    (tree,) = tmp_path.iterdir()
+    man = TOP / "userspace/man"
+    page = subprocess.run([sys.executable, man / "make-page", tree], check=True,
+                          capture_output=True, text=True).stdout  # fmt: skip
+    assert page == (man / "tcon-ovsdb.5").read_text()

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import time
+from pathlib import Path
 
 from .errors import LabError
 
@@ -27,10 +30,24 @@ def start() -> None:
     """Start ovsdb-server and ovs-vswitchd with an empty database."""
     _call("mkdir", "-p", "/etc/openvswitch")
     _call("ovsdb-tool", "create", _DB, _SCHEMA)
-    _call("ovsdb-server", _DB, f"--remote=punix:{_SOCKET}", "--pidfile", "--detach",
-          "--log-file", "-vconsole:off")  # fmt: skip
+    start_ovsdb()
     _call("ovs-vsctl", "--no-wait", "init")
     start_vswitchd()
+
+
+def start_ovsdb() -> None:
+    """Start ovsdb-server alone, with the database as it is."""
+    _call("ovsdb-server", _DB, f"--remote=punix:{_SOCKET}", "--pidfile", "--detach",
+          "--log-file", "-vconsole:off")  # fmt: skip
+
+
+def stop(daemon: str) -> None:
+    """Kill ovsdb-server or ovs-vswitchd, as a crash would, and wait until it is dead."""
+    pid = int(Path(f"/run/openvswitch/{daemon}.pid").read_text())
+    os.kill(pid, signal.SIGKILL)
+    line = Path(f"/proc/{pid}/cmdline")  # empty of one that nobody has waited for
+    while line.exists() and line.read_bytes():
+        time.sleep(0.01)
 
 
 def start_vswitchd() -> None:
@@ -47,4 +64,4 @@ def appctl(*args: str) -> str:
 
 def vsctl(*args: str) -> str:
     """`ovs-vsctl ARGS`: its output.  Raises LabError with its complaint."""
-    return _call("ovs-vsctl", *args)
+    return _call("ovs-vsctl", "--timeout=60", *args)

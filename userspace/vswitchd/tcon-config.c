@@ -8,6 +8,8 @@
  *
  * What tcon.ko refuses is offered again later, at first after a second.  This
  * is mostly a rule whose CC's module is loaded shortly after tcon.ko.
+ *
+ * The rules themselves are OVSDB's (tcon-ovsdb.c).
  */
 
 #include <config.h>
@@ -25,6 +27,7 @@
 #include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
+#include "tcon-ovsdb.h"
 #include "tcon-rules.h"
 #include "timeval.h"
 #include "util.h"
@@ -35,6 +38,10 @@ VLOG_DEFINE_THIS_MODULE(tcon_config);
  * refused may make the kernel start modprobe. */
 #define RETRY_MIN_MS 1000
 #define RETRY_MAX_MS 10000
+
+/* What became of rules is written to OVSDB within this time.  It is a pause and
+ * not nothing, since vswitchd's last transaction may be under way. */
+#define STATUS_DELAY_MS 10
 
 /* Bridges by name, "struct tcon_bridge"s.  'old_bridges' is in use only while
  * the configuration is read anew. */
@@ -50,6 +57,9 @@ static bool adopted;
 /* When to offer again what tcon.ko refused.  LLONG_MAX: nothing is waiting. */
 static long long int retry_at_ms = LLONG_MAX;
 static long long int retry_interval_ms = RETRY_MIN_MS;
+
+/* What became of rules may have changed since it was written to OVSDB. */
+static bool status_changed;
 
 /* Notifications about generic netlink families. */
 struct family_change {
@@ -118,24 +128,64 @@ push_ports(struct tcon_nl *nl, bool first_time)
     return complete;
 }
 
-/* Tells tcon.ko, if it is loaded, what it was not told yet or refused. */
+/* Takes over what an earlier ovs-vswitchd left in tcon.ko. */
 static void
-push(bool first_time)
+adopt(struct tcon_nl *nl)
+{
+    struct tcon_error error;
+
+    if (tcon_rules_adopt(nl, &error)) {
+        VLOG_WARN("the rules in tcon.ko cannot be read: %s", error.text);
+    }
+}
+
+/* Tells tcon.ko, if it is loaded, what it was not told yet or refused.  Returns
+ * false if something is to be offered again later. */
+static bool
+apply(bool first_time)
 {
     struct tcon_error error;
     struct tcon_nl nl;
+    bool complete;
 
-    retry_at_ms = LLONG_MAX;
+    status_changed = true;
+    if (!tcon_nl_open(&nl, &error)) {
+        tcon_ovsdb_apply(NULL, &error);
+        return true;
+    }
+    if (!adopted) {
+        adopt(&nl);
+    }
+    adopted = true;
+    complete = push_ports(&nl, first_time);
+    complete &= tcon_ovsdb_apply(&nl, NULL);
+    complete &= tcon_rules_push(&nl, first_time);
+    tcon_nl_close(&nl);
+    return complete;
+}
+
+static void
+push(bool first_time)
+{
     retry_interval_ms = (first_time ? RETRY_MIN_MS
                          : MIN(retry_interval_ms * 2, RETRY_MAX_MS));
-    if (tcon_nl_open(&nl, &error)) {
-        bool ports_complete = push_ports(&nl, first_time);
+    retry_at_ms = (apply(first_time) ? LLONG_MAX
+                   : time_msec() + retry_interval_ms);
+}
 
-        if (!tcon_rules_push(&nl, first_time) || !ports_complete) {
-            retry_at_ms = time_msec() + retry_interval_ms;
-        }
-        tcon_nl_close(&nl);
-    }
+void
+tcon_config_changed(void)
+{
+    status_changed = true;
+}
+
+bool
+tcon_status_changed(void)
+{
+    bool changed = status_changed;
+
+    status_changed = false;
+    return changed;
 }
 
 /* Configuration. */
@@ -158,9 +208,10 @@ bridge_destroy(struct tcon_bridge *bridge)
 }
 
 void
-tcon_config_begin(void)
+tcon_config_begin(struct ovsdb_idl *idl)
 {
     shash_swap(&bridges, &old_bridges);
+    tcon_ovsdb_begin(idl);
 }
 
 void
@@ -170,6 +221,9 @@ tcon_config_bridge(const char *name, const char *datapath_type)
 
     bridge->type = xstrdup(datapath_type);
     shash_add_assert(&bridges, name, bridge);
+    tcon_ovsdb_bridge(name, tcon_bridge_is_kernel(bridge) ? NULL
+                      : "the bridge has a userspace datapath: TCon works in "
+                      "the kernel datapath only");
 }
 
 /* A kernel's datapath has no other types than these and tunnels. */
@@ -273,36 +327,6 @@ kernel_bridge_find(const char *name)
     return bridge && tcon_bridge_is_kernel(bridge) ? bridge : NULL;
 }
 
-/* Takes over the rules that an earlier ovs-vswitchd left in tcon.ko.  Those of
- * bridges that have gone are removed. */
-static void
-adopt(void)
-{
-    struct tcon_error error;
-    const struct tcon_rule *rule;
-    struct shash gone = SHASH_INITIALIZER(&gone);
-    struct shash_node *node;
-    struct tcon_nl nl;
-
-    if (!tcon_nl_open(&nl, &error)) {
-        return;
-    }
-    if (tcon_rules_adopt(&nl, &error)) {
-        VLOG_WARN("the rules in tcon.ko cannot be read: %s", error.text);
-    }
-    tcon_nl_close(&nl);
-
-    LIST_FOR_EACH (rule, node, tcon_rules()) {
-        if (!kernel_bridge_find(rule->bridge)) {
-            shash_add_once(&gone, rule->bridge, NULL);
-        }
-    }
-    SHASH_FOR_EACH (node, &gone) {
-        drop_bridge(node->name);
-    }
-    shash_destroy(&gone);
-}
-
 void
 tcon_config_end(void)
 {
@@ -317,10 +341,7 @@ tcon_config_end(void)
         bridge_destroy(bridge);
         shash_delete(&old_bridges, node);
     }
-    if (!adopted) {
-        adopted = true;
-        adopt();
-    }
+    tcon_ovsdb_end();
     push(true);
 }
 
@@ -368,6 +389,7 @@ family_changed(const void *change_, void *aux OVS_UNUSED)
         }
     }
     tcon_rules_lost();
+    tcon_ovsdb_forget_refusals();
     push(true);
 }
 
@@ -399,6 +421,9 @@ tcon_run(void)
     if (time_msec() >= retry_at_ms) {
         push(false);
     }
+    if (tcon_ovsdb_run()) {
+        push(true);
+    }
 }
 
 void
@@ -410,4 +435,8 @@ tcon_wait(void)
     if (retry_at_ms != LLONG_MAX) {
         poll_timer_wait_until(retry_at_ms);
     }
+    if (status_changed && tcon_ovsdb_is_writable()) {
+        poll_timer_wait(STATUS_DELAY_MS);
+    }
+    tcon_ovsdb_wait();
 }

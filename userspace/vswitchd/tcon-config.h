@@ -8,6 +8,7 @@
 
 #include "tcon-netlink.h"
 
+struct ovsdb_idl;
 struct shash;
 struct smap;
 
@@ -36,7 +37,7 @@ struct tcon_bridge {
 /* The present configuration: all of it is given between begin and end.  A port's
  * type is that of its netdev or of its record in OVSDB.  'ifindex' is zero or
  * negative if it has no device. */
-void tcon_config_begin(void);
+void tcon_config_begin(struct ovsdb_idl *);
 void tcon_config_bridge(const char *name, const char *datapath_type);
 void tcon_config_port(const char *bridge, const char *name, const char *type,
                       uint16_t ofport, int ifindex,
@@ -45,6 +46,10 @@ void tcon_config_end(void);
 
 /* Removes all rules: no flow is enforced any more. */
 void tcon_config_cleanup(void);
+
+/* The status columns of OVSDB are to be written again: says so, asks it. */
+void tcon_config_changed(void);
+bool tcon_status_changed(void);
 
 /* Tells tcon.ko everything again when it is reloaded, and offers what it
  * refused once more. */

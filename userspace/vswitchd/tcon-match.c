@@ -155,6 +155,56 @@ tcon_uint_parse(const char *text, uint64_t max, uint64_t *value)
     return true;
 }
 
+/* Cuts 'text' into words at white space, in place.  Returns how many there
+ * are; more than 'max' count as 'max'. */
+size_t
+tcon_words_split(char *text, const char *words[], size_t max)
+{
+    char *save = NULL;
+    size_t n = 0;
+
+    for (char *word = strtok_r(text, " \t\r\n", &save); word && n < max;
+         word = strtok_r(NULL, " \t\r\n", &save)) {
+        words[n++] = word;
+    }
+    return n;
+}
+
+/* True if 'name' can be that of a rule in OVSDB: it appears in keys that an
+ * operator types. */
+bool
+tcon_rule_name_ok(const char *name)
+{
+    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz"
+                        "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
+
+    return len && !name[len] && len < TCON_RULE_NAME_MAX;
+}
+
+/* True if 'name' is a number, as tcon/set-cc gives to the rules that it
+ * writes. */
+bool
+tcon_rule_name_number(const char *name, uint64_t *number)
+{
+    return is_digit(name[0]) && name[strspn(name, "0123456789")] == '\0'
+           && tcon_uint_parse(name, UINT64_MAX / 2, number);
+}
+
+/* The order of names: words as bytes are, then numbers by their value.  So what
+ * tcon/set-cc writes with the next number is the newest. */
+int
+tcon_rule_name_compare(const char *a, const char *b)
+{
+    uint64_t a_number, b_number;
+    bool a_is = tcon_rule_name_number(a, &a_number);
+    bool b_is = tcon_rule_name_number(b, &b_number);
+
+    if (a_is && b_is) {
+        return a_number < b_number ? -1 : a_number > b_number;
+    }
+    return a_is ? 1 : b_is ? -1 : strcmp(a, b);
+}
+
 /* Cuts the next word from '*text' into 'word' and advances '*text' past it.
  * '*text' points to the word's first character. */
 static bool

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * The syntax of the tcon/ commands: MATCH, which selects flows as OpenFlow
- * matches do, and the values of CC parameters.
+ * matches do, the values of CC parameters, and the names of rules in OVSDB.
  *
  * This file uses nothing of Open vSwitch and nothing of the kernel but the
  * numbers of the UAPI.  It turns text into numbers and back.  So it can be
@@ -22,6 +22,7 @@
 #define TCON_MATCH_TEXT_MAX 256     /* Suffices for any tcon_match_format(). */
 #define TCON_VALUE_TEXT_MAX 32      /* Suffices for any tcon_value_format(). */
 #define TCON_ERROR_MAX 320          /* Suffices for any sentence. */
+#define TCON_RULE_NAME_MAX 64       /* A rule's name in OVSDB, with the NUL. */
 
 /* A sentence about what is wrong: printable ASCII whatever the input was. */
 struct tcon_error {
@@ -63,6 +64,10 @@ void tcon_error_set(struct tcon_error *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 bool tcon_uint_parse(const char *text, uint64_t max, uint64_t *value);
+size_t tcon_words_split(char *text, const char *words[], size_t max);
+bool tcon_rule_name_ok(const char *name);
+bool tcon_rule_name_number(const char *name, uint64_t *number);
+int tcon_rule_name_compare(const char *a, const char *b);
 
 bool tcon_flow_spec_parse(const char *text, struct tcon_flow_spec *,
                           struct tcon_error *);

@@ -2,7 +2,8 @@
 /*
  * The rules, and how tcon.ko gets them.
  *
- * tcon.ko forgets its rules when it is removed.  This list keeps them.
+ * tcon.ko forgets its rules when it is removed.  This list keeps them: what
+ * OVSDB wants, in its order, and then what was set without it.
  */
 
 #include <config.h>
@@ -12,15 +13,21 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hash.h"
 #include "netlink.h"
 #include "openvswitch/ofpbuf.h"
+#include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(tcon_rules);
 
-/* "struct tcon_rule"s, in the order in which they were set. */
+/* "struct tcon_rule"s, oldest first, and the same by their place. */
 static struct ovs_list rules = OVS_LIST_INITIALIZER(&rules);
+static struct hmap places = HMAP_INITIALIZER(&places);
+
+/* The age that tcon.ko's newest rule has. */
+static uint64_t newest;
 
 static const struct tcon_nl_field rule_fields[] = {
     { TCON_RULE_A_PRIORITY, NL_A_U32,    NULL },
@@ -131,6 +138,7 @@ tcon_rule_set(struct tcon_nl *nl, struct tcon_rule *rule,
     put_rule(request, rule);
     err = tcon_nl_do(nl, request, NULL, NULL, error);
     rule->in_kernel = !err;
+    rule->age = err ? 0 : ++newest;
     return err;
 }
 
@@ -162,15 +170,15 @@ tcon_rules_del_bridge(struct tcon_nl *nl, const char *bridge,
     return err == ENOENT ? 0 : err;
 }
 
-static bool
-same_place(const struct tcon_rule *a, const struct tcon_rule *b)
+bool
+tcon_rule_same_place(const struct tcon_rule *a, const struct tcon_rule *b)
 {
     return (a->priority == b->priority && !strcmp(a->bridge, b->bridge)
             && tcon_match_equal(&a->match, &b->match));
 }
 
-static bool
-same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
+bool
+tcon_rule_same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
 {
     if (strcmp(a->cc, b->cc) || a->ecn != b->ecn
         || a->n_params != b->n_params) {
@@ -185,43 +193,64 @@ same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
     return true;
 }
 
+static uint32_t
+hash_place(const struct tcon_rule *rule)
+{
+    char match[TCON_MATCH_TEXT_MAX];
+
+    tcon_match_format(&rule->match, match);
+    return hash_string(match, hash_string(rule->bridge, rule->priority));
+}
+
 struct tcon_rule *
 tcon_rule_find(const struct tcon_rule *key)
 {
     struct tcon_rule *rule;
 
-    LIST_FOR_EACH (rule, node, &rules) {
-        if (same_place(rule, key)) {
+    HMAP_FOR_EACH_WITH_HASH (rule, place_node, hash_place(key), &places) {
+        if (tcon_rule_same_place(rule, key)) {
             return rule;
         }
     }
     return NULL;
 }
 
+/* Makes a copy of 'rule' the newest of the list. */
+static void
+append(const struct tcon_rule *rule)
+{
+    struct tcon_rule *new = xmemdup(rule, sizeof *rule);
+
+    ovs_list_push_back(&rules, &new->node);
+    hmap_insert(&places, &new->place_node, hash_place(new));
+}
+
 void
 tcon_rule_destroy(struct tcon_rule *rule)
 {
+    hmap_remove(&places, &rule->place_node);
     ovs_list_remove(&rule->node);
     free(rule);
 }
 
-/* Keeps a copy of 'rule' as the newest rule.  As in the kernel, a rule that is
- * set again with the same CC and parameters keeps its age. */
+/* Keeps a copy of 'rule', which tcon.ko has, as the newest rule.  As there, a
+ * rule that is set again with the same CC and parameters keeps its age. */
 void
 tcon_rule_keep(const struct tcon_rule *rule)
 {
     struct tcon_rule *old = tcon_rule_find(rule);
-    struct tcon_rule *new;
 
-    if (old && same_decision(old, rule)) {
-        old->in_kernel = rule->in_kernel;
+    if (old && tcon_rule_same_decision(old, rule)) {
+        if (!old->in_kernel) {
+            old->in_kernel = true;
+            old->age = rule->age;
+        }
         return;
     }
     if (old) {
         tcon_rule_destroy(old);
     }
-    new = xmemdup(rule, sizeof *rule);
-    ovs_list_push_back(&rules, &new->node);
+    append(rule);
 }
 
 void
@@ -236,64 +265,122 @@ tcon_rules_forget_bridge(const char *bridge)
     }
 }
 
-/* Among rules of equal priority the kernel tries the newest first.  'late' has
- * just reached the kernel, after rules that are newer than it here.  Those are
- * sent again, so that the order in the kernel is right. */
+/* Takes what tcon.ko knows of 'old' over into 'rule', which is at its place. */
 static void
-restore_order(struct tcon_nl *nl, const struct tcon_rule *late)
+take_over(const struct tcon_rule *old, struct tcon_rule *rule)
 {
-    struct tcon_error error;
-    struct tcon_rule *rule;
-    bool newer = false;
-
-    LIST_FOR_EACH (rule, node, &rules) {
-        if (rule == late) {
-            newer = true;
-        } else if (newer && rule->in_kernel
-                   && rule->priority == late->priority
-                   && !strcmp(rule->bridge, late->bridge)) {
-            tcon_rule_del(nl, rule, &error);
-            tcon_rule_set(nl, rule, &error);
-        }
+    if (tcon_rule_same_decision(old, rule)) {
+        rule->in_kernel = old->in_kernel;
+        rule->age = old->age;
     }
 }
 
-static char *
-rule_to_string(const struct tcon_rule *rule)
+/* Makes the list what OVSDB wants, 'wanted' oldest first and each with its
+ * entry, and behind that the volatile rules.  Of several at the same place the
+ * last one stays.  What nobody wants any more goes from tcon.ko, too; 'nl' is NULL where
+ * that is not loaded. */
+void
+tcon_rules_replace(struct tcon_nl *nl, struct tcon_rule *wanted, size_t n)
+{
+    struct ovs_list old_rules;
+    struct hmap old_places = HMAP_INITIALIZER(&old_places);
+    struct tcon_rule *old, *rule;
+    struct tcon_error error;
+
+    ovs_list_init(&old_rules);
+    ovs_list_push_back_all(&old_rules, &rules);
+    hmap_swap(&places, &old_places);
+    for (size_t i = 0; i < n; i++) {
+        rule = tcon_rule_find(&wanted[i]);
+        if (rule) {
+            tcon_rule_destroy(rule);
+        }
+        append(&wanted[i]);
+    }
+    LIST_FOR_EACH_SAFE (old, node, &old_rules) {
+        bool is_volatile = !old->entry && !old->adopted;
+
+        rule = tcon_rule_find(old);
+        if (is_volatile) {
+            if (rule) {
+                tcon_rule_destroy(rule);
+            }
+            append(old);
+        } else if (rule) {
+            take_over(old, rule);
+        } else if (nl) {
+            tcon_rule_del(nl, old, &error);
+        }
+        ovs_list_remove(&old->node);
+        free(old);
+    }
+    hmap_destroy(&old_places);
+}
+
+/* The age of the newest rule that was seen among those of the bridge and
+ * priority of 'rule': those compete by age. */
+static uint64_t *
+age_among_equals(struct shash *ages, const struct tcon_rule *rule)
+{
+    char *key = xasprintf("%"PRIu32" %s", rule->priority, rule->bridge);
+    uint64_t *age = shash_find_data(ages, key);
+
+    if (!age) {
+        age = xzalloc(sizeof *age);
+        shash_add_nocopy(ages, key, age);
+    } else {
+        free(key);
+    }
+    return age;
+}
+
+/* Gives 'rule' to tcon.ko as the newest.  Where it has that very rule it would
+ * leave its age: so that one goes first. */
+static int
+renew(struct tcon_nl *nl, struct tcon_rule *rule, struct tcon_error *error)
+{
+    if (rule->in_kernel) {
+        tcon_rule_del(nl, rule, error);
+    }
+    return tcon_rule_set(nl, rule, error);
+}
+
+static void
+log_refusal(const struct tcon_rule *rule, const struct tcon_error *error)
 {
     char match[TCON_MATCH_TEXT_MAX];
 
     tcon_match_format(&rule->match, match);
-    return xasprintf("rule priority=%"PRIu32",%s %s of bridge %s",
-                     rule->priority, match, rule->cc, rule->bridge);
+    VLOG_WARN("rule priority=%"PRIu32",%s %s of bridge %s: tcon.ko does not "
+              "take it yet: %s", rule->priority, match, rule->cc, rule->bridge,
+              error->text);
 }
 
-/* Offers tcon.ko the rules that it does not have, oldest first.  The first
- * time it logs those that tcon.ko refuses.  Returns false if one was
- * refused. */
+/* Offers tcon.ko the rules that it does not have, oldest first, and again
+ * those that must be newer than one that comes late: of equal priority it tries
+ * the newest first.  The first time it logs those that tcon.ko refuses.
+ * Returns false if one was refused. */
 bool
 tcon_rules_push(struct tcon_nl *nl, bool first_time)
 {
+    struct shash ages = SHASH_INITIALIZER(&ages);
     struct tcon_error error;
     struct tcon_rule *rule;
     bool complete = true;
 
     LIST_FOR_EACH (rule, node, &rules) {
-        if (rule->in_kernel) {
-            continue;
-        }
-        if (!tcon_rule_set(nl, rule, &error)) {
-            restore_order(nl, rule);
-            continue;
-        }
-        if (first_time) {
-            char *s = rule_to_string(rule);
+        uint64_t *age = age_among_equals(&ages, rule);
 
-            VLOG_WARN("%s: tcon.ko does not take it yet: %s", s, error.text);
-            free(s);
+        if ((!rule->in_kernel || rule->age < *age)
+            && renew(nl, rule, &error)) {
+            if (first_time) {
+                log_refusal(rule, &error);
+            }
+            complete = false;
         }
-        complete = false;
+        *age = MAX(*age, rule->age);
     }
+    shash_destroy_free_data(&ages);
     return complete;
 }
 
@@ -305,20 +392,31 @@ adopt_rule(struct nlattr *attrs[], void *aux OVS_UNUSED)
     struct tcon_rule *rule = xmalloc(sizeof *rule);
 
     if (tcon_rule_from_attrs(attrs, rule)) {
+        rule->adopted = true;
         ovs_list_push_front(&rules, &rule->node);
+        hmap_insert(&places, &rule->place_node, hash_place(rule));
     } else {
         free(rule);
     }
     return true;
 }
 
-/* Takes over the rules that tcon.ko has.  Returns an error number, with a
- * sentence, if they cannot be read. */
+/* Reads the rules that an earlier ovs-vswitchd left in tcon.ko, into the list,
+ * which is empty.  Those that OVSDB does not want go with the next
+ * tcon_rules_replace().  Returns an error number, with a sentence, if they
+ * cannot be read. */
 int
 tcon_rules_adopt(struct tcon_nl *nl, struct tcon_error *error)
 {
-    return tcon_nl_dump(nl, tcon_nl_request(nl, TCON_CMD_GET_RULE), adopt_rule,
-                        NULL, error);
+    struct tcon_rule *rule;
+    int err;
+
+    err = tcon_nl_dump(nl, tcon_nl_request(nl, TCON_CMD_GET_RULE), adopt_rule,
+                       NULL, error);
+    LIST_FOR_EACH (rule, node, &rules) {
+        rule->age = ++newest;
+    }
+    return err;
 }
 
 /* tcon.ko was loaded anew and has no rules. */
@@ -329,5 +427,6 @@ tcon_rules_lost(void)
 
     LIST_FOR_EACH (rule, node, &rules) {
         rule->in_kernel = false;
+        rule->age = 0;
     }
 }

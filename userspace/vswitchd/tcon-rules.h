@@ -7,6 +7,7 @@
 #ifndef VSWITCHD_TCON_RULES_H
 #define VSWITCHD_TCON_RULES_H 1
 
+#include "openvswitch/hmap.h"
 #include "openvswitch/list.h"
 #include "tcon-match.h"
 #include "tcon-netlink.h"
@@ -17,8 +18,11 @@ struct tcon_param {
     enum tcon_param_type type;
 };
 
+struct tcon_entry;
+
 struct tcon_rule {
     struct ovs_list node;       /* In the list of rules, oldest first. */
+    struct hmap_node place_node; /* By bridge, match and priority. */
     char bridge[TCON_BRIDGE_NAME_MAX];
     struct tcon_match match;
     uint32_t priority;
@@ -28,12 +32,22 @@ struct tcon_rule {
     size_t n_params;
     uint32_t flows;             /* In a dump only: flows that it selects. */
     bool in_kernel;             /* tcon.ko has it. */
+    uint64_t age;               /* Grows with each rule that it was given. */
+
+    /* Why it is there.  If nothing of this is set it is volatile: it was set
+     * for as long as ovs-vswitchd runs. */
+    const struct tcon_entry *entry; /* OVSDB has it here. */
+    bool adopted;               /* An earlier ovs-vswitchd left it. */
 };
 
 /* A rule that tcon.ko has, from a message of TCON_CMD_GET_RULE. */
 bool tcon_rule_from_attrs(struct nlattr *attrs[], struct tcon_rule *);
 
 const struct ovs_list *tcon_rules(void); /* Of "struct tcon_rule"s. */
+
+bool tcon_rule_same_place(const struct tcon_rule *, const struct tcon_rule *);
+bool tcon_rule_same_decision(const struct tcon_rule *,
+                             const struct tcon_rule *);
 
 /* In the list. */
 struct tcon_rule *tcon_rule_find(const struct tcon_rule *key);
@@ -48,8 +62,9 @@ int tcon_rule_del(struct tcon_nl *, const struct tcon_rule *,
 int tcon_rules_del_bridge(struct tcon_nl *, const char *bridge,
                           struct tcon_error *);
 
-/* From tcon.ko into the list, and back. */
+/* From tcon.ko into the list, from OVSDB into the list, and to tcon.ko. */
 int tcon_rules_adopt(struct tcon_nl *, struct tcon_error *);
+void tcon_rules_replace(struct tcon_nl *, struct tcon_rule *wanted, size_t n);
 void tcon_rules_lost(void);
 bool tcon_rules_push(struct tcon_nl *, bool first_time);
 

@@ -16,8 +16,10 @@
 #include "sset.h"
 #include "tcon-cc.h"
 #include "tcon-compat.h"
+#include "tcon-ovsdb.h"
 #include "tcon-rules.h"
 #include "tcon-show.h"
+#include "tcon-text.h"
 #include "tcon-words.h"
 #include "timeval.h"
 #include "unixctl.h"
@@ -302,6 +304,7 @@ rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
     struct json *params = json_object_create();
     struct json *json = json_object_create();
     char match[TCON_MATCH_TEXT_MAX];
+    char *text = tcon_rule_format(rule);
 
     for (size_t i = 0; i < rule->n_params; i++) {
         const struct tcon_param *param = &rule->params[i];
@@ -321,6 +324,8 @@ rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
                     json_boolean_create(cc || !strcmp(rule->cc,
                                                       TCON_CC_OBSERVE)));
     json_object_put(json, "in_kernel", json_boolean_create(rule->in_kernel));
+    json_object_put(json, "source", tcon_ovsdb_source(rule));
+    json_object_put(json, "rule", json_string_create_nocopy(text));
     return json;
 }
 
@@ -519,6 +524,7 @@ bridge_to_json(struct tcon_nl *nl, const char *name,
     json_object_put_string(json, "name", name);
     json_object_put(json, "ports", json_array_create(ports, bridge->n_ports));
     json_object_put(json, "rules", rules);
+    json_object_put(json, "config", tcon_ovsdb_to_json(name));
     if (!rules_to_json(nl, name, ccs, rules, error)) {
         json_destroy(json);
         return NULL;
@@ -653,57 +659,55 @@ put_port_text(struct ds *ds, const struct json *port)
     ds_put_char(ds, '\n');
 }
 
-/* The default of parameter 'name' of 'cc'; NULL if it is not known. */
-static const struct json *
-find_default(const struct json *ccs, const char *cc_name, const char *name)
+/* Says where the rule is kept, unless it is on its bridge. */
+static void
+put_source_text(struct ds *ds, const struct json *rule)
 {
-    const struct json *cc, *param;
-    size_t i, j;
+    const struct json *source = get(rule, "source");
 
-    JSON_ARRAY_FOR_EACH (cc, i, ccs) {
-        const struct json *params = get(cc, "params");
-
-        JSON_ARRAY_FOR_EACH (param, j, params) {
-            if (!strcmp(str(cc, "name"), cc_name)
-                && !strcmp(str(param, "name"), name)) {
-                return get(param, "default");
-            }
-        }
+    if (!source) {
+        ds_put_cstr(ds, "; volatile");
+    } else if (strcmp(str(source, "table"), "Bridge")) {
+        ds_put_format(ds, "; of %s %s", str(source, "table"),
+                      str(source, "record"));
     }
-    return NULL;
 }
 
 /* Writes a rule so that the line can be given to tcon/set-cc.  Parameters at
  * their defaults are left out. */
 static void
-put_rule_text(struct ds *ds, const struct json *rule, const struct json *ccs)
+put_rule_text(struct ds *ds, const struct json *rule)
 {
-    const struct shash *params = json_object(get(rule, "params"));
-    const struct shash_node **nodes = shash_sort(params);
-
-    ds_put_format(ds, "    flow=priority=%lld,%s %s", num(rule, "priority"),
-                  str(rule, "match"), str(rule, "cc"));
-    for (size_t i = 0; i < shash_count(params); i++) {
-        const struct json *def;
-
-        def = find_default(ccs, str(rule, "cc"), nodes[i]->name);
-        if (!def || !json_equal(def, nodes[i]->data)) {
-            ds_put_format(ds, " %s=", nodes[i]->name);
-            value_to_text(nodes[i]->data, ds);
-        }
-    }
-    free(nodes);
-    if (strcmp(str(rule, "ecn"), rule_ecn[TCON_RULE_ECN_AUTO])) {
-        ds_put_format(ds, " ecn=%s", str(rule, "ecn"));
-    }
-    ds_put_format(ds, "; flows: %lld%s%s\n", num(rule, "flows"),
+    ds_put_format(ds, "    %s; flows: %lld%s%s", str(rule, "rule"),
+                  num(rule, "flows"),
                   yes(rule, "in_kernel") ? "" : "; not taken by tcon.ko yet",
                   yes(rule, "cc_loaded") ? "" : "; the CC is not loaded");
+    put_source_text(ds, rule);
+    ds_put_char(ds, '\n');
+}
+
+/* Writes the keys of OVSDB that are not rules in force. */
+static void
+put_config_text(struct ds *ds, const struct json *config)
+{
+    const struct json *key;
+    bool any = false;
+    size_t i;
+
+    JSON_ARRAY_FOR_EACH (key, i, config) {
+        if (strcmp(str(key, "state"), "applied")) {
+            ds_put_format(ds, "%s    %s of %s %s is %s: %s\n",
+                          any ? "" : "  in OVSDB, but not as it says there:\n",
+                          str(key, "key"), str(key, "table"),
+                          str(key, "record"), str(key, "state"),
+                          str(key, "detail"));
+            any = true;
+        }
+    }
 }
 
 static void
-put_bridge_text(struct ds *ds, const struct json *bridge,
-                const struct json *ccs)
+put_bridge_text(struct ds *ds, const struct json *bridge)
 {
     const struct json *ports = get(bridge, "ports");
     const struct json *rules = get(bridge, "rules");
@@ -717,8 +721,9 @@ put_bridge_text(struct ds *ds, const struct json *bridge,
     ds_put_format(ds, "  rules%s\n", json_array_size(rules)
                   ? ", as they are tried:" : ": none");
     JSON_ARRAY_FOR_EACH (elem, i, rules) {
-        put_rule_text(ds, elem, ccs);
+        put_rule_text(ds, elem);
     }
+    put_config_text(ds, get(bridge, "config"));
 }
 
 /* Lines for those elements of 'words' that are not zero. */
@@ -769,7 +774,7 @@ show_to_text(const struct json *json, struct ds *ds)
         ds_put_cstr(ds, "a change of rules is still on its way to flows\n");
     }
     JSON_ARRAY_FOR_EACH (elem, i, bridges) {
-        put_bridge_text(ds, elem, ccs);
+        put_bridge_text(ds, elem);
     }
     ds_put_cstr(ds, "CCs:");
     JSON_ARRAY_FOR_EACH (elem, i, ccs) {
@@ -1253,10 +1258,12 @@ tcon_unixctl_flows(struct unixctl_conn *conn, int argc, const char *argv[],
         ok = parse_flows_arg(argv[i], &args, &error);
     }
     if (ok && tcon_nl_open(&nl, &error)) {
-        if (tcon_resolve_guest_port(argv[1], bridge, &nl, &args.spec.match,
-                                    &error)) {
+        struct tcon_rule place = { .match = args.spec.match };
+
+        ovs_strlcpy(place.bridge, argv[1], sizeof place.bridge);
+        if (tcon_resolve_guest_port(bridge, &nl, &place, &error)) {
             json = flows_to_json(&nl, argv[1],
-                                 args.has_flow ? &args.spec.match : NULL,
+                                 args.has_flow ? &place.match : NULL,
                                  args.limit, &error);
         }
         tcon_nl_close(&nl);

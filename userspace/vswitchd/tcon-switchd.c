@@ -101,9 +101,13 @@ open_database(const char *remote)
 {
     static const struct ovsdb_idl_column *columns[] = {
         &ovsrec_open_vswitch_col_bridges,
+        &ovsrec_open_vswitch_col_other_config,
         &ovsrec_bridge_col_name,
         &ovsrec_bridge_col_datapath_type,
+        &ovsrec_bridge_col_other_config,
         &ovsrec_bridge_col_ports,
+        &ovsrec_bridge_col_status,
+        &ovsrec_port_col_name,
         &ovsrec_port_col_interfaces,
         &ovsrec_interface_col_name,
         &ovsrec_interface_col_type,
@@ -111,6 +115,7 @@ open_database(const char *remote)
         &ovsrec_interface_col_ifindex,
         &ovsrec_interface_col_other_config,
         &ovsrec_interface_col_external_ids,
+        &ovsrec_interface_col_status,
     };
     struct ovsdb_idl *idl = ovsdb_idl_create(remote, &ovsrec_idl_class, false,
                                              true);
@@ -142,7 +147,7 @@ configure(struct ovsdb_idl *idl, const struct ovsrec_open_vswitch *root)
 {
     const struct ovsrec_interface *iface;
 
-    tcon_config_begin();
+    tcon_config_begin(idl);
     for (size_t i = 0; i < root->n_bridges; i++) {
         const struct ovsrec_bridge *bridge = root->bridges[i];
 
@@ -223,6 +228,9 @@ main(int argc, char *argv[])
         bool ready = follow_database(idl, &seqno);
 
         tcon_run();
+        if (ready && tcon_status_changed()) {
+            tcon_ovsdb_write_status();
+        }
         if (ready) {
             unixctl_server_run(unixctl);
             unixctl_server_wait(unixctl);

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "openvswitch/shash.h"
+#include "tcon-ovsdb.h"
+#include "tcon-rules.h"
 #include "util.h"
 
 static const struct tcon_nl_field port_fields[] = {
@@ -37,16 +39,22 @@ tcon_bridge_lookup(const char *name, struct tcon_error *error)
     return bridge;
 }
 
-/* Reads "flow=MATCH". */
+/* Takes 'option' from the arguments, wherever it stands, to behind their end:
+ * the caller's caller frees them all.  Returns true if it was there. */
 bool
-tcon_parse_flow(const char *arg, struct tcon_flow_spec *spec,
-                struct tcon_error *error)
+tcon_take_option(int *argc, const char *argv[], const char *option)
 {
-    if (strncmp(arg, "flow=", 5)) {
-        tcon_error_set(error, "'%.64s' is not flow=MATCH", arg);
-        return false;
+    for (int i = 1; i < *argc; i++) {
+        const char *arg = argv[i];
+
+        if (!strcmp(arg, option)) {
+            --*argc;
+            memmove(&argv[i], &argv[i + 1], (*argc - i) * sizeof *argv);
+            argv[*argc] = arg;
+            return true;
+        }
     }
-    return tcon_flow_spec_parse(arg + 5, spec, error);
+    return false;
 }
 
 static const struct tcon_port *
@@ -123,13 +131,36 @@ classify_port(const struct tcon_port *port, struct tcon_nl *nl,
     return true;
 }
 
-/* If 'match' has in_port, checks that it is a guest's port of the bridge and
- * turns a number into the name. */
-bool
-tcon_resolve_guest_port(const char *bridge_name,
-                        const struct tcon_bridge *bridge, struct tcon_nl *nl,
-                        struct tcon_match *match, struct tcon_error *error)
+/* Says that the bridge has no port as 'match' names. */
+static void
+set_no_port(const char *bridge, const struct tcon_match *match,
+            struct tcon_error *error)
 {
+    struct tcon_match in_port = { .ofport = match->ofport };
+    char *members = tcon_ovsdb_bond_members(match->ifname);
+    char text[TCON_MATCH_TEXT_MAX];
+
+    in_port.has_ofport = match->has_ofport;
+    ovs_strlcpy(in_port.ifname, match->ifname, sizeof in_port.ifname);
+    tcon_match_format(&in_port, text);
+    if (members) {
+        tcon_error_set(error, "%s: this is a bond, name one of its members: "
+                       "%.120s", text, members);
+    } else {
+        tcon_error_set(error, "%s: bridge %.64s has no such port", text,
+                       bridge);
+    }
+    free(members);
+}
+
+/* If the match of 'place' has in_port, checks that it is a guest's port of the
+ * bridge and turns a number into the name.  A rule that is kept may name a port
+ * that has gone. */
+bool
+tcon_resolve_guest_port(const struct tcon_bridge *bridge, struct tcon_nl *nl,
+                        struct tcon_rule *place, struct tcon_error *error)
+{
+    struct tcon_match *match = &place->match;
     const struct tcon_port *port;
     const char *is_a;
 
@@ -138,14 +169,10 @@ tcon_resolve_guest_port(const char *bridge_name,
     }
     port = port_find(bridge, match);
     if (!port) {
-        struct tcon_match in_port = { .ofport = match->ofport };
-        char text[TCON_MATCH_TEXT_MAX];
-
-        in_port.has_ofport = match->has_ofport;
-        ovs_strlcpy(in_port.ifname, match->ifname, sizeof in_port.ifname);
-        tcon_match_format(&in_port, text);
-        tcon_error_set(error, "%s: bridge %.64s has no such port", text,
-                       bridge_name);
+        if (tcon_rule_find(place)) {
+            return true;
+        }
+        set_no_port(place->bridge, match, error);
         return false;
     }
     if (!classify_port(port, nl, &is_a, error)) {
@@ -193,8 +220,9 @@ tcon_guest_port(const char *bridge_name, const struct tcon_bridge *bridge,
 void
 tcon_use_port_name(const struct tcon_bridge *bridge, struct tcon_match *match)
 {
-    const struct tcon_port *port = port_find(bridge, match);
+    const struct tcon_port *port;
 
+    port = match->has_ofport ? port_find(bridge, match) : NULL;
     if (port) {
         use_port_name(port, match);
     }

@@ -10,12 +10,12 @@
 #include "tcon-match.h"
 #include "tcon-netlink.h"
 
+struct tcon_rule;
+
 struct tcon_bridge *tcon_bridge_lookup(const char *name, struct tcon_error *);
-bool tcon_parse_flow(const char *arg, struct tcon_flow_spec *,
-                     struct tcon_error *);
-bool tcon_resolve_guest_port(const char *bridge_name,
-                             const struct tcon_bridge *, struct tcon_nl *,
-                             struct tcon_match *, struct tcon_error *);
+bool tcon_resolve_guest_port(const struct tcon_bridge *, struct tcon_nl *,
+                             struct tcon_rule *place, struct tcon_error *);
+bool tcon_take_option(int *argc, const char *argv[], const char *option);
 const struct tcon_port *tcon_guest_port(const char *bridge_name,
                                         const struct tcon_bridge *,
                                         struct tcon_nl *, const char *name,

@@ -3,7 +3,8 @@
  * The commands that change something.
  *
  * The files, lowest first: tcon-match, tcon-netlink, tcon-rules, tcon-cc,
- * tcon-config, tcon-words, tcon-show, tcon-state, tcon-move, this one.
+ * tcon-text, tcon-ovsdb, tcon-config, tcon-words, tcon-show, tcon-state,
+ * tcon-move, this one.
  */
 
 #include <config.h>
@@ -14,21 +15,23 @@
 #include <inttypes.h>
 #include <limits.h>
 
-#include "tcon-cc.h"
+#include "tcon-ovsdb.h"
 #include "tcon-rules.h"
 #include "tcon-show.h"
+#include "tcon-text.h"
 #include "tcon-words.h"
 #include "unixctl.h"
 #include "util.h"
 
+/* Reads 'words' into 'rule' and gives it to tcon.ko. */
 static bool
-set_cc(struct tcon_nl *nl, const struct tcon_bridge *bridge, int n_args,
-       const char *args[], struct tcon_rule *rule, struct tcon_error *error)
+set_cc(struct tcon_nl *nl, const struct tcon_bridge *bridge, int n_words,
+       const char *words[], struct tcon_rule *rule, struct tcon_error *error)
 {
     struct tcon_error why;
 
-    if (!tcon_resolve_guest_port(rule->bridge, bridge, nl, &rule->match, error)
-        || !tcon_cc_parse(nl, args[0], n_args - 1, args + 1, rule, error)) {
+    if (!tcon_rule_parse(nl, n_words, words, rule, error)
+        || !tcon_resolve_guest_port(bridge, nl, rule, error)) {
         return false;
     }
     if (tcon_rule_set(nl, rule, &why)) {
@@ -39,47 +42,43 @@ set_cc(struct tcon_nl *nl, const struct tcon_bridge *bridge, int n_args,
     return true;
 }
 
-/* tcon/set-cc BRIDGE flow=MATCH CC [PARAM=VALUE]... */
+/* tcon/set-cc [--volatile] BRIDGE flow=MATCH CC [PARAM=VALUE]... */
 static void
 tcon_unixctl_set_cc(struct unixctl_conn *conn, int argc, const char *argv[],
                     void *aux OVS_UNUSED)
 {
+    bool is_volatile = tcon_take_option(&argc, argv, "--volatile");
     struct tcon_rule rule = { .n_params = 0 };
     const struct tcon_bridge *bridge;
-    struct tcon_flow_spec spec;
     struct tcon_error error;
     struct tcon_nl nl;
     bool ok = false;
 
-    bridge = tcon_bridge_lookup(argv[1], &error);
-    if (bridge && tcon_parse_flow(argv[2], &spec, &error)
-        && tcon_nl_open(&nl, &error)) {
+    bridge = tcon_bridge_lookup(argc > 1 ? argv[1] : "", &error);
+    if (bridge && tcon_nl_open(&nl, &error)) {
         ovs_strlcpy(rule.bridge, argv[1], sizeof rule.bridge);
-        rule.match = spec.match;
-        rule.priority = spec.priority;
-        ok = set_cc(&nl, bridge, argc - 3, argv + 3, &rule, &error);
+        ok = set_cc(&nl, bridge, argc - 2, argv + 2, &rule, &error);
         tcon_nl_close(&nl);
+        tcon_config_changed();
     }
-    if (ok) {
+    if (!ok) {
+        unixctl_command_reply_error(conn, error.text);
+    } else if (is_volatile || tcon_ovsdb_has(&rule)) {
         unixctl_command_reply(conn, NULL);
     } else {
-        unixctl_command_reply_error(conn, error.text);
+        tcon_ovsdb_set(conn, &rule);
     }
 }
 
+/* Removes the rule at the place of 'key' from tcon.ko and the list. */
 static bool
-del_rule(struct tcon_nl *nl, const struct tcon_bridge *bridge,
-         struct tcon_rule *key, struct tcon_error *error)
+del_rule(struct tcon_nl *nl, const struct tcon_rule *key,
+         struct tcon_error *error)
 {
-    struct tcon_rule *kept;
+    struct tcon_rule *kept = tcon_rule_find(key);
     struct tcon_error why;
     int err;
 
-    /* Rules are kept by port name.  They outlive the port. */
-    if (key->match.has_ofport) {
-        tcon_use_port_name(bridge, &key->match);
-    }
-    kept = tcon_rule_find(key);
     err = tcon_rule_del(nl, key, &why);
     if (err == ENOENT && kept) {
         err = 0;
@@ -98,36 +97,52 @@ del_rule(struct tcon_nl *nl, const struct tcon_bridge *bridge,
     return !err;
 }
 
+/* Removes the rule at the place of 'key', or all of 'bridge' if that is
+ * NULL. */
+static bool
+del_cc(const char *bridge, const struct tcon_rule *key,
+       struct tcon_error *error)
+{
+    struct tcon_nl nl;
+    bool ok;
+
+    if (!tcon_ovsdb_can_remove(bridge, key, error)
+        || !tcon_nl_open(&nl, error)) {
+        return false;
+    }
+    if (key) {
+        ok = del_rule(&nl, key, error);
+    } else {
+        ok = !tcon_rules_del_bridge(&nl, bridge, error);
+        if (ok) {
+            tcon_rules_forget_bridge(bridge);
+        }
+    }
+    tcon_nl_close(&nl);
+    return ok;
+}
+
 /* tcon/del-cc BRIDGE [flow=MATCH] */
 static void
 tcon_unixctl_del_cc(struct unixctl_conn *conn, int argc, const char *argv[],
                     void *aux OVS_UNUSED)
 {
-    struct tcon_rule key = { .n_params = 0 };
+    struct tcon_rule key = { .n_params = 0 }, *place = NULL;
     const struct tcon_bridge *bridge;
     struct tcon_flow_spec spec;
     struct tcon_error error;
-    struct tcon_nl nl;
-    bool ok = false;
 
     bridge = tcon_bridge_lookup(argv[1], &error);
-    if (bridge && (argc < 3 || tcon_parse_flow(argv[2], &spec, &error))
-        && tcon_nl_open(&nl, &error)) {
+    if (bridge && argc > 2 && tcon_parse_flow(argv[2], &spec, &error)) {
+        place = &key;
         ovs_strlcpy(key.bridge, argv[1], sizeof key.bridge);
-        if (argc < 3) {
-            ok = !tcon_rules_del_bridge(&nl, argv[1], &error);
-            if (ok) {
-                tcon_rules_forget_bridge(argv[1]);
-            }
-        } else {
-            key.match = spec.match;
-            key.priority = spec.priority;
-            ok = del_rule(&nl, bridge, &key, &error);
-        }
-        tcon_nl_close(&nl);
+        key.match = spec.match;
+        key.priority = spec.priority;
+        /* Rules are kept by port name.  They outlive the port. */
+        tcon_use_port_name(bridge, &key.match);
     }
-    if (ok) {
-        unixctl_command_reply(conn, NULL);
+    if (bridge && (argc < 3 || place) && del_cc(argv[1], place, &error)) {
+        tcon_ovsdb_remove(conn, argv[1], place);
     } else {
         unixctl_command_reply_error(conn, error.text);
     }
@@ -137,8 +152,9 @@ void
 tcon_init(void)
 {
     unixctl_command_register("tcon/set-cc",
-                             "bridge flow=MATCH cc [param=value]...", 3,
-                             INT_MAX, tcon_unixctl_set_cc, NULL);
+                             "[--volatile] bridge flow=MATCH cc "
+                             "[param=value]...", 3, INT_MAX,
+                             tcon_unixctl_set_cc, NULL);
     unixctl_command_register("tcon/del-cc", "bridge [flow=MATCH]", 1, 2,
                              tcon_unixctl_del_cc, NULL);
     tcon_show_init();

@@ -10,6 +10,7 @@
 
 #include "tcon-config.h"
 #include "tcon-move.h"
+#include "tcon-ovsdb.h"
 
 void tcon_init(void);
 

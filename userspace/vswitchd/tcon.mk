@@ -17,9 +17,11 @@ tcon_objects = \
 	vswitchd/tcon-match.$(OBJEXT) \
 	vswitchd/tcon-move.$(OBJEXT) \
 	vswitchd/tcon-netlink.$(OBJEXT) \
+	vswitchd/tcon-ovsdb.$(OBJEXT) \
 	vswitchd/tcon-rules.$(OBJEXT) \
 	vswitchd/tcon-show.$(OBJEXT) \
 	vswitchd/tcon-state.$(OBJEXT) \
+	vswitchd/tcon-text.$(OBJEXT) \
 	vswitchd/tcon-words.$(OBJEXT)
 
 vswitchd_ovs_vswitchd_OBJECTS += $(tcon_objects)

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rules in OVSDB: other_config:tcon-rule-NAME of Open_vSwitch, Bridge and Interface.
+
+All is asked as an operator would: ovs-vsctl writes and reads, tcon/show says what is in
+the kernel.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+import rig as rigs
+from rig import poll
+from tcon_lab import ovs
+from tcon_lab.errors import LabError
+from tcon_lab.ovs import appctl, vsctl
+
+
+@pytest.fixture(autouse=True)
+def bridge(rig: rigs.Rig) -> Iterator[None]:
+    """br0 with guests' ports p1 and p2; what a test wrote for all bridges goes."""
+    rig.namespace("g")
+    for port in ("p1", "p2"):
+        rig.veth(port, f"{port}-e", "g")
+    rig.bridge("br0")
+    for port in ("p1", "p2"):
+        vsctl("add-port", "br0", port)
+    yield
+    vsctl("clear", "Open_vSwitch", ".", "other_config")
+
+
+def rules(bridge: str = "br0") -> list[str]:
+    """What is in the kernel, as it is tried."""
+    (shown,) = json.loads(appctl("tcon/show", "-j", bridge))["bridges"]
+    return [rule["rule"] for rule in shown["rules"] if rule["in_kernel"]]
+
+
+def flow(rest: str, priority: int = 32768) -> str:
+    return f"flow=priority={priority},{rest}"
+
+
+def config(table: str = "Bridge", record: str = "br0", column: str = "other_config",
+           ) -> dict[str, str]:  # fmt: skip
+    """The keys of TCon in a column of a record."""
+    text = vsctl("--format=json", "--columns", column, "list", table, record)
+    pairs = json.loads(text)["data"][0][0][1]
+    return {key: value for key, value in pairs if key.startswith("tcon")}
+
+
+def status_of(key: str, table: str = "Bridge", record: str = "br0") -> str:
+    return config(table, record, "status").get(key, "")
+
+
+def becomes(wanted: str, key: str, table: str = "Bridge", record: str = "br0") -> None:
+    """The status is written behind the transaction that ovs-vsctl waits for."""
+    poll(lambda: re.fullmatch(wanted, status_of(key, table, record)),
+         f"{key} is {wanted}: {status_of(key, table, record)}", 10, 0.1)  # fmt: skip
+
+
+def reload_tcon() -> None:
+    rigs.run("rmmod", *rigs.CCS, "tcon")
+    rigs.load_all()
+
+
+def restart_vswitchd() -> None:
+    ovs.stop("ovs-vswitchd")
+    ovs.start_vswitchd()
+
+
+def restart_all() -> None:
+    """What a reboot leaves: the database's file."""
+    ovs.stop("ovs-vswitchd")
+    ovs.stop("ovsdb-server")
+    rigs.run("rmmod", *rigs.CCS, "tcon")
+    ovs.start_ovsdb()
+    ovs.start_vswitchd()
+    rigs.load_all()
+
+
+def test_commands_write_there() -> None:
+    appctl("tcon/set-cc", "br0", "flow=tcp,tp_dst=80", "cubic", "beta=0.8", "ecn=on")
+    appctl("tcon/set-cc", "br0", "flow=in_port=p1", "bbr")
+    first = flow("tp_dst=80 cubic beta=0.8 ecn=on").replace("tp_dst", "tcp,tp_dst")
+    second = flow("in_port=p1 bbr")
+    assert list(config().values()) == [first, second]
+    one, two = config()
+    assert re.fullmatch(r"tcon-rule-\d+", one)
+    becomes(re.escape(f"applied: {first}"), one.replace("tcon-rule-", "tcon_rule_"))
+    # The same again is no change; another CC is a newer rule.
+    appctl("tcon/set-cc", "br0", "flow=in_port=p1", "bbr")
+    assert list(config()) == [one, two]
+    appctl("tcon/set-cc", "br0", "flow=tcp,tp_dst=80", "reno")
+    assert list(config().values()) == [second, flow("tcp,tp_dst=80 reno")]
+    assert rules() == [flow("tcp,tp_dst=80 reno"), second]
+    appctl("tcon/del-cc", "br0", "flow=in_port=p1")
+    assert (rules(), len(config())) == ([flow("tcp,tp_dst=80 reno")], 1)
+    appctl("tcon/del-cc", "br0")
+    assert (rules(), config()) == ([], {})
+
+
+def test_as_the_pages_say() -> None:
+    """The shell takes the quotes away."""
+    rigs.run("sh", "-c", 'ovs-vsctl set Bridge br0 '
+             'other_config:tcon-rule-wan="flow=tcp,nw_dst=10.0.0.0/8 bbr"')  # fmt: skip
+    assert rules() == [flow("tcp,nw_dst=10.0.0.0/8 bbr")]
+
+
+def test_every_record_applies_at_once() -> None:
+    """Of equal priority the nearer record's is tried first; in a record the later name."""
+    vsctl("set", "Bridge", "br0", 'other_config:tcon-rule-b="flow=tcp,nw_dst=10.0.0.0/8 cubic"')
+    assert rules() == [flow("tcp,nw_dst=10.0.0.0/8 cubic")]
+    vsctl("set", "Open_vSwitch", ".", 'other_config:tcon-rule-all="flow=all bbr"',
+          "--", "set", "Interface", "p1", 'other_config:tcon-rule-x="flow=all reno"',
+          'other_config:tcon-rule-y="flow=tp_dst=22,priority=40000 none"')  # fmt: skip
+    assert rules() == [
+        flow("in_port=p1,tp_dst=22 none", 40000), flow("in_port=p1 reno"),
+        flow("tcp,nw_dst=10.0.0.0/8 cubic"), flow("all bbr"),
+    ]  # fmt: skip
+    becomes("applied: .*in_port=p1 reno", "tcon_rule_x", "Interface", "p1")
+    becomes("applied: .*all bbr", "tcon_global_rule_all")
+    assert "driver_name" in vsctl("get", "Interface", "p1", "status")
+    assert "in_port=p1 reno; flows: 0; of Interface p1\n" in appctl("tcon/show", "br0")
+    vsctl("set", "Bridge", "br0", 'other_config:tcon-rule-a="flow=tp_dst=1 vegas"')
+    assert rules()[2:] == [
+        flow("tcp,nw_dst=10.0.0.0/8 cubic"), flow("tp_dst=1 vegas"), flow("all bbr"),
+    ]  # fmt: skip
+    # What set-cc writes is newer than what has a name; a name stays where it is.
+    appctl("tcon/set-cc", "br0", "flow=tp_dst=2", "ctcp")
+    appctl("tcon/set-cc", "br0", "flow=tp_dst=1", "reno")
+    assert rules()[2:5] == [
+        flow("tp_dst=2 ctcp"), flow("tcp,nw_dst=10.0.0.0/8 cubic"), flow("tp_dst=1 reno"),
+    ]  # fmt: skip
+    assert config()["tcon-rule-a"] == flow("tp_dst=1 reno")
+    # In an Interface the port is implied, when a command writes there, too.
+    appctl("tcon/set-cc", "br0", "flow=in_port=p1", "cubic", "beta=0.8")
+    assert config("Interface", "p1")["tcon-rule-x"] == flow("all cubic beta=0.8")
+    vsctl("remove", "Interface", "p1", "other_config", "tcon-rule-x")
+    vsctl("del-port", "br0", "p1", "--", "remove", "Bridge", "br0", "other_config", "tcon-rule-a")
+    assert rules() == [
+        flow("tp_dst=2 ctcp"), flow("tcp,nw_dst=10.0.0.0/8 cubic"), flow("all bbr"),
+    ]  # fmt: skip
+
+
+def test_a_new_bridge_has_the_rules_of_all(rig: rigs.Rig) -> None:
+    vsctl("set", "Open_vSwitch", ".", 'other_config:tcon-rule-a="flow=all bbr"')
+    rig.bridge("br7")
+    assert rules("br7") == [flow("all bbr")]
+    with pytest.raises(LabError, match="other_config:tcon-rule-a of Open_vSwitch is for all br"):
+        appctl("tcon/del-cc", "br7")
+    appctl("tcon/set-cc", "br7", "flow=all", "reno")
+    assert (rules(), rules("br7")) == ([flow("all bbr")], [flow("all reno")])
+    becomes(r"hidden: by tcon-rule-\d+ of Bridge br7", "tcon_global_rule_a", record="br7")
+    appctl("tcon/del-cc", "br7", "flow=all")
+    poll(lambda: rules("br7") == [flow("all bbr")], "the rule of all bridges is back", 5, 0.1)
+    vsctl("del-br", "br7")
+    vsctl("clear", "Open_vSwitch", ".", "other_config")
+    assert rules() == []
+
+
+@pytest.mark.parametrize(("key", "value", "complaint"), [
+    ("tcon-rule-web", "flow=tcp,tp_dts=80 bbr", "unknown field 'tp_dts'"),
+    ("tcon-rule-web", "tcp,tp_dst=80 bbr", "'tcp,tp_dst=80' is not flow=MATCH"),
+    ("tcon-rule-web", "flow=tcp,tp_dst=80", "no CC follows flow=MATCH"),
+    ("tcon-rule-web", "flow=tcp,tp_dst=80 bbrr", "there is no CC 'bbrr'"),
+    ("tcon-rule-web", "flow=tcp,tp_dst=80 cubic beta=9", "beta=9 is out of range"),
+    ("tcon-rule-web", "flow=tcp cubic" + " beta=0.5" * 30, "the rule has too many words"),
+    ("tcon-rule-web", "flow=in_port=3 bbr", "in_port: OVSDB takes the port's name only"),
+    ("tcon-rule-a/b", "flow=all bbr", "the name behind tcon-rule- must be of letters"),
+    ("tcon-rules", "flow=all bbr", "no such key: there is tcon-rule-NAME"),
+])  # fmt: skip
+def test_a_malformed_entry_is_refused_by_name(key: str, value: str, complaint: str) -> None:
+    """In the status and in tcon/show; the last good one stays."""
+    good = flow("tp_dst=80 cubic beta=0.8")
+    quoted = key if re.fullmatch("[a-z-]+", key) else f'"{key}"'
+    told = "tcon_" + key.removeprefix("tcon-").replace("rule-", "rule_", 1)
+    stays = ""
+    if key == "tcon-rule-web":
+        vsctl("set", "Bridge", "br0", f'other_config:{key}="{good}"')
+        stays = f"; the last good one stays: {good}"
+    before = rules()
+    vsctl("set", "Bridge", "br0", f'other_config:{quoted}="{value}"')
+    assert rules() == before
+    becomes(f"refused: {re.escape(complaint)}.*{re.escape(stays)}", told)
+    shown = appctl("tcon/show", "br0")
+    assert f"    {key} of Bridge br0 is refused: {complaint}" in shown
+    vsctl("set", "Bridge", "br0", f'other_config:{quoted}="flow=tp_dst=81 reno"')
+    if stays:
+        assert rules() == [flow("tp_dst=81 reno")]
+        becomes("applied: .*", told)
+    vsctl("remove", "Bridge", "br0", "other_config", quoted)
+    poll(lambda: not status_of(told), "nothing is told of what is gone")
+    assert rules() == []
+
+
+@pytest.mark.parametrize(("table", "record", "value", "complaint"), [
+    ("Open_vSwitch", ".", "flow=in_port=p1 bbr", "in_port: the rule is for all bridges"),
+    ("Interface", "p1", "flow=in_port=p1 bbr", "in_port: it is the Interface's own"),
+    ("Interface", "br0", "flow=all bbr", "an internal, tunnel or patch port is never a guest's"),
+])  # fmt: skip
+def test_a_rule_in_the_wrong_record(table: str, record: str, value: str, complaint: str) -> None:
+    vsctl("set", table, record, f'other_config:tcon-rule-a="{value}"')
+    where = (table, record) if table == "Interface" else ("Bridge", "br0")
+    key = "tcon_rule_a" if table == "Interface" else "tcon_global_rule_a"
+    becomes(f"refused: {complaint}.*", key, *where)
+    assert rules() == []
+
+
+def test_a_bridge_in_user_space(rig: rigs.Rig) -> None:
+    rig.bridge("br8")
+    vsctl("set", "Bridge", "br8", "datapath_type=netdev",
+          'other_config:tcon-rule-a="flow=all bbr"')  # fmt: skip
+    becomes("refused: the bridge has a userspace datapath: .*", "tcon_rule_a", record="br8")
+
+
+#: What may go away, by what comes back.
+GOINGS: dict[str, Callable[[], None]] = {
+    "vswitchd": restart_vswitchd, "tcon": reload_tcon, "all": restart_all,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("order", [
+    *itertools.permutations(("vswitchd", "tcon")), ("all",), ("all", "tcon", "vswitchd"),
+], ids="-".join)  # fmt: skip
+def test_rules_outlive_everything(order: tuple[str, ...]) -> None:
+    """With their order; volatile ones stay only until ovs-vswitchd goes."""
+    for dst, cc in ((1, "cubic"), (2, "bbr"), (3, "reno"), (1, "vegas")):
+        appctl("tcon/set-cc", "br0", f"flow=tp_dst={dst}", cc)
+    vsctl("set", "Interface", "p2", 'other_config:tcon-rule-q="flow=all ctcp"')
+    lasting = rules()
+    assert [rule.rsplit(" ")[-1] for rule in lasting] == ["ctcp", "vegas", "reno", "bbr"]
+    appctl("tcon/set-cc", "--volatile", "br0", "flow=tp_dst=9", "bbr")
+    assert rules() == [flow("tp_dst=9 bbr"), *lasting]
+    assert "tp_dst=9 bbr; flows: 0; volatile\n" in appctl("tcon/show", "br0")
+    assert "tp_dst=9" not in str(config())
+    expected = [flow("tp_dst=9 bbr"), *lasting]
+    for what in order:
+        GOINGS[what]()
+        if what != "tcon":
+            expected = lasting
+        poll(lambda now=expected: rules() == now, f"the rules are back behind {what}", 20, 0.2)
+
+
+def test_what_changes_while_nobody_listens() -> None:
+    """What is removed from OVSDB meanwhile goes from tcon.ko, too."""
+    for dst in (1, 2, 3):
+        appctl("tcon/set-cc", "br0", f"flow=tp_dst={dst}", "bbr")
+    one, two, _ = config()
+    ovs.stop("ovs-vswitchd")
+    vsctl("--no-wait", "remove", "Bridge", "br0", "other_config", one, "--", "set", "Bridge", "br0",
+          f'other_config:{two}="flow=tp_dst=2 reno"',
+          'other_config:tcon-rule-0="flow=tp_dst=4 cubic"')  # fmt: skip
+    ovs.start_vswitchd()
+    assert rules() == [flow("tp_dst=3 bbr"), flow("tp_dst=2 reno"), flow("tp_dst=4 cubic")]
+
+
+def test_entries_that_wait_for_tcon() -> None:
+    rigs.run("rmmod", *rigs.CCS, "tcon")
+    vsctl("set", "Bridge", "br0", 'other_config:tcon-rule-a="flow=all bbr"')
+    becomes(r"waiting: tcon\.ko is not loaded .*", "tcon_rule_a")
+    rigs.load_all()
+    becomes("applied: .*", "tcon_rule_a")
+    assert rules() == [flow("all bbr")]
+
+
+def test_volatile_rules_hide_those_below() -> None:
+    appctl("tcon/set-cc", "br0", "flow=all", "bbr")
+    (key,) = config()
+    appctl("tcon/set-cc", "--volatile", "br0", "flow=all", "reno")
+    assert rules() == [flow("all reno")]
+    becomes("hidden: by a command", key.replace("tcon-rule-", "tcon_rule_"))
+    assert config() == {key: flow("all bbr")}
+    appctl("tcon/set-cc", "br0", "flow=all", "reno")  # and now for good
+    assert list(config().values()) == [flow("all reno")]
+    restart_vswitchd()
+    assert rules() == [flow("all reno")]
+
+
+def test_a_database_that_does_not_answer() -> None:
+    """The command says so, and nothing is changed."""
+    # Where its statistics are due, a vswitchd without a database does not sleep.
+    vsctl("set", "Open_vSwitch", ".", "other_config:stats-update-interval=600000")
+    time.sleep(0.1)
+    appctl("tcon/set-cc", "br0", "flow=all", "bbr")
+    before = config()
+    ovs.stop("ovsdb-server")
+    with pytest.raises(LabError, match="OVSDB does not take the change"):
+        appctl("tcon/set-cc", "br0", "flow=all", "reno")
+    with pytest.raises(LabError, match="OVSDB does not take the change"):
+        appctl("tcon/del-cc", "br0")
+    assert rules() == [flow("all bbr")]
+    appctl("tcon/set-cc", "--volatile", "br0", "flow=tp_dst=9", "cubic")
+    assert rules() == [flow("tp_dst=9 cubic"), flow("all bbr")]
+    ovs.start_ovsdb()
+    vsctl("set", "Bridge", "br0", "external_ids:back=yes")  # waits for vswitchd
+    assert config() == before
+    assert rules() == [flow("tp_dst=9 cubic"), flow("all bbr")]
+    appctl("tcon/del-cc", "br0", "flow=tp_dst=9")
+
+
+def test_many_rules() -> None:
+    """2000 in one transaction, and a change among them."""
+    start_s = time.monotonic()
+    keys = [f'other_config:tcon-rule-{n}="flow=tp_dst={n} bbr"' for n in range(1, 2001)]
+    vsctl("set", "Bridge", "br0", *keys)
+    set_s = time.monotonic() - start_s
+    assert len(rules()) == 2000
+    start_s = time.monotonic()
+    appctl("tcon/set-cc", "br0", "flow=tp_dst=7", "cubic")
+    print(f"2000 rules: {set_s:.2f} s; one more: {time.monotonic() - start_s:.3f} s")
+    assert rules()[0] == flow("tp_dst=7 cubic")
+    appctl("tcon/del-cc", "br0")
+    assert (rules(), config()) == ([], {})

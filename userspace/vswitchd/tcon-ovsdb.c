@@ -1,0 +1,835 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * The rules that OVSDB holds.
+ *
+ * A key tcon-rule-NAME in other_config holds a rule: of Open_vSwitch for every
+ * bridge, of a Bridge for that one, of an Interface for that port.  An entry is
+ * such a key, with what was made of it.  Where its text is changed to one that
+ * is wrong, the last good rule stays.
+ *
+ * Among rules of equal priority the newest applies, and OVSDB knows no age.
+ * So the order is: Open_vSwitch, Bridge, Interface, and in a record by name
+ * (tcon_rule_name_compare()).
+ */
+
+#include <config.h>
+
+#include "tcon-ovsdb.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "openvswitch/dynamic-string.h"
+#include "openvswitch/json.h"
+#include "openvswitch/list.h"
+#include "openvswitch/shash.h"
+#include "ovsdb-idl.h"
+#include "smap.h"
+#include "tcon-rules.h"
+#include "tcon-text.h"
+#include "unixctl.h"
+#include "util.h"
+#include "vswitch-idl.h"
+
+#define KEY_PREFIX "tcon-"
+#define RULE_PREFIX "tcon-rule-"
+
+/* In the order in which their rules grow newer. */
+enum table {
+    OPEN_VSWITCH,
+    BRIDGE,
+    INTERFACE,
+};
+
+static const char *const table_names[] = {
+    [OPEN_VSWITCH] = "Open_vSwitch",
+    [BRIDGE] = "Bridge",
+    [INTERFACE] = "Interface",
+};
+
+struct tcon_entry {
+    enum table table;
+    char *record;               /* Its name; "." for Open_vSwitch. */
+    char *key;                  /* In other_config. */
+    char *text;                 /* The key's value. */
+    char *bridge;               /* Where it applies. */
+    bool seen;                  /* The database still has it. */
+
+    bool tried;                 /* tcon.ko was there to read 'text'. */
+    bool parsed;                /* 'rule' is what 'text' says. */
+    bool final;                 /* 'text' is wrong whatever CCs there are. */
+    bool good;                  /* 'rule' is the last good one. */
+    struct tcon_error error;    /* Why 'text' is not parsed. */
+    struct tcon_rule rule;
+    const struct write *remover; /* What is about to remove it, or NULL. */
+};
+
+/* A transaction, and the command that waits for it. */
+struct write {
+    struct ovs_list node;
+    struct ovsdb_idl_txn *txn;
+    struct unixctl_conn *conn;
+    bool sets;                  /* 'rule' was set before it was written. */
+    struct tcon_rule rule;
+};
+
+/* By table, record, key and bridge. */
+static struct shash entries = SHASH_INITIALIZER(&entries);
+
+/* "struct write"s that are under way. */
+static struct ovs_list writes = OVS_LIST_INITIALIZER(&writes);
+
+static struct ovsdb_idl *idl;
+
+/* Why tcon.ko does not answer; empty where it does. */
+static struct tcon_error no_kernel;
+
+/* Reading. */
+
+void
+tcon_ovsdb_begin(struct ovsdb_idl *idl_)
+{
+    struct shash_node *node;
+
+    idl = idl_;
+    SHASH_FOR_EACH (node, &entries) {
+        struct tcon_entry *entry = node->data;
+
+        entry->seen = false;
+    }
+}
+
+static struct tcon_entry *
+entry_get(enum table table, const char *record, const char *key,
+          const char *bridge)
+{
+    char *id = xasprintf("%d %s %s %s", table, record, key, bridge);
+    struct tcon_entry *entry = shash_find_data(&entries, id);
+
+    if (!entry) {
+        entry = xzalloc(sizeof *entry);
+        entry->table = table;
+        entry->record = xstrdup(record);
+        entry->key = xstrdup(key);
+        entry->bridge = xstrdup(bridge);
+        shash_add_once(&entries, id, entry);
+    }
+    free(id);
+    return entry;
+}
+
+static void
+entry_destroy(struct tcon_entry *entry)
+{
+    free(entry->record);
+    free(entry->key);
+    free(entry->text);
+    free(entry->bridge);
+    free(entry);
+}
+
+static void
+refuse(struct tcon_entry *entry, const char *why)
+{
+    entry->final = true;
+    entry->parsed = false;
+    tcon_error_set(&entry->error, "%s", why);
+}
+
+/* Notes the value 'text' of the key of 'entry'. */
+static void
+entry_update(struct tcon_entry *entry, const char *text)
+{
+    entry->seen = true;
+    if (nullable_string_is_equal(entry->text, text)) {
+        return;
+    }
+    free(entry->text);
+    entry->text = xstrdup(text);
+    entry->tried = entry->parsed = entry->final = false;
+    if (strncmp(entry->key, RULE_PREFIX, strlen(RULE_PREFIX))) {
+        refuse(entry, entry->table == INTERFACE
+               ? "no such key: there are tcon-rule-NAME and tcon-role"
+               : "no such key: there is tcon-rule-NAME");
+    } else if (!tcon_rule_name_ok(entry->key + strlen(RULE_PREFIX))) {
+        refuse(entry, "the name behind tcon-rule- must be of letters, digits, "
+               "'.', '_' and '-', at most 63");
+    }
+}
+
+/* Reads the keys of a record.  'refusal' says why none of them can apply, or is
+ * NULL. */
+static void
+read_record(enum table table, const char *record, const char *bridge,
+            const struct smap *other_config, const char *refusal)
+{
+    struct smap_node *node;
+
+    SMAP_FOR_EACH (node, other_config) {
+        struct tcon_entry *entry;
+
+        if (strncmp(node->key, KEY_PREFIX, strlen(KEY_PREFIX))
+            || (table == INTERFACE && !strcmp(node->key, "tcon-role"))) {
+            continue;
+        }
+        entry = entry_get(table, record, node->key, bridge);
+        entry_update(entry, node->value);
+        if (refusal) {
+            entry->good = false;
+            refuse(entry, refusal);
+        }
+    }
+}
+
+/* Returns why no port of this type can be a guest's, or NULL. */
+static const char *
+interface_refusal(const struct ovsrec_interface *iface)
+{
+    const char *type = iface->type;
+
+    return (!*type || !strcmp(type, "system") || !strcmp(type, "tap")
+            ? NULL : "an internal, tunnel or patch port is never a guest's");
+}
+
+/* Reads what applies to bridge 'name'.  'refusal' says why no rule can apply
+ * there, or is NULL. */
+void
+tcon_ovsdb_bridge(const char *name, const char *refusal)
+{
+    const struct ovsrec_open_vswitch *ovs = ovsrec_open_vswitch_first(idl);
+    const struct ovsrec_bridge *bridge;
+
+    if (ovs) {
+        read_record(OPEN_VSWITCH, ".", name, &ovs->other_config, refusal);
+    }
+    OVSREC_BRIDGE_FOR_EACH (bridge, idl) {
+        if (strcmp(bridge->name, name)) {
+            continue;
+        }
+        read_record(BRIDGE, name, name, &bridge->other_config, refusal);
+        for (size_t i = 0; i < bridge->n_ports; i++) {
+            const struct ovsrec_port *port = bridge->ports[i];
+
+            for (size_t j = 0; j < port->n_interfaces; j++) {
+                const struct ovsrec_interface *iface = port->interfaces[j];
+
+                read_record(INTERFACE, iface->name, name, &iface->other_config,
+                            refusal ? refusal : interface_refusal(iface));
+            }
+        }
+    }
+}
+
+/* Forgets the entries that the database has no more.  tcon_ovsdb_apply() must
+ * follow. */
+void
+tcon_ovsdb_end(void)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH_SAFE (node, &entries) {
+        struct tcon_entry *entry = node->data;
+
+        if (!entry->seen) {
+            entry_destroy(entry);
+            shash_delete(&entries, node);
+        }
+    }
+}
+
+/* Applying. */
+
+/* Checks and completes the port of a rule that 'entry' says. */
+static bool
+complete_port(const struct tcon_entry *entry, struct tcon_match *match,
+              struct tcon_error *error)
+{
+    bool has_port = match->has_ofport || match->ifname[0];
+
+    if (entry->table == OPEN_VSWITCH && has_port) {
+        tcon_error_set(error, "in_port: the rule is for all bridges; put it "
+                       "on the Interface or the Bridge");
+    } else if (entry->table == INTERFACE && has_port) {
+        tcon_error_set(error, "in_port: it is the Interface's own, leave it "
+                       "out");
+    } else if (match->has_ofport) {
+        tcon_error_set(error, "in_port: OVSDB takes the port's name only, "
+                       "since its number may change");
+    } else if (entry->table == INTERFACE
+               && strlen(entry->record) >= sizeof match->ifname) {
+        tcon_error_set(error, "no guest port has a name of more than %d "
+                       "characters", TCON_IFNAME_MAX - 1);
+    } else {
+        if (entry->table == INTERFACE) {
+            memcpy(match->ifname, entry->record, strlen(entry->record));
+        }
+        return true;
+    }
+    return false;
+}
+
+static void
+entry_parse(struct tcon_entry *entry, struct tcon_nl *nl)
+{
+    /* No rule has this priority: it is left only where MATCH is wrong. */
+    struct tcon_rule rule = { .priority = UINT32_MAX, .entry = entry };
+
+    ovs_strlcpy(rule.bridge, entry->bridge, sizeof rule.bridge);
+    entry->tried = true;
+    if (!tcon_rule_parse_text(nl, entry->text, &rule, &entry->error)) {
+        /* Another module may bring a CC that is missing. */
+        entry->final = rule.priority == UINT32_MAX || rule.cc[0];
+    } else if (!complete_port(entry, &rule.match, &entry->error)) {
+        entry->final = true;
+    } else {
+        entry->parsed = entry->good = true;
+        memcpy(&entry->rule, &rule, sizeof rule);
+    }
+}
+
+/* Another tcon.ko may know what this one does not. */
+void
+tcon_ovsdb_forget_refusals(void)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &entries) {
+        struct tcon_entry *entry = node->data;
+
+        entry->tried &= entry->final || entry->parsed;
+    }
+}
+
+static const char *
+rule_name(const struct tcon_entry *entry)
+{
+    return entry->key + strlen(RULE_PREFIX);
+}
+
+/* Oldest first. */
+static int
+compare_entries(const void *a_, const void *b_)
+{
+    const struct tcon_entry *a = *(const struct tcon_entry *const *) a_;
+    const struct tcon_entry *b = *(const struct tcon_entry *const *) b_;
+    int order = (a->table != b->table ? (a->table < b->table ? -1 : 1)
+                 : strcmp(a->bridge, b->bridge));
+
+    order = order ? order : strcmp(a->record, b->record);
+    return order ? order : tcon_rule_name_compare(rule_name(a), rule_name(b));
+}
+
+/* Returns the entries that have a rule, oldest first.  The caller frees the
+ * array. */
+static struct tcon_entry **
+good_entries(size_t *n)
+{
+    struct tcon_entry **sorted;
+    struct shash_node *node;
+
+    *n = 0;
+    sorted = xmalloc(MAX(shash_count(&entries), 1) * sizeof *sorted);
+    SHASH_FOR_EACH (node, &entries) {
+        struct tcon_entry *entry = node->data;
+
+        if (entry->good) {
+            sorted[(*n)++] = entry;
+        }
+    }
+    qsort(sorted, *n, sizeof *sorted, compare_entries);
+    return sorted;
+}
+
+/* Reads what was not read yet and makes the list of rules what the database
+ * says.  'nl' is NULL where tcon.ko does not answer, 'error' then says why.
+ * Returns false if a rule is to be tried again later. */
+bool
+tcon_ovsdb_apply(struct tcon_nl *nl, const struct tcon_error *error)
+{
+    struct tcon_entry **sorted;
+    struct tcon_rule *wanted;
+    struct shash_node *node;
+    size_t n, n_wanted = 0;
+    bool complete = true;
+
+    tcon_error_set(&no_kernel, "%s", nl ? "" : error->text);
+    SHASH_FOR_EACH (node, &entries) {
+        struct tcon_entry *entry = node->data;
+
+        if (nl && !entry->parsed && !entry->final) {
+            entry_parse(entry, nl);
+            complete &= entry->parsed || entry->final;
+        }
+    }
+    sorted = good_entries(&n);
+    wanted = xmalloc(MAX(n, 1) * sizeof *wanted);
+    for (size_t i = 0; i < n; i++) {
+        if (!sorted[i]->remover) {
+            memcpy(&wanted[n_wanted++], &sorted[i]->rule, sizeof *wanted);
+        }
+    }
+    tcon_rules_replace(nl, wanted, n_wanted);
+    free(wanted);
+    free(sorted);
+    return complete;
+}
+
+/* Writing. */
+
+/* True if a transaction may succeed. */
+bool
+tcon_ovsdb_is_writable(void)
+{
+    return idl && ovsdb_idl_is_connected(idl)
+           && !ovsdb_idl_is_lock_contended(idl);
+}
+
+/* Returns the newest entry whose rule is at 'place' and which is not in
+ * Open_vSwitch, or NULL. */
+static struct tcon_entry *
+entry_at(const struct tcon_rule *place)
+{
+    struct tcon_entry *found = NULL;
+    struct tcon_entry **sorted;
+    size_t n;
+
+    sorted = good_entries(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (sorted[i]->table != OPEN_VSWITCH
+            && tcon_rule_same_place(&sorted[i]->rule, place)) {
+            found = sorted[i];
+        }
+    }
+    free(sorted);
+    return found;
+}
+
+/* True if the database holds 'rule' already, and well written. */
+bool
+tcon_ovsdb_has(const struct tcon_rule *rule)
+{
+    const struct tcon_rule *kept = tcon_rule_find(rule);
+
+    return kept && kept->entry && kept->entry->parsed
+           && tcon_rule_same_decision(kept, rule);
+}
+
+/* Calls that differ by table only. */
+static void
+set_key(enum table table, const char *record, const char *key,
+        const char *value)
+{
+    const struct ovsrec_interface *iface;
+    const struct ovsrec_bridge *bridge;
+
+    if (table == BRIDGE) {
+        OVSREC_BRIDGE_FOR_EACH (bridge, idl) {
+            if (strcmp(bridge->name, record)) {
+                continue;
+            } else if (value) {
+                ovsrec_bridge_update_other_config_setkey(bridge, key, value);
+            } else {
+                ovsrec_bridge_update_other_config_delkey(bridge, key);
+            }
+        }
+    } else if (table == INTERFACE) {
+        OVSREC_INTERFACE_FOR_EACH (iface, idl) {
+            if (strcmp(iface->name, record)) {
+                continue;
+            } else if (value) {
+                ovsrec_interface_update_other_config_setkey(iface, key, value);
+            } else {
+                ovsrec_interface_update_other_config_delkey(iface, key);
+            }
+        }
+    }
+}
+
+/* Returns the key for a rule that becomes the newest of its record. */
+static char *
+next_key(enum table table, const char *record)
+{
+    static uint64_t given;
+    struct shash_node *node;
+    uint64_t number;
+
+    SHASH_FOR_EACH (node, &entries) {
+        const struct tcon_entry *entry = node->data;
+
+        if (entry->table == table && !strcmp(entry->record, record)
+            && !strncmp(entry->key, RULE_PREFIX, strlen(RULE_PREFIX))
+            && tcon_rule_name_number(rule_name(entry), &number)) {
+            given = MAX(given, number);
+        }
+    }
+    return xasprintf(RULE_PREFIX"%"PRIu64, ++given);
+}
+
+/* Starts a transaction.  The caller fills and commits it, before vswitchd
+ * starts one of its own. */
+static struct write *
+write_start(struct unixctl_conn *conn, const char *command)
+{
+    struct write *write = xzalloc(sizeof *write);
+
+    write->conn = conn;
+    write->txn = ovsdb_idl_txn_create(idl);
+    ovsdb_idl_txn_add_comment(write->txn, "ovs-vswitchd: %s", command);
+    ovs_list_push_back(&writes, &write->node);
+    return write;
+}
+
+/* Writes 'rule', which tcon.ko and the list have, and replies to 'conn'.  It
+ * goes where a rule of its place is, else to its bridge.  A name that an
+ * operator gave is kept. */
+void
+tcon_ovsdb_set(struct unixctl_conn *conn, const struct tcon_rule *rule)
+{
+    const struct tcon_entry *old = entry_at(rule);
+    enum table table = old ? old->table : BRIDGE;
+    const char *record = old ? old->record : rule->bridge;
+    struct tcon_rule written = *rule;
+    struct write *write;
+    uint64_t number;
+    char *key, *text;
+
+    if (table == INTERFACE) {
+        memset(written.match.ifname, 0, sizeof written.match.ifname);
+    }
+    text = tcon_rule_format(&written);
+    write = write_start(conn, "tcon/set-cc");
+    write->sets = true;
+    write->rule = *rule;
+    if (old && !tcon_rule_name_number(rule_name(old), &number)) {
+        key = xstrdup(old->key);
+    } else {
+        key = next_key(table, record);
+        if (old) {
+            set_key(table, record, old->key, NULL);
+        }
+    }
+    set_key(table, record, key, text);
+    ovsdb_idl_txn_commit(write->txn);
+    free(key);
+    free(text);
+}
+
+/* True if 'entry' is a rule of 'bridge' at 'place', or at any place if that is
+ * NULL. */
+static bool
+entry_is_at(const struct tcon_entry *entry, const char *bridge,
+            const struct tcon_rule *place)
+{
+    return !strcmp(entry->bridge, bridge)
+           && !strncmp(entry->key, RULE_PREFIX, strlen(RULE_PREFIX))
+           && (!place || (entry->good
+                          && tcon_rule_same_place(&entry->rule, place)));
+}
+
+/* Returns false, with a sentence, if the rule at 'place', or one of 'bridge' if
+ * that is NULL, is one of all bridges. */
+bool
+tcon_ovsdb_can_remove(const char *bridge, const struct tcon_rule *place,
+                      struct tcon_error *error)
+{
+    const struct tcon_rule *kept = place ? tcon_rule_find(place) : NULL;
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &entries) {
+        const struct tcon_entry *entry = node->data;
+
+        if (entry->table == OPEN_VSWITCH && entry_is_at(entry, bridge, place)
+            && entry->good && (!kept || kept->entry == entry)) {
+            tcon_error_set(error, "other_config:%.80s of Open_vSwitch is for "
+                           "all bridges; to remove it: ovs-vsctl remove "
+                           "Open_vSwitch . other_config %.80s", entry->key,
+                           entry->key);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Removes the rule at 'place', or all of 'bridge' if that is NULL, and replies
+ * to 'conn'. */
+void
+tcon_ovsdb_remove(struct unixctl_conn *conn, const char *bridge,
+                  const struct tcon_rule *place)
+{
+    struct write *write = write_start(conn, "tcon/del-cc");
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &entries) {
+        struct tcon_entry *entry = node->data;
+
+        if (entry->table != OPEN_VSWITCH
+            && entry_is_at(entry, bridge, place)) {
+            entry->remover = write;
+            set_key(entry->table, entry->record, entry->key, NULL);
+        }
+    }
+    ovsdb_idl_txn_commit(write->txn);
+}
+
+/* The rule that 'write' has set is OVSDB's now, or nobody's; what it was to
+ * remove is gone, or stays. */
+static void
+write_finish(struct write *write, enum ovsdb_idl_txn_status status)
+{
+    struct tcon_rule *rule = write->sets ? tcon_rule_find(&write->rule) : NULL;
+    struct shash_node *node;
+
+    if (rule && !rule->entry) {
+        rule->adopted = true;
+    }
+    SHASH_FOR_EACH (node, &entries) {
+        struct tcon_entry *entry = node->data;
+
+        if (entry->remover == write) {
+            entry->remover = NULL;
+        }
+    }
+    if (status == TXN_SUCCESS || status == TXN_UNCHANGED) {
+        unixctl_command_reply(write->conn, NULL);
+    } else {
+        struct tcon_error error;
+
+        tcon_error_set(&error, "OVSDB does not take the change (%.200s), "
+                       "nothing is changed", status == TXN_ERROR
+                       ? ovsdb_idl_txn_get_error(write->txn)
+                       : ovsdb_idl_txn_status_to_string(status));
+        unixctl_command_reply_error(write->conn, error.text);
+    }
+    ovsdb_idl_txn_destroy(write->txn);
+    ovs_list_remove(&write->node);
+    free(write);
+}
+
+/* Returns true if a transaction has ended: tcon_ovsdb_apply() must follow. */
+bool
+tcon_ovsdb_run(void)
+{
+    struct write *write;
+    bool any = false;
+
+    LIST_FOR_EACH_SAFE (write, node, &writes) {
+        enum ovsdb_idl_txn_status status = ovsdb_idl_txn_commit(write->txn);
+
+        if (status != TXN_INCOMPLETE) {
+            write_finish(write, status);
+            any = true;
+        }
+    }
+    return any;
+}
+
+void
+tcon_ovsdb_wait(void)
+{
+    struct write *write;
+
+    LIST_FOR_EACH (write, node, &writes) {
+        ovsdb_idl_txn_wait(write->txn);
+    }
+}
+
+/* Telling. */
+
+/* Returns one word for what became of 'entry', and in 'detail', which the
+ * caller frees, the rest of the sentence. */
+static const char *
+entry_state(const struct tcon_entry *entry, char **detail)
+{
+    const struct tcon_rule *rule = NULL;
+    char *text = entry->good ? tcon_rule_format(&entry->rule) : NULL;
+    const char *state;
+
+    if (entry->good) {
+        rule = tcon_rule_find(&entry->rule);
+    }
+    if (!entry->parsed) {
+        state = entry->tried || entry->final ? "refused" : "waiting";
+        *detail = xasprintf("%s%s%s", entry->tried || entry->final
+                            ? entry->error.text : no_kernel.text,
+                            text ? "; the last good one stays: " : "",
+                            text ? text : "");
+    } else if (!rule || rule->entry != entry) {
+        state = "hidden";
+        *detail = (rule && rule->entry
+                   ? xasprintf("by %s of %s %s", rule->entry->key,
+                               table_names[rule->entry->table],
+                               rule->entry->record)
+                   : xstrdup("by a command"));
+    } else if (rule->in_kernel) {
+        state = "applied";
+        *detail = xstrdup(text);
+    } else {
+        state = "waiting";
+        *detail = xstrdup(no_kernel.text[0] ? no_kernel.text
+                          : "tcon.ko does not take it yet");
+    }
+    free(text);
+    return state;
+}
+
+/* Adds to 'status', that of a Bridge, or of an Interface if 'iface' is not
+ * NULL, what became of its keys.  Open_vSwitch has no such column: each Bridge
+ * tells what became of it there. */
+void
+tcon_ovsdb_put_status(const char *bridge, const char *iface,
+                      struct smap *status)
+{
+    struct shash_node *node;
+
+    SHASH_FOR_EACH (node, &entries) {
+        const struct tcon_entry *entry = node->data;
+        bool mine = (entry->table == INTERFACE
+                     ? iface && !strcmp(iface, entry->record) : !iface);
+        const char *state, *rest = entry->key + strlen(KEY_PREFIX);
+        char *detail, *key, *value;
+
+        if (!mine || strcmp(entry->bridge, bridge)) {
+            continue;
+        }
+        state = entry_state(entry, &detail);
+        key = xasprintf("tcon_%s%s", entry->table == OPEN_VSWITCH
+                        ? "global_" : "", rest);
+        if (!strncmp(rest, "rule-", 5)) {
+            key[strlen(key) - strlen(rest) + 4] = '_';
+        }
+        value = xasprintf("%s: %s", state, detail);
+        smap_replace(status, key, value);
+        free(key);
+        free(value);
+        free(detail);
+    }
+}
+
+/* Writes the keys of 'wanted' that 'present' lacks, and removes those of TCon
+ * that are only there. */
+static void
+update_status(const struct smap *present, const struct smap *wanted,
+              const struct ovsrec_bridge *bridge,
+              const struct ovsrec_interface *iface)
+{
+    const struct smap_node *node;
+
+    SMAP_FOR_EACH (node, wanted) {
+        const char *old = smap_get(present, node->key);
+
+        if (nullable_string_is_equal(old, node->value)) {
+            continue;
+        } else if (iface) {
+            ovsrec_interface_update_status_setkey(iface, node->key,
+                                                  node->value);
+        } else {
+            ovsrec_bridge_update_status_setkey(bridge, node->key, node->value);
+        }
+    }
+    SMAP_FOR_EACH (node, present) {
+        if (strncmp(node->key, "tcon_", 5) || smap_get(wanted, node->key)) {
+            continue;
+        } else if (iface) {
+            ovsrec_interface_update_status_delkey(iface, node->key);
+        } else {
+            ovsrec_bridge_update_status_delkey(bridge, node->key);
+        }
+    }
+}
+
+/* For a daemon beside ovs-vswitchd, which knows nothing of TCon's keys and
+ * replaces the columns now and then: makes them say what became of each key. */
+void
+tcon_ovsdb_write_status(void)
+{
+    struct ovsdb_idl_txn *txn = ovsdb_idl_txn_create(idl);
+    const struct ovsrec_bridge *bridge;
+
+    OVSREC_BRIDGE_FOR_EACH (bridge, idl) {
+        struct smap wanted = SMAP_INITIALIZER(&wanted);
+
+        tcon_ovsdb_put_status(bridge->name, NULL, &wanted);
+        update_status(&bridge->status, &wanted, bridge, NULL);
+        for (size_t i = 0; i < bridge->n_ports; i++) {
+            const struct ovsrec_port *port = bridge->ports[i];
+
+            for (size_t j = 0; j < port->n_interfaces; j++) {
+                const struct ovsrec_interface *iface = port->interfaces[j];
+
+                smap_clear(&wanted);
+                tcon_ovsdb_put_status(bridge->name, iface->name, &wanted);
+                update_status(&iface->status, &wanted, NULL, iface);
+            }
+        }
+        smap_destroy(&wanted);
+    }
+    ovsdb_idl_txn_commit(txn);
+    ovsdb_idl_txn_destroy(txn);
+}
+
+static struct json *
+entry_to_json(const struct tcon_entry *entry)
+{
+    struct json *json = json_object_create();
+
+    json_object_put_string(json, "table", table_names[entry->table]);
+    json_object_put_string(json, "record", entry->record);
+    json_object_put_string(json, "key", entry->key);
+    return json;
+}
+
+/* Returns an array of the keys that concern 'bridge', each with its value and
+ * what became of it. */
+struct json *
+tcon_ovsdb_to_json(const char *bridge)
+{
+    const struct shash_node **nodes = shash_sort(&entries);
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < shash_count(&entries); i++) {
+        const struct tcon_entry *entry = nodes[i]->data;
+
+        if (!strcmp(entry->bridge, bridge)) {
+            struct json *json = entry_to_json(entry);
+            char *detail;
+
+            json_object_put_string(json, "value", entry->text);
+            json_object_put_string(json, "state", entry_state(entry, &detail));
+            json_object_put_string(json, "detail", detail);
+            json_array_add(array, json);
+            free(detail);
+        }
+    }
+    free(nodes);
+    return array;
+}
+
+/* Returns where OVSDB holds 'rule', or null. */
+struct json *
+tcon_ovsdb_source(const struct tcon_rule *rule)
+{
+    const struct tcon_rule *kept = tcon_rule_find(rule);
+
+    return kept && kept->entry ? entry_to_json(kept->entry)
+                               : json_null_create();
+}
+
+/* Returns the names of the interfaces of 'port' if it is a bond, or NULL.  The
+ * caller frees them. */
+char *
+tcon_ovsdb_bond_members(const char *name)
+{
+    struct ds members = DS_EMPTY_INITIALIZER;
+    const struct ovsrec_port *port;
+
+    OVSREC_PORT_FOR_EACH (port, idl) {
+        if (!strcmp(port->name, name) && port->n_interfaces > 1) {
+            for (size_t i = 0; i < port->n_interfaces; i++) {
+                ds_put_format(&members, "%s%s", i ? ", " : "",
+                              port->interfaces[i]->name);
+            }
+            return ds_steal_cstr(&members);
+        }
+    }
+    return NULL;
+}
