@@ -55,6 +55,7 @@ static const struct nla_policy rule_policy[TCON_RULE_A_MAX + 1] = {
 			     .len = TCON_CC_NAME_MAX - 1 },
 	[TCON_RULE_A_PARAM] = NLA_POLICY_NESTED(param_policy),
 	[TCON_RULE_A_ECN] = NLA_POLICY_MAX(NLA_U8, __TCON_RULE_ECN_MAX - 1),
+	[TCON_RULE_A_FALLBACK] = NLA_POLICY_MAX(NLA_U8, __TCON_RULE_FALLBACK_MAX - 1),
 };
 
 static const struct nla_policy port_policy[TCON_PORT_A_MAX + 1] = {
@@ -210,7 +211,8 @@ static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 			 nla_get_u32(a[TCON_RULE_A_PRIORITY]) :
 			 TCON_DEFAULT_PRIORITY;
 	if (tcon_rule_observes(rule))
-		return a[TCON_RULE_A_PARAM] || a[TCON_RULE_A_ECN] ?
+		return a[TCON_RULE_A_PARAM] || a[TCON_RULE_A_ECN] ||
+		       a[TCON_RULE_A_FALLBACK] ?
 		       refuse(extack, -EINVAL, "none takes no parameters") : 0;
 	ops = tcon_cc_find(rule->cc_name);
 	if (!ops)
@@ -218,6 +220,8 @@ static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 	RCU_INIT_POINTER(rule->ops, ops);
 	if (a[TCON_RULE_A_ECN])
 		rule->ecn = nla_get_u8(a[TCON_RULE_A_ECN]);
+	if (a[TCON_RULE_A_FALLBACK])
+		rule->fallback = nla_get_u8(a[TCON_RULE_A_FALLBACK]);
 	if (rule->ecn == TCON_RULE_ECN_ON && !ops->cwnd_event)
 		return refuse(extack, -EINVAL,
 			      "this CC does not hear of ECN marks");
@@ -428,7 +432,10 @@ static int fill_port(struct sk_buff *skb, struct netlink_callback *cb,
 	      put_u64(skb, TCON_PORT_A_HELD_BYTES,
 		      atomic_long_read(&port->held_bytes), TCON_PORT_A_PAD) ||
 	      put_u64(skb, TCON_PORT_A_COPY_BYTES,
-		      atomic_long_read(&port->copy_bytes), TCON_PORT_A_PAD);
+		      atomic_long_read(&port->copy_bytes), TCON_PORT_A_PAD) ||
+	      nla_put_u32(skb, TCON_PORT_A_EVADING, atomic_read(&port->evading)) ||
+	      put_u64(skb, TCON_PORT_A_EVADED, atomic_long_read(&port->evaded),
+		      TCON_PORT_A_PAD);
 	if (!err && conf)
 		err = nla_put_u32(skb, TCON_PORT_A_OFPORT, conf->ofport);
 	nla_nest_end(skb, nest);
@@ -533,6 +540,8 @@ static int fill_rule(struct sk_buff *skb, struct netlink_callback *cb,
 	      nla_put_string(skb, TCON_RULE_A_CC, rule->cc_name) ||
 	      nla_put_u32(skb, TCON_RULE_A_FLOWS, atomic_read(&rule->flows)) ||
 	      (rule->ecn && nla_put_u8(skb, TCON_RULE_A_ECN, rule->ecn)) ||
+	      (rule->fallback &&
+	       nla_put_u8(skb, TCON_RULE_A_FALLBACK, rule->fallback)) ||
 	      put_rule_params(skb, rule);
 	nla_nest_end(skb, nest);
 	if (!err)

@@ -95,7 +95,6 @@ static void close_flow(struct tcon_flow *flow, u64 now_us)
 	if (flow->closed_us)
 		return;
 	tcon_flow_close(flow, now_us);
-	flow->hold.drain = !tcon_held_empty(&flow->held);
 	tcon_flow_judge(flow, now_us);
 	tcon_flow_kick(flow);
 }
@@ -167,12 +166,30 @@ static inline void note_handshake(struct tcon_flow *flow, u64 now_us)
 		grown(flow, now_us);
 }
 
-/* The guest opens, or answers an opening. */
+/* Has the peer taken data of the connection that is known? */
+static bool is_live(const struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return !flow->closed_us &&
+	       (flow->mid_stream ? t->acked_bytes : tcon_track_established(t));
+}
+
+/*
+ * The guest opens, or answers an opening.  While the peer has the connection, it does not take a
+ * SYN (RFC 5961, 4), and the connection goes on.  So an opening in place of a live connection
+ * counts only when the peer answers it.
+ */
 static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		      u64 now_us)
 {
 	struct tcon_track *t = &flow->track;
 
+	if (is_live(flow) && t->guest.isn != pkt->seq && !(pkt->flags & TCON_TCP_ACK)) {
+		tcon_handshake_note(&flow->again, pkt);
+		flow->again_us = now_us;
+		return;
+	}
 	/* A stack may begin each connection with the same number, by design or on purpose. */
 	if ((t->synced || flow->mid_stream) &&
 	    (!t->guest.syn_seen || t->guest.isn != pkt->seq || flow->closed_us))
@@ -195,11 +212,16 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
  * what the guest sent, and an opening in place of one that was seen before
  * counts only when the guest answers it.
  */
-static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt)
+static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
 	struct tcon_track *t = &flow->track;
 	bool answer = pkt->flags & TCON_TCP_ACK;
 
+	if (answer && tcon_side_answered(&flow->again, pkt->ack)) {
+		tcon_flow_restart(flow, now_us);
+		tcon_handshake_again(t, &flow->again, flow->again_us);
+		flow->again.syn_seen = false;
+	}
 	if (answer && (!t->synced || !tcon_side_answered(&t->guest, pkt->ack)))
 		return;
 	if (t->peer.syn_seen ? t->peer.isn == pkt->seq :
@@ -250,6 +272,12 @@ static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, bool has_more,
 	if (tcon_window_unused(&flow->window, nxt_guest, now_us) >= slack &&
 	    t->cc.inflight_bytes + t->cc.mss_bytes < tcon_track_cwnd_bytes(t))
 		tcon_track_app_limited(&flow->track);
+}
+
+/* Payload of each segment on the wire. */
+static u32 wire_bytes(const struct sk_buff *skb, const struct tcon_packet *pkt)
+{
+	return skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : pkt->payload_bytes;
 }
 
 /* Are these whole segments?  The path may take smaller ones than the SYNs said. */
@@ -321,10 +349,29 @@ static void check_astray(struct tcon_flow *flow, const struct tcon_packet *pkt, 
 		tcon_handshake_resync(t, pkt->seq, now_us);
 }
 
+/*
+ * As note_app_limit(), of a flow whose windows are not written: what it could have sent is not
+ * known.  If it has room and nothing waits, it had no more (RFC 9293 knows no other reason that
+ * is not the path's, or the peer's window).
+ */
+static void note_idle_room(struct tcon_flow *flow)
+{
+	struct tcon_track *t = &flow->track;
+
+	if (tcon_held_empty(&flow->held) && !path_is_full(t) &&
+	    t->cc.inflight_bytes + t->cc.mss_bytes < tcon_track_cwnd_bytes(t))
+		tcon_track_app_limited(t);
+}
+
 /* Data, FIN or RST.  Returns whether it may go on now. */
 static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 		       const struct tcon_packet *pkt, u64 now_ns)
 {
+	if (unlikely(flow->state == TCON_STATE_DROPPED) && pkt->payload_bytes) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FALLBACK_DROPPED);
+		kfree_skb(skb);
+		return false;
+	}
 	if (tcon_flow_enforced(flow) && pkt->end_seq != pkt->seq &&
 	    seq_after(pkt->end_seq, flow->track.nxt_guest)) {
 		tcon_limit_data(&flow->limits, limited_by(flow, tcon_us(now_ns)),
@@ -336,14 +383,66 @@ static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 	return tcon_hold_admit(flow, skb, pkt, now_ns);
 }
 
+/* Some packets passed unseen.  At a port that TCon has seen for long, the guest made it so. */
+static void note_mid_stream(struct tcon_flow *flow, u64 now_us)
+{
+	if (flow->mid_stream)
+		return;
+	flow->mid_stream = true;
+	flow->hidden = tcon_port_is_settled(flow->port, now_us);
+}
+
 /* The guest's data went another way: what is known of it cannot be relied on. */
 static void lost_track(struct tcon_flow *flow, u32 ack, u64 now_us)
 {
 	tcon_handshake_resync(&flow->track, ack, now_us);
 	if (flow->mid_stream)
 		return;
-	flow->mid_stream = true;
+	note_mid_stream(flow, now_us);
 	tcon_flow_judge(flow, now_us);
+}
+
+/* Starts with a segment of the guest with data, in the middle of a connection. */
+static void adopt(struct tcon_flow *flow, const struct sk_buff *skb,
+		  const struct tcon_packet *pkt, u64 now_us)
+{
+	tcon_track_release(&flow->track);
+	note_mid_stream(flow, now_us);
+	tcon_handshake_adopt(&flow->track, pkt, wire_bytes(skb, pkt), now_us);
+	tcon_flow_judge(flow, now_us);
+}
+
+/*
+ * Does data of a guest belong to what TCon took for its connection?  Before the handshake is
+ * complete it follows the SYN within a window that is not scaled.  In a connection that was
+ * adopted, and of which nothing has been acknowledged, it may begin before what was seen first,
+ * and a segment that the peer will not take must not make it look like a repeat.
+ */
+static bool belongs(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	const struct tcon_track *t = &flow->track;
+
+	if (flow->mid_stream)
+		return t->acked_bytes || (!seq_before(pkt->seq, t->cc.una) &&
+					  !seq_after(pkt->end_seq,
+						     t->cc.una + TCON_CWND_MAX_BYTES));
+	return !seq_before(pkt->seq, t->guest.isn) &&
+	       !seq_after(pkt->end_seq, t->guest.isn + 1 + t->guest.data_bytes + U16_MAX);
+}
+
+/* Data of a flow whose handshake is not complete. */
+static void check_beginning(struct tcon_flow *flow, const struct sk_buff *skb,
+			    const struct tcon_packet *pkt, u64 now_us)
+{
+	enum tcon_reason reason = flow->reason;
+	struct tcon_cc *cc = &flow->track.cc;
+
+	if (flow->mid_stream)	/* no SYN has told it */
+		cc->mss_bytes = clamp(wire_bytes(skb, pkt), cc->mss_bytes, TCON_MSS_ADOPTED_MAX);
+	if (!belongs(flow, pkt))
+		adopt(flow, skb, pkt, now_us);
+	else if (reason == TCON_REASON_HANDSHAKE && tcon_flow_sends_early(flow))
+		tcon_flow_judge(flow, now_us);
 }
 
 /*
@@ -374,6 +473,24 @@ static inline void note_guest_fin(struct tcon_track *t,
 	t->fin_seq = pkt->end_seq;
 }
 
+/*
+ * The guest sends data after its connection has ended.  If that was by a RST, or if the data is
+ * beyond the FIN, the peer did not take that.  It must not have won a window by it.
+ */
+static void check_end(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+
+	if (t->fin_guest && seq_before(pkt->end_seq, t->fin_seq))
+		return;
+	t->fin_guest = false;
+	tcon_flow_reopen(flow);
+	tcon_flow_judge(flow, now_us);
+	if (tcon_flow_runs_cc(flow))
+		t->cc.cwnd_bytes = min(t->cc.cwnd_bytes,
+				       TCON_INIT_CWND_SEGS * t->cc.mss_bytes);
+}
+
 /* The guest has echoed a time stamp that it was given, which shows how long it takes to answer. */
 static void note_answer(struct tcon_flow *flow, u64 now_us)
 {
@@ -400,11 +517,8 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		guest_syn(flow, pkt, now_us);
 		return true;
 	}
-	if (!t->synced && pkt->payload_bytes) {
-		flow->mid_stream = true;
-		tcon_handshake_adopt(t, pkt, now_us);
-		note_handshake(flow, now_us);
-	}
+	if (!t->synced && pkt->payload_bytes)
+		adopt(flow, skb, pkt, now_us);
 	if (!t->synced)
 		return true;
 	if (pkt->flags & TCON_TCP_ACK && !t->peer.acked &&
@@ -413,11 +527,11 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		flow->said.edge = pkt->ack;
 	}
 	note_handshake(flow, now_us);
-	if (unlikely(flow->closed_us) && pkt->payload_bytes && !t->fin_guest) {
-		tcon_flow_reopen(flow);	/* the RST did not end the connection */
-		tcon_flow_judge(flow, now_us);
-	}
+	if (unlikely(flow->closed_us) && pkt->payload_bytes)
+		check_end(flow, pkt, now_us);
 	if (pkt->payload_bytes) {
+		if (unlikely(!tcon_track_established(t)))
+			check_beginning(flow, skb, pkt, now_us);
 		flow->said.data_us = now_us;
 		/* But for the byte of a keep-alive (RFC 9293, 3.8.4). */
 		if (unlikely(seq_before(pkt->seq + 1, flow->thin.told_ack)))
@@ -459,8 +573,12 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 		tcon_mark_arrived(flow, ack->original);
 	tcon_ca_ack(&flow->track, ack);
 	tcon_flow_check_cc(flow, now_us);
-	if (!tcon_flow_enforced(flow))
+	if (!tcon_flow_runs_cc(flow))
 		return;
+	if (!tcon_flow_enforced(flow)) {
+		tcon_flow_kick(flow);
+		return;
+	}
 	if (ack->spurious_repairs && reorders_too_much(&flow->track)) {
 		flow->reordering = true;
 		tcon_copy_give_up(flow, TCON_REASON_REORDERING);
@@ -484,7 +602,7 @@ static void ack_of_held(struct tcon_flow *flow, const struct tcon_packet *pkt, u
 
 	left.ack = flow->track.cc.nxt;
 	tcon_acked(&flow->track, &left, now_us, &ack);
-	if (ack.valid && tcon_flow_enforced(flow))
+	if (ack.valid && tcon_flow_runs_cc(flow))
 		ack_enforced(flow, &ack, now_us);
 }
 
@@ -498,6 +616,8 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	if (tcon_flow_enforced(flow)) {
 		note_app_limit(flow, flow->track.nxt_guest, true, now_us);
 		tcon_limit_ack(&flow->limits, limited_by(flow, now_us), now_us);
+	} else if (tcon_flow_runs_cc(flow)) {
+		note_idle_room(flow);
 	}
 	tcon_acked(&flow->track, pkt, now_us, &ack);
 	if (!ack.valid) {
@@ -522,7 +642,7 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	if (ack.sack_overflow)
 		tcon_count(stats, TCON_COUNTER_SACK_OVERFLOW);
 	note_handshake(flow, now_us);
-	if (tcon_flow_enforced(flow))
+	if (tcon_flow_runs_cc(flow))
 		ack_enforced(flow, &ack, now_us);
 	return true;
 }
@@ -590,7 +710,7 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_mark_to_guest(flow, skb, pkt, heard);
 	tcon_mark_forget_ece(flow, pkt);
 	if (syn)
-		peer_syn(flow, pkt);
+		peer_syn(flow, pkt, now_us);
 	if (pkt->flags & TCON_TCP_FIN && heard)
 		t->fin_peer = true;
 	if (t->synced && pkt->flags & TCON_TCP_ACK &&

@@ -72,6 +72,11 @@ static inline bool is_flushing(const struct tcon_flow *flow)
 /* Nothing was heard for an RTO: what waits has waited long enough. */
 static void flush(struct tcon_flow *flow)
 {
+	/* By a silence a guest, or its peer, could free all of it.  After a time-out nothing is
+	 * in flight any more, so that what waits leaves as a sender's repeats would.
+	 */
+	if (flow->state == TCON_STATE_PACED)
+		return;
 	if (tcon_held_empty(&flow->held) || flow->hold.overdue)
 		return;
 	flow->hold.overdue = true;
@@ -119,20 +124,30 @@ static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
 	return flow->hold.release_ns - QUANTUM_NS;
 }
 
-/* When may it leave by cwnd?  0: now.  Repeats need no room: what they repeat is
- * counted as lost already, or as in flight.
+/* How much of it is new?  Repeats need no room: what they repeat is counted as lost already, or
+ * as in flight.
  */
+static inline u32 new_bytes(const struct tcon_flow *flow, const struct tcon_segment *cb)
+{
+	u32 nxt = flow->track.cc.nxt;
+
+	if (!seq_after(cb->end_seq, nxt))
+		return 0;
+	return min(cb->payload_bytes, cb->end_seq - nxt);
+}
+
+/* When may it leave by cwnd?  0: now. */
 static inline u64 cwnd_gate(struct tcon_flow *flow,
 			    const struct tcon_segment *cb, u64 now_ns)
 {
 	const struct tcon_track *t = &flow->track;
 	const struct tcon_cc *cc = &t->cc;
 
-	if (seq_before(cb->seq, cc->nxt) || !cc->inflight_bytes ||
-	    tcon_track_fits(t, cb->payload_bytes))
+	if (!cc->inflight_bytes || (seq_before(cb->seq, cc->nxt) && !new_bytes(flow, cb)) ||
+	    tcon_track_fits(t, new_bytes(flow, cb)))
 		return 0;
 	note_stall(flow, tcon_us(now_ns));
-	if (!cc->inflight_bytes || !tcon_flow_enforced(flow) || is_flushing(flow))
+	if (!cc->inflight_bytes || !tcon_flow_runs_cc(flow) || is_flushing(flow))
 		return 0;
 	return patience_ns(flow);
 }
@@ -143,7 +158,7 @@ static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 {
 	u64 when;
 
-	if (is_flushing(flow) || !tcon_flow_enforced(flow))
+	if (is_flushing(flow) || !tcon_flow_runs_cc(flow))
 		return 0;
 	when = cwnd_gate(flow, cb, now_ns);
 	if (!when)
@@ -216,6 +231,21 @@ static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
 	tcon_flow_check_cc(flow, now_us);
 }
 
+/* Keeps a copy of a segment that leaves, if it is @fresh.  @gap: others should have come before. */
+static void copy(struct tcon_flow *flow, struct sk_buff *skb, bool fresh, bool gap)
+{
+	const struct tcon_segment *cb = tcon_segment(skb);
+
+	if (fresh && !flow->track.recorded)
+		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
+	else if (fresh)
+		tcon_copy_keep(flow, flow->track.recorded, skb);
+	if (unlikely(gap))
+		tcon_copy_missing(flow, cb->seq, TCON_REASON_GAP);
+	if (unlikely(cb->probe && fresh))
+		tcon_copy_missing(flow, cb->end_seq, TCON_REASON_MTU_PROBE);
+}
+
 /* A segment leaves: the tracker and the CC take note, and a copy is kept. */
 static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 {
@@ -238,18 +268,12 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 		flow->told.tsval = cb->tsval;
 	if (fresh && !t->recorded)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
-	if (!tcon_flow_enforced(flow))
+	if (!tcon_flow_runs_cc(flow))
 		return;
-	if (fresh && !t->recorded) {
-		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
-	} else if (fresh) {
+	if (fresh && t->recorded)
 		t->recorded->waited_us = (u32)now_us - cb->entered_us;
-		tcon_copy_keep(flow, t->recorded, skb);
-	}
-	if (unlikely(gap))
-		tcon_copy_missing(flow, cb->seq, TCON_REASON_GAP);
-	if (unlikely(cb->probe && fresh))
-		tcon_copy_missing(flow, cb->end_seq, TCON_REASON_MTU_PROBE);
+	if (likely(tcon_flow_enforced(flow)))
+		copy(flow, skb, fresh, gap);
 	tell_cc(flow, what, idle, now_us);
 	advance_clock(flow, skb, now_ns);
 }
@@ -280,7 +304,7 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	const struct tcon_cc *cc = &t->cc;
 	u32 bytes = tcon_segment(skb)->payload_bytes;
 
-	if (!skb_is_gso(skb) || !tcon_flow_enforced(flow) || is_flushing(flow) ||
+	if (!skb_is_gso(skb) || !tcon_flow_runs_cc(flow) || is_flushing(flow) ||
 	    (bytes <= 2 * cc->mss_bytes &&
 	     (!t->prr.active || !tcon_track_fits(t, cc->mss_bytes))))
 		return false;
@@ -469,12 +493,40 @@ static bool is_absorbed(struct tcon_flow *flow, struct sk_buff *skb,
 	return true;
 }
 
+/*
+ * Does a guest send more again than a window in a round trip, or, without ACKs, in an RTO?  No
+ * sender needs to.  It may have sent something far ahead, which the peer does not take, so that
+ * what it sends for the first time looks like a repeat.
+ */
+static bool is_excess(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	const struct tcon_cc *cc = &flow->track.cc;
+	u32 most = max(cc->cwnd_bytes, TCON_INIT_CWND_SEGS * cc->mss_bytes);
+	u64 past_us = now_us - flow->hold.again_us;
+
+	if (!tcon_flow_runs_cc(flow))
+		return false;
+	if (past_us > tcon_track_rto_us(&flow->track) ||
+	    (past_us > cc->srtt_us && cc->delivered_bytes != flow->hold.again_delivered)) {
+		flow->hold.again_us = now_us;
+		flow->hold.again_delivered = cc->delivered_bytes;
+		flow->hold.again_bytes = 0;
+	}
+	if (flow->hold.again_bytes >= most) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_EXCESS);
+		return true;
+	}
+	flow->hold.again_bytes += pkt->payload_bytes;
+	return false;
+}
+
 /* Its data is not needed.  Returns whether it goes on as an ACK. */
 static bool absorb(struct tcon_flow *flow, struct sk_buff *skb,
 		   const struct tcon_packet *pkt, u64 now_us)
 {
 	tcon_repair_heard(flow, pkt);
-	if (tcon_tell_due(flow, pkt) && tcon_tell_make(flow, skb, pkt, now_us))
+	if (tcon_flow_enforced(flow) && tcon_tell_due(flow, pkt) &&
+	    tcon_tell_make(flow, skb, pkt, now_us))
 		return true;
 	consume_skb(skb);
 	return false;
@@ -511,7 +563,8 @@ static struct sk_buff *waits(struct tcon_flow *flow, struct sk_buff *skb,
 	const struct tcon_track *t = &flow->track;
 	struct sk_buff *data = NULL;
 
-	if (t->cc.inflight_bytes && !tcon_track_fits(t, pkt->payload_bytes) &&
+	if (tcon_flow_enforced(flow) && t->cc.inflight_bytes &&
+	    !tcon_track_fits(t, pkt->payload_bytes) &&
 	    unlikely(tcon_tell_overdue(flow, pkt, now_us)))
 		data = tcon_tell_leave(flow, skb, pkt, now_us);
 	if (!data)
@@ -562,8 +615,8 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		     const struct tcon_packet *pkt, u64 now_ns)
 {
-	bool urgent = tcon_flow_repaired(flow) && pkt->end_seq != pkt->seq &&
-		      seq_before(pkt->seq, flow->track.cc.nxt);
+	bool old = pkt->end_seq != pkt->seq && !seq_after(pkt->end_seq, flow->track.cc.nxt);
+	bool urgent = old && tcon_flow_repaired(flow);
 	/* Behind others, held or just being injected? */
 	bool waiting = tcon_flow_waits(flow) || flow->hold.injecting;
 	bool split, probe;
@@ -574,6 +627,10 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	tcon_assert_rcu();
 	if (is_absorbed(flow, skb, pkt, urgent, waiting))
 		return absorb(flow, skb, pkt, tcon_us(now_ns));
+	if (old && unlikely(is_excess(flow, pkt, tcon_us(now_ns)))) {
+		consume_skb(skb);
+		return false;
+	}
 	tcon_repair_passed(flow, pkt);
 	probe = is_probe(flow, skb, pkt);
 	note_sent(flow, pkt);
@@ -660,15 +717,18 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 		segs += n_segs(skb);
 		if (unlikely(flow->ecn.fell_back))
 			tcon_mark_released(flow, skb);
-		tcon_repair_raise_tsval(flow, skb, tcon_us(now_ns));
+		if (likely(tcon_flow_enforced(flow)))
+			tcon_repair_raise_tsval(flow, skb, tcon_us(now_ns));
 		leaves(flow, skb, now_ns);
 		tcon_count(tcon_flow_stats(flow),
-			   tcon_flow_enforced(flow) ? TCON_COUNTER_RELEASED :
+			   tcon_flow_runs_cc(flow) ? TCON_COUNTER_RELEASED :
 						      TCON_COUNTER_HOLD_FLUSHED);
 		__skb_queue_tail(out, skb);
 	}
 	flow->hold.drain = false;
 	flow->hold.overdue = false;
+	if (unlikely(flow->closed_us))
+		tcon_flow_judge(flow, tcon_us(now_ns));
 	return repairs;
 }
 

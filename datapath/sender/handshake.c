@@ -132,11 +132,13 @@ void tcon_handshake_peer(struct tcon_track *t, const struct tcon_packet *pkt)
  * tcon_handshake_adopt() - start in the middle of a connection
  * @t: the tracker, fresh
  * @pkt: a segment of the guest with data
+ * @wire_bytes: payload of each segment that it becomes
  * @now_us: when it leaves
  */
 void tcon_handshake_adopt(struct tcon_track *t, const struct tcon_packet *pkt,
-			  u64 now_us)
+			  u32 wire_bytes, u64 now_us)
 {
+	t->cc.mss_bytes = clamp(wire_bytes, t->cc.mss_bytes, TCON_MSS_ADOPTED_MAX);
 	t->cc.una = pkt->seq;
 	t->cc.nxt = pkt->seq;
 	t->nxt_guest = pkt->seq;
@@ -149,6 +151,32 @@ void tcon_handshake_adopt(struct tcon_track *t, const struct tcon_packet *pkt,
 	t->peer.sack_permitted = true;
 	t->progress_us = now_us;
 	t->synced = true;
+	tcon_track_count_inflight(t);
+}
+
+/**
+ * tcon_handshake_again() - the peer has answered a SYN that was only noted
+ * @t: the tracker, fresh
+ * @side: what the SYN said
+ * @sent_us: when it left
+ */
+void tcon_handshake_again(struct tcon_track *t, const struct tcon_side *side, u64 sent_us)
+{
+	struct tcon_packet pkt = {
+		.flags = TCON_TCP_SYN,
+		.seq = side->isn,
+		.end_seq = side->isn + 1 + side->data_bytes,
+		.payload_bytes = side->data_bytes,
+		.mss = side->mss,
+		.wscale = side->wscale,
+		.sack_permitted = side->sack_permitted,
+		.signed_options = side->signed_options,
+		.mptcp = side->mptcp,
+		.has_ts = side->has_ts,
+	};
+
+	tcon_handshake_guest(t, &pkt, sent_us);
+	t->guest.ambiguous = side->ambiguous;
 }
 
 /**

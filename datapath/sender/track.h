@@ -25,6 +25,7 @@
 #define TCON_TSVAL_AGE_US	1800000000ULL
 #define TCON_MIN_RTT_BUCKET_US	150000000ULL
 #define TCON_MSS_DEFAULT	536U		/* RFC 9293, 3.7.1 */
+#define TCON_MSS_ADOPTED_MAX	1460U		/* Ethernet's, without the SYNs */
 #define TCON_MSS_MIN		88U		/* Linux's TCP_MIN_SND_MSS, rounded */
 
 /**
@@ -306,10 +307,13 @@ static inline bool tcon_track_answers_peer(const struct tcon_track *t, u32 ack)
 	       ack - t->peer.isn - 1 <= t->peer_nxt - t->peer.isn - 1;
 }
 
-/* The connection's segments are signed: TCP-MD5 or TCP-AO. */
+/*
+ * The connection's segments are signed: TCP-MD5 or TCP-AO.  Then both SYNs are.  A peer that does
+ * not know the option ignores it (RFC 9293, 3.2); the guest may have written it for TCon to see.
+ */
 static inline bool tcon_track_signed(const struct tcon_track *t)
 {
-	return t->guest.signed_options || t->peer.signed_options;
+	return t->guest.signed_options && t->peer.signed_options;
 }
 
 /* Both ends sent the window scale option (RFC 7323, 2.2). */

@@ -192,6 +192,22 @@ struct sk_buff *tcon_flow_take_syn(struct tcon_flow *flow)
 	return skb;
 }
 
+/* Is it the guest that keeps the flow from being enforced? */
+static void set_evading(struct tcon_flow *flow, bool evading)
+{
+	struct tcon_port *port = flow->port;
+
+	if (likely(flow->evading == evading))
+		return;
+	flow->evading = evading;
+	if (evading) {
+		atomic_inc(&port->evading);
+		atomic_long_add(1, &port->evaded);
+	} else {
+		atomic_dec(&port->evading);
+	}
+}
+
 /* Ends the flow, which is not dead yet. */
 static void kill_locked(struct tcon_flow *flow)
 {
@@ -213,6 +229,7 @@ static void kill_locked(struct tcon_flow *flow)
 	tcon_ca_stop(&flow->track);
 	flow->state = TCON_STATE_OBSERVED;	/* a dump may still come by */
 	tcon_count_flow(tcon_flow_stats(flow), flow->reason, -1);
+	set_evading(flow, false);
 	tcon_track_release(&flow->track);
 	leave_rule(flow);
 	atomic_dec(&port->flows);
@@ -477,7 +494,10 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	memset(&flow->window, 0, sizeof(flow->window));
 	flow->state = TCON_STATE_OBSERVED;
 	set_reason(flow, TCON_REASON_HANDSHAKE);
+	flow->heard_us = 0;
 	flow->mid_stream = false;
+	flow->hidden = false;
+	set_evading(flow, false);
 	flow->unseen = false;
 	flow->astray = TCON_ASTRAY_NONE;
 	flow->watchdog = false;
@@ -542,7 +562,15 @@ void tcon_flow_reopen(struct tcon_flow *flow)
 	spin_unlock(&flow->port->lock);
 }
 
-/* The reason why the flow is only observed.  @ops: the CC of its rule. */
+/* Why the handshake is not complete. */
+static enum tcon_reason unfinished(const struct tcon_flow *flow)
+{
+	if (!tcon_flow_sends_early(flow))
+		return TCON_REASON_HANDSHAKE;
+	return flow->heard_us ? TCON_REASON_UNANSWERED : TCON_REASON_UNSEEN_ACKS;
+}
+
+/* The reason why the flow is not enforced.  @ops: the CC of its rule. */
 static enum tcon_reason obstacle(const struct tcon_flow *flow,
 				 const struct tcon_cc_ops *ops)
 {
@@ -552,25 +580,26 @@ static enum tcon_reason obstacle(const struct tcon_flow *flow,
 		return TCON_REASON_NO_RULE;
 	if (tcon_rule_observes(flow->rule))
 		return TCON_REASON_RULE_NONE;
+	/* The RST may be one that the peer will not take.  It must not let out what waits. */
+	if (flow->closed_us && tcon_held_empty(&flow->held))
+		return TCON_REASON_CLOSED;
+	if (flow->watchdog)
+		return TCON_REASON_WATCHDOG;
 	if (tcon_track_signed(t))
 		return TCON_REASON_MD5_AO;
 	if (t->guest.mptcp && t->peer.mptcp)
 		return TCON_REASON_MPTCP;
 	if (flow->mid_stream)
-		return TCON_REASON_MID_STREAM;
+		return flow->hidden ? TCON_REASON_HIDDEN : TCON_REASON_MID_STREAM;
 	if (flow->saved)
 		return TCON_REASON_MOVED;
-	if (flow->closed_us)
-		return TCON_REASON_CLOSED;
 	if (!tcon_track_established(t))
-		return TCON_REASON_HANDSHAKE;
+		return unfinished(flow);
 	if (t->guest.ambiguous || t->peer.ambiguous)
 		return TCON_REASON_SCALE;
 	if (flow->astray)
 		return flow->astray == TCON_ASTRAY_ACKS ? TCON_REASON_UNSEEN_ACKS :
 							  TCON_REASON_UNSEEN_DATA;
-	if (flow->watchdog)
-		return TCON_REASON_WATCHDOG;
 	return ops ? TCON_REASON_NONE : TCON_REASON_CC_GONE;
 }
 
@@ -632,12 +661,75 @@ void tcon_flow_level(struct tcon_flow *flow)
 	flow->state = flow->reason ? TCON_STATE_ENFORCED : TCON_STATE_REPAIRED;
 }
 
-static void observe(struct tcon_flow *flow)
+/* Is it the guest that keeps a flow from being enforced? */
+static bool is_guests_doing(enum tcon_reason reason)
 {
+	switch (reason) {
+	case TCON_REASON_SCALE:
+	case TCON_REASON_MD5_AO:
+	case TCON_REASON_MPTCP:
+	case TCON_REASON_HIDDEN:
+	case TCON_REASON_UNANSWERED:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Is a rule that asks for a CC not followed? */
+static bool is_failure(enum tcon_reason reason)
+{
+	switch (reason) {
+	case TCON_REASON_MID_STREAM:
+	case TCON_REASON_WATCHDOG:
+	case TCON_REASON_CC_GONE:
+	case TCON_REASON_CC_MEMORY:
+	case TCON_REASON_UNSEEN_ACKS:
+	case TCON_REASON_UNSEEN_DATA:
+		return true;
+	default:
+		return is_guests_doing(reason);
+	}
+}
+
+/* The state of a flow that cannot be enforced.  @ops: the CC of its rule. */
+static enum tcon_state fallback(const struct tcon_flow *flow, enum tcon_reason reason,
+				const struct tcon_cc_ops *ops)
+{
+	u8 fallback = flow->rule ? flow->rule->fallback : TCON_RULE_FALLBACK_PASS;
+
+	if (!is_failure(reason))
+		return TCON_STATE_OBSERVED;
+	if (fallback == TCON_RULE_FALLBACK_AUTO)
+		fallback = is_guests_doing(reason) ? TCON_RULE_FALLBACK_PACE :
+						     TCON_RULE_FALLBACK_PASS;
+	if (fallback == TCON_RULE_FALLBACK_DROP)
+		return TCON_STATE_DROPPED;
+	if (fallback == TCON_RULE_FALLBACK_PACE && ops && !flow->watchdog &&
+	    reason != TCON_REASON_CC_MEMORY)
+		return TCON_STATE_PACED;
+	return TCON_STATE_OBSERVED;
+}
+
+/* No CC runs any more. */
+static void fall(struct tcon_flow *flow, enum tcon_state state)
+{
+	bool ran = tcon_flow_runs_cc(flow);
+
+	flow->state = state;
+	if (!ran)
+		return;
 	tcon_ca_stop(&flow->track);
 	tcon_sendq_drop_copies(&flow->track.sendq);
-	flow->state = TCON_STATE_OBSERVED;
 	tcon_flow_kick(flow);
+}
+
+/* The CC runs, but nothing is written or repaired. */
+static void pace(struct tcon_flow *flow)
+{
+	if (tcon_flow_enforced(flow))
+		tcon_sendq_drop_copies(&flow->track.sendq);
+	flow->state = TCON_STATE_PACED;
 }
 
 /* What is in flight now has no copies. */
@@ -647,6 +739,27 @@ static void start_bare(struct tcon_flow *flow)
 	flow->copies.bare_end = flow->track.cc.nxt;
 	flow->copies.bare_reason = TCON_REASON_IN_FLIGHT;
 	flow->reordering = false;
+}
+
+/* Lets the flow's CC run, if it does not yet.  False without memory. */
+static bool run_cc(struct tcon_flow *flow, const struct tcon_cc_ops *ops, u64 now_us)
+{
+	if (runs_already(flow, ops)) {
+		flow->track.cc.params = flow->rule->params;
+		return true;
+	}
+	tcon_ca_stop(&flow->track);
+	if (!tcon_ca_start(&flow->track, ops, flow->rule->params, now_us))
+		return true;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
+	return false;
+}
+
+static void enforce(struct tcon_flow *flow)
+{
+	if (!tcon_flow_enforced(flow))
+		start_bare(flow);
+	tcon_flow_level(flow);
 }
 
 /**
@@ -661,35 +774,31 @@ static void start_bare(struct tcon_flow *flow)
 void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
 {
 	const struct tcon_cc_ops *ops = NULL;
-	struct tcon_cc *cc = &flow->track.cc;
 	enum tcon_reason reason;
+	enum tcon_state state;
 
 	lockdep_assert_held(&flow->lock);
 	tcon_assert_rcu();
 	if (flow->rule)
 		ops = rcu_dereference(flow->rule->ops);
 	reason = obstacle(flow, ops);
-	if (reason) {
+	set_evading(flow, is_guests_doing(reason));
+	state = reason ? fallback(flow, reason, ops) : TCON_STATE_ENFORCED;
+	if (state >= TCON_STATE_PACED && !run_cc(flow, ops, now_us)) {
+		reason = TCON_REASON_CC_MEMORY;
+		state = fallback(flow, reason, ops);
+	}
+	if (state >= TCON_STATE_ENFORCED) {
+		enforce(flow);
+	} else {
 		set_reason(flow, reason);
-		if (tcon_flow_enforced(flow))
-			observe(flow);
-		return;
+		if (state == TCON_STATE_PACED)
+			pace(flow);
+		else
+			fall(flow, state);
 	}
-	if (runs_already(flow, ops)) {
-		cc->params = flow->rule->params;
+	if (!tcon_flow_runs_cc(flow))
 		return;
-	}
-	tcon_ca_stop(&flow->track);
-	if (tcon_ca_start(&flow->track, ops, flow->rule->params, now_us)) {
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
-		set_reason(flow, TCON_REASON_CC_MEMORY);
-		if (tcon_flow_enforced(flow))
-			observe(flow);
-		return;
-	}
-	if (!tcon_flow_enforced(flow))
-		start_bare(flow);
-	tcon_flow_level(flow);
 	tcon_flow_check_cc(flow, now_us);
 	tcon_flow_kick(flow);
 }

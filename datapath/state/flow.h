@@ -76,6 +76,8 @@ enum tcon_astray {
  * @heard_us: time of the peer's last packet that the guest will look at
  * @closed_us: when the connection ended; 0: it has not
  * @pending: a peer's SYN that replaces the connection if the guest answers it
+ * @again: a guest's SYN that replaces the connection if the peer answers it
+ * @again_us: when that SYN left
  * @dead: it is no longer in the table
  *
  * @rule: the rule that it obeys, or NULL
@@ -85,6 +87,8 @@ enum tcon_astray {
  * @mid_stream: its handshake, or a later packet, passed unseen
  * @unseen: the peer has acknowledged data that TCon did not see
  * @astray: what takes another way, past TCon, enum tcon_astray
+ * @hidden: packets passed unseen because of what the guest sends; then also @mid_stream
+ * @evading: counted in tcon_port.evading
  * @watchdog: its CC misbehaved
  * @reordering: the path reorders more than repair can bear
  *
@@ -128,6 +132,9 @@ enum tcon_astray {
  * @hold.kicked: tcon_flow_kick() was called meanwhile
  * @hold.drain: pass what is held at once
  * @hold.overdue: pass it at once, since nothing was heard for an RTO; repairs still obey cwnd
+ * @hold.again_us: when the guest began to send @hold.again_bytes
+ * @hold.again_delivered: what was delivered then
+ * @hold.again_bytes: what it has sent again within a round trip
  * @hold.release_ns: when the pacer's clock allows the next packet
  *
  * @copies: copies of what is in flight
@@ -160,6 +167,8 @@ struct tcon_flow {
 	u64 heard_us;
 	u64 closed_us;
 	struct tcon_side pending;
+	struct tcon_side again;
+	u64 again_us;
 	bool dead;
 
 	/* What is done to it, and why not more. */
@@ -170,6 +179,8 @@ struct tcon_flow {
 	bool mid_stream;
 	bool unseen;
 	u8 astray;
+	bool hidden;
+	bool evading;
 	bool watchdog;
 	bool reordering;
 
@@ -215,6 +226,9 @@ struct tcon_flow {
 		bool kicked;
 		bool drain;
 		bool overdue;
+		u64 again_us;
+		u64 again_delivered;
+		u32 again_bytes;
 		u64 release_ns;
 	} hold;
 
@@ -278,6 +292,13 @@ static inline void tcon_flow_check_cc(struct tcon_flow *flow, u64 now_us)
 		tcon_flow_distrust(flow, now_us);
 }
 
+/* A CC runs: data is held to its cwnd and rate. */
+static inline bool tcon_flow_runs_cc(const struct tcon_flow *flow)
+{
+	return flow->state >= TCON_STATE_PACED;
+}
+
+/* Also, windows are written. */
 static inline bool tcon_flow_enforced(const struct tcon_flow *flow)
 {
 	return flow->state >= TCON_STATE_ENFORCED;
@@ -293,6 +314,15 @@ static inline bool tcon_flow_waits(const struct tcon_flow *flow)
 {
 	return !tcon_held_empty(&flow->held) ||
 	       (tcon_flow_repaired(flow) && flow->track.lost.n);
+}
+
+/* Has the guest sent more than a first flight (RFC 7413, 4.2), without a handshake? */
+static inline bool tcon_flow_sends_early(const struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return !tcon_track_established(t) && !flow->mid_stream &&
+	       t->sent_bytes > TCON_INIT_CWND_SEGS * t->cc.mss_bytes;
 }
 
 /* How much payload a paced guest may have waiting. */

@@ -18,6 +18,13 @@ static unsigned int track_port_bytes = 128 << 20;
 module_param(track_port_bytes, uint, 0644);
 MODULE_PARM_DESC(track_port_bytes, "most memory for records of one port's flows");
 
+/* So long after TCon begins to see a port, connections may be in mid-stream that it has not seen
+ * begin.
+ */
+static unsigned int adopt_s = 60;
+module_param(adopt_s, uint, 0644);
+MODULE_PARM_DESC(adopt_s, "seconds in which a new port's flows may be older than the port");
+
 /* Is there hardware behind @dev, or behind a device that it is made of? */
 static int has_hardware(struct net_device *dev, struct netdev_nested_priv *priv)
 {
@@ -77,6 +84,8 @@ static int set_role(struct tcon_port *port, u8 configured)
 	if (err)
 		return err;
 	port->why = why;
+	if (port->role != role)
+		WRITE_ONCE(port->watched_us, div_u64(ktime_get_ns(), NSEC_PER_USEC));
 	WRITE_ONCE(port->role, role);
 	WRITE_ONCE(port->hook.guest, role == TCON_ROLE_GUEST);
 	return 0;
@@ -228,6 +237,23 @@ bool tcon_port_told(const struct tcon_port *port)
 {
 	lockdep_assert_held(&port->tnet->lock);
 	return port->told.generation == port->generation && !port->told.below;
+}
+
+/**
+ * tcon_port_is_settled() - has TCon seen a port's packets for long?
+ * @port: the port
+ * @now_us: the time
+ *
+ * If so, a connection whose beginning passed unseen is the guest's doing: it is not older than
+ * TCon, and no migration has brought it here.
+ *
+ * Return: whether it has.
+ */
+bool tcon_port_is_settled(const struct tcon_port *port, u64 now_us)
+{
+	u64 since_us = READ_ONCE(port->watched_us);
+
+	return now_us > since_us && now_us - since_us > (u64)adopt_s * USEC_PER_SEC;
 }
 
 /**

@@ -55,6 +55,9 @@ struct tcon_port_conf {
  * @told.below: those with a higher serial, or this, have been told; 0: all
  * @flows: number of half-flows
  * @held_bytes: truesize of held packets
+ * @watched_us: when TCon began to see its packets
+ * @evading: half-flows that cannot be enforced because of what the guest sends
+ * @evaded: how often a half-flow became one of these
  * @copy_bytes: truesize of copies
  * @budget: memory of the flows' records
  * @embryos: flows whose handshake is not complete, oldest first; under tcon_net.embryo_lock
@@ -86,7 +89,10 @@ struct tcon_port {
 		u32 generation;
 		long below;
 	} told;
+	u64 watched_us;
 	atomic_t flows;
+	atomic_t evading;
+	atomic_long_t evaded;
 	atomic_long_t held_bytes;
 	atomic_long_t copy_bytes;
 	struct tcon_budget budget;
@@ -108,6 +114,7 @@ void tcon_port_free(struct tcon_port *port);
 struct tcon_port *tcon_port_find(struct tcon_net *tnet, int ifindex);
 void tcon_ports_changed(struct tcon_net *tnet, const char *bridge);
 bool tcon_port_told(const struct tcon_port *port);
+bool tcon_port_is_settled(const struct tcon_port *port, u64 now_us);
 int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 			u8 role);
 

@@ -44,6 +44,9 @@
 #define OPT_MPTCP		30
 
 #define TS_BYTES		10
+#define MD5_BYTES		18	/* RFC 2385, 3.0 */
+#define AO_MIN_BYTES		4	/* RFC 5925, 2.2 */
+#define MPTCP_MIN_BYTES		3	/* RFC 8684, 3: a subtype */
 /* Two NOPs and the time stamps' kind and length: RFC 7323, appendix A. */
 #define ALIGNED_TS		(OPT_NOP << 24 | OPT_NOP << 16 | \
 				 OPT_TS << 8 | TS_BYTES)
@@ -275,11 +278,13 @@ static void parse_option(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 			parse_timestamps(pkt, opt);
 		break;
 	case OPT_MD5:
+		pkt->signed_options |= bytes == MD5_BYTES;
+		break;
 	case OPT_AO:
-		pkt->signed_options = true;
+		pkt->signed_options |= bytes >= AO_MIN_BYTES;
 		break;
 	case OPT_MPTCP:
-		pkt->mptcp = true;
+		pkt->mptcp |= bytes >= MPTCP_MIN_BYTES;
 		break;
 	case TCON_OPTION_KIND:
 		parse_own(pkt, opt, bytes);

@@ -113,6 +113,8 @@ struct way {
  * @away_ns: what lies between the two
  * @saved: what the guest takes along
  * @n_saved: number of those
+ * @fallback: of the rules, enum tcon_rule_fallback
+ * @settled: what passes elsewhere is held to be the guest's doing
  * @tnet: the namespace
  * @port: the guest's
  */
@@ -135,6 +137,8 @@ struct world {
 	u64 leave_ns, come_ns, away_ns;
 	struct tcon_state_record saved[SAVED_MAX];
 	u32 n_saved;
+	u8 fallback;
+	bool settled;
 	struct tcon_net tnet;
 	struct tcon_port port;
 };
@@ -180,6 +184,7 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 {
 	struct tcon_rule *rule = &rules[world->algorithm];
 
+	rule->fallback = world->fallback;
 	rule->refs.refs++;
 	return rule;
 }
@@ -190,6 +195,11 @@ void tcon_rule_put(struct tcon_rule *rule)
 }
 
 /* The port is the world's. */
+
+bool tcon_port_is_settled(const struct tcon_port *port, u64 now_us)
+{
+	return world->settled;
+}
 
 static const struct tcon_attach attach;
 
@@ -721,8 +731,11 @@ static void set_up(struct world *x)
 	static const u8 delays_ms[] = { 1, 5, 20, 60 };
 	static const u32 rates_kbps[] = { 500, 4000, 20000, 200000 };
 	u8 a = get_u8(&x->in), b = get_u8(&x->in), c = get_u8(&x->in);
+	u8 d = get_u8(&x->in);
 
 	x->algorithm = a % n_rules;
+	x->fallback = d % TCON_RULE_FALLBACK_DROP;	/* with drop, a transfer may not end */
+	x->settled = d & 0x10;
 	x->g = (struct guest) {
 		.x = x,
 		.una = GUEST_ISN + 1, .nxt = GUEST_ISN + 1, .max = GUEST_ISN + 1,
@@ -811,14 +824,14 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 		size_t n;
 	} found[] = {
 		/* No SACK, ten repairs: rate samples of 0, and a clock 60 s ahead. */
-		{ "\x9b\xc4\x9a\x94", 4 },
+		{ "\x9b\xc4\x9a\x00\x94", 5 },
 		/* ACKs pass elsewhere: what is held waits for a timer that backs off. */
-		{ "\x5b\x4c\x4c\x00\x00\x10\x30\x00\x00\x00\x08\xff\xff\xed\x4c", 15 },
+		{ "\x5b\x4c\x4c\x00\x00\x00\x10\x30\x00\x00\x00\x08\xff\xff\xed\x4c", 16 },
 		/* What is held has been acknowledged, all that has left stays in flight. */
-		{ "\xd7\x7d\x7d\x7d\x7d\x7d\x7d\x7d\x7d\xe8\xff\xb9\x0f", 13 },
+		{ "\xd7\x7d\x7d\x00\x7d\x7d\x7d\x7d\x7d\x7d\xe8\xff\xb9\x0f", 14 },
 		/* Repeats pass elsewhere: a round trip of 80 s. */
-		{ "\x30\x8a\x8a\x75\x75\x75\x47\x07\x00\x00\x00\x00\x00\x65\xcf\x68\x68\x68"
-		  "\x68\x68\x68\x07\xa1\x4a\x31\x7b\x75\x00\x8a\xfa\xff\xfb\xde", 33 },
+		{ "\x30\x8a\x8a\x00\x75\x75\x75\x47\x07\x00\x00\x00\x00\x00\x65\xcf\x68\x68\x68"
+		  "\x68\x68\x68\x07\xa1\x4a\x31\x7b\x75\x00\x8a\xfa\xff\xfb\xde", 34 },
 	};
 	u32 i;
 

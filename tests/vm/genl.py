@@ -61,7 +61,7 @@ COUNTERS = _names(_TEXT, "TCON_COUNTERS")
 ECN_MODES = _names(_TEXT, "TCON_ECN_MODES")
 LIMITS = _names(_TEXT, "TCON_LIMITS")
 STATES = re.findall(r'"([^"]+)"', re.search(r"TCON_STATE_NAMES \{(.*)\}", _TEXT)[1])
-VERSION = 1
+VERSION = 2
 
 
 def attr(kind: int, payload: bytes) -> bytes:
@@ -229,11 +229,15 @@ class Genl:
         priority: int = 32768,
         params: dict[str, int] | None = None,
         ecn: int | None = None,
+        fallback: str | None = None,
     ) -> None:
         """Put a rule into force."""
         parts = [u32(E["TCON_RULE_A_PRIORITY"], priority), text(E["TCON_RULE_A_CC"], cc)]
         if ecn is not None:
             parts.append(u8(E["TCON_RULE_A_ECN"], ecn))
+        if fallback is not None:
+            value = E[f"TCON_RULE_FALLBACK_{fallback.upper()}"]
+            parts.append(u8(E["TCON_RULE_A_FALLBACK"], value))
         for name, value in (params or {}).items():
             parts.append(
                 nest(

@@ -847,7 +847,7 @@ def test_reason_ambiguous_scale(ends: Ends, tcon: genl.Genl, end: str) -> None:
         conn.scales = (7, 3)
         conn.peer_sends(SYN | ACK, seq=conn.isn[1])
     conn.guest_sends()
-    assert state(tcon, conn.sport) == ("observed", "ambiguous-scale", "none")
+    assert state(tcon, conn.sport) == ("paced", "ambiguous-scale", "cubic")
     untouched(conn)
 
 
@@ -858,7 +858,7 @@ def test_reason_md5_ao(ends: Ends, tcon: genl.Genl, option: bytes) -> None:
     conn.guest_sends(SYN, options=option)
     conn.peer_sends(SYN | ACK, options=option)
     conn.guest_sends(options=option)
-    assert state(tcon, conn.sport) == ("observed", "md5-ao", "none")
+    assert state(tcon, conn.sport) == ("paced", "md5-ao", "cubic")
     untouched(conn)
 
 
@@ -868,7 +868,7 @@ def test_reason_mptcp(ends: Ends, tcon: genl.Genl) -> None:
     conn.guest_sends(SYN, options=wire.MPTCP)
     conn.peer_sends(SYN | ACK, options=wire.MPTCP)
     conn.guest_sends()
-    assert state(tcon, conn.sport) == ("observed", "mptcp", "none")
+    assert state(tcon, conn.sport) == ("paced", "mptcp", "cubic")
     untouched(conn)
 
 

@@ -245,19 +245,59 @@ parse_param(const struct tcon_cc *cc, const char *arg, struct tcon_rule *rule,
                             arg + name_len + 1, &value->value, error);
 }
 
-/* Reads "ecn=WORD", which belongs to the rule, whatever its CC. */
-static bool
-parse_ecn(const char *word, struct tcon_rule *rule, struct tcon_error *error)
-{
-    static const char *const words[] = TCON_RULE_ECN_NAMES;
+/* What belongs to the rule, whatever its CC: "KEY=WORD". */
 
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-        if (!strcmp(word, words[i])) {
-            rule->ecn = i;
+static const char *const ecn_words[] = TCON_RULE_ECN_NAMES;
+static const char *const fallback_words[] = TCON_RULE_FALLBACK_NAMES;
+
+enum { ECN, FALLBACK, N_OPTIONS };
+
+static const struct {
+    const char *key;
+    const char *const *words;
+    size_t n_words;
+    const char *allowed;
+} options[N_OPTIONS] = {
+    [ECN] = { "ecn", ecn_words, ARRAY_SIZE(ecn_words), "auto, on or off" },
+    [FALLBACK] = { "fallback", fallback_words, ARRAY_SIZE(fallback_words),
+                   "auto, pass, pace or drop" },
+};
+
+/* Returns the index in 'options' of the option that 'arg' gives, or -1. */
+static int
+find_option(const char *arg)
+{
+    for (int i = 0; i < N_OPTIONS; i++) {
+        size_t len = strlen(options[i].key);
+
+        if (!strncmp(arg, options[i].key, len) && arg[len] == '=') {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Reads 'arg', which gives option 'i', into 'value'.  'given' has a bit for
+ * each option that was given before. */
+static bool
+parse_option(int i, const char *arg, unsigned int *given, uint8_t *value,
+             struct tcon_error *error)
+{
+    const char *word = arg + strlen(options[i].key) + 1;
+
+    if (*given & 1u << i) {
+        tcon_error_set(error, "%s= is given twice", options[i].key);
+        return false;
+    }
+    *given |= 1u << i;
+    for (size_t j = 0; j < options[i].n_words; j++) {
+        if (!strcmp(word, options[i].words[j])) {
+            *value = j;
             return true;
         }
     }
-    tcon_error_set(error, "ecn=%.40s: must be auto, on or off", word);
+    tcon_error_set(error, "%s=%.40s: must be %s", options[i].key, word,
+                   options[i].allowed);
     return false;
 }
 
@@ -321,24 +361,23 @@ static bool
 parse_params(const struct tcon_cc *cc, int n_args, const char *args[],
              struct tcon_rule *rule, struct tcon_error *error)
 {
-    bool observes = !strcmp(cc->name, TCON_CC_OBSERVE), has_ecn = false;
+    bool observes = !strcmp(cc->name, TCON_CC_OBSERVE);
+    uint8_t values[N_OPTIONS] = { 0 };
+    unsigned int given = 0;
 
     ovs_strlcpy(rule->cc, cc->name, sizeof rule->cc);
     rule->n_params = 0;
-    rule->ecn = TCON_RULE_ECN_AUTO;
     for (int i = 0; i < n_args; i++) {
-        bool ecn = !observes && !strncmp(args[i], "ecn=", 4);
+        int option = observes ? -1 : find_option(args[i]);
 
-        if (ecn && has_ecn) {
-            tcon_error_set(error, "ecn= is given twice");
-            return false;
-        }
-        has_ecn |= ecn;
-        if (ecn ? !parse_ecn(args[i] + 4, rule, error)
+        if (option >= 0
+            ? !parse_option(option, args[i], &given, &values[option], error)
             : !parse_param(cc, args[i], rule, error)) {
             return false;
         }
     }
+    rule->ecn = values[ECN];
+    rule->fallback = values[FALLBACK];
     normalize_params(cc, rule);
     return true;
 }

@@ -34,6 +34,7 @@ static const struct tcon_nl_field rule_fields[] = {
     { TCON_RULE_A_CC,       NL_A_STRING, NULL },
     { TCON_RULE_A_FLOWS,    NL_A_U32,    NULL },
     { TCON_RULE_A_ECN,      NL_A_U8,     NULL },
+    { TCON_RULE_A_FALLBACK, NL_A_U8,     NULL },
 };
 
 static const struct tcon_nl_field rule_param_fields[] = {
@@ -93,6 +94,9 @@ tcon_rule_from_attrs(struct nlattr *top[], struct tcon_rule *rule)
     if (attrs[TCON_RULE_A_ECN]) {
         rule->ecn = nl_attr_get_u8(attrs[TCON_RULE_A_ECN]);
     }
+    if (attrs[TCON_RULE_A_FALLBACK]) {
+        rule->fallback = nl_attr_get_u8(attrs[TCON_RULE_A_FALLBACK]);
+    }
     if (attrs[TCON_RULE_A_FLOWS]) {
         rule->flows = nl_attr_get_u32(attrs[TCON_RULE_A_FLOWS]);
     }
@@ -117,6 +121,9 @@ put_rule(struct ofpbuf *request, const struct tcon_rule *rule)
     nl_msg_put_string(request, TCON_RULE_A_CC, rule->cc);
     if (rule->ecn) {
         nl_msg_put_u8(request, TCON_RULE_A_ECN, rule->ecn);
+    }
+    if (rule->fallback) {
+        nl_msg_put_u8(request, TCON_RULE_A_FALLBACK, rule->fallback);
     }
     for (size_t i = 0; i < rule->n_params; i++) {
         size_t param = tcon_nl_start_nest(request, TCON_RULE_A_PARAM);
@@ -181,7 +188,7 @@ bool
 tcon_rule_same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
 {
     if (strcmp(a->cc, b->cc) || a->ecn != b->ecn
-        || a->n_params != b->n_params) {
+        || a->fallback != b->fallback || a->n_params != b->n_params) {
         return false;
     }
     for (size_t i = 0; i < a->n_params; i++) {

@@ -28,6 +28,7 @@ struct tcon_rule {
     uint32_t priority;
     char cc[TCON_CC_NAME_MAX];
     uint8_t ecn;                /* enum tcon_rule_ecn. */
+    uint8_t fallback;           /* enum tcon_rule_fallback. */
     struct tcon_param params[TCON_MAX_PARAMS];
     size_t n_params;
     uint32_t flows;             /* In a dump only: flows that it selects. */

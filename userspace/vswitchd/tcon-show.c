@@ -45,6 +45,7 @@ static const struct word ecn_modes[] = { TCON_ECN_MODES(TCON_X) };
 
 static const char *const state_names[] = TCON_STATE_NAMES;
 static const char *const rule_ecn[] = TCON_RULE_ECN_NAMES;
+static const char *const rule_fallback[] = TCON_RULE_FALLBACK_NAMES;
 
 static const char *const limit_names[] = {
 #define TCON_X(id, name, text) name,
@@ -97,6 +98,8 @@ static const struct tcon_nl_field port_fields[] = {
     { TCON_PORT_A_FLOWS,      NL_A_U32, "flows" },
     { TCON_PORT_A_HELD_BYTES, NL_A_U64, "held_bytes" },
     { TCON_PORT_A_COPY_BYTES, NL_A_U64, "copy_bytes" },
+    { TCON_PORT_A_EVADING,    NL_A_U32, "evading" },
+    { TCON_PORT_A_EVADED,     NL_A_U64, "evaded" },
 };
 
 static const struct tcon_nl_field flow_fields[] = {
@@ -319,6 +322,9 @@ rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
     json_object_put(json, "params", params);
     json_object_put_string(json, "ecn", rule->ecn < ARRAY_SIZE(rule_ecn)
                                         ? rule_ecn[rule->ecn] : "?");
+    json_object_put_string(json, "fallback",
+                           rule->fallback < ARRAY_SIZE(rule_fallback)
+                           ? rule_fallback[rule->fallback] : "?");
     put_num(json, "flows", rule->flows);
     json_object_put(json, "cc_loaded",
                     json_boolean_create(cc || !strcmp(rule->cc,
@@ -654,6 +660,11 @@ put_port_text(struct ds *ds, const struct json *port)
                       num(port, "flows"), num(port, "held_bytes"));
         if (has(port, "copy_bytes")) {
             ds_put_format(ds, ", copies: %lld bytes", num(port, "copy_bytes"));
+        }
+        if (num(port, "evaded")) {
+            ds_put_format(ds, "; its guest keeps flows from being enforced: "
+                          "%lld now, %lld so far", num(port, "evading"),
+                          num(port, "evaded"));
         }
     }
     ds_put_char(ds, '\n');

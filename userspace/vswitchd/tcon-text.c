@@ -78,6 +78,7 @@ char *
 tcon_rule_format(const struct tcon_rule *rule)
 {
     static const char *const ecn_words[] = TCON_RULE_ECN_NAMES;
+    static const char *const fallback_words[] = TCON_RULE_FALLBACK_NAMES;
     struct ds ds = DS_EMPTY_INITIALIZER;
     char match[TCON_MATCH_TEXT_MAX];
 
@@ -93,6 +94,10 @@ tcon_rule_format(const struct tcon_rule *rule)
     }
     if (rule->ecn != TCON_RULE_ECN_AUTO && rule->ecn < ARRAY_SIZE(ecn_words)) {
         ds_put_format(&ds, " ecn=%s", ecn_words[rule->ecn]);
+    }
+    if (rule->fallback != TCON_RULE_FALLBACK_AUTO
+        && rule->fallback < ARRAY_SIZE(fallback_words)) {
+        ds_put_format(&ds, " fallback=%s", fallback_words[rule->fallback]);
     }
     return ds_steal_cstr(&ds);
 }

@@ -212,7 +212,7 @@ static void adopt(void **state)
 	struct conn *c = conn_new();
 	struct tcon_packet pkt = segment(TCON_TCP_ACK, FIRST + 3 * MSS, 1);
 
-	tcon_handshake_adopt(&c->t, &pkt, c->now_us);
+	tcon_handshake_adopt(&c->t, &pkt, MSS, c->now_us);
 	assert_int_equal(c->t.cc.una, FIRST + 3 * MSS);
 	assert_false(tcon_track_established(&c->t));
 	assert_false(tcon_track_scaled(&c->t));

@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 #define TCON_GENL_NAME		"tcon"
-#define TCON_GENL_VERSION	1
+#define TCON_GENL_VERSION	2
 
 #define TCON_CC_NAME_MAX	32	/* with the NUL */
 #define TCON_CC_OBSERVE		"none"	/* the rule that only observes */
@@ -115,6 +115,7 @@ enum tcon_rule_attr {
 	TCON_RULE_A_PARAM,	/* nested TCON_PARAM_A_*, may repeat */
 	TCON_RULE_A_FLOWS,	/* u32, dump only: number of flows that it selects now */
 	TCON_RULE_A_ECN,	/* u8, enum tcon_rule_ecn; absent: auto */
+	TCON_RULE_A_FALLBACK,	/* u8, enum tcon_rule_fallback; absent: auto */
 	__TCON_RULE_A_MAX,
 };
 #define TCON_RULE_A_MAX (__TCON_RULE_A_MAX - 1)
@@ -127,6 +128,16 @@ enum tcon_rule_ecn {
 	__TCON_RULE_ECN_MAX,
 };
 #define TCON_RULE_ECN_NAMES { "auto", "on", "off" }
+
+/* What happens to a flow that the rule selects and that cannot be enforced? */
+enum tcon_rule_fallback {
+	TCON_RULE_FALLBACK_AUTO,	/* pace where the guest caused it, else pass */
+	TCON_RULE_FALLBACK_PASS,	/* it passes, observed */
+	TCON_RULE_FALLBACK_PACE,	/* it is paced, if a CC can run */
+	TCON_RULE_FALLBACK_DROP,	/* its data is dropped */
+	__TCON_RULE_FALLBACK_MAX,
+};
+#define TCON_RULE_FALLBACK_NAMES { "auto", "pass", "pace", "drop" }
 
 /* How a parameter's s64 value is read and written. */
 enum tcon_param_type {
@@ -191,18 +202,24 @@ enum tcon_port_attr {
 	TCON_PORT_A_FLOWS,	/* u32, dump only */
 	TCON_PORT_A_HELD_BYTES,	/* u64, dump only: truesize in the pacer */
 	TCON_PORT_A_COPY_BYTES,	/* u64, dump only: truesize of copies */
+	TCON_PORT_A_EVADING,	/* u32, dump only: flows now under a rule that cannot be
+				 * enforced because of what the guest sends
+				 */
+	TCON_PORT_A_EVADED,	/* u64, dump only: how often a flow became one of these */
 	__TCON_PORT_A_MAX,
 };
 #define TCON_PORT_A_MAX (__TCON_PORT_A_MAX - 1)
 
 /* What is really done to a half-flow. */
 enum tcon_state {
+	TCON_STATE_DROPPED,	/* it cannot be enforced, and its rule says drop */
 	TCON_STATE_OBSERVED,	/* nothing is written or held */
+	TCON_STATE_PACED,	/* nothing is written, but data is held to cwnd and rate */
 	TCON_STATE_ENFORCED,	/* the window is written, the pacer may hold packets */
 	TCON_STATE_REPAIRED,	/* also, losses are repaired and hidden */
 	__TCON_STATE_MAX,
 };
-#define TCON_STATE_NAMES { "observed", "window-enforced", "repair-enforced" }
+#define TCON_STATE_NAMES { "dropped", "observed", "paced", "window-enforced", "repair-enforced" }
 
 /* What kept a half-flow from sending more. */
 #define TCON_LIMITS(X)							\
@@ -244,7 +261,9 @@ enum tcon_limit {
 	X(UNSEEN_DATA,	"unseen-data",	"the peer has data that passed elsewhere") \
 	X(GAP,		"gap",		"segments before the last ones did not come here, or came late") \
 	X(MTU_PROBE,	"mtu-probe",	"the guest tries whether the path takes larger segments") \
-	X(MOVED,	"moved",	"its guest came from another host and has not sent yet")
+	X(MOVED,	"moved",	"its guest came from another host and has not sent yet") \
+	X(HIDDEN,	"hidden",	"some of its packets passed unseen at a port that TCon sees") \
+	X(UNANSWERED,	"unanswered",	"the guest sends data without a complete handshake")
 
 enum tcon_reason {
 #define TCON_X(id, name, text) TCON_REASON_##id,
@@ -346,7 +365,9 @@ enum tcon_ecn_mode {
 	X(ECN_AVOIDED,	"ecn-avoided",	"guests' SYNs without ECN: their destination did not bear it") \
 	X(ECN_ADOPTED,	"ecn-adopted",	"half-flows in which TCon echoes marks that their guests did not") \
 	X(MOVED_IN,	"moved-in",	"half-flows that go on where another host left them") \
-	X(MOVED_UNLIKE,	"moved-unlike",	"half-flows whose guest did not go on where another host left them")
+	X(MOVED_UNLIKE,	"moved-unlike",	"half-flows whose guest did not go on where another host left them") \
+	X(FALLBACK_DROPPED, "fallback-dropped", "guests' packets dropped: they cannot be enforced, and a rule says drop") \
+	X(REPEAT_EXCESS, "repeat-excess", "guests' repeats dropped: more than a window in a round trip")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Flows that cannot be enforced, and guests that want none of theirs to be.
+
+Each way to leave enforcement is tried with scripted segments: what a guest sends beyond the
+window of its CC must wait.  The port is one that TCon has seen for long (`adopt_s`), except where
+a test says otherwise.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import genl
+import pytest
+import rig as rigs
+import wire
+from rig import Conn, counted, state
+from wire import ACK, FIN, PSH, RST, SYN
+
+Ends = tuple[rigs.RawEnd, rigs.RawEnd]
+
+MSS = 1448  # payload of a segment with time stamps
+INITIAL = 10  # segments that a new flow may have in flight
+BIG = 0x8000  # a window field that no CC wants yet
+MANY = 40
+ENFORCED = ("repair-enforced", "none", "cubic")
+
+
+@pytest.fixture(autouse=True)
+def settled() -> Iterator[None]:
+    """Nothing is older than TCon here."""
+    with rigs.parameters(adopt_s=0):
+        yield
+
+
+def shake(conn: Conn, syn: bytes = b"", answer: bytes = b"") -> Conn:
+    """A handshake, with these options on the SYNs in place of the usual ones."""
+    conn.guest_sends(SYN, options=syn or conn.from_guest(SYN).options)
+    conn.peer_sends(SYN | ACK, options=answer or conn.from_peer(SYN | ACK).options)
+    conn.guest_sends()
+    return conn
+
+
+def signed(conn: Conn) -> Conn:
+    options = wire.opt_mss(MSS) + wire.MD5 + wire.NOP * 2
+    return shake(conn, options, options)
+
+
+def multipath(conn: Conn) -> Conn:
+    options = wire.opt_mss(MSS) + wire.MPTCP
+    return shake(conn, options, options)
+
+
+def ambiguous(conn: Conn) -> Conn:
+    conn.guest_sends(SYN)
+    conn.scales = (3, 7)
+    conn.guest_sends(SYN, seq=conn.isn[0])
+    conn.peer_sends(SYN | ACK)
+    conn.guest_sends()
+    return conn
+
+
+def hidden(conn: Conn) -> Conn:
+    """Its handshake has passed unseen, as in fragments."""
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.peer_sends()
+    return conn
+
+
+EVASIONS = {
+    "md5-ao": signed,
+    "mptcp": multipath,
+    "ambiguous-scale": ambiguous,
+    "hidden": hidden,
+}
+
+
+def guest_port(tcon: genl.Genl) -> dict[str, int]:
+    """What is known of the guest's port."""
+    return next(port for port in tcon.ports() if port["ifname"] == "p1")
+
+
+def leaves(conn: Conn) -> list[wire.Segment]:
+    """What leaves within much less than an RTO, without TCon's repeats."""
+    got = {}
+    while segment := conn.receive(conn.peer, 0.02):
+        got.setdefault(segment.seq, segment)
+    return list(got.values())
+
+
+def burst(conn: Conn, count: int) -> list[wire.Segment]:
+    """The guest sends so many segments at once; those that leave."""
+    for _ in range(count):
+        sent = conn.from_guest(PSH | ACK, bytes(MSS))
+        conn.guest_nxt += MSS
+        conn.guest.send(sent.frame())
+    return leaves(conn)
+
+
+@pytest.mark.parametrize("reason", EVASIONS)
+def test_what_cannot_be_edited_is_paced(ends: Ends, tcon: genl.Genl, reason: str) -> None:
+    """No window is written, but no more is in flight than the CC allows."""
+    tcon.set_rule("cubic")
+    conn = EVASIONS[reason](Conn(*ends))
+    conn.guest_sends(PSH | ACK, b"x")
+    assert state(tcon, conn.sport) == ("paced", reason, "cubic")
+    assert conn.peer_sends(window=BIG).window == BIG
+    leaves(conn)
+    with counted(tcon, window_written=0, update_sent=0, ack_hidden=0):
+        assert len(burst(conn, MANY)) in range(INITIAL - 1, INITIAL + 3)
+    assert tcon.info("COPY_BYTES") == 0
+
+
+@pytest.mark.parametrize("reason", EVASIONS)
+@pytest.mark.parametrize("fallback", ["pass", "drop"])
+def test_the_rule_decides(ends: Ends, tcon: genl.Genl, reason: str, fallback: str) -> None:
+    tcon.set_rule("cubic", fallback=fallback)
+    conn = Conn(*ends)
+    if fallback == "pass" or reason != "hidden":
+        EVASIONS[reason](conn)
+    left = MANY if fallback == "pass" else 0
+    with counted(tcon, fallback_dropped=MANY - left):
+        assert len(burst(conn, MANY)) == left
+    assert state(tcon, conn.sport) == (
+        "observed" if fallback == "pass" else "dropped",
+        reason,
+        "none",
+    )
+
+
+def test_what_the_host_caused_passes_unless_the_rule_says_otherwise(
+    ends: Ends, tcon: genl.Genl
+) -> None:
+    """As after a reload, or a move: TCon does not know how the connection began."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    with rigs.parameters(adopt_s=3600):
+        assert len(burst(conn, MANY)) == MANY
+    assert state(tcon, conn.sport) == ("observed", "mid-stream", "none")
+    conn.peer_sends()
+    tcon.set_rule("cubic", fallback="pace")
+    assert state(tcon, conn.sport) == ("paced", "mid-stream", "cubic")
+    assert len(burst(conn, MANY)) < MANY
+
+
+def test_a_paced_flow_grows(ends: Ends, tcon: genl.Genl) -> None:
+    """Slow start: its window doubles in a round trip."""
+    tcon.set_rule("cubic")
+    conn = signed(Conn(*ends))
+    first = burst(conn, 3 * MANY)
+    for segment in first:
+        conn.peer.send(conn.from_peer(ack=segment.seq + segment.span, window=BIG).frame())
+    second = leaves(conn)
+    assert len(second) in range(2 * len(first) - 2, 2 * len(first) + 3)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [bytes((29, 3, 1, 1)), bytes((19, 4, 1, 1)), bytes((30, 2, 1, 1)), wire.AO, wire.MD5],
+    ids=["ao-3", "md5-4", "mptcp-2", "ao", "md5"],
+)
+def test_an_option_that_the_peer_ignores_changes_nothing(
+    ends: Ends, tcon: genl.Genl, option: bytes
+) -> None:
+    """It has a wrong length, or the peer does not know it and does not answer it."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN, options=option + wire.NOP * (-len(option) % 4))
+    conn.peer_sends(SYN | ACK)
+    conn.guest_sends()
+    assert state(tcon, conn.sport) == ENFORCED
+
+
+def test_a_syn_that_the_peer_does_not_take_changes_nothing(ends: Ends, tcon: genl.Genl) -> None:
+    """RFC 5961, 4: in a connection it is answered by an ACK, and the connection goes on."""
+    tcon.set_rule("cubic")
+    conn = shake(Conn(*ends))
+    with counted(tcon, flows_reused=0):
+        conn.guest.send(conn.from_guest(SYN, seq=77).frame())
+        assert conn.receive(conn.peer)
+        conn.peer_sends()
+        assert len(burst(conn, MANY)) in range(INITIAL - 1, INITIAL + 2)
+    assert state(tcon, conn.sport) == ENFORCED
+
+
+def test_a_syn_that_the_peer_answers_begins_a_connection(ends: Ends, tcon: genl.Genl) -> None:
+    """The peer has forgotten the old one."""
+    tcon.set_rule("cubic")
+    conn = shake(Conn(*ends))
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.restart(55, 66)
+    conn.isn = (55, 66)
+    with counted(tcon, flows_reused=1):
+        conn.handshake()
+    assert state(tcon, conn.sport) == ENFORCED
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    assert conn.peer_sends(window=BIG).window < BIG
+
+
+def test_a_reset_lets_nothing_out(ends: Ends, tcon: genl.Genl) -> None:
+    """The peer may not take it, for its checksum or its TTL."""
+    tcon.set_rule("cubic")
+    conn = shake(Conn(*ends))
+    first = len(burst(conn, MANY))
+    conn.guest.send(conn.from_guest(RST | ACK, seq=conn.guest_nxt).frame())
+    conn.guest.send(conn.from_guest(RST | ACK, seq=conn.guest_nxt - MANY * MSS).frame())
+    assert len(burst(conn, MANY)) <= 2  # the resets
+    assert first in range(INITIAL - 1, INITIAL + 2)
+
+
+def test_data_behind_a_fin_is_enforced(ends: Ends, tcon: genl.Genl) -> None:
+    """So the peer did not take the FIN."""
+    tcon.set_rule("cubic")
+    conn = shake(Conn(*ends))
+    conn.guest_sends(FIN | ACK)
+    conn.peer_sends(FIN | ACK)
+    assert state(tcon, conn.sport) == ("observed", "closed", "none")
+    assert len(burst(conn, MANY)) in range(INITIAL - 1, INITIAL + 3)
+
+
+def test_new_data_behind_a_repeated_byte_is_new(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("cubic")
+    conn = shake(Conn(*ends))
+    first = burst(conn, INITIAL)
+    assert len(first) == INITIAL
+    start, end = conn.guest_nxt, conn.guest_nxt
+    for _ in range(4):
+        conn.guest_nxt -= 1
+        end = max([end, *(got.seq + got.span for got in burst(conn, 1))])
+    assert end - start < 2 * MSS
+
+
+def test_a_byte_far_ahead_does_not_make_data_old(ends: Ends, tcon: genl.Genl) -> None:
+    """The peer does not take it.  What comes behind it is sent for the first time."""
+    tcon.set_rule("cubic")
+    conn = shake(Conn(*ends))
+    conn.guest.send(conn.from_guest(PSH | ACK, b"x", seq=conn.guest_nxt + 100_000_000).frame())
+    assert conn.receive(conn.peer)
+    assert len(burst(conn, MANY)) in range(INITIAL - 1, INITIAL + 2)
+
+
+def test_the_first_byte_that_is_seen_does_not_make_data_old(ends: Ends, tcon: genl.Genl) -> None:
+    """The same in a connection whose handshake was hidden."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    for ahead in (100_000_000, -100_000_000, 2**31 - 1):
+        conn.guest.send(conn.from_guest(PSH | ACK, b"x", seq=conn.guest_nxt + ahead).frame())
+        assert conn.receive(conn.peer)
+    assert len(burst(conn, MANY)) < 2 * INITIAL
+
+
+def test_data_without_a_complete_handshake_is_paced(ends: Ends, tcon: genl.Genl) -> None:
+    """The peer opened, and never acknowledges the guest's SYN-ACK where TCon can see it."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.peer_sends(SYN)
+    conn.guest_sends(SYN | ACK)
+    assert len(burst(conn, MANY)) in range(INITIAL, INITIAL + 4)
+    assert state(tcon, conn.sport) == ("paced", "unanswered", "cubic")
+
+
+def test_data_that_does_not_follow_the_syn_is_paced(ends: Ends, tcon: genl.Genl) -> None:
+    """A SYN that leads nowhere does not hide a connection with the same ports."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.guest.send(conn.from_guest(SYN, seq=5).frame())
+    assert conn.receive(conn.peer)
+    assert len(burst(conn, MANY)) in range(INITIAL - 1, INITIAL + 3)
+    assert state(tcon, conn.sport) == ("paced", "hidden", "cubic")
+
+
+def test_repeats_beyond_a_window_are_dropped(ends: Ends, tcon: genl.Genl) -> None:
+    """Nobody needs to send a window more than once in a round trip."""
+    tcon.set_rule("cubic")
+    conn = signed(Conn(*ends))
+    first = burst(conn, INITIAL)
+    assert len(first) == INITIAL
+    with counted(tcon, repeat_excess=MANY - INITIAL):
+        for _ in range(MANY):
+            conn.guest.send(first[0].frame())
+        assert len(leaves(conn)) == 1
+
+
+def test_ports_of_evading_guests_are_known(ends: Ends, tcon: genl.Genl) -> None:
+    tcon.set_rule("cubic")
+    before = guest_port(tcon)
+    conn = hidden(Conn(*ends))
+    after = guest_port(tcon)
+    assert after["evading"] == before["evading"] + 1
+    assert after["evaded"] == before["evaded"] + 1
+    conn.guest_sends(RST | ACK)
+    again = guest_port(tcon)
+    assert (again["evading"], again["evaded"]) == (before["evading"], after["evaded"])
+
+
+def test_random_segments_of_hidden_flows(ends: Ends, tcon: genl.Genl) -> None:
+    """Whatever order they come in, and whatever is acknowledged: no more is in flight."""
+    rng = random.Random(31)
+    tcon.set_rule("cubic")
+    conn = hidden(Conn(*ends))
+    for _ in range(200):
+        at = conn.guest_nxt + rng.choice((0, 1, -1, MSS, -MSS, 10**6, -(10**6), 2**30, 2**31 - 1))
+        flags = rng.choice((ACK, PSH | ACK, FIN | ACK, RST | ACK, SYN))
+        segment = conn.from_guest(flags, bytes(rng.randrange(MSS)), seq=at)
+        conn.guest.send(segment.frame())
+        conn.peer.send(conn.from_peer(ack=at + rng.randrange(3)).frame())
+    while conn.peer.recv(0.1):
+        pass
+    assert sum(flow["held_bytes"] for flow in tcon.flows()) < 200 * MSS
