@@ -428,11 +428,12 @@ static int fill_port(struct sk_buff *skb, struct netlink_callback *cb,
 	      nla_put_string(skb, TCON_PORT_A_IFNAME, port->dev->name) ||
 	      nla_put_u8(skb, TCON_PORT_A_ROLE, port->role) ||
 	      nla_put_u8(skb, TCON_PORT_A_WHY, port->why) ||
-	      nla_put_u32(skb, TCON_PORT_A_FLOWS, atomic_read(&port->flows)) ||
+	      nla_put_u32(skb, TCON_PORT_A_FLOWS,
+			  tcon_share_used(port->shares, TCON_SHARE_FLOWS)) ||
 	      put_u64(skb, TCON_PORT_A_HELD_BYTES,
-		      atomic_long_read(&port->held_bytes), TCON_PORT_A_PAD) ||
+		      tcon_share_used(port->shares, TCON_SHARE_HELD), TCON_PORT_A_PAD) ||
 	      put_u64(skb, TCON_PORT_A_COPY_BYTES,
-		      atomic_long_read(&port->copy_bytes), TCON_PORT_A_PAD) ||
+		      tcon_share_used(port->shares, TCON_SHARE_COPIES), TCON_PORT_A_PAD) ||
 	      nla_put_u32(skb, TCON_PORT_A_EVADING, atomic_read(&port->evading)) ||
 	      put_u64(skb, TCON_PORT_A_EVADED, atomic_long_read(&port->evaded),
 		      TCON_PORT_A_PAD);
@@ -1077,13 +1078,35 @@ static int dump_states(struct sk_buff *skb, struct netlink_callback *cb)
 	return ret == -ENODEV ? ret : skb->len;
 }
 
-static int put_copy_bounds(struct sk_buff *skb, const struct tcon_net *tnet)
+/* What the ports of the namespace use together. */
+static long used_by_ports(const struct tcon_net *tnet, enum tcon_share what)
 {
-	return put_u64(skb, TCON_INFO_A_COPY_BYTES,
-		       atomic_long_read(&tnet->copy_bytes), TCON_INFO_A_PAD) ||
-	       put_u64(skb, TCON_INFO_A_COPY_MAX, tcon_copy_host_max(),
+	struct tcon_port *port;
+	long used = 0;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(port, &tnet->ports, node)
+		used += tcon_share_used(port->shares, what);
+	rcu_read_unlock();
+	return used;
+}
+
+static int put_shares(struct sk_buff *skb, const struct tcon_net *tnet)
+{
+	return nla_put_u32(skb, TCON_INFO_A_FLOWS, used_by_ports(tnet, TCON_SHARE_FLOWS)) ||
+	       nla_put_u32(skb, TCON_INFO_A_FLOWS_MAX,
+			   tcon_shares_host_max(TCON_SHARE_FLOWS)) ||
+	       nla_put_u32(skb, TCON_INFO_A_EMBRYOS,
+			   used_by_ports(tnet, TCON_SHARE_EMBRYOS)) ||
+	       nla_put_u32(skb, TCON_INFO_A_EMBRYOS_MAX,
+			   tcon_shares_host_max(TCON_SHARE_EMBRYOS)) ||
+	       put_u64(skb, TCON_INFO_A_HELD_BYTES, used_by_ports(tnet, TCON_SHARE_HELD),
 		       TCON_INFO_A_PAD) ||
-	       put_u64(skb, TCON_INFO_A_COPY_PORT_MAX, tcon_copy_port_max(),
+	       put_u64(skb, TCON_INFO_A_COPY_BYTES, used_by_ports(tnet, TCON_SHARE_COPIES),
+		       TCON_INFO_A_PAD) ||
+	       put_u64(skb, TCON_INFO_A_COPY_MAX, tcon_shares_host_max(TCON_SHARE_COPIES),
+		       TCON_INFO_A_PAD) ||
+	       put_u64(skb, TCON_INFO_A_COPY_PORT_MAX, tcon_shares_port_max(TCON_SHARE_COPIES),
 		       TCON_INFO_A_PAD) ||
 	       put_u64(skb, TCON_INFO_A_COPY_FLOW_MAX, tcon_copy_flow_max(),
 		       TCON_INFO_A_PAD);
@@ -1126,15 +1149,8 @@ static int get_info(struct sk_buff *request, struct genl_info *info)
 	if (!hdr || !nest ||
 	    nla_put_string(skb, TCON_INFO_A_VERSION, TCON_VERSION) ||
 	    nla_put_string(skb, TCON_INFO_A_ATTACH, tcon_hooks_name()) ||
-	    nla_put_u32(skb, TCON_INFO_A_FLOWS, atomic_read(&tnet->flows)) ||
-	    nla_put_u32(skb, TCON_INFO_A_FLOWS_MAX, tcon_flow_max()) ||
-	    nla_put_u32(skb, TCON_INFO_A_EMBRYOS,
-			atomic_read(&tnet->n_embryos)) ||
-	    nla_put_u32(skb, TCON_INFO_A_EMBRYOS_MAX, tcon_flow_embryo_max()) ||
-	    put_u64(skb, TCON_INFO_A_HELD_BYTES,
-		    atomic_long_read(&tnet->held_bytes), TCON_INFO_A_PAD) ||
 	    (tcon_walk_spreading(tnet) && nla_put_flag(skb, TCON_INFO_A_SPREADING)) ||
-	    put_copy_bounds(skb, tnet) || put_counters(skb, tnet) || put_reasons(skb, tnet)) {
+	    put_shares(skb, tnet) || put_counters(skb, tnet) || put_reasons(skb, tnet)) {
 		nlmsg_free(skb);
 		return -EMSGSIZE;
 	}

@@ -152,7 +152,10 @@ static inline void note_end(struct tcon_flow *flow,
 
 static void grown(struct tcon_flow *flow, u64 now_us)
 {
-	if (!tcon_track_established(&flow->track) && !flow->mid_stream)
+	const struct tcon_track *t = &flow->track;
+
+	/* Who only sends data has no connection yet. */
+	if (flow->mid_stream ? !t->acked_bytes : !tcon_track_established(t))
 		return;
 	tcon_flow_grown(flow);
 	tcon_flow_judge(flow, now_us);
@@ -762,7 +765,7 @@ static inline struct tcon_flow *find_or_create(struct tcon_port *port,
 		return NULL;
 	if (likely(flow))
 		return flow;
-	return tcon_flow_create(port, key, pkt->flags & TCON_TCP_SYN || !from_guest);
+	return tcon_flow_create(port, key);
 }
 
 /**

@@ -34,45 +34,22 @@ static unsigned int copy_flow_bytes = 32 << 20;
 module_param(copy_flow_bytes, uint, 0644);
 MODULE_PARM_DESC(copy_flow_bytes, "most memory for copies of one half-flow");
 
-static unsigned int copy_port_bytes = 256 << 20;
-module_param(copy_port_bytes, uint, 0644);
-MODULE_PARM_DESC(copy_port_bytes, "most memory for copies of one port");
-
-static unsigned int copy_host_bytes = 1 << 30;
-module_param(copy_host_bytes, uint, 0644);
-MODULE_PARM_DESC(copy_host_bytes, "most memory for copies of a namespace");
-
 u64 tcon_copy_flow_max(void)
 {
 	return copy_flow_bytes;
 }
 
-u64 tcon_copy_port_max(void)
-{
-	return copy_port_bytes;
-}
-
-u64 tcon_copy_host_max(void)
-{
-	return copy_host_bytes;
-}
-
 static void charge(struct tcon_flow *flow, int truesize)
 {
 	flow->copies.truesize += truesize;
-	atomic_long_add(truesize, &flow->port->copy_bytes);
-	atomic_long_add(truesize, &flow->port->tnet->copy_bytes);
+	tcon_budget_charge(&flow->port->shares[TCON_SHARE_COPIES], truesize);
 }
 
-/* What the three bounds leave, in truesize. */
+/* What the bounds of the flow, the port and the host leave, in truesize. */
 static long room_of(const struct tcon_flow *flow)
 {
-	long port_bytes = atomic_long_read(&flow->port->copy_bytes);
-	long host_bytes = atomic_long_read(&flow->port->tnet->copy_bytes);
-
-	return min3((long)copy_flow_bytes - (long)flow->copies.truesize,
-		    (long)copy_port_bytes - port_bytes,
-		    (long)copy_host_bytes - host_bytes);
+	return min((long)copy_flow_bytes - (long)flow->copies.truesize,
+		   tcon_budget_room(&flow->port->shares[TCON_SHARE_COPIES]));
 }
 
 /**

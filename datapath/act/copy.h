@@ -15,8 +15,6 @@ struct tcon_sendq;
 
 void tcon_copy_put(struct tcon_sendq *q, struct sk_buff *copy);
 u64 tcon_copy_flow_max(void);
-u64 tcon_copy_port_max(void);
-u64 tcon_copy_host_max(void);
 u32 tcon_copy_room(const struct tcon_flow *flow);
 void tcon_copy_keep(struct tcon_flow *flow, struct tcon_send *sent,
 		    struct sk_buff *skb);

@@ -476,16 +476,16 @@ static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 	}
 }
 
-/* Does TCon have it already?  @urgent: a repeat under repair; @waiting: others wait. */
+/* Does TCon have it already?  @repeats: a repeat under repair; @waiting: others wait. */
 static bool is_absorbed(struct tcon_flow *flow, struct sk_buff *skb,
-			const struct tcon_packet *pkt, bool urgent, bool waiting)
+			const struct tcon_packet *pkt, bool repeats, bool waiting)
 {
-	if (urgent && tcon_repair_absorbs(flow, skb, pkt))
+	if (repeats && tcon_repair_absorbs(flow, skb, pkt))
 		return true;
 	/* Repairs may wait for ACKs that only this repeat brings.  The TSvals of what
 	 * it overtakes are raised when that leaves or is repaired.
 	 */
-	if (urgent)
+	if (repeats)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_PASSED);
 	if (!waiting || !is_held(flow, pkt))
 		return false;
@@ -615,7 +615,8 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		     const struct tcon_packet *pkt, u64 now_ns)
 {
-	bool old = pkt->end_seq != pkt->seq && !seq_after(pkt->end_seq, flow->track.cc.nxt);
+	bool repeats = pkt->end_seq != pkt->seq && seq_before(pkt->seq, flow->track.cc.nxt);
+	bool old = repeats && !seq_after(pkt->end_seq, flow->track.cc.nxt);
 	bool urgent = old && tcon_flow_repaired(flow);
 	/* Behind others, held or just being injected? */
 	bool waiting = tcon_flow_waits(flow) || flow->hold.injecting;
@@ -625,7 +626,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
 	tcon_assert_rcu();
-	if (is_absorbed(flow, skb, pkt, urgent, waiting))
+	if (is_absorbed(flow, skb, pkt, repeats && tcon_flow_repaired(flow), waiting))
 		return absorb(flow, skb, pkt, tcon_us(now_ns));
 	if (old && unlikely(is_excess(flow, pkt, tcon_us(now_ns)))) {
 		consume_skb(skb);

@@ -195,7 +195,7 @@ static void keep_syn(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	struct sk_buff *copy = NULL;
 
-	if (tcon_budget_allows(&flow->port->budget) &&
+	if (tcon_budget_allows(&flow->port->shares[TCON_SHARE_RECORDS]) &&
 	    !skb_orphan_frags_rx(skb, GFP_ATOMIC))
 		copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	if (!copy) {

@@ -4,14 +4,14 @@
  *
  * Look-ups run under RCU.  Each flow has a spinlock.  The hash is keyed.
  *
- * A guest or its peers can fill the table only up to bounds: all flows have a cap, those of
- * a port a share of it, and flows whose handshake is not complete (embryos) a smaller cap.
- * At that cap a new embryo evicts the oldest of the port that has most embryos.
- * A flow whose connection has ended lingers for repeats of its FIN, but gives way if there is
- * no room.
+ * A guest or its peers can fill only their port's share of the table (shares.c).  Flows whose
+ * connection nobody has confirmed (embryos) have a smaller share: the handshake is not complete,
+ * or the guest sent data and the peer has not acknowledged any.
+ * Where a share is used up, a new flow takes the place of another flow of its port: of one whose
+ * connection has ended, and lingers for repeats of its FIN; of the oldest embryo; or of one that
+ * was not used for long.  So a guest cannot get a flow past the table by filling it.
  *
- * Lock order: flow->lock, then port->lock and in it tnet->embryo_lock; or flow->lock, then
- * a pacer's.
+ * Lock order: flow->lock, then port->lock; or flow->lock, then a pacer's.
  */
 #include <linux/jhash.h>
 #include <linux/moduleparam.h>
@@ -29,20 +29,8 @@
 #define USEC_PER_S		1000000ULL
 #define CLOSED_LINGER_US	(10 * USEC_PER_S)	/* repeats of the FIN */
 #define EMBRYO_IDLE_US		(70 * USEC_PER_S)	/* 5 SYN repeats of Linux */
-#define EMBRYO_SHARE		8	/* of the cap: its port evicts its own */
+#define OLDEST_MAX		16	/* flows among which the one to give way is looked for */
 #define SHRINK_IDLE_US		(5 * USEC_PER_S)
-
-static unsigned int max_flows = 65536;
-module_param(max_flows, uint, 0644);
-MODULE_PARM_DESC(max_flows, "most half-flows of a namespace");
-
-static unsigned int max_flows_per_port = 32768;
-module_param(max_flows_per_port, uint, 0644);
-MODULE_PARM_DESC(max_flows_per_port, "most half-flows of one guest port");
-
-static unsigned int max_embryos = 8192;
-module_param(max_embryos, uint, 0644);
-MODULE_PARM_DESC(max_embryos, "most half-open half-flows of a namespace");
 
 /* A little more than Linux's default keep-alive: 7200 s and 9 probes. */
 static unsigned int idle_s = 8000;
@@ -91,16 +79,6 @@ static const struct rhashtable_params flow_params = {
 	.automatic_shrinking = true,
 };
 
-u32 tcon_flow_max(void)
-{
-	return max_flows;
-}
-
-u32 tcon_flow_embryo_max(void)
-{
-	return max_embryos;
-}
-
 /**
  * tcon_flow_find() - look a half-flow up
  * @key: its key
@@ -119,23 +97,16 @@ static void flow_free(struct rcu_head *rcu)
 	kmem_cache_free(flow_cache, container_of(rcu, struct tcon_flow, rcu));
 }
 
+/* Under port->lock. */
 static void remove_embryo(struct tcon_flow *flow)
 {
-	lockdep_assert_held(&flow->port->tnet->embryo_lock);
+	struct tcon_port *port = flow->port;
+
+	lockdep_assert_held(&port->lock);
+	if (list_empty(&flow->embryo_node))
+		return;
 	list_del_init(&flow->embryo_node);
-	flow->port->n_embryos--;
-	atomic_dec(&flow->port->tnet->n_embryos);
-}
-
-/* The flow is an embryo no longer: its handshake is complete, or it ends. */
-static void leave_embryos(struct tcon_flow *flow)
-{
-	struct tcon_net *tnet = flow->port->tnet;
-
-	spin_lock(&tnet->embryo_lock);
-	if (!list_empty(&flow->embryo_node))
-		remove_embryo(flow);
-	spin_unlock(&tnet->embryo_lock);
+	tcon_budget_charge(&port->shares[TCON_SHARE_EMBRYOS], -1);
 }
 
 static void set_reason(struct tcon_flow *flow, enum tcon_reason reason)
@@ -170,7 +141,7 @@ void tcon_flow_keep_syn(struct tcon_flow *flow, struct sk_buff *skb)
 	lockdep_assert_held(&flow->lock);
 	kfree_skb(tcon_flow_take_syn(flow));
 	tcon_segment(skb)->truesize = skb->truesize;
-	tcon_budget_charge(&flow->port->budget, skb->truesize);
+	tcon_budget_charge(&flow->port->shares[TCON_SHARE_RECORDS], skb->truesize);
 	flow->syn = skb;
 }
 
@@ -186,7 +157,7 @@ struct sk_buff *tcon_flow_take_syn(struct tcon_flow *flow)
 
 	lockdep_assert_held(&flow->lock);
 	if (skb)
-		tcon_budget_charge(&flow->port->budget,
+		tcon_budget_charge(&flow->port->shares[TCON_SHARE_RECORDS],
 				   -(long)tcon_segment(skb)->truesize);
 	flow->syn = NULL;
 	return skb;
@@ -219,8 +190,8 @@ static void kill_locked(struct tcon_flow *flow)
 	spin_lock(&port->lock);
 	rb_erase_cached(&flow->port_node, &port->flow_tree);
 	list_del_init(&flow->closed_node);
+	remove_embryo(flow);
 	spin_unlock(&port->lock);
-	leave_embryos(flow);
 	tcon_pacer_cancel(&flow->due);
 	tcon_held_purge(&flow->held, flow->port);
 	kfree_skb(tcon_flow_take_syn(flow));
@@ -232,8 +203,7 @@ static void kill_locked(struct tcon_flow *flow)
 	set_evading(flow, false);
 	tcon_track_release(&flow->track);
 	leave_rule(flow);
-	atomic_dec(&port->flows);
-	atomic_dec(&port->tnet->flows);
+	tcon_budget_charge(&port->shares[TCON_SHARE_FLOWS], -1);
 	call_rcu(&flow->rcu, flow_free);
 }
 
@@ -245,91 +215,81 @@ static void kill(struct tcon_flow *flow)
 	spin_unlock_bh(&flow->lock);
 }
 
-/*
- * Which port's embryo makes room for one of @own?  That of the port with most embryos: a flood
- * at one port must not cost other ports their handshakes.  If @own has many, it gives way
- * itself, so that a flood does not search all ports with each SYN.
- */
-static struct tcon_port *fullest(struct tcon_port *own)
-{
-	struct tcon_port *port, *most = own;
-
-	lockdep_assert_held(&own->tnet->embryo_lock);
-	tcon_assert_rcu();
-	if (own->n_embryos > max_embryos / EMBRYO_SHARE)
-		return own;
-	list_for_each_entry_rcu(port, &own->tnet->ports, node)
-		if (port->n_embryos > most->n_embryos)
-			most = port;
-	return most;
-}
-
 /* Adds the flow to the embryos.  Returns one that has to make room, or NULL. */
 static struct tcon_flow *join_embryos(struct tcon_flow *flow)
 {
-	struct tcon_net *tnet = flow->port->tnet;
+	struct tcon_budget *share = &flow->port->shares[TCON_SHARE_EMBRYOS];
 	struct tcon_flow *oldest = NULL;
 
-	spin_lock(&tnet->embryo_lock);
-	if (atomic_read(&tnet->n_embryos) >= max_embryos)
-		oldest = list_first_entry_or_null(&fullest(flow->port)->embryos,
-						  struct tcon_flow,
+	lockdep_assert_held(&flow->port->lock);
+	if (!tcon_budget_allows(share))
+		oldest = list_first_entry_or_null(&flow->port->embryos, struct tcon_flow,
 						  embryo_node);
 	if (oldest)
 		remove_embryo(oldest);
 	list_add_tail(&flow->embryo_node, &flow->port->embryos);
-	flow->port->n_embryos++;
-	atomic_inc(&tnet->n_embryos);
-	spin_unlock(&tnet->embryo_lock);
+	tcon_budget_charge(share, 1);
 	return oldest;
 }
 
-static bool has_room(struct tcon_port *port, bool embryo)
+static struct tcon_flow *flow_of(struct rb_node *node)
 {
-	struct tcon_net *tnet = port->tnet;
-
-	if (atomic_read(&port->flows) >= max_flows_per_port)
-		return false;
-	/* An embryo that evicts another needs no room. */
-	return atomic_read(&tnet->flows) < max_flows ||
-	       (embryo && atomic_read(&tnet->n_embryos) >= max_embryos);
+	return rb_entry_safe(node, struct tcon_flow, port_node);
 }
 
-/* The port's first flow whose connection has ended, which may be dead by now; NULL. */
-static struct tcon_flow *first_closed(struct tcon_port *port)
+/* One of the port's oldest flows, which was not used for longest; NULL: there is none. */
+static struct tcon_flow *least_used(struct tcon_port *port)
+{
+	struct tcon_flow *flow, *least = NULL;
+	struct rb_node *node;
+	unsigned int n;
+
+	lockdep_assert_held(&port->lock);
+	node = rb_last(&port->flow_tree.rb_root);
+	for (n = 0; node && n < OLDEST_MAX; n++, node = rb_prev(node)) {
+		flow = flow_of(node);
+		if (!least || READ_ONCE(flow->seen_us) < READ_ONCE(least->seen_us))
+			least = flow;
+	}
+	return least;
+}
+
+/* Who makes room at a port, and @why; it may be dead by now.  NULL: nobody. */
+static struct tcon_flow *who_gives_way(struct tcon_port *port, enum tcon_counter *why)
 {
 	struct tcon_flow *flow;
 
-	tcon_assert_rcu();
-	if (list_empty(&port->closed_list))
-		return NULL;
 	spin_lock(&port->lock);
-	flow = list_first_entry_or_null(&port->closed_list, struct tcon_flow,
-					closed_node);
+	*why = TCON_COUNTER_FLOWS_CLOSED;
+	flow = list_first_entry_or_null(&port->closed_list, struct tcon_flow, closed_node);
+	if (!flow) {
+		*why = TCON_COUNTER_EMBRYO_EVICT;
+		flow = list_first_entry_or_null(&port->embryos, struct tcon_flow, embryo_node);
+	}
+	if (!flow) {
+		*why = TCON_COUNTER_FLOW_EVICT;
+		flow = least_used(port);
+	}
 	spin_unlock(&port->lock);
 	return flow;
 }
 
-/* Makes room: ends a closed flow of this port or, if the whole table is full, of another. */
-static bool make_room(struct tcon_port *own)
+/* Ends a flow of the port for a new one.  False: there is none. */
+static bool make_room(struct tcon_port *port)
 {
-	struct tcon_flow *flow = first_closed(own);
-	struct tcon_port *port;
+	enum tcon_counter why;
+	struct tcon_flow *flow;
 
-	if (!flow && atomic_read(&own->flows) < max_flows_per_port)
-		list_for_each_entry_rcu(port, &own->tnet->ports, node) {
-			flow = first_closed(port);
-			if (flow)
-				break;
-		}
+	tcon_assert_rcu();
+	flow = who_gives_way(port, &why);
 	if (!flow)
 		return false;
-	spin_lock_bh(&flow->lock);
-	if (!flow->dead && flow->closed_us) {
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FLOWS_CLOSED);
+	spin_lock(&flow->lock);
+	if (!flow->dead) {
+		tcon_count(tcon_flow_stats(flow), why);
 		kill_locked(flow);
 	}
-	spin_unlock_bh(&flow->lock);
+	spin_unlock(&flow->lock);
 	return true;
 }
 
@@ -342,7 +302,7 @@ static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
 	flow->key = *key;
 	flow->port = port;
 	spin_lock_init(&flow->lock);
-	tcon_track_init(&flow->track, &port->budget);
+	tcon_track_init(&flow->track, &port->shares[TCON_SHARE_RECORDS]);
 	__skb_queue_head_init(&flow->held.queue);
 	timerqueue_init(&flow->due.node);
 	INIT_LIST_HEAD(&flow->closed_node);
@@ -352,11 +312,6 @@ static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
 	flow->reason = TCON_REASON_HANDSHAKE;
 	flow->created_us = now_us;
 	flow->seen_us = now_us;
-}
-
-static struct tcon_flow *flow_of(struct rb_node *node)
-{
-	return rb_entry_safe(node, struct tcon_flow, port_node);
 }
 
 /* Adds the flow to those of its port, as the newest. */
@@ -403,10 +358,10 @@ struct tcon_flow *tcon_flow_below(struct tcon_port *port, long serial)
 }
 
 /*
- * Adds the flow to the table, to the port's and perhaps to the embryos.  Returns 0, or an
- * error.  If another CPU ends the flow meanwhile, it waits for port->lock.
+ * Adds the flow to the table, to the port's and to the embryos.  Returns 0, or an error.  If
+ * another CPU ends the flow meanwhile, it waits for port->lock.
  */
-static int enlist(struct tcon_flow *flow, bool embryo)
+static int enlist(struct tcon_flow *flow)
 {
 	struct tcon_port *port = flow->port;
 	struct tcon_flow *evicted = NULL;
@@ -419,8 +374,7 @@ static int enlist(struct tcon_flow *flow, bool embryo)
 	if (!err) {
 		join_port(flow);
 		tcon_count_flow(tcon_flow_stats(flow), flow->reason, 1);
-		if (embryo)
-			evicted = join_embryos(flow);
+		evicted = join_embryos(flow);
 	}
 	spin_unlock(&port->lock);
 	if (evicted) {
@@ -434,22 +388,22 @@ static int enlist(struct tcon_flow *flow, bool embryo)
  * tcon_flow_create() - make a half-flow
  * @port: the guest's port
  * @key: its key, which is not in the table
- * @embryo: only what comes from outside, or a SYN, has been seen
  *
  * Context: RCU read lock held, bottom halves disabled.
  * Return: the flow, or NULL because of a cap, lack of memory or a race with another
  *	CPU.  The packet then passes.  Caps and lack of memory are counted.
  */
 struct tcon_flow *tcon_flow_create(struct tcon_port *port,
-				   const struct tcon_key *key, bool embryo)
+				   const struct tcon_key *key)
 {
+	struct tcon_budget *share = &port->shares[TCON_SHARE_FLOWS];
 	struct tcon_net *tnet = port->tnet;
 	struct tcon_flow *flow;
 	int err;
 
 	lockdep_assert_in_softirq();
 	tcon_assert_rcu();
-	if (!has_room(port, embryo) && !(make_room(port) && has_room(port, embryo))) {
+	if (!tcon_budget_allows(share) && !(make_room(port) && tcon_budget_allows(share))) {
 		tcon_count(tnet->stats, TCON_COUNTER_TABLE_FULL);
 		return NULL;
 	}
@@ -459,14 +413,12 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 		return NULL;
 	}
 	flow_setup(flow, port, key);
-	atomic_inc(&port->flows);
-	atomic_inc(&tnet->flows);
-	err = enlist(flow, embryo);
+	tcon_budget_charge(share, 1);
+	err = enlist(flow);
 	if (err) {	/* after a race the other packet's flow is counted */
 		if (err != -EEXIST && err != -ENODEV)
 			tcon_count(tnet->stats, TCON_COUNTER_NO_MEMORY);
-		atomic_dec(&port->flows);
-		atomic_dec(&tnet->flows);
+		tcon_budget_charge(share, -1);
 		kmem_cache_free(flow_cache, flow);
 		return NULL;
 	}
@@ -490,7 +442,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->saved = NULL;
 	tcon_ca_stop(&flow->track);
 	tcon_track_release(&flow->track);
-	tcon_track_init(&flow->track, &flow->port->budget);
+	tcon_track_init(&flow->track, &flow->port->shares[TCON_SHARE_RECORDS]);
 	memset(&flow->window, 0, sizeof(flow->window));
 	flow->state = TCON_STATE_OBSERVED;
 	set_reason(flow, TCON_REASON_HANDSHAKE);
@@ -523,14 +475,17 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 }
 
 /**
- * tcon_flow_grown() - take note that the handshake is complete
+ * tcon_flow_grown() - take note that the connection is confirmed
  * @flow: its lock is held
  */
 void tcon_flow_grown(struct tcon_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
-	if (!list_empty_careful(&flow->embryo_node))
-		leave_embryos(flow);
+	if (list_empty_careful(&flow->embryo_node))
+		return;
+	spin_lock(&flow->port->lock);
+	remove_embryo(flow);
+	spin_unlock(&flow->port->lock);
 }
 
 /**

@@ -68,7 +68,7 @@ enum tcon_astray {
  * @port: the guest's port
  * @port_node: in tcon_port.flow_tree
  * @closed_node: in tcon_port.closed_list; empty: the connection has not ended
- * @embryo_node: in tcon_port.embryos, under their lock; empty: the handshake is complete
+ * @embryo_node: in tcon_port.embryos; empty: the connection is confirmed
  * @rcu: for freeing it
  * @serial: its number among the port's flows, from 1; long, because a dump keeps it in cb->args
  * @created_us: when it was first seen
@@ -251,11 +251,9 @@ struct tcon_flow {
 
 int tcon_flow_init(void);
 void tcon_flow_exit(void);
-u32 tcon_flow_max(void);
-u32 tcon_flow_embryo_max(void);
 struct tcon_flow *tcon_flow_find(const struct tcon_key *key);
 struct tcon_flow *tcon_flow_create(struct tcon_port *port,
-				   const struct tcon_key *key, bool embryo);
+				   const struct tcon_key *key);
 void tcon_flow_restart(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_keep_syn(struct tcon_flow *flow, struct sk_buff *skb);
 struct sk_buff *tcon_flow_take_syn(struct tcon_flow *flow);

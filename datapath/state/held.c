@@ -2,8 +2,8 @@
 /*
  * Packets of a guest that TCon holds: their queue and their memory.
  *
- * They take memory of the host.  It is charged to the half-flow, its port and the namespace,
- * each of which has a bound.
+ * They take memory of the host.  It is charged to the half-flow, its port and the host, each of
+ * which has a bound.
  */
 #include <linux/moduleparam.h>
 
@@ -13,14 +13,6 @@
 static unsigned int hold_flow_bytes = 8 << 20;
 module_param(hold_flow_bytes, uint, 0644);
 MODULE_PARM_DESC(hold_flow_bytes, "most memory held for one half-flow");
-
-static unsigned int hold_port_bytes = 64 << 20;
-module_param(hold_port_bytes, uint, 0644);
-MODULE_PARM_DESC(hold_port_bytes, "most memory held for one port");
-
-static unsigned int hold_host_bytes = 512 << 20;
-module_param(hold_host_bytes, uint, 0644);
-MODULE_PARM_DESC(hold_host_bytes, "most memory held for a namespace");
 
 /**
  * tcon_held_flow_max() - the bound of a half-flow
@@ -44,7 +36,8 @@ bool tcon_held_over_own(const struct tcon_held *held,
 			const struct tcon_port *port, long times)
 {
 	return held->truesize > times * hold_flow_bytes ||
-	       atomic_long_read(&port->held_bytes) > times * hold_port_bytes;
+	       tcon_share_used(port->shares, TCON_SHARE_HELD) >
+	       times * tcon_shares_port_max(TCON_SHARE_HELD);
 }
 
 /**
@@ -56,15 +49,14 @@ bool tcon_held_over_own(const struct tcon_held *held,
  */
 bool tcon_held_over(const struct tcon_held *held, const struct tcon_port *port)
 {
-	return tcon_held_over_own(held, port, 1) ||
-	       atomic_long_read(&port->tnet->held_bytes) > hold_host_bytes;
+	return held->truesize > hold_flow_bytes ||
+	       tcon_budget_room(&port->shares[TCON_SHARE_HELD]) < 0;
 }
 
 static void charge(struct tcon_held *held, struct tcon_port *port, int truesize)
 {
 	held->truesize += truesize;
-	atomic_long_add(truesize, &port->held_bytes);
-	atomic_long_add(truesize, &port->tnet->held_bytes);
+	tcon_budget_charge(&port->shares[TCON_SHARE_HELD], truesize);
 }
 
 /**

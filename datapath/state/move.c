@@ -95,7 +95,7 @@ int tcon_move_in(struct tcon_port *port, struct tcon_saved *saved)
 	saved->key.port_id = port->id;
 	flow = tcon_flow_find(&saved->key);
 	if (!flow)
-		flow = tcon_flow_create(port, &saved->key, false);
+		flow = tcon_flow_create(port, &saved->key);
 	if (!flow) {
 		kfree(saved);
 		return -ENOSPC;
@@ -103,6 +103,8 @@ int tcon_move_in(struct tcon_port *port, struct tcon_saved *saved)
 	spin_lock(&flow->lock);
 	if (!flow->dead)
 		used = put_in(flow, saved);
+	if (used)	/* another host has confirmed it */
+		tcon_flow_grown(flow);
 	spin_unlock(&flow->lock);
 	if (!used)
 		kfree(saved);

@@ -2,15 +2,10 @@
 /*
  * Namespaces.
  */
-#include <linux/moduleparam.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
 #include "state/net.h"
-
-static unsigned int track_host_bytes = 512 << 20;
-module_param(track_host_bytes, uint, 0644);
-MODULE_PARM_DESC(track_host_bytes, "most memory for records of a namespace's flows");
 
 static unsigned int tcon_net_id;
 
@@ -39,8 +34,6 @@ static int __net_init tcon_net_init(struct net *net)
 	mutex_init(&tnet->lock);
 	INIT_LIST_HEAD(&tnet->ports);
 	INIT_LIST_HEAD(&tnet->rules);
-	spin_lock_init(&tnet->embryo_lock);
-	tnet->budget.most_bytes = &track_host_bytes;
 	tnet->stats = alloc_percpu(struct tcon_stats);
 	if (!tnet->stats)
 		return -ENOMEM;

@@ -5,13 +5,11 @@
 #ifndef _TCON_NET_H
 #define _TCON_NET_H
 
-#include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
-#include "base/budget.h"
+#include "base/contract.h"
 #include "state/classifier.h"
 #include "state/stats.h"
 
@@ -28,12 +26,6 @@ struct net;
  * @rule_changes: counts changes of @rules
  * @classifier: finds the rule for a flow; RCU
  * @spread: lets flows take up a change of rules
- * @flows: number of half-flows
- * @n_embryos: number of those whose handshake is not complete ("embryos")
- * @embryo_lock: protects tcon_port.embryos; innermost
- * @held_bytes: truesize of held packets
- * @copy_bytes: truesize of copies
- * @budget: memory of the flows' records
  * @stats: counters
  */
 struct tcon_net {
@@ -46,12 +38,6 @@ struct tcon_net {
 	u32 rule_changes;
 	struct tcon_classifier classifier;
 	struct work_struct spread;
-	atomic_t flows;
-	atomic_t n_embryos;
-	spinlock_t embryo_lock;	/* innermost */
-	atomic_long_t held_bytes;
-	atomic_long_t copy_bytes;
-	struct tcon_budget budget;
 	struct tcon_stats __percpu *stats;
 };
 

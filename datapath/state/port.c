@@ -14,10 +14,6 @@
 #include "base/contract.h"
 #include "state/port.h"
 
-static unsigned int track_port_bytes = 128 << 20;
-module_param(track_port_bytes, uint, 0644);
-MODULE_PARM_DESC(track_port_bytes, "most memory for records of one port's flows");
-
 /* So long after TCon begins to see a port, connections may be in mid-stream that it has not seen
  * begin.
  */
@@ -86,6 +82,10 @@ static int set_role(struct tcon_port *port, u8 configured)
 	port->why = why;
 	if (port->role != role)
 		WRITE_ONCE(port->watched_us, div_u64(ktime_get_ns(), NSEC_PER_USEC));
+	if (port->role != TCON_ROLE_GUEST && role == TCON_ROLE_GUEST)
+		tcon_shares_join();
+	else if (port->role == TCON_ROLE_GUEST && role != TCON_ROLE_GUEST)
+		tcon_shares_leave();
 	WRITE_ONCE(port->role, role);
 	WRITE_ONCE(port->hook.guest, role == TCON_ROLE_GUEST);
 	return 0;
@@ -113,8 +113,7 @@ struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
 	port->vport = info->vport;
 	port->dev = info->dev;
 	port->tnet = tcon_net(info->net);
-	port->budget.parent = &port->tnet->budget;
-	port->budget.most_bytes = &track_port_bytes;
+	tcon_shares_init(port->shares);
 	port->type = info->type;
 	port->id = ++last_id;
 	spin_lock_init(&port->lock);
@@ -154,6 +153,8 @@ void tcon_port_close(struct tcon_port *port)
 	mutex_lock(&port->tnet->lock);
 	if (port->attach->watch)
 		port->attach->watch(port, false);
+	if (port->role == TCON_ROLE_GUEST)
+		tcon_shares_leave();
 	/* Under the lock, so that no flow is added after the purge. */
 	spin_lock_bh(&port->lock);
 	WRITE_ONCE(port->dead, true);

@@ -16,6 +16,7 @@
 #include "state/attach.h"
 #include "state/net.h"
 #include "state/nogo.h"
+#include "state/shares.h"
 
 struct tcon_device_hooks;
 
@@ -53,18 +54,14 @@ struct tcon_port_conf {
  * @told: how far its flows have been told of that; under tcon_net.lock
  * @told.generation: of which change
  * @told.below: those with a higher serial, or this, have been told; 0: all
- * @flows: number of half-flows
- * @held_bytes: truesize of held packets
  * @watched_us: when TCon began to see its packets
  * @evading: half-flows that cannot be enforced because of what the guest sends
  * @evaded: how often a half-flow became one of these
- * @copy_bytes: truesize of copies
- * @budget: memory of the flows' records
- * @embryos: flows whose handshake is not complete, oldest first; under tcon_net.embryo_lock
- * @n_embryos: their number
- * @lock: protects @flow_tree, @closed_list, @last_serial, @nogo and @dead; taken inside a
- *	flow's lock
+ * @shares: what it uses of the host, index &enum tcon_share
+ * @lock: protects @flow_tree, @closed_list, @embryos, @last_serial, @nogo and @dead; taken inside
+ *	a flow's lock
  * @flow_tree: half-flows, newest (with the highest serial) first
+ * @embryos: those of them whose connection nobody has confirmed, oldest first
  * @closed_list: those of them whose connections have ended, the first to end first
  * @last_serial: serial of the newest
  * @nogo: destinations of the guest that do not bear ECN; under @lock
@@ -90,16 +87,12 @@ struct tcon_port {
 		long below;
 	} told;
 	u64 watched_us;
-	atomic_t flows;
 	atomic_t evading;
 	atomic_long_t evaded;
-	atomic_long_t held_bytes;
-	atomic_long_t copy_bytes;
-	struct tcon_budget budget;
-	struct list_head embryos;
-	unsigned int n_embryos;
+	struct tcon_budget shares[TCON_SHARES];
 	spinlock_t lock;	/* the flows, @last_serial, @nogo, @dead */
 	struct rb_root_cached flow_tree;
+	struct list_head embryos;
 	struct list_head closed_list;
 	long last_serial;
 	struct tcon_nogo nogo;

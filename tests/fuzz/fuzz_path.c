@@ -205,15 +205,14 @@ static const struct tcon_attach attach;
 
 static void add_port(void)
 {
-	static const unsigned int most_bytes = 1 << 20;
+	static const unsigned int records_bytes = 1 << 20;
 	struct tcon_port *port = &world->port;
 
 	world->tnet.stats = alloc_percpu(struct tcon_stats);
-	world->tnet.budget.most_bytes = &most_bytes;
 	INIT_LIST_HEAD(&world->tnet.ports);
 	port->tnet = &world->tnet;
-	port->budget.parent = &world->tnet.budget;
-	port->budget.most_bytes = &most_bytes;
+	tcon_shares_init(port->shares);
+	port->shares[TCON_SHARE_RECORDS].most = &records_bytes;
 	port->role = TCON_ROLE_GUEST;
 	port->id = 1;
 	port->flow_tree = RB_ROOT_CACHED;
@@ -229,19 +228,14 @@ void tcon_port_close(struct tcon_port *port)
 
 void tcon_port_free(struct tcon_port *port)
 {
-	int i;
+	u32 i;
 
 	rcu_barrier();
-	WARN_ON(atomic_read(&port->flows) || atomic_read(&port->tnet->flows));
 	for (i = 0; i < __TCON_REASON_MAX; i++)
 		WARN_ON(port->tnet->stats->flows[i]);
-	WARN_ON(port->n_embryos || atomic_read(&port->tnet->n_embryos));
-	WARN_ON(atomic_long_read(&port->held_bytes) ||
-		atomic_long_read(&port->tnet->held_bytes));
-	WARN_ON(atomic_long_read(&port->copy_bytes) ||
-		atomic_long_read(&port->tnet->copy_bytes));
-	WARN_ON(atomic_long_read(&port->budget.bytes) ||
-		atomic_long_read(&port->tnet->budget.bytes));
+	for (i = 0; i < TCON_SHARES; i++)
+		WARN_ON(tcon_share_used(port->shares, i) ||
+			atomic_long_read(&port->shares[i].pool->used));
 	free_percpu(port->tnet->stats);
 }
 
@@ -708,8 +702,8 @@ static void check_flows(const struct world *x)
 		WARN_ON(flow->lock.held || flow->hold.injecting);
 		WARN_ON(flow->hold.release_ns > shim_now_ns + NSEC_PER_SEC);
 	}
-	WARN_ON(held != atomic_long_read(&x->port.held_bytes));
-	WARN_ON(copies != atomic_long_read(&x->port.copy_bytes));
+	WARN_ON(held != tcon_share_used(x->port.shares, TCON_SHARE_HELD));
+	WARN_ON(copies != tcon_share_used(x->port.shares, TCON_SHARE_COPIES));
 }
 
 static void check(struct world *x)
@@ -807,7 +801,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	begin(&x);
 	guest_syn(&x.g);
 	while (!x.done_ns || shim_now_ns < x.done_ns + LINGER_NS ||
-	       atomic_long_read(&x.port.held_bytes)) {
+	       tcon_share_used(x.port.shares, TCON_SHARE_HELD)) {
 		WARN_ON(events++ > EVENTS_MAX);
 		step(&x);
 		check(&x);

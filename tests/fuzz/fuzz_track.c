@@ -47,6 +47,7 @@ struct world {
 	struct tcon_track t;
 	struct tcon_window w;
 	struct input in;
+	struct tcon_pool pool;
 	struct tcon_budget budget;
 	unsigned int most_bytes;
 	u64 now_us;
@@ -384,7 +385,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	x = (struct world) { .in = { data, size } };
 	x.most_bytes = ~0U;
-	x.budget.most_bytes = &x.most_bytes;
+	x.pool.most = &x.most_bytes;
+	x.budget = (struct tcon_budget) { .pool = &x.pool, .most = &x.most_bytes };
 	tcon_track_init(&x.t, &x.budget);
 	x.now_us = 1000000;
 	shim_alloc_failures = 0;
@@ -399,6 +401,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	}
 	tcon_ca_stop(&x.t);
 	tcon_track_release(&x.t);
-	WARN_ON(atomic_long_read(&x.budget.bytes));
+	WARN_ON(atomic_long_read(&x.budget.used));
 	return 0;
 }

@@ -1052,7 +1052,7 @@ def test_port_reuse_with_a_new_isn(ends: Ends, tcon: genl.Genl) -> None:
     with counted(tcon, flows_new=0, flows_reused=1):
         conn.restart(3_000_000_000, 9_000_000)
         conn.guest_sends(SYN)
-        assert state(tcon, conn.sport) == ("observed", "handshake", "none")
+        assert state(tcon, conn.sport) == ENFORCED_CUBIC, "the peer may not take the SYN"
         conn.peer_sends(SYN | ACK, window=8000)
         conn.guest_sends()
     assert state(tcon, conn.sport) == ENFORCED_CUBIC
@@ -1216,17 +1216,82 @@ def test_what_has_ended_gives_way(ends: Ends, tcon: genl.Genl, bound: str) -> No
     assert state(tcon, opened[0].sport) == ENFORCED_CUBIC, "it has not ended"
 
 
-def test_full_table_lets_packets_pass(ends: Ends, tcon: genl.Genl) -> None:
+@pytest.mark.parametrize("bound", ["max_flows", "max_flows_per_port"])
+@pytest.mark.parametrize("first", [SYN, PSH | ACK], ids=["syn", "data"])
+def test_in_a_full_table_the_unconfirmed_give_way(
+    ends: Ends, tcon: genl.Genl, bound: str, first: int
+) -> None:
+    """A guest that fills its share does not get a flow past it."""
     forget_flows(tcon)
     tcon.set_rule("cubic")
-    with rigs.parameters(max_flows=10), counted(tcon, table_full=20, flows_new=10):
+    kept = enforced(Conn(*ends), tcon)
+    with (
+        rigs.parameters(**{bound: 10}),
+        counted(tcon, table_full=0, flows_new=30, embryo_evicted=21, flow_evicted=0),
+    ):
         for _ in range(30):
-            Conn(*ends).guest_sends(PSH | ACK, b"x")
+            Conn(*ends).guest_sends(first, b"" if first == SYN else b"x")
         assert tcon.info("FLOWS") == 10
+    assert state(tcon, kept.sport) == ENFORCED_CUBIC
     forget_flows(tcon)
-    with rigs.parameters(max_flows_per_port=4), counted(tcon, table_full=3, flows_new=4):
-        for _ in range(7):
-            Conn(*ends).guest_sends(SYN)
+
+
+def test_in_a_table_full_of_connections_the_least_used_gives_way(
+    ends: Ends, tcon: genl.Genl
+) -> None:
+    forget_flows(tcon)
+    tcon.set_rule("cubic")
+    conns = [enforced(Conn(*ends), tcon) for _ in range(4)]
+    conns[0].guest_sends(PSH | ACK, b"x")
+    with rigs.parameters(max_flows_per_port=4), counted(tcon, table_full=0, flow_evicted=1):
+        enforced(Conn(*ends), tcon)
+    assert [bool(rigs.find_flow(tcon, conn.sport)) for conn in conns] == [True, False, True, True]
+    with rigs.parameters(adopt_s=0, max_flows_per_port=4):
+        conns[1].guest_sends(PSH | ACK, b"x")
+        assert state(tcon, conns[1].sport) == ("paced", "hidden", "cubic")
+    forget_flows(tcon)
+
+
+def test_a_port_has_a_part_that_others_cannot_take(
+    rig: rigs.Rig, ends: Ends, tcon: genl.Genl
+) -> None:
+    """A guest keeps as many connections as it may; another still has its own."""
+    forget_flows(tcon)
+    tcon.set_rule("cubic")
+    other = rig.taps()
+    with rigs.parameters(max_flows=40), counted(tcon, table_full=0):
+        for _ in range(60):
+            Conn(*other).handshake()
+        hog = next(int(p["flows"]) for p in tcon.ports() if p["ifname"] == "tg")
+        assert hog == 30, "all but the other's quarter"
+        conns = [enforced(Conn(*ends), tcon) for _ in range(10)]
+        for conn in conns:
+            assert state(tcon, conn.sport) == ENFORCED_CUBIC
+    forget_flows(tcon)
+
+
+def test_a_flood_of_data_costs_others_no_connection(
+    rig: rigs.Rig, ends: Ends, tcon: genl.Genl
+) -> None:
+    """Segments of connections that nobody knows, and beside them 200 that begin."""
+    forget_flows(tcon)
+    flooded = rig.taps()
+    tcon.set_rule("cubic")
+    one = Conn(*flooded)
+    frame = bytearray(one.from_guest(PSH | ACK, b"x").frame())
+    n = 0
+    with rigs.parameters(max_flows=1024, max_embryos=256), counted(tcon, table_full=0):
+        for _ in range(200):
+            for _ in range(50):
+                n += 1
+                readdress(frame, 26, n)
+                flooded[0].send(bytes(frame))
+            discard(*flooded)
+            assert state(tcon, enforced(Conn(*ends), tcon).sport) == ENFORCED_CUBIC
+        assert tcon.info("EMBRYOS") <= 256
+        enforced_now = [f for f in tcon.flows() if f["ifname"] == "p1" and f["cc"] == "cubic"]
+        assert len(enforced_now) == 200
+    forget_flows(tcon)
 
 
 # --- taps -------------------------------------------------------------------------

@@ -269,22 +269,24 @@ static void no_memory_to_grow(void **state)
 static void budget(void **state)
 {
 	const unsigned int most = 1;
-	struct tcon_budget b = { .most_bytes = &most };
+	struct tcon_pool host = { .most = &most };
+	struct tcon_budget b = { .pool = &host, .most = &most };
 	struct tcon_ranges set = { .budget = &b };
 	u32 i;
 
 	for (i = 0; i < FIRST_ROOM; i++)
 		assert_int_equal(tcon_ranges_add(&set, 10 * i, 10 * i + 5), 0);
-	assert_int_equal(atomic_long_read(&b.bytes),
+	assert_int_equal(atomic_long_read(&b.used),
 			 FIRST_ROOM * sizeof(struct tcon_range));
 	assert_int_equal(tcon_ranges_add(&set, 1000, 1001), -ENOSPC);
 	assert_int_equal(set.n, FIRST_ROOM);
-	b.most_bytes = &(const unsigned int){ 1000 };
+	b.most = &(const unsigned int){ 1000 };
+	host.most = b.most;
 	assert_int_equal(tcon_ranges_add(&set, 1000, 1001), 0);
-	assert_int_equal(atomic_long_read(&b.bytes),
+	assert_int_equal(atomic_long_read(&b.used),
 			 2 * FIRST_ROOM * sizeof(struct tcon_range));
 	tcon_ranges_clear(&set);
-	assert_int_equal(atomic_long_read(&b.bytes), 0);
+	assert_int_equal(atomic_long_read(&b.used), 0);
 	assert_ptr_equal(set.budget, &b);
 }
 

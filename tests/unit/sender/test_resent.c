@@ -226,7 +226,8 @@ static void random_operations(void **state)
 static void budget(void **state)
 {
 	const unsigned int most = 3 * sizeof(struct tcon_resend);
-	struct tcon_budget b = { .most_bytes = &most };
+	struct tcon_pool host = { .most = &most };
+	struct tcon_budget b = { .pool = &host, .most = &most };
 	struct tcon_resent set, other;
 	u32 i;
 
@@ -245,7 +246,7 @@ static void budget(void **state)
 	assert_int_equal(set.n, 3);
 	tcon_resent_clear(&set);
 	tcon_resent_clear(&other);
-	assert_int_equal(atomic_long_read(&b.bytes), 0);
+	assert_int_equal(atomic_long_read(&b.used), 0);
 }
 
 int main(void)

@@ -333,30 +333,30 @@ static void copy_of_extended_record(void **state)
 static void budget(void **state)
 {
 	const unsigned int most = 3 * PAGE_BYTES, more = 100 * PAGE_BYTES;
-	struct tcon_budget host = { .most_bytes = &most };
-	struct tcon_budget port = { .parent = &host, .most_bytes = &more };
+	struct tcon_pool host = { .most = &most };
+	struct tcon_budget port = { .pool = &host, .most = &more };
 	struct tcon_sendq q = { .budget = &port }, other = { .budget = &port };
 	u32 n = 3 * TCON_SENDQ_PER_PAGE, i;
 
 	next_seq = 0;
 	for (i = 0; i < n; i++)
 		assert_non_null(append(&q));
-	assert_int_equal(atomic_long_read(&host.bytes), most);
-	assert_int_equal(atomic_long_read(&port.bytes), most);
+	assert_int_equal(atomic_long_read(&host.used), most);
+	assert_int_equal(atomic_long_read(&port.used), most);
 	assert_null(append(&q));			/* the newest grows */
 	assert_int_equal(tcon_sendq_at(&q, q.tail - 1)->end, (n + 1) * SEG);
 	assert_int_equal(q.tail, n);
 	assert_non_null(tcon_sendq_append(&other, 0, SEG));
-	assert_int_equal(atomic_long_read(&host.bytes), 4 * PAGE_BYTES);
+	assert_int_equal(atomic_long_read(&host.used), 4 * PAGE_BYTES);
 	tcon_sendq_clear(&other);
 	assert_ptr_equal(other.budget, &port);
 	tcon_sendq_ack(&q, 2 * TCON_SENDQ_PER_PAGE * SEG);	/* one page is spare */
-	assert_int_equal(atomic_long_read(&host.bytes), 2 * PAGE_BYTES);
+	assert_int_equal(atomic_long_read(&host.used), 2 * PAGE_BYTES);
 	next_seq = (n + 1) * SEG;
 	assert_non_null(append(&q));
 	tcon_sendq_clear(&q);
-	assert_int_equal(atomic_long_read(&host.bytes), 0);
-	assert_int_equal(atomic_long_read(&port.bytes), 0);
+	assert_int_equal(atomic_long_read(&host.used), 0);
+	assert_int_equal(atomic_long_read(&port.used), 0);
 }
 
 int main(void)

@@ -298,7 +298,7 @@ enum tcon_ecn_mode {
 	X(FLOWS_CLOSED,	"flows-closed",	"half-flows collected after FIN or RST") \
 	X(FLOWS_RESET,	"flows-reused",	"half-flows started anew by a SYN or a guest's move") \
 	X(TABLE_FULL,	"table-full",	"packets of flows that found no room in the table") \
-	X(EMBRYO_EVICT,	"embryo-evicted", "half-open flows evicted by newer ones") \
+	X(EMBRYO_EVICT,	"embryo-evicted", "unconfirmed flows evicted by newer ones of their port") \
 	X(NO_MEMORY,	"no-memory",	"allocations that failed")	\
 	X(NOT_TCP,	"not-tcp",	"packets passed: not TCP over IP") \
 	X(FRAGMENT,	"fragment",	"packets passed: IP fragments")	\
@@ -367,7 +367,8 @@ enum tcon_ecn_mode {
 	X(MOVED_IN,	"moved-in",	"half-flows that go on where another host left them") \
 	X(MOVED_UNLIKE,	"moved-unlike",	"half-flows whose guest did not go on where another host left them") \
 	X(FALLBACK_DROPPED, "fallback-dropped", "guests' packets dropped: they cannot be enforced, and a rule says drop") \
-	X(REPEAT_EXCESS, "repeat-excess", "guests' repeats dropped: more than a window in a round trip")
+	X(REPEAT_EXCESS, "repeat-excess", "guests' repeats dropped: more than a window in a round trip") \
+	X(FLOW_EVICT,	"flow-evicted",	"confirmed flows evicted by newer ones of their port")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,
@@ -383,7 +384,7 @@ enum tcon_info_attr {
 	TCON_INFO_A_VERSION,	/* string: of the module */
 	TCON_INFO_A_FLOWS,	/* u32: half-flows now */
 	TCON_INFO_A_FLOWS_MAX,	/* u32: the cap */
-	TCON_INFO_A_EMBRYOS,	/* u32: those whose handshake is not complete */
+	TCON_INFO_A_EMBRYOS,	/* u32: those that nobody has confirmed */
 	TCON_INFO_A_EMBRYOS_MAX,/* u32 */
 	TCON_INFO_A_HELD_BYTES,	/* u64: truesize in the pacer */
 	TCON_INFO_A_COUNTERS,	/* array of u64, index enum tcon_counter */
@@ -391,7 +392,7 @@ enum tcon_info_attr {
 				 * index enum tcon_reason
 				 */
 	TCON_INFO_A_COPY_BYTES,	/* u64: truesize of copies */
-	TCON_INFO_A_COPY_MAX,	/* u64: its bound for the namespace */
+	TCON_INFO_A_COPY_MAX,	/* u64: its bound for the host */
 	TCON_INFO_A_COPY_PORT_MAX, /* u64: for a port */
 	TCON_INFO_A_COPY_FLOW_MAX, /* u64: for a half-flow */
 	TCON_INFO_A_ATTACH,	/* string: where packets are seen, as attach= has it */

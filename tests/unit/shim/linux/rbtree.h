@@ -29,6 +29,26 @@ static inline void rb_link_node(struct rb_node *node, struct rb_node *parent,
 	*link = node;
 }
 
+static inline struct rb_node *rb_last(const struct rb_root *root)
+{
+	struct rb_node *node = root->rb_node;
+
+	while (node && node->rb_right)
+		node = node->rb_right;
+	return node;
+}
+
+static inline struct rb_node *rb_prev(const struct rb_node *node)
+{
+	struct rb_root left = { node->rb_left };
+
+	if (left.rb_node)
+		return rb_last(&left);
+	while (node->up && node->up->rb_left == node)
+		node = node->up;
+	return node->up;
+}
+
 static inline void rb_insert_color(struct rb_node *node, struct rb_root *root)
 {
 }
