@@ -26,6 +26,7 @@
 #include "sender/saved.h"
 #include "sender/sent.h"
 #include "state/flow.h"
+#include "state/fragment.h"
 #include "state/move.h"
 #include "wire/segment.h"
 
@@ -43,8 +44,8 @@ static inline enum tcon_limit limited_by(const struct tcon_flow *flow, u64 now_u
 /* The module is about to go: pass everything. */
 static bool closing __read_mostly;
 
-static inline bool parse(const struct tcon_port *port, struct sk_buff *skb,
-			 struct tcon_packet *pkt)
+static inline enum tcon_parse parse(const struct tcon_port *port, struct sk_buff *skb,
+				    struct tcon_packet *pkt)
 {
 	enum tcon_parse ret;
 
@@ -52,25 +53,30 @@ static inline bool parse(const struct tcon_port *port, struct sk_buff *skb,
 	while ((ret = tcon_packet_parse(pkt, skb->data, skb_headlen(skb), skb->len,
 					skb_is_gso_tcp(skb))) == TCON_PARSE_PULL) {
 		if (!pskb_may_pull(skb, pkt->pull_bytes)) {
-			tcon_count(port->tnet->stats, TCON_COUNTER_NO_MEMORY);
-			return false;
+			pkt->skip = TCON_COUNTER_NO_MEMORY;
+			ret = TCON_PARSE_SKIP;
+			break;
 		}
 	}
-	if (likely(ret == TCON_PARSE_OK))
-		return true;
-	tcon_count(port->tnet->stats, pkt->skip);
-	return false;
+	if (unlikely(ret == TCON_PARSE_SKIP))
+		tcon_count(port->tnet->stats, pkt->skip);
+	return ret;
 }
 
-/* False where there are more VLAN tags than the key has room for. */
+/*
+ * False where there are more VLAN tags than the key has room for.  Identifier 0 means no VLAN, only
+ * a priority (IEEE 802.1Q): the answers may have no tag.
+ */
 static bool set_vlans(struct tcon_key *key, const struct sk_buff *skb,
 		      const struct tcon_packet *pkt)
 {
 	unsigned int n = 0, i;
 
-	if (skb_vlan_tag_present(skb))
+	if (skb_vlan_tag_present(skb) && skb_vlan_tag_get_id(skb))
 		key->vlans[n++] = skb_vlan_tag_get_id(skb) + 1;
 	for (i = 0; i < pkt->n_vlans; i++) {
+		if (!pkt->vlan_ids[i])
+			continue;
 		if (n == ARRAY_SIZE(key->vlans))
 			return false;
 		key->vlans[n++] = pkt->vlan_ids[i] + 1;
@@ -514,7 +520,7 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_move_settle(flow, pkt, now_us);
 	if (pkt->has_ts && tcon_answer_is_one(&flow->answer, pkt->tsecr))
 		note_answer(flow, now_us);
-	if (unlikely(tcon_mark_concerns(flow, pkt)))
+	if (unlikely(tcon_mark_concerns(flow, pkt)) && !pkt->fragment)
 		tcon_mark_from_guest(flow, skb, pkt);
 	if (pkt->flags & TCON_TCP_SYN) {
 		guest_syn(flow, pkt, now_us);
@@ -768,6 +774,66 @@ static inline struct tcon_flow *find_or_create(struct tcon_port *port,
 	return tcon_flow_create(port, key);
 }
 
+/* A packet of @flow comes from its guest.  Returns whether it goes on. */
+static inline bool ingress(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_packet *pkt)
+{
+	struct sk_buff *update = NULL;
+	bool pass = true;
+	u64 now_ns;
+
+	spin_lock(&flow->lock);
+	if (likely(!flow->dead)) {
+		now_ns = tcon_now_ns();
+		pass = from_guest(flow, skb, pkt, now_ns);
+		/* A guest that paces may reach its edge while nothing waits here. */
+		if (pass && flow->track.cc.pacing_rate_bps)
+			update = tcon_ack_update(flow, tcon_us(now_ns));
+	}
+	spin_unlock(&flow->lock);
+	if (update)
+		tcon_ack_send(flow, update);
+	return pass;
+}
+
+/*
+ * Nobody can tell of which half-flow it is: a fragment whose first one has not come, or has not
+ * all of the header, or more extension headers than anybody has to bear (RFC 8504, 5.3).  If
+ * rules bind what it may be of, it is dropped, or the guest could send all its data so.
+ */
+static bool unread(struct tcon_port *port, struct sk_buff *skb, const struct tcon_packet *pkt)
+{
+	struct tcon_key key;
+
+	tcon_key_set_addresses(&key, skb->data, pkt, true);
+	if (!set_vlans(&key, skb, pkt) || !tcon_policy_binds(port, &key))
+		return true;
+	tcon_count(port->tnet->stats, TCON_COUNTER_UNREAD_DROPPED);
+	kfree_skb(skb);
+	return false;
+}
+
+/* It is no whole segment, nor a first fragment of one.  Returns whether it goes on. */
+static bool ingress_other(struct tcon_port *port, struct sk_buff *skb,
+			  struct tcon_packet *pkt, enum tcon_parse parsed)
+{
+	struct tcon_flow *flow;
+	struct tcon_key key;
+
+	if (parsed == TCON_PARSE_SKIP)
+		return pkt->skip != TCON_COUNTER_FRAGMENT && pkt->skip != TCON_COUNTER_EXT_HEADER ?
+		       true : unread(port, skb, pkt);
+	tcon_key_set_addresses(&key, skb->data, pkt, true);
+	key.port_id = port->id;
+	if (!set_vlans(&key, skb, pkt))
+		return true;
+	if (!tcon_fragment_find(port, &key, pkt)) {
+		tcon_count(port->tnet->stats, TCON_COUNTER_FRAGMENT);
+		return unread(port, skb, pkt);
+	}
+	flow = tcon_flow_find(&key);
+	return flow ? ingress(flow, skb, pkt) : true;
+}
+
 /**
  * tcon_path_ingress() - a packet comes from a guest
  * @hook: its port
@@ -780,30 +846,21 @@ bool tcon_path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 {
 	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
 	struct tcon_packet pkt tcon_uninitialized;
-	struct tcon_flow *flow;
 	struct tcon_key key tcon_uninitialized;
-	struct sk_buff *update = NULL;
-	bool pass = true;
-	u64 now_ns;
+	struct tcon_flow *flow;
+	enum tcon_parse parsed;
 
-	if (READ_ONCE(closing) || !parse(port, skb, &pkt) ||
-	    !make_key(&key, port, skb, &pkt, true))
+	if (READ_ONCE(closing))
 		return true;
+	parsed = parse(port, skb, &pkt);
+	if (unlikely(parsed != TCON_PARSE_OK))
+		return ingress_other(port, skb, &pkt, parsed);
+	if (!make_key(&key, port, skb, &pkt, true))
+		return true;
+	if (unlikely(pkt.fragment))
+		tcon_fragment_note(port, &key, &pkt);
 	flow = find_or_create(port, &key, skb, &pkt, true);
-	if (!flow)
-		return true;
-	spin_lock(&flow->lock);
-	if (likely(!flow->dead)) {
-		now_ns = tcon_now_ns();
-		pass = from_guest(flow, skb, &pkt, now_ns);
-		/* A guest that paces may reach its edge while nothing waits here. */
-		if (pass && flow->track.cc.pacing_rate_bps)
-			update = tcon_ack_update(flow, tcon_us(now_ns));
-	}
-	spin_unlock(&flow->lock);
-	if (update)
-		tcon_ack_send(flow, update);
-	return pass;
+	return flow ? ingress(flow, skb, &pkt) : true;
 }
 
 /**
@@ -823,8 +880,13 @@ bool tcon_path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	struct tcon_flow *flow;
 	bool pass = true;
 
-	if (READ_ONCE(closing) || !parse(port, skb, &pkt) ||
-	    !make_key(&key, port, skb, &pkt, false))
+	if (READ_ONCE(closing) || parse(port, skb, &pkt) != TCON_PARSE_OK)
+		return true;
+	if (unlikely(pkt.fragment)) {	/* what it acknowledges cannot be read */
+		tcon_count(port->tnet->stats, TCON_COUNTER_FRAGMENT);
+		return true;
+	}
+	if (!make_key(&key, port, skb, &pkt, false))
 		return true;
 	flow = find_or_create(port, &key, skb, &pkt, false);
 	if (!flow)

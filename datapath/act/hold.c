@@ -238,6 +238,8 @@ static void copy(struct tcon_flow *flow, struct sk_buff *skb, bool fresh, bool g
 
 	if (fresh && !flow->track.recorded)
 		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
+	else if (fresh && unlikely(cb->fragment))
+		tcon_copy_missing(flow, cb->end_seq, TCON_REASON_FRAGMENTS);
 	else if (fresh)
 		tcon_copy_keep(flow, flow->track.recorded, skb);
 	if (unlikely(gap))
@@ -438,6 +440,7 @@ static void describe(const struct tcon_flow *flow, struct sk_buff *skb,
 	seg->l3_offset = pkt->l3_offset;
 	seg->l4_offset = pkt->l4_offset;
 	seg->payload_offset = pkt->payload_offset;
+	seg->fragment = pkt->fragment;
 	seg->entered_us = now_us;
 	seg->tsval = pkt->tsval;
 	seg->ack = pkt->flags & TCON_TCP_ACK ? pkt->ack : flow->told.ack;
@@ -525,7 +528,7 @@ static bool absorb(struct tcon_flow *flow, struct sk_buff *skb,
 		   const struct tcon_packet *pkt, u64 now_us)
 {
 	tcon_repair_heard(flow, pkt);
-	if (tcon_flow_enforced(flow) && tcon_tell_due(flow, pkt) &&
+	if (tcon_flow_enforced(flow) && !pkt->fragment && tcon_tell_due(flow, pkt) &&
 	    tcon_tell_make(flow, skb, pkt, now_us))
 		return true;
 	consume_skb(skb);
@@ -563,7 +566,7 @@ static struct sk_buff *waits(struct tcon_flow *flow, struct sk_buff *skb,
 	const struct tcon_track *t = &flow->track;
 	struct sk_buff *data = NULL;
 
-	if (tcon_flow_enforced(flow) && t->cc.inflight_bytes &&
+	if (tcon_flow_enforced(flow) && !pkt->fragment && t->cc.inflight_bytes &&
 	    !tcon_track_fits(t, pkt->payload_bytes) &&
 	    unlikely(tcon_tell_overdue(flow, pkt, now_us)))
 		data = tcon_tell_leave(flow, skb, pkt, now_us);
@@ -716,9 +719,9 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 			ahead_ns += tcon_pace_ns(cc, tcon_pace_burst_bytes(cc));
 		skb = tcon_held_take(&flow->held, flow->port);
 		segs += n_segs(skb);
-		if (unlikely(flow->ecn.fell_back))
+		if (unlikely(flow->ecn.fell_back) && !tcon_segment(skb)->fragment)
 			tcon_mark_released(flow, skb);
-		if (likely(tcon_flow_enforced(flow)))
+		if (likely(tcon_flow_enforced(flow)) && !tcon_segment(skb)->fragment)
 			tcon_repair_raise_tsval(flow, skb, tcon_us(now_ns));
 		leaves(flow, skb, now_ns);
 		tcon_count(tcon_flow_stats(flow),

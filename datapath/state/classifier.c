@@ -93,6 +93,12 @@ static bool prefix_equal(const union tcon_addr *a, const union tcon_addr *b, uns
 	return !rest || !((a->ip6[bytes] ^ b->ip6[bytes]) >> (8 - rest));
 }
 
+/* A VLAN as it is in a key.  Identifier 0 is none. */
+static u16 tag_of(u16 vlan)
+{
+	return vlan ? vlan + 1 : 0;
+}
+
 /**
  * tcon_match_key() - does a match select a half-flow?
  * @m: the match; its port is not looked at
@@ -108,7 +114,7 @@ bool tcon_match_key(const struct tcon_match *m, const struct tcon_key *key)
 		return false;
 	if (m->dport && m->dport != key->pport)
 		return false;
-	if (m->vlan != TCON_VLAN_ANY && m->vlan + 1 != key->vlans[0])
+	if (m->vlan != TCON_VLAN_ANY && tag_of(m->vlan) != key->vlans[0])
 		return false;
 	return prefix_equal(&m->src, &key->guest, m->src_plen) &&
 	       prefix_equal(&m->dst, &key->peer, m->dst_plen);
@@ -188,7 +194,7 @@ static u32 hash_of_match(const struct tcon_classifier *c, const char *bridge,
 	};
 	const struct tcon_key key = {
 		.guest = m->src, .peer = m->dst, .gport = m->sport, .pport = m->dport,
-		.vlans = { m->vlan + 1 },
+		.vlans = { tag_of(m->vlan) },
 	};
 	const struct tcon_mask mask = mask_of(m);
 
@@ -243,6 +249,30 @@ struct tcon_entry *tcon_classifier_find(const struct tcon_classifier *c,
 			found = e;
 	}
 	return found;
+}
+
+/**
+ * tcon_classifier_best_with_ports() - the highest rank of rules that look at TCP ports
+ * @c: the classifier
+ * @family: AF_INET or AF_INET6: of the half-flow
+ *
+ * Context: RCU read lock held.
+ * Return: the rank; 0: there are none.
+ */
+u64 tcon_classifier_best_with_ports(const struct tcon_classifier *c, u8 family)
+{
+	const struct tcon_tuples *tuples = rcu_dereference(c->tuples);
+	const struct tcon_mask *mask;
+	unsigned int i;
+
+	tcon_assert_rcu();
+	for (i = 0; tuples && i < tuples->n; i++) {
+		mask = &tuples->at[i].mask;
+		if (mask->fields & (BY_SPORT | BY_DPORT) &&
+		    (!mask->family || mask->family == family))
+			return tuples->at[i].best;
+	}
+	return 0;
 }
 
 /**

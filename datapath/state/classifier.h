@@ -104,6 +104,7 @@ void tcon_classifier_trim(struct tcon_classifier *c);
 struct tcon_entry *tcon_classifier_find(const struct tcon_classifier *c,
 					const struct tcon_place *place,
 					const struct tcon_key *key);
+u64 tcon_classifier_best_with_ports(const struct tcon_classifier *c, u8 family);
 struct tcon_entry *tcon_classifier_get(const struct tcon_classifier *c, const char *bridge,
 				       const struct tcon_match *match, u16 priority);
 bool tcon_match_key(const struct tcon_match *m, const struct tcon_key *key);

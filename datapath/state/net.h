@@ -23,6 +23,7 @@ struct net;
  * @port_changes: counts changes of @ports and of what is known of them
  * @rules: rules, in the order of their rank
  * @n_rules: number of rules
+ * @n_strict_with_ports: number of those that look at TCP ports, and bind what they select
  * @rule_changes: counts changes of @rules
  * @classifier: finds the rule for a flow; RCU
  * @spread: lets flows take up a change of rules
@@ -35,6 +36,7 @@ struct tcon_net {
 	u32 port_changes;
 	struct list_head rules;
 	unsigned int n_rules;
+	unsigned int n_strict_with_ports;
 	u32 rule_changes;
 	struct tcon_classifier classifier;
 	struct work_struct spread;

@@ -13,6 +13,57 @@
 #include "state/port.h"
 #include "state/registry.h"
 
+/* Does it bind a flow that cannot be enforced? */
+static bool is_strict(const struct tcon_rule *rule)
+{
+	return !tcon_rule_observes(rule) && rule->fallback != TCON_RULE_FALLBACK_PASS;
+}
+
+/* Does it, and only flows with some TCP port? */
+static bool is_strict_with_ports(const struct tcon_rule *rule)
+{
+	const struct tcon_match *m = &rule->entry.match;
+
+	return is_strict(rule) && (m->sport || m->dport);
+}
+
+static struct tcon_place place_of(const struct tcon_port *port, const struct tcon_port_conf *conf)
+{
+	return (struct tcon_place) {
+		.bridge = conf->bridge, .bridge_hash = conf->bridge_hash,
+		.ifname = port->dev->name, .ofport = conf->ofport,
+	};
+}
+
+/**
+ * tcon_policy_binds() - does a rule bind what may be of any half-flow between two addresses?
+ * @port: the guest's port
+ * @key: a half-flow's key without its TCP ports
+ *
+ * Which rules with TCP ports would select it is not looked for: where there are such rules, the
+ * answer is yes, if no other is tried before.
+ *
+ * Context: RCU read lock held.
+ * Return: whether a rule does not let it pass if it cannot be enforced.
+ */
+bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key)
+{
+	const struct tcon_port_conf *conf = rcu_dereference(port->conf);
+	const struct tcon_net *tnet = port->tnet;
+	struct tcon_place place;
+	struct tcon_entry *e;
+
+	tcon_assert_rcu();
+	if (!conf || READ_ONCE(port->role) != TCON_ROLE_GUEST)
+		return false;
+	place = place_of(port, conf);
+	e = tcon_classifier_find(&tnet->classifier, &place, key);
+	if (e && is_strict(container_of(e, struct tcon_rule, entry)))
+		return true;
+	return READ_ONCE(tnet->n_strict_with_ports) &&
+	       !(e && e->rank > tcon_classifier_best_with_ports(&tnet->classifier, key->family));
+}
+
 /**
  * tcon_policy_lookup() - the rule for a half-flow
  * @port: its port
@@ -34,10 +85,7 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 	tcon_assert_rcu();
 	if (!conf || READ_ONCE(port->role) != TCON_ROLE_GUEST)
 		return NULL;
-	place = (struct tcon_place) {
-		.bridge = conf->bridge, .bridge_hash = conf->bridge_hash,
-		.ifname = port->dev->name, .ofport = conf->ofport,
-	};
+	place = place_of(port, conf);
 	while ((e = tcon_classifier_find(&port->tnet->classifier, &place, key))) {
 		rule = container_of(e, struct tcon_rule, entry);
 		if (refcount_inc_not_zero(&rule->refs))
@@ -134,6 +182,8 @@ static void link_rule(struct tcon_net *tnet, struct tcon_rule *rule)
 			break;
 	list_add_tail(&rule->node, &at->node);
 	tnet->n_rules++;
+	WRITE_ONCE(tnet->n_strict_with_ports,
+		   tnet->n_strict_with_ports + is_strict_with_ports(rule));
 }
 
 static void unlink_rule(struct tcon_net *tnet, struct tcon_rule *rule)
@@ -142,6 +192,8 @@ static void unlink_rule(struct tcon_net *tnet, struct tcon_rule *rule)
 	list_del(&rule->node);
 	rule->gone = true;
 	tnet->n_rules--;
+	WRITE_ONCE(tnet->n_strict_with_ports,
+		   tnet->n_strict_with_ports - is_strict_with_ports(rule));
 	tcon_rule_put(rule);
 }
 

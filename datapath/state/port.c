@@ -137,6 +137,7 @@ static void port_free(struct rcu_head *rcu)
 	struct tcon_port *port = container_of(rcu, struct tcon_port, rcu);
 
 	kfree(rcu_dereference_raw(port->conf));
+	kfree(port->fragments);
 	kfree(port);
 }
 

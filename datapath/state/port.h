@@ -19,6 +19,7 @@
 #include "state/shares.h"
 
 struct tcon_device_hooks;
+struct tcon_fragments;
 
 /**
  * struct tcon_port_conf - what ovs-vswitchd told about a port
@@ -65,6 +66,7 @@ struct tcon_port_conf {
  * @closed_list: those of them whose connections have ended, the first to end first
  * @last_serial: serial of the newest
  * @nogo: destinations of the guest that do not bear ECN; under @lock
+ * @fragments: what it has sent in IP fragments lately; NULL: nothing; under @lock
  * @node: in tcon_net.ports; RCU
  * @rcu: for freeing it
  */
@@ -96,6 +98,7 @@ struct tcon_port {
 	struct list_head closed_list;
 	long last_serial;
 	struct tcon_nogo nogo;
+	struct tcon_fragments *fragments;
 	struct list_head node;
 	struct rcu_head rcu;
 };

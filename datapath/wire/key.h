@@ -35,17 +35,17 @@ struct tcon_key {
 } __aligned(sizeof(u64));
 
 /**
- * tcon_key_set_ends() - set the addresses and ports of a key
+ * tcon_key_set_addresses() - set the addresses of a key
  * @key: the key; all other fields become zero
  * @frame: starts with the Ethernet header
- * @pkt: the frame, parsed
+ * @pkt: the frame, parsed; it may be a later fragment
  * @from_guest: the guest sends it
  */
 static __always_inline void
-tcon_key_set_ends(struct tcon_key *key, const u8 *frame,
-		  const struct tcon_packet *pkt, bool from_guest)
+tcon_key_set_addresses(struct tcon_key *key, const u8 *frame,
+		       const struct tcon_packet *pkt, bool from_guest)
 {
-	const u8 *ip = frame + pkt->l3_offset, *tcp = frame + pkt->l4_offset;
+	const u8 *ip = frame + pkt->l3_offset;
 
 	memset(key, 0, sizeof(*key));
 	key->family = pkt->family;
@@ -56,6 +56,22 @@ tcon_key_set_ends(struct tcon_key *key, const u8 *frame,
 		memcpy(&key->guest.ip6, ip + (from_guest ? 8 : 24), 16);
 		memcpy(&key->peer.ip6, ip + (from_guest ? 24 : 8), 16);
 	}
+}
+
+/**
+ * tcon_key_set_ends() - set the addresses and ports of a key
+ * @key: the key; all other fields become zero
+ * @frame: starts with the Ethernet header
+ * @pkt: the frame, parsed
+ * @from_guest: the guest sends it
+ */
+static __always_inline void
+tcon_key_set_ends(struct tcon_key *key, const u8 *frame,
+		  const struct tcon_packet *pkt, bool from_guest)
+{
+	const u8 *tcp = frame + pkt->l4_offset;
+
+	tcon_key_set_addresses(key, frame, pkt, from_guest);
 	memcpy(&key->gport, tcp + (from_guest ? 0 : 2), 2);
 	memcpy(&key->pport, tcp + (from_guest ? 2 : 0), 2);
 }

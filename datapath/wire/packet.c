@@ -24,6 +24,10 @@
 #define IPV6_MAX_EXT_HEADERS	8
 
 #define IPV4_OFFSET_OR_MF	0x3fff	/* fragment offset, more fragments */
+#define IPV4_OFFSET		0x1fff	/* in units of 8 bytes */
+#define IPV6_OFFSET_OR_MF	0xfff9
+#define IPV6_OFFSET		0xfff8
+#define IPV6_FRAGMENT_BYTES	8
 
 /* Protocol numbers of IPv6 extension headers (IANA) that the parser skips. */
 #define EXT_HOP_BY_HOP		0
@@ -126,6 +130,13 @@ static u32 end_of(const struct cursor *at, u32 length)
 	return end > at->frame_bytes ? 0 : end;
 }
 
+static void set_fragment(struct tcon_packet *pkt, u32 offset_bytes, u32 ident)
+{
+	pkt->fragment = offset_bytes ? TCON_FRAGMENT_LATER : TCON_FRAGMENT_FIRST;
+	pkt->fragment_bytes = offset_bytes;
+	pkt->ident = ident;
+}
+
 /* Leaves the cursor at the TCP header, with the length of header and payload. */
 static enum tcon_parse parse_ipv4(struct tcon_packet *pkt, struct cursor *at,
 				  u32 *segment_bytes)
@@ -133,6 +144,7 @@ static enum tcon_parse parse_ipv4(struct tcon_packet *pkt, struct cursor *at,
 	u32 header_bytes, total_bytes, end;
 	enum tcon_parse ret;
 	const u8 *ip;
+	u16 offset;
 
 	ret = need(pkt, at, IPV4_MIN_BYTES);
 	if (ret)
@@ -146,8 +158,9 @@ static enum tcon_parse parse_ipv4(struct tcon_packet *pkt, struct cursor *at,
 	if (ip[0] >> 4 != 4 || header_bytes < IPV4_MIN_BYTES ||
 	    end < at->offset + header_bytes)
 		return skip(pkt, TCON_COUNTER_MALFORMED);
-	if (get_unaligned_be16(ip + 6) & IPV4_OFFSET_OR_MF)
-		return skip(pkt, TCON_COUNTER_FRAGMENT);
+	offset = get_unaligned_be16(ip + 6) & IPV4_OFFSET_OR_MF;
+	if (unlikely(offset))
+		set_fragment(pkt, (offset & IPV4_OFFSET) * 8, get_unaligned_be16(ip + 4));
 
 	pkt->family = AF_INET;
 	pkt->tos = ip[1];
@@ -156,26 +169,54 @@ static enum tcon_parse parse_ipv4(struct tcon_packet *pkt, struct cursor *at,
 	return TCON_PARSE_OK;
 }
 
-/* Walks from the end of the fixed IPv6 header to the TCP header. */
+/* The fragment header of IPv6 (RFC 8200, 4.5).  An atomic fragment (RFC 6946) is a whole packet. */
+static void note_fragment(struct tcon_packet *pkt, const u8 *header)
+{
+	u16 offset = get_unaligned_be16(header + 2);
+
+	if (offset & IPV6_OFFSET_OR_MF)
+		set_fragment(pkt, offset & IPV6_OFFSET, get_unaligned_be32(header + 4));
+}
+
+/* @next: what the fragments begin with, which may be another extension header. */
+static enum tcon_parse later(struct tcon_packet *pkt, u8 next)
+{
+	if (next == IPPROTO_TCP || next == EXT_DESTINATION || next == EXT_ROUTING ||
+	    next == EXT_HOP_BY_HOP)
+		return TCON_PARSE_OK;
+	return skip(pkt, TCON_COUNTER_NOT_TCP);
+}
+
+/*
+ * Walks from the end of the fixed IPv6 header to the TCP header, or to what a later fragment has
+ * of the segment.
+ */
 static enum tcon_parse skip_extensions(struct tcon_packet *pkt,
 				       struct cursor *at, u8 next, u32 end)
 {
 	enum tcon_parse ret;
+	const u8 *header;
 	int n;
 
 	for (n = 0; next != IPPROTO_TCP; n++) {
-		if (next == EXT_FRAGMENT)
-			return skip(pkt, TCON_COUNTER_FRAGMENT);
 		if (next != EXT_HOP_BY_HOP && next != EXT_ROUTING &&
-		    next != EXT_DESTINATION)
+		    next != EXT_DESTINATION && next != EXT_FRAGMENT)
 			return skip(pkt, TCON_COUNTER_NOT_TCP);
 		if (n == IPV6_MAX_EXT_HEADERS)
 			return skip(pkt, TCON_COUNTER_EXT_HEADER);
 		ret = need(pkt, at, 8);
 		if (ret)
 			return ret;
-		next = at->frame[at->offset];
-		at->offset += (at->frame[at->offset + 1] + 1) * 8;
+		header = at->frame + at->offset;
+		if (unlikely(next == EXT_FRAGMENT)) {
+			note_fragment(pkt, header);
+			at->offset += IPV6_FRAGMENT_BYTES;
+			if (pkt->fragment == TCON_FRAGMENT_LATER)
+				return later(pkt, header[0]);
+		} else {
+			at->offset += (header[1] + 1) * 8;
+		}
+		next = header[0];
 		if (at->offset > end)
 			return skip(pkt, TCON_COUNTER_MALFORMED);
 	}
@@ -358,6 +399,25 @@ static enum tcon_parse parse_tcp(struct tcon_packet *pkt, struct cursor *at,
 	return TCON_PARSE_OK;
 }
 
+/* A first fragment that has not all of the TCP header is no use to anybody (RFC 8200, 4.5). */
+static enum tcon_parse parse_fragment(struct tcon_packet *pkt, struct cursor *at,
+				      u32 segment_bytes)
+{
+	enum tcon_parse ret;
+
+	if (pkt->fragment == TCON_FRAGMENT_LATER) {
+		pkt->payload_offset = at->offset;
+		pkt->payload_bytes = segment_bytes;
+		return segment_bytes ? TCON_PARSE_LATER : skip(pkt, TCON_COUNTER_FRAGMENT);
+	}
+	ret = parse_tcp(pkt, at, segment_bytes);
+	if (ret == TCON_PARSE_SKIP)
+		return skip(pkt, TCON_COUNTER_FRAGMENT);
+	pkt->flags &= ~TCON_TCP_FIN;
+	pkt->end_seq = pkt->seq + pkt->payload_bytes + !!(pkt->flags & TCON_TCP_SYN);
+	return ret;
+}
+
 /**
  * tcon_packet_parse() - find the TCP segment in a frame
  * @pkt: the result
@@ -387,6 +447,7 @@ enum tcon_parse tcon_packet_parse(struct tcon_packet *pkt, const u8 *frame,
 	if (ret)
 		return ret;
 	pkt->l3_offset = at.offset;
+	pkt->fragment = TCON_WHOLE;
 	if (ethertype == ETH_P_IP)
 		ret = parse_ipv4(pkt, &at, &segment_bytes);
 	else if (ethertype == ETH_P_IPV6)
@@ -395,5 +456,7 @@ enum tcon_parse tcon_packet_parse(struct tcon_packet *pkt, const u8 *frame,
 		return skip(pkt, TCON_COUNTER_NOT_TCP);
 	if (ret)
 		return ret;
+	if (unlikely(pkt->fragment))
+		return parse_fragment(pkt, &at, segment_bytes);
 	return parse_tcp(pkt, &at, segment_bytes);
 }

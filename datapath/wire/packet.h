@@ -58,11 +58,26 @@ struct tcon_sack {
 };
 
 /**
+ * enum tcon_fragment - which part of a segment is in the packet
+ * @TCON_WHOLE: all of it
+ * @TCON_FRAGMENT_FIRST: the first fragment, with the TCP header
+ * @TCON_FRAGMENT_LATER: another one
+ */
+enum tcon_fragment {
+	TCON_WHOLE,
+	TCON_FRAGMENT_FIRST,
+	TCON_FRAGMENT_LATER,
+};
+
+/**
  * struct tcon_packet - what the parser found in a frame
  *
  * For addresses and ports see tcon_key_set_ends().
  *
  * @family: AF_INET or AF_INET6
+ * @fragment: enum tcon_fragment; of a fragment only its own payload counts, and no FIN
+ * @ident: with a fragment: the identification of the IP packet
+ * @fragment_bytes: with a fragment: its offset in the IP packet
  * @n_vlans: number of VLAN tags in the frame
  * @vlan_ids: their identifiers, outermost first
  * @l3_offset: offset of the IP header from the start of the frame, bytes
@@ -93,6 +108,7 @@ struct tcon_sack {
  */
 struct tcon_packet {
 	u8 family;
+	u8 fragment;
 	u8 n_vlans;
 	u16 vlan_ids[TCON_MAX_VLANS];
 	u16 l3_offset;
@@ -120,16 +136,21 @@ struct tcon_packet {
 	struct tcon_sack sacks[TCON_MAX_SACKS];
 	u32 pull_bytes;
 	enum tcon_counter skip;
+	u32 ident;
+	u16 fragment_bytes;
 };
 
 /**
  * enum tcon_parse - outcome of tcon_packet_parse()
  * @TCON_PARSE_OK: a TCP segment; all fields are set
+ * @TCON_PARSE_LATER: a later fragment, perhaps of a TCP segment; set are family, fragment, ident,
+ *	fragment_bytes, VLANs, l3_offset, payload_offset and payload_bytes
  * @TCON_PARSE_PULL: make tcon_packet.pull_bytes linear and call again
  * @TCON_PARSE_SKIP: not for TCon; tcon_packet.skip says why
  */
 enum tcon_parse {
 	TCON_PARSE_OK,
+	TCON_PARSE_LATER,
 	TCON_PARSE_PULL,
 	TCON_PARSE_SKIP,
 };

@@ -23,6 +23,7 @@
  * @l3_offset: offset of the IP header from the start of the frame
  * @l4_offset: offset of the TCP header
  * @payload_offset: offset of the payload
+ * @fragment: it is a fragment, in which nothing can be written
  * @probe: the guest sent it to find out whether the path takes larger segments
  */
 struct tcon_segment {
@@ -37,6 +38,7 @@ struct tcon_segment {
 	u16 l3_offset;
 	u16 l4_offset;
 	u16 payload_offset;
+	bool fragment;
 	bool probe;
 };
 

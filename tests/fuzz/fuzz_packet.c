@@ -64,6 +64,15 @@ static void check_ok(const struct tcon_packet *pkt, u32 frame_bytes, bool super)
 	WARN_ON(pkt->family != AF_INET && pkt->family != AF_INET6);
 }
 
+static void check_later(const struct tcon_packet *pkt, u32 frame_bytes)
+{
+	WARN_ON(pkt->fragment != TCON_FRAGMENT_LATER || !pkt->fragment_bytes);
+	WARN_ON(pkt->fragment_bytes % 8);
+	WARN_ON(pkt->payload_offset < pkt->l3_offset + IPV4_MIN_BYTES);
+	WARN_ON(!pkt->payload_bytes || pkt->payload_offset + pkt->payload_bytes > frame_bytes);
+	WARN_ON(pkt->family != AF_INET && pkt->family != AF_INET6);
+}
+
 static void check_frame(const struct frame *f, u32 linear, bool super)
 {
 	struct tcon_packet whole, pkt;
@@ -81,7 +90,10 @@ static void check_frame(const struct frame *f, u32 linear, bool super)
 		WARN_ON(pkt.skip >= __TCON_COUNTER_MAX);
 		return;
 	}
-	check_ok(&pkt, f->bytes, super);
+	if (ret == TCON_PARSE_LATER)
+		check_later(&pkt, f->bytes);
+	else
+		check_ok(&pkt, f->bytes, super);
 	WARN_ON(memcmp(&pkt, &whole, sizeof(pkt)));
 }
 

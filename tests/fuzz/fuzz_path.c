@@ -189,6 +189,11 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 	return rule;
 }
 
+bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key)
+{
+	return true;
+}
+
 void tcon_rule_put(struct tcon_rule *rule)
 {
 	WARN_ON(--rule->refs.refs < 0);

@@ -9,7 +9,8 @@ a test says otherwise.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+import struct
+from collections.abc import Callable, Iterator
 
 import genl
 import pytest
@@ -110,6 +111,104 @@ def test_what_cannot_be_edited_is_paced(ends: Ends, tcon: genl.Genl, reason: str
     with counted(tcon, window_written=0, update_sent=0, ack_hidden=0):
         assert len(burst(conn, MANY)) in range(INITIAL - 1, INITIAL + 3)
     assert tcon.info("COPY_BYTES") == 0
+
+
+def fragments(segment: wire.Segment, ident: int, part_bytes: int = 504) -> list[bytes]:
+    """The frames of a segment that comes in IP fragments."""
+    tcp = segment.tcp()
+    frames = []
+    for at in range(0, len(tcp), part_bytes):
+        part, more = tcp[at : at + part_bytes], at + part_bytes < len(tcp)
+        if segment.ethertype() == wire.ETH_IP:
+            raw = bytearray(segment.ip(part))
+            raw[4:8] = struct.pack("!HH", ident, more << 13 | at // 8)
+            raw[10:12] = b"\0\0"
+            raw[10:12] = struct.pack("!H", wire.ones_sum(bytes(raw[:20])) ^ 0xFFFF)
+        else:
+            header = struct.pack("!BBHI", 6, 0, at | more, ident)
+            raw = bytearray(segment.but(extensions=header, first_header=44).ip(part))
+        frames.append(segment.link(bytes(raw)))
+    return frames
+
+
+def frames_leave(end: rigs.RawEnd, sent: list[bytes] | None = None) -> list[bytes]:
+    """What leaves soon; of `sent` only, since another test's data may leave after an RTO."""
+    got = []
+    while frame := end.recv(0.02):
+        if sent is None or frame in sent:
+            got.append(frame)
+    return got
+
+
+@pytest.mark.parametrize("family", [4, 6])
+def test_fragments_are_held_like_segments(ends: Ends, tcon: genl.Genl, family: int) -> None:
+    tcon.set_rule("cubic")
+    conn = shake(Conn(*ends, family=family))
+    frames_leave(conn.peer)
+    sent = []
+    for n in range(MANY):
+        sent += fragments(conn.from_guest(PSH | ACK, bytes(MSS)), 1000 + n)
+        conn.guest_nxt += MSS
+    for frame in sent:
+        conn.guest.send(frame)
+    got = frames_leave(conn.peer, sent)
+    assert got == sent[: len(got)], "in order, and untouched"
+    assert len(got) in range(3 * (INITIAL - 1), 3 * (INITIAL + 2))
+    assert state(tcon, conn.sport) == ("window-enforced", "fragments", "cubic")
+    conn.peer.send(conn.from_peer(ack=conn.guest_nxt - (MANY - INITIAL) * MSS, window=BIG).frame())
+    assert conn.receive(conn.guest).window < BIG
+    assert len(frames_leave(conn.peer, sent)) in range(3 * INITIAL, 3 * (2 * INITIAL + 2))
+
+
+def later_first(conn: Conn) -> list[bytes]:
+    return fragments(conn.from_guest(PSH | ACK, bytes(MSS)), 7)[::-1]
+
+
+def tiny(conn: Conn) -> list[bytes]:
+    return fragments(conn.from_guest(PSH | ACK, bytes(64)), 7, 16)
+
+
+def nine_extensions(conn: Conn) -> list[bytes]:
+    headers = b"".join(bytes((60 if n < 8 else 6, 0, 1, 4, 0, 0, 0, 0)) for n in range(9))
+    return [conn.from_guest(PSH | ACK, bytes(9), extensions=headers, first_header=60).frame()]
+
+
+@pytest.mark.parametrize("fallback", ["auto", "pass"])
+@pytest.mark.parametrize(("family", "make", "dropped"), [
+    (4, later_first, 2), (6, later_first, 2), (4, tiny, None), (6, tiny, None),
+    (6, nine_extensions, 1),
+], ids=["later-first", "later-first-6", "tiny", "tiny-6", "nine-extensions"])  # fmt: skip
+def test_what_is_of_no_known_flow_is_dropped(
+    ends: Ends, tcon: genl.Genl, family: int, make: Callable, dropped: int | None, fallback: str
+) -> None:
+    """Unless the rule lets pass what cannot be enforced.  A rule for some ports binds, too."""
+    tcon.set_rule("cubic", genl.u16(genl.E["TCON_MATCH_A_DPORT"], 5201), fallback=fallback)
+    conn = shake(Conn(*ends, family=family))
+    sent = make(conn)
+    again = make(conn)
+    dropped = (len(sent) if dropped is None else dropped) if fallback == "auto" else 0
+    frames_leave(conn.peer)
+    with counted(tcon, unread_dropped=dropped):
+        for frame in sent:
+            conn.guest.send(frame)
+        assert len(frames_leave(conn.peer, sent)) == len(sent) - dropped
+    tcon.set_rule("none", priority=40000)
+    with counted(tcon, unread_dropped=0):
+        for frame in again:
+            conn.guest.send(frame)
+        assert frames_leave(conn.peer, again) == again
+
+
+def test_a_priority_tag_does_not_hide_the_answers(ends: Ends, tcon: genl.Genl) -> None:
+    """VLAN 0 is no VLAN: switches may take the tag off."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends, vlans=(0,))
+    conn.guest_sends(SYN)
+    conn.vlans = ()
+    conn.peer_sends(SYN | ACK)
+    conn.vlans = (0,)
+    conn.guest_sends()
+    assert state(tcon, conn.sport) == ENFORCED
 
 
 @pytest.mark.parametrize("reason", EVASIONS)

@@ -220,7 +220,6 @@ static void extensions(void **state)
 {
 	static const u8 some[] = { 0, 60, 43, 60 };
 	static const u8 many[] = { 0, 60, 43, 60, 60, 60, 60, 60, 60 };
-	static const u8 fragment[] = { 0, 44 };
 	struct tcon_packet pkt;
 	struct frame f;
 
@@ -233,8 +232,6 @@ static void extensions(void **state)
 	check_tcp(&pkt, &f, 20);
 	with_extensions(&f, many, 9);
 	skips(&f, TCON_COUNTER_EXT_HEADER);
-	with_extensions(&f, fragment, 2);
-	skips(&f, TCON_COUNTER_FRAGMENT);
 
 	/* One that reaches beyond the packet. */
 	with_extensions(&f, some, 1);
@@ -246,28 +243,73 @@ static void extensions(void **state)
 	skips(&f, TCON_COUNTER_MALFORMED);
 }
 
+/* A fragment with ACK and FIN.  @offset_bytes and @ident: what the IP header says. */
+static void check_fragment(const struct frame *f, u32 offset_bytes, u32 ident)
+{
+	u32 seq = get_unaligned_be32(f->data + f->l4 + 4);
+	struct tcon_packet pkt;
+
+	if (offset_bytes) {
+		assert_int_equal(parse(&pkt, f), TCON_PARSE_LATER);
+		assert_int_equal(pkt.fragment, TCON_FRAGMENT_LATER);
+		assert_int_equal(pkt.payload_offset, f->l4);
+		assert_int_equal(pkt.payload_bytes, f->bytes - f->l4);
+	} else {
+		assert_int_equal(parse(&pkt, f), TCON_PARSE_OK);
+		assert_int_equal(pkt.fragment, TCON_FRAGMENT_FIRST);
+		assert_int_equal(pkt.flags, ACK);	/* its FIN is behind what follows */
+		assert_int_equal(pkt.end_seq, seq + PAYLOAD);
+	}
+	assert_int_equal(pkt.ident, ident);
+	assert_int_equal(pkt.fragment_bytes, offset_bytes);
+}
+
 static void ipv4_fragments(void **state)
 {
-	static const struct {
-		u16 field;
-		bool fragment;
-	} row[] = {
-		{ 0x0000, false }, { 0x4000, false }, { 0x8000, false },
-		{ 0x2000, true }, { 0x6000, true }, { 0x0001, true },
-		{ 0x1000, true }, { 0x1fff, true },
-	};
+	static const u16 whole[] = { 0x0000, 0x4000, 0x8000 };
+	static const u16 parts[] = { 0x2000, 0x6000, 0x0001, 0x1000, 0x1fff, 0x2001 };
 	struct tcon_packet pkt;
 	struct frame f;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(row); i++) {
-		with_options(&f, ACK, NULL, 0);
-		put_unaligned_be16(row[i].field, f.data + f.l3 + 6);
-		if (row[i].fragment)
-			skips(&f, TCON_COUNTER_FRAGMENT);
-		else
-			assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+	with_options(&f, ACK | FIN, NULL, 0);
+	put_unaligned_be16(4711, f.data + f.l3 + 4);
+	for (i = 0; i < ARRAY_SIZE(whole); i++) {
+		put_unaligned_be16(whole[i], f.data + f.l3 + 6);
+		assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+		assert_int_equal(pkt.fragment, TCON_WHOLE);
+		assert_int_equal(pkt.flags, ACK | FIN);
 	}
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		put_unaligned_be16(parts[i], f.data + f.l3 + 6);
+		check_fragment(&f, (parts[i] & 0x1fff) * 8, 4711);
+	}
+	/* Too little of TCP's header, which others can put together. */
+	put_unaligned_be16(0x2000, f.data + f.l3 + 6);
+	put_unaligned_be16(20 + 8, f.data + f.l3 + 2);
+	skips(&f, TCON_COUNTER_FRAGMENT);
+}
+
+static void ipv6_fragments(void **state)
+{
+	static const u8 one[] = { 44 };
+	struct tcon_packet pkt;
+	struct frame f;
+
+	with_extensions(&f, one, 1);
+	memset(f.data + f.l3 + 40 + 1, 0, 7);
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);	/* atomic */
+	assert_int_equal(pkt.fragment, TCON_WHOLE);
+	put_unaligned_be32(0x12345678, f.data + f.l3 + 40 + 4);
+	f.data[f.l4 + 13] = ACK | FIN;
+	put_unaligned_be16(1, f.data + f.l3 + 40 + 2);
+	check_fragment(&f, 0, 0x12345678);
+	put_unaligned_be16(1232 | 1, f.data + f.l3 + 40 + 2);
+	check_fragment(&f, 1232, 0x12345678);
+	put_unaligned_be16(1232, f.data + f.l3 + 40 + 2);
+	check_fragment(&f, 1232, 0x12345678);
+	f.data[f.l3 + 40] = 17;		/* UDP's are nobody's business */
+	skips(&f, TCON_COUNTER_NOT_TCP);
 }
 
 /* No length in the IP header, and no super-packet. */
@@ -729,6 +771,7 @@ int main(void)
 		cmocka_unit_test(not_tcp),
 		cmocka_unit_test(extensions),
 		cmocka_unit_test(ipv4_fragments),
+		cmocka_unit_test(ipv6_fragments),
 		cmocka_unit_test(no_length),
 		cmocka_unit_test(super_packets),
 		cmocka_unit_test(malformed),

@@ -263,7 +263,8 @@ enum tcon_limit {
 	X(MTU_PROBE,	"mtu-probe",	"the guest tries whether the path takes larger segments") \
 	X(MOVED,	"moved",	"its guest came from another host and has not sent yet") \
 	X(HIDDEN,	"hidden",	"some of its packets passed unseen at a port that TCon sees") \
-	X(UNANSWERED,	"unanswered",	"the guest sends data without a complete handshake")
+	X(UNANSWERED,	"unanswered",	"the guest sends data without a complete handshake") \
+	X(FRAGMENTS,	"fragments",	"the guest sends segments in IP fragments")
 
 enum tcon_reason {
 #define TCON_X(id, name, text) TCON_REASON_##id,
@@ -301,10 +302,10 @@ enum tcon_ecn_mode {
 	X(EMBRYO_EVICT,	"embryo-evicted", "unconfirmed flows evicted by newer ones of their port") \
 	X(NO_MEMORY,	"no-memory",	"allocations that failed")	\
 	X(NOT_TCP,	"not-tcp",	"packets passed: not TCP over IP") \
-	X(FRAGMENT,	"fragment",	"packets passed: IP fragments")	\
+	X(FRAGMENT,	"fragment",	"packets not read: IP fragments")	\
 	X(MALFORMED,	"malformed",	"packets passed: headers that contradict themselves") \
 	X(JUMBOGRAM,	"jumbogram",	"packets passed: IPv6 jumbograms that are no super-packets") \
-	X(EXT_HEADER,	"ext-header",	"packets passed: IPv6 extension headers beyond the parser") \
+	X(EXT_HEADER,	"ext-header",	"packets not read: IPv6 extension headers beyond the parser") \
 	X(ENCAP_DEPTH,	"vlan-depth",	"packets passed: more VLAN tags than the parser reads") \
 	X(DATA_OUT,	"data-out",	"packets with data from guests")	\
 	X(ACK_IN,	"ack-in",	"ACKs to guests that were processed")	\
@@ -368,7 +369,8 @@ enum tcon_ecn_mode {
 	X(MOVED_UNLIKE,	"moved-unlike",	"half-flows whose guest did not go on where another host left them") \
 	X(FALLBACK_DROPPED, "fallback-dropped", "guests' packets dropped: they cannot be enforced, and a rule says drop") \
 	X(REPEAT_EXCESS, "repeat-excess", "guests' repeats dropped: more than a window in a round trip") \
-	X(FLOW_EVICT,	"flow-evicted",	"confirmed flows evicted by newer ones of their port")
+	X(FLOW_EVICT,	"flow-evicted",	"confirmed flows evicted by newer ones of their port") \
+	X(UNREAD_DROPPED, "unread-dropped", "guests' TCP packets dropped: of which flow cannot be read, and rules bind it")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,
