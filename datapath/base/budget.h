@@ -5,7 +5,7 @@
  * A guest decides how many connections it has, how many packets it has in flight, and with a
  * peer of its own how many of them are SACKed.  So each port has a bound, and so has the host.
  * Half of what the host has is divided evenly between the ports, and nobody else can take a
- * port's part.  The rest is lent to whoever comes first.
+ * port's part.  What is left when all parts are set aside is lent to whoever comes first.
  */
 #ifndef _TCON_BUDGET_H
 #define _TCON_BUDGET_H
