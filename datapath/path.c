@@ -826,7 +826,7 @@ static bool ingress_other(struct tcon_port *port, struct sk_buff *skb,
 	key.port_id = port->id;
 	if (!set_vlans(&key, skb, pkt))
 		return true;
-	if (!tcon_fragment_find(port, &key, pkt)) {
+	if (!tcon_fragment_find(port, &key, pkt, tcon_us(tcon_now_ns()))) {
 		tcon_count(port->tnet->stats, TCON_COUNTER_FRAGMENT);
 		return unread(port, skb, pkt);
 	}
@@ -858,7 +858,7 @@ bool tcon_path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	if (!make_key(&key, port, skb, &pkt, true))
 		return true;
 	if (unlikely(pkt.fragment))
-		tcon_fragment_note(port, &key, &pkt);
+		tcon_fragment_note(port, &key, &pkt, tcon_us(tcon_now_ns()));
 	flow = find_or_create(port, &key, skb, &pkt, true);
 	return flow ? ingress(flow, skb, &pkt) : true;
 }

@@ -12,8 +12,8 @@ struct tcon_packet;
 struct tcon_port;
 
 void tcon_fragment_note(struct tcon_port *port, const struct tcon_key *key,
-			const struct tcon_packet *pkt);
+			const struct tcon_packet *pkt, u64 now_us);
 bool tcon_fragment_find(struct tcon_port *port, struct tcon_key *key,
-			struct tcon_packet *pkt);
+			struct tcon_packet *pkt, u64 now_us);
 
 #endif /* _TCON_FRAGMENT_H */

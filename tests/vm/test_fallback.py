@@ -8,6 +8,7 @@ a test says otherwise.
 
 from __future__ import annotations
 
+import itertools
 import random
 import struct
 from collections.abc import Callable, Iterator
@@ -113,8 +114,12 @@ def test_what_cannot_be_edited_is_paced(ends: Ends, tcon: genl.Genl, reason: str
     assert tcon.info("COPY_BYTES") == 0
 
 
-def fragments(segment: wire.Segment, ident: int, part_bytes: int = 504) -> list[bytes]:
+_idents = itertools.count(1)
+
+
+def fragments(segment: wire.Segment, part_bytes: int = 504) -> list[bytes]:
     """The frames of a segment that comes in IP fragments."""
+    ident = next(_idents)
     tcp = segment.tcp()
     frames = []
     for at in range(0, len(tcp), part_bytes):
@@ -146,8 +151,8 @@ def test_fragments_are_held_like_segments(ends: Ends, tcon: genl.Genl, family: i
     conn = shake(Conn(*ends, family=family))
     frames_leave(conn.peer)
     sent = []
-    for n in range(MANY):
-        sent += fragments(conn.from_guest(PSH | ACK, bytes(MSS)), 1000 + n)
+    for _ in range(MANY):
+        sent += fragments(conn.from_guest(PSH | ACK, bytes(MSS)))
         conn.guest_nxt += MSS
     for frame in sent:
         conn.guest.send(frame)
@@ -161,11 +166,11 @@ def test_fragments_are_held_like_segments(ends: Ends, tcon: genl.Genl, family: i
 
 
 def later_first(conn: Conn) -> list[bytes]:
-    return fragments(conn.from_guest(PSH | ACK, bytes(MSS)), 7)[::-1]
+    return fragments(conn.from_guest(PSH | ACK, bytes(MSS)))[::-1]
 
 
 def tiny(conn: Conn) -> list[bytes]:
-    return fragments(conn.from_guest(PSH | ACK, bytes(64)), 7, 16)
+    return fragments(conn.from_guest(PSH | ACK, bytes(64)), 16)
 
 
 def nine_extensions(conn: Conn) -> list[bytes]:
