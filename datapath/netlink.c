@@ -787,7 +787,7 @@ static int put_flow_repair(struct sk_buff *skb, const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
 
-	return nla_put_u32(skb, TCON_FLOW_A_COPY_BYTES, flow->copies.truesize) ||
+	return nla_put_u32(skb, TCON_FLOW_A_COPY_BYTES, flow->copies.charged_bytes) ||
 	       put_u64(skb, TCON_FLOW_A_REPAIRS, t->repairs, TCON_FLOW_A_PAD) ||
 	       put_u64(skb, TCON_FLOW_A_REPAIRED_BYTES, t->repaired_bytes,
 		       TCON_FLOW_A_PAD) ||

@@ -2,7 +2,8 @@
 /*
  * Copies of what is in flight.
  *
- * A copy is a clone: it shares the guest's bytes and costs a header.  It lives
+ * A copy is a clone: it shares the guest's bytes and costs a header, except of a little data in
+ * a large page.  What is counted is what it keeps from being freed.  It lives
  * from when the packet leaves until it is acknowledged cumulatively, since a
  * peer may throw away what it has SACKed (RFC 2018, 8).
  *
@@ -30,6 +31,9 @@
  */
 #define TRUESIZE_PER_BYTE	2
 
+/* So little data is copied, if it would keep a page. */
+#define LITTLE_BYTES		512
+
 static unsigned int copy_flow_bytes = 32 << 20;
 module_param(copy_flow_bytes, uint, 0644);
 MODULE_PARM_DESC(copy_flow_bytes, "most memory for copies of one half-flow");
@@ -39,16 +43,16 @@ u64 tcon_copy_flow_max(void)
 	return copy_flow_bytes;
 }
 
-static void charge(struct tcon_flow *flow, int truesize)
+static void charge(struct tcon_flow *flow, long bytes)
 {
-	flow->copies.truesize += truesize;
-	tcon_budget_charge(&flow->port->shares[TCON_SHARE_COPIES], truesize);
+	flow->copies.charged_bytes += bytes;
+	tcon_budget_charge(&flow->port->shares[TCON_SHARE_COPIES], bytes);
 }
 
-/* What the bounds of the flow, the port and the host leave, in truesize. */
+/* What the bounds of the flow, the port and the host leave. */
 static long room_of(const struct tcon_flow *flow)
 {
-	return min((long)copy_flow_bytes - (long)flow->copies.truesize,
+	return min((long)copy_flow_bytes - (long)flow->copies.charged_bytes,
 		   tcon_budget_room(&flow->port->shares[TCON_SHARE_COPIES]));
 }
 
@@ -79,7 +83,7 @@ void tcon_copy_put(struct tcon_sendq *q, struct sk_buff *copy)
 
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
-	charge(flow, -(int)tcon_segment(copy)->truesize);
+	charge(flow, -(long)tcon_segment(copy)->charged_bytes);
 	napi_consume_skb(copy, 1);
 }
 
@@ -95,7 +99,7 @@ void tcon_copy_give_up(struct tcon_flow *flow, enum tcon_reason why)
 	struct tcon_track *t = &flow->track;
 
 	lockdep_assert_held(&flow->lock);
-	if (flow->copies.truesize)
+	if (flow->copies.charged_bytes)
 		tcon_sendq_drop_copies(&t->sendq);
 	flow->copies.bare = true;
 	flow->copies.bare_end = t->cc.nxt;
@@ -125,22 +129,50 @@ void tcon_copy_missing(struct tcon_flow *flow, u32 end, enum tcon_reason why)
 	tcon_flow_level(flow);
 }
 
-static struct sk_buff *make_copy(struct tcon_flow *flow, struct sk_buff *skb)
+static bool is_little(const struct sk_buff *skb, u32 pinned_bytes)
 {
-	struct sk_buff *copy;
+	return skb->len <= LITTLE_BYTES && pinned_bytes > 2 * SKB_TRUESIZE(skb->len);
+}
 
-	if (room_of(flow) < (long)skb->truesize) {
+/* The copy of what left just before @sent; NULL: there is none. */
+static struct sk_buff *copy_before(const struct tcon_flow *flow, const struct tcon_send *sent)
+{
+	const struct tcon_sendq *q = &flow->track.sendq;
+
+	if (q->tail - q->head < 2 || tcon_sendq_at(q, q->tail - 1) != sent)
+		return NULL;
+	return tcon_sendq_at(q, q->tail - 2)->copy;
+}
+
+/* A copy shares the packet's pages.  But a little data must not keep a large page. */
+static struct sk_buff *make_copy(struct tcon_flow *flow, struct sk_buff *skb, u32 pinned_bytes)
+{
+	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN;
+	struct sk_buff *copy = NULL;
+
+	if (room_of(flow) < (long)pinned_bytes) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_PRESSURE);
 		return NULL;
 	}
 	/* The guest's own pages are not pinned for a round trip. */
-	if (!skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
-		copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
-		if (copy)
-			return copy;
+	if (!skb_orphan_frags_rx(skb, GFP_ATOMIC))
+		copy = is_little(skb, pinned_bytes) ? skb_copy(skb, gfp) : skb_clone(skb, gfp);
+	if (!copy)
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_FAILED);
+	return copy;
+}
+
+/* Charges the flow for a copy.  A page that it shares with @before is let go with it. */
+static void charge_copy(struct tcon_flow *flow, struct sk_buff *copy, struct sk_buff *before)
+{
+	u32 shared;
+
+	tcon_segment(copy)->charged_bytes = tcon_segment_pinned(copy, before, &shared);
+	charge(flow, tcon_segment(copy)->charged_bytes);
+	if (shared && tcon_segment(before)->charged_bytes > shared) {
+		tcon_segment(before)->charged_bytes -= shared;
+		charge(flow, -(long)shared);
 	}
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_FAILED);
-	return NULL;
 }
 
 /**
@@ -154,7 +186,8 @@ static struct sk_buff *make_copy(struct tcon_flow *flow, struct sk_buff *skb)
 void tcon_copy_keep(struct tcon_flow *flow, struct tcon_send *sent,
 		    struct sk_buff *skb)
 {
-	struct sk_buff *copy;
+	struct sk_buff *copy, *before;
+	u32 pinned, shared;
 
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
@@ -162,14 +195,15 @@ void tcon_copy_keep(struct tcon_flow *flow, struct tcon_send *sent,
 		tcon_copy_give_up(flow, TCON_REASON_IN_FLIGHT);
 		return;
 	}
-	copy = make_copy(flow, skb);
+	before = copy_before(flow, sent);
+	pinned = tcon_segment_pinned(skb, before, &shared);
+	copy = make_copy(flow, skb, pinned - shared);
 	if (!copy) {
 		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
 		return;
 	}
 	skb_dst_drop(copy);
 	nf_reset_ct(copy);
-	tcon_segment(copy)->truesize = copy->truesize;
-	charge(flow, copy->truesize);
+	charge_copy(flow, copy, before);
 	sent->copy = copy;
 }

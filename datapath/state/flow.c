@@ -140,7 +140,7 @@ void tcon_flow_keep_syn(struct tcon_flow *flow, struct sk_buff *skb)
 {
 	lockdep_assert_held(&flow->lock);
 	kfree_skb(tcon_flow_take_syn(flow));
-	tcon_segment(skb)->truesize = skb->truesize;
+	tcon_segment(skb)->charged_bytes = skb->truesize;
 	tcon_budget_charge(&flow->port->shares[TCON_SHARE_RECORDS], skb->truesize);
 	flow->syn = skb;
 }
@@ -158,7 +158,7 @@ struct sk_buff *tcon_flow_take_syn(struct tcon_flow *flow)
 	lockdep_assert_held(&flow->lock);
 	if (skb)
 		tcon_budget_charge(&flow->port->shares[TCON_SHARE_RECORDS],
-				   -(long)tcon_segment(skb)->truesize);
+				   -(long)tcon_segment(skb)->charged_bytes);
 	flow->syn = NULL;
 	return skb;
 }

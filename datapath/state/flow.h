@@ -138,7 +138,7 @@ enum tcon_astray {
  * @hold.release_ns: when the pacer's clock allows the next packet
  *
  * @copies: copies of what is in flight
- * @copies.truesize: their memory
+ * @copies.charged_bytes: their memory
  * @copies.bare: something without a copy is in flight
  * @copies.bare_reason: why, enum tcon_reason
  * @copies.bare_end: sequence number after the last byte without a copy
@@ -233,7 +233,7 @@ struct tcon_flow {
 	} hold;
 
 	struct {
-		u32 truesize;
+		u32 charged_bytes;
 		bool bare;
 		u8 bare_reason;
 		u32 bare_end;

@@ -35,7 +35,7 @@ u32 tcon_held_flow_max(void)
 bool tcon_held_over_own(const struct tcon_held *held,
 			const struct tcon_port *port, long times)
 {
-	return held->truesize > times * hold_flow_bytes ||
+	return held->charged_bytes > times * hold_flow_bytes ||
 	       tcon_share_used(port->shares, TCON_SHARE_HELD) >
 	       times * tcon_shares_port_max(TCON_SHARE_HELD);
 }
@@ -49,14 +49,14 @@ bool tcon_held_over_own(const struct tcon_held *held,
  */
 bool tcon_held_over(const struct tcon_held *held, const struct tcon_port *port)
 {
-	return held->truesize > hold_flow_bytes ||
+	return held->charged_bytes > hold_flow_bytes ||
 	       tcon_budget_room(&port->shares[TCON_SHARE_HELD]) < 0;
 }
 
-static void charge(struct tcon_held *held, struct tcon_port *port, int truesize)
+static void charge(struct tcon_held *held, struct tcon_port *port, long bytes)
 {
-	held->truesize += truesize;
-	tcon_budget_charge(&port->shares[TCON_SHARE_HELD], truesize);
+	held->charged_bytes += bytes;
+	tcon_budget_charge(&port->shares[TCON_SHARE_HELD], bytes);
 }
 
 /**
@@ -68,8 +68,16 @@ static void charge(struct tcon_held *held, struct tcon_port *port, int truesize)
 void tcon_held_add(struct tcon_held *held, struct tcon_port *port,
 		   struct sk_buff *skb)
 {
-	tcon_segment(skb)->truesize = skb->truesize;
-	charge(held, port, skb->truesize);
+	struct sk_buff *before = skb_peek_tail(&held->queue);
+	u32 shared;
+
+	tcon_segment(skb)->charged_bytes = tcon_segment_pinned(skb, before, &shared);
+	charge(held, port, tcon_segment(skb)->charged_bytes);
+	/* The page is let go with the last packet of it. */
+	if (shared && tcon_segment(before)->charged_bytes > shared) {
+		tcon_segment(before)->charged_bytes -= shared;
+		charge(held, port, -(long)shared);
+	}
 	held->bytes += tcon_segment(skb)->payload_bytes;
 	__skb_queue_tail(&held->queue, skb);
 }
@@ -85,7 +93,7 @@ struct sk_buff *tcon_held_take(struct tcon_held *held, struct tcon_port *port)
 {
 	struct sk_buff *skb = __skb_dequeue(&held->queue);
 
-	charge(held, port, -(int)tcon_segment(skb)->truesize);
+	charge(held, port, -(long)tcon_segment(skb)->charged_bytes);
 	held->bytes -= tcon_segment(skb)->payload_bytes;
 	return skb;
 }

@@ -13,12 +13,12 @@
  * struct tcon_held - the held packets of a half-flow; its lock protects them
  * @queue: packets, in order of sequence; each has a struct tcon_segment
  * @bytes: their payload
- * @truesize: their memory
+ * @charged_bytes: their memory
  */
 struct tcon_held {
 	struct sk_buff_head queue;
 	u32 bytes;
-	u32 truesize;
+	u32 charged_bytes;
 };
 
 u32 tcon_held_flow_max(void);

@@ -34,6 +34,57 @@ static __sum16 pseudo_sum(const struct sk_buff *skb, u8 family, u32 tcp_bytes,
 			       tcp_bytes, IPPROTO_TCP, sum);
 }
 
+/* The pages of a packet, in order; NULL: there is no @i-th. */
+static const struct page *page_of(const struct sk_buff *skb, unsigned int i)
+{
+	if (skb->head_frag && !i--)
+		return virt_to_head_page(skb->head);
+	return i < skb_shinfo(skb)->nr_frags ?
+	       compound_head(skb_frag_page(&skb_shinfo(skb)->frags[i])) : NULL;
+}
+
+static const struct page *last_page(const struct sk_buff *skb)
+{
+	unsigned int n = skb_shinfo(skb)->nr_frags + skb->head_frag;
+
+	return n ? page_of(skb, n - 1) : NULL;
+}
+
+/**
+ * tcon_segment_pinned() - how much memory is not freed while a packet is kept?
+ * @skb: the packet
+ * @before: the one that is kept before it, and let go before it; NULL: none
+ * @shared_bytes: of that, what @before needs, too
+ *
+ * Who makes packets, a socket or vhost, cuts them out of pages of up to 32 KiB.  A packet of 66
+ * bytes keeps all of its page, which truesize does not say.  Packets in a row are of the same
+ * page, which counts once.
+ *
+ * Return: bytes.
+ */
+u32 tcon_segment_pinned(const struct sk_buff *skb, const struct sk_buff *before,
+			u32 *shared_bytes)
+{
+	const struct page *last = before ? last_page(before) : NULL, *page;
+	u32 bytes = SKB_DATA_ALIGN(sizeof(*skb));
+	const struct sk_buff *part;
+	unsigned int i;
+
+	if (!skb->head_frag)
+		bytes += skb_end_offset(skb) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	*shared_bytes = 0;
+	for (i = 0; (page = page_of(skb, i)); i++) {
+		if (page != last || !i)
+			bytes += page_size((struct page *)page);
+		if (page == last && !i)
+			*shared_bytes = page_size((struct page *)page);
+		last = page;
+	}
+	skb_walk_frags(skb, part)
+		bytes += part->truesize;
+	return bytes;
+}
+
 /**
  * tcon_segment_drop_jumbo() - take the header out that only a packet beyond 64 KiB may have
  * @skb: the packet, data at the link-layer header; its headers are linear and not shared

@@ -15,7 +15,7 @@
  * @seq: first sequence number
  * @end_seq: the sequence number after the last; FIN counts
  * @payload_bytes: length of the payload
- * @truesize: memory that was charged for it
+ * @charged_bytes: memory that was charged for it
  * @entered_us: low word of the time when it came from the guest
  * @tsval: its TSval, where the connection has time stamps
  * @ack: its acknowledgment number
@@ -30,7 +30,7 @@ struct tcon_segment {
 	u32 seq;
 	u32 end_seq;
 	u32 payload_bytes;
-	u32 truesize;
+	u32 charged_bytes;
 	u32 entered_us;
 	u32 tsval;
 	u32 ack;
@@ -57,6 +57,8 @@ static inline u32 tcon_segment_wire_bytes(const struct sk_buff *skb)
 }
 
 u32 tcon_segment_drop_jumbo(struct sk_buff *skb, u32 l3_offset);
+u32 tcon_segment_pinned(const struct sk_buff *skb, const struct sk_buff *before,
+			u32 *shared_bytes);
 void tcon_segment_finish(struct sk_buff *skb, u8 family);
 bool tcon_segment_intact(const struct sk_buff *skb, u8 family);
 bool tcon_segment_sound(const struct sk_buff *skb,

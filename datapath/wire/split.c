@@ -88,7 +88,7 @@ static void describe(struct sk_buff *piece, const struct tcon_segment *whole,
  *	 the caller keeps it
  * @segs: segments of each piece but the last, which has the rest; @segs times the size
  *	  of a segment must fit 16 bits
- * @pieces: the pieces are appended here, described as @skb was, except for truesize
+ * @pieces: the pieces are appended here, described as @skb was, except for what is charged
  *
  * Pieces of more than one segment are super-packets again.
  *

@@ -702,8 +702,8 @@ static void check_flows(const struct world *x)
 	long held = 0, copies = 0;
 
 	for_each_flow(flow, &x->port) {
-		held += flow->held.truesize;
-		copies += flow->copies.truesize;
+		held += flow->held.charged_bytes;
+		copies += flow->copies.charged_bytes;
 		WARN_ON(flow->lock.held || flow->hold.injecting);
 		WARN_ON(flow->hold.release_ns > shim_now_ns + NSEC_PER_SEC);
 	}

@@ -20,7 +20,16 @@
 #define CHECKSUM_PARTIAL	3
 #define SHIM_NO_HEADER		0xffff
 
+/* There are no pages: all of a packet is in its head. */
+struct page;
+
+typedef struct {
+	struct page *page;
+} skb_frag_t;
+
 struct skb_shared_info {
+	unsigned char nr_frags;
+	skb_frag_t frags[1];
 	unsigned short gso_size;
 	unsigned short gso_segs;
 	unsigned int gso_type;
@@ -42,6 +51,7 @@ struct sk_buff {
 	u8 *data;
 	u32 len;
 	u32 truesize;
+	bool head_frag;
 	__wsum csum;
 	u16 csum_start;
 	u16 mac_header;
@@ -71,6 +81,16 @@ __attribute__((__weak__)) long shim_skbs;
 #define skb_is_gso_tcp(skb)		skb_is_gso(skb)
 #define skb_headlen(skb)		((skb)->len)
 #define pskb_may_pull(skb, n)		((n) <= (skb)->len)
+#define skb_frag_page(frag)		((frag)->page)
+#define compound_head(page)		(page)
+#define page_size(page)			((page) ? 4096U : 0)
+#define virt_to_head_page(p)		((void)(p), (struct page *)NULL)
+#define skb_end_offset(skb)		((skb)->buf->bytes)
+#define SKB_DATA_ALIGN(bytes)		(bytes)
+#define SKB_TRUESIZE(bytes)		((bytes) + sizeof(struct sk_buff) + \
+					 sizeof(struct skb_shared_info))
+#define skb_copy			skb_clone
+#define skb_walk_frags(skb, part)	for (part = NULL; part; part = NULL)
 #define skb_has_frag_list(skb)		((void)(skb), false)
 #define skb_orphan(skb)			do { } while (0)
 #define nf_reset_ct(skb)		do { } while (0)
@@ -309,6 +329,11 @@ static inline void __skb_queue_head_init(struct sk_buff_head *q)
 static inline bool skb_queue_empty(const struct sk_buff_head *q)
 {
 	return !q->first;
+}
+
+static inline struct sk_buff *skb_peek_tail(const struct sk_buff_head *q)
+{
+	return q->first ? q->last : NULL;
 }
 
 static inline struct sk_buff *skb_peek(const struct sk_buff_head *q)
