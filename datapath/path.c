@@ -225,9 +225,11 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 
 {
 	struct tcon_track *t = &flow->track;
 	bool answer = pkt->flags & TCON_TCP_ACK;
+	struct tcon_ecn ecn = flow->ecn;
 
 	if (answer && tcon_side_answered(&flow->again, pkt->ack)) {
 		tcon_flow_restart(flow, now_us);
+		flow->ecn = ecn;	/* of the SYN that is answered */
 		tcon_handshake_again(t, &flow->again, flow->again_us);
 		flow->again.syn_seen = false;
 	}

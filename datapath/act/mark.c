@@ -317,12 +317,12 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 
 /* The peer answers the guest's SYN, with a SYN-ACK that fits. */
 static void peer_answer(struct tcon_flow *flow, const struct tcon_packet *pkt,
-			struct tcon_ecn_edit *edit)
+			bool opens, struct tcon_ecn_edit *edit)
 {
 	struct tcon_ecn *e = &flow->ecn;
 	bool first = !e->answered;
 
-	tcon_ecn_peer_answer(e, pkt, !flow->track.guest.acked, edit);
+	tcon_ecn_peer_answer(e, pkt, opens, edit);
 	kfree_skb(tcon_flow_take_syn(flow));
 	/* This SYN is without ECN.  One with ECN was not answered, or was reset. */
 	if (first && e->asked && e->fell_back && !e->agreed)
@@ -333,14 +333,15 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		     struct tcon_ecn_edit *edit)
 {
 	const struct tcon_track *t = &flow->track;
+	bool again = tcon_side_answered(&flow->again, pkt->ack);
 
 	if (!(pkt->flags & TCON_TCP_ACK)) {
 		tcon_ecn_peer_syn(&flow->ecn, pkt, wish_of(flow), edit);
 		if (edit->clear_ae)
 			tcon_count(tcon_flow_stats(flow),
 				   TCON_COUNTER_ECN_DOWNGRADED);
-	} else if (t->synced && tcon_side_answered(&t->guest, pkt->ack)) {
-		peer_answer(flow, pkt, edit);
+	} else if (again || (t->synced && tcon_side_answered(&t->guest, pkt->ack))) {
+		peer_answer(flow, pkt, again || !t->guest.acked, edit);
 	}
 }
 
