@@ -998,7 +998,8 @@ static int set_state(struct sk_buff *skb, struct genl_info *info)
 	why = tcon_saved_read(saved, nla_data(state), nla_len(state));
 	if (why)
 		err = refuse(info->extack, -EINVAL, why);
-	rcu_read_lock_bh();
+	local_bh_disable();
+	rcu_read_lock();
 	port = guest_port(tnet, ifindex, info->extack);
 	if (!err && !port)
 		err = -ENODEV;
@@ -1006,7 +1007,8 @@ static int set_state(struct sk_buff *skb, struct genl_info *info)
 		kfree(saved);
 	else
 		err = tcon_move_in(port, saved);
-	rcu_read_unlock_bh();
+	rcu_read_unlock();
+	local_bh_enable();
 	return err == -ENOSPC ? refuse(info->extack, err, "there is no room for its half-flows") :
 				err;
 }
