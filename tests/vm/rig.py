@@ -61,6 +61,11 @@ def run(*command: str, check: bool = True, ns: str | None = None, stdin: str | N
     return done.stdout
 
 
+def settle() -> None:
+    """Wait until the datapath forwards as the OpenFlow flows say: it is told of changes later."""
+    run("ovs-appctl", "revalidator/wait")
+
+
 def ip(*lines: str, ns: str | None = None) -> None:
     """Commands of ip(8), by one process: on the debug kernel each takes a fifth of a second."""
     if lines:
@@ -377,6 +382,7 @@ class Rig:
     def flows(self, bridge: str, *flows: str) -> None:
         """Replace the OpenFlow flows of a bridge."""
         run("ovs-ofctl", "--bundle", "replace-flows", bridge, "-", stdin="\n".join(flows) + "\n")
+        settle()
 
     def raw(self, dev: str, ns: str | None = None) -> RawEnd:
         end = RawEnd(dev, ns)

@@ -20,7 +20,7 @@ def mark_all(*matches: str) -> None:
     """Open vSwitch marks whatever is ECN-capable, as it sees it behind TCon's hook."""
     for match in matches:
         run("ovs-ofctl", "add-flow", "br0", f"{match},nw_ecn={ECT0},actions=mod_nw_ecn:{CE},normal")
-    run("ovs-appctl", "revalidator/wait")  # till then the datapath forwards as it did
+    rigs.settle()
 
 
 def whole(net: Net, transfer: Transfer, *port: str) -> tuple[dict[str, object], dict[str, int]]:
@@ -106,7 +106,7 @@ def test_path_that_eats_ect(net: Net, how: str, late: bool) -> None:
 
     def eat() -> None:
         run("ovs-ofctl", "add-flow", "br0", f"in_port=p1,tcp,nw_ecn={ECT0},actions=drop")
-        run("ovs-appctl", "revalidator/wait")
+        rigs.settle()
 
     if not late:
         eat()

@@ -182,7 +182,7 @@ def test_thousand_lossy_flows_stay_inside_a_bound(net: Net, bound: str) -> None:
     net.cut()
     net.tcon.set_rule("bbr")
     resource.setrlimit(resource.RLIMIT_NOFILE, (8192, 8192))
-    limit, most, flows = 2 * MEGA, 0, 0
+    limit, most, flows = 6 * MEGA, 0, 0
     with rigs.parameters(**{bound: limit}), going(net, 1000, MEGA // 20) as transfers:
         while any(t.running() for t in transfers):
             (port,) = (p for p in net.tcon.ports() if p["ifname"] == "p1")
