@@ -36,7 +36,11 @@ def tcon(machine: None) -> genl.Genl:
 
 @pytest.fixture(autouse=True)
 def clean(machine: None) -> Iterator[None]:
-    """Modules and rules are put back; the kernel must not have complained."""
+    """Modules and rules are put back; the kernel must not have complained.
+
+    How long the tests before took must not decide whose doing a hidden beginning is (adopt_s).
+    """
+    rigs.set_parameter("adopt_s", 3600)
     with rigs.kernel_log() as records:
         yield
         rigs.load_all()
