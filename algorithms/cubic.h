@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * CUBIC: as in Linux, or as in RFC 9438.
+ * CUBIC: as in Linux, or as in RFC 9438; and what a thesis made of it (lincubic.c,
+ * accucubic.c).
  *
  * The model.  After a reduction at a window of W_max the path probably still holds
  * about W_max.  So the window returns to W_max fast, stays near it long, and only then
@@ -74,6 +75,9 @@
  * and jiffies.  A window fits 30 bits, so the product of a window and an ACK's bytes fits
  * 64.
  */
+#ifndef _TCON_CUBIC_H
+#define _TCON_CUBIC_H
+
 #include <linux/bits.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -107,14 +111,17 @@
 #define PACE_MIN_SEGS		2U
 #define PACE_STILL_WINDOWS	100U	/* at the target already */
 
+/* CUBIC_LINEAR: so close to W_max growth is linear (Belhareth's thesis, 5.6) */
+#define LINEAR_SEGS		2
+
 enum {
 	PARAM_BETA,
 	PARAM_C,
 	PARAM_FAST_CONVERGENCE,
 	PARAM_TCP_FRIENDLINESS,
 	PARAM_HYSTART,
-	PARAM_RFC9438,
 	PARAM_BETA_ECN,
+	PARAM_RFC9438,	/* of cubic.c only, so it is the last */
 };
 
 static const struct tcon_cc_param cubic_params[] = {
@@ -132,11 +139,24 @@ static const struct tcon_cc_param cubic_params[] = {
 				     1, "", "never be slower than Reno" },
 	[PARAM_HYSTART] = { "hystart", TCON_PARAM_BOOL, 1, 0, 1, "",
 			    "end slow start before the queue overflows" },
-	[PARAM_RFC9438] = { "rfc9438", TCON_PARAM_BOOL, 0, 0, 1, "",
-			    "grow as RFC 9438 has it, else as Linux" },
 	/* RFC 9438, 4.6, and Linux: as for a loss; RFC 8511, 3.1: 0.85 */
 	[PARAM_BETA_ECN] = { "beta_ecn", TCON_PARAM_MILLI, 100, 100, 950, "",
 			     "what ECN marks leave of the window, if more than beta" },
+	[PARAM_RFC9438] = { "rfc9438", TCON_PARAM_BOOL, 0, 0, 1, "",
+			    "grow as RFC 9438 has it, else as Linux" },
+};
+
+/**
+ * enum cubic_way - how the window follows the curve between losses
+ * @CUBIC_OF_RULE: as in Linux, by whole segments at a pace that is chosen from time to time; or
+ *	as in RFC 9438, towards where the curve is in an RTT
+ * @CUBIC_LINEAR: as Linux, but near W_max by a segment per round trip
+ * @CUBIC_EXACT: it is where the curve is, at each ACK
+ */
+enum cubic_way {
+	CUBIC_OF_RULE,
+	CUBIC_LINEAR,
+	CUBIC_EXACT,
 };
 
 /**
@@ -179,6 +199,8 @@ struct cubic_curve {
  * @min_rtt_us: smallest RTT since the last time-out; 0: none yet
  * @round_samples: RTT samples of the round, up to %HYSTART_SAMPLES
  * @hystart_done: HyStart has ended this slow start
+ * @on_plateau: %CUBIC_LINEAR: the window is near W_max
+ * @way: enum cubic_way
  */
 struct cubic {
 	struct cubic_curve curve;
@@ -197,6 +219,8 @@ struct cubic {
 	u32 min_rtt_us;
 	u8 round_samples;
 	bool hystart_done;
+	bool on_plateau;
+	u8 way;
 };
 
 /* Largest r with r^3 <= x, bit by bit from the top: 22 steps. */
@@ -248,6 +272,21 @@ static u32 cubic_term_bytes(u64 offset_us, u32 c_milli, u32 mss_bytes)
 		     TCON_CWND_MAX_BYTES);
 }
 
+static bool is_rfc9438(const struct tcon_cc *cc)
+{
+	const struct cubic *ca = tcon_cc_priv(cc);
+
+	return ca->way == CUBIC_OF_RULE && cc->params[PARAM_RFC9438];
+}
+
+/* As in Linux: W_cubic differs from W_max by whole segments, and the window grows by them. */
+static bool by_segments(const struct tcon_cc *cc)
+{
+	const struct cubic *ca = tcon_cc_priv(cc);
+
+	return ca->way != CUBIC_EXACT && !is_rfc9438(cc);
+}
+
 /* W_cubic at @t_us after the epoch began. */
 static u32 w_cubic_bytes(const struct tcon_cc *cc, u64 t_us)
 {
@@ -259,7 +298,7 @@ static u32 w_cubic_bytes(const struct tcon_cc *cc, u64 t_us)
 	term = cubic_term_bytes(concave ? curve->k_us - t_us :
 					  t_us - curve->k_us,
 				cc->params[PARAM_C], cc->mss_bytes);
-	if (!cc->params[PARAM_RFC9438])
+	if (by_segments(cc))
 		term -= term % cc->mss_bytes;
 	if (concave)
 		return curve->origin_bytes - min(term, curve->origin_bytes);
@@ -282,6 +321,7 @@ static void start_epoch(struct tcon_cc *cc, u64 now_us)
 	ca->cwnd_rest = 0;
 	ca->est_rest = 0;
 	ca->looked_segs = 0;
+	ca->on_plateau = false;
 }
 
 /*
@@ -347,12 +387,45 @@ static u32 pace_to(const struct tcon_cc *cc, u32 aim_bytes)
 	return gap_segs ? segs / gap_segs : PACE_STILL_WINDOWS * segs;
 }
 
-/* The pace that leads to where W_cubic is in an RTT. */
-static u32 cubic_pace(const struct tcon_cc *cc, u64 t_us)
+/* %CUBIC_LINEAR: is the window near W_max? */
+static bool near_w_max(const struct tcon_cc *cc)
 {
 	const struct cubic *ca = tcon_cc_priv(cc);
-	u32 pace = pace_to(cc, w_cubic_bytes(cc, t_us + ca->min_rtt_us));
+	u32 cwnd = cc->cwnd_bytes, w_max = ca->curve.w_max_bytes;
 
+	return w_max && max(cwnd, w_max) - min(cwnd, w_max) <=
+			LINEAR_SEGS * cc->mss_bytes;
+}
+
+/* %CUBIC_LINEAR: the window has grown out of the plateau.  From here it follows the curve again,
+ * which has another time at this window.
+ */
+static void leave_plateau(struct tcon_cc *cc, u64 now_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	struct cubic_curve *curve = &ca->curve;
+	u32 above = cc->cwnd_bytes - min(cc->cwnd_bytes, curve->origin_bytes);
+
+	ca->on_plateau = false;
+	curve->epoch_us = now_us - curve->k_us -
+			  cubic_k_us(above, cc->params[PARAM_C], cc->mss_bytes);
+}
+
+/* The pace that leads to where W_cubic is in an RTT; near W_max of %CUBIC_LINEAR a window's. */
+static u32 cubic_pace(struct tcon_cc *cc, u64 now_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u64 t_us;
+	u32 pace;
+
+	if (ca->way == CUBIC_LINEAR && near_w_max(cc)) {
+		ca->on_plateau = true;
+		return cc->cwnd_bytes / cc->mss_bytes;
+	}
+	if (ca->on_plateau)
+		leave_plateau(cc, now_us);
+	t_us = now_us - ca->curve.epoch_us;
+	pace = pace_to(cc, w_cubic_bytes(cc, t_us + ca->min_rtt_us));
 	return ca->curve.w_max_bytes ? pace : min(pace, BLIND_GROWTH_DIV);
 }
 
@@ -387,7 +460,7 @@ static void choose_pace(struct tcon_cc *cc, u64 now_us)
 	if (segs == ca->looked_segs && jiffy - ca->looked_jiffy <= LOOK_JIFFIES)
 		return;
 	if (!ca->looked_segs || jiffy != ca->looked_jiffy) {
-		ca->pace_segs = cubic_pace(cc, now_us - ca->curve.epoch_us);
+		ca->pace_segs = cubic_pace(cc, now_us);
 		ca->looked_segs = segs;
 		ca->looked_jiffy = jiffy;
 	}
@@ -424,18 +497,34 @@ static void keep_pace(struct tcon_cc *cc, u32 acked_bytes, u64 now_us)
 	grow_segs(cc, div64_u64_rem(ca->cwnd_rest, pace_bytes, &ca->cwnd_rest));
 }
 
+/* %CUBIC_EXACT: cwnd is W_cubic, or W_est of Linux.  It grows no faster than in slow start. */
+static void track_curve(struct tcon_cc *cc, u32 acked_bytes, u64 t_us)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u32 target = w_cubic_bytes(cc, t_us), cwnd = cc->cwnd_bytes;
+	u32 most = min_t(u64, (u64)cwnd + acked_bytes, TCON_CWND_MAX_BYTES);
+
+	ca->est_rest += acked_bytes;
+	grow_w_est_segs(cc);
+	if (cc->params[PARAM_TCP_FRIENDLINESS])
+		target = max(target, ca->curve.w_est_bytes);
+	cc->cwnd_bytes = clamp(target, cwnd, most);
+}
+
 static void avoid_congestion(struct tcon_cc *cc, u32 acked_bytes, u64 now_us)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 
 	if (!ca->curve.epoch_us)
 		start_epoch(cc, now_us);
-	if (!cc->params[PARAM_RFC9438]) {
+	if (is_rfc9438(cc)) {
+		grow_w_est(cc, acked_bytes);
+		follow_curve(cc, acked_bytes, now_us - ca->curve.epoch_us);
+	} else if (ca->way == CUBIC_EXACT) {
+		track_curve(cc, acked_bytes, now_us - ca->curve.epoch_us);
+	} else {
 		keep_pace(cc, acked_bytes, now_us);
-		return;
 	}
-	grow_w_est(cc, acked_bytes);
-	follow_curve(cc, acked_bytes, now_us - ca->curve.epoch_us);
 }
 
 static void hystart_new_round(const struct tcon_cc *cc, u64 now_us)
@@ -552,7 +641,7 @@ static void tcon_cubic_cong_control(struct tcon_cc *cc,
  */
 static u32 rounded_bytes(const struct tcon_cc *cc, u32 bytes)
 {
-	return cc->params[PARAM_RFC9438] ? bytes : bytes - bytes % cc->mss_bytes;
+	return is_rfc9438(cc) ? bytes : bytes - bytes % cc->mss_bytes;
 }
 
 /* RFC 9438, 4.6 and 4.7, RFC 8511, 3.1: a new ssthresh, and the curve back to where it was. */
@@ -624,15 +713,16 @@ static void tcon_cubic_undo_cwnd(struct tcon_cc *cc)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 
-	if (tcon_reno_undo(cc, &ca->reno) && cc->params[PARAM_RFC9438])
+	if (tcon_reno_undo(cc, &ca->reno) && is_rfc9438(cc))
 		ca->curve = ca->saved_curve;
 }
 
-static void tcon_cubic_init(struct tcon_cc *cc, u64 now_us)
+static void cubic_begin(struct tcon_cc *cc, u64 now_us, enum cubic_way way)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
 
 	BUILD_BUG_ON(sizeof(struct cubic) > TCON_CC_PRIV_BYTES);
+	ca->way = way;
 	if (cc->min_rtt_us != TCON_RTT_NONE_US)
 		ca->min_rtt_us = cc->min_rtt_us;
 	ca->last_ack_us = now_us;
@@ -665,35 +755,4 @@ static int tcon_cubic_get_info(const struct tcon_cc *cc, char *buf, int size)
 			 ca->hystart_done ? "found" : "not-found");
 }
 
-static struct tcon_cc_ops cubic_ops = {
-	.name		= "cubic",
-	.category	= "loss",
-	.source		= "Linux 6.1 (RFC 8312), RFC 9438",
-	.owner		= THIS_MODULE,
-	.priv_bytes	= sizeof(struct cubic),
-	.params		= cubic_params,
-	.n_params	= ARRAY_SIZE(cubic_params),
-	.init		= tcon_cubic_init,
-	.cong_control	= tcon_cubic_cong_control,
-	.set_state	= tcon_cubic_set_state,
-	.cwnd_event	= tcon_cubic_cwnd_event,
-	.undo_cwnd	= tcon_cubic_undo_cwnd,
-	.get_info	= tcon_cubic_get_info,
-};
-
-static int __init tcon_cubic_module_init(void)
-{
-	return tcon_cc_register(&cubic_ops);
-}
-
-static void __exit tcon_cubic_module_exit(void)
-{
-	tcon_cc_unregister(&cubic_ops);
-}
-
-module_init(tcon_cubic_module_init);
-module_exit(tcon_cubic_module_exit);
-
-MODULE_DESCRIPTION("TCon: CUBIC congestion control");
-MODULE_LICENSE("GPL");
-MODULE_ALIAS("tcon-cc-cubic");
+#endif /* _TCON_CUBIC_H */

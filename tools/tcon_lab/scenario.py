@@ -36,7 +36,7 @@ GUEST_CCS = (
 KERNEL_CC = "linux:"
 #: What TCon can enforce.
 ENFORCE_CCS = (
-    "reno", "cubic", "vegas", "ctcp", "dctcp", "bbr", "bbr3",
+    "reno", "cubic", "vegas", "ctcp", "dctcp", "bbr", "bbr3", "lincubic", "accucubic",
     *(f"{KERNEL_CC}{cc}" for cc in GUEST_CCS),
 )  # fmt: skip
 

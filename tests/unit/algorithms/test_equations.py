@@ -11,117 +11,16 @@ from __future__ import annotations
 
 import math
 import random
-import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from bbr3_model import Bbr3, Sample
-
-INFINITE = 0x7FFFFFFF
-MAX_BYTES = 1 << 30
-NO_RTT = 2**32 - 1
-MIN_SEGS, INIT_SEGS = 2, 10
-DIGITS = 50
-
-
-class Reno:
-    """RFC 5681 and RFC 6582, with RFC 3465's bytes."""
-
-    params: tuple[int, ...] = ()
-
-    def __init__(self, mss: int, flight: int, ssthresh: int, min_rtt_us: int):
-        self.mss, self.ssthresh, self.min_rtt_us = mss, ssthresh, min_rtt_us
-        self.una, self.nxt = 0, flight
-        self.cwnd: int | Decimal = min(max(flight, INIT_SEGS * mss), MAX_BYTES)
-        self.state = "open"
-        self.credit = 0
-        self.recover = 0  # the reduction is over when una is here
-        self.reduced: str | None = None
-        self.before: tuple[int, int] | None = None
-        self.by_ece = False
-
-    @property
-    def flight(self) -> int:
-        return self.nxt - self.una
-
-    def slow_start(self, acked: int) -> int:
-        """Returns what avoidance is left."""
-        room = max(min(self.ssthresh, MAX_BYTES) - self.cwnd, 0)
-        self.cwnd += min(room, acked)
-        return acked - min(room, acked)
-
-    def avoid(self, acked: int) -> None:
-        windows, self.credit = divmod(min(self.credit, self.cwnd) + acked, self.cwnd)
-        self.cwnd = min(self.cwnd + windows * self.mss, MAX_BYTES)
-
-    def take_ack(self, acked: int, rtt_us: int, limited: bool, now_us: int) -> None:
-        self.una += acked
-        over = self.reduced is not None and self.una >= self.recover
-        if over:
-            self.reduced = None
-        grows = limited and (
-            self.state == "loss" or (self.state == "open" and self.reduced is None)
-        )
-        self.steer(acked if grows else 0, rtt_us, over, now_us)
-
-    def steer(self, acked: int, rtt_us: int, over: bool, now_us: int) -> None:
-        if rest := self.slow_start(acked):
-            self.avoid(rest)
-
-    def reduce(self, why: str) -> None:
-        self.before = (self.cwnd, self.ssthresh)
-        self.ssthresh = max(self.cwnd // 2, MIN_SEGS * self.mss)
-        self.by_ece = why == "ece"
-        self.recover, self.reduced, self.credit = self.nxt + self.by_ece, why, 0
-
-    def take_state(self, state: str, now_us: int) -> None:
-        fresh = self.reduced != "ece" or self.una >= self.recover
-        if fresh and (state == "recovery" or (state == "loss" and self.state == "open")):
-            self.reduce("loss")
-        if state == "recovery":
-            self.cwnd = self.ssthresh
-        elif state == "loss":
-            self.cwnd = MIN_SEGS * self.mss
-        self.state = state
-
-    def take_ece(self, now_us: int) -> None:
-        """Once per window; where a loss has reduced, a mark says that it was right to."""
-        if self.state != "open":
-            self.before = None
-        elif not (self.reduced and self.una < self.recover):
-            self.reduce("ece")
-            self.cwnd = self.ssthresh
-
-    def take_tx_start(self, now_us: int) -> None:
-        pass
-
-    def undo(self) -> None:
-        """Of what was no loss; a mark was one (RFC 3168, 6.1.2)."""
-        if self.by_ece:
-            self.cwnd = max(self.cwnd, self.ssthresh)
-        elif self.before:
-            self.cwnd = max(self.cwnd, self.before[0])
-            self.ssthresh = max(self.ssthresh, self.before[1])
-            self.before = self.reduced = None
-
-
-class NewReno(Reno):
-    """The same, and RFC 8511 where it is asked for: in avoidance ECE takes less than a loss."""
-
-    def __init__(self, *args: int, params: tuple[int, ...] = (500,)):
-        super().__init__(*args)
-        self.params = params
-
-    def reduce(self, why: str) -> None:
-        avoids = self.cwnd >= self.ssthresh
-        super().reduce(why)
-        if why == "ece" and avoids:
-            left = math.floor(self.cwnd * Fraction(self.params[0], 1000))
-            self.ssthresh = max(left, MIN_SEGS * self.mss)
+from cubic_model import DIGITS, AccuCubic, Cubic, LinCubic, LinuxCubic
+from reno_model import INFINITE, MAX_BYTES, MIN_SEGS, NO_RTT, NewReno, Reno
+from replayed import Conditions, Flow, MarkedFlow, any_event, build_replays, replay, start
 
 
 class Vegas(Reno):
@@ -296,144 +195,6 @@ class Ctcp(Reno):
         super().undo()
 
 
-class Cubic(Reno):
-    """RFC 9438 without HyStart; figures in bytes, seconds and Decimals."""
-
-    #: Where no W_max is known: at least a 20th per RTT, as Linux.
-    BLIND = Decimal("1.05")
-
-    def __init__(self, *args: int, params: tuple[int, ...], srtt_us: int):
-        super().__init__(*args)
-        self.params = params
-        self.beta, self.c = Decimal(params[0]) / 1000, Decimal(params[1]) / 1000
-        self.fast, self.friendly = params[2:4]
-        self.srtt = Decimal(srtt_us) / 10**6
-        self.w_max = self.prior = self.w_est = self.k = Decimal(0)
-        self.epoch_us: int | None = None
-
-    def w_cubic(self, t: Decimal) -> Decimal:
-        """No window is larger than TCP can offer."""
-        return min(self.c * self.mss * (t - self.k) ** 3 + self.origin, Decimal(MAX_BYTES))
-
-    def start_epoch(self, now_us: int) -> None:
-        self.epoch_us = now_us
-        self.origin = max(self.w_max, self.cwnd)
-        gap = (self.origin - self.cwnd) / self.mss / self.c
-        self.k = gap ** (Decimal(1) / 3) if gap else Decimal(0)
-        self.w_est = self.cwnd
-        self.prior = self.prior or self.cwnd
-
-    def avoid(self, acked: int, now_us: int = 0) -> None:
-        if self.epoch_us is None:
-            self.start_epoch(now_us)
-        t = Decimal(now_us - self.epoch_us) / 10**6
-        alpha = 3 * (1 - self.beta) / (1 + self.beta) if self.w_est < self.prior else 1
-        self.w_est += alpha * acked * self.mss / self.cwnd
-        target = self.w_cubic(t + self.srtt)
-        if not self.w_max:
-            target = max(target, self.cwnd * self.BLIND)
-        target = min(max(target, self.cwnd), self.cwnd * Decimal("1.5"))
-        self.cwnd += (target - self.cwnd) * acked / self.cwnd
-        if self.friendly and self.w_cubic(t) < self.w_est:
-            self.cwnd = max(self.cwnd, self.w_est)
-        self.cwnd = min(self.cwnd, Decimal(MAX_BYTES))
-
-    def steer(self, acked: int, rtt_us: int, over: bool, now_us: int) -> None:
-        self.cwnd = Decimal(self.cwnd)
-        if acked and (rest := self.slow_start(acked)):
-            self.avoid(rest, now_us)
-
-    def reduce(self, why: str) -> None:
-        super().reduce(why)
-        self.cwnd = Decimal(self.cwnd)
-        shrinks = self.fast and self.cwnd + self.mss <= self.w_max
-        self.w_max = self.cwnd * (1 + self.beta) / 2 if shrinks else self.cwnd
-        self.prior, self.epoch_us = self.cwnd, None
-        self.ssthresh = max(self.cwnd * self.beta, Decimal(MIN_SEGS * self.mss))
-
-    def take_state(self, state: str, now_us: int) -> None:
-        super().take_state(state, now_us)
-        if state == "loss":
-            self.w_max, self.epoch_us = Decimal(0), None
-
-
-class LinuxCubic(Cubic):
-    """RFC 8312 as Linux 6.1 has it, with jiffies of 4 ms: growth by whole segments, at a
-    pace of so many segments acknowledged for one, chosen when the window has grown or in the
-    eighth jiffy after the last choice; in the same jiffy by W_est alone.
-    """
-
-    def __init__(self, *args: int, params: tuple[int, ...], srtt_us: int):
-        super().__init__(*args, params=params, srtt_us=srtt_us)
-        self.base_us: int | None = None if self.min_rtt_us == NO_RTT else self.min_rtt_us
-
-    def w_cubic(self, t: Decimal) -> Decimal:
-        moved = int(self.c * (t - self.k) ** 3)  # whole segments, towards zero
-        return min(self.origin + moved * self.mss, Decimal(MAX_BYTES))
-
-    def start_epoch(self, now_us: int) -> None:
-        super().start_epoch(now_us)
-        self.looked: tuple[int, int] | None = None
-        self.counted = self.acked = 0
-
-    def take_state(self, state: str, now_us: int) -> None:
-        super().take_state(state, now_us)
-        if state == "loss":
-            self.base_us = None
-
-    def whole(self, window: Decimal) -> Decimal:
-        return window // self.mss * self.mss
-
-    def reduce(self, why: str) -> None:
-        cwnd, before = self.whole(Decimal(self.cwnd)), self.w_max
-        super().reduce(why)
-        shrinks = self.fast and cwnd + self.mss <= before
-        self.w_max = self.whole(cwnd * (1 + self.beta) / 2) if shrinks else cwnd
-        self.prior = cwnd
-        self.ssthresh = max(self.whole(cwnd * self.beta), Decimal(MIN_SEGS * self.mss))
-
-    def pace_to(self, aim: Decimal) -> int:
-        segments = int(self.cwnd) // self.mss
-        gap = int(max(aim, Decimal(self.cwnd)) - self.cwnd) // self.mss
-        return segments // gap if gap else 100 * segments
-
-    def grow_w_est(self, segments: int) -> None:
-        eighths = int(8 * (1 + self.beta) / 3 / (1 - self.beta))
-        step = max(segments * eighths // 8, 1) * self.mss
-        while self.acked > step:
-            self.acked -= step
-            self.w_est += self.mss
-
-    def choose_pace(self, now_us: int) -> None:
-        segments, jiffy = int(self.cwnd) // self.mss, now_us // 4000
-        if self.looked and self.looked[0] == segments and jiffy - self.looked[1] <= 7:
-            return
-        if not self.looked or jiffy != self.looked[1]:
-            t = Decimal(now_us - (self.epoch_us or 0) + (self.base_us or 0)) / 10**6
-            pace = self.pace_to(self.w_cubic(t))
-            self.pace = pace if self.w_max else min(pace, 20)
-            self.looked = (segments, jiffy)
-        self.grow_w_est(segments)
-        if self.friendly:
-            self.pace = min(self.pace, self.pace_to(self.w_est))
-        self.pace = max(self.pace, 2)
-
-    def avoid(self, acked: int, now_us: int = 0) -> None:
-        if self.epoch_us is None:
-            self.start_epoch(now_us)
-        self.acked += acked
-        self.choose_pace(now_us)
-        late = self.counted >= self.pace * self.mss  # acknowledged at a slower pace: one segment
-        more, self.counted = divmod((0 if late else self.counted) + acked, self.pace * self.mss)
-        self.cwnd = min(self.cwnd + (late + more) * self.mss, Decimal(MAX_BYTES))
-
-    def steer(self, acked: int, rtt_us: int, over: bool, now_us: int) -> None:
-        old = self.epoch_us is not None and now_us - self.epoch_us < 10**6
-        if rtt_us >= 0 and not old:
-            self.base_us = min(self.base_us or NO_RTT - 1, max(rtt_us, 1))
-        super().steer(acked, rtt_us, over, now_us)
-
-
 class Dctcp(Reno):
     """RFC 8257, 3.3: alpha is the smoothed share of marked bytes, and what cuts the window,
     by whole segments.
@@ -477,152 +238,6 @@ class Dctcp(Reno):
             self.cwnd = self.ssthresh
 
 
-class Conditions:
-    """Random conditions: 1 kbit/s to 400 Gbit/s, 10 us to 10 s."""
-
-    def __init__(self, rng: random.Random):
-        self.rng = rng
-        self.mss = rng.choice((88, 536, 1220, 1448, 8948))
-        self.rtt_us = round(10 ** rng.uniform(1, 7))
-        self.bytes_per_us = 10 ** rng.uniform(3, 11.6) / 8e6
-        self.noise = rng.choice((0.0, 0.001, 0.05, 0.5))
-
-    def sample_us(self, flight: int) -> int:
-        """An RTT with ``flight`` bytes on the way; sometimes none."""
-        if self.rng.random() < 0.05:
-            return -1
-        rtt_us = max(self.rtt_us, flight / self.bytes_per_us)
-        return min(round(rtt_us * (1 + self.rng.random() * self.noise)), 2**40)
-
-    def flight(self) -> int:
-        """What a live switch finds: around the BDP, or nothing."""
-        bdp = self.rtt_us * self.bytes_per_us
-        return self.rng.choice((0, int(min(bdp * 10 ** self.rng.uniform(-2, 1), 2**31 - 1))))
-
-
-class Flow:
-    """Feeds a model, and notes the events and the model's windows."""
-
-    def __init__(self, model: Reno, path: Conditions, srtt_us: int, first: str):
-        self.model, self.path, self.rng = model, path, path.rng
-        self.now_us = 10**9
-        self.srtt_us = srtt_us
-        self.lines: list[str] = []
-        self.windows: list[tuple[int | Decimal, int | Decimal]] = []
-        self.note(first)
-
-    def note(self, line: str) -> None:
-        self.lines.append(line)
-        self.windows.append((self.model.cwnd, self.model.ssthresh))
-
-    def fill(self) -> None:
-        """Send what cwnd allows."""
-        if (room := int(self.model.cwnd) - self.model.flight) > 0:
-            self.model.nxt += room
-            self.note(f"send {room}")
-
-    def ack(self, acked: int, limited: bool) -> None:
-        rtt_us = self.path.sample_us(self.model.flight)
-        self.model.take_ack(acked, rtt_us, limited, self.now_us)
-        self.note(f"ack {acked} {rtt_us} {int(limited)} {self.now_us}")
-        self.fill()
-
-    def round(self, limited: bool = True) -> None:
-        """ACKs for all that is in flight now, some for many segments."""
-        self.fill()
-        left, acks = self.model.flight, self.rng.choice((1, 2, 3, 4, 5, 12))
-        for n in range(acks, 0, -1):
-            share = left if n == 1 else min(left, self.rng.randint(1, 1 + 2 * left // n))
-            if share:
-                self.ack(share, limited)
-            left -= share
-            self.now_us += self.srtt_us // acks
-
-    def state(self, state: str) -> None:
-        self.model.take_state(state, self.now_us)
-        self.note(f"state {state} {self.now_us}")
-
-    def recover(self) -> None:
-        """Until what was in flight is acknowledged; or it was spurious."""
-        end = self.model.nxt
-        if self.rng.random() < 0.2:
-            self.ece()
-        if self.rng.random() < 0.2 and not isinstance(self.model, Cubic):
-            self.model.undo()
-            self.note("undo")
-        else:
-            while self.model.una < end:
-                self.ack(self.rng.randint(1, end - self.model.una), True)
-        self.state("open")
-
-    def idle(self) -> None:
-        """All is acknowledged, and later the flow goes on."""
-        if self.model.flight:
-            flight = self.model.flight
-            self.model.take_ack(flight, -1, False, self.now_us)
-            self.note(f"ack {flight} -1 0 {self.now_us}")
-        self.model.min_rtt_us = self.path.rtt_us + self.rng.randint(0, 10)
-        self.note(f"min_rtt {self.model.min_rtt_us}")
-        self.model.take_tx_start(self.now_us)
-        self.note(f"event tx_start {self.now_us}")
-
-    def ece(self) -> None:
-        self.model.take_ece(self.now_us)
-        self.note(f"event ece {self.now_us}")
-
-    def lose(self) -> None:
-        self.state("recovery")
-        if self.rng.random() < 0.2:
-            self.state("loss")
-        self.recover()
-
-    def time_out(self) -> None:
-        self.state("loss")
-        if self.rng.random() < 0.3:
-            self.state("loss")
-        self.recover()
-
-
-class MarkedFlow(Flow):
-    """Some phases are marked, some in part; the receiver may count a repeat twice."""
-
-    marking = 0.0
-
-    def ece(self) -> None:
-        """A mark comes with an ACK, here."""
-        if self.model.flight:
-            self.ack(self.rng.randint(1, self.model.flight), True)
-
-    def ack(self, acked: int, limited: bool) -> None:
-        marked = round(acked * min(self.marking * self.rng.uniform(0.5, 1.5), 1.1))
-        rtt_us = self.path.sample_us(self.model.flight)
-        self.model.take_marks(acked, marked)
-        self.model.take_ack(acked, rtt_us, limited, self.now_us)
-        self.note(f"ack {acked} {rtt_us} {int(limited)} {self.now_us} {marked}")
-        self.fill()
-
-
-def any_event(flow: Flow) -> None:
-    kinds: tuple[Callable[[], None], ...] = (
-        flow.lose, flow.time_out, flow.idle, flow.ece, lambda: flow.round(limited=False),
-    )  # fmt: skip
-    if flow.rng.random() < 0.15:
-        flow.rng.choice(kinds)()
-    else:
-        flow.round()
-
-
-def start(
-    make: Callable[..., Reno], path: Conditions, srtt_us: int, kind: type[Flow] = Flow
-) -> Flow:
-    flight = path.flight()
-    ssthresh = INFINITE if path.rng.random() < 0.5 else max(flight, 2 * path.mss)
-    min_rtt_us = path.rng.choice((path.rtt_us, path.rtt_us + 50, NO_RTT))
-    model = make(path.mss, flight, ssthresh, min_rtt_us)
-    words = (path.mss, flight, ssthresh, srtt_us, min_rtt_us, 10**9, *model.params)
-    return kind(model, path, srtt_us, f"flow {' '.join(map(str, words))}")
-
-
 def reno_flow(rng: random.Random) -> Flow:
     path = Conditions(rng)
     params = (500,) if rng.random() < 0.5 else (rng.randint(500, 950),)
@@ -655,17 +270,13 @@ def ctcp_flow(rng: random.Random) -> Flow:
     return flow
 
 
-def cubic_flow(rng: random.Random, rfc9438: bool) -> Flow:
+def cubic_flow(rng: random.Random, kind: type[Cubic]) -> Flow:
     path = Conditions(rng)
-    params = (
-        rng.randint(100, 950),
-        rng.randint(10, 10000),
-        rng.randint(0, 1),
-        rng.randint(0, 1),
-        0,
-        int(rfc9438),
-    )
-    kind = Cubic if rfc9438 else LinuxCubic
+    params: tuple[int, ...] = (
+        rng.randint(100, 950), rng.randint(10, 10000), rng.randint(0, 1), rng.randint(0, 1), 0, 100,
+    )  # fmt: skip
+    if kind in (Cubic, LinuxCubic):
+        params += (int(kind is Cubic),)
     flow = start(lambda *args: kind(*args, params=params, srtt_us=path.rtt_us), path, path.rtt_us)
     for _ in range(40):
         chance = rng.random()
@@ -785,26 +396,10 @@ class Bbr3Flow:
                 self.other()
 
 
-AnyFlow = TypeVar("AnyFlow", Flow, Bbr3Flow)
-
-
 @pytest.fixture(scope="module")
 def programs() -> Path:
     """The folder with ``replay_NAME``."""
-    build = ["make", "-s", "-C", Path(__file__).parents[1], "replay"]
-    return Path(subprocess.run(build, check=True, capture_output=True, text=True).stdout.strip())
-
-
-def replay(program: Path, flows: Sequence[AnyFlow]) -> Iterator[tuple[AnyFlow, int, int, int, int]]:
-    """Each flow, the number of its event, and the module's cwnd, ssthresh and rate."""
-    text = "".join(line + "\n" for flow in flows for line in flow.lines)
-    run = subprocess.run([program], input=text, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    answers = iter(run.stdout.splitlines())
-    for flow in flows:
-        for n in range(len(flow.lines)):
-            yield flow, n, *map(int, next(answers).split())
-    assert next(answers, None) is None
+    return build_replays()
 
 
 @pytest.mark.parametrize(
@@ -858,13 +453,17 @@ def test_bbr3(programs: Path) -> None:
             )
 
 
+def cubic_flows(kind: type[Cubic], count: int) -> list[Flow]:
+    with localcontext() as context:
+        context.prec = DIGITS
+        return [cubic_flow(random.Random(seed), kind) for seed in range(count)]
+
+
 def test_cubic(programs: Path) -> None:
     """K is right to a thousandth, so its cube, which is the way to W_max, to three; or to an
     eighth of a segment.  W_max is no larger than the largest window.
     """
-    with localcontext() as context:
-        context.prec = DIGITS
-        flows = [cubic_flow(random.Random(seed), rfc9438=True) for seed in range(500)]
+    flows = cubic_flows(Cubic, 500)
     for flow, n, *got, _ in replay(programs / "replay_cubic", flows):
         largest = max(window for window, _ in flow.windows[: n + 1])
         error = max(largest * 3 / 1000, flow.model.mss // 8 + n)
@@ -872,15 +471,17 @@ def test_cubic(programs: Path) -> None:
             assert abs(mine - theirs) <= error, "\n".join(flow.lines[: n + 1])
 
 
-def test_cubic_as_linux(programs: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind", "count"),
+    [("cubic", LinuxCubic, 500), ("lincubic", LinCubic, 250), ("accucubic", AccuCubic, 250)],
+)
+def test_cubic_as_linux(programs: Path, name: str, kind: type[Cubic], count: int) -> None:
     """Where W_cubic is a byte from a whole segment, the two may choose paces that differ; few
     answers do.
     """
-    with localcontext() as context:
-        context.prec = DIGITS
-        flows = [cubic_flow(random.Random(seed), rfc9438=False) for seed in range(500)]
+    flows = cubic_flows(kind, count)
     answers = grown = apart = 0
-    for flow, n, *got, _ in replay(programs / "replay_cubic", flows):
+    for flow, n, *got, _ in replay(programs / f"replay_{name}", flows):
         cwnd, ssthresh = flow.windows[n]
         grown += n > 0 and cwnd >= ssthresh and cwnd > flow.windows[n - 1][0]
         for mine, theirs in zip(got, flow.windows[n], strict=True):
@@ -889,7 +490,9 @@ def test_cubic_as_linux(programs: Path) -> None:
             apart += error > max(theirs * 3 / 1000, flow.model.mss)
             assert error <= theirs / 6 + flow.model.mss, "\n".join(flow.lines[: n + 1])
     assert apart < answers / 100, (apart, answers)
-    assert grown > 10000, (grown, answers)
+    assert grown > 20 * count, (grown, answers)
+    if kind is LinCubic:
+        assert sum(flow.model.chosen for flow in flows) > count
 
 
 def test_dctcp(programs: Path) -> None:
