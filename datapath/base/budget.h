@@ -6,35 +6,50 @@
  * peer of its own how many of them are SACKed.  So each port has a bound, and so has the host.
  * Half of what the host has is divided evenly between the ports, and nobody else can take a
  * port's part.  What is left when all parts are set aside is lent to whoever comes first.
+ *
+ * Many CPUs charge the accounts with each packet.  A line of cache that they all write would go
+ * from one to the next all the time.  So each CPU has an account of its own for each port, and
+ * settles with the port's and the host's only when it differs by more than a little.
  */
 #ifndef _TCON_BUDGET_H
 #define _TCON_BUDGET_H
 
 #include <linux/atomic.h>
+#include <linux/cache.h>
+#include <linux/cpumask.h>
 #include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/percpu.h>
 #include <linux/types.h>
+
+/* No CPU has more than this that is not settled. */
+#define TCON_APART_MAX		65536L
+/* Nor have all CPUs together more than this part of a bound: a 32nd. */
+#define TCON_APART_SHIFT	5
 
 /**
  * struct tcon_pool - what the host has of something
  * @most: its bound
- * @used: how much is in use
  * @ports: number of ports that share it
+ * @used: how much is in use, as far as it is settled
  */
 struct tcon_pool {
 	const unsigned int *most;
-	atomic_long_t used;
 	atomic_t ports;
-};
+	atomic_long_t used ____cacheline_aligned_in_smp;
+} ____cacheline_aligned_in_smp;
 
 /**
  * struct tcon_budget - what a port uses of it
  * @pool: the host's
  * @most: bound of a port
- * @used: how much is in use
+ * @apart: what each CPU has taken or given back, and not settled; NULL: all is settled at once
+ * @used: how much is in use, as far as it is settled
  */
 struct tcon_budget {
 	struct tcon_pool *pool;
 	const unsigned int *most;
+	long __percpu *apart;
 	atomic_long_t used;
 };
 
@@ -42,7 +57,7 @@ struct tcon_budget {
  * tcon_budget_room() - how much more may be taken?
  * @b: the account; NULL has no bound
  *
- * Two CPUs may get the same answer at the same time.
+ * Two CPUs may get the same answer at the same time, and what is not settled does not count.
  *
  * Beyond its part a port takes only what is there when the parts of all others are left out,
  * whether these use them or not.  So the parts are there at any time, and nothing has to be
@@ -70,13 +85,43 @@ static inline bool tcon_budget_allows(const struct tcon_budget *b)
 	return tcon_budget_room(b) > 0;
 }
 
+/* How much a CPU may have that is not settled. */
+static inline long tcon_budget_apart_max(const struct tcon_budget *b)
+{
+	unsigned int shift = TCON_APART_SHIFT + order_base_2(nr_cpu_ids);
+	unsigned int ports = max(atomic_read(&b->pool->ports), 1);
+
+	return min3(TCON_APART_MAX, (long)*b->most >> shift,
+		    (long)*b->pool->most >> (shift + order_base_2(ports)));
+}
+
 /* Take @n; give it back if below zero. */
 static inline void tcon_budget_charge(struct tcon_budget *b, long n)
 {
+	long apart;
+
 	if (!b)
 		return;
+	if (b->apart) {
+		apart = this_cpu_add_return(*b->apart, n);
+		if (max(apart, -apart) <= tcon_budget_apart_max(b))
+			return;
+		n = this_cpu_xchg(*b->apart, 0);
+	}
 	atomic_long_add(n, &b->used);
 	atomic_long_add(n, &b->pool->used);
+}
+
+/* How much is in use.  The CPUs are not read at once, so it may be a little off meanwhile. */
+static inline long tcon_budget_used(const struct tcon_budget *b)
+{
+	long used = atomic_long_read(&b->used);
+	int cpu;
+
+	if (b->apart)
+		for_each_possible_cpu(cpu)
+			used += READ_ONCE(*per_cpu_ptr(b->apart, cpu));
+	return used;
 }
 
 #endif /* _TCON_BUDGET_H */

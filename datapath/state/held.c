@@ -36,7 +36,7 @@ bool tcon_held_over_own(const struct tcon_held *held,
 			const struct tcon_port *port, long times)
 {
 	return held->charged_bytes > times * hold_flow_bytes ||
-	       tcon_share_used(port->shares, TCON_SHARE_HELD) >
+	       atomic_long_read(&port->shares[TCON_SHARE_HELD].used) >
 	       times * tcon_shares_port_max(TCON_SHARE_HELD);
 }
 

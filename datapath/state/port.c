@@ -14,6 +14,13 @@
 #include "base/contract.h"
 #include "state/port.h"
 
+/* No line of cache has both what packets read and what is written while they flow. */
+#define LINE_OF(type, member)	(offsetof(type, member) / SMP_CACHE_BYTES)
+static_assert(LINE_OF(struct tcon_port, watched_us) < LINE_OF(struct tcon_port, shares));
+static_assert(LINE_OF(struct tcon_port, shares[TCON_SHARES - 1].used) <
+	      LINE_OF(struct tcon_port, told));
+static_assert(LINE_OF(struct tcon_pool, ports) < LINE_OF(struct tcon_pool, used));
+
 /* So long after TCon begins to see a port, connections may be in mid-stream that it has not seen
  * begin.
  */
@@ -113,7 +120,10 @@ struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
 	port->vport = info->vport;
 	port->dev = info->dev;
 	port->tnet = tcon_net(info->net);
-	tcon_shares_init(port->shares);
+	if (tcon_shares_init(port->shares)) {
+		kfree(port);
+		return NULL;
+	}
 	port->type = info->type;
 	port->id = ++last_id;
 	spin_lock_init(&port->lock);
@@ -121,6 +131,7 @@ struct ovs_tcon_port *tcon_port_add(const struct ovs_tcon_port_info *info,
 	INIT_LIST_HEAD(&port->closed_list);
 	INIT_LIST_HEAD(&port->embryos);
 	if (set_role(port, TCON_ROLE_AUTO)) {
+		tcon_shares_exit(port->shares);
 		kfree(port);
 		return NULL;
 	}
@@ -138,6 +149,7 @@ static void port_free(struct rcu_head *rcu)
 
 	kfree(rcu_dereference_raw(port->conf));
 	kfree(port->fragments);
+	tcon_shares_exit(port->shares);
 	kfree(port);
 }
 

@@ -39,6 +39,9 @@ struct tcon_port_conf {
 
 /**
  * struct tcon_port - a port
+ *
+ * First comes what packets read, and on other lines of cache what is written while they flow.
+ *
  * @hook: what the vport points to
  * @attach: the way in, which found it
  * @vport: that of a patched openvswitch.ko, opaque; NULL where another way is used
@@ -52,13 +55,13 @@ struct tcon_port_conf {
  * @dead: port_del was called
  * @conf: what vswitchd told; NULL until it did
  * @generation: changes when its flows may have to look for their rule again
+ * @watched_us: when TCon began to see its packets
+ * @shares: what it uses of the host, index &enum tcon_share
  * @told: how far its flows have been told of that; under tcon_net.lock
  * @told.generation: of which change
  * @told.below: those with a higher serial, or this, have been told; 0: all
- * @watched_us: when TCon began to see its packets
  * @evading: half-flows that cannot be enforced because of what the guest sends
  * @evaded: how often a half-flow became one of these
- * @shares: what it uses of the host, index &enum tcon_share
  * @lock: protects @flow_tree, @closed_list, @embryos, @last_serial, @nogo and @dead; taken inside
  *	a flow's lock
  * @flow_tree: half-flows, newest (with the highest serial) first
@@ -84,14 +87,18 @@ struct tcon_port {
 	bool dead;
 	struct tcon_port_conf __rcu *conf;
 	u32 generation;
+	u64 watched_us;
+
+	/* Written now and then. */
+	struct tcon_budget shares[TCON_SHARES] ____cacheline_aligned_in_smp;
+
+	/* Written when flows begin, end, or change. */
 	struct {
 		u32 generation;
 		long below;
-	} told;
-	u64 watched_us;
+	} told ____cacheline_aligned_in_smp;
 	atomic_t evading;
 	atomic_long_t evaded;
-	struct tcon_budget shares[TCON_SHARES];
 	spinlock_t lock;	/* the flows, @last_serial, @nogo, @dead */
 	struct rb_root_cached flow_tree;
 	struct list_head embryos;

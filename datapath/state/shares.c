@@ -60,17 +60,55 @@ static const unsigned int *const port_most[TCON_SHARES] = {
 	[TCON_SHARE_RECORDS] = &track_port_bytes,
 };
 
+/* What is charged with packets, not only when flows begin and end. */
+static const bool per_packet[TCON_SHARES] = {
+	[TCON_SHARE_HELD] = true,
+	[TCON_SHARE_COPIES] = true,
+	[TCON_SHARE_RECORDS] = true,
+};
+
 /**
  * tcon_shares_init() - open a port's accounts
  * @shares: as many as %TCON_SHARES, zero
+ *
+ * Context: process context, may sleep.
+ * Return: 0; or -ENOMEM: then there is nothing to close.
  */
-void tcon_shares_init(struct tcon_budget *shares)
+int tcon_shares_init(struct tcon_budget *shares)
 {
 	unsigned int i;
 
 	for (i = 0; i < TCON_SHARES; i++) {
 		shares[i].pool = &pools[i];
 		shares[i].most = port_most[i];
+		if (!per_packet[i])
+			continue;
+		shares[i].apart = alloc_percpu(long);
+		if (!shares[i].apart) {
+			tcon_shares_exit(shares);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/**
+ * tcon_shares_exit() - close a port's accounts
+ * @shares: as many as %TCON_SHARES, which nothing is charged to any more
+ *
+ * What CPUs have not settled would be missing at the host.
+ */
+void tcon_shares_exit(struct tcon_budget *shares)
+{
+	unsigned int i;
+
+	for (i = 0; i < TCON_SHARES; i++) {
+		if (!shares[i].apart)
+			continue;
+		atomic_long_add(tcon_budget_used(&shares[i]) - atomic_long_read(&shares[i].used),
+				&shares[i].pool->used);
+		free_percpu(shares[i].apart);
+		shares[i].apart = NULL;
 	}
 }
 

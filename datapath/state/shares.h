@@ -25,7 +25,8 @@ enum tcon_share {
 	TCON_SHARES,
 };
 
-void tcon_shares_init(struct tcon_budget *shares);
+int tcon_shares_init(struct tcon_budget *shares);
+void tcon_shares_exit(struct tcon_budget *shares);
 void tcon_shares_join(void);
 void tcon_shares_leave(void);
 u32 tcon_shares_host_max(enum tcon_share what);
@@ -33,7 +34,7 @@ u32 tcon_shares_port_max(enum tcon_share what);
 
 static inline long tcon_share_used(const struct tcon_budget *shares, enum tcon_share what)
 {
-	return atomic_long_read(&shares[what].used);
+	return tcon_budget_used(&shares[what]);
 }
 
 #endif /* _TCON_SHARES_H */

@@ -216,7 +216,7 @@ static void add_port(void)
 	world->tnet.stats = alloc_percpu(struct tcon_stats);
 	INIT_LIST_HEAD(&world->tnet.ports);
 	port->tnet = &world->tnet;
-	tcon_shares_init(port->shares);
+	WARN_ON(tcon_shares_init(port->shares));
 	port->shares[TCON_SHARE_RECORDS].most = &records_bytes;
 	port->role = TCON_ROLE_GUEST;
 	port->id = 1;
@@ -239,8 +239,10 @@ void tcon_port_free(struct tcon_port *port)
 	for (i = 0; i < __TCON_REASON_MAX; i++)
 		WARN_ON(port->tnet->stats->flows[i]);
 	for (i = 0; i < TCON_SHARES; i++)
-		WARN_ON(tcon_share_used(port->shares, i) ||
-			atomic_long_read(&port->shares[i].pool->used));
+		WARN_ON(tcon_share_used(port->shares, i));
+	tcon_shares_exit(port->shares);
+	for (i = 0; i < TCON_SHARES; i++)
+		WARN_ON(atomic_long_read(&port->shares[i].pool->used));
 	free_percpu(port->tnet->stats);
 }
 

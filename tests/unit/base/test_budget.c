@@ -6,10 +6,14 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+static unsigned int shim_cpu;
+
+#define SHIM_CPUS	4U
 #include "base/budget.h"
 #include "prng.h"
 
 #define PORTS	5
+#define GIVEN	256	/* takings that are given back elsewhere */
 
 static unsigned int host_most, port_most;
 static struct tcon_pool pool;
@@ -93,6 +97,60 @@ static void random_ports(void **state)
 	}
 }
 
+/*
+ * Where the account was taken from on one CPU, and is given back on another, the common accounts
+ * are written seldom, are off by no more than a part of the bound, and end at nothing.
+ */
+static void cpus_apart(void **state)
+{
+	struct tcon_budget *b = &port[0];
+	long taken[GIVEN] = { 0 }, in_use = 0, settled, writes = 0;
+	unsigned int i, n;
+	u64 rng = 11;
+
+	begin(64 << 20, 16 << 20, 2);
+	b->apart = alloc_percpu(long);
+	for (n = 0; n < 100000; n++) {
+		i = prng_below(&rng, GIVEN);
+		settled = atomic_long_read(&b->used);
+		shim_cpu = prng_below(&rng, SHIM_CPUS);
+		tcon_budget_charge(b, -taken[i]);
+		writes += atomic_long_read(&b->used) != settled;
+		in_use -= taken[i];
+		taken[i] = prng_below(&rng, 2300);
+		settled = atomic_long_read(&b->used);
+		tcon_budget_charge(b, taken[i]);
+		writes += atomic_long_read(&b->used) != settled;
+		in_use += taken[i];
+		assert_int_equal(tcon_budget_used(b), in_use);
+		settled = atomic_long_read(&b->used);
+		assert_int_equal(atomic_long_read(&pool.used), settled);
+		assert_true(labs(settled - in_use) <= (16 << 20) >> TCON_APART_SHIFT);
+	}
+	assert_true(writes < 2 * 100000 / 100);
+	for (i = 0; i < GIVEN; i++)
+		tcon_budget_charge(b, -taken[i]);
+	assert_int_equal(tcon_budget_used(b), 0);
+	free_percpu(b->apart);
+}
+
+/* A bound that was set low is kept as well as a high one. */
+static void little_apart(void **state)
+{
+	struct tcon_budget *b = &port[0];
+	long n;
+
+	begin(100000, 64 << 20, 1);
+	b->apart = alloc_percpu(long);
+	for (n = 0; tcon_budget_allows(b); n++) {
+		shim_cpu = n % SHIM_CPUS;
+		tcon_budget_charge(b, 100);
+	}
+	assert_in_range(tcon_budget_used(b), 100000,
+			100000 + 100 + (100000 >> TCON_APART_SHIFT));
+	free_percpu(b->apart);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -100,6 +158,8 @@ int main(void)
 		cmocka_unit_test(one_port),
 		cmocka_unit_test(parts),
 		cmocka_unit_test(random_ports),
+		cmocka_unit_test(cpus_apart),
+		cmocka_unit_test(little_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
