@@ -248,6 +248,19 @@ static void copy(struct tcon_flow *flow, struct sk_buff *skb, bool fresh, bool g
 		tcon_copy_missing(flow, cb->end_seq, TCON_REASON_MTU_PROBE);
 }
 
+/*
+ * A flow's packets leave from the CPU of the guest, of an ACK, or of a pacer.  If each took that
+ * CPU's queue of the uplink, they would overtake each other there.  So all take that of one CPU,
+ * and another's only when nothing is in flight.
+ */
+static inline void choose_cpu(struct tcon_flow *flow)
+{
+	const struct tcon_cc *cc = &flow->track.cc;
+
+	if (!flow->hold.cpu || (cc->una == cc->nxt && tcon_held_empty(&flow->held)))
+		flow->hold.cpu = raw_smp_processor_id() + 1;
+}
+
 /* A segment leaves: the tracker and the CC take note, and a copy is kept. */
 static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 {
@@ -272,6 +285,7 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
 	if (!tcon_flow_runs_cc(flow))
 		return;
+	tcon_set_sender_cpu(skb, flow->hold.cpu);	/* that of its repairs, too */
 	if (fresh && t->recorded)
 		t->recorded->waited_us = (u32)now_us - cb->entered_us;
 	if (likely(tcon_flow_enforced(flow)))
@@ -642,6 +656,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 				     flow->hold.burst_bytes - flow->hold.burst_bytes / 8);
 	describe(flow, skb, pkt, tcon_us(now_ns));
 	tcon_segment(skb)->probe = probe;
+	choose_cpu(flow);
 	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
 	split = must_split(flow, skb);
 	if (!urgent && (waiting || when || split) && !is_brimful(flow))

@@ -127,6 +127,7 @@ enum tcon_astray {
  * @held: packets that wait for the pacer
  * @due: when to look at the flow
  * @hold: state of hold.c
+ * @hold.cpu: on which its packets count as sent, plus 1; 0: none has left
  * @hold.burst_bytes: size of the guest's recent super-packets
  * @hold.injecting: packets of this flow are being injected, without @lock
  * @hold.kicked: tcon_flow_kick() was called meanwhile
@@ -221,6 +222,7 @@ struct tcon_flow {
 	struct tcon_held held;
 	struct tcon_due due;
 	struct {
+		u32 cpu;
 		u32 burst_bytes;
 		bool injecting;
 		bool kicked;

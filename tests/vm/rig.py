@@ -345,12 +345,13 @@ class Rig:
         ip(*(f"netns add {name}" for name in names))
         self.namespaces += names
 
-    def veth(self, dev: str, peer: str, ns: str, quiet: bool = True) -> None:
-        """A pair: dev here, peer in ns.
+    def veth(self, dev: str, peer: str, ns: str, quiet: bool = True, queues: int = 1) -> None:
+        """A pair: dev here, which has so many transmit queues, peer in ns.
 
         Quiet, both are up and for scripts; else the peer is down until it has an address.
         """
-        ip(f"link add {dev} type veth peer name {peer} netns {ns}",
+        ip(f"link add {dev} numtxqueues {queues} type veth"
+           f" peer name {peer} numrxqueues {queues} netns {ns}",
            *(() if quiet else (f"link set {dev} up",)))  # fmt: skip
         self.devices.append(dev)
         if quiet:

@@ -7,6 +7,8 @@ is what judges (conftest.py), and that nothing stays held.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import subprocess
 import time
@@ -81,6 +83,64 @@ def test_everything_changes_under_traffic():
         rigs.run("ovs-vsctl", "del-port", lab.sender_port(1))
         last.kill()
         rigs.poll(lambda: rigs.genl.Genl().info("HELD_BYTES") == 0, "nothing is held any more")
+
+
+def sent_by_queue(dev):
+    """How many packets each transmit queue has sent, the first queue first."""
+    found = json.loads(rigs.run("tc", "-s", "-j", "qdisc", "show", "dev", dev))
+    return [q["packets"] for q in sorted(found, key=lambda q: q.get("parent", "")) if "parent" in q]
+
+
+@contextlib.contextmanager
+def on_cpu(cpu):
+    """Run there."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {cpu})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def tap_and_queues(rig):
+    """br0 with a guest's tap and an uplink up0 of two queues: both ends.
+
+    A tap's packets are new to the kernel.  Those of a veth know their sender's CPU.
+    """
+    rig.namespace("s")
+    rig.veth("up0", "s-e", "s", queues=2)
+    rig.bridge("br0")
+    guest = rig.tap("tg")
+    n, m = rig.port("br0", "tg"), rig.port("br0", "up0", "UPLINK")
+    rig.flows("br0", f"in_port={n},actions=output:{m}", f"in_port={m},actions=output:{n}")
+    return guest, rig.raw("s-e", "s")
+
+
+def test_a_flow_keeps_its_queue():
+    """Each CPU has a queue of the uplink: what waits for an ACK leaves by the guest's, too."""
+    with contextlib.closing(rigs.Rig()) as rig:
+        guest, peer = tap_and_queues(rig)
+        rigs.run("tc", "qdisc", "replace", "dev", "up0", "root", "handle", "1:", "mq")
+        for queue in (0, 1):
+            file = Path(f"/sys/class/net/up0/queues/tx-{queue}/xps_cpus")
+            file.write_text(f"{1 << queue:x}")
+        rig.genl.del_rules()
+        rig.genl.set_rule("cubic")
+        with on_cpu(1):
+            conn = rigs.Conn(guest, peer).handshake()
+            by_queue = sent_by_queue("up0")
+            for _ in range(30):
+                guest.send(conn.from_guest(payload=bytes(1448)).frame())
+                conn.guest_nxt += 1448
+        before = rig.genl.counters()["released"]
+        with on_cpu(0):
+            for _ in range(30):
+                got = conn.receive(peer)
+                assert got, "nothing is lost"
+                peer.send(conn.from_peer(ack=(got.seq + len(got.payload)) % 2**32).frame())
+        assert rig.genl.counters()["released"] - before >= 15, "they have waited"
+        assert sent_by_queue("up0") == [by_queue[0], by_queue[1] + 30]
+        rig.genl.del_rules()
 
 
 def test_clock():

@@ -38,6 +38,17 @@ static inline void tcon_skip_ingress(struct sk_buff *skb)
 }
 #endif
 
+/*
+ * On which CPU (plus 1) a packet counts as sent, wherever it really is.  A device with several
+ * transmit queues may choose by that (XPS).
+ */
+static inline void tcon_set_sender_cpu(struct sk_buff *skb, unsigned int cpu)
+{
+#ifdef CONFIG_XPS
+	skb->sender_cpu = cpu;
+#endif
+}
+
 /* hrtimer_init() and the function pointer became one call in 6.13. */
 static inline void
 tcon_hrtimer_setup(struct hrtimer *timer,
