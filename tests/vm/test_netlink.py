@@ -9,8 +9,11 @@ import os
 import random
 import socket
 import struct
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import genl
 import pytest
@@ -540,6 +543,18 @@ def test_too_many_rules_are_refused(port: str, tcon: genl.Genl) -> None:
     assert other.rules() == []
 
 
+def _answer_s() -> float:
+    """How long the daemon with TCon's commands takes to answer what costs nothing."""
+    run = Path("/run/openvswitch")
+    (path, *_) = [*run.glob("tcon-switchd.*.ctl"), *run.glob("ovs-vswitchd.*.ctl")]
+    with socket.socket(socket.AF_UNIX) as control:
+        control.connect(str(path))
+        begin = time.monotonic()
+        control.sendall(b'{"id":0,"method":"version","params":[]}')
+        assert b'"id":0' in control.recv(4096)
+        return time.monotonic() - begin
+
+
 def test_dump_of_many_flows(port: str, tcon: genl.Genl) -> None:
     """Complete and without repeats, also filtered."""
     end = rigs.RawEnd("g-e", "g")
@@ -561,6 +576,55 @@ def test_dump_of_many_flows(port: str, tcon: genl.Genl) -> None:
         end.close()
         with rigs.parameters(idle_s=0):
             rigs.poll(lambda: not tcon.flows(mine), "they are collected", 5, 0.2)
+
+
+def test_a_long_answer_lets_others_through(port: str, tcon: genl.Genl) -> None:
+    """vswitchd does all else, too, while it lists many flows."""
+    n_flows = 3000
+    mine = match(attr(M["SRC"], ip("10.5.0.1")))
+    end = rigs.RawEnd("g-e", "g")
+    try:
+        for n in range(n_flows):
+            segment = wire.Segment("10.5.0.1", "10.5.0.2", 20000 + n, 80,
+                                   flags=wire.ACK, payload=b"x")  # fmt: skip
+            end.send(segment.frame())
+        rigs.poll(lambda: len(tcon.flows(mine)) == n_flows, "all flows are known", 20)
+        for form in ("-j", "-v", None):
+            words = ["tcon/flows", "br0", f"limit={n_flows}", *([form] if form else [])]
+            begin = time.monotonic()
+            listing = subprocess.Popen(["ovs-appctl", *words], stdout=subprocess.PIPE)
+            assert listing.stdout
+            with ThreadPoolExecutor(1) as pool:
+                out = pool.submit(listing.stdout.read)
+                longest_s = 0.0
+                while not out.done():
+                    longest_s = max(longest_s, _answer_s())
+                assert listing.wait() == 0
+                assert out.result().count(b"10.5.0.2") == n_flows
+            assert longest_s < (time.monotonic() - begin) / 4, form
+    finally:
+        end.close()
+        with rigs.parameters(idle_s=0):
+            rigs.poll(lambda: not tcon.flows(mine), "they are collected", 5, 0.2)
+
+
+def test_long_addresses_in_the_table(port: str, tcon: genl.Genl) -> None:
+    """They have a line of their own, so the columns stay where they are."""
+    guest, peer = (f"2001:db8:1234:5678:9abc:def0:1234:{n}" for n in (1111, 2222))
+    end = rigs.RawEnd("g-e", "g")
+    try:
+        end.send(wire.Segment(guest, peer, 40000, 50000, flags=wire.ACK, payload=b"x").frame())
+        listing = ("ovs-appctl", "tcon/flows", "br0", f"flow=ipv6_src={guest}")
+        rigs.poll(lambda: guest in rigs.run(*listing), "the flow is known")
+        head, place, ends, row = rigs.run(*listing).splitlines()
+        assert place == "port p1"
+        assert ends == f"[{guest}]:40000 [{peer}]:50000"
+        assert row.split() == ["none", "observed", "no-rule"]
+        assert [row.index(word) for word in row.split()] == [
+            head.index(word) for word in ("CC", "STATE", "WHY")
+        ]
+    finally:
+        end.close()
 
 
 def test_dump_while_flows_come_and_go(port: str, tcon: genl.Genl) -> None:

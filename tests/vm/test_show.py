@@ -221,7 +221,7 @@ def test_a_cc_from_outside_of_the_tree(lab: Lab) -> None:
 
 
 def test_flows(data_flow: Callable[[], dict[str, Any]]) -> None:
-    flow, text = data_flow(), appctl("tcon/flows", "br0")
+    flow, text = data_flow(), appctl("tcon/flows", "-v", "br0")
     assert (flow["state"], flow["reason"]) == ("repair-enforced", "none")
     # 20 Mbit/s in 4 s are 6600 packets, of which 2 % are lost.
     assert 66 < flow["repairs"] < 1000
@@ -244,6 +244,40 @@ def test_flows(data_flow: Callable[[], dict[str, Any]]) -> None:
     assert found, text
     shares = [float(share) for share in found.groups()]
     assert sum(shares) == pytest.approx(100, abs=0.2)
+
+
+def test_flows_as_a_table(data_flow: Callable[[], dict[str, Any]]) -> None:
+    """What matters, a line a flow, the fastest of a port first; in 100 columns."""
+    before, text, flow = data_flow(), appctl("tcon/flows", "br0", "flow=tcp"), data_flow()
+    head, port, first, *_ = text.splitlines()
+    assert head.split() == ["GUEST", "PEER", "CC", "STATE", "RATE", "RTT", "CWND", "WHY", "NOT",
+                            "MORE"]  # fmt: skip
+    assert port == f"port {flow['port']}"
+    assert max(len(line) for line in text.splitlines()) <= 100
+    found = re.fullmatch(
+        rf"{flow['src']}:{flow['tp_src']} +{flow['dst']}:{flow['tp_dst']} +bbr +repair +"
+        r"([\d.]+)M +([\d.]+)ms +([\d.]+)k window (\d+)%",
+        first,
+    )
+    assert found, text
+    rate_mbps, rtt_ms, cwnd_kb, share = map(float, found.groups())
+    assert 10 < rate_mbps < 22
+    assert 20 <= rtt_ms < 60
+    low, high = sorted(f["cwnd_bytes"] / 1e3 for f in (before, flow))
+    assert low / 2 < cwnd_kb < high * 2
+    assert 50 < share <= 100
+
+
+def test_options_stand_anywhere(lab: Lab) -> None:
+    for words in (("-j", "br0"), ("br0", "-j"), ("br0", "limit=1", "flow=tcp", "-j"),
+                  ("br0", "-v", "-j")):  # fmt: skip
+        assert json.loads(appctl("tcon/flows", *words)).keys() == {"flows", "more"}
+    assert json.loads(appctl("tcon/show", "br0", "-j")) == lab.br0.tcon_show()
+    for command, word in (("tcon/flows", "-x"), ("tcon/show", "--format=json"),
+                          ("tcon/flows", "--verbose")):  # fmt: skip
+        complaint = f"'{word}' is no option of this command; -j prints JSON"
+        with pytest.raises(LabError, match=re.escape(complaint)):
+            appctl(command, "br0", word)
 
 
 @pytest.mark.usefixtures("data_flow")

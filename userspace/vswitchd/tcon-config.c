@@ -413,7 +413,7 @@ tcon_config_watch(void)
 }
 
 void
-tcon_run(void)
+tcon_config_run(void)
 {
     if (family_nln) {
         nln_run(family_nln);
@@ -427,7 +427,7 @@ tcon_run(void)
 }
 
 void
-tcon_wait(void)
+tcon_config_wait(void)
 {
     if (family_nln) {
         nln_wait(family_nln);

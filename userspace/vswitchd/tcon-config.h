@@ -54,8 +54,8 @@ bool tcon_status_changed(void);
 /* Tells tcon.ko everything again when it is reloaded, and offers what it
  * refused once more. */
 void tcon_config_watch(void);
-void tcon_run(void);
-void tcon_wait(void);
+void tcon_config_run(void);
+void tcon_config_wait(void);
 
 const struct shash *tcon_bridges(void); /* Of "struct tcon_bridge"s. */
 bool tcon_bridge_is_kernel(const struct tcon_bridge *);

@@ -294,6 +294,12 @@ parse_u16(struct parser *parser, const struct field *field, const char *text,
 {
     uint64_t n;
 
+    if (field->id != FIELD_VLAN && is_digit(*text) && strpbrk(text, "/-")) {
+        tcon_error_set(parser->error, "%s=%.40s: a rule matches one port or "
+                       "any, so set a rule for each port of a range or mask",
+                       field->name, text);
+        return false;
+    }
     if (!parse_number(parser, field, text, max, &n)) {
         return false;
     }

@@ -174,48 +174,75 @@ digest(struct tcon_nl *nl, struct ofpbuf *buf, tcon_nl_cb *cb, void *aux,
     return false;
 }
 
-/* Sends 'request', frees it, and gives the reply to 'cb' unless that is NULL.
- * The kernel answers within the system call that asks, so this never sleeps.
- *
- * Returns 0 or a positive errno with a sentence in 'error'.  After 'cb' has
- * stopped a dump early, 'nl' can only be closed. */
 static int
-talk(struct tcon_nl *nl, struct ofpbuf *request, tcon_nl_cb *cb, void *aux,
-     struct tcon_error *error)
+send_request(struct tcon_nl *nl, struct ofpbuf *request,
+             struct tcon_error *error)
 {
-    uint64_t stub[8192 / 8];
-    struct ofpbuf buf;
-    int err;
+    int err = nl_sock_send(nl->sock, request, true);
 
-    ofpbuf_use_stub(&buf, stub, sizeof stub);
-    err = nl_sock_send(nl->sock, request, true);
     ofpbuf_delete(request);
-    while (!err) {
-        err = nl_sock_recv(nl->sock, &buf, NULL, false);
-        if (!err && digest(nl, &buf, cb, aux, &err, error)) {
-            goto out;
-        }
+    if (err) {
+        tcon_error_set(error, "netlink to tcon.ko failed: %s",
+                       ovs_strerror(err));
     }
-    tcon_error_set(error, "netlink to tcon.ko failed: %s", ovs_strerror(err));
-out:
-    ofpbuf_uninit(&buf);
     return err;
 }
 
+/* Receives one buffer of the reply and gives its messages to 'cb' unless that
+ * is NULL.  Returns true at the end of the reply, with the result in '*err': 0,
+ * or a positive errno with a sentence in 'error'.
+ *
+ * The kernel answers within the system calls that ask and receive, so this
+ * never sleeps. */
+static bool
+receive(struct tcon_nl *nl, tcon_nl_cb *cb, void *aux, int *err,
+        struct tcon_error *error)
+{
+    uint64_t stub[8192 / 8];
+    struct ofpbuf buf;
+    bool end;
+
+    ofpbuf_use_stub(&buf, stub, sizeof stub);
+    *err = nl_sock_recv(nl->sock, &buf, NULL, false);
+    if (*err) {
+        tcon_error_set(error, "netlink to tcon.ko failed: %s",
+                       ovs_strerror(*err));
+    }
+    end = *err || digest(nl, &buf, cb, aux, err, error);
+    ofpbuf_uninit(&buf);
+    return end;
+}
+
+/* Sends 'request', frees it, and gives the reply to 'cb' unless that is NULL.
+ * Returns 0 or a positive errno with a sentence in 'error'. */
 int
 tcon_nl_do(struct tcon_nl *nl, struct ofpbuf *request, tcon_nl_cb *cb,
            void *aux, struct tcon_error *error)
 {
-    return talk(nl, request, cb, aux, error);
+    int err = send_request(nl, request, error);
+
+    while (!err && !receive(nl, cb, aux, &err, error)) {
+        continue;
+    }
+    return err;
 }
 
-/* A dump of any length: each message goes to 'cb' as it comes. */
+/* Begins a dump of any length: tcon_nl_stream_run() gets it, part by part. */
 int
-tcon_nl_stream(struct tcon_nl *nl, struct ofpbuf *request, tcon_nl_cb *cb,
-               void *aux, struct tcon_error *error)
+tcon_nl_stream_begin(struct tcon_nl *nl, struct ofpbuf *request,
+                     struct tcon_error *error)
 {
     nl_msg_nlmsghdr(request)->nlmsg_flags |= NLM_F_DUMP;
-    return talk(nl, request, cb, aux, error);
+    return send_request(nl, request, error);
+}
+
+/* Gives the next part of the dump to 'cb'.  Returns true at its end, with 0 or
+ * a positive errno in '*err' and then a sentence in 'error'. */
+bool
+tcon_nl_stream_run(struct tcon_nl *nl, tcon_nl_cb *cb, void *aux, int *err,
+                   struct tcon_error *error)
+{
+    return receive(nl, cb, aux, err, error);
 }
 
 /* Returns true if 'buf' has the end of a reply.  Sets '*interrupted' if what
@@ -257,7 +284,7 @@ collect(struct tcon_nl *nl, const struct ofpbuf *request,
     return err;
 }
 
-/* As tcon_nl_stream(), but 'cb' sees one state only: if that changes while it
+/* Gives a whole dump to 'cb', which sees one state only: if that changes while it
  * is dumped, the dump begins again. */
 int
 tcon_nl_dump(struct tcon_nl *nl, struct ofpbuf *request, tcon_nl_cb *cb,
@@ -419,6 +446,25 @@ tcon_nl_parse(const struct nlattr *nest, const struct tcon_nl_field fields[],
 
     nl_attr_get_nested(nest, &body);
     return parse_attrs(&body, fields, n_fields, attrs, n_attrs);
+}
+
+/* An attribute that is an array of u64s, perhaps not aligned.  NULL is an
+ * empty array. */
+
+size_t
+tcon_nl_n_u64s(const struct nlattr *attr)
+{
+    return attr ? nl_attr_get_size(attr) / sizeof(uint64_t) : 0;
+}
+
+uint64_t
+tcon_nl_get_u64(const struct nlattr *attr, size_t i)
+{
+    uint64_t value;
+
+    memcpy(&value, (const uint8_t *) nl_attr_get(attr) + i * sizeof value,
+           sizeof value);
+    return value;
 }
 
 /* Adds to 'json' what 'attrs' holds of the named 'fields'. */

@@ -33,8 +33,10 @@ int tcon_nl_do(struct tcon_nl *, struct ofpbuf *request, tcon_nl_cb *,
                void *aux, struct tcon_error *);
 int tcon_nl_dump(struct tcon_nl *, struct ofpbuf *request, tcon_nl_cb *,
                  void *aux, struct tcon_error *);
-int tcon_nl_stream(struct tcon_nl *, struct ofpbuf *request, tcon_nl_cb *,
-                   void *aux, struct tcon_error *);
+int tcon_nl_stream_begin(struct tcon_nl *, struct ofpbuf *request,
+                         struct tcon_error *);
+bool tcon_nl_stream_run(struct tcon_nl *, tcon_nl_cb *, void *aux, int *err,
+                        struct tcon_error *);
 
 size_t tcon_nl_start_nest(struct ofpbuf *, uint16_t type);
 void tcon_nl_put_match(struct ofpbuf *, const struct tcon_match *);
@@ -50,6 +52,8 @@ struct tcon_nl_field {
 
 bool tcon_nl_parse(const struct nlattr *nest, const struct tcon_nl_field[],
                    size_t n_fields, struct nlattr *attrs[], size_t n_attrs);
+size_t tcon_nl_n_u64s(const struct nlattr *);
+uint64_t tcon_nl_get_u64(const struct nlattr *, size_t i);
 void tcon_nl_to_json(struct nlattr *const attrs[],
                      const struct tcon_nl_field[], size_t n_fields,
                      struct json *);

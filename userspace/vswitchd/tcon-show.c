@@ -1,57 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * tcon/list-cc, tcon/show and tcon/flows.
- *
- * Each command builds JSON with all that is known.  Then it prints that, or a
- * text made from that JSON alone.
+ * tcon/list-cc and tcon/show.
  */
 
 #include <config.h>
 
-#include <arpa/inet.h>
 #include <string.h>
 
 #include "openvswitch/dynamic-string.h"
-#include "openvswitch/json.h"
 #include "sset.h"
 #include "tcon-cc.h"
-#include "tcon-compat.h"
+#include "tcon-json.h"
 #include "tcon-ovsdb.h"
 #include "tcon-rules.h"
 #include "tcon-show.h"
 #include "tcon-text.h"
 #include "tcon-words.h"
-#include "timeval.h"
 #include "unixctl.h"
 #include "util.h"
 
-#define DEFAULT_FLOW_LIMIT 1000
-
-/* Flows beyond the limit are only counted.  The counting stops after this
- * time, because ovs-vswitchd does nothing else meanwhile. */
-#define COUNT_TIME_MS 100
-
-/* A name and its text, from one of the UAPI's lists. */
-struct word {
-    const char *name;
-    const char *text;
-};
-
 #define TCON_X(id, name, text) { name, text },
-static const struct word reasons[] = { TCON_REASONS(TCON_X) };
-static const struct word counters[] = { TCON_COUNTERS(TCON_X) };
-static const struct word ecn_modes[] = { TCON_ECN_MODES(TCON_X) };
+static const struct tcon_word counters[] = { TCON_COUNTERS(TCON_X) };
 #undef TCON_X
 
-static const char *const state_names[] = TCON_STATE_NAMES;
 static const char *const rule_ecn[] = TCON_RULE_ECN_NAMES;
 static const char *const rule_fallback[] = TCON_RULE_FALLBACK_NAMES;
-
-static const char *const limit_names[] = {
-#define TCON_X(id, name, text) name,
-    TCON_LIMITS(TCON_X)
-#undef TCON_X
-};
 
 static const char *const role_names[] = {
     [TCON_ROLE_AUTO] = "unknown",
@@ -102,125 +75,6 @@ static const struct tcon_nl_field port_fields[] = {
     { TCON_PORT_A_EVADED,     NL_A_U64, "evaded" },
 };
 
-static const struct tcon_nl_field flow_fields[] = {
-    { TCON_FLOW_A_IFINDEX,          NL_A_U32,    "ifindex" },
-    { TCON_FLOW_A_IFNAME,           NL_A_STRING, "port" },
-    { TCON_FLOW_A_BRIDGE,           NL_A_STRING, "bridge" },
-    { TCON_FLOW_A_FAMILY,           NL_A_U8,     NULL },
-    { TCON_FLOW_A_SRC,              NL_A_UNSPEC, NULL },
-    { TCON_FLOW_A_DST,              NL_A_UNSPEC, NULL },
-    { TCON_FLOW_A_SPORT,            NL_A_U16,    "tp_src" },
-    { TCON_FLOW_A_DPORT,            NL_A_U16,    "tp_dst" },
-    { TCON_FLOW_A_VLAN,             NL_A_U16,    "dl_vlan" },
-    { TCON_FLOW_A_STATE,            NL_A_U8,     NULL },
-    { TCON_FLOW_A_REASON,           NL_A_U8,     NULL },
-    { TCON_FLOW_A_CC,               NL_A_STRING, "cc" },
-    { TCON_FLOW_A_UNA,              NL_A_U32,    "una" },
-    { TCON_FLOW_A_NXT,              NL_A_U32,    "nxt" },
-    { TCON_FLOW_A_NXT_GUEST,        NL_A_U32,    "nxt_guest" },
-    { TCON_FLOW_A_EDGE,             NL_A_U32,    "edge" },
-    { TCON_FLOW_A_CWND_BYTES,       NL_A_U32,    NULL },
-    { TCON_FLOW_A_SSTHRESH_BYTES,   NL_A_U32,    NULL },
-    { TCON_FLOW_A_PACING_BPS,       NL_A_U64,    "pacing_bps" },
-    { TCON_FLOW_A_RWND_BYTES,       NL_A_U32,    "rwnd_bytes" },
-    { TCON_FLOW_A_PEER_RWND_BYTES,  NL_A_U32,    "peer_rwnd_bytes" },
-    { TCON_FLOW_A_INFLIGHT_BYTES,   NL_A_U32,    "inflight_bytes" },
-    { TCON_FLOW_A_HELD_BYTES,       NL_A_U32,    "held_bytes" },
-    { TCON_FLOW_A_SRTT_US,          NL_A_U32,    NULL },
-    { TCON_FLOW_A_RTTVAR_US,        NL_A_U32,    "rttvar_us" },
-    { TCON_FLOW_A_MIN_RTT_US,       NL_A_U32,    NULL },
-    { TCON_FLOW_A_MSS_BYTES,        NL_A_U32,    "mss_bytes" },
-    { TCON_FLOW_A_RATE_BPS,         NL_A_U64,    "rate_bps" },
-    { TCON_FLOW_A_RATE_APP_LIMITED, NL_A_FLAG,   "rate_app_limited" },
-    { TCON_FLOW_A_SENT_BYTES,       NL_A_U64,    "sent_bytes" },
-    { TCON_FLOW_A_REPEATED_BYTES,   NL_A_U64,    "repeated_bytes" },
-    { TCON_FLOW_A_ACKED_BYTES,      NL_A_U64,    "acked_bytes" },
-    { TCON_FLOW_A_DELIVERED_BYTES,  NL_A_U64,    "delivered_bytes" },
-    { TCON_FLOW_A_LOST_BYTES,       NL_A_U64,    "lost_bytes" },
-    { TCON_FLOW_A_CE_ACKS,          NL_A_U64,    "ce_acks" },
-    { TCON_FLOW_A_AGE_MS,           NL_A_U64,    "age_ms" },
-    { TCON_FLOW_A_IDLE_MS,          NL_A_U64,    "idle_ms" },
-    { TCON_FLOW_A_PRIORITY,         NL_A_U32,    "priority" },
-    { TCON_FLOW_A_CC_INFO,          NL_A_STRING, "cc_info" },
-    { TCON_FLOW_A_COPY_BYTES,       NL_A_U32,    "copy_bytes" },
-    { TCON_FLOW_A_REPAIRS,          NL_A_U64,    "repairs" },
-    { TCON_FLOW_A_REPAIRED_BYTES,   NL_A_U64,    "repaired_bytes" },
-    { TCON_FLOW_A_SPURIOUS,         NL_A_U64,    "spurious_repairs" },
-    { TCON_FLOW_A_PROBES,           NL_A_U64,    "probes" },
-    { TCON_FLOW_A_TIMEOUTS,         NL_A_U64,    "timeouts" },
-    { TCON_FLOW_A_ABSORBED,         NL_A_U64,    "absorbed_repeats" },
-    { TCON_FLOW_A_HIDDEN_ACKS,      NL_A_U64,    "hidden_acks" },
-    { TCON_FLOW_A_LIMITED_US,       NL_A_UNSPEC, NULL },
-    { TCON_FLOW_A_ECN,              NL_A_U8,     NULL },
-    { TCON_FLOW_A_CE_BYTES,         NL_A_U64,    "ce_bytes" },
-};
-
-/* Reading JSON objects that this file has built. */
-
-static const struct json *
-get(const struct json *object, const char *name)
-{
-    const struct json *member = shash_find_data(json_object(object), name);
-
-    return member && member->type != JSON_NULL ? member : NULL;
-}
-
-static bool
-has(const struct json *object, const char *name)
-{
-    return get(object, name) != NULL;
-}
-
-/* Returns 0 where there is no such number. */
-static long long int
-num(const struct json *object, const char *name)
-{
-    const struct json *member = get(object, name);
-
-    return member ? json_integer(member) : 0;
-}
-
-static const char *
-str(const struct json *object, const char *name)
-{
-    const struct json *member = get(object, name);
-
-    return member ? json_string(member) : "?";
-}
-
-static bool
-yes(const struct json *object, const char *name)
-{
-    const struct json *member = get(object, name);
-
-    return member && json_boolean(member);
-}
-
-#define JSON_ARRAY_FOR_EACH(ELEM, I, ARRAY)                                 \
-    for ((I) = 0; (I) < json_array_size(ARRAY)                              \
-         && ((ELEM) = json_array_at(ARRAY, I), true); (I)++)
-
-/* Building JSON. */
-
-static void
-put_num(struct json *object, const char *name, long long int value)
-{
-    json_object_put(object, name, json_integer_create(value));
-}
-
-/* Writes the name with number 'i'.  A newer kernel may have more names than
- * this list: then it writes the number. */
-static void
-put_name(struct json *object, const char *name, const char *const names[],
-         size_t n_names, unsigned int i)
-{
-    if (i < n_names && names[i]) {
-        json_object_put_string(object, name, names[i]);
-    } else {
-        json_object_put_format(object, name, "%u", i);
-    }
-}
-
 static struct json *
 value_to_json(enum tcon_param_type type, int64_t value)
 {
@@ -252,8 +106,8 @@ cc_to_json(const struct tcon_cc *cc)
         struct json *p = json_object_create();
 
         json_object_put_string(p, "name", param->name);
-        put_name(p, "type", param_type_names, ARRAY_SIZE(param_type_names),
-                 param->type);
+        json_put_name(p, "type", param_type_names,
+                      ARRAY_SIZE(param_type_names), param->type);
         json_object_put(p, "default", value_to_json(param->type, param->def));
         json_object_put(p, "min", value_to_json(param->type, param->min));
         json_object_put(p, "max", value_to_json(param->type, param->max));
@@ -265,7 +119,7 @@ cc_to_json(const struct tcon_cc *cc)
     json_object_put_string(json, "category", cc->category);
     json_object_put_string(json, "source", cc->source);
     json_object_put(json, "paced", json_boolean_create(cc->paced));
-    put_num(json, "flows", cc->flows);
+    json_put_num(json, "flows", cc->flows);
     json_object_put(json, "params", params);
     return json;
 }
@@ -316,7 +170,7 @@ rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
                         value_to_json(param->type, param->value));
     }
     tcon_match_format(&rule->match, match);
-    put_num(json, "priority", rule->priority);
+    json_put_num(json, "priority", rule->priority);
     json_object_put_string(json, "match", match);
     json_object_put_string(json, "cc", rule->cc);
     json_object_put(json, "params", params);
@@ -325,7 +179,7 @@ rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
     json_object_put_string(json, "fallback",
                            rule->fallback < ARRAY_SIZE(rule_fallback)
                            ? rule_fallback[rule->fallback] : "?");
-    put_num(json, "flows", rule->flows);
+    json_put_num(json, "flows", rule->flows);
     json_object_put(json, "cc_loaded",
                     json_boolean_create(cc || !strcmp(rule->cc,
                                                       TCON_CC_OBSERVE)));
@@ -335,34 +189,15 @@ rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
     return json;
 }
 
-/* An attribute that is an array of u64s, perhaps not aligned.  NULL is an
- * empty array. */
-
-static size_t
-n_u64s(const struct nlattr *attr)
-{
-    return attr ? nl_attr_get_size(attr) / sizeof(uint64_t) : 0;
-}
-
-static uint64_t
-get_u64(const struct nlattr *attr, size_t i)
-{
-    uint64_t value;
-
-    memcpy(&value, (const uint8_t *) nl_attr_get(attr) + i * sizeof value,
-           sizeof value);
-    return value;
-}
-
 /* Returns the member "counters" or "reasons": each element of the array of
  * u64s with its name and its text. */
 static struct json *
-u64s_to_json(const struct nlattr *attr, const struct word words[],
+u64s_to_json(const struct nlattr *attr, const struct tcon_word words[],
              size_t n_words, const char *value_name)
 {
     struct json *json = json_array_create_empty();
 
-    for (size_t i = 0; i < n_u64s(attr); i++) {
+    for (size_t i = 0; i < tcon_nl_n_u64s(attr); i++) {
         struct json *elem = json_object_create();
 
         if (i < n_words) {
@@ -372,7 +207,7 @@ u64s_to_json(const struct nlattr *attr, const struct word words[],
             json_object_put_format(elem, "name", "%"PRIuSIZE, i);
             json_object_put_string(elem, "text", "");
         }
-        put_num(elem, value_name, get_u64(attr, i));
+        json_put_num(elem, value_name, tcon_nl_get_u64(attr, i));
         json_array_add(json, elem);
     }
     return json;
@@ -389,8 +224,8 @@ info_cb(struct nlattr *top[], void *json_)
                          ARRAY_SIZE(info_fields), attrs, ARRAY_SIZE(attrs))) {
         tcon_nl_to_json(attrs, info_fields, ARRAY_SIZE(info_fields), json);
         json_object_put(json, "reasons",
-                        u64s_to_json(attrs[TCON_INFO_A_REASONS], reasons,
-                                     ARRAY_SIZE(reasons), "flows"));
+                        u64s_to_json(attrs[TCON_INFO_A_REASONS], tcon_reasons,
+                                     n_tcon_reasons, "flows"));
         json_object_put(json, "counters",
                         u64s_to_json(attrs[TCON_INFO_A_COUNTERS], counters,
                                      ARRAY_SIZE(counters), "value"));
@@ -415,14 +250,14 @@ port_cb(struct nlattr *top[], void *ports_)
     port = json_object_create();
     tcon_nl_to_json(attrs, port_fields, ARRAY_SIZE(port_fields), port);
     if (attrs[TCON_PORT_A_ROLE]) {
-        put_name(port, "role", role_names, ARRAY_SIZE(role_names),
-                 nl_attr_get_u8(attrs[TCON_PORT_A_ROLE]));
+        json_put_name(port, "role", role_names, ARRAY_SIZE(role_names),
+                      nl_attr_get_u8(attrs[TCON_PORT_A_ROLE]));
     }
     if (attrs[TCON_PORT_A_WHY]) {
-        put_name(port, "why", why_texts, ARRAY_SIZE(why_texts),
-                 nl_attr_get_u8(attrs[TCON_PORT_A_WHY]));
+        json_put_name(port, "why", why_texts, ARRAY_SIZE(why_texts),
+                      nl_attr_get_u8(attrs[TCON_PORT_A_WHY]));
     }
-    json_object_put_nocopy(ports, xasprintf("%lld", num(port, "ifindex")),
+    json_object_put_nocopy(ports, xasprintf("%lld", json_num(port, "ifindex")),
                            port);
     return true;
 }
@@ -439,11 +274,11 @@ port_to_json(const struct tcon_port *port, const struct json *kernel_ports)
         char key[16];
 
         snprintf(key, sizeof key, "%"PRIu32, port->ifindex);
-        known = get(kernel_ports, key);
+        known = json_get(kernel_ports, key);
     }
     json = known ? json_deep_clone(known) : json_object_create();
     json_object_put_string(json, "name", port->name);
-    put_num(json, "ofport", port->ofport);
+    json_put_num(json, "ofport", port->ofport);
     if (!known) {
         json_object_put_string(json, "role",
                                port->kind == TCON_PORT_DEVICE
@@ -508,8 +343,8 @@ compare_ports(const void *a_, const void *b_)
 {
     const struct json *const *a = a_;
     const struct json *const *b = b_;
-    long long int a_port = num(*a, "ofport");
-    long long int b_port = num(*b, "ofport");
+    long long int a_port = json_num(*a, "ofport");
+    long long int b_port = json_num(*b, "ofport");
 
     return a_port < b_port ? -1 : a_port > b_port;
 }
@@ -601,36 +436,37 @@ show_to_json(struct tcon_nl *nl, const char *bridge, struct tcon_error *error)
 static void
 put_param_text(struct ds *ds, const struct json *param)
 {
-    ds_put_format(ds, "    %s=", str(param, "name"));
-    value_to_text(get(param, "default"), ds);
-    if (strcmp(str(param, "type"), param_type_names[TCON_PARAM_BOOL])) {
+    ds_put_format(ds, "    %s=", json_str(param, "name"));
+    value_to_text(json_get(param, "default"), ds);
+    if (strcmp(json_str(param, "type"), param_type_names[TCON_PARAM_BOOL])) {
         ds_put_cstr(ds, " (");
-        value_to_text(get(param, "min"), ds);
+        value_to_text(json_get(param, "min"), ds);
         ds_put_cstr(ds, " to ");
-        value_to_text(get(param, "max"), ds);
-        ds_put_format(ds, "%s%s)", *str(param, "unit") ? " " : "",
-                      str(param, "unit"));
+        value_to_text(json_get(param, "max"), ds);
+        ds_put_format(ds, "%s%s)", *json_str(param, "unit") ? " " : "",
+                      json_str(param, "unit"));
     } else {
         ds_put_cstr(ds, " (on or off)");
     }
-    ds_put_format(ds, ": %s\n", str(param, "help"));
+    ds_put_format(ds, ": %s\n", json_str(param, "help"));
 }
 
 static void
 list_cc_to_text(const struct json *json, struct ds *ds)
 {
-    const struct json *others = get(json, "not_loaded");
-    const struct json *ccs = get(json, "ccs");
+    const struct json *others = json_get(json, "not_loaded");
+    const struct json *ccs = json_get(json, "ccs");
     const struct json *cc;
     size_t i, j;
 
     JSON_ARRAY_FOR_EACH (cc, i, ccs) {
-        const struct json *params = get(cc, "params");
+        const struct json *params = json_get(cc, "params");
         const struct json *param;
 
-        ds_put_format(ds, "%s: %s%s, %s, flows: %lld\n", str(cc, "name"),
-                      str(cc, "category"), yes(cc, "paced") ? ", paced" : "",
-                      str(cc, "source"), num(cc, "flows"));
+        ds_put_format(ds, "%s: %s%s, %s, flows: %lld\n", json_str(cc, "name"),
+                      json_str(cc, "category"),
+                      json_yes(cc, "paced") ? ", paced" : "",
+                      json_str(cc, "source"), json_num(cc, "flows"));
         JSON_ARRAY_FOR_EACH (param, j, params) {
             put_param_text(ds, param);
         }
@@ -648,23 +484,25 @@ list_cc_to_text(const struct json *json, struct ds *ds)
 static void
 put_port_text(struct ds *ds, const struct json *port)
 {
-    ds_put_format(ds, "    port %s (", str(port, "name"));
-    if (num(port, "ofport") == TCON_OFPORT_LOCAL) {
+    ds_put_format(ds, "    port %s (", json_str(port, "name"));
+    if (json_num(port, "ofport") == TCON_OFPORT_LOCAL) {
         ds_put_cstr(ds, "LOCAL");
     } else {
-        ds_put_format(ds, "%lld", num(port, "ofport"));
+        ds_put_format(ds, "%lld", json_num(port, "ofport"));
     }
-    ds_put_format(ds, "): %s, %s", str(port, "role"), str(port, "why"));
-    if (!strcmp(str(port, "role"), role_names[TCON_ROLE_GUEST])) {
+    ds_put_format(ds, "): %s, %s", json_str(port, "role"),
+                  json_str(port, "why"));
+    if (!strcmp(json_str(port, "role"), role_names[TCON_ROLE_GUEST])) {
         ds_put_format(ds, "; flows: %lld, held: %lld bytes",
-                      num(port, "flows"), num(port, "held_bytes"));
-        if (has(port, "copy_bytes")) {
-            ds_put_format(ds, ", copies: %lld bytes", num(port, "copy_bytes"));
+                      json_num(port, "flows"), json_num(port, "held_bytes"));
+        if (json_has(port, "copy_bytes")) {
+            ds_put_format(ds, ", copies: %lld bytes",
+                          json_num(port, "copy_bytes"));
         }
-        if (num(port, "evaded")) {
+        if (json_num(port, "evaded")) {
             ds_put_format(ds, "; its guest keeps flows from being enforced: "
-                          "%lld now, %lld so far", num(port, "evading"),
-                          num(port, "evaded"));
+                          "%lld now, %lld so far", json_num(port, "evading"),
+                          json_num(port, "evaded"));
         }
     }
     ds_put_char(ds, '\n');
@@ -674,13 +512,13 @@ put_port_text(struct ds *ds, const struct json *port)
 static void
 put_source_text(struct ds *ds, const struct json *rule)
 {
-    const struct json *source = get(rule, "source");
+    const struct json *source = json_get(rule, "source");
 
     if (!source) {
         ds_put_cstr(ds, "; volatile");
-    } else if (strcmp(str(source, "table"), "Bridge")) {
-        ds_put_format(ds, "; of %s %s", str(source, "table"),
-                      str(source, "record"));
+    } else if (strcmp(json_str(source, "table"), "Bridge")) {
+        ds_put_format(ds, "; of %s %s", json_str(source, "table"),
+                      json_str(source, "record"));
     }
 }
 
@@ -689,10 +527,11 @@ put_source_text(struct ds *ds, const struct json *rule)
 static void
 put_rule_text(struct ds *ds, const struct json *rule)
 {
-    ds_put_format(ds, "    %s; flows: %lld%s%s", str(rule, "rule"),
-                  num(rule, "flows"),
-                  yes(rule, "in_kernel") ? "" : "; not taken by tcon.ko yet",
-                  yes(rule, "cc_loaded") ? "" : "; the CC is not loaded");
+    ds_put_format(ds, "    %s; flows: %lld%s%s", json_str(rule, "rule"),
+                  json_num(rule, "flows"),
+                  json_yes(rule, "in_kernel") ? ""
+                  : "; not taken by tcon.ko yet",
+                  json_yes(rule, "cc_loaded") ? "" : "; the CC is not loaded");
     put_source_text(ds, rule);
     ds_put_char(ds, '\n');
 }
@@ -706,12 +545,12 @@ put_config_text(struct ds *ds, const struct json *config)
     size_t i;
 
     JSON_ARRAY_FOR_EACH (key, i, config) {
-        if (strcmp(str(key, "state"), "applied")) {
+        if (strcmp(json_str(key, "state"), "applied")) {
             ds_put_format(ds, "%s    %s of %s %s is %s: %s\n",
                           any ? "" : "  in OVSDB, but not as it says there:\n",
-                          str(key, "key"), str(key, "table"),
-                          str(key, "record"), str(key, "state"),
-                          str(key, "detail"));
+                          json_str(key, "key"), json_str(key, "table"),
+                          json_str(key, "record"), json_str(key, "state"),
+                          json_str(key, "detail"));
             any = true;
         }
     }
@@ -720,12 +559,12 @@ put_config_text(struct ds *ds, const struct json *config)
 static void
 put_bridge_text(struct ds *ds, const struct json *bridge)
 {
-    const struct json *ports = get(bridge, "ports");
-    const struct json *rules = get(bridge, "rules");
+    const struct json *ports = json_get(bridge, "ports");
+    const struct json *rules = json_get(bridge, "rules");
     const struct json *elem;
     size_t i;
 
-    ds_put_format(ds, "bridge %s\n", str(bridge, "name"));
+    ds_put_format(ds, "bridge %s\n", json_str(bridge, "name"));
     JSON_ARRAY_FOR_EACH (elem, i, ports) {
         put_port_text(ds, elem);
     }
@@ -734,7 +573,7 @@ put_bridge_text(struct ds *ds, const struct json *bridge)
     JSON_ARRAY_FOR_EACH (elem, i, rules) {
         put_rule_text(ds, elem);
     }
-    put_config_text(ds, get(bridge, "config"));
+    put_config_text(ds, json_get(bridge, "config"));
 }
 
 /* Lines for those elements of 'words' that are not zero. */
@@ -747,13 +586,13 @@ put_words_text(struct ds *ds, const struct json *words, const char *title,
     size_t i;
 
     JSON_ARRAY_FOR_EACH (word, i, words) {
-        if (num(word, value_name)) {
+        if (json_num(word, value_name)) {
             if (!any) {
                 ds_put_format(ds, "%s\n", title);
                 any = true;
             }
-            ds_put_format(ds, "    %s: %lld (%s)\n", str(word, "name"),
-                          num(word, value_name), str(word, "text"));
+            ds_put_format(ds, "    %s: %lld (%s)\n", json_str(word, "name"),
+                          json_num(word, value_name), json_str(word, "text"));
         }
     }
 }
@@ -761,27 +600,28 @@ put_words_text(struct ds *ds, const struct json *words, const char *title,
 static void
 show_to_text(const struct json *json, struct ds *ds)
 {
-    const struct json *bridges = get(json, "bridges");
-    const struct json *ccs = get(json, "ccs");
+    const struct json *bridges = json_get(json, "bridges");
+    const struct json *ccs = json_get(json, "ccs");
     const struct json *elem;
     size_t i;
 
     ds_put_format(ds, "tcon %s: flows: %lld of at most %lld, half-open: "
                   "%lld of at most %lld, held: %lld bytes\n",
-                  str(json, "version"), num(json, "flows"),
-                  num(json, "flows_max"), num(json, "half_open"),
-                  num(json, "half_open_max"), num(json, "held_bytes"));
-    if (has(json, "copy_bytes")) {
+                  json_str(json, "version"), json_num(json, "flows"),
+                  json_num(json, "flows_max"), json_num(json, "half_open"),
+                  json_num(json, "half_open_max"),
+                  json_num(json, "held_bytes"));
+    if (json_has(json, "copy_bytes")) {
         ds_put_format(ds, "copies: %lld of at most %lld bytes (%lld for a "
-                      "port, %lld for a flow)\n", num(json, "copy_bytes"),
-                      num(json, "copy_bytes_max"),
-                      num(json, "copy_port_bytes_max"),
-                      num(json, "copy_flow_bytes_max"));
+                      "port, %lld for a flow)\n", json_num(json, "copy_bytes"),
+                      json_num(json, "copy_bytes_max"),
+                      json_num(json, "copy_port_bytes_max"),
+                      json_num(json, "copy_flow_bytes_max"));
     }
-    if (has(json, "attach")) {
-        ds_put_format(ds, "attach: %s\n", str(json, "attach"));
+    if (json_has(json, "attach")) {
+        ds_put_format(ds, "attach: %s\n", json_str(json, "attach"));
     }
-    if (yes(json, "spreading")) {
+    if (json_yes(json, "spreading")) {
         ds_put_cstr(ds, "a change of rules is still on its way to flows\n");
     }
     JSON_ARRAY_FOR_EACH (elem, i, bridges) {
@@ -789,386 +629,25 @@ show_to_text(const struct json *json, struct ds *ds)
     }
     ds_put_cstr(ds, "CCs:");
     JSON_ARRAY_FOR_EACH (elem, i, ccs) {
-        ds_put_format(ds, " %s (flows: %lld),", str(elem, "name"),
-                      num(elem, "flows"));
+        ds_put_format(ds, " %s (flows: %lld),", json_str(elem, "name"),
+                      json_num(elem, "flows"));
     }
     ds_put_format(ds, " %s\n", TCON_CC_OBSERVE);
-    if (has(json, "reasons")) {
-        put_words_text(ds, get(json, "reasons"), "flows by reason:", "flows");
-        put_words_text(ds, get(json, "counters"), "counters:", "value");
+    if (json_has(json, "reasons")) {
+        put_words_text(ds, json_get(json, "reasons"), "flows by reason:",
+                       "flows");
+        put_words_text(ds, json_get(json, "counters"), "counters:", "value");
     }
-}
-
-/* Flows. */
-
-struct flows_query {
-    struct json *flows;
-    uint64_t limit;
-    uint64_t n_more;            /* Flows beyond the limit. */
-    bool all_counted;           /* 'n_more' counts all of them. */
-    long long int deadline_ms;  /* When to stop counting. */
-};
-
-static void
-put_address(struct json *json, const char *name, uint8_t family,
-            const struct nlattr *attr)
-{
-    char text[INET6_ADDRSTRLEN];
-
-    if (attr && nl_attr_get_size(attr) == (family == AF_INET ? 4 : 16)) {
-        json_object_put_string(json, name,
-                               inet_ntop(family, nl_attr_get(attr), text,
-                                         sizeof text));
-    }
-}
-
-/* Puts a number, or null where the kernel sent 'none'. */
-static void
-put_unless(struct json *json, const char *name, const struct nlattr *attr,
-           uint32_t none)
-{
-    uint32_t value = attr ? nl_attr_get_u32(attr) : none;
-
-    json_object_put(json, name, (value == none ? json_null_create()
-                                 : json_integer_create(value)));
-}
-
-/* Adds "limited_us" to 'json': the time for which each limit held. */
-static void
-put_limits(struct json *json, const struct nlattr *attr)
-{
-    struct json *limits = json_object_create();
-
-    for (size_t i = 0; i < n_u64s(attr); i++) {
-        char number[24];
-
-        snprintf(number, sizeof number, "%"PRIuSIZE, i);
-        put_num(limits, i < ARRAY_SIZE(limit_names) ? limit_names[i] : number,
-                get_u64(attr, i));
-    }
-    json_object_put(json, "limited_us", limits);
-}
-
-static void
-put_ecn(struct json *json, unsigned int mode)
-{
-    if (mode < ARRAY_SIZE(ecn_modes)) {
-        json_object_put_string(json, "ecn", ecn_modes[mode].name);
-        json_object_put_string(json, "ecn_text", ecn_modes[mode].text);
-    } else {
-        json_object_put_format(json, "ecn", "%u", mode);
-        json_object_put_string(json, "ecn_text", "");
-    }
-}
-
-static struct json *
-flow_to_json(struct nlattr *const attrs[])
-{
-    unsigned int reason = 0, state = 0;
-    struct json *json = json_object_create();
-    uint8_t family = AF_INET;
-
-    if (attrs[TCON_FLOW_A_FAMILY]) {
-        family = nl_attr_get_u8(attrs[TCON_FLOW_A_FAMILY]);
-    }
-    if (attrs[TCON_FLOW_A_STATE]) {
-        state = nl_attr_get_u8(attrs[TCON_FLOW_A_STATE]);
-    }
-    if (attrs[TCON_FLOW_A_REASON]) {
-        reason = nl_attr_get_u8(attrs[TCON_FLOW_A_REASON]);
-    }
-    tcon_nl_to_json(attrs, flow_fields, ARRAY_SIZE(flow_fields), json);
-    json_object_put_string(json, "protocol",
-                           family == AF_INET ? "tcp" : "tcp6");
-    put_address(json, "src", family, attrs[TCON_FLOW_A_SRC]);
-    put_address(json, "dst", family, attrs[TCON_FLOW_A_DST]);
-    put_name(json, "state", state_names, ARRAY_SIZE(state_names), state);
-    if (reason < ARRAY_SIZE(reasons)) {
-        json_object_put_string(json, "reason", reasons[reason].name);
-        json_object_put_string(json, "reason_text", reasons[reason].text);
-    } else {
-        json_object_put_format(json, "reason", "%u", reason);
-        json_object_put_string(json, "reason_text", "");
-    }
-    if (attrs[TCON_FLOW_A_ECN]) {
-        put_ecn(json, nl_attr_get_u8(attrs[TCON_FLOW_A_ECN]));
-    }
-    put_unless(json, "srtt_us", attrs[TCON_FLOW_A_SRTT_US], 0);
-    put_unless(json, "min_rtt_us", attrs[TCON_FLOW_A_MIN_RTT_US], UINT32_MAX);
-    put_unless(json, "cwnd_bytes", attrs[TCON_FLOW_A_CWND_BYTES], 0);
-    put_unless(json, "ssthresh_bytes", attrs[TCON_FLOW_A_SSTHRESH_BYTES],
-               INT32_MAX);
-    if (!attrs[TCON_FLOW_A_PACING_BPS]) {
-        put_num(json, "pacing_bps", 0);
-    }
-    if (attrs[TCON_FLOW_A_LIMITED_US]) {
-        put_limits(json, attrs[TCON_FLOW_A_LIMITED_US]);
-    }
-    return json;
-}
-
-static bool
-flow_cb(struct nlattr *top[], void *query_)
-{
-    struct nlattr *attrs[TCON_FLOW_A_MAX + 1];
-    struct flows_query *query = query_;
-
-    if (!top[TCON_A_FLOW]) {
-        return true;
-    }
-    if (json_array_size(query->flows) < query->limit) {
-        if (tcon_nl_parse(top[TCON_A_FLOW], flow_fields,
-                          ARRAY_SIZE(flow_fields), attrs,
-                          ARRAY_SIZE(attrs))) {
-            json_array_add(query->flows, flow_to_json(attrs));
-        }
-        return true;
-    }
-    if (!query->n_more++) {
-        query->deadline_ms = time_msec() + COUNT_TIME_MS;
-    }
-    query->all_counted = (query->n_more % 256
-                          || time_msec() < query->deadline_ms);
-    return query->all_counted;
-}
-
-static void
-put_us_text(struct ds *ds, const char *title, const struct json *flow,
-            const char *name)
-{
-    if (has(flow, name)) {
-        ds_put_format(ds, "%s %.3f ms", title, num(flow, name) / 1e3);
-    } else {
-        ds_put_format(ds, "%s unknown", title);
-    }
-}
-
-static void
-put_bytes_text(struct ds *ds, const char *title, const struct json *flow,
-               const char *name)
-{
-    if (has(flow, name)) {
-        ds_put_format(ds, "%s %lld", title, num(flow, name));
-    } else {
-        ds_put_format(ds, "%s none", title);
-    }
-}
-
-static void
-put_endpoint(struct ds *ds, const struct json *flow, const char *addr,
-             const char *port)
-{
-    bool v6 = !strcmp(str(flow, "protocol"), "tcp6");
-
-    ds_put_format(ds, "%s%s%s:%lld", v6 ? "[" : "", str(flow, addr),
-                  v6 ? "]" : "", num(flow, port));
-}
-
-static void
-put_flow_head(struct ds *ds, const struct json *flow)
-{
-    ds_put_format(ds, "%s ", str(flow, "protocol"));
-    put_endpoint(ds, flow, "src", "tp_src");
-    ds_put_cstr(ds, " > ");
-    put_endpoint(ds, flow, "dst", "tp_dst");
-    ds_put_format(ds, " in_port %s", str(flow, "port"));
-    if (has(flow, "dl_vlan")) {
-        ds_put_format(ds, " dl_vlan %lld", num(flow, "dl_vlan"));
-    }
-    ds_put_format(ds, "\n    %s, cc %s", str(flow, "state"), str(flow, "cc"));
-    if (has(flow, "priority")) {
-        ds_put_format(ds, " (rule of priority %lld)", num(flow, "priority"));
-    }
-    if (strcmp(str(flow, "reason"), reasons[TCON_REASON_NONE].name)) {
-        ds_put_format(ds, ", reason %s: %s", str(flow, "reason"),
-                      str(flow, "reason_text"));
-    }
-    ds_put_char(ds, '\n');
-}
-
-static void
-put_flow_rates(struct ds *ds, const struct json *flow)
-{
-    put_us_text(ds, "    srtt", flow, "srtt_us");
-    put_us_text(ds, " rttvar", flow, "rttvar_us");
-    put_us_text(ds, " min_rtt", flow, "min_rtt_us");
-    ds_put_format(ds, "\n    rate %.3f Mbit/s%s pacing ",
-                  num(flow, "rate_bps") / 1e6,
-                  yes(flow, "rate_app_limited") ? " (app-limited)" : "");
-    if (num(flow, "pacing_bps")) {
-        ds_put_format(ds, "%.3f Mbit/s\n", num(flow, "pacing_bps") / 1e6);
-    } else {
-        ds_put_cstr(ds, "none\n");
-    }
-}
-
-/* Writes nothing where tcon.ko is older than loss repair. */
-static void
-put_flow_repair(struct ds *ds, const struct json *flow)
-{
-    if (has(flow, "copy_bytes")) {
-        ds_put_format(ds, "    copies %lld bytes, repairs %lld (%lld bytes, "
-                      "%lld spurious) probes %lld timeouts %lld "
-                      "absorbed_repeats %lld hidden_acks %lld\n",
-                      num(flow, "copy_bytes"), num(flow, "repairs"),
-                      num(flow, "repaired_bytes"),
-                      num(flow, "spurious_repairs"), num(flow, "probes"),
-                      num(flow, "timeouts"), num(flow, "absorbed_repeats"),
-                      num(flow, "hidden_acks"));
-    }
-}
-
-/* Writes how the CC learns of ECN marks, or why it does not.  Nothing where
- * the CC does not use ECN. */
-static void
-put_flow_ecn(struct ds *ds, const struct json *flow)
-{
-    if (has(flow, "ecn")
-        && strcmp(str(flow, "ecn"), ecn_modes[TCON_ECN_UNUSED].name)) {
-        ds_put_format(ds, "    ecn %s (%s), %lld bytes marked\n",
-                      str(flow, "ecn"), str(flow, "ecn_text"),
-                      num(flow, "ce_bytes"));
-    }
-}
-
-/* Writes the share of each limit in the time that was counted, if any was. */
-static void
-put_flow_limits(struct ds *ds, const struct json *flow)
-{
-    const struct json *limits = get(flow, "limited_us");
-    double total_us = 0;
-
-    for (size_t i = 0; limits && i < ARRAY_SIZE(limit_names); i++) {
-        total_us += num(limits, limit_names[i]);
-    }
-    if (total_us > 0) {
-        ds_put_cstr(ds, "    limited by");
-        for (size_t i = 0; i < ARRAY_SIZE(limit_names); i++) {
-            ds_put_format(ds, " %s %.1f %%", limit_names[i],
-                          100 * num(limits, limit_names[i]) / total_us);
-        }
-        ds_put_char(ds, '\n');
-    }
-}
-
-static void
-flow_to_text(const struct json *flow, struct ds *ds)
-{
-    put_flow_head(ds, flow);
-    ds_put_format(ds, "    una %lld nxt %lld nxt_guest %lld edge %lld\n",
-                  num(flow, "una"), num(flow, "nxt"), num(flow, "nxt_guest"),
-                  num(flow, "edge"));
-    put_bytes_text(ds, "    cwnd", flow, "cwnd_bytes");
-    put_bytes_text(ds, " ssthresh", flow, "ssthresh_bytes");
-    ds_put_format(ds, " rwnd %lld peer_rwnd %lld inflight %lld held %lld mss "
-                  "%lld bytes\n", num(flow, "rwnd_bytes"),
-                  num(flow, "peer_rwnd_bytes"), num(flow, "inflight_bytes"),
-                  num(flow, "held_bytes"), num(flow, "mss_bytes"));
-    put_flow_rates(ds, flow);
-    ds_put_format(ds, "    sent %lld repeated %lld acked %lld delivered %lld "
-                  "lost %lld bytes, ce_acks %lld\n", num(flow, "sent_bytes"),
-                  num(flow, "repeated_bytes"), num(flow, "acked_bytes"),
-                  num(flow, "delivered_bytes"), num(flow, "lost_bytes"),
-                  num(flow, "ce_acks"));
-    put_flow_repair(ds, flow);
-    put_flow_ecn(ds, flow);
-    put_flow_limits(ds, flow);
-    ds_put_format(ds, "    age %.3f s idle %.3f s\n",
-                  num(flow, "age_ms") / 1e3, num(flow, "idle_ms") / 1e3);
-    if (has(flow, "cc_info") && *str(flow, "cc_info")) {
-        ds_put_format(ds, "    %s: %s\n", str(flow, "cc"),
-                      str(flow, "cc_info"));
-    }
-}
-
-static void
-flows_to_text(const struct json *json, struct ds *ds)
-{
-    const struct json *flows = get(json, "flows");
-    const struct json *flow;
-    size_t i;
-
-    JSON_ARRAY_FOR_EACH (flow, i, flows) {
-        flow_to_text(flow, ds);
-    }
-    if (num(json, "more")) {
-        ds_put_format(ds, "%s%lld more\n",
-                      yes(json, "more_is_exact") ? "" : "at least ",
-                      num(json, "more"));
-    }
-}
-
-static struct json *
-flows_to_json(struct tcon_nl *nl, const char *bridge,
-              const struct tcon_match *match, uint64_t limit,
-              struct tcon_error *error)
-{
-    struct ofpbuf *request = tcon_nl_request(nl, TCON_CMD_GET_FLOW);
-    struct flows_query query = {
-        .flows = json_array_create_empty(),
-        .limit = limit,
-        .all_counted = true,
-    };
-    struct json *json = json_object_create();
-
-    json_object_put(json, "flows", query.flows);
-    nl_msg_put_string(request, TCON_A_BRIDGE, bridge);
-    if (match) {
-        tcon_nl_put_match(request, match);
-    }
-    if (tcon_nl_stream(nl, request, flow_cb, &query, error)) {
-        json_destroy(json);
-        return NULL;
-    }
-    put_num(json, "more", query.n_more);
-    json_object_put(json, "more_is_exact",
-                    json_boolean_create(query.all_counted));
-    return json;
 }
 
 /* Commands. */
-
-typedef void to_text_func(const struct json *, struct ds *);
-
-/* Replies with 'json', which is freed: as JSON if 'as_json', else as text.  If
- * 'json' is NULL, replies with 'error'. */
-static void
-reply(struct unixctl_conn *conn, struct json *json, bool as_json,
-      to_text_func *to_text, const struct tcon_error *error)
-{
-    struct ds ds = DS_EMPTY_INITIALIZER;
-
-    if (!json) {
-        unixctl_command_reply_error(conn, error->text);
-        return;
-    }
-    if (as_json) {
-        json_to_ds(json, JSSF_SORT, &ds);
-    } else {
-        to_text(json, &ds);
-    }
-    unixctl_command_reply(conn, ds_cstr(&ds));
-    ds_destroy(&ds);
-    json_destroy(json);
-}
-
-/* Takes the option -j from the arguments, if it comes first. */
-static bool
-take_json_option(int *argc, const char ***argv)
-{
-    bool json = *argc > 1 && !strcmp((*argv)[1], "-j");
-
-    *argc -= json;
-    *argv += json;
-    return json;
-}
 
 /* tcon/list-cc [-j] */
 static void
 tcon_unixctl_list_cc(struct unixctl_conn *conn, int argc, const char *argv[],
                      void *aux OVS_UNUSED)
 {
-    bool as_json = take_json_option(&argc, &argv);
+    bool as_json = tcon_take_json(conn, &argc, argv);
     struct json *json = NULL;
     struct tcon_error error;
     struct tcon_ccs ccs;
@@ -1185,7 +664,7 @@ tcon_unixctl_list_cc(struct unixctl_conn *conn, int argc, const char *argv[],
         tcon_ccs_destroy(&ccs);
         tcon_nl_close(&nl);
     }
-    reply(conn, json, as_json, list_cc_to_text, &error);
+    tcon_reply(conn, json, as_json, list_cc_to_text, &error);
 }
 
 /* tcon/show [-j] [BRIDGE] */
@@ -1193,93 +672,21 @@ static void
 tcon_unixctl_show(struct unixctl_conn *conn, int argc, const char *argv[],
                   void *aux OVS_UNUSED)
 {
-    bool as_json = take_json_option(&argc, &argv);
+    bool as_json = tcon_take_json(conn, &argc, argv);
     struct json *json = NULL;
     struct tcon_error error;
     struct tcon_nl nl;
 
-    if (argc > 2) {
+    if (!tcon_options_done(argc, argv, &error)) {
+        /* 'error' says it. */
+    } else if (argc > 2) {
         tcon_error_set(&error, "'%.64s' is one argument too many", argv[2]);
     } else if ((argc < 2 || tcon_bridge_lookup(argv[1], &error))
                && tcon_nl_open(&nl, &error)) {
         json = show_to_json(&nl, argc > 1 ? argv[1] : NULL, &error);
         tcon_nl_close(&nl);
     }
-    reply(conn, json, as_json, show_to_text, &error);
-}
-
-struct flows_args {
-    struct tcon_flow_spec spec;
-    bool has_flow;
-    bool has_limit;
-    uint64_t limit;
-};
-
-static bool
-parse_flows_arg(const char *arg, struct flows_args *args,
-                struct tcon_error *error)
-{
-    bool *had = strncmp(arg, "limit=", 6) ? &args->has_flow : &args->has_limit;
-
-    if (*had) {
-        tcon_error_set(error, "'%.64s': %s is given twice", arg,
-                       had == &args->has_flow ? "flow=" : "limit=");
-        return false;
-    }
-    *had = true;
-    if (had == &args->has_limit) {
-        if (!tcon_uint_parse(arg + 6, UINT32_MAX, &args->limit)
-            || !args->limit) {
-            tcon_error_set(error, "'%.40s': not a number from 1 to "
-                           "%"PRIu32, arg, UINT32_MAX);
-            return false;
-        }
-        return true;
-    }
-    if (!tcon_parse_flow(arg, &args->spec, error)) {
-        return false;
-    }
-    if (args->spec.has_priority) {
-        tcon_error_set(error, "priority: flows have none, only rules do");
-        return false;
-    }
-    return true;
-}
-
-/* tcon/flows [-j] BRIDGE [flow=MATCH] [limit=N] */
-static void
-tcon_unixctl_flows(struct unixctl_conn *conn, int argc, const char *argv[],
-                   void *aux OVS_UNUSED)
-{
-    struct flows_args args = { .limit = DEFAULT_FLOW_LIMIT };
-    bool as_json = take_json_option(&argc, &argv);
-    const struct tcon_bridge *bridge = NULL;
-    struct json *json = NULL;
-    struct tcon_error error;
-    struct tcon_nl nl;
-    bool ok;
-
-    if (argc < 2) {
-        tcon_error_set(&error, "no bridge is given");
-    } else {
-        bridge = tcon_bridge_lookup(argv[1], &error);
-    }
-    ok = bridge != NULL;
-    for (int i = 2; ok && i < argc; i++) {
-        ok = parse_flows_arg(argv[i], &args, &error);
-    }
-    if (ok && tcon_nl_open(&nl, &error)) {
-        struct tcon_rule place = { .match = args.spec.match };
-
-        ovs_strlcpy(place.bridge, argv[1], sizeof place.bridge);
-        if (tcon_resolve_guest_port(bridge, &nl, &place, &error)) {
-            json = flows_to_json(&nl, argv[1],
-                                 args.has_flow ? &place.match : NULL,
-                                 args.limit, &error);
-        }
-        tcon_nl_close(&nl);
-    }
-    reply(conn, json, as_json, flows_to_text, &error);
+    tcon_reply(conn, json, as_json, show_to_text, &error);
 }
 
 void
@@ -1289,7 +696,4 @@ tcon_show_init(void)
                              tcon_unixctl_list_cc, NULL);
     unixctl_command_register("tcon/show", "[-j] [bridge]", 0, 2,
                              tcon_unixctl_show, NULL);
-    unixctl_command_register("tcon/flows",
-                             "[-j] bridge [flow=MATCH] [limit=N]", 1, 4,
-                             tcon_unixctl_flows, NULL);
 }

@@ -3,8 +3,8 @@
  * The commands that change something.
  *
  * The files, lowest first: tcon-match, tcon-netlink, tcon-rules, tcon-cc,
- * tcon-text, tcon-ovsdb, tcon-config, tcon-words, tcon-show, tcon-state,
- * tcon-move, this one.
+ * tcon-text, tcon-ovsdb, tcon-config, tcon-words, tcon-json, tcon-show,
+ * tcon-flows, tcon-state, tcon-move, this one.
  */
 
 #include <config.h>
@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <limits.h>
 
+#include "tcon-flows.h"
 #include "tcon-ovsdb.h"
 #include "tcon-rules.h"
 #include "tcon-show.h"
@@ -158,6 +159,21 @@ tcon_init(void)
     unixctl_command_register("tcon/del-cc", "bridge [flow=MATCH]", 1, 2,
                              tcon_unixctl_del_cc, NULL);
     tcon_show_init();
+    tcon_flows_init();
     tcon_move_init();
     tcon_config_watch();
+}
+
+void
+tcon_run(void)
+{
+    tcon_config_run();
+    tcon_flows_run();
+}
+
+void
+tcon_wait(void)
+{
+    tcon_config_wait();
+    tcon_flows_wait();
 }

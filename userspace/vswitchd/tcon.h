@@ -13,5 +13,7 @@
 #include "tcon-ovsdb.h"
 
 void tcon_init(void);
+void tcon_run(void);
+void tcon_wait(void);
 
 #endif /* vswitchd/tcon.h */

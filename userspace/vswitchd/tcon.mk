@@ -9,11 +9,14 @@ include Makefile
 # For tcon-compat.h.
 has = $(if $(shell grep -sE '$(3)' $(srcdir)/$(2)),-DTCON_HAS_$(1))
 CPPFLAGS += $(call has,JSON_ARRAY_AT,include/openvswitch/json.h,\bjson_array_at\b)
+CPPFLAGS += $(call has,UNIXCTL_FORMAT,lib/unixctl.h,\bunixctl_command_get_output_format\b)
 
 tcon_objects = \
 	vswitchd/tcon.$(OBJEXT) \
 	vswitchd/tcon-cc.$(OBJEXT) \
 	vswitchd/tcon-config.$(OBJEXT) \
+	vswitchd/tcon-flows.$(OBJEXT) \
+	vswitchd/tcon-json.$(OBJEXT) \
 	vswitchd/tcon-match.$(OBJEXT) \
 	vswitchd/tcon-move.$(OBJEXT) \
 	vswitchd/tcon-netlink.$(OBJEXT) \

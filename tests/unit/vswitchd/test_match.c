@@ -150,6 +150,9 @@ static const struct {
 	{ "ipv6_src=::1/255.0.0.0", "neither a prefix length nor a netmask" },
 	/* numbers */
 	{ "tp_dst=0", "no TCP connection uses port 0" },
+	{ "tp_dst=0x0/0xfff0", "tp_dst=0x0/0xfff0: a rule matches one port or any" },
+	{ "tp_src=80-443", "set a rule for each port" },
+	{ "tp_dst=http-alt", "not a number" },
 	{ "tp_src=65536", "tp_src=65536: not a number from 0 to 65535" },
 	{ "tp_src=-1", "tp_src=-1: not a number" },
 	{ "tp_src=+1", "not a number" },
@@ -158,7 +161,7 @@ static const struct {
 	{ "tp_src=0xg", "not a number" },
 	{ "tp_src=010", "tp_src=010: not a number" },
 	{ "tp_src=http", "not a number" },
-	{ "tp_src=80/0xfff0", "not a number" },
+	{ "tp_src=80/0xfff0", "a rule matches one port or any" },
 	{ "tp_src=18446744073709551617", "not a number" },
 	{ "dl_vlan=4096", "dl_vlan=4096: not a number from 0 to 4095" },
 	{ "dl_vlan=0xffff", "not a number from 0 to 4095" },
