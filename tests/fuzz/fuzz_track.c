@@ -288,7 +288,7 @@ static void adopt(struct world *x)
 
 	if (x->t.synced)
 		return;
-	tcon_handshake_adopt(&x->t, &pkt, get_u16(&x->in), x->now_us);
+	tcon_handshake_adopt(&x->t, &pkt, (u16)get_u32(&x->in), x->now_us);
 	x->una = pkt.seq;
 }
 
