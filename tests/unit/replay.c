@@ -16,6 +16,7 @@
  *				an ACK with a delivery-rate sample; CE: marked of
  *				DELIVERED, and of the flow since the last sample
  *	state open|recovery|loss NOW_US
+ *	limited			the guest has no more to send
  *	event tx_start|ece NOW_US
  *	min_rtt US		the tracker's minimum changes
  *	undo
@@ -209,6 +210,8 @@ static void handle(const char *line)
 				   TCON_CA_EVENT_ECE, now_us);
 	} else if (sscanf(line, "min_rtt %u", &bytes) == 1) {
 		cc.min_rtt_us = bytes;
+	} else if (!strcmp(line, "limited\n")) {
+		cc.app_limited_until = max(cc.delivered_bytes + cc.inflight_bytes, 1ULL);
 	} else if (!strcmp(line, "undo\n")) {
 		cc_ops->undo_cwnd(&cc);
 	} else if (!read_sample(line)) {

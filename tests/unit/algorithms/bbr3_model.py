@@ -518,7 +518,13 @@ class Bbr3:
             )
         self.ca_state = state
 
+    def take_limited(self) -> None:
+        """The guest has no more to send."""
+        self.app_limited_until = max(self.delivered + self.inflight, 1)
+
     def take_tx_start(self, now: int) -> None:
+        if not self.app_limited_until:  # HandleRestartFromIdle()
+            return
         self.idle_restart, self.extra_at, self.extra_delivered = True, now, 0
         if self.state in PROBE_BW:
             self.pace(self.bw, 256)

@@ -380,6 +380,9 @@ class Bbr3Flow:
             self.model.take_undo()
             self.note("undo")
         elif kind == "tx_start":
+            if self.rng.random() < 0.7:
+                self.model.take_limited()
+                self.note("limited")
             self.now += self.rng.randint(0, 8 * 10**6)
             self.model.take_tx_start(self.now)
             self.note(f"event tx_start {self.now}")
