@@ -97,7 +97,10 @@ def test_fast_open(net: Net, serves: bool, taken: bool) -> None:
 def test_transfer_with_loss(net: Net) -> None:
     net.shape(rate="50mbit", delay="5ms", loss="1%")
     net.offloads(False)
-    for cc in ("reno", "cubic", "vegas", "ctcp", "bbr", "bbr3", "lincubic", "accucubic"):
+    for cc in (
+        "reno", "cubic", "vegas", "ctcp", "bbr", "bbr3",
+        "lincubic", "accucubic", "tahoe", "fast", "timely",
+    ):  # fmt: skip
         net.tcon.set_rule(cc)
         transfer = net.transfer(MEGA)
         assert_enforced(net.tcon, transfer.sport, cc)
