@@ -52,7 +52,7 @@ static void netfilter_inject(const struct tcon_port *port, struct sk_buff *skb)
 {
 	if (unlikely(!rcu_access_pointer(port->dev->rx_handler))) {
 		tcon_count(port->tnet->stats, TCON_COUNTER_HOLD_PURGED);
-		kfree_skb(skb);
+		kfree_skb_reason(skb, SKB_DROP_REASON_DEV_READY);
 		return;
 	}
 	skb->dev = port->dev;
@@ -66,7 +66,7 @@ static void netfilter_inject(const struct tcon_port *port, struct sk_buff *skb)
 static void netfilter_send(const struct tcon_port *port, struct sk_buff *skb)
 {
 	if (unlikely(!netif_running(port->dev) || !netif_carrier_ok(port->dev))) {
-		kfree_skb(skb);
+		kfree_skb_reason(skb, SKB_DROP_REASON_DEV_READY);
 		return;
 	}
 	skb->dev = port->dev;

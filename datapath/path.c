@@ -380,7 +380,7 @@ static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	if (unlikely(flow->state == TCON_STATE_DROPPED) && pkt->payload_bytes) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FALLBACK_DROPPED);
-		kfree_skb(skb);
+		kfree_skb_reason(skb, TCON_DROP_RULE);
 		return false;
 	}
 	if (tcon_flow_enforced(flow) && pkt->end_seq != pkt->seq &&
@@ -582,7 +582,10 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 		tcon_count(stats, TCON_COUNTER_REPAIR_SPURIOUS);
 	if (unlikely(flow->ecn.agreed) && ack->rs.acked_sacked_bytes)
 		tcon_mark_arrived(flow, ack->original);
+	trace_tcon_loss(flow, ack->rs.losses_bytes);
 	tcon_ca_ack(&flow->track, ack);
+	if (trace_tcon_mark_enabled() && ack->rs.is_ece)
+		trace_tcon_mark(flow, flow->track.cc.delivered_ce_bytes);
 	tcon_flow_check_cc(flow, now_us);
 	if (!tcon_flow_runs_cc(flow))
 		return;
@@ -810,7 +813,7 @@ static bool unread(struct tcon_port *port, struct sk_buff *skb, const struct tco
 	if (!set_vlans(&key, skb, pkt) || !tcon_policy_binds(port, &key))
 		return true;
 	tcon_count(port->tnet->stats, TCON_COUNTER_UNREAD_DROPPED);
-	kfree_skb(skb);
+	kfree_skb_reason(skb, TCON_DROP_RULE);
 	return false;
 }
 

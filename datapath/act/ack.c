@@ -81,17 +81,20 @@ static bool is_superfluous(const struct tcon_flow *flow,
 }
 
 /* Should the guest not get it?  @before: the windows before this ACK. */
-static bool must_hide(struct tcon_flow *flow, const struct tcon_packet *pkt,
-		      const struct tcon_window *before, u64 now_us)
+static bool must_hide(struct tcon_flow *flow, const struct sk_buff *skb,
+		      const struct tcon_packet *pkt, const struct tcon_window *before,
+		      u64 now_us)
 {
 	if (is_bare_duplicate(flow, pkt, before->given_bytes)) {
 		flow->repair.hidden_acks++;
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ACK_HIDDEN);
+		trace_tcon_hide(flow, skb, pkt->ack, before->given_bytes);
 		return true;
 	}
 	if (!is_superfluous(flow, pkt, now_us))
 		return false;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ACK_THINNED);
+	trace_tcon_thin(flow, skb, pkt->ack, before->given_bytes);
 	return true;
 }
 
@@ -100,12 +103,15 @@ static void write_field(const struct tcon_flow *flow, struct sk_buff *skb,
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 
-	if (field == pkt->window)
+	if (field == pkt->window) {
 		tcon_count(stats, TCON_COUNTER_WINDOW_KEPT);
-	else if (tcon_segment_set_window(skb, pkt, field))
+	} else if (tcon_segment_set_window(skb, pkt, field)) {
 		tcon_count(stats, TCON_COUNTER_WINDOW_WRITTEN);
-	else
+		trace_tcon_window(flow, skb, pkt->ack,
+				  (u32)field << tcon_track_peer_wscale(&flow->track));
+	} else {
 		tcon_count(stats, TCON_COUNTER_WRITE_FAILED);
+	}
 }
 
 /*
@@ -153,7 +159,7 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 	field = tcon_window_write(&flow->window, pkt->ack, pkt->window, wscale,
 				  wanted, flow->track.cc.mss_bytes, now_us);
 	if (tcon_flow_repaired(flow)) {
-		if (must_hide(flow, pkt, &before, now_us)) {
+		if (must_hide(flow, skb, pkt, &before, now_us)) {
 			tcon_window_untold(&flow->window, &before);
 			return false;
 		}
@@ -359,6 +365,8 @@ struct sk_buff *tcon_ack_try_update(struct tcon_flow *flow, u64 now_us)
 		return NULL;
 	flow->limits.acked_us = now_us;
 	skb = build(flow, flow->thin.told_ack, field, NULL);
+	if (skb)
+		trace_tcon_window(flow, skb, flow->thin.told_ack, flow->window.given_bytes);
 	tcon_count(stats, skb ? TCON_COUNTER_UPDATE_SENT :
 				TCON_COUNTER_UPDATE_FAILED);
 	return skb;
@@ -379,7 +387,7 @@ void tcon_ack_send(struct tcon_flow *flow, struct sk_buff *skb)
 	tcon_assert_rcu();
 
 	if (READ_ONCE(flow->port->dead))
-		kfree_skb(skb);
+		kfree_skb_reason(skb, SKB_DROP_REASON_DEV_READY);
 	else
 		flow->port->attach->send(flow->port, skb);
 }

@@ -100,6 +100,7 @@ static u64 patience_ns(const struct tcon_flow *flow)
 static void note_stall(struct tcon_flow *flow, u64 now_us)
 {
 	struct tcon_track *t = &flow->track;
+	u64 lost_before;
 
 	if (now_us * NSEC_PER_USEC < patience_ns(flow))
 		return;
@@ -109,7 +110,9 @@ static void note_stall(struct tcon_flow *flow, u64 now_us)
 	}
 	t->timeout_us = now_us;
 	tcon_mark_timeout(flow);
+	lost_before = t->cc.lost_bytes;
 	tcon_loss_mark_all(t);
+	trace_tcon_loss(flow, t->cc.lost_bytes - lost_before);
 	tcon_ca_timeout(t, now_us);
 	flush(flow);
 	tcon_flow_check_cc(flow, now_us);
@@ -218,8 +221,10 @@ static inline void advance_clock(struct tcon_flow *flow, const struct sk_buff *s
 static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
 		    u64 now_us)
 {
-	if (what == TCON_SENT_TIMEOUT)
+	if (what == TCON_SENT_TIMEOUT) {
+		trace_tcon_loss(flow, flow->track.lost.bytes);
 		flush(flow);
+	}
 	if (what == TCON_SENT_TIMEOUT && !tcon_flow_repaired(flow)) {
 		tcon_mark_timeout(flow);
 		tcon_ca_timeout(&flow->track, now_us);
@@ -541,6 +546,7 @@ static bool is_excess(struct tcon_flow *flow, const struct tcon_packet *pkt, u64
 static bool absorb(struct tcon_flow *flow, struct sk_buff *skb,
 		   const struct tcon_packet *pkt, u64 now_us)
 {
+	trace_tcon_absorb(flow, skb, pkt->seq, pkt->end_seq, 0);
 	tcon_repair_heard(flow, pkt);
 	if (tcon_flow_enforced(flow) && !pkt->fragment && tcon_tell_due(flow, pkt) &&
 	    tcon_tell_make(flow, skb, pkt, now_us))
@@ -610,6 +616,7 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 	held = waits(flow, skb, pkt, tcon_us(now_ns));
 	tcon_held_add(&flow->held, flow->port, held);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
+	trace_tcon_hold(flow, held, pkt->seq, pkt->end_seq, 0);
 	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
 		when = pacing_gate(flow, now_ns, QUANTUM_NS);	/* a piece's */
 	if (!waiting || tcon_held_over(&flow->held, flow->port))
@@ -707,6 +714,16 @@ static bool must_cut(const struct tcon_flow *flow, const struct sk_buff *skb)
 	       (must_split(flow, skb) && !tcon_held_over(&flow->held, flow->port));
 }
 
+static inline void trace_released(const struct tcon_flow *flow, const struct sk_buff *skb,
+				  u64 now_ns)
+{
+	const struct tcon_segment *seg = tcon_segment(skb);
+
+	if (trace_tcon_release_enabled())
+		trace_tcon_release(flow, skb, seg->seq, seg->end_seq,
+				   (u32)tcon_us(now_ns) - seg->entered_us);
+}
+
 /* Moves what may leave now to @out; says when to look again, 0: never. */
 static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 {
@@ -742,6 +759,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 		tcon_count(tcon_flow_stats(flow),
 			   tcon_flow_runs_cc(flow) ? TCON_COUNTER_RELEASED :
 						      TCON_COUNTER_HOLD_FLUSHED);
+		trace_released(flow, skb, now_ns);
 		__skb_queue_tail(out, skb);
 	}
 	flow->hold.drain = false;
@@ -775,7 +793,7 @@ static void inject(struct tcon_flow *flow, struct sk_buff_head *out)
 
 	while ((skb = __skb_dequeue(out))) {
 		if (READ_ONCE(port->dead))
-			kfree_skb(skb);
+			kfree_skb_reason(skb, SKB_DROP_REASON_DEV_READY);
 		else
 			port->attach->inject(port, skb);
 	}

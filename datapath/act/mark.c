@@ -199,7 +199,7 @@ static void keep_syn(struct tcon_flow *flow, struct sk_buff *skb,
 	    !skb_orphan_frags_rx(skb, GFP_ATOMIC))
 		copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	if (!copy) {
-		kfree_skb(tcon_flow_take_syn(flow));
+		consume_skb(tcon_flow_take_syn(flow));
 		return;
 	}
 	skb_dst_drop(copy);
@@ -211,6 +211,7 @@ static void keep_syn(struct tcon_flow *flow, struct sk_buff *skb,
 		.l3_offset = pkt->l3_offset,
 		.l4_offset = pkt->l4_offset,
 		.payload_offset = pkt->payload_offset,
+		.entered_us = flow->seen_us,
 	};
 	tcon_flow_keep_syn(flow, copy);
 }
@@ -257,7 +258,7 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
  */
 static void answered_elsewhere(struct tcon_flow *flow)
 {
-	kfree_skb(tcon_flow_take_syn(flow));
+	consume_skb(tcon_flow_take_syn(flow));
 	flow->ecn.fell_back = true;
 	avoid(flow, true);
 }
@@ -323,7 +324,7 @@ static void peer_answer(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	bool first = !e->answered;
 
 	tcon_ecn_peer_answer(e, pkt, opens, edit);
-	kfree_skb(tcon_flow_take_syn(flow));
+	consume_skb(tcon_flow_take_syn(flow));
 	/* This SYN is without ECN.  One with ECN was not answered, or was reset. */
 	if (first && e->asked && e->fell_back && !e->agreed)
 		avoid(flow, e->reset);

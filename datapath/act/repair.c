@@ -158,7 +158,7 @@ static struct sk_buff *build(const struct tcon_flow *flow,
 	if (skb_copy_bits(copy, 0, skb_put(skb, header_bytes), header_bytes) ||
 	    skb_copy_bits(copy, header_bytes + offset, skb_put(skb, bytes),
 			  bytes)) {
-		kfree_skb(skb);
+		kfree_skb_reason(skb, SKB_DROP_REASON_HDR_TRUNC);
 		return NULL;
 	}
 	skb_reset_mac_header(skb);
@@ -194,7 +194,7 @@ static struct sk_buff *repeat(struct tcon_flow *flow,
 	bytes = seq_min(end, seg->seq + seg->payload_bytes) - start;
 	if (!tcon_sent_repair(&flow->track, start, end, bytes, now_us)) {
 		tcon_count(stats, TCON_COUNTER_REPAIR_BLIND);
-		kfree_skb(skb);
+		kfree_skb_reason(skb, SKB_DROP_REASON_NOMEM);
 		return NULL;
 	}
 	tcon_segment(skb)->payload_bytes = bytes;
@@ -233,8 +233,10 @@ struct sk_buff *tcon_repair_next(struct tcon_flow *flow, u64 now_us)
 	    end + 1 == lost->end)
 		end++;
 	skb = repeat(flow, copy, start, end, now_us);
-	if (skb)
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPAIR_SENT);
+	if (!skb)
+		return NULL;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPAIR_SENT);
+	trace_tcon_repair(flow, skb, start, end, (u32)now_us - seg->entered_us);
 	return skb;
 }
 
@@ -268,6 +270,7 @@ struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us)
 		tcon_timer_probed(t, end - start, now_us);
 		flow->repair.probes++;
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_PROBE_SENT);
+		trace_tcon_probe(flow, skb, start, end, (u32)now_us - seg->entered_us);
 	}
 	return skb;
 }
@@ -286,6 +289,7 @@ enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 	enum tcon_expiry expiry = tcon_timer_expire(t, now_us);
 
 	lockdep_assert_held(&flow->lock);
+	trace_tcon_loss(flow, t->cc.lost_bytes - lost_before);
 	switch (expiry) {
 	case TCON_EXPIRY_NONE:
 	case TCON_EXPIRY_PROBE:

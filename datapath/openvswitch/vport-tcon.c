@@ -143,7 +143,7 @@ void ovs_tcon_send(struct vport *vport, struct sk_buff *skb)
 {
 	if (unlikely(!netif_running(vport->dev) ||
 		     !netif_carrier_ok(vport->dev))) {
-		kfree_skb(skb);
+		kfree_skb_reason(skb, SKB_DROP_REASON_DEV_READY);
 		return;
 	}
 	skb->dev = vport->dev;

@@ -109,15 +109,20 @@ static void remove_embryo(struct tcon_flow *flow)
 	tcon_budget_charge(&port->shares[TCON_SHARE_EMBRYOS], -1);
 }
 
-static void set_reason(struct tcon_flow *flow, enum tcon_reason reason)
+static void set_state(struct tcon_flow *flow, enum tcon_state state, enum tcon_reason reason)
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+	u8 state_before = flow->state, reason_before = flow->reason;
 
-	if (flow->reason == reason)
+	if (state_before == state && reason_before == reason)
 		return;
-	tcon_count_flow(stats, flow->reason, -1);
-	tcon_count_flow(stats, reason, 1);
+	if (reason_before != reason) {
+		tcon_count_flow(stats, reason_before, -1);
+		tcon_count_flow(stats, reason, 1);
+	}
+	flow->state = state;
 	flow->reason = reason;
+	trace_tcon_state(flow, state_before, reason_before);
 }
 
 static void leave_rule(struct tcon_flow *flow)
@@ -139,7 +144,7 @@ static void leave_rule(struct tcon_flow *flow)
 void tcon_flow_keep_syn(struct tcon_flow *flow, struct sk_buff *skb)
 {
 	lockdep_assert_held(&flow->lock);
-	kfree_skb(tcon_flow_take_syn(flow));
+	consume_skb(tcon_flow_take_syn(flow));
 	tcon_segment(skb)->charged_bytes = skb->truesize;
 	tcon_budget_charge(&flow->port->shares[TCON_SHARE_RECORDS], skb->truesize);
 	flow->syn = skb;
@@ -194,7 +199,7 @@ static void kill_locked(struct tcon_flow *flow)
 	spin_unlock(&port->lock);
 	tcon_pacer_cancel(&flow->due);
 	tcon_held_purge(&flow->held, flow->port);
-	kfree_skb(tcon_flow_take_syn(flow));
+	consume_skb(tcon_flow_take_syn(flow));
 	kfree(flow->saved);
 	flow->saved = NULL;
 	tcon_ca_stop(&flow->track);
@@ -437,15 +442,14 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FLOWS_RESET);
 	tcon_pacer_cancel(&flow->due);
 	tcon_held_purge(&flow->held, flow->port);
-	kfree_skb(tcon_flow_take_syn(flow));
+	consume_skb(tcon_flow_take_syn(flow));
 	kfree(flow->saved);
 	flow->saved = NULL;
 	tcon_ca_stop(&flow->track);
 	tcon_track_release(&flow->track);
 	tcon_track_init(&flow->track, &flow->port->shares[TCON_SHARE_RECORDS]);
 	memset(&flow->window, 0, sizeof(flow->window));
-	flow->state = TCON_STATE_OBSERVED;
-	set_reason(flow, TCON_REASON_HANDSHAKE);
+	set_state(flow, TCON_STATE_OBSERVED, TCON_REASON_HANDSHAKE);
 	flow->heard_us = 0;
 	flow->mid_stream = false;
 	flow->hidden = false;
@@ -611,9 +615,11 @@ static enum tcon_reason repair_obstacle(struct tcon_flow *flow)
  */
 void tcon_flow_level(struct tcon_flow *flow)
 {
+	enum tcon_reason reason;
+
 	lockdep_assert_held(&flow->lock);
-	set_reason(flow, repair_obstacle(flow));
-	flow->state = flow->reason ? TCON_STATE_ENFORCED : TCON_STATE_REPAIRED;
+	reason = repair_obstacle(flow);
+	set_state(flow, reason ? TCON_STATE_ENFORCED : TCON_STATE_REPAIRED, reason);
 }
 
 /* Is it the guest that keeps a flow from being enforced? */
@@ -667,11 +673,11 @@ static enum tcon_state fallback(const struct tcon_flow *flow, enum tcon_reason r
 }
 
 /* No CC runs any more. */
-static void fall(struct tcon_flow *flow, enum tcon_state state)
+static void fall(struct tcon_flow *flow, enum tcon_state state, enum tcon_reason reason)
 {
 	bool ran = tcon_flow_runs_cc(flow);
 
-	flow->state = state;
+	set_state(flow, state, reason);
 	if (!ran)
 		return;
 	tcon_ca_stop(&flow->track);
@@ -680,11 +686,11 @@ static void fall(struct tcon_flow *flow, enum tcon_state state)
 }
 
 /* The CC runs, but nothing is written or repaired. */
-static void pace(struct tcon_flow *flow)
+static void pace(struct tcon_flow *flow, enum tcon_reason reason)
 {
 	if (tcon_flow_enforced(flow))
 		tcon_sendq_drop_copies(&flow->track.sendq);
-	flow->state = TCON_STATE_PACED;
+	set_state(flow, TCON_STATE_PACED, reason);
 }
 
 /* What is in flight now has no copies. */
@@ -743,15 +749,12 @@ void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
 		reason = TCON_REASON_CC_MEMORY;
 		state = fallback(flow, reason, ops);
 	}
-	if (state >= TCON_STATE_ENFORCED) {
+	if (state >= TCON_STATE_ENFORCED)
 		enforce(flow);
-	} else {
-		set_reason(flow, reason);
-		if (state == TCON_STATE_PACED)
-			pace(flow);
-		else
-			fall(flow, state);
-	}
+	else if (state == TCON_STATE_PACED)
+		pace(flow, reason);
+	else
+		fall(flow, state, reason);
 	if (!tcon_flow_runs_cc(flow))
 		return;
 	tcon_flow_check_cc(flow, now_us);

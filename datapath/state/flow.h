@@ -21,6 +21,7 @@
 #include "state/pacer.h"
 #include "state/policy.h"
 #include "state/port.h"
+#include "state/trace.h"
 #include "wire/key.h"
 
 struct tcon_saved;
@@ -288,6 +289,7 @@ static inline void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us)
 /* The watchdog.  Call it when the CC has decided. */
 static inline void tcon_flow_check_cc(struct tcon_flow *flow, u64 now_us)
 {
+	trace_tcon_cc(flow, flow->track.cc.delivered_bytes);
 	if (unlikely(!tcon_ca_sane(&flow->track.cc)))
 		tcon_flow_distrust(flow, now_us);
 }

@@ -107,6 +107,6 @@ void tcon_held_purge(struct tcon_held *held, struct tcon_port *port)
 {
 	while (!tcon_held_empty(held)) {
 		tcon_count(port->tnet->stats, TCON_COUNTER_HOLD_PURGED);
-		kfree_skb(tcon_held_take(held, port));
+		kfree_skb_reason(tcon_held_take(held, port), SKB_DROP_REASON_DEV_READY);
 	}
 }

@@ -21,6 +21,7 @@ DOCUMENTS = (
     "datapath/README.md",
     "docs/packages.md",
     "docs/results.md",
+    "docs/tracing.md",
 )
 UAPI = (TOP / "datapath/include/uapi/linux/tcon.h").read_text()
 MAN = (TOP / "userspace/man/tcon.7").read_text().replace("\\-", "-")
@@ -107,3 +108,10 @@ def test_the_page_about_the_database_is_made_of_its_text(tmp_path: Path) -> None
     page = subprocess.run([sys.executable, man / "make-page", tree], check=True,
                           capture_output=True, text=True).stdout  # fmt: skip
     assert page == (man / "tcon-ovsdb.5").read_text()
+
+
+def test_each_tracepoint_is_described() -> None:
+    header = (TOP / "datapath/state/trace.h").read_text()
+    made = re.findall(r"^(?:TRACE|DEFINE)_EVENT\w*\((?:tcon_\w+, )?(tcon_\w+),", header, re.M)
+    told = re.findall(r"^\| `(tcon_\w+)` \|", (TOP / "docs/tracing.md").read_text(), re.M)
+    assert sorted(told) == sorted(made)

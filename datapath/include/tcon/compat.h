@@ -49,6 +49,12 @@ static inline void tcon_set_sender_cpu(struct sk_buff *skb, unsigned int cpu)
 #endif
 }
 
+/*
+ * Why a guest's packet is dropped: its rule says so.  The kernel knows no reason of that name, and
+ * a module cannot add one: the subsystems that may (6.4) are counted in the kernel's own enum.
+ */
+#define TCON_DROP_RULE			SKB_DROP_REASON_NETFILTER_DROP
+
 /* hrtimer_init() and the function pointer became one call in 6.13. */
 static inline void
 tcon_hrtimer_setup(struct hrtimer *timer,

@@ -142,6 +142,18 @@ static inline void kfree_skb(struct sk_buff *skb)
 	shim_skbs--;
 }
 
+enum skb_drop_reason {
+	SKB_DROP_REASON_NETFILTER_DROP,
+	SKB_DROP_REASON_DEV_READY,
+	SKB_DROP_REASON_NOMEM,
+	SKB_DROP_REASON_HDR_TRUNC,
+};
+
+static inline void kfree_skb_reason(struct sk_buff *skb, enum skb_drop_reason reason)
+{
+	kfree_skb(skb);
+}
+
 static inline void consume_skb(struct sk_buff *skb)
 {
 	kfree_skb(skb);
