@@ -38,9 +38,11 @@ static const struct nla_policy match_policy[TCON_MATCH_A_MAX + 1] = {
 	[TCON_MATCH_A_SRC_PLEN] = NLA_POLICY_MAX(NLA_U8, 128),
 	[TCON_MATCH_A_DST] = NLA_POLICY_RANGE(NLA_BINARY, 4, 16),
 	[TCON_MATCH_A_DST_PLEN] = NLA_POLICY_MAX(NLA_U8, 128),
-	[TCON_MATCH_A_SPORT] = NLA_POLICY_MIN(NLA_U16, 1),
-	[TCON_MATCH_A_DPORT] = NLA_POLICY_MIN(NLA_U16, 1),
+	[TCON_MATCH_A_SPORT] = { .type = NLA_U16 },
+	[TCON_MATCH_A_DPORT] = { .type = NLA_U16 },
 	[TCON_MATCH_A_VLAN] = NLA_POLICY_MAX(NLA_U16, 4095),
+	[TCON_MATCH_A_SPORT_MASK] = NLA_POLICY_MIN(NLA_U16, 1),
+	[TCON_MATCH_A_DPORT_MASK] = NLA_POLICY_MIN(NLA_U16, 1),
 };
 
 static const struct nla_policy param_policy[TCON_PARAM_A_MAX + 1] = {
@@ -132,6 +134,19 @@ static void clear_host_bits(union tcon_addr *addr, unsigned int bits)
 		addr->ip6[i / 8] &= ~(0x80 >> i % 8);
 }
 
+/* Reads a TCP port.  Bits that do not count are cleared, so that equal sets are equal matches. */
+static int get_port(const struct nlattr *port, const struct nlattr *mask, __be16 *out,
+		    __be16 *out_mask, struct netlink_ext_ack *extack)
+{
+	if (!port)
+		return mask ? refuse(extack, -EINVAL, "mask without TCP port") : 0;
+	*out_mask = htons(mask ? nla_get_u16(mask) : U16_MAX);
+	*out = htons(nla_get_u16(port)) & *out_mask;
+	if (!*out && *out_mask == htons(U16_MAX))
+		return refuse(extack, -ERANGE, "no connection has TCP port 0");
+	return 0;
+}
+
 static int get_match(const struct nlattr *nest, struct tcon_match *m,
 		     struct netlink_ext_ack *extack)
 {
@@ -153,6 +168,12 @@ static int get_match(const struct nlattr *nest, struct tcon_match *m,
 	if (!err)
 		err = get_prefix(a[TCON_MATCH_A_DST], a[TCON_MATCH_A_DST_PLEN],
 				 m, &m->dst, &m->dst_plen, extack);
+	if (!err)
+		err = get_port(a[TCON_MATCH_A_SPORT], a[TCON_MATCH_A_SPORT_MASK],
+			       &m->sport, &m->sport_mask, extack);
+	if (!err)
+		err = get_port(a[TCON_MATCH_A_DPORT], a[TCON_MATCH_A_DPORT_MASK],
+			       &m->dport, &m->dport_mask, extack);
 	if (err)
 		return err;
 	clear_host_bits(&m->src, m->src_plen);
@@ -161,10 +182,6 @@ static int get_match(const struct nlattr *nest, struct tcon_match *m,
 		nla_strscpy(m->ifname, a[TCON_MATCH_A_IFNAME], IFNAMSIZ);
 	if (a[TCON_MATCH_A_OFPORT])
 		m->ofport = nla_get_u32(a[TCON_MATCH_A_OFPORT]);
-	if (a[TCON_MATCH_A_SPORT])
-		m->sport = htons(nla_get_u16(a[TCON_MATCH_A_SPORT]));
-	if (a[TCON_MATCH_A_DPORT])
-		m->dport = htons(nla_get_u16(a[TCON_MATCH_A_DPORT]));
 	if (a[TCON_MATCH_A_VLAN])
 		m->vlan = nla_get_u16(a[TCON_MATCH_A_VLAN]);
 	return 0;
@@ -482,6 +499,14 @@ static int put_prefix(struct sk_buff *skb, const union tcon_addr *addr,
 	       nla_put_u8(skb, plen_attr, plen);
 }
 
+static int put_port(struct sk_buff *skb, __be16 port, __be16 mask, int attr, int mask_attr)
+{
+	if (!mask)
+		return 0;
+	return nla_put_u16(skb, attr, ntohs(port)) ||
+	       (mask != htons(U16_MAX) && nla_put_u16(skb, mask_attr, ntohs(mask)));
+}
+
 static int put_match(struct sk_buff *skb, const struct tcon_match *m)
 {
 	struct nlattr *nest = nla_nest_start(skb, TCON_A_RULE_MATCH);
@@ -496,10 +521,10 @@ static int put_match(struct sk_buff *skb, const struct tcon_match *m)
 		       TCON_MATCH_A_SRC_PLEN) ||
 	    put_prefix(skb, &m->dst, m->family, m->dst_plen, TCON_MATCH_A_DST,
 		       TCON_MATCH_A_DST_PLEN) ||
-	    (m->sport &&
-	     nla_put_u16(skb, TCON_MATCH_A_SPORT, ntohs(m->sport))) ||
-	    (m->dport &&
-	     nla_put_u16(skb, TCON_MATCH_A_DPORT, ntohs(m->dport))) ||
+	    put_port(skb, m->sport, m->sport_mask, TCON_MATCH_A_SPORT,
+		     TCON_MATCH_A_SPORT_MASK) ||
+	    put_port(skb, m->dport, m->dport_mask, TCON_MATCH_A_DPORT,
+		     TCON_MATCH_A_DPORT_MASK) ||
 	    (m->vlan != TCON_VLAN_ANY &&
 	     nla_put_u16(skb, TCON_MATCH_A_VLAN, m->vlan)))
 		return -EMSGSIZE;

@@ -30,9 +30,7 @@
 enum {
 	BY_IFNAME	= BIT(0),
 	BY_OFPORT	= BIT(1),
-	BY_SPORT	= BIT(2),
-	BY_DPORT	= BIT(3),
-	BY_VLAN		= BIT(4),
+	BY_VLAN		= BIT(2),
 };
 
 /**
@@ -41,12 +39,16 @@ enum {
  * @family: AF_INET, AF_INET6 or AF_UNSPEC
  * @src_plen: so many bits of the guest's address
  * @dst_plen: so many bits of the peer's
+ * @sport: these bits of the guest's TCP port, network order
+ * @dport: these bits of the peer's
  */
 struct tcon_mask {
 	u8 fields;
 	u8 family;
 	u8 src_plen;
 	u8 dst_plen;
+	__be16 sport;
+	__be16 dport;
 };
 
 /**
@@ -110,9 +112,7 @@ bool tcon_match_key(const struct tcon_match *m, const struct tcon_key *key)
 {
 	if (m->family && m->family != key->family)
 		return false;
-	if (m->sport && m->sport != key->gport)
-		return false;
-	if (m->dport && m->dport != key->pport)
+	if (m->sport != (key->gport & m->sport_mask) || m->dport != (key->pport & m->dport_mask))
 		return false;
 	if (m->vlan != TCON_VLAN_ANY && tag_of(m->vlan) != key->vlans[0])
 		return false;
@@ -139,11 +139,12 @@ static struct tcon_mask mask_of(const struct tcon_match *m)
 	return (struct tcon_mask) {
 		.fields = (m->ifname[0] ? BY_IFNAME : 0) |
 			  (m->ofport != TCON_OFPORT_ANY ? BY_OFPORT : 0) |
-			  (m->sport ? BY_SPORT : 0) | (m->dport ? BY_DPORT : 0) |
 			  (m->vlan != TCON_VLAN_ANY ? BY_VLAN : 0),
 		.family = m->family,
 		.src_plen = m->src_plen,
 		.dst_plen = m->dst_plen,
+		.sport = m->sport_mask,
+		.dport = m->dport_mask,
 	};
 }
 
@@ -164,7 +165,7 @@ static unsigned int put_prefix(u32 *words, const union tcon_addr *addr, unsigned
 static u32 hash_of(const struct tcon_classifier *c, const struct tcon_mask *mask,
 		   const struct tcon_place *place, const struct tcon_key *key)
 {
-	u32 words[KEY_WORDS], ports = 0;
+	u32 words[KEY_WORDS];
 	unsigned int n = 0;
 
 	words[n++] = place->bridge_hash;
@@ -174,12 +175,9 @@ static u32 hash_of(const struct tcon_classifier *c, const struct tcon_mask *mask
 		words[n++] = tcon_name_hash(place->ifname);
 	if (mask->fields & BY_VLAN)
 		words[n++] = key->vlans[0];
-	if (mask->fields & BY_SPORT)
-		ports = (__force u32)key->gport << 16;
-	if (mask->fields & BY_DPORT)
-		ports |= (__force u32)key->pport;
-	if (mask->fields & (BY_SPORT | BY_DPORT))
-		words[n++] = ports;
+	if (mask->sport | mask->dport)
+		words[n++] = (__force u32)(key->gport & mask->sport) << 16 |
+			     (__force u32)(key->pport & mask->dport);
 	n += put_prefix(words + n, &key->guest, mask->src_plen);
 	n += put_prefix(words + n, &key->peer, mask->dst_plen);
 	return jhash2(words, n, c->seed ^ mask->fields);
@@ -268,7 +266,7 @@ u64 tcon_classifier_best_with_ports(const struct tcon_classifier *c, u8 family)
 	tcon_assert_rcu();
 	for (i = 0; tuples && i < tuples->n; i++) {
 		mask = &tuples->at[i].mask;
-		if (mask->fields & (BY_SPORT | BY_DPORT) &&
+		if ((mask->sport | mask->dport) &&
 		    (!mask->family || mask->family == family))
 			return tuples->at[i].best;
 	}

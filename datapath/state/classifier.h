@@ -26,8 +26,10 @@
  * @dst_plen: prefix length of @dst
  * @src: the guest's address
  * @dst: the peer's address
- * @sport: the guest's TCP port, network order; 0: any
- * @dport: the peer's TCP port, network order; 0: any
+ * @sport: the guest's TCP port, network order; bits outside of @sport_mask are zero
+ * @dport: the peer's TCP port, network order; bits outside of @dport_mask are zero
+ * @sport_mask: which bits of @sport count; 0: any port
+ * @dport_mask: which bits of @dport count; 0: any port
  * @vlan: outermost VLAN id; %TCON_VLAN_ANY
  */
 struct tcon_match {
@@ -40,6 +42,8 @@ struct tcon_match {
 	union tcon_addr dst;
 	__be16 sport;
 	__be16 dport;
+	__be16 sport_mask;
+	__be16 dport_mask;
 	u16 vlan;
 };
 

@@ -24,7 +24,7 @@ static bool is_strict_with_ports(const struct tcon_rule *rule)
 {
 	const struct tcon_match *m = &rule->entry.match;
 
-	return is_strict(rule) && (m->sport || m->dport);
+	return is_strict(rule) && (m->sport_mask || m->dport_mask);
 }
 
 static struct tcon_place place_of(const struct tcon_port *port, const struct tcon_port_conf *conf)

@@ -65,6 +65,14 @@ static void random_prefix(u64 *rnd, union tcon_addr *addr, u8 *plen, bool ip6)
 	cut(addr, *plen);
 }
 
+static void random_ports(u64 *rnd, __be16 *port, __be16 *mask)
+{
+	static const u16 masks[] = { 0, 0, 0, 0, 0, 1, 2, 0xfffe, 0xffff, 0xffff };
+
+	*mask = htons(masks[prng_below(rnd, ARRAY_SIZE(masks))]);
+	*port = htons(prng_below(rnd, 4)) & *mask;
+}
+
 static void random_match(u64 *rnd, struct tcon_match *m)
 {
 	memset(m, 0, sizeof(*m));
@@ -72,8 +80,8 @@ static void random_match(u64 *rnd, struct tcon_match *m)
 	if (!prng_below(rnd, 4))
 		strscpy(m->ifname, port_names[prng_below(rnd, PORTS)], sizeof(m->ifname));
 	m->vlan = prng_below(rnd, 4) ? TCON_VLAN_ANY : prng_below(rnd, 3);
-	m->sport = prng_below(rnd, 3) ? 0 : htons(prng_below(rnd, 3) + 1);
-	m->dport = prng_below(rnd, 3) ? 0 : htons(prng_below(rnd, 3) + 1);
+	random_ports(rnd, &m->sport, &m->sport_mask);
+	random_ports(rnd, &m->dport, &m->dport_mask);
 	m->family = prng_below(rnd, 4) ? (prng_below(rnd, 2) ? AF_INET : AF_INET6) : AF_UNSPEC;
 	if (m->family) {
 		random_prefix(rnd, &m->src, &m->src_plen, m->family == AF_INET6);

@@ -236,6 +236,18 @@ REFUSED: dict[str, tuple[str, list[bytes], int, str | None]] = {
         "unknown address family",
     ),
     "TCP port 0": ("SET_RULE", [BR0, match(u16(M["DPORT"], 0)), rule()], errno.ERANGE, None),
+    "mask without TCP port": (
+        "SET_RULE",
+        [BR0, match(u16(M["SPORT_MASK"], 1)), rule()],
+        errno.EINVAL,
+        "mask without TCP port",
+    ),
+    "mask of TCP ports 0": (
+        "SET_RULE",
+        [BR0, match(u16(M["DPORT"], 80), u16(M["DPORT_MASK"], 0)), rule()],
+        errno.ERANGE,
+        None,
+    ),
     "VLAN 4096": ("SET_RULE", [BR0, match(u16(M["VLAN"], 4096)), rule()], errno.ERANGE, None),
     "device name too long": (
         "SET_RULE",
@@ -468,6 +480,18 @@ def test_equal_prefixes_are_equal_matches(port: str, tcon: genl.Genl) -> None:
     tcon.set_rule("cubic", attr(M["SRC"], ip("10.0.0.77")))
     assert len(tcon.rules()) == 2
     tcon.do("DEL_RULE", BR0, match(attr(M["SRC"], ip("10.0.0.9")), u8(M["SRC_PLEN"], 24)))
+    assert len(tcon.rules()) == 1
+
+
+def test_equal_sets_of_ports_are_equal_matches(port: str, tcon: genl.Genl) -> None:
+    mask = u16(M["DPORT_MASK"], 0xFFF0)
+    for dport in (80, 95):
+        tcon.set_rule("cubic", u16(M["DPORT"], dport), mask)
+    (found,) = tcon.rules()
+    assert found["match"] == u16(M["DPORT"], 80) + mask
+    tcon.set_rule("cubic", u16(M["DPORT"], 80), u16(M["DPORT_MASK"], 0xFFFF))  # that one only
+    assert len(tcon.rules()) == 2
+    tcon.do("DEL_RULE", BR0, match(u16(M["DPORT"], 90), mask))
     assert len(tcon.rules()) == 1
 
 

@@ -138,6 +138,21 @@ static void no_memory(void **unused)
 	agree(2, 500);
 }
 
+static void masks_of_ports(void **unused)
+{
+	const struct tcon_match m = {
+		.ofport = TCON_OFPORT_ANY, .vlan = TCON_VLAN_ANY,
+		.dport = htons(0x50), .dport_mask = htons(0xfff0),
+	};
+	struct tcon_key key = { .family = AF_INET, .gport = htons(7) };
+	u32 port;
+
+	for (port = 0; port < 65536; port++) {
+		key.pport = htons(port);
+		assert_int_equal(tcon_match_key(&m, &key), port >= 80 && port < 96);
+	}
+}
+
 /* The kinds of rules that a host has: by guest's network, by guest's port, by peer's TCP port, and
  * by two of them.  @i of many.
  */
@@ -156,8 +171,10 @@ static void make_usual(struct rule *rule, u32 i)
 	}
 	if (i % 5 == 1)
 		m->ofport = i + 10;
-	if (i % 5 == 2 || i % 5 == 3)
+	if (i % 5 == 2 || i % 5 == 3) {
 		m->dport = htons(i + 1);
+		m->dport_mask = htons(U16_MAX);
+	}
 	if (i % 5 == 4) {
 		m->family = AF_INET6;
 		m->dst_plen = 64;
@@ -226,6 +243,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(none, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_same, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_memory, setup, teardown),
+		cmocka_unit_test(masks_of_ports),
 		cmocka_unit_test_setup_teardown(as_cheap_as_few, setup, teardown),
 	};
 

@@ -102,6 +102,8 @@ enum tcon_match_attr {
 	TCON_MATCH_A_SPORT,	/* u16, host order */
 	TCON_MATCH_A_DPORT,	/* u16, host order */
 	TCON_MATCH_A_VLAN,	/* u16: VLAN id, 0 .. 4095 */
+	TCON_MATCH_A_SPORT_MASK, /* u16, host order: which bits of SPORT count; absent: all */
+	TCON_MATCH_A_DPORT_MASK, /* u16, likewise of DPORT */
 	__TCON_MATCH_A_MAX,
 };
 #define TCON_MATCH_A_MAX (__TCON_MATCH_A_MAX - 1)
