@@ -9,6 +9,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from asked import scenario
 from rig import poll
 from tcon_lab.errors import LabError
 from tcon_lab.ovs import appctl
-from tcon_lab.scenario import Path
+from tcon_lab.scenario import Path as NetPath
 from tcon_lab.topo import Lab, run_in
 
 SECONDS = 4
@@ -25,7 +26,7 @@ SECONDS = 4
 
 @pytest.fixture(scope="module")
 def lab(machine: None) -> Iterator[Lab]:
-    with Lab(scenario(Path(20_000_000, 20_000, 0.02, 34))) as made:
+    with Lab(scenario(NetPath(20_000_000, 20_000, 0.02, 34))) as made:
         yield made
 
 
@@ -266,6 +267,69 @@ def test_flows_as_a_table(data_flow: Callable[[], dict[str, Any]]) -> None:
     low, high = sorted(f["cwnd_bytes"] / 1e3 for f in (before, flow))
     assert low / 2 < cwnd_kb < high * 2
     assert 50 < share <= 100
+
+
+def test_trace_says_what_the_kernel_does(lab: Lab) -> None:
+    """Which rule a flow obeys, and why none above; as the flow itself has it."""
+    appctl("tcon/del-cc", "br0")
+    lab.br0.set_cc("priority=4,all", "reno")
+    lab.br0.set_cc("priority=5,tcp,tp_dst=0x1450/0xfff0", "bbr")  # 5200 to 5215
+    lab.br0.set_cc("priority=6,in_port=br0-h1,tcp6", "vegas")
+    lab.br0.set_cc("priority=7,nw_dst=10.9.0.0/16", "none")
+    with transfer(lab, 1) as data_flow:
+        flow = data_flow()
+    named = ("in_port=br0-h1,nw_src={src},nw_dst={dst},tp_src={tp_src},tp_dst={tp_dst}").format(
+        **flow
+    )
+    trace = json.loads(appctl("tcon/trace", "-j", "br0", named))
+    assert [(r["verdict"], r.get("field")) for r in trace["rules"]] == [
+        ("differs", "nw_dst"), ("differs", "tcp6"), ("obeyed", None), ("below", None),
+    ]  # fmt: skip
+    assert (trace["cc"], trace["reason"]) == ("bbr", "none")
+    assert (flow["cc"], flow["priority"]) == ("bbr", trace["rules"][2]["priority"])
+    assert appctl("tcon/trace", "br0", f"flow={named}").endswith("\nresult: cc bbr\n")
+    for words, result in (
+        ("in_port=br0-h1,nw_dst=10.9.1.1", "none, observed: rule-none (a rule says none)"),
+        ("in_port=br0-h1,nw_dst=10.8.1.1,tp_dst=80", "reno"),
+        ("in_port=br0-h1,ipv6_dst=::1", "vegas"),
+    ):
+        assert appctl("tcon/trace", "br0", words).endswith(f"\nresult: cc {result}\n")
+    appctl("tcon/del-cc", "br0", "flow=priority=4,all")
+    assert appctl("tcon/trace", "br0", "in_port=br0-h1,nw_dst=10.8.1.1,tp_dst=80").endswith(
+        "\nresult: cc none, observed: no-rule (no rule selects the flow)\n"
+    )
+    for words, complaint in (
+        ("tcp,tp_dst=80", "the flow must say in_port: a guest's port of bridge br0"),
+        ("in_port=br0-up,tcp,tp_dst=80", "port br0-up is an uplink, not a guest's"),
+        ("in_port=br0-h1", "the flow must say tcp, since this rule looks at it: "
+                           "flow=priority=7,tcp,nw_dst=10.9.0.0/16 none"),
+        ("in_port=br0-h1,nw_dst=10.0.0.0/8", "one flow has whole addresses and ports, not "
+                                             "prefixes or masks"),
+        ("in_port=br0-h1,priority=4,tcp", "priority: flows have none, only rules do"),
+    ):  # fmt: skip
+        with pytest.raises(LabError, match=re.escape(complaint)):
+            appctl("tcon/trace", "br0", words)
+    appctl("tcon/del-cc", "br0")
+
+
+def test_coverage_counts_what_the_daemon_does(lab: Lab) -> None:
+    run = Path("/run/openvswitch")
+    target = [f"--target={t}" for t in ("tcon-switchd",) if [*run.glob(f"{t}.*.ctl")]]
+
+    def count(name: str) -> int:
+        return int(rigs.run("ovs-appctl", *target, "coverage/read-counter", name))
+
+    names = ("tcon_rule_set", "tcon_rule_del", "tcon_ovsdb_write", "tcon_request",
+             "tcon_flows_slice", "tcon_request_refused")  # fmt: skip
+    before = {name: count(name) for name in names}
+    lab.br0.set_cc("tcp,tp_dst=9", "reno")
+    lab.br0.del_cc("tcp,tp_dst=9")
+    appctl("tcon/flows", "br0")
+    grown = {name: count(name) - before[name] for name in names}
+    assert [grown[name] for name in names[:3]] == [1, 1, 2], grown
+    assert grown["tcon_request"] >= 4
+    assert grown["tcon_flows_slice"] >= 1
+    assert grown["tcon_request_refused"] == 0
 
 
 def test_options_stand_anywhere(lab: Lab) -> None:

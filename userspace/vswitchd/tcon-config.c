@@ -20,6 +20,7 @@
 #include <linux/genetlink.h>
 #include <string.h>
 
+#include "coverage.h"
 #include "netlink-notifier.h"
 #include "netlink-protocol.h"
 #include "netlink-socket.h"
@@ -33,6 +34,9 @@
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(tcon_config);
+
+COVERAGE_DEFINE(tcon_loaded_anew);
+COVERAGE_DEFINE(tcon_offered_again);
 
 /* The pause between two offers doubles, from MIN to MAX: each offer that is
  * refused may make the kernel start modprobe. */
@@ -381,6 +385,7 @@ family_changed(const void *change_, void *aux OVS_UNUSED)
                    || strcmp(change->name, TCON_GENL_NAME))) {
         return;
     }
+    COVERAGE_INC(tcon_loaded_anew);
     SHASH_FOR_EACH (node, &bridges) {
         struct tcon_bridge *bridge = node->data;
 
@@ -419,6 +424,7 @@ tcon_config_run(void)
         nln_run(family_nln);
     }
     if (time_msec() >= retry_at_ms) {
+        COVERAGE_INC(tcon_offered_again);
         push(false);
     }
     if (tcon_ovsdb_run()) {

@@ -14,6 +14,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "coverage.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/list.h"
 #include "openvswitch/poll-loop.h"
@@ -24,6 +25,8 @@
 #include "timeval.h"
 #include "unixctl.h"
 #include "util.h"
+
+COVERAGE_DEFINE(tcon_flows_slice);
 
 #define DEFAULT_FLOW_LIMIT 1000
 
@@ -637,6 +640,7 @@ tcon_flows_run(void)
     if (ovs_list_is_empty(&dumps)) {
         return;
     }
+    COVERAGE_INC(tcon_flows_slice);
     dump = CONTAINER_OF(ovs_list_pop_front(&dumps), struct flows_dump, node);
     do {
         done = tcon_nl_stream_run(&dump->nl, flow_cb, dump, &err, &error);

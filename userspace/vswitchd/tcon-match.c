@@ -289,27 +289,54 @@ parse_number(struct parser *parser, const struct field *field,
 }
 
 static bool
-parse_u16(struct parser *parser, const struct field *field, const char *text,
-          uint16_t max, bool *has, uint16_t *value)
+parse_vlan(struct parser *parser, const struct field *field, const char *text,
+           struct tcon_match *match)
 {
     uint64_t n;
 
-    if (field->id != FIELD_VLAN && is_digit(*text) && strpbrk(text, "/-")) {
-        tcon_error_set(parser->error, "%s=%.40s: a rule matches one port or "
-                       "any, so set a rule for each port of a range or mask",
-                       field->name, text);
+    if (!parse_number(parser, field, text, VLAN_ID_MAX, &n)) {
         return false;
     }
-    if (!parse_number(parser, field, text, max, &n)) {
+    match->has_vlan = true;
+    match->vlan = n;
+    return true;
+}
+
+/* Reads PORT or PORT/MASK.  Bits outside of the mask are cleared, as in Open
+ * vSwitch. */
+static bool
+parse_ports(struct parser *parser, const struct field *field, char *text,
+            struct tcon_ports *ports)
+{
+    char *slash = strchr(text, '/');
+    uint64_t value, mask = UINT16_MAX;
+
+    if (is_digit(*text) && strchr(text, '-')) {
+        tcon_error_set(parser->error, "%s=%.40s: a range is not matched, only "
+                       "PORT or PORT/MASK, such as 0x50/0xfff0: set a rule for "
+                       "each part of it", field->name, text);
         return false;
     }
-    if (!n && field->id != FIELD_VLAN) {
+    if (slash) {
+        *slash = '\0';
+    }
+    if (!parse_number(parser, field, text, UINT16_MAX, &value)
+        || (slash && !parse_number(parser, field, slash + 1, UINT16_MAX,
+                                   &mask))) {
+        return false;
+    }
+    if (!mask) {
+        tcon_error_set(parser->error, "%s: mask 0 matches every port: leave "
+                       "the field out", field->name);
+        return false;
+    }
+    if (!value && mask == UINT16_MAX) {
         tcon_error_set(parser->error, "%s=0: no TCP connection uses port 0, "
                        "the flow can match nothing", field->name);
         return false;
     }
-    *has = true;
-    *value = n;
+    ports->value = value & mask;
+    ports->mask = mask;
     return true;
 }
 
@@ -480,14 +507,11 @@ parse_value(struct parser *parser, const struct field *field,
     case FIELD_DST:
         return parse_prefix(parser, field, word->value, &match->dst);
     case FIELD_SPORT:
-        return parse_u16(parser, field, word->value, UINT16_MAX,
-                         &match->has_sport, &match->sport);
+        return parse_ports(parser, field, word->value, &match->sport);
     case FIELD_DPORT:
-        return parse_u16(parser, field, word->value, UINT16_MAX,
-                         &match->has_dport, &match->dport);
+        return parse_ports(parser, field, word->value, &match->dport);
     case FIELD_VLAN:
-        return parse_u16(parser, field, word->value, VLAN_ID_MAX,
-                         &match->has_vlan, &match->vlan);
+        return parse_vlan(parser, field, word->value, match);
     case FIELD_PRIORITY:
         if (!parse_number(parser, field, word->value, UINT16_MAX, &n)) {
             return false;
@@ -609,6 +633,12 @@ prefix_equal(const struct tcon_prefix *a, const struct tcon_prefix *b)
     return a->plen == b->plen && !memcmp(a->addr, b->addr, sizeof a->addr);
 }
 
+static bool
+ports_equal(const struct tcon_ports *a, const struct tcon_ports *b)
+{
+    return a->value == b->value && a->mask == b->mask;
+}
+
 /* True if 'a' and 'b' are written the same way by tcon_match_format(). */
 bool
 tcon_match_equal(const struct tcon_match *a, const struct tcon_match *b)
@@ -618,9 +648,71 @@ tcon_match_equal(const struct tcon_match *a, const struct tcon_match *b)
             && a->family == b->family
             && prefix_equal(&a->src, &b->src)
             && prefix_equal(&a->dst, &b->dst)
-            && a->has_sport == b->has_sport && a->sport == b->sport
-            && a->has_dport == b->has_dport && a->dport == b->dport
+            && ports_equal(&a->sport, &b->sport)
+            && ports_equal(&a->dport, &b->dport)
             && a->has_vlan == b->has_vlan && a->vlan == b->vlan);
+}
+
+/* True if 'addr', a whole address, is in 'prefix'. */
+static bool
+prefix_contains(const struct tcon_prefix *prefix, const uint8_t *addr)
+{
+    for (unsigned int n = 0; n < prefix->plen; n++) {
+        if ((prefix->addr[n / 8] ^ addr[n / 8]) & (0x80 >> n % 8)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Says whether 'match' selects 'flow', as tcon.ko decides it.  'flow' is a
+ * match that names the guest's port, as 'ifname', and of the other fields
+ * those that are known, addresses and ports in whole; without dl_vlan it has
+ * no tag.  'ofport' is the port's OpenFlow number.
+ *
+ * Unless 'match' selects it, '*field' is the field that decides. */
+enum tcon_selects
+tcon_match_selects(const struct tcon_match *match,
+                   const struct tcon_match *flow, uint32_t ofport,
+                   const char **field)
+{
+    bool v4 = match->family == AF_INET;
+    uint16_t vlan = flow->has_vlan ? flow->vlan : 0;
+    const struct {
+        const char *name;
+        bool asked, known, equal;
+    } fields_of[] = {
+        { "in_port", match->ifname[0], true,
+          !strcmp(match->ifname, flow->ifname) },
+        { "in_port", match->has_ofport, true, match->ofport == ofport },
+        { "dl_vlan", match->has_vlan, true, match->vlan == vlan },
+        { v4 ? "tcp" : "tcp6", match->family, flow->family,
+          match->family == flow->family },
+        { v4 ? "nw_src" : "ipv6_src", match->src.plen, flow->src.plen,
+          prefix_contains(&match->src, flow->src.addr) },
+        { v4 ? "nw_dst" : "ipv6_dst", match->dst.plen, flow->dst.plen,
+          prefix_contains(&match->dst, flow->dst.addr) },
+        { "tp_src", match->sport.mask, flow->sport.mask,
+          match->sport.value == (flow->sport.value & match->sport.mask) },
+        { "tp_dst", match->dport.mask, flow->dport.mask,
+          match->dport.value == (flow->dport.value & match->dport.mask) },
+    };
+    enum tcon_selects selects = TCON_SELECTS;
+
+    for (size_t i = 0; i < N_ELEMS(fields_of); i++) {
+        if (!fields_of[i].asked) {
+            continue;
+        }
+        if (fields_of[i].known && !fields_of[i].equal) {
+            *field = fields_of[i].name;
+            return TCON_SELECTS_NOT;
+        }
+        if (!fields_of[i].known && selects == TCON_SELECTS) {
+            *field = fields_of[i].name;
+            selects = TCON_SELECTS_UNKNOWN;
+        }
+    }
+    return selects;
 }
 
 /* A text that is being built; always NUL-terminated. */
@@ -692,6 +784,19 @@ format_prefix(struct text *text, uint8_t family, const char *name,
     }
 }
 
+static void
+format_ports(struct text *text, const char *name,
+             const struct tcon_ports *ports)
+{
+    if (ports->mask == UINT16_MAX) {
+        text_put_field(text, name);
+        text_put(text, "%u", ports->value);
+    } else if (ports->mask) {
+        text_put_field(text, name);
+        text_put(text, "0x%x/0x%x", ports->value, ports->mask);
+    }
+}
+
 /* Writes 'match' into 'buf' as tcon_flow_spec_parse() reads it. */
 void
 tcon_match_format(const struct tcon_match *match,
@@ -708,14 +813,8 @@ tcon_match_format(const struct tcon_match *match,
         format_prefix(&text, match->family, "src", &match->src);
         format_prefix(&text, match->family, "dst", &match->dst);
     }
-    if (match->has_sport) {
-        text_put_field(&text, "tp_src=");
-        text_put(&text, "%u", match->sport);
-    }
-    if (match->has_dport) {
-        text_put_field(&text, "tp_dst=");
-        text_put(&text, "%u", match->dport);
-    }
+    format_ports(&text, "tp_src=", &match->sport);
+    format_ports(&text, "tp_dst=", &match->dport);
     if (match->has_vlan) {
         text_put_field(&text, "dl_vlan=");
         text_put(&text, "%u", match->vlan);

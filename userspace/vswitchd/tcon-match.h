@@ -36,6 +36,12 @@ struct tcon_prefix {
     uint8_t plen;               /* 0: any address. */
 };
 
+/* TCP ports. */
+struct tcon_ports {
+    uint16_t value;             /* Bits outside of 'mask' are zero. */
+    uint16_t mask;              /* Which bits count; 0: any port. */
+};
+
 /* Which flows, as the guest emits them: 'src' is the guest's side.  All zero
  * is every flow. */
 struct tcon_match {
@@ -45,10 +51,8 @@ struct tcon_match {
     uint8_t family;             /* AF_INET, AF_INET6, or 0 for both. */
     struct tcon_prefix src;
     struct tcon_prefix dst;
-    bool has_sport;
-    uint16_t sport;
-    bool has_dport;
-    uint16_t dport;
+    struct tcon_ports sport;
+    struct tcon_ports dport;
     bool has_vlan;
     uint16_t vlan;
 };
@@ -72,6 +76,16 @@ int tcon_rule_name_compare(const char *a, const char *b);
 bool tcon_flow_spec_parse(const char *text, struct tcon_flow_spec *,
                           struct tcon_error *);
 bool tcon_match_equal(const struct tcon_match *, const struct tcon_match *);
+
+/* Does a match select one flow? */
+enum tcon_selects {
+    TCON_SELECTS_NOT,           /* A field differs. */
+    TCON_SELECTS_UNKNOWN,       /* The flow does not say a field. */
+    TCON_SELECTS,
+};
+enum tcon_selects tcon_match_selects(const struct tcon_match *,
+                                     const struct tcon_match *flow,
+                                     uint32_t ofport, const char **field);
 void tcon_match_format(const struct tcon_match *,
                        char text[TCON_MATCH_TEXT_MAX]);
 

@@ -19,6 +19,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "coverage.h"
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "openvswitch/list.h"
@@ -30,6 +31,8 @@
 #include "unixctl.h"
 #include "util.h"
 #include "vswitch-idl.h"
+
+COVERAGE_DEFINE(tcon_ovsdb_write);
 
 #define KEY_PREFIX "tcon-"
 #define RULE_PREFIX "tcon-rule-"
@@ -472,6 +475,7 @@ write_start(struct unixctl_conn *conn, const char *command)
 {
     struct write *write = xzalloc(sizeof *write);
 
+    COVERAGE_INC(tcon_ovsdb_write);
     write->conn = conn;
     write->txn = ovsdb_idl_txn_create(idl);
     ovsdb_idl_txn_add_comment(write->txn, "ovs-vswitchd: %s", command);

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "coverage.h"
 #include "hash.h"
 #include "netlink.h"
 #include "openvswitch/ofpbuf.h"
@@ -21,6 +22,10 @@
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(tcon_rules);
+
+COVERAGE_DEFINE(tcon_rule_set);
+COVERAGE_DEFINE(tcon_rule_refused);
+COVERAGE_DEFINE(tcon_rule_del);
 
 /* "struct tcon_rule"s, oldest first, and the same by their place. */
 static struct ovs_list rules = OVS_LIST_INITIALIZER(&rules);
@@ -146,6 +151,11 @@ tcon_rule_set(struct tcon_nl *nl, struct tcon_rule *rule,
     err = tcon_nl_do(nl, request, NULL, NULL, error);
     rule->in_kernel = !err;
     rule->age = err ? 0 : ++newest;
+    if (err) {
+        COVERAGE_INC(tcon_rule_refused);
+    } else {
+        COVERAGE_INC(tcon_rule_set);
+    }
     return err;
 }
 
@@ -156,6 +166,7 @@ tcon_rule_del(struct tcon_nl *nl, const struct tcon_rule *rule,
     struct ofpbuf *request = tcon_nl_request(nl, TCON_CMD_DEL_RULE);
     size_t nest;
 
+    COVERAGE_INC(tcon_rule_del);
     nl_msg_put_string(request, TCON_A_BRIDGE, rule->bridge);
     tcon_nl_put_match(request, &rule->match);
     nest = tcon_nl_start_nest(request, TCON_A_RULE);

@@ -154,8 +154,9 @@ ccs_to_json(const struct tcon_ccs *ccs)
     return json;
 }
 
-static struct json *
-rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
+/* Returns all that is known of a rule. */
+struct json *
+tcon_rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
 {
     const struct tcon_cc *cc = tcon_cc_find(ccs, rule->cc);
     struct json *params = json_object_create();
@@ -311,7 +312,7 @@ rule_cb(struct nlattr *top[], void *query_)
 
     if (tcon_rule_from_attrs(top, &rule)
         && !strcmp(rule.bridge, query->bridge)) {
-        json_array_add(query->rules, rule_to_json(&rule, query->ccs));
+        json_array_add(query->rules, tcon_rule_to_json(&rule, query->ccs));
     }
     return true;
 }
@@ -332,7 +333,7 @@ rules_to_json(struct tcon_nl *nl, const char *bridge,
     }
     LIST_FOR_EACH (rule, node, tcon_rules()) {
         if (!rule->in_kernel && !strcmp(rule->bridge, bridge)) {
-            json_array_add(rules, rule_to_json(rule, ccs));
+            json_array_add(rules, tcon_rule_to_json(rule, ccs));
         }
     }
     return true;

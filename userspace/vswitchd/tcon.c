@@ -4,7 +4,7 @@
  *
  * The files, lowest first: tcon-match, tcon-netlink, tcon-rules, tcon-cc,
  * tcon-text, tcon-ovsdb, tcon-config, tcon-words, tcon-json, tcon-show,
- * tcon-flows, tcon-state, tcon-move, this one.
+ * tcon-flows, tcon-trace, tcon-state, tcon-move, this one.
  */
 
 #include <config.h>
@@ -20,6 +20,7 @@
 #include "tcon-rules.h"
 #include "tcon-show.h"
 #include "tcon-text.h"
+#include "tcon-trace.h"
 #include "tcon-words.h"
 #include "unixctl.h"
 #include "util.h"
@@ -160,6 +161,7 @@ tcon_init(void)
                              tcon_unixctl_del_cc, NULL);
     tcon_show_init();
     tcon_flows_init();
+    tcon_trace_init();
     tcon_move_init();
     tcon_config_watch();
 }

@@ -25,6 +25,7 @@ tcon_objects = \
 	vswitchd/tcon-show.$(OBJEXT) \
 	vswitchd/tcon-state.$(OBJEXT) \
 	vswitchd/tcon-text.$(OBJEXT) \
+	vswitchd/tcon-trace.$(OBJEXT) \
 	vswitchd/tcon-words.$(OBJEXT)
 
 vswitchd_ovs_vswitchd_OBJECTS += $(tcon_objects)

@@ -58,6 +58,10 @@ static const struct {
 	{ "in_port=vnet0", "in_port=vnet0", DEFAULT },
 	{ "in_port=\"vnet0\"", "in_port=vnet0", DEFAULT },
 	{ "in_port=\"a,b\",tp_dst=1", "in_port=\"a,b\",tp_dst=1", DEFAULT },
+	{ "tp_dst=0x50/0xfff0", "tp_dst=0x50/0xfff0", DEFAULT },
+	{ "tp_src=0/65520", "tp_src=0x0/0xfff0", DEFAULT },
+	{ "tp_src=95/0xfff0", "tp_src=0x50/0xfff0", DEFAULT },
+	{ "tp_src=95/0xffff", "tp_src=95", DEFAULT },
 	{ "in_port=abcdefghijklmno", "in_port=abcdefghijklmno", DEFAULT },
 	{ "in_port=5", "in_port=5", DEFAULT },
 	{ "in_port=0x5", "in_port=5", DEFAULT },
@@ -150,8 +154,13 @@ static const struct {
 	{ "ipv6_src=::1/255.0.0.0", "neither a prefix length nor a netmask" },
 	/* numbers */
 	{ "tp_dst=0", "no TCP connection uses port 0" },
-	{ "tp_dst=0x0/0xfff0", "tp_dst=0x0/0xfff0: a rule matches one port or any" },
-	{ "tp_src=80-443", "set a rule for each port" },
+	{ "tp_dst=80/0", "mask 0 matches every port" },
+	{ "tp_dst=0/0xffff", "no TCP connection uses port 0" },
+	{ "tp_dst=80/0x10000", "tp_dst=0x10000: not a number from 0 to 65535" },
+	{ "tp_dst=80/", "not a number" },
+	{ "tp_dst=/0xfff0", "not a number" },
+	{ "tp_dst=1/2/3", "not a number" },
+	{ "tp_src=80-443", "tp_src=80-443: a range is not matched" },
 	{ "tp_dst=http-alt", "not a number" },
 	{ "tp_src=65536", "tp_src=65536: not a number from 0 to 65535" },
 	{ "tp_src=-1", "tp_src=-1: not a number" },
@@ -161,7 +170,6 @@ static const struct {
 	{ "tp_src=0xg", "not a number" },
 	{ "tp_src=010", "tp_src=010: not a number" },
 	{ "tp_src=http", "not a number" },
-	{ "tp_src=80/0xfff0", "a rule matches one port or any" },
 	{ "tp_src=18446744073709551617", "not a number" },
 	{ "dl_vlan=4096", "dl_vlan=4096: not a number from 0 to 4095" },
 	{ "dl_vlan=0xffff", "not a number from 0 to 4095" },
@@ -236,9 +244,9 @@ static void fields_of_a_match(void **state)
 	assert_int_equal(spec.match.dst.plen, 0);
 	assert_string_equal(spec.match.ifname, "p1");
 	assert_false(spec.match.has_ofport);
-	assert_true(spec.match.has_sport);
-	assert_int_equal(spec.match.sport, 5);
-	assert_false(spec.match.has_dport);
+	assert_int_equal(spec.match.sport.value, 5);
+	assert_int_equal(spec.match.sport.mask, 0xffff);
+	assert_int_equal(spec.match.dport.mask, 0);
 	assert_true(spec.match.has_vlan);
 	assert_int_equal(spec.match.vlan, 9);
 
@@ -258,7 +266,8 @@ static void different_matches(void **state)
 		"all", "tcp", "tcp6", "in_port=1", "in_port=2", "in_port=\"1\"",
 		"in_port=a", "nw_src=1.0.0.0/8", "nw_src=1.0.0.0/9",
 		"nw_src=2.0.0.0/8", "nw_dst=1.0.0.0/8", "ipv6_src=1::/16",
-		"tp_src=1", "tp_src=2", "tp_dst=1", "dl_vlan=0", "dl_vlan=1",
+		"tp_src=1", "tp_src=2", "tp_dst=1", "tp_dst=0/1", "tp_dst=0/3",
+		"tp_dst=1/3", "dl_vlan=0", "dl_vlan=1",
 	};
 	struct tcon_flow_spec a, b;
 	struct tcon_error error;
@@ -271,6 +280,54 @@ static void different_matches(void **state)
 			assert_int_equal(tcon_match_equal(&a.match, &b.match),
 					 i == j);
 		}
+}
+
+/* What a match says of one flow, and the field that decides. */
+static const struct {
+	const char *match, *flow;
+	enum tcon_selects selects;
+	const char *field;
+} selections[] = {
+	{ "all", "in_port=p", TCON_SELECTS, NULL },
+	{ "in_port=p", "in_port=p", TCON_SELECTS, NULL },
+	{ "in_port=p", "in_port=q", TCON_SELECTS_NOT, "in_port" },
+	{ "in_port=7", "in_port=p", TCON_SELECTS, NULL },
+	{ "in_port=8", "in_port=p", TCON_SELECTS_NOT, "in_port" },
+	{ "tcp", "in_port=p,nw_src=1.2.3.4", TCON_SELECTS, NULL },
+	{ "tcp", "in_port=p,ipv6_src=::1", TCON_SELECTS_NOT, "tcp" },
+	{ "tcp6", "in_port=p", TCON_SELECTS_UNKNOWN, "tcp6" },
+	{ "nw_src=1.2.0.0/15", "in_port=p,nw_src=1.3.9.9", TCON_SELECTS, NULL },
+	{ "nw_src=1.2.0.0/16", "in_port=p,nw_src=1.3.9.9", TCON_SELECTS_NOT, "nw_src" },
+	{ "ipv6_dst=2001:db8::/33", "in_port=p,ipv6_dst=2001:db8:8000::1",
+	  TCON_SELECTS_NOT, "ipv6_dst" },
+	{ "ipv6_dst=2001:db8::/32", "in_port=p,ipv6_dst=2001:db8:8000::1", TCON_SELECTS, NULL },
+	{ "tp_dst=80", "in_port=p,tp_dst=80", TCON_SELECTS, NULL },
+	{ "tp_dst=80", "in_port=p,tp_dst=81", TCON_SELECTS_NOT, "tp_dst" },
+	{ "tp_dst=80", "in_port=p,tp_src=80", TCON_SELECTS_UNKNOWN, "tp_dst" },
+	{ "tp_dst=0x50/0xfff0", "in_port=p,tp_dst=95", TCON_SELECTS, NULL },
+	{ "tp_dst=0x50/0xfff0", "in_port=p,tp_dst=96", TCON_SELECTS_NOT, "tp_dst" },
+	{ "tp_src=1,tp_dst=80", "in_port=p,tp_dst=81", TCON_SELECTS_NOT, "tp_dst" },
+	{ "dl_vlan=5", "in_port=p,dl_vlan=5", TCON_SELECTS, NULL },
+	{ "dl_vlan=5", "in_port=p", TCON_SELECTS_NOT, "dl_vlan" },
+	{ "dl_vlan=0", "in_port=p", TCON_SELECTS, NULL },
+};
+
+static void flows_that_matches_select(void **state)
+{
+	struct tcon_flow_spec match, flow;
+	struct tcon_error error;
+	const char *field;
+	size_t i;
+
+	for (i = 0; i < N_ELEMS(selections); i++) {
+		field = NULL;
+		assert_true(tcon_flow_spec_parse(selections[i].match, &match, &error));
+		assert_true(tcon_flow_spec_parse(selections[i].flow, &flow, &error));
+		assert_int_equal(tcon_match_selects(&match.match, &flow.match, 7, &field),
+				 selections[i].selects);
+		if (selections[i].field)
+			assert_string_equal(field, selections[i].field);
+	}
 }
 
 static const struct {
@@ -407,6 +464,7 @@ int main(void)
 		cmocka_unit_test(refused),
 		cmocka_unit_test(fields_of_a_match),
 		cmocka_unit_test(different_matches),
+		cmocka_unit_test(flows_that_matches_select),
 		cmocka_unit_test(values_accepted),
 		cmocka_unit_test(values_refused),
 		cmocka_unit_test(extreme_values),
