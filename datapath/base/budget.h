@@ -17,6 +17,7 @@
 #include <linux/atomic.h>
 #include <linux/cache.h>
 #include <linux/cpumask.h>
+#include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/percpu.h>
