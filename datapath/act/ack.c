@@ -98,8 +98,8 @@ static bool must_hide(struct tcon_flow *flow, const struct sk_buff *skb,
 	return true;
 }
 
-static void write_field(const struct tcon_flow *flow, struct sk_buff *skb,
-			const struct tcon_packet *pkt, u16 field)
+static inline void write_field(const struct tcon_flow *flow, struct sk_buff *skb,
+			       const struct tcon_packet *pkt, u16 field)
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 

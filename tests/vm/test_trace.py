@@ -47,6 +47,7 @@ def traced(*names: str) -> Iterator[list[Event]]:
     events: list[Event] = []
     try:
         (instance / "buffer_size_kb").write_text(str(BUFFER_KB))
+        (instance / "trace_clock").write_text("mono")  # TCon's; the usual one is coarse in UML
         for name in names:
             (instance / "events" / name / "enable").write_text("1")
         yield events
