@@ -21,6 +21,7 @@ DOCUMENTS = (
     "datapath/README.md",
     "docs/packages.md",
     "docs/results.md",
+    "docs/top.md",
     "docs/tracing.md",
 )
 UAPI = (TOP / "datapath/include/uapi/linux/tcon.h").read_text()

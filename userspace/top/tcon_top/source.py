@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where answers of tcon/flows come from: ovs-appctl, or a file in which they were recorded."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+#: ovs-appctl waits so long for the daemon.
+TIMEOUT_S = 10
+
+
+class SourceError(Exception):
+    """There is no answer; the text says why, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What tcon/flows said, and when."""
+
+    time_s: float
+    flows: list[dict[str, Any]]
+    more: int  # flows that are not among them
+
+
+class Source(Protocol):
+    """Something that can be asked for the flows that a MATCH selects."""
+
+    def ask(self, match: str) -> Answer | None:
+        """The next answer; None: there will be none any more."""
+
+
+def _answer(time_s: float, raw: dict[str, Any]) -> Answer:
+    return Answer(time_s, raw["flows"], raw["more"])
+
+
+class Appctl:
+    """The switch itself; its answers are also written to a file, if there is one."""
+
+    def __init__(self, bridge: str, limit: int, record: TextIO | None = None) -> None:
+        self._bridge, self._limit, self._record = bridge, limit, record
+
+    def ask(self, match: str) -> Answer | None:
+        """The flows as they are now.  Raises SourceError."""
+        command = ["ovs-appctl", f"--timeout={TIMEOUT_S}", "tcon/flows", "-j", self._bridge]
+        command += [f"flow={match}"] if match else []
+        command.append(f"limit={self._limit}")
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise SourceError(f"ovs-appctl cannot be run: {error.strerror}") from error
+        if done.returncode:
+            raise SourceError(_complaint(done.stderr))
+        time_s = time.monotonic()
+        try:
+            raw = json.loads(done.stdout)
+            answer = _answer(time_s, raw)
+        except (ValueError, KeyError, TypeError) as error:
+            raise SourceError("ovs-appctl tcon/flows -j gave something else than flows") from error
+        if self._record:
+            self._record.write(json.dumps({"time_s": time_s, "answer": raw}) + "\n")
+            self._record.flush()
+        return answer
+
+
+def _complaint(text: str) -> str:
+    """The sentence of ovs-appctl's complaint; its last line only says that there was one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return "ovs-appctl tcon/flows failed and did not say why"
+    return lines[0].removeprefix("ovs-appctl: ")
+
+
+class Recording:
+    """A file that Appctl has written; MATCH was applied when it was recorded."""
+
+    def __init__(self, file: Path) -> None:
+        self._answers = self._read(file)
+
+    @staticmethod
+    def _read(file: Path) -> Iterator[Answer]:
+        try:
+            lines = file.read_text().splitlines()
+            answers = [_answer(one["time_s"], one["answer"]) for one in map(json.loads, lines)]
+        except OSError as error:
+            raise SourceError(f"{file}: {error.strerror}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise SourceError(f"{file}: not a recording of tcon-top") from error
+        return iter(answers)
+
+    def ask(self, match: str) -> Answer | None:
+        """The next answer of the file."""
+        return next(self._answers, None)
