@@ -269,6 +269,21 @@ def test_flows_as_a_table(data_flow: Callable[[], dict[str, Any]]) -> None:
     assert 50 < share <= 100
 
 
+def test_what_was_recorded_is_what_is_said(data_flow: Callable[[], dict[str, Any]]) -> None:
+    """tests/lab/exporter works on an answer of the past, which had all that is there today."""
+    recorded = json.loads(Path("/lab/recorded.json").read_text())
+    flow, show = data_flow(), json.loads(appctl("tcon/show", "-j"))
+    assert flow.keys() <= recorded["flows"]["flows"][0].keys()
+
+    def shape(show: dict[str, Any]) -> dict[str, list[str]]:
+        (bridge,) = (bridge for bridge in show["bridges"] if bridge["name"] == "br0")
+        (guest,) = (port for port in bridge["ports"] if port["role"] == "guest")
+        parts = {"show": show, "bridge": bridge, "port": guest, "rule": bridge["rules"][0]}
+        return {name: sorted(part) for name, part in parts.items()}
+
+    assert shape(show) == shape(recorded["show"])
+
+
 def test_trace_says_what_the_kernel_does(lab: Lab) -> None:
     """Which rule a flow obeys, and why none above; as the flow itself has it."""
     appctl("tcon/del-cc", "br0")
