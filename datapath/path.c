@@ -516,7 +516,7 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	struct tcon_track *t = &flow->track;
 	u64 now_us = tcon_us(now_ns);
 
-	flow->seen_us = now_us;
+	WRITE_ONCE(flow->seen_us, now_us);	/* least_used() looks without the lock */
 	tcon_flow_refresh(flow, now_us);
 	if (unlikely(flow->saved))
 		tcon_move_settle(flow, pkt, now_us);
@@ -706,7 +706,7 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	struct tcon_track *t = &flow->track;
 	bool syn = pkt->flags & TCON_TCP_SYN, pass = true, heard;
 
-	flow->seen_us = now_us;
+	WRITE_ONCE(flow->seen_us, now_us);	/* least_used() looks without the lock */
 	if (unlikely(!t->synced) && !syn && !t->guest.syn_seen && !t->peer.syn_seen &&
 	    !flow->saved)
 		flow->mid_stream = true;	/* see create() */

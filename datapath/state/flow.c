@@ -364,7 +364,7 @@ struct tcon_flow *tcon_flow_below(struct tcon_port *port, long serial)
 
 /*
  * Adds the flow to the table, to the port's and to the embryos.  Returns 0, or an error.  If
- * another CPU ends the flow meanwhile, it waits for port->lock.
+ * another CPU finds the flow in the table, it waits until the flow is in the lists and is counted.
  */
 static int enlist(struct tcon_flow *flow)
 {
@@ -372,6 +372,7 @@ static int enlist(struct tcon_flow *flow)
 	struct tcon_flow *evicted = NULL;
 	int err = -ENODEV;
 
+	spin_lock(&flow->lock);
 	spin_lock(&port->lock);
 	if (!port->dead)
 		err = rhashtable_lookup_insert_fast(&flow_table, &flow->node,
@@ -382,6 +383,7 @@ static int enlist(struct tcon_flow *flow)
 		evicted = join_embryos(flow);
 	}
 	spin_unlock(&port->lock);
+	spin_unlock(&flow->lock);
 	if (evicted) {
 		tcon_count(port->tnet->stats, TCON_COUNTER_EMBRYO_EVICT);
 		kill(evicted);
@@ -485,7 +487,8 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 void tcon_flow_grown(struct tcon_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
-	if (list_empty_careful(&flow->embryo_node))
+	/* If another CPU takes it out just now, remove_embryo() sees that. */
+	if (list_empty(&flow->embryo_node))
 		return;
 	spin_lock(&flow->port->lock);
 	remove_embryo(flow);

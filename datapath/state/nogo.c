@@ -97,7 +97,7 @@ void tcon_nogo_add(struct tcon_nogo *nogo, const struct tcon_key *key,
 		.family = key->family,
 		.certain = certain || again,
 	};
-	nogo->any = true;
+	WRITE_ONCE(nogo->any, true);
 }
 
 /**
