@@ -4,7 +4,8 @@
 The host gives the machine a sparse file as a device with memory (ivshmem in
 QEMU, iomem in User-Mode Linux); the guest maps it and appends frames.  A byte
 costs a memory write, not a device access, so sending leaves virtual time alone
-and is binary-safe.
+and is binary-safe.  User-Mode Linux with several CPUs has no such device; in real
+time, the guest writes to the file itself (hostfs).
 
 Layout: a little-endian u64 with the number of bytes written so far; from byte
 64 on, frames: u32 length of the payload, one byte kind, payload.  The counter
@@ -14,6 +15,7 @@ is advanced after the frame is in place (x86 keeps the order of stores).
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,24 +45,36 @@ class Frame(NamedTuple):
 
 
 class Writer:
-    """The guest's end."""
+    """The guest's end; ``mapped``: the device's memory, otherwise written as a file."""
 
-    def __init__(self, path: Path) -> None:
-        with path.open("r+b") as device:
-            self._memory = mmap.mmap(device.fileno(), CAPACITY_BYTES)
-        (self._written,) = _COUNTER.unpack_from(self._memory, 0)
+    def __init__(self, path: Path, mapped: bool = True) -> None:
+        self._file = os.open(path, os.O_RDWR)
+        self._memory = mmap.mmap(self._file, CAPACITY_BYTES) if mapped else None
+        (self._written,) = _COUNTER.unpack(self._read(0, _COUNTER.size))
 
     def send(self, kind: int, payload: bytes | str) -> None:
         """Append a frame.  Raises LabError when the log is full."""
         raw = payload.encode() if isinstance(payload, str) else payload
         at = _START + self._written
         end = at + _HEADER.size + len(raw)
-        if end > len(self._memory):
-            raise LabError(f"results exceed the channel's {len(self._memory) >> 20} MiB")
-        _HEADER.pack_into(self._memory, at, len(raw), kind)
-        self._memory[at + _HEADER.size : end] = raw
+        if end > CAPACITY_BYTES:
+            raise LabError(f"results exceed the channel's {CAPACITY_BYTES >> 20} MiB")
+        self._write(at, _HEADER.pack(len(raw), kind) + raw)
         self._written = end - _START
-        _COUNTER.pack_into(self._memory, 0, self._written)
+        self._write(0, _COUNTER.pack(self._written))
+
+    def _read(self, at: int, length: int) -> bytes:
+        if self._memory is None:
+            return os.pread(self._file, length, at)
+        return self._memory[at : at + length]
+
+    def _write(self, at: int, raw: bytes) -> None:
+        if self._memory is not None:
+            self._memory[at : at + len(raw)] = raw
+            return
+        while raw:
+            done = os.pwrite(self._file, raw, at)
+            at, raw = at + done, raw[done:]
 
 
 class Reader:

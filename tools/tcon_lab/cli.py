@@ -44,6 +44,8 @@ _errors = Console(stderr=True, highlight=False, soft_wrap=True)
 #: Columns of the table where standard output is no terminal.
 _FILE_WIDTH = 160
 _ENGINES = ("qemu", "uml")
+#: In real time on threads of the host it gives no numbers.
+_ALL_ENGINES = (*_ENGINES, "uml-smp")
 _DEMO = TOP / "tools/scenarios/demo.toml"
 
 Kvm = Annotated[bool, typer.Option("--kvm", help="Real time by KVM, where a probe shows it works.")]
@@ -55,6 +57,12 @@ Engine = Annotated[
 ]
 DebugKernel = Annotated[
     bool, typer.Option("--debug-kernel", help="uml with KASAN, lockdep and object debugging.")
+]
+AnyEngine = Annotated[
+    str, typer.Option(help="qemu, uml, or uml-smp: User-Mode Linux with several CPUs, real time.")
+]
+RaceKernel = Annotated[
+    bool, typer.Option("--race-kernel", help="uml-smp with KCSAN, which reports data races.")
 ]
 Shift = Annotated[
     int, typer.Option(help="Virtual time: an instruction takes 2^N ns.", min=0, max=10)
@@ -123,6 +131,7 @@ def run(
     from .pages import report  # slow to import
 
     _one_of("--site", site, ("vm", "host"))
+    _numbers_engine(engine)
     options = _options(engine, debug_kernel, kvm, stock, shift, suite)
     if site == "host" and options != lab.Options():
         raise LabError("--site=host is this machine as it is: it takes no option of an engine")
@@ -166,6 +175,7 @@ def campaign(
     """
     from .pages import campaign_page  # slow to import
 
+    _numbers_engine(engine)
     options = _options(engine, debug_kernel, kvm, False, shift)
     chosen = campaign_file.load(file, short)
     folder = out or Path("tcon-results") / chosen.name
@@ -323,7 +333,7 @@ def execute(
     ] = None,
     modprobe: Annotated[list[str] | None, typer.Option(help="Load this module first.")] = None,
     ovs: Annotated[bool, typer.Option("--ovs", help="Start Open vSwitch first.")] = False,
-    smp: Annotated[int, typer.Option(help="CPUs; more than one needs --no-icount.", min=1)] = 1,
+    smp: Annotated[int, typer.Option(help="CPUs; more than one needs real time.", min=1)] = 1,
     no_icount: Annotated[bool, typer.Option("--no-icount", help="Real time.")] = False,
     shift: Shift = DEFAULT_SHIFT,
     memory: Annotated[int, typer.Option(help="MiB of RAM.", min=512)] = 1024,
@@ -335,8 +345,9 @@ def execute(
     kernel_log: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the kernel's log there.")
     ] = None,
-    engine: Engine = "qemu",
+    engine: AnyEngine = "qemu",
     debug_kernel: DebugKernel = False,
+    race_kernel: RaceKernel = False,
     kvm: Kvm = False,
     stock: Stock = False,
     suite: Suite = "",
@@ -347,11 +358,15 @@ def execute(
     Python is at /lab (on PYTHONPATH), tcon-probe on PATH.
     """
     pairs = [_append_pair(entry) for entry in append or []]
-    real_time = no_icount or kvm
-    options = _options(engine, debug_kernel, kvm, stock, None if real_time else shift, suite)
+    real_time = no_icount or kvm or engine == "uml-smp"
+    options = _options(
+        engine, debug_kernel, kvm, stock, None if real_time else shift, suite, race_kernel
+    )
     machine = Machine(options.shift, smp, memory, seed, timeout, link=link)
     if engine == "uml":
         uml.refuse(machine)
+    if engine == "uml-smp":
+        uml.refuse_link(machine)
     if smp > 1 and not real_time:
         raise LabError("--smp needs --no-icount: virtual time has one CPU")
     if link and not real_time:
@@ -388,12 +403,17 @@ def _print(made: RenderableType) -> None:
 
 
 @app.command()
-def kdir(engine: Engine = "qemu", debug_kernel: DebugKernel = False, suite: Suite = "") -> None:
+def kdir(
+    engine: AnyEngine = "qemu",
+    debug_kernel: DebugKernel = False,
+    race_kernel: RaceKernel = False,
+    suite: Suite = "",
+) -> None:
     """Print the folder to build modules against, for --append to `tcon-lab exec`.
 
     A suite's is in its chroot, where `tcon-lab inside` runs commands.
     """
-    options = _options(engine, debug_kernel, False, False, None, suite)
+    options = _options(engine, debug_kernel, False, False, None, suite, race_kernel)
     with _Display() as display:
         print(lab.kernel_tree(options, display.say))
 
@@ -455,22 +475,40 @@ def _append_pair(entry: str) -> tuple[Path, str]:
     return Path(source), dest
 
 
+def _numbers_engine(engine: str) -> None:
+    """Raises LabError where an engine gives no numbers."""
+    _one_of("--engine", engine, _ALL_ENGINES)
+    if engine == "uml-smp":
+        raise LabError(
+            "--engine=uml-smp is for exec and kdir: its CPUs are threads that share this "
+            "host's, so it gives no numbers"
+        )
+
+
 def _options(
-    engine: str, debug_kernel: bool, kvm: bool, stock: bool, shift: int | None, suite: str = ""
+    engine: str,
+    debug_kernel: bool,
+    kvm: bool,
+    stock: bool,
+    shift: int | None,
+    suite: str = "",
+    race_kernel: bool = False,
 ) -> lab.Options:
     """What the options mean together.  Raises LabError where they contradict."""
-    _one_of("--engine", engine, _ENGINES)
+    _one_of("--engine", engine, _ALL_ENGINES)
     if debug_kernel and engine != "uml":
         raise LabError("--debug-kernel needs --engine=uml: the kernel is a User-Mode Linux")
-    if engine == "uml" and kvm:
-        raise LabError("--kvm is for --engine=qemu: User-Mode Linux knows virtual time only")
+    if race_kernel and engine != "uml-smp":
+        raise LabError("--race-kernel needs --engine=uml-smp: races need several CPUs")
+    if engine != "qemu" and kvm:
+        raise LabError("--kvm is for --engine=qemu: User-Mode Linux is a program of this host")
     if engine == "uml" and shift not in (None, DEFAULT_SHIFT):
         raise LabError("--shift is for --engine=qemu: in User-Mode Linux CPU work takes no time")
     if kvm and shift not in (None, DEFAULT_SHIFT):
         raise LabError("--shift is of virtual time, and --kvm of real time")
-    if engine == "uml" and suite:
+    if engine != "qemu" and suite:
         raise LabError("--suite is for --engine=qemu: User-Mode Linux is a kernel of its own")
-    return lab.Options(engine, debug_kernel, kvm, stock, shift, suite)
+    return lab.Options(engine, debug_kernel, kvm, stock, shift, suite, race_kernel)
 
 
 def _make_folder(folder: Path) -> None:

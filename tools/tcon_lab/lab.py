@@ -22,12 +22,13 @@ from .errors import LabError
 from .experiment.campaign import Campaign
 from .machine import products, root
 from .machine import suite as suites
+from .machine import uml_kernel as uml_kernels
 from .machine.cache import scratch
 from .machine.engine import DEFAULT_SHIFT, Engine, Machine, Outcome
 from .machine.products import Say
 from .machine.qemu import Qemu
-from .machine.uml import Uml
-from .machine.uml_kernel import UmlKernel, uml_kernel
+from .machine.uml import Uml, UmlSmp
+from .machine.uml_kernel import UmlKernel
 from .numbers.campaign_run import Failure, Store, conduct, runs_of
 from .scenario import Scenario
 
@@ -50,6 +51,7 @@ class Options:
     """What the command line chose for all machines.
 
     ``debug_kernel``: the engine is User-Mode Linux with KASAN, lockdep and others.
+    ``race_kernel``: it is User-Mode Linux with several CPUs and KCSAN.
     ``suite``: whose kernel and programs; none: Debian 12's, as this host has them.
     """
 
@@ -59,12 +61,25 @@ class Options:
     stock: bool = False
     shift: int | None = DEFAULT_SHIFT
     suite: str = ""
+    race_kernel: bool = False
+
+
+#: Of Debian 12's kernel User-Mode Linux has one CPU; this suite's can have several.
+_SMP_SUITE = "trixie-backports"
 
 
 def _own_kernel(options: Options, say: Say) -> UmlKernel | None:
-    if options.engine != "uml":
-        return None
-    return uml_kernel(options.debug_kernel, lambda line: say("lab", line))
+    def progress(line: str) -> None:
+        say("lab", line)
+
+    if options.engine == "uml":
+        recipe = uml_kernels.DEBUG if options.debug_kernel else uml_kernels.FAST
+        return uml_kernels.uml_kernel(recipe, uml_kernels.host_source(), progress)
+    if options.engine == "uml-smp":
+        recipe = uml_kernels.KCSAN if options.race_kernel else uml_kernels.SMP
+        source = uml_kernels.suite_source(suites.prepare(_SMP_SUITE, progress))
+        return uml_kernels.uml_kernel(recipe, source, progress)
+    return None
 
 
 def suite_of(options: Options, say: Say) -> suites.Suite | None:
@@ -88,6 +103,12 @@ def _sha256(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def _engine(options: Options, kernel: UmlKernel | None, vmlinux: Path) -> Engine:
+    if kernel is None:
+        return Qemu(vmlinux, options.kvm)
+    return UmlSmp(kernel) if options.engine == "uml-smp" else Uml(kernel)
+
+
 class Host:
     """Everything that boots need, made once: kernel, base root, products, engine."""
 
@@ -103,7 +124,7 @@ class Host:
             kdir = kernel_tree(options, say)
             self.products = products.build(kdir, options.stock, suite, say)
             self.base = base.result()
-        self.engine: Engine = Uml(kernel) if kernel else Qemu(self.base.vmlinux, options.kvm)
+        self.engine = _engine(options, kernel, self.base.vmlinux)
 
     @property
     def machine_name(self) -> str:

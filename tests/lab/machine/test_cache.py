@@ -150,14 +150,26 @@ from tcon_lab.machine import cache, uml_kernel
 folder = Path(os.environ["TCON_CACHE"])
 os.environ["LAB_PID"] = str(os.getpid())
 with cache.unfinished(folder / "kernel") as partial:
-    uml_kernel._build_kernel(folder / "source.tar.xz", "CONFIG_A=y\\n", partial)
+    source = uml_kernel.Source(folder / "source.tar.xz", "1")
+    uml_kernel._build_kernel(source, uml_kernel.Recipe("x", ()), partial)
 """
 
 
 def test_a_killed_kernel_build_goes_on(tmp_path):
     source = tmp_path / "linux-source"
-    for name in ("arch/um", "arch/x86", "arch/arm", "include", "scripts", "net"):
+    for name in (
+        "arch/um",
+        "arch/x86",
+        "arch/arm",
+        "include",
+        "scripts",
+        "net/openvswitch",
+        "net/ipv4",
+        "mm",
+    ):
         (source / name).mkdir(parents=True)
+    for name in ("vport.c", "vport.o", "Makefile", ".vport.o.cmd"):
+        (source / "net/openvswitch" / name).touch()
     (source / "arch/um/Kconfig").write_text("\nconfig HZ\n\tint\n\tdefault 100\n")
     (source / "Makefile").write_text(_MAKEFILE)
     subprocess.run(["tar", "-cJf", "source.tar.xz", "linux-source"], cwd=tmp_path, check=True)
@@ -165,8 +177,10 @@ def test_a_killed_kernel_build_goes_on(tmp_path):
     _killed(_KERNEL, tmp_path)
     assert _start(_KERNEL, tmp_path).wait() == 0
     assert time.monotonic() - start < 50  # what the killed one had started has ended
-    kernel = uml_kernel._find(tmp_path / "kernel")
+    kernel = uml_kernel._find(tmp_path / "kernel", uml_kernel.FAST)
     assert kernel.image.read_text() == "kernel\n"
     assert (kernel.kdir / "first").read_text() == "built\n"
-    assert not (kernel.kdir / "net").exists()
+    assert not (kernel.kdir / "mm").exists()
+    kept = sorted(str(path.relative_to(kernel.kdir)) for path in kernel.kdir.glob("net/**/*"))
+    assert kept == ["net/openvswitch", "net/openvswitch/Makefile", "net/openvswitch/vport.c"]
     assert not (tmp_path / "kernel.partial").exists()

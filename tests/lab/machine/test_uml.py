@@ -35,8 +35,10 @@ def test_settings_that_kconfig_drops_are_named():
 
 
 def test_the_kernels_differ_in_debugging_and_name_only():
-    fast = uml_kernel.settings(uml_kernel.fragment(debug=False))
-    debug = uml_kernel.settings(uml_kernel.fragment(debug=True))
+    fast, debug = (
+        uml_kernel.settings(uml_kernel.fragment(recipe))
+        for recipe in (uml_kernel.FAST, uml_kernel.DEBUG)
+    )
     assert {name for name in fast if debug[name] != fast[name]} == {"CONFIG_LOCALVERSION"}
     added = set(debug) - set(fast)
     assert {"CONFIG_KASAN", "CONFIG_PROVE_LOCKING", "CONFIG_DEBUG_OBJECTS"} <= added
@@ -45,19 +47,52 @@ def test_the_kernels_differ_in_debugging_and_name_only():
     assert not {"CONFIG_HW_RANDOM", "CONFIG_UML_RANDOM"} & set(debug)
 
 
-def test_the_key_depends_on_each_part():
-    parts = ["6.1.1-1", "gcc 12", "CONFIG_A=y\n"]
-    keys = {uml_kernel.kernel_key(*parts)}
-    for index in range(len(parts)):
-        keys.add(uml_kernel.kernel_key(*parts[:index], parts[index] + "x", *parts[index + 1 :]))
-    assert len(keys) == 1 + len(parts)
-    assert uml_kernel.kernel_key(*parts) in keys
+def test_kernels_with_several_cpus_are_in_real_time_and_say_what_they_check():
+    kinds = (uml_kernel.SMP, uml_kernel.KCSAN)
+    smp, kcsan = (uml_kernel.settings(uml_kernel.fragment(kind)) for kind in kinds)
+    for config in (smp, kcsan):
+        assert config["CONFIG_SMP"] == "y"
+        assert config["CONFIG_UML_TIME_TRAVEL_SUPPORT"] == "n"
+    assert smp["CONFIG_LOCALVERSION"] != kcsan["CONFIG_LOCALVERSION"]
+    assert (kcsan["CONFIG_KCSAN_STRICT"], kcsan["CONFIG_KCSAN_WEAK_MEMORY"]) == ("y", "y")
+    assert kcsan["CONFIG_KCSAN_REPORT_VALUE_CHANGE_ONLY"] == "n"
+    assert kcsan["CONFIG_FRAME_POINTER"] == "y"
+
+
+def test_the_key_depends_on_each_part(tmp_path, monkeypatch):
+    monkeypatch.setattr(uml_kernel, "_FRAGMENTS", tmp_path)
+    (tmp_path / "a.config").write_text("CONFIG_A=y\n")
+    (tmp_path / "b.config").write_text("CONFIG_A=n\n")
+    (tmp_path / "some.patch").write_text("a patch\n")
+    plain = uml_kernel.Recipe("x", ("a",))
+    keys = [
+        uml_kernel.kernel_key("6.1.1-1", "gcc 12", plain),
+        uml_kernel.kernel_key("6.1.1-2", "gcc 12", plain),
+        uml_kernel.kernel_key("6.1.1-1", "gcc 13", plain),
+        uml_kernel.kernel_key("6.1.1-1", "gcc 12", uml_kernel.Recipe("x", ("a", "b"))),
+        uml_kernel.kernel_key("6.1.1-1", "gcc 12", uml_kernel.Recipe("x", ("a",), "some.patch")),
+        uml_kernel.kernel_key("6.1.1-1", "gcc 12", uml_kernel.Recipe("x", ("a",), "", ("V=1",))),
+    ]
+    assert len(set(keys)) == len(keys)
+    assert uml_kernel.kernel_key("6.1.1-1", "gcc 12", plain) == keys[0]
 
 
 def test_without_the_source_package_it_says_what_to_install(monkeypatch):
     monkeypatch.setenv("TCON_LAB_KERNEL", "4.2.0-1-amd64")
     with pytest.raises(LabError, match=r"install the package linux-source-4\.2$"):
-        uml_kernel.uml_kernel(False, lambda line: None)
+        uml_kernel.host_source()
+
+
+def test_a_patch_that_does_not_apply_is_named(tmp_path):
+    tree = tmp_path / "linux"
+    (tree / "arch/um").mkdir(parents=True)
+    (tree / "arch/um/Kconfig").write_text("\nconfig HZ\n\tint\n\tdefault 100\n")
+    tarball = tmp_path / "linux.tar.xz"
+    subprocess.run(["tar", "-cJf", tarball, "-C", tmp_path, "linux"], check=True)
+    dest = tmp_path / "dest"
+    dest.mkdir()
+    with pytest.raises(LabError, match=r"^uml/kcsan\.patch does not apply to .*linux\.tar\.xz$"):
+        uml_kernel._unpack(tarball, uml_kernel.KCSAN, dest)
 
 
 # --- machine ------------------------------------------------------------------
@@ -73,7 +108,7 @@ def test_equal_machines_have_equal_command_lines():
 @pytest.mark.parametrize(
     ("machine", "complaint"),
     [
-        (Machine(smp=2), "has one CPU"),
+        (Machine(smp=2), "--engine=uml has one CPU"),
         (Machine(shift=None), "virtual time only"),
         (Machine(link="/tmp/x,listen"), "has no --link"),
     ],
@@ -85,13 +120,13 @@ def test_what_it_cannot_be_is_refused_before_anything_starts(machine, complaint,
     assert list(tmp_path.iterdir()) == []
 
 
-def _engine(tmp_path: Path, script: str) -> uml.Uml:
+def _engine(tmp_path: Path, script: str, kind: type[uml.Uml] = uml.Uml) -> uml.Uml:
     """The engine with a shell script for a kernel."""
     image = tmp_path / "linux"
     image.write_text(f"#!/bin/sh\n{script}\n")
     image.chmod(0o755)
     (tmp_path / "initrd").touch()
-    return uml.Uml(uml_kernel.UmlKernel("6.1", image, tmp_path, tmp_path))
+    return kind(uml_kernel.UmlKernel("6.1", image, tmp_path, tmp_path))
 
 
 def test_the_program_gets_seed_initrd_and_channel(tmp_path):
@@ -100,6 +135,19 @@ def test_the_program_gets_seed_initrd_and_channel(tmp_path):
     _engine(tmp_path, script).run(Machine(seed=7), tmp_path / "initrd", outcome, tmp_path / "log")
     assert outcome.console.startswith("7 initrd=initrd.cpio iomem=mmapper,channel ")
     assert outcome.console.endswith("channel\ninitrd.cpio\n")
+
+
+def test_the_program_with_several_cpus_has_all_of_the_hosts_and_a_folder_of_its_own(tmp_path):
+    script = 'echo "$@"; pwd; ls -L channel initrd.cpio; grep Cpus_allowed_list /proc/self/status'
+    outcome = Outcome()
+    engine = _engine(tmp_path, script, uml.UmlSmp)
+    machine = Machine(shift=None, smp=4, memory_mib=512)
+    engine.run(machine, tmp_path / "initrd", outcome, tmp_path / "log")
+    words, folder, *files, allowed = outcome.console.splitlines()
+    assert {"ncpus=4", "mem=512M", "seccomp=on", f"hostfs={folder}"} <= set(words.split())
+    assert "time-travel" not in words
+    assert files == ["channel", "initrd.cpio"]
+    assert allowed in Path("/proc/self/status").read_text().splitlines()
 
 
 def _taken(folder: Path, cpus: Iterable[int], stack: contextlib.ExitStack) -> None:

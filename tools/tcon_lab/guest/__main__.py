@@ -27,6 +27,7 @@ from ..errors import LabError
 from ..records import packed
 
 _UML_CHANNEL = Path("/dev/mmapper")
+_HOSTFS_CHANNEL = Path("/run/host/channel")
 _IVSHMEM_ID = ("0x1af4", "0x1110")
 _KMEMLEAK = Path("/sys/kernel/debug/kmemleak")
 _KMEMLEAK_MIN_AGE_S = 6.0  # younger objects are not reported
@@ -35,9 +36,14 @@ _TCP_MEM_PAGES = "65536 98304 131072"  # of 4 KiB: sockets may take half of the 
 
 
 def _open_channel() -> Writer:
-    """Map the memory that the host reads: UML's device, or ivshmem's BAR 2."""
+    """What the host reads: the memory of UML's device, or of ivshmem's BAR 2, or its file."""
     if _UML_CHANNEL.exists():
         return Writer(_UML_CHANNEL)
+    if "hostfs" in Path("/proc/filesystems").read_text().split():
+        _HOSTFS_CHANNEL.parent.mkdir(parents=True)
+        mount = ["mount", "-t", "hostfs", "none", str(_HOSTFS_CHANNEL.parent)]
+        subprocess.run(mount, check=True)
+        return Writer(_HOSTFS_CHANNEL, mapped=False)
     for device in sorted(Path("/sys/bus/pci/devices").iterdir()):
         found = (device / "vendor").read_text().strip(), (device / "device").read_text().strip()
         if found == _IVSHMEM_ID:

@@ -228,18 +228,22 @@ def lab_kernel_release() -> str:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that is not the distribution's."""
+    """A kernel that is not the distribution's.
+
+    ``hides_cpu``: it is a program that answers CPUID for those that it runs.
+    """
 
     release: str
     image: Path
     modules: Path  # lib/modules/RELEASE
+    hides_cpu: bool = field(default=True, kw_only=True)
 
 
 @dataclass(frozen=True)
 class BaseRoot:
     """A kernel and the base layer that fits it, as files in the cache.
 
-    ``on_host_cpu``: the kernel is a User-Mode Linux, whose programs must not ask the CPU.
+    ``on_host_cpu``: programs must not ask the CPU, which is the host's, but the kernel.
     """
 
     release: str
@@ -519,6 +523,10 @@ def _add_loader_cache(out: CpioWriter, debs: list[Path], scratch: Path) -> None:
     out.file("etc/ld.so.cache", (top / "etc/ld.so.cache").read_bytes())
 
 
+def _asks_kernel(kernel: Kernel | None) -> bool:
+    return kernel is not None and kernel.hides_cpu
+
+
 def _kernel_modules(debs: list[Path], kernel: Kernel | None, release: str, dest: Path) -> None:
     """Put the kernel's modules below dest, and the distribution's vmlinux."""
     shutil.rmtree(dest / "lib", ignore_errors=True)  # of a process that was killed here
@@ -542,7 +550,7 @@ def _build_base(
     python = _python_of(others)
     same_python = python == ".".join(platform.python_version_tuple()[:2])
     with (dest / "base.cpio").open("wb") as stream, tempfile.TemporaryDirectory() as scratch:
-        out = _writer(stream, kernel is not None)
+        out = _writer(stream, _asks_kernel(kernel))
         for name in _MERGED_USR:
             out.directory(f"usr/{name}")
             out.symlink(name, f"usr/{name}")
@@ -595,7 +603,7 @@ def _base_root(
         versions[name] = version.replace("%3a", ":")
     image = kernel.image if kernel else dest / "vmlinux"
     modules = dest / "lib/modules" / release
-    return BaseRoot(release, image, dest / "base.cpio", modules, versions, kernel is not None)
+    return BaseRoot(release, image, dest / "base.cpio", modules, versions, _asks_kernel(kernel))
 
 
 # --- overlay ----------------------------------------------------------------

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The User-Mode Linux engine: the kernel as a program, CPU work takes no time.
+"""The User-Mode Linux engines: the kernel as a program.
 
-With time-travel=inf-cpu the clock moves only when nothing can run, from one
-timer to the next: a network experiment on the kernel's real code, several times
-as fast as QEMU with -icount, that knows nothing of what work costs.
+In the one, CPU work takes no time.  With time-travel=inf-cpu the clock moves only when
+nothing can run, from one timer to the next: a network experiment on the kernel's real
+code, several times as fast as QEMU with -icount, that knows nothing of what work costs.
 
 A run depends on nothing but its inputs and the seed: the command line (which
 feeds the kernel's random pool) names files relative to a folder of the run's
 own, addresses are not randomised, the clock's start is fixed, and the host's
 random numbers are replaced by seeded ones (uml/host.c).
+
+In the other, time is real and there are several CPUs: threads of the host, on which
+the kernel's code races as it does on a real machine, at a real machine's speed.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import re
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..channel import Reader
@@ -32,10 +36,6 @@ _POLL_S = 0.02
 _START_NS = 1_767_225_600 * 10**9  # 2026-01-01, as in QEMU
 
 _ARGUMENTS = (
-    "initrd=initrd.cpio",
-    "iomem=mmapper,channel",
-    "time-travel=inf-cpu",
-    f"time-travel-start={_START_NS}",
     "con=null",
     "con0=null,fd:1",
     "console=tty0",
@@ -48,6 +48,13 @@ _ARGUMENTS = (
     "random.trust_cpu=on",
     "net.ifnames=0",
 )
+_VIRTUAL = (
+    "initrd=initrd.cpio",
+    "iomem=mmapper,channel",
+    "time-travel=inf-cpu",
+    f"time-travel-start={_START_NS}",
+    *_ARGUMENTS,
+)
 
 #: Of lines of the console: what ended a machine that did not boot.
 _COMPLAINT = re.compile(r"fail|panic|not permitted|noexec|no space|cannot|unable", re.IGNORECASE)
@@ -58,16 +65,39 @@ _PREFIX = ("setpriv", "--pdeathsig", "KILL", "setarch", "-R")
 def refuse(machine: Machine) -> None:
     """Raise LabError for what User-Mode Linux cannot be."""
     if machine.smp != 1:
-        raise LabError("User-Mode Linux has one CPU: leave out --smp, or use --engine=qemu")
+        raise LabError(
+            "--engine=uml has one CPU: leave out --smp, or use --engine=uml-smp or --engine=qemu"
+        )
     if machine.shift is None:
-        raise LabError("User-Mode Linux knows virtual time only: use --engine=qemu for real time")
+        raise LabError(
+            "--engine=uml knows virtual time only: use --engine=uml-smp or --engine=qemu"
+        )
+    refuse_link(machine)
+
+
+def refuse_link(machine: Machine) -> None:
+    """Raise LabError where the machine is to be joined to another."""
     if machine.link:
         raise LabError("User-Mode Linux has no --link: use --engine=qemu")
 
 
 def arguments(machine: Machine) -> list[str]:
     """The command line; equal for equal machines, wherever they run."""
-    return [*_ARGUMENTS, f"mem={machine.memory_mib}M", *machine.append]
+    return [*_VIRTUAL, f"mem={machine.memory_mib}M", *machine.append]
+
+
+#: KCSAN watches an access for 80 us, in an interrupt 20: a moment to a CPU that is a thread of
+#: a busy host.  The other one must come to run meanwhile.
+_WATCH_LONGER = ("kcsan.udelay_task=1000", "kcsan.udelay_interrupt=1000")
+
+
+def smp_arguments(machine: Machine, folder: Path) -> list[str]:
+    """The command line of a machine with several CPUs, which may write to ``folder``.
+
+    Programs run by seccomp: with ptrace there is one CPU only.
+    """
+    own = ["initrd=initrd.cpio", "seccomp=on", f"ncpus={machine.smp}", f"hostfs={folder}"]
+    return [*own, *_ARGUMENTS, *_WATCH_LONGER, f"mem={machine.memory_mib}M", *machine.append]
 
 
 def why_not_started(console: str) -> str:
@@ -95,13 +125,13 @@ class Uml(Engine):
 
     def run(self, machine: Machine, initrd: Path, outcome: Outcome, log: Path) -> None:
         """See :meth:`Engine.run`."""
-        refuse(machine)
+        self._refuse(machine)
         start = time.monotonic()
         with scratch() as folder:
             reader = Reader(folder / "channel")
             (folder / "initrd.cpio").symlink_to(initrd.resolve())
-            with own_cpu() as cpu:
-                process = self._spawn(machine, folder, log, cpu)
+            with self._pinned() as pinned:
+                process = self._spawn(machine, folder, log, pinned)
                 self._watch(process, machine, reader, outcome, log, start)
             for frame in reader.frames():
                 outcome.take(frame)
@@ -113,6 +143,24 @@ class Uml(Engine):
     def interactive(self, machine: Machine, initrd: Path) -> int:
         """See :meth:`Engine.interactive`: there is no such thing in virtual time."""
         raise LabError("User-Mode Linux has no terminal: time would fly while it waits for you")
+
+    def _refuse(self, machine: Machine) -> None:
+        refuse(machine)
+
+    def _arguments(self, machine: Machine, folder: Path) -> list[str]:
+        return arguments(machine)
+
+    def _environment(self, machine: Machine) -> dict[str, str]:
+        return {
+            "LD_PRELOAD": str(shared_library("host")),
+            "TCON_UML_SEED": str(machine.seed),
+        }
+
+    @contextlib.contextmanager
+    def _pinned(self) -> Iterator[list[str]]:
+        """What is put before a command that is to have a CPU of its own."""
+        with own_cpu() as cpu:
+            yield ["taskset", "-c", str(cpu)]
 
     def _watch(
         self,
@@ -139,24 +187,49 @@ class Uml(Engine):
             process.wait()
 
     def _spawn(
-        self, machine: Machine, folder: Path, log: Path, cpu: int
+        self, machine: Machine, folder: Path, log: Path, pinned: list[str]
     ) -> subprocess.Popen[bytes]:
         """Start it in a process group of its own."""
         environment = {
             "HOME": ".",
             "TMPDIR": os.environ.get("TMPDIR") or "/dev/shm",
             "PATH": "/usr/bin:/bin",
-            "LD_PRELOAD": str(shared_library("host")),
-            "TCON_UML_SEED": str(machine.seed),
         }
-        words = arguments(machine)
+        words = self._arguments(machine, folder)
         with log.open("wb") as console:
             return subprocess.Popen(
-                [*_PREFIX, "taskset", "-c", str(cpu), self._kernel.image, *words],
+                [*_PREFIX, *pinned, self._kernel.image, *words],
                 cwd=folder,
-                env=environment,
+                env=environment | self._environment(machine),
                 stdin=subprocess.DEVNULL,
                 stdout=console,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+
+class UmlSmp(Uml):
+    """User-Mode Linux with several CPUs, in real time."""
+
+    name = "uml-smp"
+
+    def guest_files(self) -> list[tuple[Path, str]]:
+        """See :meth:`Engine.guest_files`."""
+        return []
+
+    def interactive(self, machine: Machine, initrd: Path) -> int:
+        """See :meth:`Engine.interactive`."""
+        raise LabError("User-Mode Linux has no terminal: use --engine=qemu")
+
+    def _refuse(self, machine: Machine) -> None:
+        refuse_link(machine)
+
+    def _arguments(self, machine: Machine, folder: Path) -> list[str]:
+        return smp_arguments(machine, folder)
+
+    def _environment(self, machine: Machine) -> dict[str, str]:
+        return {}
+
+    @contextlib.contextmanager
+    def _pinned(self) -> Iterator[list[str]]:
+        yield []

@@ -2,9 +2,10 @@
 """The User-Mode Linux kernels of the lab, built once and kept in the cache.
 
 Debian's own User-Mode Linux has no time travel, so it is built from the same
-source package as the distribution's kernel, configured by uml/kernel.config,
-for the debug kernel also by uml/debug.config.  What is kept is the kernel, its
-modules, and what building modules for it needs (headers, scripts, symbols).
+source package as the distribution's kernel; those with several CPUs, which 6.1
+cannot have, from the package of a newer suite.  Each is configured by some of
+uml/*.config.  What is kept is the kernel, its modules, and what building modules
+for it needs (headers, scripts, symbols, and the source of openvswitch.ko).
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from pathlib import Path
 from ..errors import LabError
 from .cache import cache_dir, digest, locked, unfinished
 from .root import Kernel, Progress, lab_kernel_release
+from .suite import Suite
 
 _FRAGMENTS = Path(__file__).parent / "uml"
 #: What building a module needs, beside the files at the tree's top.
-_KEPT_FOLDERS = ("arch/um", "arch/x86", "include", "scripts")
+_KEPT_FOLDERS = ("arch/um", "arch/x86", "include", "net/openvswitch", "scripts")
+_KBUILD_FILES = ("Kconfig", "Makefile")
 _SOURCE_SUFFIXES = (".c", ".S", ".o", ".a", ".ko", ".mod", ".cmd")
 #: Ticks a second.  TCP's timers count ticks, so it must be the distribution's.
 _HZ = 250
@@ -35,6 +38,44 @@ _BUILD_ID = {
     "KBUILD_BUILD_USER": "tcon",
     "KBUILD_BUILD_HOST": "lab",
 }
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a kernel is made.
+
+    ``fragments``: names of uml/*.config, a later one wins.  ``patch``: a file in uml/.
+    ``arguments``: of make, for the kernel and not for modules that are built later.
+    ``smp``: with several CPUs.
+    """
+
+    name: str
+    fragments: tuple[str, ...]
+    patch: str = ""
+    arguments: tuple[str, ...] = ()
+    smp: bool = False
+
+
+FAST = Recipe("fast", ("kernel",))
+DEBUG = Recipe("debug", ("kernel", "debug"))
+SMP = Recipe("smp", ("kernel", "smp"), smp=True)
+#: Linux itself goes uninstrumented, but for its barriers: its races are not TCon's, and
+#: its locks tell what happens before what all the same.
+KCSAN = Recipe(
+    "kcsan",
+    ("kernel", "smp", "kcsan"),
+    "kcsan.patch",
+    ("CFLAGS_KCSAN=-D__KCSAN_INSTRUMENT_BARRIERS__",),
+    smp=True,
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A kernel's source package."""
+
+    tarball: Path
+    version: str
 
 
 @dataclass(frozen=True)
@@ -59,16 +100,17 @@ def lost_settings(wanted: str, got: str) -> list[str]:
     ]
 
 
-def fragment(debug: bool) -> str:
+def fragment(recipe: Recipe) -> str:
     """The configuration that is wanted, on top of allnoconfig."""
-    names = ("kernel.config", "debug.config") if debug else ("kernel.config",)
-    lines = settings("".join((_FRAGMENTS / name).read_text() for name in names))
+    texts = ((_FRAGMENTS / f"{name}.config").read_text() for name in recipe.fragments)
+    lines = settings("".join(texts))
     return "".join(f"{name}={value}\n" for name, value in lines.items())
 
 
-def kernel_key(source_version: str, compiler: str, wanted: str) -> str:
+def kernel_key(source_version: str, compiler: str, recipe: Recipe) -> str:
     """What a kernel is made from, as a short key."""
-    return digest(source_version, compiler, wanted, _RECIPE)
+    patch = [(_FRAGMENTS / recipe.patch).read_bytes()] if recipe.patch else []
+    return digest(source_version, compiler, fragment(recipe), _RECIPE, *patch, *recipe.arguments)
 
 
 def _output(*command: str) -> str:
@@ -97,7 +139,7 @@ def _make(tree: Path, *arguments: str) -> None:
         raise LabError(f"User-Mode Linux does not build: {(errors or said or ['no reason'])[0]}")
 
 
-def _unpack(tarball: Path, dest: Path) -> None:
+def _unpack(tarball: Path, recipe: Recipe, dest: Path) -> None:
     """The kernel's source, with the distribution's tick rate instead of UML's fixed 100."""
     command = ["tar", "-xJf", str(tarball), "-C", str(dest), "--strip-components=1"]
     if subprocess.run(command, check=False, capture_output=True).returncode:
@@ -109,6 +151,10 @@ def _unpack(tarball: Path, dest: Path) -> None:
     if changed != 1:
         raise LabError(f"{tarball}: the tick rate of User-Mode Linux is not where it was")
     kconfig.write_text(text)
+    if recipe.patch:
+        command = ["patch", "-s", "-p1", "-d", str(dest), "-i", str(_FRAGMENTS / recipe.patch)]
+        if subprocess.run(command, check=False, capture_output=True).returncode:
+            raise LabError(f"uml/{recipe.patch} does not apply to {tarball}")
 
 
 def _configure(tree: Path, wanted: str) -> None:
@@ -123,9 +169,12 @@ def _prune(tree: Path) -> None:
     for entry in list(tree.iterdir()):
         if entry.is_dir() and not any(f"{k}/".startswith(f"{entry.name}/") for k in _KEPT_FOLDERS):
             shutil.rmtree(entry)
-    for entry in (tree / "arch").iterdir():
-        if entry.is_dir() and f"arch/{entry.name}" not in _KEPT_FOLDERS:
+    for entry in [*(tree / "arch").iterdir(), *(tree / "net").iterdir()]:
+        if entry.is_dir() and str(entry.relative_to(tree)) not in _KEPT_FOLDERS:
             shutil.rmtree(entry)
+    for file in [*tree.glob("net/**/*"), *tree.glob("net/**/.*")]:
+        if file.is_file() and file.suffix not in (".c", ".h") and file.name not in _KBUILD_FILES:
+            file.unlink()
     for file in [*tree.glob("arch/**/*"), *tree.glob("*")]:
         if file.is_file() and (file.name.startswith("vmlinux") or file.suffix in _SOURCE_SUFFIXES):
             file.unlink()
@@ -139,23 +188,23 @@ def _once(tree: Path, step: str, do: Callable[[], None]) -> None:
         done.touch()
 
 
-def _build_kernel(tarball: Path, wanted: str, dest: Path) -> None:
+def _build_kernel(source: Source, recipe: Recipe, dest: Path) -> None:
     """Build below ``dest``, from where a process that was killed there stood.
 
     make goes on by itself: Kbuild notes a file's command after the file is whole.
     """
     tree = dest / "build"
     tree.mkdir(exist_ok=True)
-    _once(tree, "unpacked", lambda: _unpack(tarball, tree))
-    _once(tree, "configured", lambda: _configure(tree, wanted))
-    _once(tree, "built", lambda: _make_kernel(tree, dest))
+    _once(tree, "unpacked", lambda: _unpack(source.tarball, recipe, tree))
+    _once(tree, "configured", lambda: _configure(tree, fragment(recipe)))
+    _once(tree, "built", lambda: _make_kernel(tree, recipe, dest))
     _prune(tree)
 
 
-def _make_kernel(tree: Path, dest: Path) -> None:
+def _make_kernel(tree: Path, recipe: Recipe, dest: Path) -> None:
     jobs = f"-j{os.cpu_count() or 1}"
     compiler = "CC=ccache gcc" if shutil.which("ccache") else "CC=gcc"
-    _make(tree, jobs, compiler, "linux", "modules")
+    _make(tree, jobs, compiler, *recipe.arguments, "linux", "modules")
     _make(tree, f"INSTALL_MOD_PATH={dest}", "INSTALL_MOD_STRIP=1", "modules_install")
     for link in dest.glob("lib/modules/*/*"):
         if link.is_symlink():
@@ -182,25 +231,42 @@ def shared_library(name: str) -> Path:
     return library
 
 
-def _find(folder: Path) -> UmlKernel:
+def _find(folder: Path, recipe: Recipe) -> UmlKernel:
+    """CPUID is answered where programs are traced (uml/host.c), which several CPUs rule out."""
     (modules,) = folder.glob("lib/modules/*")
-    return UmlKernel(modules.name, folder / "linux", modules, folder / "build")
+    image, kdir = folder / "linux", folder / "build"
+    return UmlKernel(modules.name, image, modules, kdir, hides_cpu=not recipe.smp)
 
 
-def uml_kernel(debug: bool, progress: Progress) -> UmlKernel:
-    """The kernel, from the cache or built now.  Raises LabError."""
+def host_source() -> Source:
+    """Of the distribution's kernel that the lab boots.  Raises LabError."""
     line = ".".join(lab_kernel_release().split(".")[:2])
     tarball = Path(f"/usr/src/linux-source-{line}.tar.xz")
     if not tarball.exists():
         raise LabError(f"{tarball} is missing: install the package linux-source-{line}")
     version = _output("dpkg-query", "-W", "-f", "${Version}", f"linux-source-{line}")
-    wanted = fragment(debug)
-    name = "debug" if debug else "fast"
-    state = cache_dir() / "uml"
-    dest = state / f"{name}-{kernel_key(version, _output('gcc', '--version'), wanted)}"
+    return Source(tarball, version)
+
+
+def suite_source(suite: Suite) -> Source:
+    """Of a suite's kernel.  Raises LabError."""
+    found = sorted(suite.chroot.glob("usr/src/linux-source-*.tar.xz"))
+    if len(found) != 1:
+        raise LabError(f"{suite.chroot} has the sources of {len(found)} kernels, not of one")
+    package = found[0].name.removesuffix(".tar.xz")
+    base = f"--admindir={suite.chroot}/var/lib/dpkg"
+    return Source(found[0], _output("dpkg-query", base, "-W", "-f", "${Version}", package))
+
+
+def uml_kernel(recipe: Recipe, source: Source, progress: Progress) -> UmlKernel:
+    """The kernel, from the cache or built now.  Raises LabError."""
+    state, name = cache_dir() / "uml", recipe.name
+    key = kernel_key(source.version, _output("gcc", "--version"), recipe)
+    dest = state / f"{name}-{key}"
     with locked(state / f"{name}.lock"):
         if not dest.exists():
-            progress(f"building User-Mode Linux {version}, {name} kernel: this takes minutes, once")
+            say = f"building User-Mode Linux {source.version}, {name} kernel"
+            progress(f"{say}: this takes minutes, once")
             with unfinished(dest) as partial:
-                _build_kernel(tarball, wanted, partial)
-    return _find(dest)
+                _build_kernel(source, recipe, partial)
+    return _find(dest, recipe)
