@@ -17,7 +17,7 @@ CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz c
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-repeat
 
-.PHONY: all modules userspace deps lab-deps lab demo check check-matrix $(CHECKS) $(ALONE) bench deb \
+.PHONY: all modules userspace deps lab-deps lab demo check check-matrix check-races $(CHECKS) $(ALONE) bench deb \
 	check-deb install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
@@ -76,6 +76,9 @@ check-flows: deps lab			## many flows, and what they reach, in User-Mode Linux
 
 check-smp: deps lab			## what two CPUs do to each other, in real time
 	@$(MAKE) -s -C tests/vm smp LAB=$(abspath $(LAB))
+
+check-races: deps lab			## data races between CPUs, by KCSAN on User-Mode Linux, as root
+	@$(MAKE) -s -C tests/vm races LAB=$(abspath $(LAB))
 
 check-matrix: deps lab			## check-vm's on other suites' kernels and Open vSwitch, as root: hours
 	@tests/check-matrix $(abspath $(LAB))

@@ -20,6 +20,7 @@ DOCUMENTS = (
     "tests/bench/README.md",
     "datapath/README.md",
     "docs/packages.md",
+    "docs/races.md",
     "docs/results.md",
     "docs/top.md",
     "docs/tracing.md",

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What changes under traffic, all at once, each in a thread of its own.
+
+Rules, CCs, a port, namespaces and tcon.ko come and go, and all that can be asked is asked.
+Of code that did not run the kernel says nothing, so what was done is counted.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import genl
+import rig as rigs
+from tcon_lab.errors import LabError
+from tcon_lab.ovs import appctl
+
+#: How long, in seconds.
+SECONDS = int(os.environ.get("TCON_SECONDS", "60"))
+CCS = ("cubic", "bbr", "dctcp", "none", "bbr3", "linux:cubic", "vegas", "reno", "ctcp", "bbr")
+#: In which something is done to a flow.
+STATES = ("paced", "window-enforced", "repair-enforced")
+_TRIES = 10
+#: What KCSAN says of its own work.
+_KCSAN = Path("/sys/kernel/debug/kcsan")
+#: tcon.ko, a CC or a port may be away just now.
+_AWAY = (LabError, genl.Refused, RuntimeError)
+
+Act = Callable[[int], None]
+
+
+class Chaos:
+    """On a bridge with the guests' ports ``steady``, whose rule stays, and ``transient``,
+    which does not stay itself.
+    """
+
+    def __init__(self, bridge: str, steady: str, transient: str) -> None:
+        self._bridge, self._steady, self._transient = bridge, steady, transient
+        self._number = rigs.run("ovs-vsctl", "get", "Interface", transient, "ofport").strip()
+        self.counters: collections.Counter[str] = collections.Counter()
+        self.states: set[str] = set()
+        self.done: collections.Counter[str] = collections.Counter()
+        self._faults: list[BaseException] = []
+        #: What is done, and how long nothing of the kind is done then.
+        self.acts: dict[Act, float] = {
+            self.rules: 0.2,
+            self.dumps: 0.5,
+            self.reload_cc: 3.0,
+            self.reload_all: 4.0,
+            self.ports: 3.0,
+            self.namespaces: 1.0,
+        }
+        self.set_rules("bbr")
+
+    def run(self) -> None:
+        """Raises the first exception that does not come of something that is away."""
+        end = time.monotonic() + SECONDS
+        threads = [
+            threading.Thread(target=self._repeat, args=(act, pause_s, end))
+            for act, pause_s in self.acts.items()
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if self._faults:
+            raise self._faults[0]
+        rigs.load_all()
+        self.counters.update(genl.Genl().counters())
+
+    def check(self, enough: dict[str, int], states: Iterable[str] = STATES) -> None:
+        """Everything was done, and TCon did its part: it counts as much, in all states."""
+        counted = {name: self.counters[name] for name in enough}
+        print(f"{dict(self.done)}; {counted}; {sorted(self.states)}")
+        if _KCSAN.exists():
+            print("; ".join(_KCSAN.read_text().splitlines()))
+        for act in self.acts:
+            assert self.done[act.__name__] >= 2, act.__name__
+        assert set(states) <= self.states
+        scarce = {name: n for name, n in counted.items() if n < enough[name]}
+        assert not scarce, "not done often enough for races to show"
+
+    def nothing_is_left(self) -> None:
+        """Without rules nothing stays held; each flow has one reason."""
+        client = genl.Genl()
+        client.del_rules(self._bridge)
+        rigs.poll(lambda: client.info("HELD_BYTES") == 0, "nothing is held any more", 30)
+        rigs.poll(
+            lambda: sum(client.reasons()) == client.info("FLOWS"), "flows have a reason each", 30
+        )
+
+    def _repeat(self, act: Act, pause_s: float, end: float) -> None:
+        try:
+            for number in itertools.count():
+                if time.monotonic() > end:
+                    return
+                with contextlib.suppress(*_AWAY):
+                    act(number)
+                    self.done[act.__name__] += 1
+                time.sleep(pause_s)
+        except BaseException as fault:  # noqa: BLE001 (the test's own thread raises it)
+            self._faults.append(fault)
+
+    def set_rules(self, cc: str) -> None:
+        """All guests have the CC, but the steady one, which has one that wants marks.
+
+        Whom tcon.ko meets in mid-stream is paced.
+        """
+        words = [] if cc == "none" else ["fallback=pace"]
+        appctl("tcon/set-cc", self._bridge, "flow=all", cc, *words)
+        match = f"flow=in_port={self._steady},priority=40000"
+        appctl("tcon/set-cc", self._bridge, match, "dctcp", "fallback=pace")
+
+    def rules(self, number: int) -> None:
+        """Another CC."""
+        self.set_rules(CCS[number % len(CCS)])
+
+    def dumps(self, number: int) -> None:
+        """All that can be asked is asked."""
+        client = genl.Genl()
+        self.states |= {genl.STATES[int(flow["state"])] for flow in client.flows()}
+        client.counters()
+        client.reasons()
+        client.ports()
+        client.rules()
+        appctl("tcon/show", "-j", self._bridge)
+
+    def reload_cc(self, number: int) -> None:
+        """A CC's module goes, and comes when a rule names it."""
+        rigs.run("rmmod", "tcon_bbr" if number % 2 else "tcon_dctcp")
+
+    def reload_all(self, number: int) -> None:
+        """All modules go and come.  What tcon.ko has counted is lost with it."""
+        for _ in range(_TRIES):  # a rule may bring a CC back meanwhile
+            counters = genl.Genl().counters()
+            loaded = [name for name in (*rigs.CCS, "tcon") if rigs.loaded(name)]
+            rigs.run("rmmod", *loaded, check=False)
+            gone = not rigs.loaded("tcon")
+            rigs.load_all()
+            if gone:
+                self.counters.update(counters)
+                return
+        raise LabError("tcon.ko is always in use")
+
+    def ports(self, number: int) -> None:
+        """A port goes while its guest sends, and comes again."""
+        rigs.run("ovs-vsctl", "--if-exists", "del-port", self._transient)
+        time.sleep(0.3)
+        rigs.run("ovs-vsctl", "--may-exist", "add-port", self._bridge, self._transient, "--", "set",
+                 "Interface", self._transient, f"ofport_request={self._number}")  # fmt: skip
+
+    def namespaces(self, number: int) -> None:
+        """A network namespace lives and dies, with a rule."""
+        rigs.run("ip", "netns", "add", "passing")
+        try:
+            with rigs.inside("passing"):
+                genl.Genl().set_rule("cubic", bridge="brx")
+        finally:
+            rigs.run("ip", "netns", "del", "passing")
