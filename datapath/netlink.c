@@ -384,6 +384,8 @@ static int set_port(struct sk_buff *skb, struct genl_info *info)
 		err = tcon_port_configure(port, bridge,
 					  nla_get_u32(a[TCON_PORT_A_OFPORT]),
 					  nla_get_u8(a[TCON_PORT_A_ROLE]));
+	if (port && !err)
+		tcon_policy_place(port);
 	mutex_unlock(&tnet->lock);
 	if (!port)
 		return refuse(info->extack, -ENODEV,

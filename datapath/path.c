@@ -28,6 +28,8 @@
 #include "state/flow.h"
 #include "state/fragment.h"
 #include "state/move.h"
+#include "state/rest.h"
+#include "wire/plain.h"
 #include "wire/segment.h"
 
 #define SPURIOUS_MANY	32	/* needless repairs, before they count against a path */
@@ -510,6 +512,36 @@ static void note_answer(struct tcon_flow *flow, u64 now_us)
 	flow->limits.answer_us = flow->window.answer_us;
 }
 
+/* Does what the guest and its peer send pass unseen, but for SYN, FIN and RST? */
+static inline bool is_unseen(const struct tcon_flow *flow)
+{
+	return READ_ONCE(flow->port->rests) || tcon_flow_lags(flow);
+}
+
+/* Where sequence numbers are not known, each RST and FIN is believed: no CC runs. */
+static void note_unseen_end(struct tcon_flow *flow, const struct tcon_packet *pkt,
+			    bool from_guest, u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+
+	if (pkt->flags & TCON_TCP_FIN && from_guest)
+		t->fin_guest = true;
+	else if (pkt->flags & TCON_TCP_FIN)
+		t->fin_peer = true;
+	if (pkt->flags & TCON_TCP_RST || (t->fin_guest && t->fin_peer))
+		close_flow(flow, now_us);
+}
+
+/* The guest sends where its packets pass unseen.  Returns whether they do no more. */
+static bool guest_resumes(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	if (!READ_ONCE(flow->port->rests) && !(pkt->flags & TCON_TCP_RST) &&
+	    tcon_rest_resume(flow, pkt, now_us))
+		return true;
+	note_unseen_end(flow, pkt, true, now_us);
+	return false;
+}
+
 static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		       struct tcon_packet *pkt, u64 now_ns)
 {
@@ -518,12 +550,17 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 
 	WRITE_ONCE(flow->seen_us, now_us);	/* least_used() looks without the lock */
 	tcon_flow_refresh(flow, now_us);
+	if (unlikely(is_unseen(flow)) && !(pkt->flags & TCON_TCP_SYN) &&
+	    !guest_resumes(flow, pkt, now_us))
+		return true;
 	if (unlikely(flow->saved))
 		tcon_move_settle(flow, pkt, now_us);
 	if (pkt->has_ts && tcon_answer_is_one(&flow->answer, pkt->tsecr))
 		note_answer(flow, now_us);
-	if (unlikely(tcon_mark_concerns(flow, pkt)) && !pkt->fragment)
+	if (unlikely(tcon_mark_concerns(flow, pkt)) && !pkt->fragment) {
 		tcon_mark_from_guest(flow, skb, pkt);
+		tcon_rest_attend(flow);
+	}
 	if (pkt->flags & TCON_TCP_SYN) {
 		guest_syn(flow, pkt, now_us);
 		return true;
@@ -641,8 +678,10 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 				ack_of_held(flow, pkt, now_us);
 			return false;
 		}
-		if (flow->mid_stream)
-			lost_track(flow, pkt->ack, now_us);
+		if (flow->mid_stream || now_us < flow->rest.believe_us)
+			tcon_handshake_resync(&flow->track, pkt->ack, now_us);
+		if (now_us < flow->rest.believe_us)
+			return false;
 		flow->unseen = !flow->mid_stream;
 		flow->said.unseen_ack = pkt->ack;
 		if (tcon_flow_enforced(flow) &&
@@ -698,6 +737,18 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 	return pass;
 }
 
+/* The peer sends where packets pass unseen. */
+static void peer_unseen(struct tcon_flow *flow, struct sk_buff *skb,
+			struct tcon_packet *pkt, u64 now_us)
+{
+	tcon_rest_heard(flow, pkt);
+	if (tcon_ecn_is_marked(pkt) && !flow->ecn.answered) {
+		tcon_mark_to_guest(flow, skb, pkt, true);
+		tcon_rest_attend(flow);
+	}
+	note_unseen_end(flow, pkt, false, now_us);
+}
+
 /* Returns whether the packet may pass; @extra goes before it. */
 static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		     struct tcon_packet *pkt, u64 now_us,
@@ -713,6 +764,10 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	tcon_flow_refresh(flow, now_us);
 	if (unlikely(flow->syn) && tcon_mark_retries(flow, pkt))
 		return false;
+	if (unlikely(is_unseen(flow)) && !syn) {
+		peer_unseen(flow, skb, pkt, now_us);
+		return true;
+	}
 	if (unlikely(flow->saved) && !syn)
 		tcon_saved_heard(flow->saved, pkt);
 	heard = is_heard(flow, pkt);
@@ -720,8 +775,10 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		flow->heard_us = now_us;
 	else
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_OUT_OF_WINDOW);
-	if (unlikely(tcon_mark_concerns(flow, pkt)))
+	if (unlikely(tcon_mark_concerns(flow, pkt))) {
 		tcon_mark_to_guest(flow, skb, pkt, heard);
+		tcon_rest_attend(flow);
+	}
 	tcon_mark_forget_ece(flow, pkt);
 	if (syn)
 		peer_syn(flow, pkt, now_us);
@@ -730,6 +787,9 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (t->synced && pkt->flags & TCON_TCP_ACK &&
 	    !(pkt->flags & TCON_TCP_RST))
 		pass = show_ack(flow, skb, pkt, heard, now_us, extra);
+	/* The guest's ACK passes unseen.  The peer's answer has to do. */
+	if (unlikely(syn && t->guest.acked && READ_ONCE(flow->port->rests)))
+		tcon_flow_grown(flow);
 	if (pass && heard && pkt->has_ts)
 		tcon_answer_given(&flow->answer, pkt->tsval, now_us);
 	note_end(flow, pkt, false, now_us);
@@ -839,6 +899,33 @@ static bool ingress_other(struct tcon_port *port, struct sk_buff *skb,
 	return flow ? ingress(flow, skb, pkt) : true;
 }
 
+/* Is it surely of no interest, because its port rests? */
+static inline bool passes_unseen(const struct tcon_port *port, const struct sk_buff *skb)
+{
+	return READ_ONCE(port->rests) && tcon_is_plain(skb->data, skb_headlen(skb));
+}
+
+/* Not inline: a packet that passes unseen needs no stack. */
+static noinline bool ingress_seen(struct tcon_port *port, struct sk_buff *skb)
+{
+	struct tcon_packet pkt tcon_uninitialized;
+	struct tcon_key key tcon_uninitialized;
+	struct tcon_flow *flow;
+	enum tcon_parse parsed;
+
+	parsed = parse(port, skb, &pkt);
+	if (unlikely(parsed != TCON_PARSE_OK))
+		return ingress_other(port, skb, &pkt, parsed);
+	if (READ_ONCE(port->rests) && !tcon_packet_is_end(&pkt))
+		return true;
+	if (!make_key(&key, port, skb, &pkt, true))
+		return true;
+	if (unlikely(pkt.fragment))
+		tcon_fragment_note(port, &key, &pkt, tcon_us(tcon_now_ns()));
+	flow = find_or_create(port, &key, skb, &pkt, true);
+	return flow ? ingress(flow, skb, &pkt) : true;
+}
+
 /**
  * tcon_path_ingress() - a packet comes from a guest
  * @hook: its port
@@ -850,42 +937,21 @@ static bool ingress_other(struct tcon_port *port, struct sk_buff *skb,
 bool tcon_path_ingress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 {
 	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
-	struct tcon_packet pkt tcon_uninitialized;
-	struct tcon_key key tcon_uninitialized;
-	struct tcon_flow *flow;
-	enum tcon_parse parsed;
 
-	if (READ_ONCE(closing))
-		return true;
-	parsed = parse(port, skb, &pkt);
-	if (unlikely(parsed != TCON_PARSE_OK))
-		return ingress_other(port, skb, &pkt, parsed);
-	if (!make_key(&key, port, skb, &pkt, true))
-		return true;
-	if (unlikely(pkt.fragment))
-		tcon_fragment_note(port, &key, &pkt, tcon_us(tcon_now_ns()));
-	flow = find_or_create(port, &key, skb, &pkt, true);
-	return flow ? ingress(flow, skb, &pkt) : true;
+	return passes_unseen(port, skb) || READ_ONCE(closing) || ingress_seen(port, skb);
 }
 
-/**
- * tcon_path_egress() - a packet goes to a guest
- * @hook: its port
- * @skb: the packet, data at the link-layer header, not shared; it may be cloned
- *
- * Context: RCU read lock held, bottom halves disabled.
- * Return: true if it goes on, false if it was taken.
- */
-bool tcon_path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
+static noinline bool egress_seen(struct tcon_port *port, struct sk_buff *skb)
 {
-	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
 	struct tcon_packet pkt tcon_uninitialized;
 	struct tcon_key key tcon_uninitialized;
 	struct sk_buff *extra = NULL;
 	struct tcon_flow *flow;
 	bool pass = true;
 
-	if (READ_ONCE(closing) || parse(port, skb, &pkt) != TCON_PARSE_OK)
+	if (parse(port, skb, &pkt) != TCON_PARSE_OK)
+		return true;
+	if (READ_ONCE(port->rests) && !tcon_packet_is_end(&pkt) && !tcon_ecn_is_marked(&pkt))
 		return true;
 	if (unlikely(pkt.fragment)) {	/* what it acknowledges cannot be read */
 		tcon_count(port->tnet->stats, TCON_COUNTER_FRAGMENT);
@@ -905,6 +971,21 @@ bool tcon_path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 	if (!pass)
 		consume_skb(skb);
 	return pass;
+}
+
+/**
+ * tcon_path_egress() - a packet goes to a guest
+ * @hook: its port
+ * @skb: the packet, data at the link-layer header, not shared; it may be cloned
+ *
+ * Context: RCU read lock held, bottom halves disabled.
+ * Return: true if it goes on, false if it was taken.
+ */
+bool tcon_path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
+{
+	struct tcon_port *port = container_of(hook, struct tcon_port, hook);
+
+	return passes_unseen(port, skb) || READ_ONCE(closing) || egress_seen(port, skb);
 }
 
 /**

@@ -206,6 +206,8 @@ static void kill_locked(struct tcon_flow *flow)
 	flow->state = TCON_STATE_OBSERVED;	/* a dump may still come by */
 	tcon_count_flow(tcon_flow_stats(flow), flow->reason, -1);
 	set_evading(flow, false);
+	if (flow->rest.attended)
+		atomic_dec(&port->attended);
 	tcon_track_release(&flow->track);
 	leave_rule(flow);
 	tcon_budget_charge(&port->shares[TCON_SHARE_FLOWS], -1);
@@ -317,6 +319,7 @@ static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
 	flow->reason = TCON_REASON_HANDSHAKE;
 	flow->created_us = now_us;
 	flow->seen_us = now_us;
+	flow->rest.wakes = READ_ONCE(port->wakes);
 }
 
 /* Adds the flow to those of its port, as the newest. */
@@ -478,6 +481,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->hold.burst_bytes = 0;
 	tcon_flow_reopen(flow);
 	flow->created_us = now_us;
+	flow->rest.wakes = READ_ONCE(flow->port->wakes);
 }
 
 /**
@@ -555,6 +559,8 @@ static enum tcon_reason obstacle(const struct tcon_flow *flow,
 		return flow->hidden ? TCON_REASON_HIDDEN : TCON_REASON_MID_STREAM;
 	if (flow->saved)
 		return TCON_REASON_MOVED;
+	if (tcon_flow_lags(flow))
+		return TCON_REASON_RESUMING;
 	if (!tcon_track_established(t))
 		return unfinished(flow);
 	if (t->guest.ambiguous || t->peer.ambiguous)
@@ -811,10 +817,21 @@ void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us)
 	}
 }
 
+/*
+ * Nobody knows whether it still sends: its data passes unseen.  It stays until its end is seen, or
+ * its port needs its place.
+ */
+static bool is_out_of_sight(const struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return READ_ONCE(flow->port->rests) && t->guest.syn_seen && t->peer.syn_seen;
+}
+
 static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 		     enum tcon_counter *why)
 {
-	u64 idle_us = now_us - flow->seen_us;
+	u64 idle_us = now_us - max(flow->seen_us, READ_ONCE(flow->port->woken_us));
 	u64 most_us = idle_s * USEC_PER_S;
 
 	*why = TCON_COUNTER_FLOWS_CLOSED;
@@ -824,7 +841,7 @@ static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 	/* Without a complete handshake nothing is enforced: the flow is kept for less time. */
 	if (!tcon_track_established(&flow->track) && !flow->saved)
 		most_us = min(most_us, EMBRYO_IDLE_US);
-	return idle_us > most_us;
+	return idle_us > most_us && !is_out_of_sight(flow);
 }
 
 static void collect(struct tcon_flow *flow, u64 now_us)
@@ -835,7 +852,8 @@ static void collect(struct tcon_flow *flow, u64 now_us)
 		tcon_count(tcon_flow_stats(flow), why);
 		kill_locked(flow);
 	} else if (flow->seen_us + SHRINK_IDLE_US < now_us &&
-		   flow->track.sendq.head == flow->track.sendq.tail) {
+		   (flow->track.sendq.head == flow->track.sendq.tail ||
+		    is_out_of_sight(flow))) {
 		tcon_sendq_clear(&flow->track.sendq);
 	}
 }

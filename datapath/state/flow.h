@@ -125,6 +125,15 @@ enum tcon_astray {
  * @told.valid: @told.ack and @told.edge are valid
  * @template: for ACKs to the guest
  *
+ * @rest: what its port's rest (rest.c) means to it
+ * @rest.wakes: tcon_port.wakes when its packets were last all seen; otherwise it lags
+ * @rest.ack: while it lags: the peer's last acknowledgment number, if @rest.heard
+ * @rest.edge: right edge of the peer's window then
+ * @rest.unheard: while it lags: segments with data that the guest has sent, unless @rest.heard
+ * @rest.heard: the peer has sent since the port woke
+ * @rest.attended: counted in tcon_port.attended
+ * @rest.believe_us: until when the peer may acknowledge what was not seen
+ *
  * @held: packets that wait for the pacer
  * @due: when to look at the flow
  * @hold: state of hold.c
@@ -220,6 +229,16 @@ struct tcon_flow {
 	} told;
 	struct tcon_template template;
 
+	struct {
+		u32 wakes;
+		u32 ack;
+		u32 edge;
+		u8 unheard;
+		bool heard;
+		bool attended;
+		u64 believe_us;
+	} rest;
+
 	struct tcon_held held;
 	struct tcon_due due;
 	struct {
@@ -284,6 +303,12 @@ static inline void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us)
 	if (unlikely(flow->generation !=
 		     READ_ONCE(flow->port->generation)))
 		tcon_flow_reclassify(flow, now_us);
+}
+
+/* Have packets of it passed unseen, because its port has rested, and none resumed it since? */
+static inline bool tcon_flow_lags(const struct tcon_flow *flow)
+{
+	return flow->rest.wakes != READ_ONCE(flow->port->wakes);
 }
 
 /* The watchdog.  Call it when the CC has decided. */

@@ -14,6 +14,7 @@
 #include "base/contract.h"
 #include "base/seq.h"
 #include "state/move.h"
+#include "state/rest.h"
 
 /* Can it go on elsewhere?  Not if it could not be enforced, nor if it is about to end. */
 static bool can_move(const struct tcon_flow *flow)
@@ -71,6 +72,7 @@ static bool put_in(struct tcon_flow *flow, struct tcon_saved *saved)
 		return false;
 	flow->saved = saved;
 	flow->ecn = saved->ecn;
+	tcon_rest_attend(flow);
 	tcon_flow_reclassify(flow, now_us);
 	return true;
 }

@@ -173,6 +173,58 @@ static struct tcon_rule *find(struct tcon_net *tnet, const char *bridge,
 	return e ? container_of(e, struct tcon_rule, entry) : NULL;
 }
 
+/* Can a rule match flows of a port? */
+static bool concerns(const struct tcon_rule *rule, const struct tcon_port *port)
+{
+	const struct tcon_port_conf *conf;
+	struct tcon_place place;
+
+	conf = rcu_dereference_protected(port->conf, lockdep_is_held(&port->tnet->lock));
+	if (!conf || strcmp(rule->entry.bridge, conf->bridge))
+		return false;
+	place = place_of(port, conf);
+	return tcon_match_place(&rule->entry.match, &place);
+}
+
+/**
+ * tcon_policy_place() - find out whether any rule can match flows of a port
+ * @port: the port, of which something has changed
+ *
+ * Context: tnet->lock held.
+ */
+void tcon_policy_place(struct tcon_port *port)
+{
+	struct tcon_rule *rule;
+
+	list_for_each_entry(rule, &port->tnet->rules, node) {
+		if (concerns(rule, port)) {
+			tcon_port_rule(port, true);
+			return;
+		}
+	}
+	tcon_port_rule(port, false);
+}
+
+/* A rule has come: ports that it concerns see all packets. */
+static void wake_ports(struct tcon_net *tnet, const struct tcon_rule *rule)
+{
+	struct tcon_port *port;
+
+	list_for_each_entry(port, &tnet->ports, node)
+		if (concerns(rule, port))
+			tcon_port_rule(port, true);
+}
+
+/* A rule has gone: ports that it concerned may rest, if it was the last. */
+static void calm_ports(struct tcon_net *tnet, const struct tcon_rule *rule)
+{
+	struct tcon_port *port;
+
+	list_for_each_entry(port, &tnet->ports, node)
+		if (concerns(rule, port))
+			tcon_policy_place(port);
+}
+
 static void link_rule(struct tcon_net *tnet, struct tcon_rule *rule)
 {
 	struct tcon_rule *at;
@@ -184,6 +236,7 @@ static void link_rule(struct tcon_net *tnet, struct tcon_rule *rule)
 	tnet->n_rules++;
 	WRITE_ONCE(tnet->n_strict_with_ports,
 		   tnet->n_strict_with_ports + is_strict_with_ports(rule));
+	wake_ports(tnet, rule);
 }
 
 static void unlink_rule(struct tcon_net *tnet, struct tcon_rule *rule)
@@ -194,6 +247,7 @@ static void unlink_rule(struct tcon_net *tnet, struct tcon_rule *rule)
 	tnet->n_rules--;
 	WRITE_ONCE(tnet->n_strict_with_ports,
 		   tnet->n_strict_with_ports - is_strict_with_ports(rule));
+	calm_ports(tnet, rule);
 	tcon_rule_put(rule);
 }
 

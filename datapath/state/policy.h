@@ -64,6 +64,7 @@ struct tcon_rule {
 struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 				     const struct tcon_key *key);
 bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key);
+void tcon_policy_place(struct tcon_port *port);
 int tcon_policy_set(struct tcon_net *tnet, struct tcon_rule *rule);
 int tcon_policy_del(struct tcon_net *tnet, const char *bridge,
 		    const struct tcon_match *match, u32 priority);

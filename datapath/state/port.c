@@ -22,7 +22,7 @@
 #define assert_apart(type, before, after)			\
 	static_assert(!IS_ENABLED(CONFIG_SMP) ||		\
 		      LINE_OF(type, before) < LINE_OF(type, after))
-assert_apart(struct tcon_port, watched_us, shares);
+assert_apart(struct tcon_port, woken_us, shares);
 assert_apart(struct tcon_port, shares[TCON_SHARES - 1].used, told);
 assert_apart(struct tcon_pool, ports, used);
 
@@ -32,6 +32,10 @@ assert_apart(struct tcon_pool, ports, used);
 static unsigned int adopt_s = 60;
 module_param(adopt_s, uint, 0644);
 MODULE_PARM_DESC(adopt_s, "seconds in which a new port's flows may be older than the port");
+
+static bool observe = true;
+module_param(observe, bool, 0644);
+MODULE_PARM_DESC(observe, "look at all packets of guests, also where no rule can match");
 
 /* Is there hardware behind @dev, or behind a device that it is made of? */
 static int has_hardware(struct net_device *dev, struct netdev_nested_priv *priv)
@@ -315,4 +319,69 @@ int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 	port->tnet->port_changes++;
 	changed(port);
 	return 0;
+}
+
+static bool may_rest(const struct tcon_port *port)
+{
+	return !READ_ONCE(observe) && !port->ruled && !atomic_read(&port->attended) &&
+	       tcon_port_told(port) && !tcon_share_used(port->shares, TCON_SHARE_HELD);
+}
+
+/**
+ * tcon_port_look() - let a port rest if it may, or wake it if it may not
+ * @port: the port
+ *
+ * To be called now and then.  What was held at one look has left by the next.
+ *
+ * Context: tnet->lock held.
+ */
+void tcon_port_look(struct tcon_port *port)
+{
+	bool calm = port->calm;
+
+	lockdep_assert_held(&port->tnet->lock);
+	port->calm = may_rest(port);
+	if (!port->calm) {
+		tcon_port_wake(port);
+		return;
+	}
+	if (!calm)
+		return;
+	/* Who needs it awake counts first, and then takes the lock. */
+	spin_lock_bh(&port->lock);
+	if (!atomic_read(&port->attended))
+		WRITE_ONCE(port->rests, true);
+	spin_unlock_bh(&port->lock);
+}
+
+/**
+ * tcon_port_wake() - see all packets of a port
+ * @port: the port
+ *
+ * Context: any; perhaps a flow's lock held.
+ */
+void tcon_port_wake(struct tcon_port *port)
+{
+	spin_lock_bh(&port->lock);
+	if (port->rests) {
+		WRITE_ONCE(port->woken_us, div_u64(ktime_get_ns(), NSEC_PER_USEC));
+		WRITE_ONCE(port->wakes, port->wakes + 1);
+		WRITE_ONCE(port->rests, false);
+	}
+	spin_unlock_bh(&port->lock);
+}
+
+/**
+ * tcon_port_rule() - can a rule match flows of a port?
+ * @port: the port
+ * @ruled: whether one can
+ *
+ * Context: tnet->lock held.
+ */
+void tcon_port_rule(struct tcon_port *port, bool ruled)
+{
+	lockdep_assert_held(&port->tnet->lock);
+	port->ruled = ruled;
+	if (ruled)
+		tcon_port_wake(port);
 }

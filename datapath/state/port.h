@@ -43,6 +43,10 @@ struct tcon_port_conf {
  * First comes what packets read, and on other lines of cache what is written while they flow.
  *
  * @hook: what the vport points to
+ * @rests: no rule can match, and data passes unseen: rest.c; under @lock
+ * @ruled: a rule can match its flows; under tcon_net.lock
+ * @calm: it might have rested at the last look; under tcon_net.lock
+ * @wakes: how often its rest has ended; under @lock
  * @attach: the way in, which found it
  * @vport: that of a patched openvswitch.ko, opaque; NULL where another way is used
  * @hooks: netfilter's hooks on @dev; NULL while it has none
@@ -56,10 +60,12 @@ struct tcon_port_conf {
  * @conf: what vswitchd told; NULL until it did
  * @generation: changes when its flows may have to look for their rule again
  * @watched_us: when TCon began to see its packets
+ * @woken_us: when its rest last ended; under @lock
  * @shares: what it uses of the host, index &enum tcon_share
  * @told: how far its flows have been told of that; under tcon_net.lock
  * @told.generation: of which change
  * @told.below: those with a higher serial, or this, have been told; 0: all
+ * @attended: half-flows because of which it must not rest
  * @evading: half-flows that cannot be enforced because of what the guest sends
  * @evaded: how often a half-flow became one of these
  * @lock: protects @flow_tree, @closed_list, @embryos, @last_serial, @nogo and @dead; taken inside
@@ -75,6 +81,10 @@ struct tcon_port_conf {
  */
 struct tcon_port {
 	struct ovs_tcon_port hook;
+	bool rests;
+	bool ruled;
+	bool calm;
+	u32 wakes;
 	const struct tcon_attach *attach;
 	struct vport *vport;
 	struct tcon_device_hooks *hooks;
@@ -88,6 +98,7 @@ struct tcon_port {
 	struct tcon_port_conf __rcu *conf;
 	u32 generation;
 	u64 watched_us;
+	u64 woken_us;
 
 	/* Written now and then. */
 	struct tcon_budget shares[TCON_SHARES] ____cacheline_aligned_in_smp;
@@ -97,6 +108,7 @@ struct tcon_port {
 		u32 generation;
 		long below;
 	} told ____cacheline_aligned_in_smp;
+	atomic_t attended;
 	atomic_t evading;
 	atomic_long_t evaded;
 	spinlock_t lock;	/* the flows, @last_serial, @nogo, @dead */
@@ -117,6 +129,9 @@ void tcon_port_free(struct tcon_port *port);
 struct tcon_port *tcon_port_find(struct tcon_net *tnet, int ifindex);
 void tcon_ports_changed(struct tcon_net *tnet, const char *bridge);
 bool tcon_port_told(const struct tcon_port *port);
+void tcon_port_look(struct tcon_port *port);
+void tcon_port_wake(struct tcon_port *port);
+void tcon_port_rule(struct tcon_port *port, bool ruled);
 bool tcon_port_is_settled(const struct tcon_port *port, u64 now_us);
 int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 			u8 role);

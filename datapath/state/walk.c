@@ -11,6 +11,7 @@
 #include "state/flow.h"
 #include "state/walk.h"
 
+#define LOOK_INTERVAL	HZ	/* at ports, whether they may rest */
 #define BATCH_FLOWS	64
 #define BATCH_NS	(200 * NSEC_PER_USEC)
 
@@ -234,6 +235,24 @@ bool tcon_walk_drain_all(void)
 	return any;
 }
 
+static void look_at_ports(struct tcon_net *tnet, void *unused)
+{
+	struct tcon_port *port;
+
+	mutex_lock(&tnet->lock);
+	list_for_each_entry(port, &tnet->ports, node)
+		tcon_port_look(port);
+	mutex_unlock(&tnet->lock);
+}
+
+static void look(struct work_struct *work)
+{
+	tcon_net_for_each(look_at_ports, NULL);
+	schedule_delayed_work(to_delayed_work(work), LOOK_INTERVAL);
+}
+
+static DECLARE_DELAYED_WORK(look_work, look);
+
 static int __net_init walk_init_net(struct net *net)
 {
 	INIT_WORK(&tcon_net(net)->spread, spread);
@@ -252,13 +271,17 @@ static struct pernet_operations walk_net_ops = {
 };
 
 /**
- * tcon_walk_register() - be ready to visit flows of every namespace
+ * tcon_walk_register() - be ready to visit flows of every namespace, and look at its ports
  *
  * Return: 0 or a negative error.
  */
 int tcon_walk_register(void)
 {
-	return register_pernet_subsys(&walk_net_ops);
+	int err = register_pernet_subsys(&walk_net_ops);
+
+	if (!err)
+		schedule_delayed_work(&look_work, LOOK_INTERVAL);
+	return err;
 }
 
 /**
@@ -266,5 +289,6 @@ int tcon_walk_register(void)
  */
 void tcon_walk_unregister(void)
 {
+	cancel_delayed_work_sync(&look_work);
 	unregister_pernet_subsys(&walk_net_ops);
 }

@@ -158,6 +158,12 @@ enum tcon_parse {
 enum tcon_parse tcon_packet_parse(struct tcon_packet *pkt, const u8 *frame,
 				  u32 linear_bytes, u32 frame_bytes, bool super);
 
+/* Does a segment begin or end a connection? */
+static inline bool tcon_packet_is_end(const struct tcon_packet *pkt)
+{
+	return pkt->flags & (TCON_TCP_SYN | TCON_TCP_FIN | TCON_TCP_RST);
+}
+
 /* A segment without data, SYN, FIN and RST. */
 static inline bool tcon_packet_is_pure_ack(const struct tcon_packet *pkt)
 {

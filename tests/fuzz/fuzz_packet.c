@@ -12,6 +12,7 @@
  */
 #include "datapath/wire/packet.c"
 
+#include "datapath/wire/plain.h"
 #include "tests/unit/frame.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
@@ -35,6 +36,14 @@ static void build(struct frame *f, u8 kind, const u8 *options, u32 bytes)
 	frame_put(f, kind & 64 ? 6 : 0);
 }
 
+/* What is taken for the middle of a connection without the parser is nothing else. */
+static void check_plain(const struct tcon_packet *pkt, enum tcon_parse parsed)
+{
+	WARN_ON(parsed == TCON_PARSE_LATER);
+	WARN_ON(parsed == TCON_PARSE_OK &&
+		(tcon_packet_is_end(pkt) || pkt->fragment || (pkt->tos & 3) == 3));
+}
+
 static enum tcon_parse parse_linear(struct tcon_packet *pkt,
 				    const struct frame *f, u32 linear, bool super)
 {
@@ -45,6 +54,8 @@ static enum tcon_parse parse_linear(struct tcon_packet *pkt,
 	memcpy(copy, f->data, linear);
 	memset(pkt, 0, sizeof(*pkt));
 	ret = tcon_packet_parse(pkt, copy, linear, f->bytes, super);
+	if (tcon_is_plain(copy, linear))
+		check_plain(pkt, ret);
 	free(copy);
 	return ret;
 }

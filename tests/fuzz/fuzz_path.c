@@ -201,6 +201,12 @@ void tcon_rule_put(struct tcon_rule *rule)
 
 /* The port is the world's. */
 
+void tcon_port_wake(struct tcon_port *port)
+{
+	port->wakes += port->rests;
+	port->rests = false;
+}
+
 bool tcon_port_is_settled(const struct tcon_port *port, u64 now_us)
 {
 	return world->settled;

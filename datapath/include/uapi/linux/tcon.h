@@ -266,7 +266,8 @@ enum tcon_limit {
 	X(MOVED,	"moved",	"its guest came from another host and has not sent yet") \
 	X(HIDDEN,	"hidden",	"some of its packets passed unseen at a port that TCon sees") \
 	X(UNANSWERED,	"unanswered",	"the guest sends data without a complete handshake") \
-	X(FRAGMENTS,	"fragments",	"the guest sends segments in IP fragments")
+	X(FRAGMENTS,	"fragments",	"the guest sends segments in IP fragments") \
+	X(RESUMING,	"resuming",	"data passed unseen before there was a rule; the next shows where it is")
 
 enum tcon_reason {
 #define TCON_X(id, name, text) TCON_REASON_##id,

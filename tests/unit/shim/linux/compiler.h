@@ -20,6 +20,7 @@
 #ifndef __always_inline
 #define __always_inline		inline __attribute__((__always_inline__))
 #endif
+#define noinline		__attribute__((__noinline__))
 #define __always_unused		__attribute__((__unused__))
 #define __maybe_unused		__attribute__((__unused__))
 #define __must_check		__attribute__((__warn_unused_result__))

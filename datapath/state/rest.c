@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Half-flows of ports that have rested.
+ *
+ * While no rule can match any flow of a port, its guest's data and the ACKs for it may pass unseen.
+ * TCon sees how connections begin (SYN), because only the SYNs tell scales, MSS and options, and
+ * how they end (FIN, RST).
+ *
+ *	rests --- a rule can match, or a flow needs ECN kept ---> wakes
+ *	  ^							    |
+ *	  +--- neither, for a second; nothing is held; all told ----+
+ *
+ * A flow that began before its port woke lags.  It resumes when both its peer and its guest have
+ * sent since: the ACK of the one and the sequence number of the other say what is in flight.
+ */
+#include "base/contract.h"
+#include "base/seq.h"
+#include "sender/handshake.h"
+#include "sender/sent.h"
+#include "state/rest.h"
+
+/* So many segments with data pass before a flow resumes without a word of its peer. */
+#define UNHEARD_MAX	TCON_INIT_CWND_SEGS
+
+/* Has TCon promised something about ECN that only packets with data can keep? */
+static bool needs_attention(const struct tcon_ecn *e)
+{
+	return e->asked || e->exact || e->adopted || e->watched;
+}
+
+/**
+ * tcon_rest_attend() - take note whether a flow needs its packets to be seen
+ * @flow: its lock is held; its ECN may have changed
+ */
+void tcon_rest_attend(struct tcon_flow *flow)
+{
+	bool needs = !flow->dead && needs_attention(&flow->ecn);
+	struct tcon_port *port = flow->port;
+
+	lockdep_assert_held(&flow->lock);
+	if (likely(flow->rest.attended == needs))
+		return;
+	flow->rest.attended = needs;
+	if (!needs) {
+		atomic_dec(&port->attended);
+		return;
+	}
+	atomic_inc(&port->attended);
+	tcon_port_wake(port);
+	flow->rest.wakes = READ_ONCE(port->wakes);	/* it has just begun */
+}
+
+/**
+ * tcon_rest_heard() - the peer sends to a flow that lags
+ * @flow: its lock is held
+ * @pkt: the segment, no SYN
+ */
+void tcon_rest_heard(struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	lockdep_assert_held(&flow->lock);
+	if (!(pkt->flags & TCON_TCP_ACK) || pkt->flags & TCON_TCP_RST)
+		return;
+	flow->rest.heard = true;
+	flow->rest.ack = pkt->ack;
+	flow->rest.edge = pkt->ack +
+			  ((u32)pkt->window << tcon_track_peer_wscale(&flow->track));
+}
+
+/* Up to where is the peer known to have what the guest has sent, if the guest now sends @seq? */
+static u32 una_of(const struct tcon_flow *flow, u32 seq)
+{
+	u32 flight = seq - flow->rest.ack;
+
+	/* Before it lie keep-alives and repeats. */
+	if (!flow->rest.heard || (flight > TCON_CWND_MAX_BYTES && -flight > TCON_CWND_MAX_BYTES))
+		return seq;
+	return flow->rest.ack;
+}
+
+/* What is in flight left a round trip ago, as far as can be told. */
+static void resume_track(struct tcon_track *t, u32 una, u32 nxt, u64 now_us)
+{
+	t->nxt_guest = una;
+	tcon_handshake_resync(t, una, now_us);
+	if (nxt != una)
+		tcon_sent_elsewhere(t, nxt, now_us - min_t(u64, t->cc.srtt_us, now_us));
+	t->nxt_guest = nxt;
+	t->round_end = nxt;
+	t->fin_guest = false;
+}
+
+static void resume_ends(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+
+	t->peer_nxt = pkt->ack;
+	flow->said.ack = pkt->ack;
+	flow->said.edge = pkt->ack + ((u32)pkt->window << tcon_track_guest_wscale(t));
+	flow->said.gap_start = t->nxt_guest;
+	flow->said.gap_end = t->nxt_guest;
+	flow->said.data_us = now_us;
+	flow->heard_us = now_us;
+	flow->thin.told_ack = t->cc.una;
+	memset(&flow->window, 0, sizeof(flow->window));
+	flow->window.answer_us = tcon_answer_wait_us(&flow->answer);
+	if (flow->rest.heard)
+		tcon_window_restore(&flow->window, t->cc.una,
+				    seq_max(flow->rest.edge, t->nxt_guest),
+				    seq_max(flow->rest.edge, t->cc.una), now_us);
+}
+
+/**
+ * tcon_rest_resume() - the guest of a flow that lags sends
+ * @flow: its lock is held
+ * @pkt: the segment, no SYN or RST
+ * @now_us: the time
+ *
+ * A repeat may be the first that is seen, so that more is in flight than can be told.  For an RTO
+ * the peer is believed if it acknowledges more.
+ *
+ * Context: RCU read lock held.
+ * Return: true: the flow is as others from now on; false: the segment passes unseen.
+ */
+bool tcon_rest_resume(struct tcon_flow *flow, const struct tcon_packet *pkt,
+		      u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+	u32 una;
+
+	lockdep_assert_held(&flow->lock);
+	if (!flow->rest.heard &&
+	    (!pkt->payload_bytes || flow->rest.unheard++ < UNHEARD_MAX))
+		return false;
+	flow->rest.wakes = READ_ONCE(flow->port->wakes);
+	if (t->synced && (flow->mid_stream || t->guest.acked || t->peer.acked) &&
+	    pkt->flags & TCON_TCP_ACK) {
+		una = una_of(flow, pkt->seq);
+		resume_track(t, una, seq_max(una, pkt->seq), now_us);
+		resume_ends(flow, pkt, now_us);
+		t->guest.acked = !flow->mid_stream;
+		t->peer.acked = !flow->mid_stream;
+		flow->rest.believe_us = now_us + tcon_track_rto_us(t);
+		tcon_flow_grown(flow);
+		tcon_flow_judge(flow, now_us);
+	}
+	flow->rest.heard = false;
+	flow->rest.unheard = 0;
+	return true;
+}
