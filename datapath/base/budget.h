@@ -58,7 +58,8 @@ struct tcon_budget {
  * tcon_budget_room() - how much more may be taken?
  * @b: the account; NULL has no bound
  *
- * Two CPUs may get the same answer at the same time, and what is not settled does not count.
+ * Two CPUs may get the same answer at the same time, and what other CPUs have not settled does not
+ * count.
  *
  * Beyond its part a port takes only what is there when the parts of all others are left out,
  * whether these use them or not.  So the parts are there at any time, and nothing has to be
@@ -68,15 +69,16 @@ struct tcon_budget {
  */
 static inline long tcon_budget_room(const struct tcon_budget *b)
 {
-	long used, most, ports, part, lent;
+	long apart, used, most, ports, part, lent;
 
 	if (!b)
 		return S32_MAX;
-	used = atomic_long_read(&b->used);
+	apart = b->apart ? this_cpu_read(*b->apart) : 0;
+	used = atomic_long_read(&b->used) + apart;
 	most = *b->pool->most;
 	ports = max(atomic_read(&b->pool->ports), 1);
 	part = most / 2 / ports;
-	lent = most - (ports - 1) * part - atomic_long_read(&b->pool->used);
+	lent = most - (ports - 1) * part - atomic_long_read(&b->pool->used) - apart;
 	return min((long)*b->most - used, max(part - used, lent));
 }
 

@@ -151,6 +151,27 @@ static void little_apart(void **state)
 	free_percpu(b->apart);
 }
 
+/* Where one CPU does all the work, what it has not settled counts, and a bound is kept exactly. */
+static void check_alone(unsigned int host, unsigned int each)
+{
+	struct tcon_budget *b = &port[0];
+	long most = min(host, each);
+
+	begin(host, each, 1);
+	b->apart = alloc_percpu(long);
+	shim_cpu = 0;
+	while (tcon_budget_room(b) >= 3000)
+		tcon_budget_charge(b, 3000);
+	assert_in_range(tcon_budget_used(b), most - 3000, most);
+	free_percpu(b->apart);
+}
+
+static void alone_apart(void **state)
+{
+	check_alone(64 << 20, 1 << 20);
+	check_alone(1 << 20, 64 << 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +181,7 @@ int main(void)
 		cmocka_unit_test(random_ports),
 		cmocka_unit_test(cpus_apart),
 		cmocka_unit_test(little_apart),
+		cmocka_unit_test(alone_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

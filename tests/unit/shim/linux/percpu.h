@@ -16,6 +16,7 @@
 #define this_cpu_ptr(p)			per_cpu_ptr(p, shim_cpu)
 #define this_cpu_inc(v)			((void)(*this_cpu_ptr(&(v)))++)
 #define this_cpu_add(v, n)		((void)(*this_cpu_ptr(&(v)) += (n)))
+#define this_cpu_read(v)		(*this_cpu_ptr(&(v)))
 #define this_cpu_add_return(v, n)	(*this_cpu_ptr(&(v)) += (n))
 #define this_cpu_xchg(v, n)						\
 	({								\
