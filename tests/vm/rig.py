@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import itertools
 import os
@@ -86,6 +87,30 @@ def poll(probe: Callable[[], T], what: str, timeout_s: float = 5.0, step_s: floa
             raise AssertionError(f"not within {timeout_s} s: {what}")
         time.sleep(step_s)
     return found
+
+
+def as_nobody(action: Callable[[genl.Genl], object]) -> str:
+    """What a process without privileges gets: an errno's name, or "ok"."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        result = "crashed"
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            action(genl.Genl())
+            result = "ok"
+        except genl.Refused as error:
+            result = errno.errorcode[error.errno]
+        finally:
+            os.write(writer, result.encode())
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as stream:
+        result = stream.read()
+    os.waitpid(child, 0)
+    return result
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ A port stands for a host: a scripted guest moves from p1 to p2.
 from __future__ import annotations
 
 import errno
-import os
 import socket
 import struct
 from collections.abc import Callable, Iterator
@@ -324,33 +323,9 @@ def test_refused_requests(two: Hosts, tcon: genl.Genl) -> None:
 def test_nobody_may(two: Hosts, tcon: genl.Genl) -> None:
     conn = sending(two)
     record = record_of(tcon, conn)
-    assert as_nobody(lambda c: bring(c, record)) == "EPERM"
-    assert as_nobody(lambda c: records(c)) == "EPERM"
+    assert rigs.as_nobody(lambda c: bring(c, record)) == "EPERM"
+    assert rigs.as_nobody(lambda c: records(c)) == "EPERM"
     assert rigs.find_flow(tcon, conn.sport, "p2") is None
-
-
-def as_nobody(action: Callable[[genl.Genl], object]) -> str:
-    """What an unprivileged process gets."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        result = "crashed"
-        try:
-            os.setgroups([])
-            os.setgid(65534)
-            os.setuid(65534)
-            action(genl.Genl())
-            result = "ok"
-        except genl.Refused as error:
-            result = errno.errorcode[error.errno]
-        finally:
-            os.write(writer, result.encode())
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as stream:
-        result = stream.read()
-    os.waitpid(child, 0)
-    return result
 
 
 def test_no_room(two: Hosts, tcon: genl.Genl) -> None:

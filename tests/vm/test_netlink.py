@@ -375,42 +375,16 @@ def test_flow_filter_is_checked(port: str, tcon: genl.Genl) -> None:
         tcon.dump("GET_FLOW", match(attr(77, b"")))
 
 
-def as_nobody(action: Callable[[genl.Genl], object]) -> str:
-    """What a process without privileges gets: an errno's name, or "ok"."""
-    client = genl.Genl()
-    client.sock.close()
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        result = "crashed"
-        try:
-            os.setgroups([])
-            os.setgid(65534)
-            os.setuid(65534)
-            action(genl.Genl())
-            result = "ok"
-        except genl.Refused as error:
-            result = errno.errorcode[error.errno]
-        finally:
-            os.write(writer, result.encode())
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as stream:
-        result = stream.read()
-    os.waitpid(child, 0)
-    return result
-
-
 def test_nobody_may_change_or_learn_anything(port: str, tcon: genl.Genl) -> None:
     """Rules, ports and totals tell about tenants, too."""
     tcon.set_rule("cubic")
     before = everything(tcon)
-    assert as_nobody(lambda c: c.set_rule("bbr")) == "EPERM"
-    assert as_nobody(lambda c: c.del_rules()) == "EPERM"
-    assert as_nobody(lambda c: c.set_port(port, bridge="brx")) == "EPERM"
+    assert rigs.as_nobody(lambda c: c.set_rule("bbr")) == "EPERM"
+    assert rigs.as_nobody(lambda c: c.del_rules()) == "EPERM"
+    assert rigs.as_nobody(lambda c: c.set_port(port, bridge="brx")) == "EPERM"
     for what in ("GET_FLOW", "GET_RULE", "GET_PORT", "GET_CC"):
-        assert as_nobody(lambda c, what=what: c.dump(what)) == "EPERM", what
-    assert as_nobody(lambda c: c.do("GET_INFO")) == "EPERM"
+        assert rigs.as_nobody(lambda c, what=what: c.dump(what)) == "EPERM", what
+    assert rigs.as_nobody(lambda c: c.do("GET_INFO")) == "EPERM"
     assert everything(tcon) == before
 
 
