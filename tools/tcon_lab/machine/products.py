@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the lab tests: modules, ovs-vswitchd and probe, built when out of date.
 
-Each is made by its own build script, which knows what to do again; a lock
-keeps two labs from building at once.
+Each is made by its own build script, which knows what to do again; a lock keeps two
+labs of one tree from building at once.  Labs of several trees do not wait for each other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import LabError
-from .cache import cache_dir, locked
+from .cache import locked
 from .suite import Suite
 
 #: Says what is being done: its label, one line, which begins with "done" when it is.
@@ -73,7 +73,7 @@ def build(kdir: Path, stock: bool, suite: Suite | None, say: Say) -> Products:
 
     Raises LabError.
     """
-    with locked(cache_dir() / "lab-build.lock"):
+    with locked(TOP / "build/lab.lock"):
         if stock:
             return Products((), None, build_probe())
         with ThreadPoolExecutor(1) as pool:  # to configure Open vSwitch takes one CPU
