@@ -333,6 +333,9 @@ def execute(
     ] = None,
     modprobe: Annotated[list[str] | None, typer.Option(help="Load this module first.")] = None,
     ovs: Annotated[bool, typer.Option("--ovs", help="Start Open vSwitch first.")] = False,
+    guests: Annotated[
+        bool, typer.Option("--guests", help="Have a kernel for guests with one of their own.")
+    ] = False,
     smp: Annotated[int, typer.Option(help="CPUs; more than one needs real time.", min=1)] = 1,
     no_icount: Annotated[bool, typer.Option("--no-icount", help="Real time.")] = False,
     shift: Shift = DEFAULT_SHIFT,
@@ -381,7 +384,7 @@ def execute(
         sys.stdout.buffer.flush()
 
     with _Display() as display:
-        host = lab.Host(options, display.say)
+        host = lab.Host(options, display.say, guests)
     with tempfile.NamedTemporaryFile(prefix="tcon-console-", suffix=".log") as log:
         outcome = Outcome(on_output=on_output)
         try:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from . import machines
 from .errors import LabError
 from .experiment.campaign import Campaign
 from .machine import products, root
@@ -25,6 +26,7 @@ from .machine import suite as suites
 from .machine import uml_kernel as uml_kernels
 from .machine.cache import scratch
 from .machine.engine import DEFAULT_SHIFT, Engine, Machine, Outcome
+from .machine.guest_kernel import guest_kernel
 from .machine.products import Say
 from .machine.qemu import Qemu
 from .machine.uml import Uml, UmlSmp
@@ -112,7 +114,10 @@ def _engine(options: Options, kernel: UmlKernel | None, vmlinux: Path) -> Engine
 class Host:
     """Everything that boots need, made once: kernel, base root, products, engine."""
 
-    def __init__(self, options: Options, say: Say) -> None:
+    def __init__(self, options: Options, say: Say, guests: bool = False) -> None:
+        """``guests``: with a kernel for guests that have one of their own.  Raises LabError."""
+        if guests and options.engine != "qemu":
+            raise LabError('guests with a kernel of their own (guest = "vm") need --engine=qemu')
         self.options = options
         suite = suite_of(options, say)
         release = suite.release if suite else root.lab_kernel_release()
@@ -124,6 +129,7 @@ class Host:
             kdir = kernel_tree(options, say)
             self.products = products.build(kdir, options.stock, suite, say)
             self.base = base.result()
+        self._guest_kernel = guest_kernel(suite, lambda line: say("guest", line)) if guests else []
         self.engine = _engine(options, kernel, self.base.vmlinux)
 
     @property
@@ -147,7 +153,12 @@ class Host:
         overlay = root.Overlay(
             job,
             list(self.products.modules),
-            [(self.products.probe, _PROBE_IN_VM), *self.engine.guest_files(), *files],
+            [
+                (self.products.probe, _PROBE_IN_VM),
+                *self.engine.guest_files(),
+                *self._guest_kernel,
+                *files,
+            ],
             self.products.vswitchd,
         )
         root.write_initrd(self.base, overlay, dest)
@@ -190,7 +201,15 @@ def _scenario_modules(scenario: Scenario) -> list[str]:
     queue = [scenario.path.aqm.module] if scenario.path.aqm else []
     plug = ["sch_plug"] if any(flow.guest_pause_us for flow in scenario.flows) else []
     tcp = [f"tcp_{cc}" for cc in sorted(ccs) if cc not in _BUILT_IN_CCS]
-    return [*_BASE_MODULES, *queue, *plug, *tcp]
+    tap = ["tun"] if any(flow.in_machine for flow in scenario.flows) else []
+    return [*_BASE_MODULES, *queue, *plug, *tap, *tcp]
+
+
+def _memory_mib(scenario: Scenario) -> int:
+    """What is in files of a tmpfs, as the memory of guests is, may be half of all."""
+    pairs = scenario.connections()
+    in_machines = sum(flow.in_machine for flow in pairs)
+    return 1024 + _MIB_PER_PAIR * len(pairs) + 2 * machines.MEMORY_MIB * in_machines
 
 
 def _timeout_s(scenario: Scenario) -> float:
@@ -221,7 +240,7 @@ def run_in_vm(
     machine = Machine(
         shift=host.options.shift,
         seed=scenario.seed,
-        memory_mib=1024 + _MIB_PER_PAIR * len(scenario.connections()),
+        memory_mib=_memory_mib(scenario),
         timeout_s=_timeout_s(scenario),
     )
     outcome = Outcome(on_progress=lambda line: say(label, line), stop=stop)
@@ -246,6 +265,8 @@ def run_on_host(scenario: Scenario, mode: str, say: Say) -> dict[str, Any]:
         raise LabError("--site=host needs root: use sudo")
     if mode == "stock":
         raise LabError(f"{scenario.name}: mode stock boots a machine: it needs --site=vm")
+    if any(flow.in_machine for flow in scenario.flows):
+        raise LabError(f"{scenario.name}: a guest with a kernel of its own needs --site=vm")
     try:
         from . import runner
     except ModuleNotFoundError as missing:
@@ -319,7 +340,8 @@ def _hosts(wanted: list[tuple[Scenario, str]], options: Options, say: Say) -> di
     """What each mode boots from: mode "stock" goes without TCon.  Raises LabError."""
     modes = dict.fromkeys(mode for _, mode in wanted)
     stock = {mode: options.stock or mode == "stock" for mode in modes}
-    made = {kind: Host(replace(options, stock=kind), say) for kind in set(stock.values())}
+    guests = any(flow.in_machine for scenario, _ in wanted for flow in scenario.flows)
+    made = {kind: Host(replace(options, stock=kind), say, guests) for kind in set(stock.values())}
     hosts = {mode: made[stock[mode]] for mode in modes}
     for scenario, mode in wanted:
         _refuse_impossible(hosts[mode], scenario, mode)
@@ -361,6 +383,8 @@ def execute(
 
 def shell(host: Host, scenario: Scenario, mode: str) -> int:
     """Boot with a scenario's network up and a prompt on this terminal."""
+    if any(flow.in_machine for flow in scenario.flows):
+        raise LabError("Mininet's prompt does not reach a guest with a kernel of its own")
     job = {
         "kind": "shell",
         "scenario": scenario.to_dict(),

@@ -25,10 +25,11 @@ from typing import Any
 
 from .aqm import counters
 from .errors import LabError
+from .machines import VirtualMachine
 from .ovs import appctl
 from .records import told, with_summary
 from .scenario import Flow, Scenario, Transfer, from_dict
-from .topo import FRAME_BYTES, QUEUE_PARENT, Lab, run_in
+from .topo import FRAME_BYTES, QUEUE_PARENT, Guest, Lab, run_in
 
 Progress = Callable[[str], None]
 #: Is given the kind of probe and the lines that it wrote, which end with the call.
@@ -221,10 +222,13 @@ class _Probes:
 
 
 def _sockets(lab: Lab) -> list[str]:
-    """The probe's options for the data connections of bulk flows, in their guests."""
+    """The probe's options for the data connections of bulk flows, in their guests.
+
+    Where these are machines it cannot look.
+    """
     options = []
     for index, flow in enumerate(lab.pairs):
-        if not flow.transfer:
+        if not flow.transfer and not flow.in_machine:
             ours = f"{lab.sender_address(index)},{FIRST_SOURCE_PORT + index}"
             theirs = f"{lab.receiver_address(index)},{IPERF3_PORT}"
             options += ["--socket", f"{lab.sender(index).pid},{ours},{theirs}"]
@@ -242,12 +246,16 @@ def _start_server(lab: Lab, index: int) -> subprocess.Popen[bytes]:
         node, port = lab.receiver(index), IPERF3_PORT
         command = ["iperf3", "-s", "-p", str(port), "-J", "-i", str(INTERVAL_S)]
     server = node.popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    tables = [Path(f"/proc/{node.pid}/net/{name}") for name in ("tcp", "tcp6")]
-    _wait_for(
-        command[0],
-        lambda: any(re.search(f":{port:04X} 0+:0000 0A", t.read_text()) for t in tables),
-    )
+    listening = re.compile(f":{port:04X} 0+:0000 0A")
+    _wait_for(command[0], lambda: listening.search(_tcp_tables(node)) is not None)
     return server
+
+
+def _tcp_tables(node: Guest) -> str:
+    """A guest's TCP sockets; of a namespace read without starting a program."""
+    if isinstance(node, VirtualMachine):
+        return run_in(node, "cat /proc/net/tcp /proc/net/tcp6")
+    return "".join(Path(f"/proc/{node.pid}/net/{name}").read_text() for name in ("tcp", "tcp6"))
 
 
 def _start_client(lab: Lab, index: int, mode: str, out: Any) -> subprocess.Popen[bytes]:

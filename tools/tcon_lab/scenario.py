@@ -43,6 +43,8 @@ ENFORCE_CCS = (
 
 #: Bytes of a full IP packet: what one place of a queue given in BDPs holds.
 PACKET_BYTES = 1500
+#: What a sender is: a namespace of its hypervisor's kernel, or a machine with one of its own.
+GUESTS = ("namespace", "vm")
 MAX_SEED = 2**32 - 1
 #: In which a guest that pauses does so once.
 GUEST_PAUSE_PERIOD_US = 100_000
@@ -98,10 +100,10 @@ class Flow:
     """``count`` equal bulk transfers, or what ``transfer`` says.  ``enforce`` None:
     TCon leaves them alone; ``start_us`` counts from the start of the run;
     ``extra_*`` come on top of the path's, and ``guest_delay_us`` lies between the sender and
-    TCon; the sender pauses for ``guest_pause_us`` of each GUEST_PAUSE_PERIOD_US; without
-    ``tso`` the guest cuts its super-packets itself, without ``gso`` it makes none; with
-    ``quickack`` the receiver delays no ACK; with ``ecn`` its stack speaks ECN; without
-    ``receiver_tcon`` TCon is at the sender only.
+    TCon; the sender pauses for ``guest_pause_us`` of each GUEST_PAUSE_PERIOD_US; ``guest`` is
+    one of GUESTS, which the sender is; without ``tso`` the guest cuts its super-packets
+    itself, without ``gso`` it makes none; with ``quickack`` the receiver delays no ACK; with
+    ``ecn`` its stack speaks ECN; without ``receiver_tcon`` TCon is at the sender only.
     """
 
     count: int
@@ -113,6 +115,7 @@ class Flow:
     extra_loss_fraction: float = 0.0
     guest_delay_us: int = 0
     guest_pause_us: int = 0
+    guest: str = "namespace"
     ipv6: bool = False
     tso: bool = True
     gso: bool = True
@@ -120,6 +123,11 @@ class Flow:
     ecn: bool = False
     receiver_tcon: bool = True
     transfer: Transfer | None = None
+
+    @property
+    def in_machine(self) -> bool:
+        """Whether the sender has a kernel of its own."""
+        return self.guest == "vm"
 
     def stack_cc(self, mode: str) -> str:
         """The CC that the guest's own stack runs in ``mode``."""

@@ -40,6 +40,7 @@ from mininet.topo import Topo
 
 from . import aqm
 from .errors import LabError
+from .machines import VirtualMachine, wait_for
 from .ovs import appctl
 from .scenario import GUEST_PAUSE_PERIOD_US, Flow, Scenario
 
@@ -110,7 +111,11 @@ class TConSwitch(OVSSwitch):
         return json.loads(appctl("tcon/flows", "-j", self.name, *args))
 
 
-def run_in(node: Node, script: str) -> str:
+#: Where a guest's commands run.
+Guest = Node | VirtualMachine
+
+
+def run_in(node: Guest, script: str) -> str:
     """Run a shell script in a node's namespace; what it printed.
 
     Raises LabError with what it said if any of its commands fails.
@@ -140,8 +145,8 @@ _ROUTER_INDEX = 0xFFFE  # 10.SERVER.255.254
 class PathTopo(Topo):
     """N guests on each of two servers, two routers between them."""
 
-    def build(self, pairs: int = 1) -> None:
-        """Mininet's hook; ``pairs``: guests on each server."""
+    def build(self, pairs: int = 1, machines: tuple[str, ...] = ()) -> None:
+        """Mininet's hook; ``pairs``: guests on each server, but for those in ``machines``."""
         for number, bridge in ((1, "br0"), (2, "br1")):
             self.addSwitch(bridge, cls=TConSwitch, dpid=str(number), uplinks=_UPLINKS[bridge][:1])
             router = self.addHost(f"r{number}", ip=None)
@@ -156,6 +161,8 @@ class PathTopo(Topo):
                      addr1=_mac(9, 1), addr2=_mac(9, 2))  # fmt: skip
         for index in range(1, pairs + 1):
             for number, bridge, kind in ((1, "br0", "h"), (2, "br1", "s")):
+                if f"{kind}{index}" in machines:
+                    continue
                 guest = self.addHost(f"{kind}{index}", ip=None)
                 self.addLink(
                     bridge,
@@ -182,7 +189,7 @@ def _guest_script(name: str, server: int, index: int, buffer_bytes: int, route_w
     device, gateway_mac = f"{name}-eth0", _mac(server, _ROUTER_INDEX)
     memory = f"4096 {buffer_bytes} {buffer_bytes}"
     gateway4, gateway6 = _ipv4(server, _ROUTER_INDEX), _ipv6(server, _ROUTER_INDEX)
-    return f"""{_NO_CONNTRACK}
+    return f"""
         sysctl -qw net.ipv6.conf.{device}.accept_dad=0 net.ipv6.conf.{device}.accept_ra=0
         ip addr add {_ipv4(server, index)}/16 dev {device}
         ip addr add {_ipv6(server, index)}/64 dev {device} nodad
@@ -233,10 +240,11 @@ class Lab:
         self._pauses: list[subprocess.Popen[bytes]] = []
         self.scenario = scenario
         self.pairs = scenario.connections()
+        self._machines: dict[str, VirtualMachine] = {}
         self._refuse_existing()
         _set_limits(2 * len(self.pairs))
         self.net = Mininet(
-            PathTopo(pairs=len(self.pairs)),
+            PathTopo(pairs=len(self.pairs), machines=tuple(self._machine_names())),
             switch=TConSwitch,
             controller=None,
             link=Link,
@@ -246,6 +254,7 @@ class Lab:
     def __enter__(self) -> Lab:
         try:
             self.net.start()
+            self._boot_machines()
             self._configure()
         except BaseException:
             self.__exit__()
@@ -255,6 +264,8 @@ class Lab:
     def __exit__(self, *exc: object) -> None:
         for pause in self._pauses:
             pause.terminate()
+        for machine in self._machines.values():
+            machine.stop()
         if self._tear_down:
             self.net.stop()
 
@@ -263,9 +274,10 @@ class Lab:
         """Server 1's bridge, whose guests send."""
         return self.net["br0"]
 
-    def sender(self, index: int) -> Node:
+    def sender(self, index: int) -> Guest:
         """The guest on Server 1 that sends connection ``index`` (from 0)."""
-        return self.net[f"h{index + 1}"]
+        name = f"h{index + 1}"
+        return self._machines.get(name) or self.net[name]
 
     def receiver(self, index: int) -> Node:
         """The guest on Server 2 that receives connection ``index`` (from 0)."""
@@ -304,6 +316,19 @@ class Lab:
             if known.returncode == 0 or Path("/sys/class/net", name).exists():
                 raise LabError(f"{name} exists already: the lab will not replace it")
 
+    def _machine_names(self) -> list[str]:
+        """The guests that have a kernel of their own."""
+        return [f"h{n}" for n, flow in enumerate(self.pairs, 1) if flow.in_machine]
+
+    def _boot_machines(self) -> None:
+        """All at once, then wait for each."""
+        for name in self._machine_names():
+            index = int(name[1:])
+            port = self.sender_port(index - 1)
+            self._machines[name] = VirtualMachine(name, port, _mac(1, index), index)
+            run_in(self.br0, f"ovs-vsctl add-port br0 {port}")
+        wait_for(self._machines.values())
+
     def _configure(self) -> None:
         for number in (1, 2):
             run_in(self.net[f"r{number}"], _router_script(number, len(self.pairs)))
@@ -318,6 +343,8 @@ class Lab:
             size = self.buffer_bytes(flow)
             for number, node in ((1, self.sender(index)), (2, self.receiver(index))):
                 words = "quickack 1" if number == 2 and flow.quickack else ""
+                if isinstance(node, Node):
+                    run_in(node, _NO_CONNTRACK)
                 run_in(node, _guest_script(node.name, number, index + 1, size, words))
             device = f"h{index + 1}-eth0"
             if not flow.tso:

@@ -108,6 +108,13 @@ def test_guests_that_pause() -> None:
         minimal(more='guest_pause = "30ms"\nguest_delay = "1ms"\n')
 
 
+def test_guest():
+    assert not minimal().flows[0].in_machine
+    assert minimal(more='guest = "vm"\n').flows[0].in_machine
+    with pytest.raises(ScenarioError, match='guest is "kvm", an unknown guest'):
+        minimal(more='guest = "kvm"\n')
+
+
 @pytest.mark.parametrize(
     ("text", "rate_bps"),
     [("64kbit", 64_000), ("1.5mbit", 1_500_000), ("1gbit", 10**9), ("10 mbit", 10**7)],

@@ -10,9 +10,9 @@ A campaign file is a scenario file (see :mod:`.scenario_file`) with, instead of
     rate = ["10mbit", "100mbit"] # rate, rtt, loss, queue, aqm, aqm_threshold and the
                                  # other aqm_*: in place of [path]'s
     rtt = ["8ms", "64ms"]
-    guest_cc = ["reno", "bbr"]   # guest_cc, native_cc, enforce, count, receiver_tcon:
-                                 # every flow's and transfer's; bytes, load: every
-                                 # transfer's
+    guest_cc = ["reno", "bbr"]   # guest_cc, native_cc, enforce, count, guest,
+                                 # receiver_tcon: every flow's and transfer's; bytes,
+                                 # load: every transfer's
     cc = ["reno", "linux:bic"]   # native_cc and enforce at once, of every flow and
                                  # transfer; or a list for each: ["cubic", "bbr"] of
                                  # two [[flow]] are a pair
@@ -98,7 +98,7 @@ _PATH, _FLOW, _TRANSFER = (schema | {"required": []} for schema in _SCHEMAS)
 _AQM_KEYS = tuple(key for key in _PATH["properties"] if key.startswith("aqm"))
 _PATH_KEYS = ("rate", "rtt", "loss", "queue", *_AQM_KEYS)
 _FLOW_KEYS = ("count", "guest_cc", "native_cc", "enforce", "guest_delay", "guest_pause",
-              "receiver_tcon")  # fmt: skip
+              "guest", "receiver_tcon")  # fmt: skip
 _TRANSFER_KEYS = ("bytes", "load")
 MATRIX_KEYS = (*_PATH_KEYS, *_FLOW_KEYS, "cc", *_TRANSFER_KEYS)
 #: Which tables of flows there are, and what "cc" sets in them.

@@ -40,6 +40,8 @@ A scenario file, where modes are as in :mod:`..scenario`::
                                  # the rest only: a guest that answers late; default 0ms
     guest_pause = "0ms"          # of each 100ms the sender neither sends nor hears for so
                                  # long: a guest that waits for a CPU; default 0ms
+    guest = "namespace"          # or vm: the sender is a machine with a kernel of its own, on
+                                 # a tap with vnet headers; default namespace
     ipv6 = false                 # default false: IPv4
     tso = true                   # the guest sends super-packets; default true. Without it
                                  # Linux makes them all the same, and cuts them: single
@@ -99,6 +101,7 @@ from ..scenario import (
     ENFORCE_CCS,
     GUEST_CCS,
     GUEST_PAUSE_PERIOD_US,
+    GUESTS,
     MAX_SEED,
     MODES,
     PACKET_BYTES,
@@ -382,6 +385,7 @@ class FlowTable(Table):
     extra_loss_fraction: fraction() = "0%"
     guest_delay_us: time(MAX_DELAY_S) = "0ms"
     guest_pause_us: _Pause = "0ms"
+    guest: one_of(GUESTS, ", an unknown guest") = "namespace"
     ipv6: bool = False
     tso: bool = True
     gso: bool = True

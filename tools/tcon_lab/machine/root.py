@@ -180,8 +180,8 @@ KERNEL_MODULES = (
 # The part of this package that runs in the VM.  No more: a run's numbers depend
 # on each byte of its root.
 GUEST_CODE = (
-    "__init__.py", "aqm.py", "channel.py", "errors.py", "records.py", "guest", "ovs.py",
-    "qdisc.py", "runner.py", "scenario.py", "topo.py", "transfer.py",
+    "__init__.py", "aqm.py", "channel.py", "errors.py", "records.py", "guest", "machines.py",
+    "ovs.py", "qdisc.py", "runner.py", "scenario.py", "topo.py", "transfer.py",
 )  # fmt: skip
 
 # Those of them that some kernels do without, or have built in without a name.
@@ -285,7 +285,7 @@ def _apt_options(state: Path, suite: Suite | None) -> list[str]:
     return [f"-o{key}={value}" for key, value in options.items()]
 
 
-def _apt(state: Path, suite: Suite | None, *args: str) -> str:
+def apt(state: Path, suite: Suite | None, *args: str) -> str:
     """Run apt-get in the archive folder (where `download` leaves its files)."""
     command = ["apt-get", "-qq", "-y", *_apt_options(state, suite), *args]
     try:
@@ -320,11 +320,11 @@ def _debs(state: Path, release: str, suite: Suite | None, progress: Progress) ->
             return debs
     progress("downloading the lab's Debian packages")
     if suite:
-        _apt(state, suite, "update")
-    said = _apt(state, suite, "-s", "install", *wanted)
+        apt(state, suite, "update")
+    said = apt(state, suite, "-s", "install", *wanted)
     plan = re.findall(r"^Inst (\S+) \((\S+) .*\[(\S+)\]\)", said, re.M)
     plan = [entry for entry in plan if not _is_left_out(entry[0], suite)]
-    _apt(state, suite, "download", *(f"{name}={version}" for name, version, _ in plan))
+    apt(state, suite, "download", *(f"{name}={version}" for name, version, _ in plan))
     names = [f"{name}_{version.replace(':', '%3a')}_{arch}.deb" for name, version, arch in plan]
     have = [state / "archives" / name for name in names]
     for deb in have:
@@ -336,7 +336,7 @@ def _debs(state: Path, release: str, suite: Suite | None, progress: Progress) ->
     return have
 
 
-def _deb_members(deb: Path) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
+def deb_members(deb: Path) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
     """Members of a package's data with their contents, names without "./"."""
     with (
         subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as dpkg,
@@ -380,7 +380,7 @@ def _unpack_kernel(debs: list[Path], release: str, dest: Path) -> None:
     """Write vmlinux and the candidate modules below dest, modules uncompressed."""
     base = f"lib/modules/{release}"
     wanted = tuple(f"{base}/kernel/{sub}/" for sub in _MODULE_DIRS)
-    for member, data in (entry for deb in debs for entry in _deb_members(deb)):
+    for member, data in (entry for deb in debs for entry in deb_members(deb)):
         name = member.name.removeprefix("usr/")
         if name in (f"boot/vmlinuz-{release}", f"{base}/vmlinuz"):
             (dest / "vmlinux").write_bytes(extract_vmlinux(data))
@@ -403,7 +403,8 @@ def _run_tool(name: str, package: str, *arguments: str | Path) -> None:
         raise LabError(f"{name} failed: {run.stderr.strip()}")
 
 
-def _run_depmod(base: Path, release: str) -> None:
+def run_depmod(base: Path, release: str) -> None:
+    """Index the modules of base/lib/modules/RELEASE.  Raises LabError."""
     _run_tool("depmod", "kmod", "-b", base, release)
 
 
@@ -478,7 +479,7 @@ def _writer(stream: BinaryIO, on_host_cpu: bool) -> CpioWriter:
 
 def _add_deb(out: CpioWriter, deb: Path, scratch: Path | None) -> None:
     """Copy a package's useful files; with scratch, compile its Python."""
-    for member, data in _deb_members(deb):
+    for member, data in deb_members(deb):
         name = _merged(member.name)
         if not name or name in _MERGED_USR or _left_out(name) or member.isdir():
             continue
@@ -509,7 +510,7 @@ def _add_loader_cache(out: CpioWriter, debs: list[Path], scratch: Path) -> None:
     for name in _MERGED_USR:
         (top / name).symlink_to(f"usr/{name}")
     for deb in debs:
-        for member, data in _deb_members(deb):
+        for member, data in deb_members(deb):
             home, _, leaf = _merged(member.name).rpartition("/")
             if home != LIBRARIES or ".so" not in leaf:
                 continue
@@ -534,9 +535,9 @@ def _kernel_modules(debs: list[Path], kernel: Kernel | None, release: str, dest:
         shutil.copytree(kernel.modules, dest / "lib/modules" / release)
     else:
         _unpack_kernel(debs, release, dest)
-        _run_depmod(dest, release)
+        run_depmod(dest, release)
         _prune_modules(dest, release)
-    _run_depmod(dest, release)
+    run_depmod(dest, release)
 
 
 def _build_base(
@@ -617,7 +618,7 @@ def _add_modules(out: CpioWriter, base: BaseRoot, modules: list[Path]) -> None:
         (top / "updates").mkdir()
         for module in modules:
             shutil.copy2(module, top / "updates")
-        _run_depmod(Path(scratch), base.release)
+        run_depmod(Path(scratch), base.release)
         name = f"usr/lib/modules/{base.release}"
         for index in sorted(top.glob("modules.*")):
             out.file(f"{name}/{index.name}", index.read_bytes())
