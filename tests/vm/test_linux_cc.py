@@ -430,8 +430,8 @@ def test_foreign_ccs_are_refused(ends: Ends, tcon: genl.Genl, foreign: str) -> N
 
 
 def told() -> dict[str, int]:
-    """What the foreign CC's pkts_acked() was told last."""
-    names = ("calls", "pkts_acked", "rtt_us", "in_flight", "ca_state")
+    """What the foreign CC's pkts_acked() was told last, and its count of tx_starts."""
+    names = ("calls", "pkts_acked", "rtt_us", "in_flight", "ca_state", "tx_starts")
     folder = Path("/sys/module/tcp_foreign/parameters")
     return {name: int((folder / name).read_text()) for name in names}
 
@@ -462,4 +462,28 @@ def test_what_an_ack_tells(ends: Ends, tcon: genl.Genl, foreign: str) -> None:
     assert (hole["pkts_acked"], hole["ca_state"]) == (0, 0)
     assert hole["in_flight"] == 9 * MSS
     assert tells(10)["pkts_acked"] == 2
+    tcon.del_rules()
+
+
+def test_data_after_silence_is_told(ends: Ends, tcon: genl.Genl, foreign: str) -> None:
+    """CA_EVENT_TX_START, which from Linux 7.0 on has a callback of its own."""
+    admit_foreign_ccs()
+    conn = connect(Conn(*ends, isn=(1000, 7000)), tcon, foreign)
+    flow = functools.partial(rigs.find_flow, tcon, conn.sport)
+
+    def started(segments: int) -> int:
+        """How often, by sending so many."""
+        before = told()["tx_starts"]
+        offer(conn, segments)
+        poll(lambda: flow()["nxt"] == conn.guest_nxt, "all leaves")
+        return told()["tx_starts"] - before
+
+    assert started(2) == 1
+    assert started(2) == 0, "data is in flight"
+    acks(conn, conn.guest_nxt - MSS)
+    poll(lambda: flow()["una"] == conn.guest_nxt - MSS, "most is acknowledged")
+    assert started(1) == 0, "some is, still"
+    acks(conn, conn.guest_nxt)
+    poll(lambda: flow()["una"] == conn.guest_nxt, "all is")
+    assert started(2) == 1
     tcon.del_rules()

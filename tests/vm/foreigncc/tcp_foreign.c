@@ -6,7 +6,7 @@
 #include <linux/module.h>
 #include <net/tcp.h>
 
-/* What the last call of pkts_acked() was told. */
+/* What the last call of pkts_acked() was told, and how often others came. */
 static uint calls;
 module_param(calls, uint, 0444);
 MODULE_PARM_DESC(calls, "how often it was called");
@@ -27,6 +27,10 @@ static uint ca_state;
 module_param(ca_state, uint, 0444);
 MODULE_PARM_DESC(ca_state, "state of the socket");
 
+static uint tx_starts;
+module_param(tx_starts, uint, 0444);
+MODULE_PARM_DESC(tx_starts, "how often data began after silence");
+
 static void foreign_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	pkts_acked = sample->pkts_acked;
@@ -36,6 +40,19 @@ static void foreign_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 	calls++;
 }
 
+static void foreign_tx_start(struct sock *sk)
+{
+	tx_starts++;
+}
+
+#ifndef HAS_CWND_EVENT_TX_START
+static void foreign_cwnd_event(struct sock *sk, enum tcp_ca_event event)
+{
+	if (event == CA_EVENT_TX_START)
+		foreign_tx_start(sk);
+}
+#endif
+
 static struct tcp_congestion_ops foreign = {
 	.name = "foreign",
 	.owner = THIS_MODULE,
@@ -43,6 +60,11 @@ static struct tcp_congestion_ops foreign = {
 	.cong_avoid = tcp_reno_cong_avoid,
 	.undo_cwnd = tcp_reno_undo_cwnd,
 	.pkts_acked = foreign_pkts_acked,
+#ifdef HAS_CWND_EVENT_TX_START
+	.cwnd_event_tx_start = foreign_tx_start,
+#else
+	.cwnd_event = foreign_cwnd_event,
+#endif
 };
 
 static int __init foreign_init(void)
