@@ -28,6 +28,7 @@
 #include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
+#include "tcon-fleet.h"
 #include "tcon-ovsdb.h"
 #include "tcon-rules.h"
 #include "timeval.h"
@@ -216,6 +217,7 @@ tcon_config_begin(struct ovsdb_idl *idl)
 {
     shash_swap(&bridges, &old_bridges);
     tcon_ovsdb_begin(idl);
+    tcon_fleet_configure(idl);
 }
 
 void
@@ -430,6 +432,7 @@ tcon_config_run(void)
     if (tcon_ovsdb_run()) {
         push(true);
     }
+    status_changed |= tcon_fleet_run();
 }
 
 void
@@ -445,4 +448,5 @@ tcon_config_wait(void)
         poll_timer_wait(STATUS_DELAY_MS);
     }
     tcon_ovsdb_wait();
+    tcon_fleet_wait();
 }

@@ -26,6 +26,7 @@
 #include "openvswitch/shash.h"
 #include "ovsdb-idl.h"
 #include "smap.h"
+#include "tcon-fleet.h"
 #include "tcon-rules.h"
 #include "tcon-text.h"
 #include "unixctl.h"
@@ -86,6 +87,13 @@ static struct ovsdb_idl *idl;
 
 /* Why tcon.ko does not answer; empty where it does. */
 static struct tcon_error no_kernel;
+
+/* True for the key that is no rule, but says where rules come from. */
+static bool
+is_fleet_key(enum table table, const char *key)
+{
+    return table == OPEN_VSWITCH && !strcmp(key, TCON_FLEET_KEY);
+}
 
 /* Reading. */
 
@@ -150,9 +158,13 @@ entry_update(struct tcon_entry *entry, const char *text)
     free(entry->text);
     entry->text = xstrdup(text);
     entry->tried = entry->parsed = entry->final = false;
-    if (strncmp(entry->key, RULE_PREFIX, strlen(RULE_PREFIX))) {
+    if (is_fleet_key(entry->table, entry->key)) {
+        entry->final = true;
+    } else if (strncmp(entry->key, RULE_PREFIX, strlen(RULE_PREFIX))) {
         refuse(entry, entry->table == INTERFACE
                ? "no such key: there are tcon-rule-NAME and tcon-role"
+               : entry->table == OPEN_VSWITCH
+               ? "no such key: there are tcon-rule-NAME and "TCON_FLEET_KEY
                : "no such key: there is tcon-rule-NAME");
     } else if (!tcon_rule_name_ok(entry->key + strlen(RULE_PREFIX))) {
         refuse(entry, "the name behind tcon-rule- must be of letters, digits, "
@@ -387,8 +399,16 @@ tcon_ovsdb_is_writable(void)
            && !ovsdb_idl_is_lock_contended(idl);
 }
 
-/* Returns the newest entry whose rule is at 'place' and which is not in
- * Open_vSwitch, or NULL. */
+/* True if a command may change 'entry': it is this host's, and for one
+ * bridge. */
+static bool
+is_changeable(const struct tcon_entry *entry)
+{
+    return entry->table != OPEN_VSWITCH && !tcon_fleet_has_key(entry->key);
+}
+
+/* Returns the newest entry whose rule is at 'place' and which commands may
+ * change, or NULL. */
 static struct tcon_entry *
 entry_at(const struct tcon_rule *place)
 {
@@ -398,7 +418,7 @@ entry_at(const struct tcon_rule *place)
 
     sorted = good_entries(&n);
     for (size_t i = 0; i < n; i++) {
-        if (sorted[i]->table != OPEN_VSWITCH
+        if (is_changeable(sorted[i])
             && tcon_rule_same_place(&sorted[i]->rule, place)) {
             found = sorted[i];
         }
@@ -530,8 +550,25 @@ entry_is_at(const struct tcon_entry *entry, const char *bridge,
                           && tcon_rule_same_place(&entry->rule, place)));
 }
 
+/* Says why no command removes 'entry', and what does. */
+static void
+refuse_removal(const struct tcon_entry *entry, struct tcon_error *error)
+{
+    if (tcon_fleet_has_key(entry->key)) {
+        tcon_error_set(error, "other_config:%.80s of %s %s comes from the "
+                       "fleet's database; remove tcon-rule-%.80s there",
+                       entry->key, table_names[entry->table], entry->record,
+                       entry->key + strlen(TCON_FLEET_RULE_PREFIX));
+    } else {
+        tcon_error_set(error, "other_config:%.80s of Open_vSwitch is for "
+                       "all bridges; to remove it: ovs-vsctl remove "
+                       "Open_vSwitch . other_config %.80s", entry->key,
+                       entry->key);
+    }
+}
+
 /* Returns false, with a sentence, if the rule at 'place', or one of 'bridge' if
- * that is NULL, is one of all bridges. */
+ * that is NULL, is one of all bridges or of the fleet. */
 bool
 tcon_ovsdb_can_remove(const char *bridge, const struct tcon_rule *place,
                       struct tcon_error *error)
@@ -542,12 +579,9 @@ tcon_ovsdb_can_remove(const char *bridge, const struct tcon_rule *place,
     SHASH_FOR_EACH (node, &entries) {
         const struct tcon_entry *entry = node->data;
 
-        if (entry->table == OPEN_VSWITCH && entry_is_at(entry, bridge, place)
+        if (!is_changeable(entry) && entry_is_at(entry, bridge, place)
             && entry->good && (!kept || kept->entry == entry)) {
-            tcon_error_set(error, "other_config:%.80s of Open_vSwitch is for "
-                           "all bridges; to remove it: ovs-vsctl remove "
-                           "Open_vSwitch . other_config %.80s", entry->key,
-                           entry->key);
+            refuse_removal(entry, error);
             return false;
         }
     }
@@ -566,8 +600,7 @@ tcon_ovsdb_remove(struct unixctl_conn *conn, const char *bridge,
     SHASH_FOR_EACH (node, &entries) {
         struct tcon_entry *entry = node->data;
 
-        if (entry->table != OPEN_VSWITCH
-            && entry_is_at(entry, bridge, place)) {
+        if (is_changeable(entry) && entry_is_at(entry, bridge, place)) {
             entry->remover = write;
             set_key(entry->table, entry->record, entry->key, NULL);
         }
@@ -648,6 +681,9 @@ entry_state(const struct tcon_entry *entry, char **detail)
     char *text = entry->good ? tcon_rule_format(&entry->rule) : NULL;
     const char *state;
 
+    if (is_fleet_key(entry->table, entry->key)) {
+        return tcon_fleet_state(detail);
+    }
     if (entry->good) {
         rule = tcon_rule_find(&entry->rule);
     }

@@ -22,6 +22,7 @@
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "ovsdb-idl.h"
+#include "stream-ssl.h"
 #include "tcon.h"
 #include "unixctl.h"
 #include "util.h"
@@ -102,6 +103,11 @@ open_database(const char *remote)
     static const struct ovsdb_idl_column *columns[] = {
         &ovsrec_open_vswitch_col_bridges,
         &ovsrec_open_vswitch_col_other_config,
+        &ovsrec_open_vswitch_col_ssl,
+        &ovsrec_ssl_col_private_key,
+        &ovsrec_ssl_col_certificate,
+        &ovsrec_ssl_col_ca_cert,
+        &ovsrec_ssl_col_bootstrap_ca_cert,
         &ovsrec_bridge_col_name,
         &ovsrec_bridge_col_datapath_type,
         &ovsrec_bridge_col_other_config,
@@ -147,6 +153,12 @@ configure(struct ovsdb_idl *idl, const struct ovsrec_open_vswitch *root)
 {
     const struct ovsrec_interface *iface;
 
+    if (root->ssl) {            /* For a fleet's database. */
+        stream_ssl_set_key_and_cert(root->ssl->private_key,
+                                    root->ssl->certificate);
+        stream_ssl_set_ca_cert_file(root->ssl->ca_cert,
+                                    root->ssl->bootstrap_ca_cert);
+    }
     tcon_config_begin(idl);
     for (size_t i = 0; i < root->n_bridges; i++) {
         const struct ovsrec_bridge *bridge = root->bridges[i];

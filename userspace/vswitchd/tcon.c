@@ -3,8 +3,8 @@
  * The commands that change something.
  *
  * The files, lowest first: tcon-match, tcon-netlink, tcon-rules, tcon-cc,
- * tcon-text, tcon-ovsdb, tcon-config, tcon-words, tcon-json, tcon-show,
- * tcon-flows, tcon-trace, tcon-state, tcon-move, this one.
+ * tcon-text, tcon-fleet, tcon-ovsdb, tcon-config, tcon-words, tcon-json,
+ * tcon-show, tcon-flows, tcon-trace, tcon-state, tcon-move, this one.
  */
 
 #include <config.h>

@@ -15,6 +15,7 @@ tcon_objects = \
 	vswitchd/tcon.$(OBJEXT) \
 	vswitchd/tcon-cc.$(OBJEXT) \
 	vswitchd/tcon-config.$(OBJEXT) \
+	vswitchd/tcon-fleet.$(OBJEXT) \
 	vswitchd/tcon-flows.$(OBJEXT) \
 	vswitchd/tcon-json.$(OBJEXT) \
 	vswitchd/tcon-match.$(OBJEXT) \
