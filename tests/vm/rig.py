@@ -148,7 +148,7 @@ def _setns(fd: int) -> None:
 CCS = (
     "tcon_reno", "tcon_cubic", "tcon_vegas", "tcon_ctcp", "tcon_dctcp", "tcon_bbr", "tcon_bbr3",
     "tcon_lincubic", "tcon_accucubic", "tcon_tahoe", "tcon_fast", "tcon_timely", "tcon_copa",
-    "tcon_vivace", "tcon_linux",
+    "tcon_vivace", "tcon_bbr2", "tcon_linux",
 )  # fmt: skip
 MODULES = (
     "nsh", "nf_conntrack", "nf_nat", "nf_conncount", "veth", "tun", "openvswitch", "tcon", *CCS,

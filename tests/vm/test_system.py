@@ -99,7 +99,7 @@ def test_transfer_with_loss(net: Net) -> None:
     net.offloads(False)
     for cc in (
         "reno", "cubic", "vegas", "ctcp", "bbr", "bbr3",
-        "lincubic", "accucubic", "tahoe", "fast", "timely", "copa", "vivace",
+        "lincubic", "accucubic", "tahoe", "fast", "timely", "copa", "vivace", "bbr2",
     ):  # fmt: skip
         net.tcon.set_rule(cc)
         transfer = net.transfer(MEGA)

@@ -37,7 +37,7 @@ KERNEL_CC = "linux:"
 #: What TCon can enforce.
 ENFORCE_CCS = (
     "reno", "cubic", "vegas", "ctcp", "dctcp", "bbr", "bbr3", "lincubic", "accucubic",
-    "tahoe", "fast", "timely", "copa", "vivace",
+    "tahoe", "fast", "timely", "copa", "vivace", "bbr2",
     *(f"{KERNEL_CC}{cc}" for cc in GUEST_CCS),
 )  # fmt: skip
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 INFINITE = float("inf")
 MAX_BYTES = 1 << 30
@@ -20,11 +21,6 @@ MAX_BPS = 10**13
 NO_RTT = 2**32 - 1
 MIN_SEGS, INIT_SEGS, PIPE_SEGS = 2, 10, 4
 
-PACING = {
-    "STARTUP": 710, "DRAIN": 128, "DOWN": 230, "CRUISE": 256, "REFILL": 256, "UP": 320,
-    "PROBE_RTT": 256,
-}  # fmt: skip
-CWND = dict.fromkeys(PACING, Fraction(2)) | {"UP": Fraction(9, 4), "PROBE_RTT": Fraction(1, 2)}
 PROBE_BW = ("DOWN", "CRUISE", "REFILL", "UP")
 PROBING = ("STARTUP", "REFILL", "UP")
 
@@ -110,6 +106,17 @@ class WindowedMax:
 class Bbr3:
     """A flow under BBRv3."""
 
+    PACING: ClassVar = {
+        "STARTUP": 710, "DRAIN": 128, "DOWN": 230, "CRUISE": 256, "REFILL": 256, "UP": 320,
+        "PROBE_RTT": 256,
+    }  # fmt: skip
+    CWND: ClassVar = dict.fromkeys(PACING, Fraction(2)) | {
+        "UP": Fraction(9, 4), "PROBE_RTT": Fraction(1, 2),
+    }  # fmt: skip
+    STARTUP_LOSSES = 6
+    DRAIN_ROUNDS: float = 3
+    PLATEAUS = ("STARTUP", "UP")
+
     def __init__(
         self, mss: int, flight: int, ssthresh: int, srtt: int, min_rtt: int, now: int
     ) -> None:
@@ -147,7 +154,7 @@ class Bbr3:
         self.undo = (INFINITE, INFINITE, INFINITE)
         self.pacing = Fraction(0)
         self.unsure = False
-        self.pace(self.nominal, PACING["STARTUP"])
+        self.pace(self.nominal, self.PACING["STARTUP"])
 
     def fits(self, amount: Fraction | int, bound: Fraction | float) -> bool:
         """``amount <= bound``; close to it, rounding may decide otherwise."""
@@ -243,7 +250,8 @@ class Bbr3:
         self.per_inc = max(self.cwnd / 2**self.up_rounds, Fraction(self.mss))
         self.up_rounds = min(self.up_rounds + 1, 30)
 
-    def start_up(self, rate: Fraction) -> None:
+    def start_up(self, rate: Fraction, now: int) -> None:
+        self.cycle_at = now
         self.is_probe_sample, self.phase = True, "STARTING"
         self.reset_full_bw(rate)
         self.view = RoundView()
@@ -276,7 +284,7 @@ class Bbr3:
         self.check_probe_rtt(rs, self.update_min_rtt(rs))
         if sampled and self.loss_round_start:
             self.bw_latest, self.inflight_latest = rate, rs.volume
-        self.pace(self.bw, PACING[self.state])
+        self.pace(self.bw, self.PACING[self.state])
         self.set_cwnd(rs)
 
     def note_loss(self) -> None:
@@ -338,7 +346,7 @@ class Bbr3:
         self.extra.update(10 if self.full_bw_reached else 1, self.round_count, sample)
 
     def check_full_bw(self, rs: Sample, rate: Fraction) -> None:
-        if self.full_bw_now or self.state not in ("STARTUP", "UP"):
+        if self.full_bw_now or self.state not in self.PLATEAUS:
             return
         counts = self.view.counts(rs, self.tracker_min_rtt, self.round_start, self.mss)
         if not rs.app_limited and self.fits(self.full_bw * Fraction(5, 4), rate):
@@ -355,7 +363,10 @@ class Bbr3:
 
     def startup_too_high(self) -> None:
         self.undo_state, self.full_bw_now, self.full_bw_reached = "STARTUP", True, True
-        self.longterm = max(self.bdp(), Fraction(self.inflight_latest))
+        self.longterm = self.startup_longterm()
+
+    def startup_longterm(self) -> Fraction:
+        return max(self.bdp(), Fraction(self.inflight_latest))
 
     def check_startup_loss(self, rs: Sample) -> None:
         self.startup_losses += rs.losses > 0
@@ -363,7 +374,7 @@ class Bbr3:
             return
         if (
             self.state == "STARTUP" and self.ca_state == "recovery"
-            and self.startup_losses >= 6 and self.is_too_high(rs)
+            and self.startup_losses >= self.STARTUP_LOSSES and self.is_too_high(rs)
         ):  # fmt: skip
             self.startup_too_high()
         self.startup_losses = 0
@@ -374,7 +385,7 @@ class Bbr3:
             self.note_slow_start()
         if self.state == "DRAIN" and (
             self.fits(self.inflight, self.budget(self.bdp()))
-            or self.round_count > self.drain_start + 3
+            or self.round_count > self.drain_start + self.DRAIN_ROUNDS
         ):
             self.start_down(now)
 
@@ -397,7 +408,7 @@ class Bbr3:
             ):
                 self.state = "CRUISE"
         elif self.state == "REFILL" and self.round_start:
-            self.start_up(rate)
+            self.start_up(rate, rs.now)
         elif self.state == "UP" and self.is_time_to_go_down(rs, rate):
             self.too_high_before = False
             self.start_down(rs.now)
@@ -485,7 +496,7 @@ class Bbr3:
             self.state = "CRUISE"
 
     def set_cwnd(self, rs: Sample) -> None:
-        most = self.budget(self.bdp(CWND[self.state]) + self.extra.value)
+        most = self.budget(self.bdp(self.CWND[self.state]) + self.extra.value)
         if self.full_bw_reached:
             self.cwnd = min(self.cwnd + rs.acked, most)
         elif not self.fits(most, self.cwnd) or self.delivered < INIT_SEGS * self.mss:
@@ -551,3 +562,25 @@ class Bbr3:
                 self.state = "STARTUP"
         elif was == "UP" and self.state not in ("UP", "PROBE_RTT"):
             self.start_refill()
+
+
+class Bbr2(Bbr3):
+    """Version 2: draft-cardwell-iccrg-bbr-congestion-control-02."""
+
+    PACING: ClassVar = Bbr3.PACING | {"STARTUP": 739, "DRAIN": 88, "DOWN": 192}
+    CWND: ClassVar = Bbr3.CWND | {
+        "STARTUP": Fraction(739, 256), "DRAIN": Fraction(739, 256), "UP": Fraction(2),
+    }  # fmt: skip
+    STARTUP_LOSSES = 8
+    DRAIN_ROUNDS = INFINITE
+    PLATEAUS = ("STARTUP",)
+
+    def startup_longterm(self) -> Fraction:
+        return self.bdp()
+
+    def is_time_to_go_down(self, rs: Sample, rate: Fraction) -> bool:
+        if self.too_high_before and self.fits(self.longterm, self.inflight):
+            self.precautionary = True
+            return True
+        wanted = self.budget(self.bdp(Fraction(5, 4), self.max_bw))
+        return rs.now - self.cycle_at > self.min_rtt and self.fits(wanted, self.inflight)

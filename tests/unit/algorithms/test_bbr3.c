@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * BBRv3 (algorithms/bbr3.c): each change of state and each bound with values worked
+ * BBRv3 (algorithms/bbr3.c, bbr3.h): each change of state and each bound with values worked
  * out by hand from the draft's pseudocode (its appendix of test cases among them), and
  * in a closed loop.
  */
@@ -30,7 +30,7 @@ static void round_of(struct flow *f)
 
 static void assert_state(const struct flow *f, enum bbr3_state state)
 {
-	assert_string_equal(states[priv(f)->state].name, states[state].name);
+	assert_string_equal(state_names[priv(f)->state], state_names[state]);
 }
 
 /* A plateau at 80 Mbit/s and 10 ms, a BDP of 100 segments, with 200 in flight. */
@@ -1111,7 +1111,7 @@ static void info(void **state)
 	assert_int_equal(shim_tcon_bbr3_module_init(), 0);
 	shim_tcon_bbr3_module_exit();
 	assert_true(bbr3_ops.paced);
-	assert_int_equal(bbr3_ops.priv_bytes, 248);
+	assert_int_equal(bbr3_ops.priv_bytes, TCON_CC_PRIV_BYTES);
 }
 
 static u64 random_below(u64 n)

@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from bbr3_model import Bbr3, Sample
+from bbr3_model import Bbr2, Bbr3, Sample
 from cubic_model import DIGITS, AccuCubic, Cubic, LinCubic, LinuxCubic
 from reno_model import INFINITE, MAX_BYTES, MIN_SEGS, NO_RTT, NewReno, Reno
 from replayed import Conditions, Flow, MarkedFlow, any_event, build_replays, replay, start
@@ -304,16 +304,16 @@ def dctcp_flow(rng: random.Random) -> Flow:
     return flow
 
 
-class Bbr3Flow:
-    """Feeds the model of BBRv3 with the ACKs of a path whose mood changes."""
+class BbrFlow:
+    """Feeds the model of BBRv3, or v2, with the ACKs of a path whose mood changes."""
 
-    def __init__(self, rng: random.Random):
+    def __init__(self, rng: random.Random, model: type[Bbr3]):
         self.rng, self.path = rng, Conditions(rng)
         path = self.path
         self.bdp = min(int(path.rtt_us * path.bytes_per_us), 2**29)
         self.now = 10**9
         first = (path.mss, min(path.flight(), 2**30), INFINITE, path.rtt_us, path.rtt_us)
-        self.model = Bbr3(*first, self.now)
+        self.model = model(*first, self.now)
         self.lines = [f"flow {' '.join(map(str, (*first, self.now)))}"]
         self.loss, self.marks, self.idle = 0.0, 0.0, 0.0
         self.lost = 0
@@ -434,19 +434,20 @@ def test_ctcp(programs: Path) -> None:
     assert late < answers / 1000, (late, answers)
 
 
-def test_bbr3(programs: Path) -> None:
+@pytest.mark.parametrize(("name", "model", "count"), [("bbr3", Bbr3, 400), ("bbr2", Bbr2, 200)])
+def test_bbr(programs: Path, name: str, model: type[Bbr3], count: int) -> None:
     """Right to a thousandth, or to a byte for each ACK, and to some bits/s.
 
     Up to where rounding might decide: then a flow may go another way.
     """
-    flows = [Bbr3Flow(random.Random(f"bbr3 {seed}")) for seed in range(600)]
+    flows = [BbrFlow(random.Random(f"{name} {seed}"), model) for seed in range(count)]
     seen: set[str] = set()
     for flow in flows:
         flow.play()
         seen |= flow.seen
     assert len(seen) == 7, seen
-    assert sum(sum(flow.sure) for flow in flows) > 80000
-    for flow, n, *got in replay(programs / "replay_bbr3", flows):
+    assert sum(sum(flow.sure) for flow in flows) > 130 * count
+    for flow, n, *got in replay(programs / f"replay_{name}", flows):
         if not flow.sure[n]:
             continue
         slack = (3 + n, 3, 5)

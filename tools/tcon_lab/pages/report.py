@@ -286,8 +286,8 @@ def _scenario_table(result: Record) -> Wide:
 
 #: What CCs are called in a sentence; others by their name in the kernel.
 CC_NAMES = {
-    "bbr": "BBR", "bbr3": "BBR version 3", "ctcp": "Compound TCP", "cubic": "CUBIC",
-    "dctcp": "DCTCP", "reno": "Reno", "vegas": "Vegas",
+    "bbr": "BBR", "bbr2": "BBR version 2", "bbr3": "BBR version 3", "ctcp": "Compound TCP",
+    "cubic": "CUBIC", "dctcp": "DCTCP", "reno": "Reno", "vegas": "Vegas",
 }  # fmt: skip
 
 
