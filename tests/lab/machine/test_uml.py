@@ -150,6 +150,9 @@ def test_the_program_with_several_cpus_has_all_of_the_hosts_and_a_folder_of_its_
     assert allowed in Path("/proc/self/status").read_text().splitlines()
 
 
+TOOLS = Path(__file__).parents[3] / "tools"
+
+
 def _taken(folder: Path, cpus: Iterable[int], stack: contextlib.ExitStack) -> None:
     """What other labs' machines do with these CPUs."""
     for cpu in cpus:
@@ -181,6 +184,22 @@ def test_machines_share_cpus_where_there_are_more_of_them(tmp_path, monkeypatch)
             engine.run(Machine(), tmp_path / "initrd", outcome, tmp_path / "log")
             found.add(int(outcome.console.split()[-1]))
     assert found == set(known)
+
+
+def test_labs_share_cpus_where_there_are_more_of_them(tmp_path):
+    """Of one machine each: none may begin where all others do."""
+    ask = "from tcon_lab.machine.cpus import own_cpu\nwith own_cpu() as cpu: print(cpu)"
+    known = sorted(os.sched_getaffinity(0))
+    with contextlib.ExitStack() as stack:
+        _taken(tmp_path, known, stack)
+        labs = [
+            subprocess.Popen([sys.executable, "-c", ask], stdout=subprocess.PIPE, text=True,
+                             env={"TCON_CACHE": str(tmp_path), "PYTHONPATH": str(TOOLS)})
+            for _ in range(20)
+        ]  # fmt: skip
+        found = {int(lab.communicate()[0]) for lab in labs}
+    assert found <= set(known)
+    assert len(found) > 1 or len(known) == 1
 
 
 def test_a_machine_that_takes_too_long_is_ended_with_all_its_processes(tmp_path):

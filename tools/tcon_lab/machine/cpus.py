@@ -11,11 +11,13 @@ import contextlib
 import fcntl
 import itertools
 import os
+import random
 from collections.abc import Iterator
 
 from .cache import cache_dir
 
-_turns = itertools.count()
+#: Where it begins differs by process: many labs run one machine each.
+_turns = itertools.count(random.randrange(os.cpu_count() or 1))
 
 
 @contextlib.contextmanager
