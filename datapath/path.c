@@ -177,26 +177,13 @@ static inline void note_handshake(struct tcon_flow *flow, u64 now_us)
 		grown(flow, now_us);
 }
 
-/* Has the peer taken data of the connection that is known? */
-static bool is_live(const struct tcon_flow *flow)
-{
-	const struct tcon_track *t = &flow->track;
-
-	return !flow->closed_us &&
-	       (flow->mid_stream ? t->acked_bytes : tcon_track_established(t));
-}
-
-/*
- * The guest opens, or answers an opening.  While the peer has the connection, it does not take a
- * SYN (RFC 5961, 4), and the connection goes on.  So an opening in place of a live connection
- * counts only when the peer answers it.
- */
+/* The guest opens, or answers an opening. */
 static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		      u64 now_us)
 {
 	struct tcon_track *t = &flow->track;
 
-	if (is_live(flow) && t->guest.isn != pkt->seq && !(pkt->flags & TCON_TCP_ACK)) {
+	if (tcon_flow_opens_anew(flow, pkt)) {
 		tcon_handshake_note(&flow->again, pkt);
 		flow->again_us = now_us;
 		return;
@@ -227,11 +214,9 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 
 {
 	struct tcon_track *t = &flow->track;
 	bool answer = pkt->flags & TCON_TCP_ACK;
-	struct tcon_ecn ecn = flow->ecn;
 
 	if (answer && tcon_side_answered(&flow->again, pkt->ack)) {
 		tcon_flow_restart(flow, now_us);
-		flow->ecn = ecn;	/* of the SYN that is answered */
 		tcon_handshake_again(t, &flow->again, flow->again_us);
 		flow->again.syn_seen = false;
 	}

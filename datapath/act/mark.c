@@ -216,6 +216,19 @@ static void keep_syn(struct tcon_flow *flow, struct sk_buff *skb,
 	tcon_flow_keep_syn(flow, copy);
 }
 
+/* A SYN in place of a live connection, which the peer may not take. */
+static void guest_anew(struct tcon_flow *flow, const struct tcon_packet *pkt,
+		       struct tcon_ecn_edit *edit)
+{
+	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+
+	tcon_ecn_guest_anew(&flow->ecn, pkt, wish_of(flow), edit);
+	if (edit->strip)
+		tcon_count(stats, TCON_COUNTER_OPTION_FORGED);
+	if (edit->clear_ae)
+		tcon_count(stats, TCON_COUNTER_ECN_DOWNGRADED);
+}
+
 static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		      struct tcon_ecn_edit *edit)
 {
@@ -288,12 +301,15 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	lockdep_assert_in_softirq();
 	tcon_assert_rcu();
 	if (is_signed(flow, pkt)) {
-		if (pkt->flags & TCON_TCP_SYN)
+		if (pkt->flags & TCON_TCP_SYN && !tcon_flow_opens_anew(flow, pkt))
 			tcon_ecn_restart(&flow->ecn);
 		return;
 	}
 	if (pkt->flags & TCON_TCP_SYN) {
-		guest_syn(flow, pkt, &edit);
+		if (tcon_flow_opens_anew(flow, pkt))
+			guest_anew(flow, pkt, &edit);
+		else
+			guest_syn(flow, pkt, &edit);
 		if (edit.set && !(pkt->flags & TCON_TCP_ACK))
 			keep_syn(flow, skb, pkt);
 		apply(flow, skb, pkt, &edit);
@@ -342,6 +358,8 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 			tcon_count(tcon_flow_stats(flow),
 				   TCON_COUNTER_ECN_DOWNGRADED);
 	} else if (again || (t->synced && tcon_side_answered(&t->guest, pkt->ack))) {
+		if (again)
+			tcon_ecn_replace(&flow->ecn);
 		peer_answer(flow, pkt, again || !t->guest.acked, edit);
 	}
 }

@@ -135,6 +135,20 @@ static bool put_offer(const struct tcon_packet *pkt, bool offer,
 	return true;
 }
 
+/*
+ * Takes out of a SYN what it may not say to the other end: an option of a TCon's, and AccECN where
+ * its counters could not be kept from the guest.  Returns whether it leaves as AccECN's.
+ */
+static bool clean_syn(const struct tcon_packet *pkt, enum tcon_ecn_wish wish,
+		      struct tcon_ecn_edit *edit)
+{
+	bool accurate = asks(pkt) && pkt->ae;
+
+	edit->strip = pkt->option_bytes;
+	edit->clear_ae = accurate && wish != TCON_ECN_LEAVE;
+	return accurate && !edit->clear_ae;
+}
+
 /**
  * tcon_ecn_guest_syn() - the guest opens a connection
  * @e: the state
@@ -148,15 +162,14 @@ void tcon_ecn_guest_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
 			enum tcon_ecn_wish wish, bool again, bool offer,
 			struct tcon_ecn_edit *edit)
 {
+	bool accurate = clean_syn(pkt, wish, edit);
+
 	if (!again)
 		tcon_ecn_restart(e);
-	edit->strip = pkt->option_bytes;	/* no guest is a TCon */
 	if (asks(pkt))
 		e->speaks = true;
-	if (asks(pkt) && pkt->ae) {
-		edit->clear_ae = wish != TCON_ECN_LEAVE;
-		e->accurate_asked = !edit->clear_ae;
-	}
+	if (asks(pkt) && pkt->ae)
+		e->accurate_asked = accurate;
 	/* Without AE, or with, it might mean what is not known here. */
 	if (wish != TCON_ECN_ASK ||
 	    (!asks(pkt) && (pkt->ae || pkt->flags & FLAGS)))
@@ -171,6 +184,36 @@ void tcon_ecn_guest_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	}
 	if (!again || e->offered)
 		e->offered = put_offer(pkt, offer, edit);
+}
+
+/**
+ * tcon_ecn_guest_anew() - the guest opens in place of a live connection
+ * @e: the state, of the live connection
+ * @pkt: its SYN
+ * @wish: what its rule wants
+ * @edit: as of tcon_ecn_guest_syn()
+ *
+ * If the peer still has the connection, it does not take the SYN (RFC 5961, 4), and what was
+ * promised goes on.  So the SYN asks for nothing that the guest does not ask for.
+ */
+void tcon_ecn_guest_anew(struct tcon_ecn *e, const struct tcon_packet *pkt,
+			 enum tcon_ecn_wish wish, struct tcon_ecn_edit *edit)
+{
+	e->anew_accurate = clean_syn(pkt, wish, edit);
+	e->anew_speaks = asks(pkt);
+}
+
+/**
+ * tcon_ecn_replace() - the peer has answered the SYN of tcon_ecn_guest_anew()
+ * @e: the state
+ */
+void tcon_ecn_replace(struct tcon_ecn *e)
+{
+	bool speaks = e->anew_speaks, accurate = e->anew_accurate;
+
+	tcon_ecn_restart(e);
+	e->speaks = speaks;
+	e->accurate_asked = accurate;
 }
 
 /**
@@ -213,12 +256,10 @@ void tcon_ecn_peer_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
 {
 	struct tcon_ecn_syn *syn = &e->peer_syn;
 
-	edit->strip = pkt->option_bytes;
-	edit->clear_ae = wish != TCON_ECN_LEAVE && asks(pkt) && pkt->ae;
+	syn->accurate = clean_syn(pkt, wish, edit);
 	syn->seen = true;
 	syn->isn = pkt->seq;
 	syn->data_bytes = pkt->payload_bytes;
-	syn->accurate = asks(pkt) && pkt->ae && !edit->clear_ae;
 	syn->asks = asks(pkt) && !syn->accurate;
 	syn->offers = syn->asks && !pkt->ae &&
 		      pkt->option_bytes == TCON_OPTION_OFFER_BYTES;

@@ -59,6 +59,8 @@ struct tcon_ecn_syn {
  * @counts_due: number of ACKs that should still carry @ce_bytes
  * @speaks: the guest itself asked for ECN or agreed to it
  * @accurate_asked: the guest's SYN asks for AccECN, and left so
+ * @anew_speaks: as @speaks, of a SYN in place of a live connection that is not answered yet
+ * @anew_accurate: likewise @accurate_asked
  * @accurate: the ends have agreed on AccECN: nothing is touched
  * @asked: TCon asked for ECN, or agreed to it, for the guest
  * @fell_back: nothing is made ECN-capable any more: a SYN of the guest left without ECN,
@@ -92,6 +94,8 @@ struct tcon_ecn {
 	u8 counts_due;
 	bool speaks;
 	bool accurate_asked;
+	bool anew_speaks;
+	bool anew_accurate;
 	bool accurate;
 	bool asked;
 	bool fell_back;
@@ -165,6 +169,9 @@ void tcon_ecn_guest_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
 			   struct tcon_ecn_edit *edit);
 void tcon_ecn_peer_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
 		       enum tcon_ecn_wish wish, struct tcon_ecn_edit *edit);
+void tcon_ecn_guest_anew(struct tcon_ecn *e, const struct tcon_packet *pkt,
+			 enum tcon_ecn_wish wish, struct tcon_ecn_edit *edit);
+void tcon_ecn_replace(struct tcon_ecn *e);
 void tcon_ecn_peer_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
 			  bool learn, struct tcon_ecn_edit *edit);
 void tcon_ecn_from_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,

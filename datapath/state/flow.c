@@ -485,6 +485,28 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 }
 
 /**
+ * tcon_flow_opens_anew() - does a SYN open in place of a live connection?
+ * @flow: its lock is held
+ * @pkt: a SYN of the guest
+ *
+ * While the peer has the connection, it does not take such a SYN (RFC 5961, 4), and the connection
+ * goes on.  So the SYN counts only when the peer answers it.  An opening that the guest answers
+ * is its own decision.
+ *
+ * Return: the SYN is to be noted, and nothing else.
+ */
+bool tcon_flow_opens_anew(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	const struct tcon_track *t = &flow->track;
+	bool taken;		/* the peer has taken data, or the handshake's last ACK came */
+
+	lockdep_assert_held(&flow->lock);
+	taken = flow->mid_stream ? t->acked_bytes : tcon_track_established(t);
+	return taken && !flow->closed_us && t->guest.isn != pkt->seq &&
+	       !(pkt->flags & TCON_TCP_ACK);
+}
+
+/**
  * tcon_flow_grown() - take note that the connection is confirmed
  * @flow: its lock is held
  */

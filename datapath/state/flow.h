@@ -279,6 +279,7 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 void tcon_flow_restart(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_keep_syn(struct tcon_flow *flow, struct sk_buff *skb);
 struct sk_buff *tcon_flow_take_syn(struct tcon_flow *flow);
+bool tcon_flow_opens_anew(const struct tcon_flow *flow, const struct tcon_packet *pkt);
 void tcon_flow_grown(struct tcon_flow *flow);
 void tcon_flow_close(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_reopen(struct tcon_flow *flow);

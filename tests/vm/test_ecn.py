@@ -187,7 +187,7 @@ def test_dropped_syn_falls_back(ends: Ends, tcon: genl.Genl) -> None:
     conn.peer_sends(SYN | ACK)
     conn.guest_sends()
     assert mode(tcon, conn) == "fell-back"
-    conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.guest_sends(RST | ACK)
     with counted(tcon, ecn_asked=1):  # the next connection may ask again
         conn.restart(3_000_000_000, 9_000_000)
         opened(conn, tcon)
@@ -462,6 +462,30 @@ def test_syn_with_data(ends: Ends, tcon: genl.Genl) -> None:
         conn.peer_sends()
         assert mode(tcon, conn) == "coarse"
         data(conn)
+
+
+@pytest.mark.parametrize("flags", [SYN, SYN | ECE | CWR], ids=["silent", "speaks"])
+def test_syn_in_place_of_a_live_connection(ends: Ends, tcon: genl.Genl, flags: int) -> None:
+    """Nobody answers it (RFC 5961, 4): what was promised to the peer goes on."""
+    conn = opened(Conn(*ends), tcon)
+    conn.peer_sends(PSH | ACK, b"x", tos=CE, becomes={"tos": 0})
+    nxt = conn.guest_nxt
+    conn.guest_sends(flags, options=wire.opt_mss(1460), seq=nxt + 100_000)
+    conn.guest_nxt = nxt
+    assert mode(tcon, conn) == "coarse"
+    conn.guest_sends(becomes={"tos": ECT0, "flags": ACK | ECE})
+    conn.peer_sends(PSH | ACK, b"x", tos=CE, becomes={"tos": 0})
+
+
+@pytest.mark.parametrize("speaks", [False, True], ids=["silent", "speaks"])
+def test_syn_that_replaces_a_live_connection(ends: Ends, tcon: genl.Genl, speaks: bool) -> None:
+    """The peer answers it: what counts is what the guest has asked for by itself."""
+    conn = opened(Conn(*ends), tcon)
+    flags = SYN | (ECE | CWR if speaks else 0)
+    conn.guest_sends(flags, options=wire.opt_mss(1460), seq=conn.guest_nxt + 100_000)
+    conn.peer_sends(SYN | ACK | (ECE if speaks else 0))
+    conn.guest_sends()
+    assert mode(tcon, conn) == ("coarse" if speaks else "late")
 
 
 # --- AccECN -----------------------------------------------------------------------

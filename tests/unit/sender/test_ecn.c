@@ -286,6 +286,34 @@ static void no_room_on_syn(void **unused)
 	assert_int_equal(edit.add_bytes, 0);
 }
 
+/* A SYN in place of a live connection changes nothing until the peer answers it. */
+static void opens_anew(void **unused)
+{
+	struct tcon_packet pkt = segment(SYN | ECE | CWR, 0);
+
+	guest_syn(0, false, true, false);
+	peer_answers(ECE, false, 0);
+	assert_int_equal(mode(), TCON_ECN_COARSE);
+	pkt.ae = true;
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_guest_anew(&e, &pkt, TCON_ECN_ASK, &edit);
+	assert_true(edit.clear_ae);
+	assert_int_equal(edit.set, 0);
+	assert_true(e.asked && e.agreed && !e.speaks);
+	tcon_ecn_replace(&e);
+	assert_true(e.speaks && !e.asked && !e.agreed && !e.accurate_asked);
+
+	edit = tcon_ecn_no_edit(&pkt);
+	tcon_ecn_guest_anew(&e, &pkt, TCON_ECN_LEAVE, &edit);
+	tcon_ecn_replace(&e);
+	assert_true(e.speaks && e.accurate_asked);
+	pkt = segment(SYN, 0);
+	tcon_ecn_guest_anew(&e, &pkt, TCON_ECN_ASK, &edit);
+	assert_int_equal(edit.set, 0);
+	tcon_ecn_replace(&e);
+	assert_false(e.speaks || e.asked || e.accurate_asked);
+}
+
 /* The guest answers. */
 
 static void answers_for_guest(void **unused)
@@ -924,6 +952,7 @@ int main(void)
 		cmocka_unit_test_setup(not_wanted, setup),
 		cmocka_unit_test_setup(fall_back, setup),
 		cmocka_unit_test_setup(no_room_on_syn, setup),
+		cmocka_unit_test_setup(opens_anew, setup),
 		cmocka_unit_test_setup(answers_for_guest, setup),
 		cmocka_unit_test_setup(answers_a_tcon, setup),
 		cmocka_unit_test_setup(other_syn, setup),
