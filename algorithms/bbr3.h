@@ -69,10 +69,10 @@
  * ECN.  The draft asks for a response but leaves it open.  This is Google's.  alpha is a
  * moving average of the share of marked bytes (gain 1/16).  In each round with marks
  * inflight_shortterm falls by alpha / 3.  STARTUP ends after two rounds with half of the
- * bytes marked.  Like Google's it works where min_rtt is at most 5 ms, as the marks there are
- * DCTCP's: early, and many.  On longer paths a queue marks where it would drop, and its marks are
- * few.  Google does not heed those.  Here a round with them is one with losses (RFC 3168, 5), since
- * it is the guest who speaks ECN: this CC does not ask for it (cc.h).
+ * bytes marked.  Google responds only at RTTs below 5 ms, where marks are known to be
+ * DCTCP's.  Here any mark gets a response, since it is the guest who speaks ECN: this CC does not
+ * ask for it (cc.h).  To count a round with marks as one with losses on longer paths was tried:
+ * then four flows behind CoDel at 20 ms have an RTT of 44 ms, so 29.
  * Left out is that Google probes anew at once after a round with marks (ecn_reprobe_gain).
  *
  * What a hypervisor does differently:
@@ -135,7 +135,7 @@
 #define PROBE_MAX_ROUNDS	63
 #define PROBE_RANDOM_ROUNDS	2
 #define UP_ROUNDS_MAX		30
-/* Google: ecn_thresh, ecn_factor, ecn_alpha_gain, full_ecn_cnt; and ecn_max_rtt_us, a parameter */
+/* Google: ecn_thresh, ecn_factor, ecn_alpha_gain, full_ecn_cnt */
 #define ECN_THRESH_DIV		2
 #define ECN_FACTOR_DIV		3
 #define ECN_ALPHA_SHIFT		4
@@ -147,7 +147,6 @@ enum {
 	PARAM_BETA,
 	PARAM_HEADROOM,
 	PARAM_PROBE_RTT_MS,
-	PARAM_ECN_MAX_RTT_MS,
 };
 
 /* The draft's constants */
@@ -160,8 +159,6 @@ static const struct tcon_cc_param bbr3_params[] = {
 			     "share of what the path holds that is left to others" },
 	[PARAM_PROBE_RTT_MS] = { "probe_rtt_ms", TCON_PARAM_UINT, 200, 10, 1000,
 				 "ms", "how long the path is emptied every 5 s" },
-	[PARAM_ECN_MAX_RTT_MS] = { "ecn_max_rtt_ms", TCON_PARAM_UINT, 5, 0, 1000,
-				   "ms", "min_rtt up to which the share of marks counts" },
 };
 
 enum bbr3_state {
@@ -271,8 +268,8 @@ enum ack_phase {
  * @startup_ecn_rounds: rounds in a row with many marks
  * @round_start: this ACK begins a round
  * @loss_round_start: this ACK begins a round of losses
- * @loss_in_round: there was a loss, or a mark that counts as one
- * @ecn_in_round: there was a mark whose share counts
+ * @loss_in_round: there was a loss
+ * @ecn_in_round: there was ECE
  * @full_bw_now: growth has ended since STARTUP or UP began
  * @full_bw_reached: the pipe has been full
  * @is_probe_sample: ACKs are of packets of REFILL or UP, and nothing was too high
@@ -583,14 +580,6 @@ static void exit_probe_rtt(struct tcon_cc *cc, u64 now_us)
 
 /* Losses and marks */
 
-/* Do marks tell by their share how long the queue is?  Otherwise each is a loss. */
-static bool counts_share(const struct tcon_cc *cc)
-{
-	const struct bbr3 *b = tcon_cc_priv(cc);
-
-	return b->min_rtt_us <= cc->params[PARAM_ECN_MAX_RTT_MS] * USEC_PER_MSEC;
-}
-
 /* Draft, IsInflightTooHigh(); marks count as in Google's */
 static bool is_too_high(const struct tcon_cc *cc,
 			const struct tcon_rate_sample *rs)
@@ -599,7 +588,7 @@ static bool is_too_high(const struct tcon_cc *cc,
 					 PARAM_LOSS_THRESH) &&
 	    rs->tx_in_flight_bytes)
 		return true;
-	return counts_share(cc) && rs->delivered_bytes > 0 &&
+	return rs->delivered_bytes > 0 &&
 	       rs->delivered_ce_bytes > rs->delivered_bytes / ECN_THRESH_DIV;
 }
 
@@ -696,7 +685,7 @@ static void update_ecn_alpha(struct tcon_cc *cc)
 	b->ecn_alpha += share >> ECN_ALPHA_SHIFT;
 	b->ecn_delivered = cc->delivered_bytes;
 	b->ecn_delivered_ce = cc->delivered_ce_bytes;
-	if (b->state != STARTUP || !counts_share(cc) || !marked ||
+	if (b->state != STARTUP || !marked ||
 	    marked < delivered / ECN_THRESH_DIV)
 		b->startup_ecn_rounds = 0;
 	else if (++b->startup_ecn_rounds >= STARTUP_ECN_ROUNDS)
@@ -1065,9 +1054,9 @@ static void update_model(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 
 	b->round_start = false;
 	b->loss_round_start = false;
-	if (lost || (rs->is_ece && !counts_share(cc)))
+	if (lost)
 		note_loss(cc);
-	b->ecn_in_round |= rs->is_ece && counts_share(cc);
+	b->ecn_in_round |= rs->is_ece;
 	if (sampled) {
 		bps = tcon_bw_of(rs->delivered_bytes, rs->interval_us);
 		update_round(cc, rs);

@@ -680,7 +680,7 @@ def test_ccs_describe_themselves(port: str, tcon: genl.Genl) -> None:
     }  # fmt: skip
     assert names["vegas"] == {"alpha", "beta", "gamma"}
     assert names["ctcp"] == {"alpha", "beta", "eta", "gamma", "gamma_low", "low_window"}
-    assert names["bbr3"] == {"loss_thresh", "beta", "headroom", "probe_rtt_ms", "ecn_max_rtt_ms"}
+    assert names["bbr3"] == {"loss_thresh", "beta", "headroom", "probe_rtt_ms"}
     assert names["dctcp"] == {"dctcp_shift_g", "dctcp_alpha_on_init"}
 
 

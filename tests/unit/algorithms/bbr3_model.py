@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """BBRv3 in exact fractions, from the pseudocode of draft-ietf-ccwg-bbr-06.
 
-Names are the draft's.  What ``algorithms/bbr3.c`` says it does otherwise is done here
+Names are the draft's.  What ``algorithms/bbr3.h`` says it does otherwise is done here
 too: a segment may reach beyond cwnd, a sample of any time in a round ends the plateau, which
 rounds count is decided by ``RoundView``, the loss rate is judged by the sample of the ACK, marks
-count (by their share where the RTT is short, elsewhere as losses), a time-out leaves two segments,
-and a live switch begins with what was measured.  Bytes, bits/s and microseconds; nothing is
-rounded but what the module must round by definition: pacing gains are 256ths.
+count, a time-out leaves two segments, and a live switch begins with what was measured.  Bytes,
+bits/s and microseconds; nothing is rounded but what the module must round by definition: pacing
+gains are 256ths.
 """
 
 from __future__ import annotations
@@ -209,11 +209,6 @@ class Bbr3:
         if self.full_bw_reached or rate > self.pacing:
             self.pacing = rate
 
-    @property
-    def counts_share(self) -> bool:
-        """Of marks: with a short RTT; otherwise each is a loss."""
-        return self.min_rtt <= 5000
-
     # Resets and changes of state ---------------------------------------------------
 
     def reset_shortterm(self) -> None:
@@ -267,9 +262,9 @@ class Bbr3:
         self.inflight = rs.inflight
         if self.delivered > self.app_limited_until:
             self.app_limited_until = 0
-        if rs.losses or (rs.ece and not self.counts_share):
+        if rs.losses:
             self.note_loss()
-        self.ece_in_round |= rs.ece and self.counts_share
+        self.ece_in_round |= rs.ece
         self.round_start = self.loss_round_start = False
         sampled = rs.delivered >= 0 and rs.interval > 0
         rate = rs.rate if sampled else Fraction(0)
@@ -305,7 +300,7 @@ class Bbr3:
         share = Fraction(min(marked, fresh), fresh)
         self.alpha += (share - self.alpha) / 16
         self.alpha_delivered, self.alpha_ce = self.delivered, self.ce
-        many = self.state == "STARTUP" and self.counts_share and 0 < marked >= fresh // 2
+        many = self.state == "STARTUP" and marked and marked >= fresh // 2
         self.startup_marked = self.startup_marked + 1 if many else 0
         if self.startup_marked >= 2:
             self.startup_too_high()
@@ -358,7 +353,7 @@ class Bbr3:
 
     def is_too_high(self, rs: Sample) -> bool:
         lossy = rs.tx_in_flight and rs.lost > rs.tx_in_flight * 20 // 1000
-        marked = self.counts_share and rs.delivered > 0 and rs.ce > rs.delivered // 2
+        marked = rs.delivered > 0 and rs.ce > rs.delivered // 2
         return bool(lossy or marked)
 
     def startup_too_high(self) -> None:

@@ -231,7 +231,6 @@ static void startup_ecn(void **state)
 	struct flow f;
 
 	start(&f, &bbr3_ops);
-	params[PARAM_ECN_MAX_RTT_MS] = RTT_US / USEC_PER_MSEC;
 	f.cc.inflight_bytes = SEGS(200);
 	marked_round(&f, 50);
 	marked_round(&f, 49);
@@ -490,7 +489,6 @@ static void up_too_high(void **state)
 	assert_int_equal(priv(&f)->longterm_bytes, NONE_BYTES);
 
 	to_up(&f);		/* marks: more than half of the sample */
-	params[PARAM_ECN_MAX_RTT_MS] = RTT_US / USEC_PER_MSEC;
 	f.rs.delivered_ce_bytes = SEGS(50);
 	ack(&f, 1, MSS, BW_BPS, false);
 	assert_state(&f, UP);
@@ -666,7 +664,6 @@ static void ecn(void **state)
 	struct flow f;
 
 	to_cruise(&f);
-	params[PARAM_ECN_MAX_RTT_MS] = RTT_US / USEC_PER_MSEC;
 	priv(&f)->ecn_alpha = ECN_ALPHA_UNIT;
 	f.rs.is_ece = true;
 	ack(&f, 1, SEGS(1), BW_BPS, false);
@@ -688,41 +685,6 @@ static void ecn(void **state)
 	lossy_round(&f, 8 * MBPS);
 	/* 135547 * 30720 / 98304 = 42358 */
 	assert_int_equal(priv(&f)->shortterm_bytes, 135547 - 42358);
-}
-
-/*
- * An RTT of 10 ms is above the limit of 5 ms: a round with a mark is one with a loss, with 60
- * segments delivered and 200 in flight: 140.  All of it marked is no reason to end UP or STARTUP.
- */
-static void far_marks(void **state)
-{
-	struct flow f;
-
-	to_cruise(&f);
-	f.rs.is_ece = true;
-	ack(&f, 1, SEGS(1), BW_BPS, false);
-	f.rs.is_ece = false;
-	f.cc.cwnd_bytes = SEGS(200);
-	ack(&f, RTT_US, SEGS(60), 48 * MBPS, true);
-	assert_int_equal(priv(&f)->shortterm_bytes, SEGS(140));
-	assert_int_equal(bw_bps(priv(&f)), BW_BPS);	/* the last round's largest rate */
-
-	to_up(&f);
-	f.rs.delivered_bytes = SEGS(100);
-	f.rs.delivered_ce_bytes = SEGS(100);
-	assert_false(is_too_high(&f.cc, &f.rs));
-	params[PARAM_ECN_MAX_RTT_MS] = RTT_US / USEC_PER_MSEC;
-	assert_true(is_too_high(&f.cc, &f.rs));
-	f.rs.delivered_ce_bytes = SEGS(50);
-	assert_false(is_too_high(&f.cc, &f.rs));
-
-	start(&f, &bbr3_ops);
-	f.cc.inflight_bytes = SEGS(200);
-	marked_round(&f, 100);
-	f.rs.is_app_limited = true;
-	marked_round(&f, 100);
-	marked_round(&f, 100);
-	assert_state(&f, STARTUP);
 }
 
 /* Two probe cycles: a maximum is gone with the second; app-limited ones keep it. */
@@ -1438,7 +1400,6 @@ int main(void)
 		cmocka_unit_test(precautionary),
 		cmocka_unit_test(shortterm),
 		cmocka_unit_test(ecn),
-		cmocka_unit_test(far_marks),
 		cmocka_unit_test(max_bw),
 		cmocka_unit_test(no_sample),
 		cmocka_unit_test(probe_rtt),
