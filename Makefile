@@ -17,8 +17,8 @@ CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz c
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-repeat
 
-.PHONY: all modules userspace deps lab-deps lab demo check check-foreign check-matrix check-races \
-	$(CHECKS) $(ALONE) bench deb check-deb install uninstall clean help
+.PHONY: all modules userspace deps lab-deps lab demo check check-foreign check-matrix check-fleet \
+	check-races $(CHECKS) $(ALONE) bench deb check-deb install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
 
@@ -85,6 +85,9 @@ check-foreign: deps lab			## TCP stacks that nobody here wrote, as guests
 
 check-matrix: deps lab			## check-vm's on other suites' kernels and Open vSwitch, as root: hours
 	@tests/check-matrix $(abspath $(LAB))
+
+check-fleet: deps lab			## a cluster of databases and 100 hosts that follow it, in User-Mode Linux
+	@$(MAKE) -s -C tests/vm fleet LAB=$(abspath $(LAB))
 
 check-repeat: lab			## one scenario again on each engine: the numbers must be equal
 	@tests/check-repeat $(LAB) build/repeat

@@ -74,7 +74,9 @@ class Centre:
         return ",".join(member.remote for member in self.members)
 
     def vsctl(self, *args: str) -> str:
-        return run("ovs-vsctl", f"--db={self.remotes}", "--no-wait", "--timeout=60", *args)
+        """While members elect a leader it waits."""
+        return run("ovs-vsctl", f"--db={self.remotes}", "--no-wait", "--retry", "--timeout=60",
+                   *args)  # fmt: skip
 
     def close(self) -> None:
         for member in self.members:
