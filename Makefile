@@ -83,7 +83,7 @@ check-races: deps lab			## data races between CPUs, by KCSAN on User-Mode Linux,
 check-foreign: deps lab			## TCP stacks that nobody here wrote, as guests
 	@$(MAKE) -s -C tests/vm foreign LAB=$(abspath $(LAB))
 
-check-matrix: deps lab			## check-vm's on other suites' kernels and Open vSwitch, as root: hours
+check-matrix: deps lab			## as root: a selection, and the demo, on each suite's kernel and Open vSwitch
 	@tests/check-matrix $(abspath $(LAB))
 
 check-fleet: deps lab			## a cluster of databases and 100 hosts that follow it, in User-Mode Linux

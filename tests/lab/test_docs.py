@@ -119,3 +119,13 @@ def test_each_tracepoint_is_described() -> None:
     made = re.findall(r"^(?:TRACE|DEFINE)_EVENT\w*\((?:tcon_\w+, )?(tcon_\w+),", header, re.M)
     told = re.findall(r"^\| `(tcon_\w+)` \|", (TOP / "docs/tracing.md").read_text(), re.M)
     assert sorted(told) == sorted(made)
+
+
+def test_the_support_table_is_of_what_was_run() -> None:
+    """`make check-matrix` keeps that in tests/matrix.json; before, there is no table."""
+    made = subprocess.run([sys.executable, TOP / "tests/check-matrix", "--table"], check=True,
+                          capture_output=True, text=True).stdout  # fmt: skip
+    shown = re.findall(
+        r"^\| suite \| kernel .*\n(?:\|.*\n)*", (TOP / "README.md").read_text(), re.M
+    )
+    assert shown == ([made] if (TOP / "tests/matrix.json").exists() else [])
