@@ -17,8 +17,8 @@ CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz c
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-repeat
 
-.PHONY: all modules userspace deps lab-deps lab demo check check-foreign check-matrix check-fleet \
-	check-races $(CHECKS) $(ALONE) bench deb check-deb install uninstall clean help
+.PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-guests \
+	check-matrix check-races $(CHECKS) $(ALONE) bench deb check-deb install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
 
@@ -79,6 +79,9 @@ check-smp: deps lab			## what two CPUs do to each other, in real time
 
 check-races: deps lab			## data races between CPUs, by KCSAN on User-Mode Linux, as root
 	@$(MAKE) -s -C tests/vm races LAB=$(abspath $(LAB))
+
+check-guests: deps lab			## a guest with a kernel of its own, stopped and let go on
+	@$(VENV)/bin/python -m pytest -q tests/guests
 
 check-foreign: deps lab			## TCP stacks that nobody here wrote, as guests
 	@$(MAKE) -s -C tests/vm foreign LAB=$(abspath $(LAB))

@@ -113,6 +113,8 @@ def test_guest():
     assert minimal(more='guest = "vm"\n').flows[0].in_machine
     with pytest.raises(ScenarioError, match='guest is "kvm", an unknown guest'):
         minimal(more='guest = "kvm"\n')
+    with pytest.raises(ScenarioError, match='guest_pause does not go with guest = "vm"'):
+        minimal(more='guest_pause = "30ms"\nguest = "vm"\n')
 
 
 @pytest.mark.parametrize(

@@ -449,6 +449,9 @@ class ScenarioFile(Table):
                 if table.guest_pause_us and table.guest_delay_us:
                     what = "does not go with guest_delay: one queue holds what waits for either"
                     raise InputError(what, kind, index, "guest_pause")
+                if table.guest_pause_us and table.guest == "vm":
+                    what = 'does not go with guest = "vm": a queue of a namespace does it'
+                    raise InputError(what, kind, index, "guest_pause")
         return found
 
     def refuse_idle_linux(self, flows: tuple[Flow, ...]) -> None:
