@@ -556,13 +556,14 @@ def _answer_s() -> float:
 def test_dump_of_many_flows(port: str, tcon: genl.Genl) -> None:
     """Complete and without repeats, also filtered."""
     end = rigs.RawEnd("g-e", "g")
+    before = tcon.info("FLOWS")
     try:
         for n in range(1200):
             segment = wire.Segment("10.3.0.1", f"10.3.{n % 7}.2", 30000 + n, 80,
                                    flags=wire.ACK, payload=b"x")  # fmt: skip
             end.send(segment.frame())
         mine = match(attr(M["SRC"], ip("10.3.0.1")))
-        rigs.poll(lambda: len(tcon.flows(mine)) >= 1200, "all flows are known")
+        rigs.poll(lambda: tcon.info("FLOWS") >= before + 1200, "all flows are known")
         found = [f["sport"] for f in tcon.flows(mine)]
         assert sorted(found) == list(range(30000, 31200))
         part = tcon.flows(match(attr(M["DST"], ip("10.3.3.2"))))
@@ -578,15 +579,16 @@ def test_dump_of_many_flows(port: str, tcon: genl.Genl) -> None:
 
 def test_a_long_answer_lets_others_through(port: str, tcon: genl.Genl) -> None:
     """vswitchd does all else, too, while it lists many flows."""
-    n_flows = 3000
+    n_flows = 1200
     mine = match(attr(M["SRC"], ip("10.5.0.1")))
     end = rigs.RawEnd("g-e", "g")
+    before = tcon.info("FLOWS")
     try:
         for n in range(n_flows):
             segment = wire.Segment("10.5.0.1", "10.5.0.2", 20000 + n, 80,
                                    flags=wire.ACK, payload=b"x")  # fmt: skip
             end.send(segment.frame())
-        rigs.poll(lambda: len(tcon.flows(mine)) == n_flows, "all flows are known", 20)
+        rigs.poll(lambda: tcon.info("FLOWS") >= before + n_flows, "all flows are known", 20)
         for form in ("-j", "-v", None):
             words = ["tcon/flows", "br0", f"limit={n_flows}", *([form] if form else [])]
             begin = time.monotonic()

@@ -103,22 +103,15 @@ def test_every_byte_arrives(
     cc: str,
     offloads: bool,
 ) -> None:
-    """Fifty flows enforced, then as many native, twice: every sum is right."""
+    """Fifty flows enforced, then as many native: every sum is right."""
     data, acks = MISCHIEF[kind]
     net.shape(rate="50mbit", delay="10ms", mischief=data, ack_mischief=acks)
     net.offloads(offloads)
     net.cut()
-    enforced: list[float] = []
-    native: list[float] = []
-    reasons: set[str] = set()
-    grown: collections.Counter[str] = collections.Counter()
-    for _ in range(2):
-        before = net.tcon.counters()
-        stalls, seen = fifty(net, cc)
-        grown.update({name: n - before[name] for name, n in net.tcon.counters().items()})
-        enforced += stalls
-        reasons |= seen
-        native += fifty(net, "none")[0]
+    before = net.tcon.counters()
+    enforced, reasons = fifty(net, cc)
+    grown = collections.Counter({name: n - before[name] for name, n in net.tcon.counters().items()})
+    native, _ = fifty(net, "none")
     for name, stalls in (("enforced", enforced), ("native", native)):
         longest = [round(stall_s, 3) for stall_s in sorted(stalls, reverse=True)[:5]]
         print(name, "stalls in s, mean", round(sum(stalls) / len(stalls), 3), "longest", longest)
@@ -176,14 +169,14 @@ def test_guest_does_not_notice(net: Net, offloads: bool) -> None:
 # --- memory -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bound", ["copy_port_bytes", "copy_host_bytes"])
-def test_thousand_lossy_flows_stay_inside_a_bound(net: Net, bound: str) -> None:
+@pytest.mark.parametrize(("bound", "wanted"), [("copy_port_bytes", 1000), ("copy_host_bytes", 200)])
+def test_many_lossy_flows_stay_inside_a_bound(net: Net, bound: str, wanted: int) -> None:
     net.shape(rate="100mbit", delay="20ms", loss="2%")
     net.cut()
     net.tcon.set_rule("bbr")
     resource.setrlimit(resource.RLIMIT_NOFILE, (8192, 8192))
-    limit, most, flows = 6 * MEGA, 0, 0
-    with rigs.parameters(**{bound: limit}), going(net, 1000, MEGA // 20) as transfers:
+    limit, most, flows = wanted * MEGA // 160, 0, 0
+    with rigs.parameters(**{bound: limit}), going(net, wanted, MEGA // 20) as transfers:
         while any(t.running() for t in transfers):
             (port,) = (p for p in net.tcon.ports() if p["ifname"] == "p1")
             most = max(most, int(port["copy_bytes"]))
@@ -194,8 +187,8 @@ def test_thousand_lossy_flows_stay_inside_a_bound(net: Net, bound: str) -> None:
         repairs = totals(net, "repairs")[0]
     print("most copies:", most, "bytes; most half-flows:", flows, "repairs:", repairs)
     assert limit / 2 < most <= limit, "too short a test"
-    assert flows >= 1000
-    assert repairs > 500
+    assert flows >= wanted
+    assert repairs > wanted // 4
     poll(lambda: net.tcon.info("COPY_BYTES") == 0, "no copy is left")
 
 
