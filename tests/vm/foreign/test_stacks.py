@@ -135,9 +135,9 @@ def tap_net(rig: Rig, tcon: genl.Genl) -> hosts.Net:
 
 
 def wreck(net: hosts.Net, mischief: str) -> None:
-    """The path, and what goes wrong on it in both directions."""
+    """The path, and what goes wrong on it in both directions; super-packets would go as one."""
     net.shape(rate="20mbit", mischief=mischief)
-    run("ethtool", "-K", "r-u", "tso", "off", "gso", "off", ns="r")
+    run("ethtool", "-K", "s-e", "tso", "off", "gso", "off", ns="s")
     if mischief:
         run("tc", "qdisc", "add", "dev", "r-u", "root", "netem", "limit", "10000",
             *mischief.split(), ns="r")  # fmt: skip
