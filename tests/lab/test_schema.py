@@ -82,6 +82,7 @@ gso = false
 quickack = true
 ecn = true
 receiver_tcon = false
+placement = "router"
 [[transfer]]
 bytes = "1MB"
 count = 3

@@ -291,8 +291,7 @@ def _sleep_until(moment_s: float) -> None:
 def _set_rules(lab: Lab, mode: str) -> None:
     for index, flow in enumerate(lab.pairs):
         if cc := flow.enforced_cc(mode):
-            family = "tcp6" if flow.ipv6 else "tcp"
-            lab.br0.set_cc(f"{family},in_port={lab.sender_port(index)}", cc)
+            lab.enforce(index, cc)
 
 
 @contextlib.contextmanager
@@ -450,7 +449,8 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
         )
     state = {"ovs_flows": None, "show": None}
     if tcon:
-        state = {"ovs_flows": lab.br0.tcon_flows(), "show": lab.br0.tcon_show()}
+        found = {where: bridge.tcon_flows() for where, bridge in lab.tcons.items()}
+        state = {"ovs_flows": found, "show": lab.br0.tcon_show()}
     return {
         "start_monotonic_s": start_s,
         "cpu_busy_share": round(cpu_share, 3),

@@ -22,6 +22,7 @@ from typing import Any
 
 from .aqm import Aqm
 from .errors import LabError
+from .placement import HYPERVISOR
 
 MODES = ("guest", "native", "linux", "enforced", "stock")
 #: Those in which TCon enforces something.
@@ -103,7 +104,8 @@ class Flow:
     TCon; the sender pauses for ``guest_pause_us`` of each GUEST_PAUSE_PERIOD_US; ``guest`` is
     one of GUESTS, which the sender is; without ``tso`` the guest cuts its super-packets
     itself, without ``gso`` it makes none; with ``quickack`` the receiver delays no ACK; with
-    ``ecn`` its stack speaks ECN; without ``receiver_tcon`` TCon is at the sender only.
+    ``ecn`` its stack speaks ECN; without ``receiver_tcon`` TCon is at the sender only, and there
+    it is where ``placement`` says.
     """
 
     count: int
@@ -122,6 +124,7 @@ class Flow:
     quickack: bool = False
     ecn: bool = False
     receiver_tcon: bool = True
+    placement: str = HYPERVISOR
     transfer: Transfer | None = None
 
     @property

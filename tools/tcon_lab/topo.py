@@ -20,6 +20,7 @@
   a sender and TCon is at its port on br0, on the way back.
 * Where packets are lost, doubled or reordered nothing before has merged them
   again (GRO): see :meth:`Lab._moderate`.
+* TCon may stand elsewhere than on br0: see :mod:`.placement`.
 
 The same code runs in the lab's VM and, as root, on a real machine.
 """
@@ -30,6 +31,7 @@ import json
 import resource
 import shlex
 import subprocess
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,7 @@ from mininet.net import Mininet
 from mininet.node import Node, OVSSwitch
 from mininet.topo import Topo
 
-from . import aqm
+from . import aqm, placement
 from .errors import LabError
 from .machines import VirtualMachine, wait_for
 from .ovs import appctl
@@ -145,18 +147,31 @@ _ROUTER_INDEX = 0xFFFE  # 10.SERVER.255.254
 class PathTopo(Topo):
     """N guests on each of two servers, two routers between them."""
 
-    def build(self, pairs: int = 1, machines: tuple[str, ...] = ()) -> None:
-        """Mininet's hook; ``pairs``: guests on each server, but for those in ``machines``."""
+    def build(
+        self, pairs: int = 1, machines: tuple[str, ...] = (), placements: Collection[str] = ()
+    ) -> None:
+        """Mininet's hook; ``pairs``: guests on each server, but for those in ``machines``;
+        ``placements``: of the sending ones' TCons.
+        """
+        vm, router = placement.VM in placements, placement.ROUTER in placements
         for number, bridge in ((1, "br0"), (2, "br1")):
-            self.addSwitch(bridge, cls=TConSwitch, dpid=str(number), uplinks=_UPLINKS[bridge][:1])
-            router = self.addHost(f"r{number}", ip=None)
-            self.addLink(
-                bridge,
-                router,
-                intfName1=_UPLINKS[bridge][0],
-                intfName2=_UPLINKS[bridge][1],
-                addr2=_mac(number, _ROUTER_INDEX),
-            )
+            uplinks = _UPLINKS[bridge][:1]
+            if vm and bridge == "br0":
+                uplinks += placement.VM_PORTS
+            self.addSwitch(bridge, cls=TConSwitch, dpid=str(number), uplinks=uplinks)
+            self.addHost(f"r{number}", ip=None)
+            if not (router and bridge == "br0"):
+                self._add_uplink(number, bridge, _UPLINKS[bridge][0])
+        if vm:
+            ours = self._add_tcon(placement.VM, 3)
+            for mine, its in zip(placement.VM_PORTS, ours, strict=True):
+                name = placement.BRIDGES[placement.VM]
+                self.addLink("br0", name, intfName1=mine, intfName2=its)
+        if router:
+            inner, outer = self._add_tcon(placement.ROUTER, 4)
+            name = placement.BRIDGES[placement.ROUTER]
+            self.addLink("br0", name, intfName1=_UPLINKS["br0"][0], intfName2=inner)
+            self._add_uplink(1, name, outer)
         self.addLink("r1", "r2", intfName1="r1-r2", intfName2="r2-r1",
                      addr1=_mac(9, 1), addr2=_mac(9, 2))  # fmt: skip
         for index in range(1, pairs + 1):
@@ -171,6 +186,18 @@ class PathTopo(Topo):
                     intfName2=f"{guest}-eth0",
                     addr2=_mac(number, index),
                 )
+
+    def _add_tcon(self, where: str, number: int) -> tuple[str, str]:
+        """A bridge for TCon alone; its ports."""
+        inner, outer = placement.ports(where)
+        name = placement.BRIDGES[where]
+        self.addSwitch(name, cls=TConSwitch, dpid=str(number), uplinks=(outer,))
+        return inner, outer
+
+    def _add_uplink(self, number: int, bridge: str, port: str) -> None:
+        """From a server to its router."""
+        mac, router_port = _mac(number, _ROUTER_INDEX), _UPLINKS[f"br{number - 1}"][1]
+        self.addLink(bridge, f"r{number}", intfName1=port, intfName2=router_port, addr2=mac)
 
 
 # Open vSwitch turns connection tracking on in every namespace (nf_conncount
@@ -241,10 +268,15 @@ class Lab:
         self.scenario = scenario
         self.pairs = scenario.connections()
         self._machines: dict[str, VirtualMachine] = {}
+        self.placements = {flow.placement for flow in self.pairs}
         self._refuse_existing()
         _set_limits(2 * len(self.pairs))
         self.net = Mininet(
-            PathTopo(pairs=len(self.pairs), machines=tuple(self._machine_names())),
+            PathTopo(
+                pairs=len(self.pairs),
+                machines=tuple(self._machine_names()),
+                placements=self.placements,
+            ),
             switch=TConSwitch,
             controller=None,
             link=Link,
@@ -299,6 +331,23 @@ class Lab:
         """The name of its port on br0."""
         return f"br0-h{index + 1}"
 
+    @property
+    def tcons(self) -> dict[str, TConSwitch]:
+        """The bridge that flows of each placement have their TCon on."""
+        return {p: self.net[placement.BRIDGES.get(p, "br0")] for p in sorted(self.placements)}
+
+    def enforce(self, index: int, cc: str) -> None:
+        """Set a CC for a connection, where its TCon is.  Raises LabError."""
+        flow = self.pairs[index]
+        match = "tcp6" if flow.ipv6 else "tcp"
+        if flow.placement == placement.HYPERVISOR:
+            match += f",in_port={self.sender_port(index)}"
+        else:
+            key = "ipv6_src" if flow.ipv6 else "nw_src"
+            inner, _ = placement.ports(flow.placement)
+            match += f",in_port={inner},{key}={self.sender_address(index)}"
+        self.tcons[flow.placement].set_cc(match, cc)
+
     def base_rtt_us(self, flow: Flow) -> int:
         """The round trip of a flow when nothing queues."""
         return self.scenario.path.rtt_us + flow.extra_delay_us + flow.guest_delay_us
@@ -311,7 +360,7 @@ class Lab:
         return max(_MIN_BUFFER_BYTES, _BUFFER_FACTOR * (in_path + queued))
 
     def _refuse_existing(self) -> None:
-        for name in ("br0", "br1"):
+        for name in ("br0", "br1", *placement.BRIDGES.values()):
             known = subprocess.run(["ovs-vsctl", "br-exists", name], capture_output=True)
             if known.returncode == 0 or Path("/sys/class/net", name).exists():
                 raise LabError(f"{name} exists already: the lab will not replace it")
@@ -351,12 +400,29 @@ class Lab:
                 run_in(self.sender(index), f"ethtool -K {device} {_NO_OFFLOAD}")
             if not flow.gso:
                 run_in(self.sender(index), f"ip link set dev {device} gso_max_segs 1")
+        if placement.VM in self.placements:
+            self._redirect()
         self._shape_path()
         for index, flow in enumerate(self.pairs):
             self._shape_flow(index, flow)
         unseen = [f"br1-s{n}" for n, flow in enumerate(self.pairs, 1) if not flow.receiver_tcon]
         if unseen:
             self._leave_alone(unseen)
+
+    def _redirect(self) -> None:
+        """br0's rules for flows whose TCon is in a VM."""
+        guests = [
+            (self.sender_port(index), _mac(1, index + 1), flow.placement)
+            for index, flow in enumerate(self.pairs)
+        ]
+        commands = [f"add-group br0 {shlex.quote(group)}" for group in placement.groups()]
+        commands += [f"add-flow br0 {shlex.quote(flow)}" for flow in placement.flows(guests)]
+        run_in(self.br0, "\n".join(f"ovs-ofctl -O OpenFlow13 {words}" for words in commands))
+
+    def set_tcon_vm(self, up: bool) -> None:
+        """Let the VM that TCon is in die, or come back."""
+        for port in placement.ports(placement.VM):
+            run_in(self.br0, f"ip link set dev {port} {'up' if up else 'down'}")
 
     def _moderate(self) -> None:
         """Let the first device that may merge packets behind the bottleneck do so.

@@ -354,6 +354,8 @@ WRONG = [
     ('queue = "1000p"', 'reorder = "1%"\nreorder_by = "0ms"', 13, "path.reorder_by is 0us"),
     ("[path]", "[paths]", 8, 'unknown key "paths"'),
     ("count = 2", "count = 0", 15, "flow 1's count is 0"),
+    ("count = 2", 'placement = "nic"', 15,
+     "flow 1's placement is \"nic\"; known are hypervisor, vm, router"),
     ("count = 2", 'count = "2"', 15, "flow 1's count must be a whole number"),
     ("count = 2", "count = 1000", 14, "there are 1001 flows, more than 1000"),
     ('guest_cc = "cubic"', 'guest_cc = "qubic"', 16, 'guest_cc is "qubic", an unknown CC'),

@@ -98,7 +98,7 @@ _PATH, _FLOW, _TRANSFER = (schema | {"required": []} for schema in _SCHEMAS)
 _AQM_KEYS = tuple(key for key in _PATH["properties"] if key.startswith("aqm"))
 _PATH_KEYS = ("rate", "rtt", "loss", "queue", *_AQM_KEYS)
 _FLOW_KEYS = ("count", "guest_cc", "native_cc", "enforce", "guest_delay", "guest_pause",
-              "guest", "receiver_tcon")  # fmt: skip
+              "guest", "receiver_tcon", "placement")  # fmt: skip
 _TRANSFER_KEYS = ("bytes", "load")
 MATRIX_KEYS = (*_PATH_KEYS, *_FLOW_KEYS, "cc", *_TRANSFER_KEYS)
 #: Which tables of flows there are, and what "cc" sets in them.

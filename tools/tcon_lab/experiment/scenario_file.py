@@ -58,6 +58,9 @@ A scenario file, where modes are as in :mod:`..scenario`::
                                  # a stack that runs dctcp does in any case
     receiver_tcon = true         # TCon sees the receiver too, and may count for the
                                  # sender's; default true
+    placement = "hypervisor"     # where TCon is on Server 1: on the guests' bridge; in a
+                                 # "vm" that their packets are redirected to; on a
+                                 # "router" behind it; default hypervisor
     [[transfer]]                 # beside flows, or instead: for completion times
     bytes = "10MB"               # of each transfer: kB, MB, GB
     count = 100                  # default 1; a connection each, one after another
@@ -99,6 +102,7 @@ from ..aqm import (
     PARAMETERS,
     Aqm,
 )
+from ..placement import HYPERVISOR, PLACEMENTS
 from ..scenario import (
     ENFORCE_CCS,
     GUEST_CCS,
@@ -396,6 +400,7 @@ class FlowTable(Table):
     quickack: bool = False
     ecn: bool = False
     receiver_tcon: bool = True
+    placement: one_of(PLACEMENTS) = HYPERVISOR
 
     def flow(self) -> Flow:
         """What is run."""

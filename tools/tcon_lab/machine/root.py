@@ -181,7 +181,7 @@ KERNEL_MODULES = (
 # on each byte of its root.
 GUEST_CODE = (
     "__init__.py", "aqm.py", "channel.py", "errors.py", "records.py", "guest", "machines.py",
-    "ovs.py", "qdisc.py", "runner.py", "scenario.py", "topo.py", "transfer.py",
+    "ovs.py", "placement.py", "qdisc.py", "runner.py", "scenario.py", "topo.py", "transfer.py",
 )  # fmt: skip
 
 # Those of them that some kernels do without, or have built in without a name.
