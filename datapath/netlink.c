@@ -58,6 +58,7 @@ static const struct nla_policy rule_policy[TCON_RULE_A_MAX + 1] = {
 	[TCON_RULE_A_PARAM] = NLA_POLICY_NESTED(param_policy),
 	[TCON_RULE_A_ECN] = NLA_POLICY_MAX(NLA_U8, __TCON_RULE_ECN_MAX - 1),
 	[TCON_RULE_A_FALLBACK] = NLA_POLICY_MAX(NLA_U8, __TCON_RULE_FALLBACK_MAX - 1),
+	[TCON_RULE_A_SHARE] = NLA_POLICY_RANGE(NLA_U16, 1, TCON_SHARE_ALL - 1),
 };
 
 static const struct nla_policy port_policy[TCON_PORT_A_MAX + 1] = {
@@ -227,6 +228,8 @@ static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 	rule->priority = a[TCON_RULE_A_PRIORITY] ?
 			 nla_get_u32(a[TCON_RULE_A_PRIORITY]) :
 			 TCON_DEFAULT_PRIORITY;
+	if (a[TCON_RULE_A_SHARE])
+		rule->entry.share = nla_get_u16(a[TCON_RULE_A_SHARE]);
 	if (tcon_rule_observes(rule))
 		return a[TCON_RULE_A_PARAM] || a[TCON_RULE_A_ECN] ||
 		       a[TCON_RULE_A_FALLBACK] ?
@@ -269,6 +272,7 @@ static int read_rule(struct genl_info *info, struct tcon_rule *rule)
 	int err;
 
 	refcount_set(&rule->refs, 1);
+	spin_lock_init(&rule->outcomes.lock);
 	err = get_bridge(info, rule->entry.bridge);
 	if (err)
 		return err;
@@ -554,8 +558,26 @@ static int put_rule_params(struct sk_buff *skb, const struct tcon_rule *rule)
 	return 0;
 }
 
+/* How long something lasts that began at @then_us. */
+static u64 age_ms(u64 then_us)
+{
+	return div_u64(tcon_us(tcon_now_ns()) - then_us, USEC_PER_MSEC);
+}
+
+static int put_share(struct sk_buff *skb, struct tcon_rule *rule)
+{
+	u64 taken[__TCON_OUTCOME_MAX], left[__TCON_OUTCOME_MAX];
+
+	if (!rule->entry.share)
+		return 0;
+	tcon_outcomes_read(&rule->outcomes, taken, left);
+	return nla_put_u16(skb, TCON_RULE_A_SHARE, rule->entry.share) ||
+	       nla_put_64bit(skb, TCON_RULE_A_TAKEN, sizeof(taken), taken, TCON_RULE_A_PAD) ||
+	       nla_put_64bit(skb, TCON_RULE_A_LEFT, sizeof(left), left, TCON_RULE_A_PAD);
+}
+
 static int fill_rule(struct sk_buff *skb, struct netlink_callback *cb,
-		     const struct tcon_rule *rule)
+		     struct tcon_rule *rule)
 {
 	struct nlattr *nest;
 	void *hdr;
@@ -570,6 +592,8 @@ static int fill_rule(struct sk_buff *skb, struct netlink_callback *cb,
 	      (rule->ecn && nla_put_u8(skb, TCON_RULE_A_ECN, rule->ecn)) ||
 	      (rule->fallback &&
 	       nla_put_u8(skb, TCON_RULE_A_FALLBACK, rule->fallback)) ||
+	      put_u64(skb, TCON_RULE_A_AGE_MS, age_ms(rule->since_us), TCON_RULE_A_PAD) ||
+	      put_share(skb, rule) ||
 	      put_rule_params(skb, rule);
 	nla_nest_end(skb, nest);
 	if (!err)
@@ -1179,6 +1203,7 @@ static int get_info(struct sk_buff *request, struct genl_info *info)
 	    nla_put_string(skb, TCON_INFO_A_VERSION, TCON_VERSION) ||
 	    nla_put_string(skb, TCON_INFO_A_ATTACH, tcon_hooks_name()) ||
 	    (tcon_walk_spreading(tnet) && nla_put_flag(skb, TCON_INFO_A_SPREADING)) ||
+	    put_u64(skb, TCON_INFO_A_AGE_MS, age_ms(tnet->made_us), TCON_INFO_A_PAD) ||
 	    put_shares(skb, tnet) || put_counters(skb, tnet) || put_reasons(skb, tnet)) {
 		nlmsg_free(skb);
 		return -EMSGSIZE;

@@ -270,6 +270,8 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	rs->acked_bytes = acked;
 	rs->acked_sacked_bytes += not_counted_up_to(t, ack, fresh);
 	t->acked_bytes += acked;
+	if (acked)
+		t->busy_us += now_us - t->progress_us;
 	t->cc.una = ack;
 	tcon_timer_advanced(t, now_us);
 	tcon_ranges_trim(&t->sacked, ack);
@@ -406,6 +408,8 @@ static void take_rtt(struct tcon_track *t, struct ack_work *w, u64 now_us)
 	if (!w->has_tx || !is_unambiguous(t, w, now_us))
 		return;
 	rs->rtt_us = clamp_t(s64, now_us - w->last_tx_us, 1, TCON_RTO_MAX_US);
+	t->rtt_sum_us += rs->rtt_us;
+	t->rtt_samples++;
 	update_min_rtt(t, rs->rtt_us, now_us);
 	update_srtt(t, min_t(u64, now_us - w->first_tx_us, U32_MAX));
 	tcon_timer_sampled(t, now_us);

@@ -159,6 +159,9 @@ struct tcon_timer {
  * @repairs: segments that TCon sent again
  * @spurious_repairs: number of those that were not needed
  * @acked_bytes: payload acknowledged cumulatively
+ * @busy_us: how long data was in flight until una last advanced
+ * @rtt_sum_us: sum of the measured RTTs
+ * @rtt_samples: their number
  * @ece_acks: number of ACKs that reported ECN CE
  * @ce_total: marked bytes that the peer's TCon has counted; wraps
  * @ce_exact: the peer's TCon counts marked bytes, so ECE is ignored
@@ -228,6 +231,9 @@ struct tcon_track {
 	u64 repairs;
 	u64 spurious_repairs;
 	u64 acked_bytes;
+	u64 busy_us;
+	u64 rtt_sum_us;
+	u64 rtt_samples;
 	u64 ece_acks;
 	u32 ce_total;
 	bool ce_exact;

@@ -8,6 +8,9 @@
  * no further than to what has been found.  So a look-up costs as much as there are tuples, however
  * many rules they have.
  *
+ * A rule with a share takes only a part of the half-flows that its match selects.  For the others
+ * the search goes on, as if the rule were not there.  Such rules have tuples of their own.
+ *
  * All tuples share one hash table.  Whoever looks up needs RCU only.  Changes are serialised by
  * the caller.
  */
@@ -31,6 +34,7 @@ enum {
 	BY_IFNAME	= BIT(0),
 	BY_OFPORT	= BIT(1),
 	BY_VLAN		= BIT(2),
+	BY_SHARE	= BIT(3),	/* not hashed: it is not of the half-flow's fields */
 };
 
 /**
@@ -148,6 +152,14 @@ static struct tcon_mask mask_of(const struct tcon_match *m)
 	};
 }
 
+static struct tcon_mask mask_of_entry(const struct tcon_entry *e)
+{
+	struct tcon_mask mask = mask_of(&e->match);
+
+	mask.fields |= e->share ? BY_SHARE : 0;
+	return mask;
+}
+
 static unsigned int put_prefix(u32 *words, const union tcon_addr *addr, unsigned int bits)
 {
 	unsigned int n;
@@ -180,7 +192,7 @@ static u32 hash_of(const struct tcon_classifier *c, const struct tcon_mask *mask
 			     (__force u32)(key->pport & mask->dport);
 	n += put_prefix(words + n, &key->guest, mask->src_plen);
 	n += put_prefix(words + n, &key->peer, mask->dst_plen);
-	return jhash2(words, n, c->seed ^ mask->fields);
+	return jhash2(words, n, c->seed ^ (mask->fields & ~BY_SHARE));
 }
 
 /* The same of what a match selects. */
@@ -204,15 +216,44 @@ static struct hlist_head *bucket(struct tcon_buckets *buckets, u32 hash)
 	return &buckets->heads[hash % BUCKETS];
 }
 
-/* The first of a bucket that selects the half-flow: that of the highest rank. */
+/* Does a match select the half-flow, whether the rule takes it or not? */
+static bool entry_selects(const struct tcon_entry *e, u32 hash, const struct tcon_place *place,
+			  const struct tcon_key *key)
+{
+	return e->hash == hash && !strcmp(e->bridge, place->bridge) &&
+	       tcon_match_place(&e->match, place) && tcon_match_key(&e->match, key);
+}
+
+/*
+ * Is the half-flow in a rule's share?  Always the same ones are, as long as the rule's match and
+ * priority stay, and a larger share has those of a smaller one.  The shares of two rules have
+ * nothing to do with each other.  A guest cannot choose: the hash is keyed.  Without TCP ports
+ * nobody knows.
+ */
+static bool in_share(const struct tcon_entry *e, const struct tcon_key *key)
+{
+	u32 words[2 + 2 * 4], hash;
+
+	if (!e->share)
+		return true;
+	if (!key->gport && !key->pport)
+		return false;
+	words[0] = e->rank >> PRIORITY_SHIFT;
+	words[1] = (__force u32)key->gport << 16 | (__force u32)key->pport;
+	memcpy(words + 2, &key->guest, sizeof(key->guest));
+	memcpy(words + 6, &key->peer, sizeof(key->peer));
+	hash = jhash2(words, ARRAY_SIZE(words), e->hash);
+	return (u64)hash * TCON_SHARE_ALL >> 32 < e->share;
+}
+
+/* The first of a bucket that takes the half-flow: that of the highest rank. */
 static struct tcon_entry *find_hashed(struct tcon_buckets *buckets, u32 hash,
 				      const struct tcon_place *place, const struct tcon_key *key)
 {
 	struct tcon_entry *e;
 
 	hlist_for_each_entry_rcu(e, bucket(buckets, hash), node)
-		if (e->hash == hash && !strcmp(e->bridge, place->bridge) &&
-		    tcon_match_place(&e->match, place) && tcon_match_key(&e->match, key))
+		if (entry_selects(e, hash, place, key) && in_share(e, key))
 			return e;
 	return NULL;
 }
@@ -249,6 +290,46 @@ struct tcon_entry *tcon_classifier_find(const struct tcon_classifier *c,
 	return found;
 }
 
+static bool is_of(const struct tcon_entry *e, const struct tcon_mask *mask)
+{
+	const struct tcon_mask own = mask_of_entry(e);
+
+	return !memcmp(&own, mask, sizeof(own));
+}
+
+/**
+ * tcon_classifier_each_share() - visit the rules with a share that might take a half-flow
+ * @c: the classifier
+ * @place: where its guest is attached
+ * @key: the half-flow, which the rule's match selects, whether it is in the share or not
+ * @fn: the function
+ * @arg: its last argument
+ *
+ * Context: RCU read lock held.
+ */
+void tcon_classifier_each_share(const struct tcon_classifier *c, const struct tcon_place *place,
+				const struct tcon_key *key,
+				void (*fn)(struct tcon_entry *e, void *arg), void *arg)
+{
+	const struct tcon_tuples *tuples = rcu_dereference(c->tuples);
+	const struct tcon_mask *mask;
+	struct tcon_entry *e;
+	unsigned int i;
+	u32 hash;
+
+	tcon_assert_rcu();
+	for (i = 0; tuples && i < tuples->n; i++) {
+		mask = &tuples->at[i].mask;
+		if (!(mask->fields & BY_SHARE) || (mask->family && mask->family != key->family))
+			continue;
+		hash = hash_of(c, mask, place, key);
+		/* Another tuple may have the same hash of this half-flow. */
+		hlist_for_each_entry_rcu(e, bucket(tuples->buckets, hash), node)
+			if (is_of(e, mask) && entry_selects(e, hash, place, key))
+				fn(e, arg);
+	}
+}
+
 /**
  * tcon_classifier_best_with_ports() - the highest rank of rules that look at TCP ports
  * @c: the classifier
@@ -266,7 +347,7 @@ u64 tcon_classifier_best_with_ports(const struct tcon_classifier *c, u8 family)
 	tcon_assert_rcu();
 	for (i = 0; tuples && i < tuples->n; i++) {
 		mask = &tuples->at[i].mask;
-		if ((mask->sport | mask->dport) &&
+		if (((mask->sport | mask->dport) || mask->fields & BY_SHARE) &&
 		    (!mask->family || mask->family == family))
 			return tuples->at[i].best;
 	}
@@ -393,7 +474,8 @@ static struct tcon_tuple *add_tuple(struct tcon_classifier *c, const struct tcon
 /**
  * tcon_classifier_add() - add a rule
  * @c: the classifier
- * @e: the rule's entry; its bridge and match are complete, and unused memory in the match is zero
+ * @e: the rule's entry; its bridge, match and share are complete, and unused memory in the match is
+ *	zero
  * @priority: the rule's priority
  *
  * Context: process context; other changes are excluded.
@@ -401,7 +483,7 @@ static struct tcon_tuple *add_tuple(struct tcon_classifier *c, const struct tcon
  */
 int tcon_classifier_add(struct tcon_classifier *c, struct tcon_entry *e, u16 priority)
 {
-	const struct tcon_mask mask = mask_of(&e->match);
+	const struct tcon_mask mask = mask_of_entry(e);
 	struct tcon_tuples *tuples;
 	struct tcon_tuple *tuple;
 

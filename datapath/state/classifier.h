@@ -71,6 +71,7 @@ struct tcon_place {
  * @hash: of what it looks at
  * @bridge: name of the bridge whose guests it is for
  * @match: what it selects
+ * @share: so many of %TCON_SHARE_ALL of these half-flows; 0: all
  */
 struct tcon_entry {
 	struct hlist_node node;
@@ -80,6 +81,7 @@ struct tcon_entry {
 	u32 hash;
 	char bridge[TCON_BRIDGE_NAME_MAX];
 	struct tcon_match match;
+	u16 share;
 };
 
 /**
@@ -108,6 +110,9 @@ void tcon_classifier_trim(struct tcon_classifier *c);
 struct tcon_entry *tcon_classifier_find(const struct tcon_classifier *c,
 					const struct tcon_place *place,
 					const struct tcon_key *key);
+void tcon_classifier_each_share(const struct tcon_classifier *c, const struct tcon_place *place,
+				const struct tcon_key *key,
+				void (*fn)(struct tcon_entry *e, void *arg), void *arg);
 u64 tcon_classifier_best_with_ports(const struct tcon_classifier *c, u8 family);
 struct tcon_entry *tcon_classifier_get(const struct tcon_classifier *c, const char *bridge,
 				       const struct tcon_match *match, u16 priority);

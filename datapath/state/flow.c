@@ -184,12 +184,25 @@ static void set_evading(struct tcon_flow *flow, bool evading)
 	}
 }
 
+/* The connection has ended: rules that compare hear of it, once. */
+static void tell_outcome(struct tcon_flow *flow)
+{
+	struct tcon_outcome_of of;
+
+	if (likely(!READ_ONCE(flow->port->tnet->n_shares)) || flow->compared)
+		return;
+	flow->compared = true;
+	if (tcon_outcome_of(&flow->track, &of))
+		tcon_policy_outcome(flow->port, &flow->key, flow->rule, flow->created_us, &of);
+}
+
 /* Ends the flow, which is not dead yet. */
 static void kill_locked(struct tcon_flow *flow)
 {
 	struct tcon_port *port = flow->port;
 
 	lockdep_assert_held(&flow->lock);
+	tell_outcome(flow);
 	flow->dead = true;
 	rhashtable_remove_fast(&flow_table, &flow->node, flow_params);
 	spin_lock(&port->lock);
@@ -445,6 +458,8 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 {
 	lockdep_assert_held(&flow->lock);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FLOWS_RESET);
+	tell_outcome(flow);
+	flow->compared = false;
 	tcon_pacer_cancel(&flow->due);
 	tcon_held_purge(&flow->held, flow->port);
 	consume_skb(tcon_flow_take_syn(flow));
@@ -529,6 +544,7 @@ void tcon_flow_grown(struct tcon_flow *flow)
 void tcon_flow_close(struct tcon_flow *flow, u64 now_us)
 {
 	lockdep_assert_held(&flow->lock);
+	tell_outcome(flow);
 	flow->closed_us = now_us;
 	spin_lock(&flow->port->lock);
 	list_move_tail(&flow->closed_node, &flow->port->closed_list);
@@ -827,11 +843,13 @@ void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us)
 		if (rule)
 			atomic_inc(&rule->flows);
 		flow->rule = rule;
+		flow->compared |= flow->classified;
 		flow->watchdog = false;
 		if (old)
 			tcon_count(tcon_flow_stats(flow),
 				   TCON_COUNTER_RULE_MOVED);
 	}
+	flow->classified = true;
 	tcon_flow_judge(flow, now_us);
 	if (rule != old && old) {	/* until now the CC used its parameters */
 		atomic_dec(&old->flows);

@@ -83,6 +83,8 @@ enum tcon_astray {
  *
  * @rule: the rule that it obeys, or NULL
  * @generation: tcon_port.generation when @rule was looked up
+ * @classified: it was
+ * @compared: rules with a share have heard of its outcome, or must not: @rule has changed
  * @state: enum tcon_state
  * @reason: enum tcon_reason
  * @mid_stream: its handshake, or a later packet, passed unseen
@@ -185,6 +187,8 @@ struct tcon_flow {
 	/* What is done to it, and why not more. */
 	struct tcon_rule *rule;
 	u32 generation;
+	bool classified;
+	bool compared;
 	u8 state;
 	u8 reason;
 	bool mid_stream;

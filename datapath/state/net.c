@@ -2,6 +2,7 @@
 /*
  * Namespaces.
  */
+#include <linux/ktime.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -37,6 +38,7 @@ static int __net_init tcon_net_init(struct net *net)
 	tnet->stats = alloc_percpu(struct tcon_stats);
 	if (!tnet->stats)
 		return -ENOMEM;
+	tnet->made_us = ktime_to_us(ktime_get());
 	mutex_lock(&tcon_nets_lock);
 	list_add_tail(&tnet->node, &tcon_nets);
 	mutex_unlock(&tcon_nets_lock);

@@ -24,6 +24,8 @@ struct net;
  * @rules: rules, in the order of their rank
  * @n_rules: number of rules
  * @n_strict_with_ports: number of those that look at TCP ports, and bind what they select
+ * @n_shares: number of those with a share
+ * @made_us: when counters began to count
  * @rule_changes: counts changes of @rules
  * @classifier: finds the rule for a flow; RCU
  * @spread: lets flows take up a change of rules
@@ -37,6 +39,8 @@ struct tcon_net {
 	struct list_head rules;
 	unsigned int n_rules;
 	unsigned int n_strict_with_ports;
+	unsigned int n_shares;
+	u64 made_us;
 	u32 rule_changes;
 	struct tcon_classifier classifier;
 	struct work_struct spread;

@@ -5,6 +5,7 @@
  * A flow holds a reference to the rule that it obeys.  So a rule that is removed lives until
  * its last flow has looked for another.
  */
+#include <linux/ktime.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
@@ -19,12 +20,12 @@ static bool is_strict(const struct tcon_rule *rule)
 	return !tcon_rule_observes(rule) && rule->fallback != TCON_RULE_FALLBACK_PASS;
 }
 
-/* Does it, and only flows with some TCP port? */
+/* Does it, and only flows with some TCP port, or some of them? */
 static bool is_strict_with_ports(const struct tcon_rule *rule)
 {
 	const struct tcon_match *m = &rule->entry.match;
 
-	return is_strict(rule) && (m->sport_mask || m->dport_mask);
+	return is_strict(rule) && (m->sport_mask || m->dport_mask || rule->entry.share);
 }
 
 static struct tcon_place place_of(const struct tcon_port *port, const struct tcon_port_conf *conf)
@@ -96,6 +97,64 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 }
 
 /**
+ * struct ended - a half-flow that has ended
+ * @obeyed: the rule that it obeyed, or NULL
+ * @began_us: when it began
+ * @of: what became of it
+ */
+struct ended {
+	const struct tcon_rule *obeyed;
+	u64 began_us;
+	const struct tcon_outcome_of *of;
+};
+
+/*
+ * Which side of the comparison it is on: a rule's share, or those that it left to rules without a
+ * share, or to none.  Those that another rule with a share took are of neither.  So if several
+ * CCs have a share each, all are compared with the same.
+ */
+static void compare(struct tcon_entry *e, void *arg)
+{
+	struct tcon_rule *rule = container_of(e, struct tcon_rule, entry);
+	const struct ended *ended = arg;
+	const struct tcon_rule *obeyed = ended->obeyed;
+
+	if (ended->began_us < rule->since_us)
+		return;
+	if (obeyed == rule)
+		tcon_outcomes_add(&rule->outcomes, true, ended->of);
+	else if (!obeyed || (!obeyed->entry.share && obeyed->entry.rank < e->rank))
+		tcon_outcomes_add(&rule->outcomes, false, ended->of);
+}
+
+/**
+ * tcon_policy_outcome() - add a half-flow that has ended to rules that compare
+ * @port: its port
+ * @key: the half-flow
+ * @obeyed: the rule that it has obeyed from its beginning; NULL: none
+ * @began_us: when it began
+ * @of: what became of it
+ *
+ * Context: bottom halves disabled.
+ */
+void tcon_policy_outcome(const struct tcon_port *port, const struct tcon_key *key,
+			 const struct tcon_rule *obeyed, u64 began_us,
+			 const struct tcon_outcome_of *of)
+{
+	struct ended ended = { .obeyed = obeyed, .began_us = began_us, .of = of };
+	const struct tcon_port_conf *conf;
+	struct tcon_place place;
+
+	rcu_read_lock();
+	conf = rcu_dereference(port->conf);
+	if (conf) {
+		place = place_of(port, conf);
+		tcon_classifier_each_share(&port->tnet->classifier, &place, key, compare, &ended);
+	}
+	rcu_read_unlock();
+}
+
+/**
  * tcon_rule_put() - give a reference back
  * @rule: the rule
  *
@@ -161,7 +220,7 @@ static void take_up(struct tcon_rule *rule, const struct tcon_cc_ops *ops)
 static bool same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
 {
 	return !strcmp(a->cc_name, b->cc_name) && a->ecn == b->ecn &&
-	       a->fallback == b->fallback &&
+	       a->fallback == b->fallback && a->entry.share == b->entry.share &&
 	       !memcmp(a->params, b->params, sizeof(a->params));
 }
 
@@ -236,6 +295,7 @@ static void link_rule(struct tcon_net *tnet, struct tcon_rule *rule)
 	tnet->n_rules++;
 	WRITE_ONCE(tnet->n_strict_with_ports,
 		   tnet->n_strict_with_ports + is_strict_with_ports(rule));
+	WRITE_ONCE(tnet->n_shares, tnet->n_shares + !!rule->entry.share);
 	wake_ports(tnet, rule);
 }
 
@@ -247,6 +307,7 @@ static void unlink_rule(struct tcon_net *tnet, struct tcon_rule *rule)
 	tnet->n_rules--;
 	WRITE_ONCE(tnet->n_strict_with_ports,
 		   tnet->n_strict_with_ports - is_strict_with_ports(rule));
+	WRITE_ONCE(tnet->n_shares, tnet->n_shares - !!rule->entry.share);
 	calm_ports(tnet, rule);
 	tcon_rule_put(rule);
 }
@@ -283,6 +344,7 @@ int tcon_policy_set(struct tcon_net *tnet, struct tcon_rule *rule)
 	}
 	if (!old && tnet->n_rules >= TCON_MAX_RULES)
 		return -ENOSPC;
+	rule->since_us = ktime_to_us(ktime_get());
 	err = tcon_classifier_add(&tnet->classifier, &rule->entry, rule->priority);
 	if (err)
 		return err;

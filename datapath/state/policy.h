@@ -10,6 +10,7 @@
 
 #include "state/classifier.h"
 #include "state/net.h"
+#include "state/outcome.h"
 #include "wire/key.h"
 
 struct tcon_port;
@@ -41,6 +42,8 @@ struct tcon_given {
  * @given: the parameters that differ from the defaults, by name, because a CC's module
  *	may come back with other parameters
  * @n_given: their number
+ * @since_us: when it came into force
+ * @outcomes: of flows, if it has a share of them
  * @flows: number of flows that obey it
  * @gone: it is in force no longer; under tcon_net.lock
  */
@@ -57,6 +60,8 @@ struct tcon_rule {
 	s64 params[TCON_MAX_PARAMS];
 	struct tcon_given given[TCON_MAX_PARAMS];
 	unsigned int n_given;
+	u64 since_us;
+	struct tcon_outcomes outcomes;
 	atomic_t flows;
 	bool gone;
 };
@@ -65,6 +70,9 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 				     const struct tcon_key *key);
 bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key);
 void tcon_policy_place(struct tcon_port *port);
+void tcon_policy_outcome(const struct tcon_port *port, const struct tcon_key *key,
+			 const struct tcon_rule *obeyed, u64 began_us,
+			 const struct tcon_outcome_of *of);
 int tcon_policy_set(struct tcon_net *tnet, struct tcon_rule *rule);
 int tcon_policy_del(struct tcon_net *tnet, const char *bridge,
 		    const struct tcon_match *match, u32 priority);

@@ -189,6 +189,15 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 	return rule;
 }
 
+/* Whatever has happened, what became of a flow is within the bounds of its sums. */
+void tcon_policy_outcome(const struct tcon_port *port, const struct tcon_key *key,
+			 const struct tcon_rule *obeyed, u64 began_us,
+			 const struct tcon_outcome_of *of)
+{
+	BUG_ON(of->goodput >> 16 || of->rtt > 40 * TCON_OUTCOME_LOG ||
+	       of->again > TCON_OUTCOME_PART);
+}
+
 bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key)
 {
 	return true;
@@ -220,6 +229,7 @@ static void add_port(void)
 	struct tcon_port *port = &world->port;
 
 	world->tnet.stats = alloc_percpu(struct tcon_stats);
+	world->tnet.n_shares = 1;
 	INIT_LIST_HEAD(&world->tnet.ports);
 	port->tnet = &world->tnet;
 	WARN_ON(tcon_shares_init(port->shares));

@@ -34,6 +34,7 @@ static void change(struct rule *rule, u32 priority, u64 *rnd, u32 age)
 	}
 	memset(rule, 0, sizeof(*rule));
 	random_match(rnd, &rule->entry.match);
+	rule->entry.share = random_share(rnd);
 	strscpy(rule->entry.bridge, bridge, sizeof(rule->entry.bridge));
 	rule->priority = priority;
 	shim_alloc_failures = !prng_below(rnd, 8);

@@ -89,6 +89,12 @@ static void random_match(u64 *rnd, struct tcon_match *m)
 	}
 }
 
+/* Mostly none; else of any size. */
+static u16 random_share(u64 *rnd)
+{
+	return prng_below(rnd, 3) ? 0 : 1 + prng_below(rnd, TCON_SHARE_ALL - 1);
+}
+
 static void random_key(u64 *rnd, struct tcon_key *key)
 {
 	bool ip6 = prng_below(rnd, 2);
@@ -107,7 +113,7 @@ static bool selects(const struct rule *rule, const struct tcon_place *place,
 {
 	return rule->in_force && !strcmp(rule->entry.bridge, place->bridge) &&
 	       tcon_match_place(&rule->entry.match, place) &&
-	       tcon_match_key(&rule->entry.match, key);
+	       tcon_match_key(&rule->entry.match, key) && in_share(&rule->entry, key);
 }
 
 /* All rules, one after the other. */

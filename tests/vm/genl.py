@@ -279,12 +279,14 @@ class Genl:
     def rules(self) -> list[dict[str, Any]]:
         """Rules in the order in which they are tried.
 
-        "match" is the raw nest, "params" has the parameters that are not defaults.
+        "match" is the raw nest, "params" has the parameters that are not defaults.  How old a rule
+        is, is left out: it changes all the time.
         """
         found = []
         for raw in self.dump("GET_RULE"):
             attrs = dict(parse(raw))
             rule = self._named(attrs[E["TCON_A_RULE"]], "TCON_RULE_A_")
+            del rule["age_ms"]
             rule["params"] = self._params(attrs[E["TCON_A_RULE"]])
             rule["bridge"] = attrs[E["TCON_A_BRIDGE"]].rstrip(b"\0").decode()
             rule["match"] = attrs.get(E["TCON_A_RULE_MATCH"], b"")

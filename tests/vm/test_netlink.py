@@ -100,6 +100,18 @@ M = {
 
 # command, attributes, errno, part of the sentence
 REFUSED: dict[str, tuple[str, list[bytes], int, str | None]] = {
+    "no share": (
+        "SET_RULE",
+        [BR0, match(), rule("cubic", u16(E["TCON_RULE_A_SHARE"], 0))],
+        errno.ERANGE,
+        None,
+    ),
+    "share of all": (
+        "SET_RULE",
+        [BR0, match(), rule("none", u16(E["TCON_RULE_A_SHARE"], 10000))],
+        errno.ERANGE,
+        None,
+    ),
     "unknown CC": ("SET_RULE", [BR0, match(), rule("nonsuch")], errno.ENOPKG, "no such CC"),
     "CC name too long": ("SET_RULE", [BR0, match(), rule("x" * 32)], errno.EINVAL, None),
     "rule without CC": (

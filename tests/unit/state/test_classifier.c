@@ -38,6 +38,7 @@ static int teardown(void **unused)
 static void make_random(struct rule *rule, u32 priorities)
 {
 	random_match(&rnd, &rule->entry.match);
+	rule->entry.share = random_share(&rnd);
 	strscpy(rule->entry.bridge, bridge_names[prng_below(&rnd, BRIDGES)],
 		sizeof(rule->entry.bridge));
 	rule->priority = prng_below(&rnd, priorities);
@@ -153,6 +154,123 @@ static void masks_of_ports(void **unused)
 	}
 }
 
+/* A rule for all flows of br0, but a share of them. */
+static void put_share(struct rule *rule, u32 priority, u16 share)
+{
+	if (rule->in_force)
+		take(&c, rule);
+	memset(rule, 0, sizeof(*rule));
+	snprintf(rule->entry.bridge, sizeof(rule->entry.bridge), "br0");
+	rule->entry.match.ofport = TCON_OFPORT_ANY;
+	rule->entry.match.vlan = TCON_VLAN_ANY;
+	rule->entry.share = share;
+	rule->priority = priority;
+	assert_int_equal(put(&c, rule, 1), 0);
+}
+
+static struct tcon_key flow_number(u32 i)
+{
+	return (struct tcon_key) {
+		.family = AF_INET, .guest.ip4 = htonl(0x0a000001 + i / 20000),
+		.peer.ip4 = htonl(0x0a010001), .gport = htons(32768 + i % 20000),
+		.pport = htons(443),
+	};
+}
+
+/* As many as the share says, the same ones whenever they are asked for, and all of a smaller one. */
+static void shares(void **unused)
+{
+	static const u16 some[] = { 1, 100, 1000, 5000, 9999 };
+	struct tcon_place place = place_of(0, 0);
+	static bool before[100000];
+	u32 i, k, n;
+
+	memset(before, 0, sizeof(before));
+	for (k = 0; k < ARRAY_SIZE(some); k++) {
+		put_share(&rules[0], 5, some[k]);
+		for (i = n = 0; i < ARRAY_SIZE(before); i++) {
+			struct tcon_key key = flow_number(i);
+			bool now = find(&c, &place, &key);
+
+			assert_true(now || !before[i]);
+			before[i] = now;
+			n += now;
+		}
+		/* Four standard deviations of a binomial distribution are 633 at most. */
+		assert_true(abs((int)n - 10 * some[k]) < 640);
+	}
+}
+
+/* A rule below has its share of what the one above has left. */
+static void shares_are_independent(void **unused)
+{
+	struct tcon_place place = place_of(0, 0);
+	u32 i, first = 0, second = 0;
+
+	put_share(&rules[0], 6, 5000);
+	put_share(&rules[1], 5, 5000);
+	for (i = 0; i < 100000; i++) {
+		struct tcon_key key = flow_number(i);
+		const struct rule *found = find(&c, &place, &key);
+
+		first += found == &rules[0];
+		second += found == &rules[1];
+	}
+	assert_in_range(first, 49300, 50700);
+	assert_in_range(second, 24300, 25700);
+}
+
+/* Of fragments nobody knows the ports, so nobody knows the share; a rule for all is found. */
+static void shares_need_ports(void **unused)
+{
+	struct tcon_place place = place_of(0, 0);
+	struct tcon_key key = flow_number(0);
+
+	key.gport = key.pport = 0;
+	put_share(&rules[0], 5, 9999);
+	assert_null(find(&c, &place, &key));
+	rcu_read_lock();
+	assert_int_equal(tcon_classifier_best_with_ports(&c, AF_INET), rules[0].entry.rank);
+	rcu_read_unlock();
+}
+
+static void note(struct tcon_entry *e, void *found)
+{
+	((struct rule *)container_of(e, struct rule, entry))->age += 100;
+	++*(u32 *)found;
+}
+
+/* Each that might take the flow is visited, once, and no other. */
+static void each_share(void **unused)
+{
+	struct tcon_place place = place_of(0, 0);
+	struct tcon_key key;
+	u32 i, round, n, wanted;
+
+	for (i = 0; i < 500; i++) {
+		make_random(&rules[i], 3);
+		assert_int_equal(put(&c, &rules[i], 1), 0);
+	}
+	for (round = 0; round < 500; round++) {
+		random_key(&rnd, &key);
+		for (i = wanted = 0; i < 500; i++) {
+			const struct tcon_entry *e = &rules[i].entry;
+
+			rules[i].age = e->share && !strcmp(e->bridge, place.bridge) &&
+				       tcon_match_place(&e->match, &place) &&
+				       tcon_match_key(&e->match, &key);
+			wanted += rules[i].age;
+		}
+		n = 0;
+		rcu_read_lock();
+		tcon_classifier_each_share(&c, &place, &key, note, &n);
+		rcu_read_unlock();
+		assert_int_equal(n, wanted);
+		for (i = 0; i < 500; i++)
+			assert_true(!rules[i].age || rules[i].age == 101);
+	}
+}
+
 /* The kinds of rules that a host has: by guest's network, by guest's port, by peer's TCP port, and
  * by two of them.  @i of many.
  */
@@ -244,6 +362,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_same, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_memory, setup, teardown),
 		cmocka_unit_test(masks_of_ports),
+		cmocka_unit_test_setup_teardown(shares, setup, teardown),
+		cmocka_unit_test_setup_teardown(shares_are_independent, setup, teardown),
+		cmocka_unit_test_setup_teardown(shares_need_ports, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_share, setup, teardown),
 		cmocka_unit_test_setup_teardown(as_cheap_as_few, setup, teardown),
 	};
 

@@ -22,6 +22,7 @@
 #define TCON_MAX_PARAMS		16	/* of one CC */
 #define TCON_MAX_RULES		4096	/* in one namespace */
 #define TCON_DEFAULT_PRIORITY	32768	/* as in OpenFlow */
+#define TCON_SHARE_ALL		10000	/* shares of rules are parts of this */
 
 /**
  * enum tcon_cmd - commands of the family
@@ -118,9 +119,44 @@ enum tcon_rule_attr {
 	TCON_RULE_A_FLOWS,	/* u32, dump only: number of flows that it selects now */
 	TCON_RULE_A_ECN,	/* u8, enum tcon_rule_ecn; absent: auto */
 	TCON_RULE_A_FALLBACK,	/* u8, enum tcon_rule_fallback; absent: auto */
+	TCON_RULE_A_SHARE,	/* u16, 1 .. TCON_SHARE_ALL - 1: so many of the half-flows that
+				 * MATCH selects, chosen by a hash of addresses and TCP ports, obey
+				 * it; for the others the rules below it are tried; absent: all
+				 */
+	TCON_RULE_A_AGE_MS,	/* u64, dump only: how long it is in force */
+	TCON_RULE_A_TAKEN,	/* array of u64, index enum tcon_outcome; dump only, with SHARE:
+				 * of half-flows that obeyed it
+				 */
+	TCON_RULE_A_LEFT,	/* likewise, of those that MATCH selects, and that neither it nor
+				 * another rule with a share took, nor a rule above it
+				 */
 	__TCON_RULE_A_MAX,
 };
 #define TCON_RULE_A_MAX (__TCON_RULE_A_MAX - 1)
+
+/*
+ * What became of half-flows: of those whose connection was opened and closed while the rule was in
+ * force, which had data acknowledged, and which obeyed one rule, or none, all the time.
+ *
+ * Of each number there is the sum, and the sum of squares, over half-flows.  So means can be told,
+ * and how sure they are.  Of rates and times the logarithm is summed up: they differ by factors.
+ */
+enum tcon_outcome {
+	TCON_OUTCOME_FLOWS,	/* number of half-flows */
+	TCON_OUTCOME_GOODPUT,	/* log2 of bits/s acknowledged while data was in flight, times
+				 * TCON_OUTCOME_LOG
+				 */
+	TCON_OUTCOME_GOODPUT_SQ,
+	TCON_OUTCOME_RTT,	/* log2 of the mean RTT in us, times TCON_OUTCOME_LOG */
+	TCON_OUTCOME_RTT_SQ,
+	TCON_OUTCOME_AGAIN,	/* the part of all payload that left that was a repeat of the guest
+				 * or a repair, times TCON_OUTCOME_PART
+				 */
+	TCON_OUTCOME_AGAIN_SQ,
+	__TCON_OUTCOME_MAX,
+};
+#define TCON_OUTCOME_LOG	1024
+#define TCON_OUTCOME_PART	65536
 
 /* Does TCon ask for ECN where a guest does not speak it? */
 enum tcon_rule_ecn {
@@ -402,6 +438,7 @@ enum tcon_info_attr {
 	TCON_INFO_A_COPY_FLOW_MAX, /* u64: for a half-flow */
 	TCON_INFO_A_ATTACH,	/* string: where packets are seen, as attach= has it */
 	TCON_INFO_A_SPREADING,	/* flag: a change of rules is still on its way to half-flows */
+	TCON_INFO_A_AGE_MS,	/* u64: how long counters have counted */
 	__TCON_INFO_A_MAX,
 };
 #define TCON_INFO_A_MAX (__TCON_INFO_A_MAX - 1)
