@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import re
 import socket
 import subprocess
 import time
@@ -20,9 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from grafana_foundation_sdk.cog import plugins
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import Dashboard
 
 TOP = Path(__file__).parents[3]
 EXPORTER = TOP / "userspace/exporter/tcon-exporter"
+DASHBOARD = TOP / "userspace/exporter/dashboard.json"
 RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text())
 
 #: Says what it finds in its folder: an answer for each command, or what it is to do instead.
@@ -320,6 +325,68 @@ def prometheus(folder: Path, target: int) -> Iterator[int]:
         process.wait()
 
 
+def panels() -> list[dict[str, Any]]:
+    """Those of the dashboard that show something."""
+    return [
+        panel for panel in json.loads(DASHBOARD.read_text())["panels"] if panel["type"] != "row"
+    ]
+
+
+def queries() -> Iterator[tuple[str, str]]:
+    """What each panel asks, with its title, when all hosts and bridges are chosen."""
+    for panel in panels():
+        for target in panel["targets"]:
+            query = re.sub(r"\$(?:instance|bridge)\b", ".*", target["expr"])
+            query = query.replace("$__rate_interval", "10s")
+            assert "$" not in query, panel["title"]
+            yield panel["title"], query
+
+
+def differences(wanted: Any, got: Any, where: str = "") -> Iterator[str]:
+    """Where got lacks something of wanted, or has something else."""
+    if isinstance(wanted, dict) and isinstance(got, dict):
+        for key, value in wanted.items():
+            yield from differences(value, got.get(key), f"{where}/{key}")
+    elif isinstance(wanted, list) and isinstance(got, list) and len(wanted) == len(got):
+        for i, (a, b) in enumerate(zip(wanted, got, strict=True)):
+            yield from differences(a, b, f"{where}/{i}")
+    elif wanted != got:
+        yield f"{where}: {wanted!r}, {got!r}"
+
+
+def test_the_dashboard_is_of_grafanas_schema() -> None:
+    """Its types, which are generated from that, know each field, and give it back as it was."""
+    plugins.register_default_plugins()
+    wanted = json.loads(DASHBOARD.read_text())
+    read = Dashboard.from_json(wanted)
+    assert not list(differences(wanted, json.loads(JSONEncoder().encode(read))))
+    wrong = copy.deepcopy(wanted)
+    wrong["panels"][0]["targets"][0]["expresion"] = "1"
+    read = Dashboard.from_json(wrong)
+    assert list(differences(wrong, json.loads(JSONEncoder().encode(read)))) == [
+        "/panels/0/targets/0/expresion: '1', None"
+    ]
+
+
+def test_the_dashboard_has_all_metrics_and_room_for_each_panel(exporter: Exporter) -> None:
+    text = fetch(f"http://127.0.0.1:{exporter.port}/metrics")
+    metrics = set(re.findall(r"^# TYPE (ovs_tcon_\w+?)(?:_gcount|_gsum|_bucket)? ", text, re.M))
+    asked = " ".join(query for _, query in queries())
+    missing = {metric for metric in metrics if metric not in asked}
+    # The version, and what ovs_tcon_evading_flows has as it is now.
+    assert missing == {"ovs_tcon_info", "ovs_tcon_evaded_total"}
+    taken = set()
+    for panel in json.loads(DASHBOARD.read_text())["panels"]:
+        at = panel["gridPos"]
+        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"])
+                 for y in range(at["y"], at["y"] + at["h"])}  # fmt: skip
+        assert at["x"] + at["w"] <= 24
+        assert not cells & taken, panel["title"]
+        taken |= cells
+    ids = [panel["id"] for panel in json.loads(DASHBOARD.read_text())["panels"]]
+    assert len(set(ids)) == len(ids)
+
+
 def test_a_real_prometheus(exporter: Exporter, tmp_path: Path) -> None:
     """It scrapes, answers what a dashboard asks, and sees that the daemon has gone."""
     with prometheus(tmp_path, exporter.port) as port:
@@ -340,6 +407,8 @@ def test_a_real_prometheus(exporter: Exporter, tmp_path: Path) -> None:
         assert all(0.003 < s < 1 for s in ask(quantile.format("cc", "rtt_seconds")))
         assert all(1e3 < bps < 1e9 for bps in ask(quantile.format("bridge", "rate_bps")))
         assert ask('ovs_tcon_problem{problem="daemon"} == 0') == [0]
+        for title, query in queries():
+            assert ask(query), f"{title}: {query}"
         exporter.instead("exit 1")
         assert ask('ovs_tcon_problem{problem="daemon"} == 1') == [1]
         assert ask('ALERTS{alertname="TConGone",alertstate="pending"}') == [1]
