@@ -122,7 +122,6 @@ def test_red_stays_within_what_its_arithmetic_holds() -> None:
         ('aqm = "red"\naqm_probability = "0%"', 9, "path.aqm_probability is 0"),
         ('aqm = "red"\naqm_probability = "0.1"', 9, "without a unit: %"),
         ('aqm = "red"\naqm_probability = "101%"', 9, "more than 100%"),
-        ('aqm = "codel"\naqm_adaptive = true', 9, "path.aqm_adaptive says nothing with aqm"),
         ('aqm = "red"\naqm_ecn = "on"', 9, "path.aqm_ecn must be true or false, not a string"),
         ('aqm = "codel"\naqm_target = "5"', 9, 'path.aqm_target is "5" without a unit'),
         ('aqm = "codel"\naqm_target = "0ms"', 9, 'path.aqm_target is "0ms": less than 1us'),
@@ -247,13 +246,10 @@ def red_parameters(text: str) -> dict[str, object]:
     assert top[1] == b"red\0"
     options = attributes(top[2])
     limit, low_bytes, high_bytes, weight, *rest = struct.unpack("=IIIBBBB", options[1])
-    assert (limit, rest[0]) == (0, 0)
+    assert (limit, rest[0], rest[2]) == (0, 0, 0)
     assert (rest[1], options[2]) == qdisc.idle_table(float(halving_us))
-    value, selector = rest[2], 0b1101
-    if 4 in options:
-        assert not value, "the kernel takes flags from one place"
-        value, selector = struct.unpack("=II", options[4])
-    assert selector == 0b1101
+    value, selector = struct.unpack("=II", options[4])
+    assert selector == 0b1001
     return {
         "min": low_bytes, "max": high_bytes, "weight_log2": weight, "flags": value,
         "falls": any(options[2]),
@@ -271,7 +267,7 @@ def attributes(raw: bytes) -> dict[int, bytes]:
 
 
 def test_what_red_is_told() -> None:
-    ecn, adaptive, nodrop = 1, 4, 8
+    ecn, nodrop = 1, 8
     assert red_parameters('aqm = "step"\naqm_threshold = "20p"') == {
         "min": 30280, "max": 30280, "weight_log2": 0, "flags": ecn | nodrop, "probability": 1.0,
         "falls": False,
@@ -283,9 +279,6 @@ def test_what_red_is_told() -> None:
     }  # fmt: skip
     assert red_parameters(text) == wanted
     assert red_parameters(text + "\naqm_ecn = true") == wanted | {"flags": ecn}
-    text += "\naqm_adaptive = true"
-    assert red_parameters(text) == wanted | {"flags": adaptive}
-    assert red_parameters(text + "\naqm_ecn = true") == wanted | {"flags": ecn | adaptive}
 
 
 @pytest.mark.parametrize(
@@ -384,7 +377,6 @@ def test_records_without_counters_have_none() -> None:
     ("text", "words"),
     [
         ('aqm = "red"\naqm_ecn = true', "red 33 to 100 packets 2 % with ECN"),
-        ('aqm = "red"\naqm_adaptive = true', "red 33 to 100 packets 2 % adaptive without ECN"),
         ('aqm = "codel"', "codel target 5 ms interval 100 ms without ECN"),
         ('aqm = "pie"', "pie target 15 ms tupdate 15 ms without ECN"),
     ],

@@ -19,6 +19,7 @@ DOCUMENTS = (
     "tools/campaigns/README.md",
     "tests/bench/README.md",
     "datapath/README.md",
+    "docs/experiments.md",
     "docs/fleet.md",
     "docs/foreign.md",
     "docs/packages.md",

@@ -124,7 +124,7 @@ def test_every_record_applies_at_once() -> None:
     becomes("applied: .*in_port=p1 reno", "tcon_rule_x", "Interface", "p1")
     becomes("applied: .*all bbr", "tcon_global_rule_all")
     assert "driver_name" in vsctl("get", "Interface", "p1", "status")
-    assert "in_port=p1 reno; flows: 0; of Interface p1\n" in appctl("tcon/show", "br0")
+    assert "in_port=p1 reno; flows: 0; of Interface p1; since 2" in appctl("tcon/show", "br0")
     vsctl("set", "Bridge", "br0", 'other_config:tcon-rule-a="flow=tp_dst=1 vegas"')
     assert rules()[2:] == [
         flow("tcp,nw_dst=10.0.0.0/8 cubic"), flow("tp_dst=1 vegas"), flow("all bbr"),
@@ -235,7 +235,7 @@ def test_rules_outlive_everything(order: tuple[str, ...]) -> None:
     assert [rule.rsplit(" ")[-1] for rule in lasting] == ["ctcp", "vegas", "reno", "bbr"]
     appctl("tcon/set-cc", "--volatile", "br0", "flow=tp_dst=9", "bbr")
     assert rules() == [flow("tp_dst=9 bbr"), *lasting]
-    assert "tp_dst=9 bbr; flows: 0; volatile\n" in appctl("tcon/show", "br0")
+    assert "tp_dst=9 bbr; flows: 0; volatile; since 2" in appctl("tcon/show", "br0")
     assert "tp_dst=9" not in str(config())
     expected = [flow("tp_dst=9 bbr"), *lasting]
     for what in order:
@@ -243,6 +243,49 @@ def test_rules_outlive_everything(order: tuple[str, ...]) -> None:
         if what != "tcon":
             expected = lasting
         poll(lambda now=expected: rules() == now, f"the rules are back behind {what}", 20, 0.2)
+
+
+def in_utc(seconds: float) -> str:
+    """A date so many seconds from now."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+
+
+def test_rules_end_by_themselves() -> None:
+    """At the time that OVSDB has, also behind a restart; the key that set-cc wrote goes, too."""
+    appctl("tcon/set-cc", "br0", "flow=tp_dst=1", "bbr", "for=6s")
+    appctl("tcon/set-cc", "br0", "flow=tp_dst=2", "reno")
+    appctl("tcon/set-cc", "--volatile", "br0", "flow=tp_dst=3", "none", "for=2s")
+    vsctl("set", "Bridge", "br0",
+          f'other_config:tcon-rule-web="flow=tp_dst=4 cubic until={in_utc(6)}"')  # fmt: skip
+    until = next(iter(config().values())).removeprefix(flow("tp_dst=1 bbr until="))
+    assert in_utc(0) < until <= in_utc(6)
+    assert len(rules()) == 4
+    assert rules()[2] == flow(f"tp_dst=1 bbr until={until}")
+    poll(lambda: len(rules()) == 3, "the volatile rule has ended", 10, 0.1)
+    restart_vswitchd()
+    assert rules()[1] == flow(f"tp_dst=1 bbr until={until}")
+    poll(lambda: rules() == [flow("tp_dst=2 reno")], "both have ended", 15, 0.1)
+    assert until <= in_utc(0)
+    becomes("ended: .*tp_dst=4 cubic until=.*", "tcon_rule_web")
+    poll(lambda: sorted(config().values())[0] == flow("tp_dst=2 reno"), "its key has gone", 5)
+    assert "tcon-rule-web of Bridge br0 is ended: " in appctl("tcon/show", "br0")
+    # Another date is no new rule, and is kept.
+    for words in (["for=1h"], [], ["for=2d"]):
+        appctl("tcon/set-cc", "br0", "flow=tp_dst=2", "reno", *words)
+        (found,) = rules()
+        assert ("until=" in found) == bool(words)
+        assert found in config().values()
+    for words, complaint in (
+        (["until=tomorrow"], "until=tomorrow: not a date and time in UTC"),
+        (["until=2020-01-01T00:00Z"], "until=2020-01-01T00:00:00Z: that is past"),
+        (["for=0h"], "for=0h: not a time from 1s to 366d"),
+        (["for=1h", "until=2099-01-01T00:00Z"], "until= and for= cannot both be given"),
+    ):
+        with pytest.raises(LabError, match=re.escape(complaint)):
+            appctl("tcon/set-cc", "br0", "flow=tp_dst=2", "bbr", *words)
+        assert rules() == [found]
+    vsctl("set", "Bridge", "br0", 'other_config:tcon-rule-web="flow=tp_dst=4 cubic for=1h"')
+    becomes("refused: for=: OVSDB does not know since when; write until=DATE.*", "tcon_rule_web")
 
 
 def test_what_changes_while_nobody_listens() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +29,14 @@ SECONDS = 4
 def lab(machine: None) -> Iterator[Lab]:
     with Lab(scenario(NetPath(20_000_000, 20_000, 0.02, 34))) as made:
         yield made
+
+
+#: As tcon/show writes it.
+DATE = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+
+
+def shown() -> str:
+    return appctl("tcon/show", "br0")
 
 
 def flows(lab: Lab) -> dict[int, dict[str, Any]]:
@@ -127,14 +136,14 @@ def test_a_cc_that_is_not_loaded(lab: Lab) -> None:
     assert json.loads(appctl("tcon/list-cc", "-j"))["not_loaded"] == []
     lab.br0.set_cc("tcp,tp_dst=9", "cubic", beta=0.8, hystart="off")
     rule = "flow=priority=32768,tcp,tp_dst=9 cubic beta=0.8 hystart=off; flows: 0"
-    assert f"    {rule}\n" in appctl("tcon/show", "br0")
+    assert re.search(rf"^    {re.escape(rule)}; since {DATE} \(\d+ s\)$", shown(), re.M)
     rigs.unload("tcon_cubic")
     rigs.unload("tcon_vegas")
     assert appctl("tcon/list-cc").endswith(
         "none: observe only\nnot loaded yet, set-cc does: cubic vegas\n"
     )
     assert json.loads(appctl("tcon/list-cc", "-j"))["not_loaded"] == ["cubic", "vegas"]
-    assert f"    {rule}; the CC is not loaded\n" in appctl("tcon/show", "br0")
+    assert f"    {rule}; the CC is not loaded; since 2" in shown()
     rules = lab.br0.tcon_show()["bridges"][0]["rules"]
     assert [r["params"] for r in rules] == [{"beta": 0.8, "hystart": False}]
 
@@ -147,7 +156,7 @@ def test_what_a_rule_says_of_ecn(lab: Lab) -> None:
 
     appctl("tcon/del-cc", "br0")
     lab.br0.set_cc("tcp", "cubic", beta=0.8, ecn="on")
-    line = "    flow=priority=32768,tcp cubic beta=0.8 ecn=on; flows: 0\n"
+    line = "    flow=priority=32768,tcp cubic beta=0.8 ecn=on; flows: 0; since 2"
     assert line in appctl("tcon/show", "br0")
     assert said() == ["on"]
     rigs.run("rmmod", *rigs.CCS, "tcon")
@@ -327,6 +336,136 @@ def test_trace_says_what_the_kernel_does(lab: Lab) -> None:
     appctl("tcon/del-cc", "br0")
 
 
+def test_counters_have_a_beginning_and_rates(lab: Lab) -> None:
+    """The daemon reads them now and then, so that who asks once is told how fast they grow."""
+    poll(lambda: "rate_over_ms" in lab.br0.tcon_show(), "counters were read before", 30, 0.5)
+    with transfer(lab, 2):
+        time.sleep(2)
+        show = lab.br0.tcon_show()
+    (data,) = (c for c in show["counters"] if c["name"] == "data-out")
+    over_s = show["rate_over_ms"] / 1000
+    assert 1 <= over_s < 30
+    # 20 Mbit/s are 1700 packets a second, or fewer super-packets.
+    assert 20 < data["per_s"] * over_s <= data["value"]
+    assert re.search(
+        rf"^counters since {DATE} \(\d+ (?:s|min \d+ s)\), rates of the last \d+ s:\n"
+        r"    [a-z-]+: \d+, \d+\.\d/s \(", shown(), re.M,
+    )  # fmt: skip
+
+
+def test_advice(data_flow: Callable[[], dict[str, Any]], lab: Lab) -> None:
+    """On a path that loses 2 %, and with what was measured; nothing changes."""
+    rules, flow = lab.br0.tcon_show()["bridges"][0]["rules"], data_flow()
+    (path,) = json.loads(appctl("tcon/advise", "-j", "br0"))["destinations"]
+    assert path["destination"] == re.sub(r"\.\d+$", ".0/24", flow["dst"])
+    assert (path["kind"], path["cc"]) == ("losing", "bbr")
+    assert "bbr" in path["ccs"]  # flows of before, which have ended, run none
+    assert 0.01 < path["lost_bytes"] / path["sent_bytes"] < 0.06
+    assert path["delivered_bytes"] > 1_000_000
+    assert 20_000 <= path["min_rtt_us"] < 30_000
+    assert path["idle_percent"] < 20
+    text = appctl("tcon/advise", "br0", "flow=tcp")
+    assert f"{path['destination']}: " in text
+    assert "    advice: bbr, it loses packets without a queue: by chance" in text
+    assert "    evidence: tools/campaigns/gallery.md: " in text
+    assert appctl("tcon/advise", "br0", "flow=tcp,tp_dst=1") == "no flows\n"
+    after = lab.br0.tcon_show()["bridges"][0]["rules"]
+    assert [rule["rule"] for rule in after] == [rule["rule"] for rule in rules]
+    with pytest.raises(LabError, match="limit=: all flows are looked at"):
+        appctl("tcon/advise", "br0", "limit=1")
+
+
+#: Some connections at once, which say their ports and, when asked, send so many bytes and end.
+CLIENTS = """
+import socket, sys
+address, n, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+ends = [socket.create_connection((address, 5400)) for _ in range(n)]
+print(*(end.getsockname()[1] for end in ends), flush=True)
+sys.stdin.readline()
+for end in ends:
+    end.sendall(bytes(size))
+    end.shutdown(socket.SHUT_WR)
+for end in ends:
+    while end.recv(1):
+        pass
+"""
+SINK = """
+import socket, threading
+def take(end):
+    with end:
+        while end.recv(65536):
+            pass
+listener = socket.create_server(("", 5400), backlog=256)
+while True:
+    threading.Thread(target=take, args=(listener.accept()[0],), daemon=True).start()
+"""
+N_CLIENTS = 60
+
+
+def test_a_share_of_flows_is_compared_with_the_others(lab: Lab) -> None:
+    """Which flows are in it stays; what became of them is told when they have ended."""
+    appctl("tcon/del-cc", "br0")
+    with pytest.raises(LabError, match="no rule of bridge br0 has a share: set one with share="):
+        appctl("tcon/compare", "br0")
+    lab.br0.set_cc("priority=5,all", "reno")
+    lab.br0.set_cc("priority=6,tcp,tp_dst=5400", "bbr", share="50%")
+    sink = lab.receiver(0).popen(["python3", "-c", SINK])
+    poll(lambda: "5400" in run_in(lab.receiver(0), "ss -Hltn"), "the sink listens", 20)
+    command = ["python3", "-c", CLIENTS, lab.receiver_address(0), str(N_CLIENTS), "60000"]
+    clients = lab.sender(0).popen(command, stdin=subprocess.PIPE, text=True)
+    try:
+        ports = [int(port) for port in clients.stdout.readline().split()]
+        before = {port: flows(lab)[port]["cc"] for port in ports}
+        lab.br0.set_cc("priority=1,tp_dst=1", "none")  # all look for their rules again
+        time.sleep(1)
+        assert {port: flows(lab)[port]["cc"] for port in ports} == before
+        assert clients.communicate("\n", timeout=60) is not None
+    finally:
+        clients.kill()
+        sink.terminate()
+        sink.wait()
+    in_share = list(before.values()).count("bbr")
+    assert list(before.values()).count("reno") == N_CLIENTS - in_share
+
+    def told() -> dict[str, Any]:
+        (rule,) = json.loads(appctl("tcon/compare", "-j", "br0"))["rules"]
+        return rule
+
+    poll(lambda: told()["share"]["flows"] + told()["others"]["flows"] == N_CLIENTS,
+         "all have ended", 20, 0.2)  # fmt: skip
+    rule = told()
+    assert (rule["share_percent"], rule["share"]["flows"]) == (50, in_share)
+    # Of 60 at 50 % fewer than 10 are in the share, or beside it, once in 20 million.
+    for side in ("share", "others"):
+        measured = rule[side]
+        for name in ("goodput_bps", "rtt_us", "again_percent"):
+            assert measured[name]["low"] <= measured[name]["mean"] <= measured[name]["high"]
+        assert 20_000 < measured["rtt_us"]["mean"] < 1_000_000
+        assert 10_000 < measured["goodput_bps"]["mean"] < 20_000_000
+        # All begin at once: most of that is lost at first.
+        assert 1 < measured["again_percent"]["mean"] < 70
+    ratio = rule["share_to_others"]["goodput_bps"]
+    assert ratio["mean"] == pytest.approx(
+        rule["share"]["goodput_bps"]["mean"] / rule["others"]["goodput_bps"]["mean"], rel=1e-3
+    )
+    text = appctl("tcon/compare", "br0")
+    assert f"flow=priority=6,tcp,tp_dst=5400 bbr share=50%; since {DATE}"[:52] in text
+    assert re.search(rf"^    flows that ended +{in_share} +{N_CLIENTS - in_share}$", text, re.M)
+    assert re.search(r"^    goodput, Mbit/s( +[\d.]+ \([\d.]+ to [\d.]+\)){3} (higher|lower|not)",
+                     text, re.M), text  # fmt: skip
+    trace = json.loads(appctl("tcon/trace", "-j", "br0", "in_port=br0-h1,tcp,tp_dst=5400"))
+    assert [r["verdict"] for r in trace["rules"]] == ["share", "obeyed", "below"]
+    for words, complaint in (
+        (["share=10"], "share=10: not a percentage, such as 10%"),
+        (["share=0%"], "share=0 is out of range (0.01 to 100)"),
+        (["share=10%", "share=20%"], "share= is given twice"),
+    ):
+        with pytest.raises(LabError, match=re.escape(complaint)):
+            appctl("tcon/set-cc", "br0", "flow=all", "bbr", *words)
+    assert told()["share"]["flows"] == in_share
+    appctl("tcon/del-cc", "br0")
+
+
 def test_coverage_counts_what_the_daemon_does(lab: Lab) -> None:
     run = Path("/run/openvswitch")
     target = [f"--target={t}" for t in ("tcon-switchd",) if [*run.glob(f"{t}.*.ctl")]]
@@ -351,7 +490,9 @@ def test_options_stand_anywhere(lab: Lab) -> None:
     for words in (("-j", "br0"), ("br0", "-j"), ("br0", "limit=1", "flow=tcp", "-j"),
                   ("br0", "-v", "-j")):  # fmt: skip
         assert json.loads(appctl("tcon/flows", *words)).keys() == {"flows", "more"}
-    assert json.loads(appctl("tcon/show", "br0", "-j")) == lab.br0.tcon_show()
+    shows = [json.loads(appctl("tcon/show", "br0", "-j")), lab.br0.tcon_show()]
+    assert shows[0].keys() == shows[1].keys()
+    assert shows[0]["bridges"][0]["ports"] == shows[1]["bridges"][0]["ports"]
     for command, word in (("tcon/flows", "-x"), ("tcon/show", "--format=json"),
                           ("tcon/flows", "--verbose")):  # fmt: skip
         complaint = f"'{word}' is no option of this command; -j prints JSON"
@@ -376,7 +517,9 @@ def test_copies_of_port_and_host(lab: Lab) -> None:
     assert re.search(r"port br0-h1 .* copies: [1-9]\d* bytes$", text, re.M)
     assert "br0-up" in text
     assert not re.search(r"port br0-up .* copies", text)
-    assert re.search(r"^    repair-sent: [1-9]\d* \(segments repeated by TCon\)$", text, re.M)
+    assert re.search(
+        r"^    repair-sent: [1-9]\d*(?:, [\d.]+/s)? \(segments repeated by TCon\)$", text, re.M
+    )
 
 
 def test_nothing_is_kept_of_what_is_acknowledged(lab: Lab) -> None:

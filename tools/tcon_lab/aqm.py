@@ -20,9 +20,6 @@ as in a switch, and bulk data are full frames.
 the queue is idle.  RED learns of that when it is asked for a packet and has none,
 but the rate limiter only looks what comes next: between them stands a netem without
 delay, which asks.  It takes the packet that is sent next out of RED's count.
-
-``red`` that is ``adaptive`` is ARED (Floyd, Gummadi, Shenker, 2001): each half second
-Linux moves the probability, so that the average stays about half-way between min and max.
 """
 
 from __future__ import annotations
@@ -34,7 +31,7 @@ from typing import Any
 #: What each kind takes beside the queue's limit, as in a scenario after "aqm_".
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "droptail": (),
-    "red": ("min", "max", "probability", "adaptive", "ecn"),
+    "red": ("min", "max", "probability", "ecn"),
     "codel": ("target", "interval", "ecn"),
     "fq_codel": ("target", "interval", "ecn"),
     "pie": ("target", "tupdate", "ecn"),
@@ -67,7 +64,7 @@ class Aqm:
     """The bottleneck's AQM; numbers that ``kind`` does not take are 0.
 
     ``ecn``: ECT packets are marked where others are dropped.  ``step`` marks from
-    ``max_packets`` on.  ``adaptive``: ``probability`` is where RED begins.
+    ``max_packets`` on.
     """
 
     kind: str
@@ -75,7 +72,6 @@ class Aqm:
     min_packets: int = 0
     max_packets: int = 0
     probability: float = 0.0
-    adaptive: bool = False
     target_us: int = 0
     interval_us: int = 0
     tupdate_us: int = 0
@@ -88,7 +84,6 @@ class Aqm:
         if self.kind == "red":
             said.append(f"{self.min_packets} to {self.max_packets} packets")
             said.append(f"{100 * self.probability:g} %")
-            said += ["adaptive"] if self.adaptive else []
         times = {"target": self.target_us, "interval": self.interval_us}
         times["tupdate"] = self.tupdate_us
         said += [f"{name} {time_us / 1000:g} ms" for name, time_us in times.items() if time_us]
@@ -102,15 +97,14 @@ class Aqm:
         frames = -1 / math.log2(1 - 2.0**-RED_WEIGHT_LOG2)
         halving_us = 0.0 if step else frames * 8e6 * frame_bytes / rate_bps
         low = self.max_packets if step else self.min_packets
-        flags = ["ecn", "nodrop"] if step else ["ecn"] if self.ecn else []
-        flags += ["adaptive"] if self.adaptive else []
+        flags = "ecn,nodrop" if step else "ecn" if self.ecn else "none"
         return [
             str(low * frame_bytes),
             str(self.max_packets * frame_bytes),
             "1" if step else f"{self.probability:.9f}",
             "0" if step else str(RED_WEIGHT_LOG2),
             f"{halving_us:.0f}",
-            ",".join(flags) or "none",
+            flags,
         ]
 
     def tc_words(self, limit_packets: int) -> list[str]:

@@ -11,6 +11,8 @@
 #include "openvswitch/dynamic-string.h"
 #include "sset.h"
 #include "tcon-rules.h"
+#include "tcon-when.h"
+#include "timeval.h"
 #include "util.h"
 
 /* The family that runs the kernel's own CCs.  Its members are those CCs. */
@@ -245,60 +247,107 @@ parse_param(const struct tcon_cc *cc, const char *arg, struct tcon_rule *rule,
                             arg + name_len + 1, &value->value, error);
 }
 
-/* What belongs to the rule, whatever its CC: "KEY=WORD". */
+/* What belongs to the rule, whatever its CC: "KEY=VALUE". */
 
 static const char *const ecn_words[] = TCON_RULE_ECN_NAMES;
 static const char *const fallback_words[] = TCON_RULE_FALLBACK_NAMES;
 
-enum { ECN, FALLBACK, N_OPTIONS };
+enum option { ECN, FALLBACK, SHARE, UNTIL, FOR, N_OPTIONS };
 
-static const struct {
-    const char *key;
-    const char *const *words;
-    size_t n_words;
-    const char *allowed;
-} options[N_OPTIONS] = {
-    [ECN] = { "ecn", ecn_words, ARRAY_SIZE(ecn_words), "auto, on or off" },
-    [FALLBACK] = { "fallback", fallback_words, ARRAY_SIZE(fallback_words),
-                   "auto, pass, pace or drop" },
+static const char *const option_keys[N_OPTIONS] = {
+    [ECN] = "ecn",
+    [FALLBACK] = "fallback",
+    [SHARE] = "share",
+    [UNTIL] = "until",
+    [FOR] = "for",
 };
 
-/* Returns the index in 'options' of the option that 'arg' gives, or -1. */
-static int
-find_option(const char *arg)
+/* Returns the option that 'arg' gives, or N_OPTIONS.  A rule that only observes
+ * has no CC that could hear of marks, or be missed. */
+static enum option
+find_option(const char *arg, bool observes)
 {
-    for (int i = 0; i < N_OPTIONS; i++) {
-        size_t len = strlen(options[i].key);
+    for (enum option i = observes ? SHARE : ECN; i < N_OPTIONS; i++) {
+        size_t len = strlen(option_keys[i]);
 
-        if (!strncmp(arg, options[i].key, len) && arg[len] == '=') {
+        if (!strncmp(arg, option_keys[i], len) && arg[len] == '=') {
             return i;
         }
     }
-    return -1;
+    return N_OPTIONS;
 }
 
-/* Reads 'arg', which gives option 'i', into 'value'.  'given' has a bit for
- * each option that was given before. */
 static bool
-parse_option(int i, const char *arg, unsigned int *given, uint8_t *value,
-             struct tcon_error *error)
+parse_option_word(const char *key, const char *word,
+                  const char *const words[], size_t n_words,
+                  const char *allowed, uint8_t *value,
+                  struct tcon_error *error)
 {
-    const char *word = arg + strlen(options[i].key) + 1;
-
-    if (*given & 1u << i) {
-        tcon_error_set(error, "%s= is given twice", options[i].key);
-        return false;
-    }
-    *given |= 1u << i;
-    for (size_t j = 0; j < options[i].n_words; j++) {
-        if (!strcmp(word, options[i].words[j])) {
-            *value = j;
+    for (size_t i = 0; i < n_words; i++) {
+        if (!strcmp(word, words[i])) {
+            *value = i;
             return true;
         }
     }
-    tcon_error_set(error, "%s=%.40s: must be %s", options[i].key, word,
-                   options[i].allowed);
+    tcon_error_set(error, "%s=%.40s: must be %s", key, word, allowed);
     return false;
+}
+
+/* Reads "for=".  A rule of OVSDB is read again whenever the daemon starts, and
+ * would begin anew. */
+static bool
+parse_for(const char *text, struct tcon_rule *rule, struct tcon_error *error)
+{
+    int64_t span_s;
+
+    if (rule->entry) {
+        tcon_error_set(error, "for=: OVSDB does not know since when; write "
+                       "until=DATE");
+        return false;
+    }
+    if (!tcon_span_parse(text, &span_s, error)) {
+        return false;
+    }
+    rule->until_s = time_wall() + span_s;
+    return true;
+}
+
+/* Reads 'arg', which gives option 'i', into 'rule'.  'given' has a bit for each
+ * option that was given before. */
+static bool
+parse_option(enum option i, const char *arg, unsigned int *given,
+             struct tcon_rule *rule, struct tcon_error *error)
+{
+    const char *text = arg + strlen(option_keys[i]) + 1;
+
+    if (*given & 1u << i) {
+        tcon_error_set(error, "%s= is given twice", option_keys[i]);
+        return false;
+    }
+    *given |= 1u << i;
+    if (*given & 1u << UNTIL && *given & 1u << FOR) {
+        tcon_error_set(error, "until= and for= cannot both be given");
+        return false;
+    }
+    switch (i) {
+    case ECN:
+        return parse_option_word("ecn", text, ecn_words, ARRAY_SIZE(ecn_words),
+                                 "auto, on or off", &rule->ecn, error);
+    case FALLBACK:
+        return parse_option_word("fallback", text, fallback_words,
+                                 ARRAY_SIZE(fallback_words),
+                                 "auto, pass, pace or drop", &rule->fallback,
+                                 error);
+    case SHARE:
+        return tcon_share_parse(text, &rule->share, error);
+    case UNTIL:
+        return tcon_date_parse(text, &rule->until_s, error);
+    case FOR:
+        return parse_for(text, rule, error);
+    case N_OPTIONS:
+    default:
+        OVS_NOT_REACHED();
+    }
 }
 
 /* Asks the kernel to load the module of CC 'name', if there is one.
@@ -362,22 +411,19 @@ parse_params(const struct tcon_cc *cc, int n_args, const char *args[],
              struct tcon_rule *rule, struct tcon_error *error)
 {
     bool observes = !strcmp(cc->name, TCON_CC_OBSERVE);
-    uint8_t values[N_OPTIONS] = { 0 };
     unsigned int given = 0;
 
     ovs_strlcpy(rule->cc, cc->name, sizeof rule->cc);
     rule->n_params = 0;
     for (int i = 0; i < n_args; i++) {
-        int option = observes ? -1 : find_option(args[i]);
+        enum option option = find_option(args[i], observes);
 
-        if (option >= 0
-            ? !parse_option(option, args[i], &given, &values[option], error)
+        if (option != N_OPTIONS
+            ? !parse_option(option, args[i], &given, rule, error)
             : !parse_param(cc, args[i], rule, error)) {
             return false;
         }
     }
-    rule->ecn = values[ECN];
-    rule->fallback = values[FALLBACK];
     normalize_params(cc, rule);
     return true;
 }

@@ -30,6 +30,7 @@
 #include "smap.h"
 #include "tcon-fleet.h"
 #include "tcon-ovsdb.h"
+#include "tcon-rates.h"
 #include "tcon-rules.h"
 #include "timeval.h"
 #include "util.h"
@@ -47,6 +48,10 @@ COVERAGE_DEFINE(tcon_offered_again);
 /* What became of rules is written to OVSDB within this time.  It is a pause and
  * not nothing, since vswitchd's last transaction may be under way. */
 #define STATUS_DELAY_MS 10
+
+/* At the end of a rule the time of day is looked at again after this time at
+ * most, in case it is set. */
+#define END_WAIT_MAX_MS 10000
 
 /* Bridges by name, "struct tcon_bridge"s.  'old_bridges' is in use only while
  * the configuration is read anew. */
@@ -165,6 +170,7 @@ apply(bool first_time)
     complete = push_ports(&nl, first_time);
     complete &= tcon_ovsdb_apply(&nl, NULL);
     complete &= tcon_rules_push(&nl, first_time);
+    tcon_rates_begin();
     tcon_nl_close(&nl);
     return complete;
 }
@@ -176,6 +182,25 @@ push(bool first_time)
                          : MIN(retry_interval_ms * 2, RETRY_MAX_MS));
     retry_at_ms = (apply(first_time) ? LLONG_MAX
                    : time_msec() + retry_interval_ms);
+}
+
+/* Lets rules end whose time has come. */
+static void
+end_rules(void)
+{
+    struct tcon_error error;
+    struct tcon_nl nl;
+    bool open;
+
+    if (time_wall() < tcon_rules_next_end_s()) {
+        return;
+    }
+    open = tcon_nl_open(&nl, &error);
+    tcon_rules_end(open ? &nl : NULL);
+    if (open) {
+        tcon_nl_close(&nl);
+    }
+    push(true);
 }
 
 void
@@ -429,6 +454,7 @@ tcon_config_run(void)
         COVERAGE_INC(tcon_offered_again);
         push(false);
     }
+    end_rules();
     if (tcon_ovsdb_run()) {
         push(true);
     }
@@ -443,6 +469,10 @@ tcon_config_wait(void)
     }
     if (retry_at_ms != LLONG_MAX) {
         poll_timer_wait_until(retry_at_ms);
+    }
+    if (tcon_rules_next_end_s() != INT64_MAX) {
+        poll_timer_wait(MIN(MAX(tcon_rules_next_end_s() * 1000
+                                - time_wall_msec(), 0), END_WAIT_MAX_MS));
     }
     if (status_changed && tcon_ovsdb_is_writable()) {
         poll_timer_wait(STATUS_DELAY_MS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * tcon/flows.
+ * tcon/flows, and tcon/advise, which looks at all of them.
  *
  * There may be more flows than vswitchd can look at between two packets that
  * want an OpenFlow flow.  So a command that has begun goes on in tcon_run(), a
@@ -18,6 +18,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/list.h"
 #include "openvswitch/poll-loop.h"
+#include "tcon-advise.h"
 #include "tcon-json.h"
 #include "tcon-rules.h"
 #include "tcon-text.h"
@@ -538,7 +539,7 @@ put_table(struct ds *ds, struct row *rows, size_t n)
 
 /* Commands under way. */
 
-enum flows_form { FLOWS_TABLE, FLOWS_VERBOSE, FLOWS_JSON };
+enum flows_form { FLOWS_TABLE, FLOWS_VERBOSE, FLOWS_JSON, FLOWS_ADVICE };
 
 struct flows_dump {
     struct ovs_list node;           /* In 'dumps'. */
@@ -551,6 +552,8 @@ struct flows_dump {
     /* Of those within the limit, what the form wants. */
     struct json *json;              /* FLOWS_JSON: an array. */
     struct ds text;                 /* FLOWS_VERBOSE */
+    struct tcon_advisor *advisor;   /* FLOWS_ADVICE */
+    bool as_json;                   /* Its advice. */
     struct row *rows;               /* FLOWS_TABLE */
     size_t n_rows, allocated_rows;
 };
@@ -565,6 +568,8 @@ flows_dump_add(struct flows_dump *dump, const struct json *flow)
         json_array_add(dump->json, json_serialized_object_create(flow));
     } else if (dump->form == FLOWS_VERBOSE) {
         flow_to_text(flow, &dump->text);
+    } else if (dump->form == FLOWS_ADVICE) {
+        tcon_advisor_add(dump->advisor, flow);
     } else {
         if (dump->n_rows >= dump->allocated_rows) {
             dump->rows = x2nrealloc(dump->rows, &dump->allocated_rows,
@@ -605,6 +610,11 @@ flows_dump_reply(struct flows_dump *dump)
         tcon_reply(dump->conn, json, true, NULL, NULL);
         return;
     }
+    if (dump->form == FLOWS_ADVICE) {
+        tcon_reply(dump->conn, tcon_advisor_to_json(dump->advisor),
+                   dump->as_json, tcon_advise_to_text, NULL);
+        return;
+    }
     if (dump->form == FLOWS_TABLE) {
         put_table(&dump->text, dump->rows, dump->n_rows);
     }
@@ -622,6 +632,7 @@ flows_dump_destroy(struct flows_dump *dump)
     }
     free(dump->rows);
     ds_destroy(&dump->text);
+    tcon_advisor_destroy(dump->advisor);
     json_destroy(dump->json);
     tcon_nl_close(&dump->nl);
     free(dump);
@@ -795,9 +806,41 @@ tcon_unixctl_flows(struct unixctl_conn *conn, int argc, const char *argv[],
     ovs_list_push_back(&dumps, &dump->node);
 }
 
+/* tcon/advise [-j] BRIDGE [flow=MATCH] */
+static void
+tcon_unixctl_advise(struct unixctl_conn *conn, int argc, const char *argv[],
+                    void *aux OVS_UNUSED)
+{
+    struct flows_args args = { .limit = UINT64_MAX };
+    bool as_json = tcon_take_json(conn, &argc, argv);
+    struct flows_dump *dump;
+    struct tcon_error error;
+
+    for (int i = 2; i < argc; i++) {
+        if (!strncmp(argv[i], "limit=", 6)) {
+            unixctl_command_reply_error(conn, "limit=: all flows are looked "
+                                        "at");
+            return;
+        }
+    }
+    dump = flows_begin(argc, argv, &args, &error);
+    if (!dump) {
+        unixctl_command_reply_error(conn, error.text);
+        return;
+    }
+    dump->conn = conn;
+    dump->limit = args.limit;
+    dump->form = FLOWS_ADVICE;
+    dump->as_json = as_json;
+    dump->advisor = tcon_advisor_create();
+    ovs_list_push_back(&dumps, &dump->node);
+}
+
 void
 tcon_flows_init(void)
 {
+    unixctl_command_register("tcon/advise", "[-j] bridge [flow=MATCH]", 1, 3,
+                             tcon_unixctl_advise, NULL);
     unixctl_command_register("tcon/flows",
                              "[-j | -v] bridge [flow=MATCH] [limit=N]", 1, 5,
                              tcon_unixctl_flows, NULL);

@@ -13,7 +13,9 @@
 #include <string.h>
 
 #include "openvswitch/dynamic-string.h"
+#include "tcon-when.h"
 #include "tcon-words.h"
+#include "timeval.h"
 #include "unixctl.h"
 #include "util.h"
 
@@ -46,6 +48,17 @@ json_num(const struct json *object, const char *name)
     return member ? json_integer(member) : 0;
 }
 
+/* json_real_create() turns whole numbers into integers. */
+double
+json_double(const struct json *object, const char *name)
+{
+    const struct json *member = json_get(object, name);
+
+    return (!member ? 0
+            : member->type == JSON_INTEGER ? json_integer(member)
+            : json_real(member));
+}
+
 const char *
 json_str(const struct json *object, const char *name)
 {
@@ -66,6 +79,27 @@ void
 json_put_num(struct json *object, const char *name, long long int value)
 {
     json_object_put(object, name, json_integer_create(value));
+}
+
+/* Writes since when something is there, of which 'age_ms' have passed. */
+void
+json_put_since(struct json *object, uint64_t age_ms)
+{
+    char date[TCON_DATE_TEXT_MAX];
+
+    json_put_num(object, "age_ms", age_ms);
+    tcon_date_format((time_wall_msec() - (long long int) age_ms) / 1000, date);
+    json_object_put_string(object, "since", date);
+}
+
+/* Appends what json_put_since() has written. */
+void
+json_since_to_text(const struct json *object, struct ds *ds)
+{
+    char span[TCON_SPAN_TEXT_MAX];
+
+    tcon_span_format(json_num(object, "age_ms") / 1000, span);
+    ds_put_format(ds, "since %s (%s)", json_str(object, "since"), span);
 }
 
 /* Writes the name with number 'i'.  A newer kernel may have more names than

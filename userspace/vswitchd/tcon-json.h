@@ -28,6 +28,7 @@ extern const size_t n_tcon_reasons;
 const struct json *json_get(const struct json *, const char *name);
 bool json_has(const struct json *, const char *name);
 long long int json_num(const struct json *, const char *name);
+double json_double(const struct json *, const char *name);
 const char *json_str(const struct json *, const char *name);
 bool json_yes(const struct json *, const char *name);
 
@@ -35,11 +36,16 @@ bool json_yes(const struct json *, const char *name);
     for ((I) = 0; (I) < json_array_size(ARRAY)                              \
          && ((ELEM) = json_array_at(ARRAY, I), true); (I)++)
 
-/* Building them. */
+/* Building them.  A time is that of which 'age_ms' have passed. */
 
 void json_put_num(struct json *, const char *name, long long int value);
+void json_put_since(struct json *, uint64_t age_ms);
 void json_put_name(struct json *, const char *name, const char *const names[],
                    size_t n_names, unsigned int i);
+
+/* As text. */
+
+void json_since_to_text(const struct json *, struct ds *);
 
 /* Replies. */
 

@@ -29,6 +29,7 @@
 #include "tcon-fleet.h"
 #include "tcon-rules.h"
 #include "tcon-text.h"
+#include "tcon-when.h"
 #include "unixctl.h"
 #include "util.h"
 #include "vswitch-idl.h"
@@ -84,6 +85,9 @@ static struct shash entries = SHASH_INITIALIZER(&entries);
 static struct ovs_list writes = OVS_LIST_INITIALIZER(&writes);
 
 static struct ovsdb_idl *idl;
+
+/* The rule of an entry has ended: see remove_ended(). */
+static bool any_ended;
 
 /* Why tcon.ko does not answer; empty where it does. */
 static struct tcon_error no_kernel;
@@ -379,7 +383,9 @@ tcon_ovsdb_apply(struct tcon_nl *nl, const struct tcon_error *error)
     sorted = good_entries(&n);
     wanted = xmalloc(MAX(n, 1) * sizeof *wanted);
     for (size_t i = 0; i < n; i++) {
-        if (!sorted[i]->remover) {
+        if (tcon_rule_has_ended(&sorted[i]->rule)) {
+            any_ended = true;
+        } else if (!sorted[i]->remover) {
             memcpy(&wanted[n_wanted++], &sorted[i]->rule, sizeof *wanted);
         }
     }
@@ -434,6 +440,7 @@ tcon_ovsdb_has(const struct tcon_rule *rule)
     const struct tcon_rule *kept = tcon_rule_find(rule);
 
     return kept && kept->entry && kept->entry->parsed
+           && kept->entry->rule.until_s == rule->until_s
            && tcon_rule_same_decision(kept, rule);
 }
 
@@ -489,7 +496,7 @@ next_key(enum table table, const char *record)
 }
 
 /* Starts a transaction.  The caller fills and commits it, before vswitchd
- * starts one of its own. */
+ * starts one of its own.  'conn' is NULL if no command waits for it. */
 static struct write *
 write_start(struct unixctl_conn *conn, const char *command)
 {
@@ -626,7 +633,9 @@ write_finish(struct write *write, enum ovsdb_idl_txn_status status)
             entry->remover = NULL;
         }
     }
-    if (status == TXN_SUCCESS || status == TXN_UNCHANGED) {
+    if (!write->conn) {
+        /* Nobody asked for it. */
+    } else if (status == TXN_SUCCESS || status == TXN_UNCHANGED) {
         unixctl_command_reply(write->conn, NULL);
     } else {
         struct tcon_error error;
@@ -642,6 +651,35 @@ write_finish(struct write *write, enum ovsdb_idl_txn_status status)
     free(write);
 }
 
+/* Removes the keys whose rules have ended, of those that tcon/set-cc has named.
+ * What others have written is theirs to remove. */
+static void
+remove_ended(void)
+{
+    struct write *write = NULL;
+    struct shash_node *node;
+    uint64_t number;
+
+    if (!any_ended || !tcon_ovsdb_is_writable()) {
+        return;
+    }
+    any_ended = false;
+    SHASH_FOR_EACH (node, &entries) {
+        struct tcon_entry *entry = node->data;
+
+        if (entry->good && !entry->remover && is_changeable(entry)
+            && tcon_rule_has_ended(&entry->rule)
+            && tcon_rule_name_number(rule_name(entry), &number)) {
+            write = write ? write : write_start(NULL, "a rule has ended");
+            entry->remover = write;
+            set_key(entry->table, entry->record, entry->key, NULL);
+        }
+    }
+    if (write) {
+        ovsdb_idl_txn_commit(write->txn);
+    }
+}
+
 /* Returns true if a transaction has ended: tcon_ovsdb_apply() must follow. */
 bool
 tcon_ovsdb_run(void)
@@ -649,6 +687,7 @@ tcon_ovsdb_run(void)
     struct write *write;
     bool any = false;
 
+    remove_ended();
     LIST_FOR_EACH_SAFE (write, node, &writes) {
         enum ovsdb_idl_txn_status status = ovsdb_idl_txn_commit(write->txn);
 
@@ -693,6 +732,9 @@ entry_state(const struct tcon_entry *entry, char **detail)
                             ? entry->error.text : no_kernel.text,
                             text ? "; the last good one stays: " : "",
                             text ? text : "");
+    } else if (tcon_rule_has_ended(&entry->rule)) {
+        state = "ended";
+        *detail = xstrdup(text);
     } else if (!rule || rule->entry != entry) {
         state = "hidden";
         *detail = (rule && rule->entry

@@ -19,6 +19,7 @@
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
+#include "timeval.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(tcon_rules);
@@ -34,12 +35,19 @@ static struct hmap places = HMAP_INITIALIZER(&places);
 /* The age that tcon.ko's newest rule has. */
 static uint64_t newest;
 
+/* No rule ends before this. */
+static int64_t next_end_s = INT64_MAX;
+
 static const struct tcon_nl_field rule_fields[] = {
     { TCON_RULE_A_PRIORITY, NL_A_U32,    NULL },
     { TCON_RULE_A_CC,       NL_A_STRING, NULL },
     { TCON_RULE_A_FLOWS,    NL_A_U32,    NULL },
     { TCON_RULE_A_ECN,      NL_A_U8,     NULL },
     { TCON_RULE_A_FALLBACK, NL_A_U8,     NULL },
+    { TCON_RULE_A_SHARE,    NL_A_U16,    NULL },
+    { TCON_RULE_A_AGE_MS,   NL_A_U64,    NULL },
+    { TCON_RULE_A_TAKEN,    NL_A_UNSPEC, NULL },
+    { TCON_RULE_A_LEFT,     NL_A_UNSPEC, NULL },
 };
 
 static const struct tcon_nl_field rule_param_fields[] = {
@@ -75,6 +83,33 @@ get_rule_param(const struct nlattr *nest, struct tcon_rule *rule)
     }
 }
 
+static void
+get_outcomes(const struct nlattr *attr, uint64_t outcomes[])
+{
+    for (size_t i = 0; i < MIN(tcon_nl_n_u64s(attr), __TCON_OUTCOME_MAX);
+         i++) {
+        outcomes[i] = tcon_nl_get_u64(attr, i);
+    }
+}
+
+/* Reads what only dumps have.  tcon.ko does not know when a rule ends. */
+static void
+get_told(struct nlattr *attrs[], struct tcon_rule *rule)
+{
+    const struct tcon_rule *kept = tcon_rule_find(rule);
+
+    if (attrs[TCON_RULE_A_FLOWS]) {
+        rule->flows = nl_attr_get_u32(attrs[TCON_RULE_A_FLOWS]);
+    }
+    if (attrs[TCON_RULE_A_AGE_MS]) {
+        rule->age_ms = nl_attr_get_u64(attrs[TCON_RULE_A_AGE_MS]);
+    }
+    get_outcomes(attrs[TCON_RULE_A_TAKEN], rule->taken);
+    get_outcomes(attrs[TCON_RULE_A_LEFT], rule->left);
+    rule->until_s = kept ? kept->until_s : 0;
+    rule->in_kernel = true;
+}
+
 /* Reads a message of TCON_CMD_GET_RULE.  Returns false if it is malformed. */
 bool
 tcon_rule_from_attrs(struct nlattr *top[], struct tcon_rule *rule)
@@ -102,15 +137,15 @@ tcon_rule_from_attrs(struct nlattr *top[], struct tcon_rule *rule)
     if (attrs[TCON_RULE_A_FALLBACK]) {
         rule->fallback = nl_attr_get_u8(attrs[TCON_RULE_A_FALLBACK]);
     }
-    if (attrs[TCON_RULE_A_FLOWS]) {
-        rule->flows = nl_attr_get_u32(attrs[TCON_RULE_A_FLOWS]);
+    if (attrs[TCON_RULE_A_SHARE]) {
+        rule->share = nl_attr_get_u16(attrs[TCON_RULE_A_SHARE]);
     }
     NL_NESTED_FOR_EACH (attr, left, top[TCON_A_RULE]) {
         if (nl_attr_type(attr) == TCON_RULE_A_PARAM) {
             get_rule_param(attr, rule);
         }
     }
-    rule->in_kernel = true;
+    get_told(attrs, rule);
     return true;
 }
 
@@ -129,6 +164,9 @@ put_rule(struct ofpbuf *request, const struct tcon_rule *rule)
     }
     if (rule->fallback) {
         nl_msg_put_u8(request, TCON_RULE_A_FALLBACK, rule->fallback);
+    }
+    if (rule->share) {
+        nl_msg_put_u16(request, TCON_RULE_A_SHARE, rule->share);
     }
     for (size_t i = 0; i < rule->n_params; i++) {
         size_t param = tcon_nl_start_nest(request, TCON_RULE_A_PARAM);
@@ -195,11 +233,13 @@ tcon_rule_same_place(const struct tcon_rule *a, const struct tcon_rule *b)
             && tcon_match_equal(&a->match, &b->match));
 }
 
+/* True if tcon.ko does the same with both. */
 bool
 tcon_rule_same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
 {
     if (strcmp(a->cc, b->cc) || a->ecn != b->ecn
-        || a->fallback != b->fallback || a->n_params != b->n_params) {
+        || a->fallback != b->fallback || a->share != b->share
+        || a->n_params != b->n_params) {
         return false;
     }
     for (size_t i = 0; i < a->n_params; i++) {
@@ -233,6 +273,14 @@ tcon_rule_find(const struct tcon_rule *key)
     return NULL;
 }
 
+static void
+note_end(const struct tcon_rule *rule)
+{
+    if (rule->until_s) {
+        next_end_s = MIN(next_end_s, rule->until_s);
+    }
+}
+
 /* Makes a copy of 'rule' the newest of the list. */
 static void
 append(const struct tcon_rule *rule)
@@ -241,6 +289,7 @@ append(const struct tcon_rule *rule)
 
     ovs_list_push_back(&rules, &new->node);
     hmap_insert(&places, &new->place_node, hash_place(new));
+    note_end(new);
 }
 
 void
@@ -263,6 +312,8 @@ tcon_rule_keep(const struct tcon_rule *rule)
             old->in_kernel = true;
             old->age = rule->age;
         }
+        old->until_s = rule->until_s;
+        note_end(old);
         return;
     }
     if (old) {
@@ -278,6 +329,40 @@ tcon_rules_forget_bridge(const char *bridge)
 
     LIST_FOR_EACH_SAFE (rule, node, &rules) {
         if (!strcmp(rule->bridge, bridge)) {
+            tcon_rule_destroy(rule);
+        }
+    }
+}
+
+bool
+tcon_rule_has_ended(const struct tcon_rule *rule)
+{
+    return rule->until_s && rule->until_s <= time_wall();
+}
+
+/* Returns when tcon_rules_end() is to be called. */
+int64_t
+tcon_rules_next_end_s(void)
+{
+    return next_end_s;
+}
+
+/* Removes the volatile rules that have ended.  Of those that OVSDB holds
+ * tcon_ovsdb_apply() must follow, which wants them no more. */
+void
+tcon_rules_end(struct tcon_nl *nl)
+{
+    struct tcon_error error;
+    struct tcon_rule *rule;
+
+    next_end_s = INT64_MAX;
+    LIST_FOR_EACH_SAFE (rule, node, &rules) {
+        if (!tcon_rule_has_ended(rule)) {
+            note_end(rule);
+        } else if (!rule->entry) {
+            if (nl) {
+                tcon_rule_del(nl, rule, &error);
+            }
             tcon_rule_destroy(rule);
         }
     }

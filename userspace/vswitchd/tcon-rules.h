@@ -29,9 +29,14 @@ struct tcon_rule {
     char cc[TCON_CC_NAME_MAX];
     uint8_t ecn;                /* enum tcon_rule_ecn. */
     uint8_t fallback;           /* enum tcon_rule_fallback. */
+    uint16_t share;             /* Of TCON_SHARE_ALL flows; 0: all. */
+    int64_t until_s;            /* When it ends, since 1970; 0: never. */
     struct tcon_param params[TCON_MAX_PARAMS];
     size_t n_params;
-    uint32_t flows;             /* In a dump only: flows that it selects. */
+    uint32_t flows;             /* In a dump only: flows that it selects, */
+    uint64_t age_ms;            /* how long it is in force, */
+    uint64_t taken[__TCON_OUTCOME_MAX]; /* what became of its share, */
+    uint64_t left[__TCON_OUTCOME_MAX]; /* and of the others. */
     bool in_kernel;             /* tcon.ko has it. */
     uint64_t age;               /* Grows with each rule that it was given. */
 
@@ -55,6 +60,11 @@ struct tcon_rule *tcon_rule_find(const struct tcon_rule *key);
 void tcon_rule_keep(const struct tcon_rule *);
 void tcon_rule_destroy(struct tcon_rule *);
 void tcon_rules_forget_bridge(const char *bridge);
+
+/* Rules that end. */
+bool tcon_rule_has_ended(const struct tcon_rule *);
+int64_t tcon_rules_next_end_s(void);
+void tcon_rules_end(struct tcon_nl *);
 
 /* In tcon.ko.  Each returns 0, or an errno with a sentence. */
 int tcon_rule_set(struct tcon_nl *, struct tcon_rule *, struct tcon_error *);

@@ -12,9 +12,11 @@
 #include "tcon-cc.h"
 #include "tcon-json.h"
 #include "tcon-ovsdb.h"
+#include "tcon-rates.h"
 #include "tcon-rules.h"
 #include "tcon-show.h"
 #include "tcon-text.h"
+#include "tcon-when.h"
 #include "tcon-words.h"
 #include "unixctl.h"
 #include "util.h"
@@ -62,6 +64,7 @@ static const struct tcon_nl_field info_fields[] = {
     { TCON_INFO_A_COPY_FLOW_MAX, NL_A_U64,  "copy_flow_bytes_max" },
     { TCON_INFO_A_ATTACH,      NL_A_STRING, "attach" },
     { TCON_INFO_A_SPREADING,   NL_A_FLAG,   "spreading" },
+    { TCON_INFO_A_AGE_MS,      NL_A_U64,    NULL },
 };
 
 static const struct tcon_nl_field port_fields[] = {
@@ -154,6 +157,27 @@ ccs_to_json(const struct tcon_ccs *ccs)
     return json;
 }
 
+/* Writes of which flows a rule takes how many, since when, and until when. */
+static void
+put_terms(struct json *json, const struct tcon_rule *rule)
+{
+    char date[TCON_DATE_TEXT_MAX];
+
+    json_object_put(json, "share_percent",
+                    json_real_create((rule->share ? rule->share
+                                      : TCON_SHARE_ALL) * 100.0
+                                     / TCON_SHARE_ALL));
+    if (rule->in_kernel) {
+        json_put_since(json, rule->age_ms);
+    }
+    if (rule->until_s) {
+        tcon_date_format(rule->until_s, date);
+        json_object_put_string(json, "until", date);
+    } else {
+        json_object_put(json, "until", json_null_create());
+    }
+}
+
 /* Returns all that is known of a rule. */
 struct json *
 tcon_rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
@@ -180,6 +204,7 @@ tcon_rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
     json_object_put_string(json, "fallback",
                            rule->fallback < ARRAY_SIZE(rule_fallback)
                            ? rule_fallback[rule->fallback] : "?");
+    put_terms(json, rule);
     json_put_num(json, "flows", rule->flows);
     json_object_put(json, "cc_loaded",
                     json_boolean_create(cc || !strcmp(rule->cc,
@@ -214,6 +239,30 @@ u64s_to_json(const struct nlattr *attr, const struct tcon_word words[],
     return json;
 }
 
+/* Adds to each of 'array', counters that are 'age_ms' old, how fast it grows;
+ * null if that is not known. */
+static void
+put_rates(struct json *json, const struct json *array, uint64_t age_ms)
+{
+    const struct tcon_sample *before = tcon_rates_before(age_ms);
+    uint64_t over_ms = before ? age_ms - before->age_ms : 0;
+    const struct json *counter;
+    size_t i;
+
+    json_object_put(json, "rate_over_ms", before ? json_integer_create(over_ms)
+                                          : json_null_create());
+    JSON_ARRAY_FOR_EACH (counter, i, array) {
+        struct json *per_s = json_null_create();
+
+        if (before && i < before->n) {
+            double grown = json_num(counter, "value") - before->counters[i];
+
+            per_s = json_real_create(grown * 1000 / over_ms);
+        }
+        json_object_put(CONST_CAST(struct json *, counter), "per_s", per_s);
+    }
+}
+
 static bool
 info_cb(struct nlattr *top[], void *json_)
 {
@@ -230,6 +279,12 @@ info_cb(struct nlattr *top[], void *json_)
         json_object_put(json, "counters",
                         u64s_to_json(attrs[TCON_INFO_A_COUNTERS], counters,
                                      ARRAY_SIZE(counters), "value"));
+        if (attrs[TCON_INFO_A_AGE_MS]) {
+            uint64_t age_ms = nl_attr_get_u64(attrs[TCON_INFO_A_AGE_MS]);
+
+            json_put_since(json, age_ms);
+            put_rates(json, json_get(json, "counters"), age_ms);
+        }
     }
     return true;
 }
@@ -534,6 +589,10 @@ put_rule_text(struct ds *ds, const struct json *rule)
                   : "; not taken by tcon.ko yet",
                   json_yes(rule, "cc_loaded") ? "" : "; the CC is not loaded");
     put_source_text(ds, rule);
+    if (json_has(rule, "since")) {
+        ds_put_cstr(ds, "; ");
+        json_since_to_text(rule, ds);
+    }
     ds_put_char(ds, '\n');
 }
 
@@ -592,10 +651,33 @@ put_words_text(struct ds *ds, const struct json *words, const char *title,
                 ds_put_format(ds, "%s\n", title);
                 any = true;
             }
-            ds_put_format(ds, "    %s: %lld (%s)\n", json_str(word, "name"),
-                          json_num(word, value_name), json_str(word, "text"));
+            ds_put_format(ds, "    %s: %lld", json_str(word, "name"),
+                          json_num(word, value_name));
+            if (json_has(word, "per_s")) {
+                ds_put_format(ds, ", %.1f/s", json_double(word, "per_s"));
+            }
+            ds_put_format(ds, " (%s)\n", json_str(word, "text"));
         }
     }
+}
+
+static void
+put_counters_text(struct ds *ds, const struct json *json)
+{
+    struct ds title = DS_EMPTY_INITIALIZER;
+
+    ds_put_cstr(&title, "counters");
+    if (json_has(json, "since")) {
+        ds_put_char(&title, ' ');
+        json_since_to_text(json, &title);
+    }
+    if (json_has(json, "rate_over_ms")) {
+        ds_put_format(&title, ", rates of the last %lld s",
+                      json_num(json, "rate_over_ms") / 1000);
+    }
+    ds_put_char(&title, ':');
+    put_words_text(ds, json_get(json, "counters"), ds_cstr(&title), "value");
+    ds_destroy(&title);
 }
 
 static void
@@ -637,7 +719,7 @@ show_to_text(const struct json *json, struct ds *ds)
     if (json_has(json, "reasons")) {
         put_words_text(ds, json_get(json, "reasons"), "flows by reason:",
                        "flows");
-        put_words_text(ds, json_get(json, "counters"), "counters:", "value");
+        put_counters_text(ds, json);
     }
 }
 

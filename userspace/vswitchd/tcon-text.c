@@ -14,6 +14,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "tcon-cc.h"
 #include "tcon-rules.h"
+#include "tcon-when.h"
 #include "util.h"
 
 /* flow=MATCH, the CC, its parameters, what a rule says besides, and one too
@@ -98,6 +99,18 @@ tcon_rule_format(const struct tcon_rule *rule)
     if (rule->fallback != TCON_RULE_FALLBACK_AUTO
         && rule->fallback < ARRAY_SIZE(fallback_words)) {
         ds_put_format(&ds, " fallback=%s", fallback_words[rule->fallback]);
+    }
+    if (rule->share) {
+        char share[TCON_VALUE_TEXT_MAX];
+
+        tcon_share_format(rule->share, share);
+        ds_put_format(&ds, " share=%s", share);
+    }
+    if (rule->until_s) {
+        char date[TCON_DATE_TEXT_MAX];
+
+        tcon_date_format(rule->until_s, date);
+        ds_put_format(&ds, " until=%s", date);
     }
     return ds_steal_cstr(&ds);
 }

@@ -61,6 +61,10 @@ rule_cb(struct nlattr *top[], void *trace_)
     switch (tcon_match_selects(&rule.match, &trace->flow, trace->port->ofport,
                                &field)) {
     case TCON_SELECTS:
+        if (rule.share) {
+            add_rule(trace, &rule, "share");
+            break;
+        }
         trace->obeyed = add_rule(trace, &rule, "obeyed");
         break;
     case TCON_SELECTS_NOT:
@@ -147,6 +151,8 @@ trace_to_text(const struct json *json, struct ds *ds)
         } else {
             ds_put_format(ds, "%s\n",
                           !strcmp(verdict, "obeyed") ? "yes"
+                          : !strcmp(verdict, "share")
+                          ? "yes, if it is in the share"
                           : !strcmp(verdict, "below") ? "below that"
                           : "not taken by tcon.ko yet");
         }

@@ -2,9 +2,10 @@
 /*
  * The commands that change something.
  *
- * The files, lowest first: tcon-match, tcon-netlink, tcon-rules, tcon-cc,
- * tcon-text, tcon-fleet, tcon-ovsdb, tcon-config, tcon-words, tcon-json,
- * tcon-show, tcon-flows, tcon-trace, tcon-state, tcon-move, this one.
+ * The files, lowest first: tcon-match, tcon-when, tcon-stats, tcon-advice,
+ * tcon-netlink, tcon-rules, tcon-cc, tcon-text, tcon-fleet, tcon-ovsdb,
+ * tcon-rates, tcon-config, tcon-words, tcon-json, tcon-show, tcon-compare,
+ * tcon-advise, tcon-flows, tcon-trace, tcon-state, tcon-move, this one.
  */
 
 #include <config.h>
@@ -15,12 +16,15 @@
 #include <inttypes.h>
 #include <limits.h>
 
+#include "tcon-compare.h"
 #include "tcon-flows.h"
 #include "tcon-ovsdb.h"
+#include "tcon-rates.h"
 #include "tcon-rules.h"
 #include "tcon-show.h"
 #include "tcon-text.h"
 #include "tcon-trace.h"
+#include "tcon-when.h"
 #include "tcon-words.h"
 #include "unixctl.h"
 #include "util.h"
@@ -34,6 +38,13 @@ set_cc(struct tcon_nl *nl, const struct tcon_bridge *bridge, int n_words,
 
     if (!tcon_rule_parse(nl, n_words, words, rule, error)
         || !tcon_resolve_guest_port(bridge, nl, rule, error)) {
+        return false;
+    }
+    if (tcon_rule_has_ended(rule)) {
+        char date[TCON_DATE_TEXT_MAX];
+
+        tcon_date_format(rule->until_s, date);
+        tcon_error_set(error, "until=%s: that is past", date);
         return false;
     }
     if (tcon_rule_set(nl, rule, &why)) {
@@ -160,6 +171,7 @@ tcon_init(void)
     unixctl_command_register("tcon/del-cc", "bridge [flow=MATCH]", 1, 2,
                              tcon_unixctl_del_cc, NULL);
     tcon_show_init();
+    tcon_compare_init();
     tcon_flows_init();
     tcon_trace_init();
     tcon_move_init();
@@ -170,6 +182,7 @@ void
 tcon_run(void)
 {
     tcon_config_run();
+    tcon_rates_run();
     tcon_flows_run();
 }
 
@@ -177,5 +190,6 @@ void
 tcon_wait(void)
 {
     tcon_config_wait();
+    tcon_rates_wait();
     tcon_flows_wait();
 }

@@ -13,7 +13,10 @@ CPPFLAGS += $(call has,UNIXCTL_FORMAT,lib/unixctl.h,\bunixctl_command_get_output
 
 tcon_objects = \
 	vswitchd/tcon.$(OBJEXT) \
+	vswitchd/tcon-advice.$(OBJEXT) \
+	vswitchd/tcon-advise.$(OBJEXT) \
 	vswitchd/tcon-cc.$(OBJEXT) \
+	vswitchd/tcon-compare.$(OBJEXT) \
 	vswitchd/tcon-config.$(OBJEXT) \
 	vswitchd/tcon-fleet.$(OBJEXT) \
 	vswitchd/tcon-flows.$(OBJEXT) \
@@ -22,11 +25,14 @@ tcon_objects = \
 	vswitchd/tcon-move.$(OBJEXT) \
 	vswitchd/tcon-netlink.$(OBJEXT) \
 	vswitchd/tcon-ovsdb.$(OBJEXT) \
+	vswitchd/tcon-rates.$(OBJEXT) \
 	vswitchd/tcon-rules.$(OBJEXT) \
 	vswitchd/tcon-show.$(OBJEXT) \
 	vswitchd/tcon-state.$(OBJEXT) \
+	vswitchd/tcon-stats.$(OBJEXT) \
 	vswitchd/tcon-text.$(OBJEXT) \
 	vswitchd/tcon-trace.$(OBJEXT) \
+	vswitchd/tcon-when.$(OBJEXT) \
 	vswitchd/tcon-words.$(OBJEXT)
 
 vswitchd_ovs_vswitchd_OBJECTS += $(tcon_objects)

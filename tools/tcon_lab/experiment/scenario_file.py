@@ -19,8 +19,6 @@ A scenario file, where modes are as in :mod:`..scenario`::
     aqm_min = "30p"              # red: of the average queue; default a third of max
     aqm_max = "90p"              # red; default 3 min, or a quarter of the queue
     aqm_probability = "2%"       # red: at max; default 2%
-    aqm_adaptive = false         # red: moves its probability so that the average queue
-                                 # stays between min and max (ARED); default false
     aqm_target = "5ms"           # codel, fq_codel, pie; default 5ms, pie's 15ms
     aqm_interval = "100ms"       # codel, fq_codel; default 100ms
     aqm_tupdate = "15ms"         # pie, which rounds it up to ticks of 4 ms; default 15ms
@@ -285,7 +283,6 @@ class PathTable(Table):
     aqm_target_us: _AqmTime | None = None
     aqm_interval_us: _AqmTime | None = None
     aqm_tupdate_us: _AqmTime | None = None
-    aqm_adaptive: bool = False
     aqm_ecn: bool | None = None
     duplicate_fraction: fraction() = "0%"
     corrupt_fraction: fraction() = "0%"
@@ -339,7 +336,6 @@ class PathTable(Table):
             min_packets=low,
             max_packets=high,
             probability=self.aqm_probability if self.aqm == "red" else 0.0,
-            adaptive=self.aqm_adaptive,
             **{f"{name}_us": getattr(self, f"aqm_{name}_us") or round(amount(text, _TIME_UNITS, 1))
                for name, text in DEFAULT_TIMES.get(self.aqm, {}).items()},
         )  # fmt: skip
