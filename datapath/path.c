@@ -517,9 +517,20 @@ static void note_unseen_end(struct tcon_flow *flow, const struct tcon_packet *pk
 		close_flow(flow, now_us);
 }
 
+/* The third segment of a handshake passes unseen.  Where a port rests, an answer has to do. */
+static void grown_unseen(struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+
+	if (READ_ONCE(flow->port->rests) && (t->guest.acked || t->peer.acked))
+		tcon_flow_grown(flow);
+}
+
 /* The guest sends where its packets pass unseen.  Returns whether they do no more. */
 static bool guest_resumes(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
+	if (flow->saved)	/* its port has come to rest since */
+		tcon_move_unseen(flow, now_us);
 	if (!READ_ONCE(flow->port->rests) && !(pkt->flags & TCON_TCP_RST) &&
 	    tcon_rest_resume(flow, pkt, now_us))
 		return true;
@@ -548,6 +559,7 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	}
 	if (pkt->flags & TCON_TCP_SYN) {
 		guest_syn(flow, pkt, now_us);
+		grown_unseen(flow);
 		return true;
 	}
 	if (!t->synced && pkt->payload_bytes)
@@ -726,6 +738,8 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 static void peer_unseen(struct tcon_flow *flow, struct sk_buff *skb,
 			struct tcon_packet *pkt, u64 now_us)
 {
+	if (flow->saved)
+		tcon_move_unseen(flow, now_us);
 	tcon_rest_heard(flow, pkt);
 	if (tcon_ecn_is_marked(pkt) && !flow->ecn.answered) {
 		tcon_mark_to_guest(flow, skb, pkt, true);
@@ -772,9 +786,8 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (t->synced && pkt->flags & TCON_TCP_ACK &&
 	    !(pkt->flags & TCON_TCP_RST))
 		pass = show_ack(flow, skb, pkt, heard, now_us, extra);
-	/* The guest's ACK passes unseen.  The peer's answer has to do. */
-	if (unlikely(syn && t->guest.acked && READ_ONCE(flow->port->rests)))
-		tcon_flow_grown(flow);
+	if (syn)
+		grown_unseen(flow);
 	if (pass && heard && pkt->has_ts)
 		tcon_answer_given(&flow->answer, pkt->tsval, now_us);
 	note_end(flow, pkt, false, now_us);

@@ -80,6 +80,7 @@ static u32 flags_of(const struct tcon_saved *s)
 	       flag(s->has_ts, TCON_STATE_TS) |
 	       flag(s->has_tsval, TCON_STATE_TSVAL) |
 	       flag(s->fin_peer, TCON_STATE_PEER_FIN) |
+	       flag(s->unseen, TCON_STATE_UNSEEN) |
 	       flag(e->agreed, TCON_STATE_ECN_AGREED) |
 	       flag(e->speaks, TCON_STATE_ECN_SPEAKS) |
 	       flag(e->asked, TCON_STATE_ECN_ASKED) |
@@ -156,6 +157,7 @@ static void read_flags(struct tcon_saved *s, u32 flags)
 	s->peer.has_ts = s->has_ts;
 	s->has_tsval = flags & TCON_STATE_TSVAL;
 	s->fin_peer = flags & TCON_STATE_PEER_FIN;
+	s->unseen = flags & TCON_STATE_UNSEEN;
 	e->answered = true;
 	e->agreed = flags & TCON_STATE_ECN_AGREED;
 	e->speaks = flags & TCON_STATE_ECN_SPEAKS;
@@ -396,6 +398,29 @@ static void restore_rtt(const struct tcon_saved *s, struct tcon_track *t, u64 no
 	t->min_rtt_bucket_us = now_us;
 }
 
+static void restore_ends(const struct tcon_saved *s, struct tcon_track *t, u64 now_us)
+{
+	t->guest = s->guest;
+	t->peer = s->peer;
+	tcon_handshake_agree(t);
+	t->peer_nxt = s->peer_nxt;
+	restore_rtt(s, t, now_us);
+	t->cc.last_rate_bps = s->rate_bps;
+	t->fin_peer |= s->fin_peer;
+	t->ce_lapsed = s->ecn.exact;	/* the next count is where to count from */
+}
+
+static void restore_una(struct tcon_track *t, u32 una, u64 now_us)
+{
+	t->cc.una = una;
+	t->cc.nxt = una;
+	t->lost_edge = una;
+	t->judged_edge = una;
+	t->filled_edge = una;
+	t->progress_us = now_us;
+	t->synced = true;
+}
+
 /*
  * What is in flight: as much as was, up to where the guest begins to send.  It left a round
  * trip ago, as far as can be told, so that it is no sample of a shorter one.
@@ -406,14 +431,8 @@ static void restore_flight(const struct tcon_saved *s, const struct tcon_packet 
 	u32 flight = s->nxt - s->una, nxt = seq_max(s->nxt, pkt->seq);
 	u32 una = seq_max(s->una, nxt - flight);
 
-	t->cc.una = una;
-	t->cc.nxt = una;
+	restore_una(t, una, now_us);
 	t->nxt_guest = seq_max(s->nxt_guest, nxt);
-	t->lost_edge = una;
-	t->judged_edge = una;
-	t->filled_edge = una;
-	t->progress_us = now_us;
-	t->synced = true;
 	if (nxt != una)
 		tcon_sent_elsewhere(t, nxt, now_us - min_t(u64, s->srtt_us, now_us));
 	t->round_end = nxt;
@@ -434,18 +453,28 @@ void tcon_saved_restore(const struct tcon_saved *s, const struct tcon_packet *pk
 			bool same_cc, u64 now_us, struct tcon_track *t,
 			struct tcon_window *w)
 {
-	t->guest = s->guest;
-	t->peer = s->peer;
-	tcon_handshake_agree(t);
+	restore_ends(s, t, now_us);
 	t->peer_nxt = seq_max(s->peer_nxt, pkt->ack);
-	restore_rtt(s, t, now_us);
 	restore_flight(s, pkt, t, now_us);
-	t->cc.last_rate_bps = s->rate_bps;
 	if (same_cc) {
 		t->cc.ssthresh_bytes = s->ssthresh_bytes;
 		t->resume_bytes = s->cwnd_bytes;
 	}
-	t->fin_peer |= s->fin_peer;
-	t->ce_lapsed = s->ecn.exact;	/* the next count is where to count from */
 	tcon_window_restore(w, t->cc.una, s->edge, s->peer_edge, now_us);
+}
+
+/**
+ * tcon_saved_restore_unseen() - take what is not out of date where packets pass unseen
+ * @s: the half-flow
+ * @now_us: the time
+ * @t: the tracker, fresh
+ *
+ * What is in flight will be known when it resumes.
+ */
+void tcon_saved_restore_unseen(const struct tcon_saved *s, u64 now_us, struct tcon_track *t)
+{
+	restore_ends(s, t, now_us);
+	restore_una(t, s->una, now_us);
+	t->nxt_guest = s->una;
+	t->round_end = s->una;
 }

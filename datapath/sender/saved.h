@@ -38,6 +38,7 @@
  * @has_ts: the connection uses time stamps
  * @has_tsval: @guest_tsval is valid
  * @fin_peer: the peer has sent its FIN
+ * @unseen: what both have sent passed unseen, so that the sequence numbers are of some time before
  * @cc: name of the CC; empty: none ran
  */
 struct tcon_saved {
@@ -64,6 +65,7 @@ struct tcon_saved {
 	bool has_ts;
 	bool has_tsval;
 	bool fin_peer;
+	bool unseen;
 	char cc[TCON_CC_NAME_MAX];
 };
 
@@ -76,5 +78,6 @@ bool tcon_saved_goes_on(const struct tcon_saved *s, const struct tcon_packet *pk
 void tcon_saved_restore(const struct tcon_saved *s, const struct tcon_packet *pkt,
 			bool same_cc, u64 now_us, struct tcon_track *t,
 			struct tcon_window *w);
+void tcon_saved_restore_unseen(const struct tcon_saved *s, u64 now_us, struct tcon_track *t);
 
 #endif /* _TCON_SAVED_H */

@@ -7,6 +7,9 @@
  *					tcon_move_settle(): the guest's first segment fits:
  *					as after a handshake; or not: "mid-stream"
  *
+ * Where a flow's packets pass unseen, on A or on B, there is nothing to compare a segment with.
+ * Then the flow is on B as one whose port has rested (rest.c): "resuming".
+ *
  * The flow of host A goes on until its port does, because the guest may stay after all.
  */
 #include <linux/slab.h>
@@ -16,12 +19,28 @@
 #include "state/move.h"
 #include "state/rest.h"
 
+/* Do its packets pass unseen, so that what is known of them may be out of date? */
+static bool is_unseen(const struct tcon_flow *flow)
+{
+	return READ_ONCE(flow->port->rests) || tcon_flow_lags(flow);
+}
+
+/* Has its handshake been completed, as far as packets that pass unseen let that be known? */
+static bool has_begun(const struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return tcon_track_established(t) ||
+	       (is_unseen(flow) && t->guest.syn_seen && t->peer.syn_seen &&
+		(t->guest.acked || t->peer.acked));
+}
+
 /* Can it go on elsewhere?  Not if it could not be enforced, nor if it is about to end. */
 static bool can_move(const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
 
-	return tcon_track_established(t) && !flow->mid_stream && !flow->astray &&
+	return has_begun(flow) && !flow->mid_stream && !flow->astray &&
 	       !flow->closed_us && !t->fin_guest && !t->guest.ambiguous &&
 	       !t->peer.ambiguous && !tcon_track_signed(t) &&
 	       !(t->guest.mptcp && t->peer.mptcp);
@@ -41,7 +60,9 @@ bool tcon_move_out(const struct tcon_flow *flow, struct tcon_state_record *recor
 
 	lockdep_assert_held(&flow->lock);
 	if (flow->saved) {	/* the guest moves on before it has sent */
-		tcon_saved_write(flow->saved, record);
+		s = *flow->saved;
+		s.unseen |= is_unseen(flow);
+		tcon_saved_write(&s, record);
 		return true;
 	}
 	if (!can_move(flow))
@@ -52,11 +73,38 @@ bool tcon_move_out(const struct tcon_flow *flow, struct tcon_state_record *recor
 	s.guest_edge = seq_max(flow->said.edge, flow->said.ack);
 	s.wire_bytes = flow->said.wire_bytes;
 	s.peer_nxt = seq_max(s.peer_nxt, s.guest_ack);
+	s.unseen = is_unseen(flow);
+	if (s.unseen) {		/* numbers of some time before, which go together */
+		s.guest_ack = s.peer_nxt;
+		s.guest_edge = s.peer_nxt;
+	}
 	if (ops)
 		strscpy(s.cc, ops->name, sizeof(s.cc));
 	tcon_saved_write(&s, record);
 	/* A peer that lies may have led to numbers that no host would take. */
 	return !tcon_saved_read(&s, record, sizeof(*record));
+}
+
+/**
+ * tcon_move_unseen() - what a flow has brought is all that is known of it, until it resumes
+ * @flow: its lock is held, with tcon_flow.saved
+ * @now_us: the time
+ *
+ * Its packets have passed unseen since, or will.
+ */
+void tcon_move_unseen(struct tcon_flow *flow, u64 now_us)
+{
+	struct tcon_saved *saved = flow->saved;
+
+	lockdep_assert_held(&flow->lock);
+	tcon_saved_restore_unseen(saved, now_us, &flow->track);
+	flow->said.wire_bytes = saved->wire_bytes;
+	flow->rest.wakes = READ_ONCE(flow->port->wakes) - 1;
+	flow->rest.heard = false;
+	flow->rest.unheard = 0;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MOVED_IN);
+	flow->saved = NULL;
+	kfree(saved);
 }
 
 /* Puts @saved into a flow that is not dead.  Returns whether the flow had use for it. */
@@ -73,6 +121,8 @@ static bool put_in(struct tcon_flow *flow, struct tcon_saved *saved)
 	flow->saved = saved;
 	flow->ecn = saved->ecn;
 	tcon_rest_attend(flow);
+	if (saved->unseen || READ_ONCE(flow->port->rests))
+		tcon_move_unseen(flow, now_us);
 	tcon_flow_reclassify(flow, now_us);
 	return true;
 }

@@ -10,6 +10,7 @@
 
 bool tcon_move_out(const struct tcon_flow *flow, struct tcon_state_record *record);
 int tcon_move_in(struct tcon_port *port, struct tcon_saved *saved);
+void tcon_move_unseen(struct tcon_flow *flow, u64 now_us);
 void tcon_move_settle(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		      u64 now_us);
 

@@ -255,6 +255,7 @@ void tcon_policy_place(struct tcon_port *port)
 {
 	struct tcon_rule *rule;
 
+	port->less_ruled = false;
 	list_for_each_entry(rule, &port->tnet->rules, node) {
 		if (concerns(rule, port)) {
 			tcon_port_rule(port, true);
@@ -274,14 +275,15 @@ static void wake_ports(struct tcon_net *tnet, const struct tcon_rule *rule)
 			tcon_port_rule(port, true);
 }
 
-/* A rule has gone: ports that it concerned may rest, if it was the last. */
+/* A rule has gone: ports that it concerned may rest, if it was the last.  Whether it was is looked
+ * for later, once for all rules that go together.
+ */
 static void calm_ports(struct tcon_net *tnet, const struct tcon_rule *rule)
 {
 	struct tcon_port *port;
 
 	list_for_each_entry(port, &tnet->ports, node)
-		if (concerns(rule, port))
-			tcon_policy_place(port);
+		port->less_ruled |= concerns(rule, port);
 }
 
 static void link_rule(struct tcon_net *tnet, struct tcon_rule *rule)

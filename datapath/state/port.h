@@ -45,6 +45,7 @@ struct tcon_port_conf {
  * @hook: what the vport points to
  * @rests: no rule can match, and data passes unseen: rest.c; under @lock
  * @ruled: a rule can match its flows; under tcon_net.lock
+ * @less_ruled: a rule that could has gone since @ruled was found out; under tcon_net.lock
  * @calm: it might have rested at the last look; under tcon_net.lock
  * @wakes: how often its rest has ended; under @lock
  * @attach: the way in, which found it
@@ -83,6 +84,7 @@ struct tcon_port {
 	struct ovs_tcon_port hook;
 	bool rests;
 	bool ruled;
+	bool less_ruled;
 	bool calm;
 	u32 wakes;
 	const struct tcon_attach *attach;

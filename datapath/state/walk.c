@@ -240,8 +240,12 @@ static void look_at_ports(struct tcon_net *tnet, void *unused)
 	struct tcon_port *port;
 
 	mutex_lock(&tnet->lock);
-	list_for_each_entry(port, &tnet->ports, node)
+	list_for_each_entry(port, &tnet->ports, node) {
+		if (port->less_ruled)
+			tcon_policy_place(port);
 		tcon_port_look(port);
+		cond_resched();
+	}
 	mutex_unlock(&tnet->lock);
 }
 

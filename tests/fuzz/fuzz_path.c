@@ -9,7 +9,8 @@
  *
  * The datapath is the real one, from path.c down; the kernel below it is tests/unit/shim.
  * Both ends are honest, and lie in ends.h.  When the input ends, so is the path.  The guest
- * may move: its port ends, and a new one is given what was known.
+ * may move: its port ends, and a new one is given what was known.  At times there is no rule, and
+ * the port comes to rest.
  *
  * What must hold:
  *  - what waits in TCon does not wait longer than 1 s or two RTOs without anything leaving;
@@ -18,6 +19,7 @@
  *    acknowledges more;
  *  - on an honest path the transfer ends;
  *  - an ACK for what has left is heard, also where it is for more;
+ *  - a port at rest takes nothing; when a rule comes, flows soon resume;
  *  - nothing is left then: no packet, no copy, no record, no account that is not zero.
  *
  * An input is: what the two ends and the path are like, and then what happens to segments, in
@@ -33,6 +35,7 @@
 #include "state/flow.h"
 #include "state/move.h"
 #include "state/pacer.h"
+#include "state/rest.h"
 #include "wire/segment.h"
 
 #include "ends.h"
@@ -50,6 +53,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 #define FILE_MAX_BYTES		(256 * 1024)
 #define ALGORITHMS_MAX		4
 #define SAVED_MAX		4
+#define RESUMES_MAX		12	/* segments with data */
 
 #define for_each_flow(flow, port)					\
 	for (flow = flow_of(rb_first_cached(&(port)->flow_tree)); flow;	\
@@ -115,6 +119,9 @@ struct way {
  * @n_saved: number of those
  * @fallback: of the rules, enum tcon_rule_fallback
  * @settled: what passes elsewhere is held to be the guest's doing
+ * @ruleless: there is no rule
+ * @calm: the port might have rested a while ago
+ * @resuming: segments with data that the guest has sent while a flow was to resume
  * @tnet: the namespace
  * @port: the guest's
  */
@@ -139,6 +146,8 @@ struct world {
 	u32 n_saved;
 	u8 fallback;
 	bool settled;
+	bool ruleless, calm;
+	u32 resuming;
 	struct tcon_net tnet;
 	struct tcon_port port;
 };
@@ -184,6 +193,8 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 {
 	struct tcon_rule *rule = &rules[world->algorithm];
 
+	if (world->ruleless)
+		return NULL;
 	rule->fallback = world->fallback;
 	rule->refs.refs++;
 	return rule;
@@ -214,6 +225,32 @@ void tcon_port_wake(struct tcon_port *port)
 {
 	port->wakes += port->rests;
 	port->rests = false;
+	port->woken_us = shim_now_ns / NSEC_PER_USEC;
+}
+
+static void change_rules(struct world *x, bool ruleless)
+{
+	x->ruleless = ruleless;
+	if (!ruleless)
+		tcon_port_wake(&x->port);
+	x->port.generation++;
+}
+
+/* Flows have looked for their rule when the port comes to rest. */
+static void look_at_port(struct world *x)
+{
+	bool calm = x->calm;
+	struct tcon_flow *flow;
+
+	for_each_flow(flow, &x->port) {
+		spin_lock(&flow->lock);
+		tcon_flow_refresh(flow, shim_now_ns / NSEC_PER_USEC);
+		spin_unlock(&flow->lock);
+	}
+	x->calm = x->ruleless && !atomic_read(&x->port.attended) &&
+		  !tcon_share_used(x->port.shares, TCON_SHARE_HELD);
+	if (x->calm && calm)
+		x->port.rests = true;
 }
 
 bool tcon_port_is_settled(const struct tcon_port *port, u64 now_us)
@@ -335,7 +372,7 @@ static void special(struct world *x)
 		break;
 	case 6:
 		x->algorithm = what / 8 % n_rules;
-		x->port.generation++;
+		change_rules(x, what & 0x80);
 		break;
 	case 7:
 		if (what & 0x40) {
@@ -505,10 +542,24 @@ static const struct tcon_attach attach = {
 	.send = give,
 };
 
+/* The guest sends data.  Has it done so for long, and a flow does still not resume? */
+static void check_resumed(struct world *x)
+{
+	const struct tcon_flow *flow;
+	bool resuming = false;
+
+	for_each_flow(flow, &x->port)
+		resuming |= flow->reason == TCON_REASON_RESUMING;
+	x->resuming = resuming ? x->resuming + 1 : 0;
+	WARN_ON(x->resuming > RESUMES_MAX);
+}
+
 static void note_entered(struct world *x, const struct sk_buff *skb)
 {
 	struct tcon_packet p = segment_read(skb);
 
+	if (p.payload_bytes)
+		check_resumed(x);
 	trace(x, "enters", &p);
 	x->syn_entered |= p.flags & TCON_TCP_SYN;
 	if (!(p.flags & TCON_TCP_SYN) && p.seq != p.end_seq)
@@ -542,12 +593,13 @@ static void check_acked(const struct world *x, u32 ack)
 
 static void to_tcon(struct world *x, struct sk_buff *skb)
 {
-	bool pass;
+	bool rests = x->port.rests, pass;
 
 	note_entered(x, skb);
 	enter_tcon(x);
 	pass = tcon_path_ingress(&x->port.hook, skb);
 	leave_tcon(x);
+	WARN_ON(rests && !pass);
 	if (pass)
 		left(x, skb);
 }
@@ -618,6 +670,9 @@ static void run_work(struct world *x)
 {
 	x->work_ns = shim_now_ns + NSEC_PER_SEC;
 	shim_work->func(shim_work);
+	enter_tcon(x);
+	look_at_port(x);
+	leave_tcon(x);
 }
 
 static void run_timer(struct world *x)
@@ -753,6 +808,8 @@ static void set_up(struct world *x)
 	x->algorithm = a % n_rules;
 	x->fallback = d % TCON_RULE_FALLBACK_DROP;	/* with drop, a transfer may not end */
 	x->settled = d & 0x10;
+	x->ruleless = d & 0x20;
+	x->port.rests = x->ruleless;
 	x->g = (struct guest) {
 		.x = x,
 		.una = GUEST_ISN + 1, .nxt = GUEST_ISN + 1, .max = GUEST_ISN + 1,

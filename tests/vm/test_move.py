@@ -179,6 +179,35 @@ def test_not_told(two: Hosts, tcon: genl.Genl) -> None:
     assert state(tcon, conn.sport, "p2")[0] != "observed"
 
 
+def passes_unseen(conn: Conn, tcon: genl.Genl) -> bool:
+    flow = rigs.find_flow(tcon, conn.sport, "p1")
+    return flow is not None and flow["una"] == conn.isn[0] + 1
+
+
+@pytest.mark.parametrize("rule_at", ["there", "neither"])
+def test_from_a_port_at_rest(two: Hosts, tcon: genl.Genl, rule_at: str) -> None:
+    """A rule of the other host takes over what began without one; so does a later rule."""
+    with rigs.parameters(observe=0):
+        rigs.poll(lambda: passes_unseen(sending(two), tcon), "the port rests", 10, 0.5)
+        conn = sending(two)
+    if rule_at == "there":
+        tcon.set_rule("cubic", genl.text(E["TCON_MATCH_A_IFNAME"], "p2"))
+    conn = moved(two, tcon, conn, tell=False)
+    bring(tcon, record_of(tcon, conn))
+    if rule_at == "neither":
+        assert state(tcon, conn.sport, "p2") == ("observed", "no-rule", "none")
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+        tcon.set_rule("cubic")
+    assert state(tcon, conn.sport, "p2") == ("observed", "resuming", "none")
+    conn.peer_sends(ack=conn.guest_nxt - MSS)
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    assert state(tcon, conn.sport, "p2") == ("window-enforced", "in-flight", "cubic")
+    conn.peer_sends()
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    assert conn.peer_sends().window < conn.window
+    assert state(tcon, conn.sport, "p2") == ("repair-enforced", "none", "cubic")
+
+
 UNLIKE: dict[str, dict[str, object]] = {
     "before una": {"seq": 1_000_000},
     "beyond the window": {"seq": 1_000_000 + 0x50000000},

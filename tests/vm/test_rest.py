@@ -10,8 +10,8 @@ from statistics import median
 import genl
 import pytest
 import rig as rigs
-from rig import Conn, find_flow, poll, state
-from wire import ACK, FIN, PSH, RST
+from rig import Conn, counted, find_flow, poll, state
+from wire import ACK, FIN, PSH, RST, SYN
 
 MSS = 1448
 Ends = tuple[rigs.RawEnd, rigs.RawEnd]
@@ -126,6 +126,19 @@ def test_a_new_connection_with_the_same_ports(resting: Conn, tcon: genl.Genl) ->
     resting.handshake()
     transfer(resting)
     assert state(tcon, resting.sport)[2] == "cubic"
+
+
+def test_many_servers_connections_are_kept(resting: Conn, ends: Ends, tcon: genl.Genl) -> None:
+    """That they are confirmed passes unseen: an answer has to do."""
+    with rigs.parameters(max_embryos=4), counted(tcon, embryo_evicted=0):
+        served = [Conn(*ends) for _ in range(12)]
+        for conn in served:
+            conn.peer_sends(SYN, ack=0)
+            conn.guest_sends(SYN | ACK)
+            conn.peer_sends()
+    tcon.set_rule("cubic")
+    transfer(served[0], 3)
+    assert state(tcon, served[0].sport) == ENFORCED
 
 
 def test_a_port_rests_again(resting: Conn, tcon: genl.Genl) -> None:

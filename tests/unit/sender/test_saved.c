@@ -144,7 +144,7 @@ static const struct bad bad[] = {
 	{ FIELD(version), 2, "the record is of another version" },
 	{ FIELD(version), 0x100, "the record is of another version" },
 	{ FIELD(bytes), 167, "the record has a wrong length" },
-	{ FIELD(flags), 0x10d3, "the record has flags that this tcon.ko does not know" },
+	{ FIELD(flags), 0x20d3, "the record has flags that this tcon.ko does not know" },
 	{ FIELD(zero), 1, "the record has flags that this tcon.ko does not know" },
 	{ FIELD(family), 2, "the record is of an unknown address family" },
 	{ FIELD(guest_port), 0, "the record's addresses or ports are impossible" },
@@ -264,6 +264,30 @@ static void gone_on(void **state)
 	assert_false(tcon_saved_goes_on(&s, &pkt));
 }
 
+/* Of a flow whose packets passed unseen: what the SYNs and round trips told, nothing in flight. */
+static void unseen(void **state)
+{
+	struct tcon_saved s = saved_flow();
+	struct tcon_state_record r;
+	struct tcon_track t;
+
+	s.unseen = true;
+	tcon_saved_write(&s, &r);
+	assert_null(tcon_saved_read(&s, &r, sizeof(r)));
+	assert_true(s.unseen);
+	tcon_track_init(&t, NULL);
+	tcon_saved_restore_unseen(&s, 50 * RTT_US, &t);
+	assert_true(t.synced && tcon_track_established(&t));
+	assert_int_equal(t.guest.wscale, s.guest.wscale);
+	assert_int_equal(t.cc.mss_bytes, MSS);
+	assert_int_equal(t.cc.srtt_us, s.srtt_us);
+	assert_int_equal(t.cc.una, s.una);
+	assert_int_equal(t.cc.nxt, s.una);
+	assert_int_equal(t.nxt_guest, s.una);
+	assert_int_equal(t.cc.inflight_bytes, 0);
+	tcon_track_release(&t);
+}
+
 /* Before the guest sends, its peer may: only what the guest will take counts. */
 static void peer_first(void **state)
 {
@@ -376,6 +400,7 @@ int main(void)
 		cmocka_unit_test(refused),
 		cmocka_unit_test(first_segment),
 		cmocka_unit_test(gone_on),
+		cmocka_unit_test(unseen),
 		cmocka_unit_test(peer_first),
 		cmocka_unit_test(restored),
 		cmocka_unit_test(restored_later),

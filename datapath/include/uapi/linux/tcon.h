@@ -546,7 +546,8 @@ struct tcon_state_header {
 #define TCON_STATE_ECN_FAILED	0x00000200	/* the path does not bear it */
 #define TCON_STATE_ECN_REFUSED	0x00000400	/* the peer does not want it */
 #define TCON_STATE_PEER_FIN	0x00000800	/* the peer has sent its FIN */
-#define TCON_STATE_FLAGS	0x00000fff
+#define TCON_STATE_UNSEEN	0x00001000	/* what it has sent since its SYN passed unseen */
+#define TCON_STATE_FLAGS	0x00001fff
 
 /**
  * struct tcon_state_record - a half-flow whose handshake was seen
