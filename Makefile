@@ -108,8 +108,8 @@ style: deps lab				## ruff, layers, checkpatch and sparse
 deb:					## Debian packages of this tree in build/deb, seen by lintian
 	@tools/make-deb build/deb
 
-check-deb: deps lab			## as root: the packages in a fresh chroot
-	@$(PYTHON) -m pytest -q -s tests/deb
+check-deb: deps lab			## as root: the packages in fresh chroots of Debian 12 and 13
+	@$(PYTHON) -m pytest -q -s tests/deb/test_chroot.py
 
 install:				## as root: modules, ovs-vswitchd and man pages on this host
 	@tools/install-host install $(KDIR)

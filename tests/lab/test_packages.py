@@ -4,6 +4,8 @@
 import re
 from pathlib import Path
 
+from steps import steps
+
 TOP = Path(__file__).parents[2]
 
 
@@ -38,3 +40,15 @@ def test_the_lab_depends_on_what_install_deps_installs():
     depends = re.search(r"^Depends: (.*?)^\S", package, re.M | re.S)[1]
     named = {word.strip() for word in depends.split(",")} - {"${misc:Depends}"}
     assert named == wanted - {"util-linux"}  # essential: nothing may name it
+
+
+def test_the_readmes_steps_are_where_they_are_tested():
+    """By tests/deb, on a host that boots."""
+    found = steps()
+    assert {number: len(blocks) for number, blocks in found.items()} == {
+        1: 2, 2: 1, 3: 1, 4: 2, 5: 0, 6: 1
+    }  # fmt: skip
+    assert found[1][1].startswith("apt-get install")
+    assert [line.split()[0] for line in found[6][0].splitlines()] == [
+        "ovs-appctl", "rmmod", "apt-get"
+    ]  # fmt: skip
