@@ -18,7 +18,8 @@ CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz c
 ALONE = check-smp check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-guests \
-	check-matrix check-races $(CHECKS) $(ALONE) bench deb check-deb install uninstall clean help
+	check-matrix check-races replay $(CHECKS) $(ALONE) bench deb check-deb install uninstall \
+	clean help
 
 all: modules				## build the kernel modules against KDIR
 
@@ -86,6 +87,9 @@ check-guests: deps lab			## a guest with a kernel of its own, stopped and let go
 check-foreign: deps lab			## TCP stacks that nobody here wrote, as guests
 	@$(MAKE) -s -C tests/vm foreign LAB=$(abspath $(LAB))
 
+replay: deps lab			## captures, and those in PCAPS, through a bridge on the debug kernel
+	@$(MAKE) -s -C tests/vm replay LAB=$(abspath $(LAB)) PCAPS=$(if $(PCAPS),$(abspath $(PCAPS)))
+
 check-matrix: deps lab			## as root: a selection, and the demo, on each suite's kernel and Open vSwitch
 	@tests/check-matrix $(abspath $(LAB))
 
@@ -123,4 +127,4 @@ clean:					## remove build/ (the cache in $(CACHE) stays)
 help:					## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | \
 		sed 's|$$(CACHE)|$(CACHE)|' | expand -t 14
-	@echo "Variables: KDIR, JOBS, TCON_CACHE"
+	@echo "Variables: KDIR, JOBS, TCON_CACHE, PCAPS"
