@@ -18,7 +18,7 @@ CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz c
 ALONE = check-smp check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-guests \
-	check-matrix check-races replay $(CHECKS) $(ALONE) bench deb check-deb install uninstall \
+	check-matrix check-races check-thorough replay $(CHECKS) $(ALONE) bench deb check-deb install uninstall \
 	clean help
 
 all: modules				## build the kernel modules against KDIR
@@ -65,8 +65,11 @@ check-lab: deps lab			## the lab's own tests
 check-vm: deps lab			## packet and system tests on the real datapath, in the lab
 	@$(MAKE) -s -C tests/vm virtual LAB=$(abspath $(LAB))
 
-check-debug: deps lab			## check-vm's with KASAN and lockdep; a report fails
+check-debug: deps lab			## what scripts send, with KASAN and lockdep; a report fails
 	@$(MAKE) -s -C tests/vm debug LAB=$(abspath $(LAB))
+
+check-thorough: deps lab		## all of check-vm's and check-debug's tests on both kernels
+	@$(MAKE) -s -C tests/vm thorough LAB=$(abspath $(LAB))
 
 check-netfilter: deps lab		## a selection without the patched openvswitch.ko and ovs-vswitchd
 	@$(MAKE) -s -C tests/vm netfilter LAB=$(abspath $(LAB))
@@ -126,5 +129,5 @@ clean:					## remove build/ (the cache in $(CACHE) stays)
 
 help:					## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | \
-		sed 's|$$(CACHE)|$(CACHE)|' | expand -t 14
+		sed 's|$$(CACHE)|$(CACHE)|' | expand -t 16
 	@echo "Variables: KDIR, JOBS, TCON_CACHE, PCAPS"
