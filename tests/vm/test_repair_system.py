@@ -314,13 +314,17 @@ def black_hole_s(net: Net, cc: str, family: int) -> float:
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_black_hole_is_probed_by_the_guest(net: Net, family: int) -> None:
-    """What is lost of its probes is its own business, and repairs are no larger than it sends."""
+    """What is lost of its probes is its own business, and repairs are no larger than it sends.
+
+    Of three each: one in some waits for a time-out more.
+    """
     net.shape(rate="20mbit", delay="20ms")
     net.cut()
     rigs.sysctl("ipv4/tcp_mtu_probing", 1, "g1")
-    native_s = black_hole_s(net, "none", family)
-    for cc in ("bbr", "cubic"):
-        assert black_hole_s(net, cc, family) < 1.25 * native_s, cc
+    native_s, *enforced_s = (
+        sum(black_hole_s(net, cc, family) for _ in range(3)) for cc in ("none", "bbr", "cubic")
+    )
+    assert max(enforced_s) < 1.25 * native_s, enforced_s
 
 
 # --- what limits a flow ---------------------------------------------------------------------

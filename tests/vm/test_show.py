@@ -452,7 +452,7 @@ def test_a_share_of_flows_is_compared_with_the_others(lab: Lab) -> None:
     text = appctl("tcon/compare", "br0")
     assert f"flow=priority=6,tcp,tp_dst=5400 bbr share=50%; since {DATE}"[:52] in text
     assert re.search(rf"^    flows that ended +{in_share} +{N_CLIENTS - in_share}$", text, re.M)
-    assert re.search(r"^    goodput, Mbit/s( +[\d.]+ \([\d.]+ to [\d.]+\)){3} (higher|lower|not)",
+    assert re.search(r"^    goodput, Mbit/s( +[\d.]+ \([\d.]+ to [\d.]+\)){3} +(higher|lower|not)",
                      text, re.M), text  # fmt: skip
     trace = json.loads(appctl("tcon/trace", "-j", "br0", "in_port=br0-h1,tcp,tp_dst=5400"))
     assert [r["verdict"] for r in trace["rules"]] == ["share", "obeyed", "below"]
