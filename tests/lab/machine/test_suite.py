@@ -79,7 +79,7 @@ def test_a_kernel_in_several_packages(
         for name, data in debs[deb]:
             yield member(name), data
 
-    monkeypatch.setattr(root, "_deb_members", members)
+    monkeypatch.setattr(root, "deb_members", members)
     monkeypatch.setattr(root, "extract_vmlinux", lambda image: b"vm" + image)
     root._unpack_kernel(list(debs), "7", tmp_path)
     assert (tmp_path / "vmlinux").read_bytes() == b"vmimage"
@@ -95,6 +95,19 @@ def test_each_python_leaves_the_same_out() -> None:
     ) == ("3.13")
 
 
+DEMO = {"runs": [{"mode": "native", "flows": [{"goodput_bps": 94e6}]},
+                 {"mode": "enforced", "flows": [{"goodput_bps": 94.2e6}]}]}  # fmt: skip
+#: What check-matrix asks a lab for: what the machine is, and the demo, into its last argument.
+FAKE_LAB = f"""#!/bin/sh
+if [ "$1" = exec ]; then
+    echo 7.2.12-amd64; echo 'ovs-vswitchd (Open vSwitch) 4.0.0'
+else
+    while [ $# -gt 1 ]; do shift; done
+    mkdir -p "$1" && echo '{json.dumps(DEMO)}' > "$1/results.json"
+fi
+"""
+
+
 def test_matrix_keeps_what_was_run(tmp_path: Path) -> None:
     """check-matrix with a lab and tests that are not real: its JSON, table and exit status."""
     tree = tmp_path / "tests"
@@ -105,7 +118,7 @@ def test_matrix_keeps_what_was_run(tmp_path: Path) -> None:
         "suite-netfilter:\n\t@echo '1 failed, 2 passed in 2.0s'; exit 1\n"
     )
     lab = tmp_path / "lab"
-    lab.write_text("#!/bin/sh\necho 7.2.12-amd64\necho 'ovs-vswitchd (Open vSwitch) 4.0.0'\n")
+    lab.write_text(FAKE_LAB)
     lab.chmod(0o755)
     run = subprocess.run(
         [sys.executable, tree / "check-matrix", lab, "forky"],
@@ -115,4 +128,6 @@ def test_matrix_keeps_what_was_run(tmp_path: Path) -> None:
     found = json.loads((tree / "matrix.json").read_text())["forky"]
     assert found["openvswitch"] == {"passed": 3, "failed": 0, "skipped": 1, "ok": True}
     assert found["netfilter"] == {"passed": 2, "failed": 1, "skipped": 0, "ok": False}
-    assert run.stdout.endswith("| forky | 7.2.12-amd64 | 4.0.0 | 3 tests | 2 tests, 1 fail |\n")
+    assert found["demo"] == {"enforced": 94.2, "native": 94.0}
+    cells = "3 tests, 1 skipped | 2 tests, **1 fail** | 94.2 (94.0)"
+    assert run.stdout.endswith(f"| forky | 7.2.12-amd64 | 4.0.0 | {cells} |\n")
