@@ -218,7 +218,6 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 
 	if (answer && tcon_side_answered(&flow->again, pkt->ack)) {
 		tcon_flow_restart(flow, now_us);
 		tcon_handshake_again(t, &flow->again, flow->again_us);
-		flow->again.syn_seen = false;
 	}
 	if (answer && (!t->synced || !tcon_side_answered(&t->guest, pkt->ack)))
 		return;

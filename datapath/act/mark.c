@@ -216,17 +216,21 @@ static void keep_syn(struct tcon_flow *flow, struct sk_buff *skb,
 	tcon_flow_keep_syn(flow, copy);
 }
 
-/* A SYN in place of a live connection, which the peer may not take. */
-static void guest_anew(struct tcon_flow *flow, const struct tcon_packet *pkt,
-		       struct tcon_ecn_edit *edit)
+/* What a guest's SYN may not say to the peer. */
+static void count_cleaned(struct tcon_stats __percpu *stats, const struct tcon_ecn_edit *edit)
 {
-	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
-
-	tcon_ecn_guest_anew(&flow->ecn, pkt, wish_of(flow), edit);
 	if (edit->strip)
 		tcon_count(stats, TCON_COUNTER_OPTION_FORGED);
 	if (edit->clear_ae)
 		tcon_count(stats, TCON_COUNTER_ECN_DOWNGRADED);
+}
+
+/* A SYN in place of a live connection, which the peer may not take. */
+static void guest_anew(struct tcon_flow *flow, const struct tcon_packet *pkt,
+		       struct tcon_ecn_edit *edit)
+{
+	tcon_ecn_guest_anew(&flow->ecn, pkt, wish_of(flow), edit);
+	count_cleaned(tcon_flow_stats(flow), edit);
 }
 
 static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
@@ -254,14 +258,11 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	e->avoided = avoided;
 	if (avoided && !e->speaks)
 		tcon_count(stats, TCON_COUNTER_ECN_AVOIDED);
-	if (edit->strip)
-		tcon_count(stats, TCON_COUNTER_OPTION_FORGED);
 	if (edit->set)
 		tcon_count(stats, pkt->flags & TCON_TCP_ACK ?
 				  TCON_COUNTER_ECN_ANSWERED :
 				  TCON_COUNTER_ECN_ASKED);
-	if (edit->clear_ae)
-		tcon_count(stats, TCON_COUNTER_ECN_DOWNGRADED);
+	count_cleaned(stats, edit);
 }
 
 /*
@@ -294,6 +295,7 @@ static void adopt(struct tcon_flow *flow)
 void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 			  struct tcon_packet *pkt)
 {
+	bool anew = pkt->flags & TCON_TCP_SYN && tcon_flow_opens_anew(flow, pkt);
 	struct tcon_ecn_edit edit = tcon_ecn_no_edit(pkt);
 	struct tcon_ecn_sent sent;
 
@@ -301,12 +303,12 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	lockdep_assert_in_softirq();
 	tcon_assert_rcu();
 	if (is_signed(flow, pkt)) {
-		if (pkt->flags & TCON_TCP_SYN && !tcon_flow_opens_anew(flow, pkt))
+		if (pkt->flags & TCON_TCP_SYN && !anew)
 			tcon_ecn_restart(&flow->ecn);
 		return;
 	}
 	if (pkt->flags & TCON_TCP_SYN) {
-		if (tcon_flow_opens_anew(flow, pkt))
+		if (anew)
 			guest_anew(flow, pkt, &edit);
 		else
 			guest_syn(flow, pkt, &edit);

@@ -465,6 +465,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	consume_skb(tcon_flow_take_syn(flow));
 	kfree(flow->saved);
 	flow->saved = NULL;
+	flow->again.syn_seen = false;
 	tcon_ca_stop(&flow->track);
 	tcon_track_release(&flow->track);
 	tcon_track_init(&flow->track, &flow->port->shares[TCON_SHARE_RECORDS]);

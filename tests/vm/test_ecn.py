@@ -488,6 +488,23 @@ def test_syn_that_replaces_a_live_connection(ends: Ends, tcon: genl.Genl, speaks
     assert mode(tcon, conn) == ("coarse" if speaks else "late")
 
 
+def test_syn_that_recovers_from_a_half_open_connection(ends: Ends, tcon: genl.Genl) -> None:
+    """RFC 9293, 3.5.1: challenge ACK, RST, and the same SYN again, which now asks for ECN."""
+    conn = opened(Conn(*ends), tcon)
+    nxt = conn.guest_nxt
+    conn.guest_sends(SYN, options=wire.opt_mss(1460), seq=nxt + 100_000)
+    conn.guest_nxt = nxt
+    conn.peer_sends()
+    conn.guest_sends(RST)
+    again = {"options": wire.opt_mss(1460), "seq": nxt + 100_000}
+    conn.guest_sends(
+        SYN, becomes={"flags": SYN | ECE | CWR, "options": OFFER + wire.opt_mss(1460)}, **again
+    )
+    conn.peer_sends(SYN | ACK | ECE, becomes={"flags": SYN | ACK})
+    conn.guest_sends()
+    assert mode(tcon, conn) == "coarse"
+
+
 # --- AccECN -----------------------------------------------------------------------
 
 
