@@ -141,8 +141,8 @@ bool tcon_rest_resume(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		t->peer.acked = !flow->mid_stream;
 		flow->rest.believe_us = now_us + tcon_track_rto_us(t);
 		tcon_flow_grown(flow);
-		tcon_flow_judge(flow, now_us);
 	}
+	tcon_flow_judge(flow, now_us);
 	flow->rest.heard = false;
 	flow->rest.unheard = 0;
 	return true;
