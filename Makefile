@@ -87,8 +87,9 @@ check-races: deps lab			## data races between CPUs, by KCSAN on User-Mode Linux,
 check-guests: deps lab			## a guest with a kernel of its own, stopped and let go on
 	@$(VENV)/bin/python -m pytest -q tests/guests
 
-check-foreign: deps lab			## TCP stacks that nobody here wrote, as guests
+check-foreign: deps lab			## TCP stacks as guests, and applications in guests, that nobody here wrote
 	@$(MAKE) -s -C tests/vm foreign LAB=$(abspath $(LAB))
+	@$(MAKE) -s -C tests/vm programs LAB=$(abspath $(LAB))
 
 replay: deps lab			## captures, and those in PCAPS, through a bridge on the debug kernel
 	@$(MAKE) -s -C tests/vm replay LAB=$(abspath $(LAB)) PCAPS=$(if $(PCAPS),$(abspath $(PCAPS)))
