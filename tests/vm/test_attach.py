@@ -151,7 +151,7 @@ class Stream:
         numbers = [struct.unpack("!I", self.sink.recv(64))[0] for _ in range(self.datagrams)]
         assert self.bulk.received_bytes == self.sent_bytes
         assert numbers == list(range(self.datagrams))
-        assert (repeated, reordered) == (0, 0)
+        assert (repeated, reordered) == (0, 0), run("nstat", "-as", ns="g1")
         self.bulk.close()
         self.sink.close()
         self.source.close()
@@ -159,7 +159,13 @@ class Stream:
 
 @pytest.mark.parametrize("cc", ["cubic", "bbr"])
 def test_loaded_and_unloaded_under_traffic(net: Net, cc: str) -> None:
-    """At 1 Gbit/s no packet is lost, and none overtakes another, though BBR holds some."""
+    """At 1 Gbit/s no packet is lost, and none overtakes another, though BBR holds some.
+
+    On Linux 6.12 a module is loaded in 10 ms of a CPU on which nobody else runs.  With one CPU the
+    receiver is silent for so long that a guest may send a tail loss probe (RFC 8985, 7), of which
+    TCon knows nothing.  Without probes each repeat is for something that was lost or overtaken.
+    """
+    rigs.sysctl("ipv4/tcp_early_retrans", 0, net.guest)
     net.shape(rate="1gbit", delay="2ms", burst_bytes=200_000)
     net.tcon.set_rule(cc)
     streams = [Stream(net, PORT + 1)]
