@@ -252,6 +252,27 @@ def test_rtt_and_rate_are_right_whatever_happens_to_packets() -> None:
     assert_share(len(overtaken(numbers_of(received))), 0.05, len(times))
 
 
+def test_a_policer_lets_pass_its_bucket_and_its_rate() -> None:
+    """A burst of all frames: what the bucket holds passes, and of the rest what the rate gives."""
+    with lab_of(police_bps=5 * 10**6, police_burst_bytes=100 * FRAME_BYTES) as lab:
+        check_path(lab, print)  # there is none yet
+        lab.start_policer()
+        with udp_socket(lab) as out:
+            time.sleep(1)  # the bucket is full again
+            tap = capture(lab.net["r2"], "r2-r1")
+            began = time.monotonic()
+            send(out)
+            took_s = time.monotonic() - began
+            poll(lambda: r2_queues(lab) == 0, "the path is empty", 20, 0.2)
+        arrived = numbers_of(frames(tap, INCOMING))
+        policed = run_in(lab.net["r1"], "tc -s filter show dev r1-r2 egress")
+    assert arrived == sorted(arrived)
+    assert arrived[:100] == list(range(100))
+    allowed = 100 + took_s * 5e6 / 8 / FRAME_BYTES
+    assert allowed - 2 <= len(arrived) <= allowed + 2
+    assert int(re.search(r"dropped (\d+)", policed)[1]) >= FRAMES - len(arrived)
+
+
 def test_tcp_of_guests_with_and_without_super_packets() -> None:
     kinds = [(ipv6, without) for ipv6 in (False, True)
              for without in ({}, {"tso": False}, {"gso": False})]  # fmt: skip

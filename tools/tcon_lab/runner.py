@@ -28,8 +28,8 @@ from .errors import LabError
 from .machines import VirtualMachine
 from .ovs import appctl
 from .records import told, with_summary
-from .scenario import Flow, Scenario, Transfer, from_dict
-from .topo import FRAME_BYTES, QUEUE_PARENT, Guest, Lab, run_in
+from .scenario import FRAME_BYTES, Flow, Scenario, Transfer, from_dict
+from .topo import QUEUE_PARENT, Guest, Lab, run_in
 
 Progress = Callable[[str], None]
 #: Is given the kind of probe and the lines that it wrote, which end with the call.
@@ -507,6 +507,7 @@ def run(job: dict[str, Any], progress: Progress, take: Take) -> dict[str, Any]:
     ):
         checked = check_path(lab, progress)
         lab.start_aqm()
+        lab.start_policer()
         lab.start_pauses()
         _set_guests(lab, mode)
         _set_rules(lab, mode)
@@ -539,6 +540,7 @@ def shell(job: dict[str, Any], say: Progress) -> None:
     scenario = from_dict(job["scenario"])
     with Lab(scenario, job["tear_down"]) as lab, _allowed_ccs(lab, job["mode"]):
         lab.start_aqm()
+        lab.start_policer()
         lab.start_pauses()
         _set_guests(lab, job["mode"])
         if _tcon_loaded():

@@ -44,6 +44,8 @@ ENFORCE_CCS = (
 
 #: Bytes of a full IP packet: what one place of a queue given in BDPs holds.
 PACKET_BYTES = 1500
+#: A full frame: such a packet and the Ethernet header.
+FRAME_BYTES = 1514
 #: What a sender is: a namespace of its hypervisor's kernel, or a machine with one of its own.
 GUESTS = ("namespace", "vm")
 MAX_SEED = 2**32 - 1
@@ -61,7 +63,8 @@ class Path:
     ``queue_packets`` long, under ``aqm`` unless that is None.  The fractions are of
     packets in the data direction: ``loss_fraction`` are dropped, ``duplicate_fraction``
     arrive twice, ``corrupt_fraction`` have a bit turned, ``reorder_fraction`` are
-    ``reorder_by_us`` faster than others.
+    ``reorder_by_us`` faster than others.  Before the bottleneck a policer drops what is beyond
+    ``police_bps`` (0: there is none) and ``police_burst_bytes`` at once.
     """
 
     rate_bps: int
@@ -72,6 +75,8 @@ class Path:
     corrupt_fraction: float = 0.0
     reorder_fraction: float = 0.0
     reorder_by_us: int = 0
+    police_bps: int = 0
+    police_burst_bytes: int = 0
     aqm: Aqm | None = None
 
     @property

@@ -9,7 +9,7 @@
 * ``h1 .. hN`` send, ``s1 .. sN`` receive: a pair of guests for each connection,
   so that each has a TCP stack (and a CC) of its own.
 * r1 -> r2 is the bottleneck: tbf with a pfifo of the scenario's length, or with its
-  AQM in that place (see :mod:`.aqm`).  The
+  AQM in that place (see :mod:`.aqm`), and before it a policer where one is asked for.  The
   uplinks have no TSO, as behind a NIC that has cut the guest's super-packets:
   the queue holds, and netem loses, packets as they are on a wire.
 * Delay, loss, duplication and corruption sit behind the bottleneck, at r2: half
@@ -44,10 +44,8 @@ from . import aqm, placement
 from .errors import LabError
 from .machines import VirtualMachine, wait_for
 from .ovs import appctl
-from .scenario import GUEST_PAUSE_PERIOD_US, Flow, Scenario
+from .scenario import FRAME_BYTES, GUEST_PAUSE_PERIOD_US, Flow, Scenario
 
-#: A full frame: 1500 bytes of IP and the Ethernet header.
-FRAME_BYTES = 1514
 #: Where the bottleneck's queue is, below tbf.
 QUEUE_PARENT = "1:1"
 #: And where RED is, which must be asked for packets (see aqm.py).
@@ -483,6 +481,23 @@ class Lab:
         commands = aqm_commands(self.scenario)
         if commands:
             run_in(self.net["r1"], "\n".join(commands))
+
+    def start_policer(self) -> None:
+        """Drop before the bottleneck what is beyond the policer's rate and bucket.
+
+        Not before the path is checked: what overloads the path would be dropped.
+        """
+        path = self.scenario.path
+        if not path.police_bps:
+            return
+        run_in(
+            self.net["r1"],
+            f"""
+            tc qdisc add dev r1-r2 clsact
+            tc filter add dev r1-r2 egress matchall action police rate {path.police_bps}bit \\
+                burst {path.police_burst_bytes} conform-exceed drop
+        """,
+        )
 
     def start_pauses(self) -> None:
         """Let guests that pause do so: what they send and what is sent to them waits.

@@ -171,6 +171,20 @@ def test_what_may_happen_to_packets() -> None:
     assert (path.duplicate_fraction, path.corrupt_fraction, path.reorder_by_us) == (0, 0, 0)
 
 
+POLICED = FULL.replace('queue = "1000p"', 'queue = "1000p"\npolice = "10mbit"')
+
+
+def test_a_policer() -> None:
+    path = parse(POLICED).path
+    assert (path.police_bps, path.police_burst_bytes) == (10_000_000, 25_000)
+    path = parse(POLICED.replace('"10mbit"', '"10mbit"\npolice_burst = "64kB"')).path
+    assert path.police_burst_bytes == 64_000
+    path = parse(POLICED.replace('"10mbit"', '"100kbit"')).path
+    assert path.police_burst_bytes == 2 * 1514
+    path = parse(FULL).path
+    assert (path.police_bps, path.police_burst_bytes) == (0, 0)
+
+
 def test_family_and_super_packets() -> None:
     first, second = parse(MISCHIEF).flows
     assert (first.ipv6, first.tso, first.gso) == (True, False, False)
@@ -349,6 +363,9 @@ WRONG = [
     ('queue = "1000p"', 'corrupt = "1"', 12, 'path.corrupt is "1" without a unit: %'),
     ('queue = "1000p"', "reorder = 0.01", 12, "path.reorder must be a string, not a number"),
     ('queue = "1000p"', 'reorder_by = "1ms"', 12, "says nothing without path.reorder"),
+    ('queue = "1000p"', 'police_burst = "1MB"', 12, "says nothing without path.police"),
+    ('queue = "1000p"', 'police = "1mbit"\npolice_burst = "1513B"', 13,
+     "no frame of 1514B would ever pass"),
     ('queue = "1000p"', 'reorder = "1%"\nreorder_by = "10.1ms"', 13,
      "path.reorder_by is 10100us, not above 0 and at most half of the RTT"),
     ('queue = "1000p"', 'reorder = "1%"\nreorder_by = "0ms"', 13, "path.reorder_by is 0us"),

@@ -28,6 +28,9 @@ A scenario file, where modes are as in :mod:`..scenario`::
     corrupt = "0%"               # one bit of the packet is turned; default 0%
     reorder = "0%"               # overtake what is before them; default 0%
     reorder_by = "2.5ms"         # by up to so much time; default an eighth of the RTT
+    police = "20mbit"            # a policer before the bottleneck drops what is beyond that
+                                 # rate, and makes no queue; default: there is none
+    police_burst = "100kB"       # and beyond that at once; default one BDP of that rate
     [[flow]]
     count = 1                    # default 1
     guest_cc = "cubic"           # the guest's own stack
@@ -103,6 +106,7 @@ from ..aqm import (
 from ..placement import HYPERVISOR, PLACEMENTS
 from ..scenario import (
     ENFORCE_CCS,
+    FRAME_BYTES,
     GUEST_CCS,
     GUEST_PAUSE_PERIOD_US,
     GUESTS,
@@ -190,6 +194,12 @@ def _count_of(what: str, value: Decimal, text: str) -> int:
     if value != int(value) or value < 1:
         raise InputError(f'is "{text}": not a whole number of {what} above 0')
     return int(value)
+
+
+def _burst_bytes(size_bytes: Decimal, text: str) -> int:
+    if size_bytes < FRAME_BYTES:
+        raise InputError(f'is "{text}": no frame of {FRAME_BYTES}B would ever pass')
+    return int(size_bytes)
 
 
 #: The length of a queue: in BDPs, and at least so many packets; one of both may be None.
@@ -288,6 +298,8 @@ class PathTable(Table):
     corrupt_fraction: fraction() = "0%"
     reorder_fraction: fraction() = "0%"
     reorder_by_us: time(MAX_DELAY_S) | None = None
+    police_bps: quantity(_RATE_UNITS, 100, _rate_bps, "a rate") | None = None
+    police_burst_bytes: quantity(_SIZE_UNITS, 1, _burst_bytes, "a size") | None = None
 
     def queue_packets(self) -> int:
         """The length of the queue; of two sizes the larger."""
@@ -311,10 +323,22 @@ class PathTable(Table):
             raise SentenceError(what, "path", "reorder_by" if given else "reorder")
         return by_us
 
+    def policer(self) -> dict[str, int]:
+        """Its rate and bucket; nothing where there is none."""
+        given = "police_burst_bytes" in self.model_fields_set
+        if given and "police_bps" not in self.model_fields_set:
+            raise InputError("says nothing without path.police", "path", "police_burst")
+        if not self.police_bps:
+            return {"police_bps": 0, "police_burst_bytes": 0}
+        bdp_bytes = max(self.police_bps * self.rtt_us // 8_000_000, 2 * FRAME_BYTES)
+        burst_bytes = self.police_burst_bytes if given else bdp_bytes
+        return {"police_bps": self.police_bps, "police_burst_bytes": burst_bytes}
+
     def path(self) -> Path:
         """What is run."""
         queue_packets = self.queue_packets()
         decided = {"queue_packets": queue_packets, "reorder_by_us": self.overtaking_us()}
+        decided |= self.policer()
         decided["aqm"] = self.decided_aqm(queue_packets)
         names = {field.name for field in dataclasses.fields(Path)} - set(decided)
         return Path(**{name: getattr(self, name) for name in names}, **decided)

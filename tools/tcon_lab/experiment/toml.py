@@ -224,7 +224,7 @@ def locate(text: str) -> dict[Location, int]:
 
 
 def _key(name: str) -> str:
-    return re.sub("_(bps|us|fraction|packets)$", "", name)
+    return re.sub("_(bps|bytes|us|fraction|packets)$", "", name)
 
 
 class Table(BaseModel):

@@ -256,6 +256,8 @@ def _about(result: Record) -> str:
         )
         if path.get(key)
     )
+    if path.get("police_bps"):
+        mischief += f"policed to {path['police_bps'] / 1e6:g} Mbit/s, "
     time = "virtual time" if result["virtual_time"] else "real time"
     return (
         f"{path['rate_bps'] / 1e6:g} Mbit/s, {path['rtt_us'] / 1000:g} ms base RTT, "
