@@ -17,7 +17,7 @@ CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz c
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-repeat
 
-.PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-tracers check-guests \
+.PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-watchers check-guests \
 	check-matrix check-races check-thorough replay $(CHECKS) $(ALONE) bench deb check-deb install uninstall \
 	clean help
 
@@ -91,8 +91,8 @@ check-foreign: deps lab			## TCP stacks as guests, and applications in guests, t
 	@$(MAKE) -s -C tests/vm foreign LAB=$(abspath $(LAB))
 	@$(MAKE) -s -C tests/vm programs LAB=$(abspath $(LAB))
 
-check-tracers: deps lab			## the lines for perf and bpftrace of docs/tracing.md
-	@$(MAKE) -s -C tests/vm tracers LAB=$(abspath $(LAB))
+check-watchers: deps lab		## perf and bpftrace by docs/tracing.md, and tcon-top, on live flows
+	@$(MAKE) -s -C tests/vm watchers LAB=$(abspath $(LAB))
 
 replay: deps lab			## captures, and those in PCAPS, through a bridge on the debug kernel
 	@$(MAKE) -s -C tests/vm replay LAB=$(abspath $(LAB)) PCAPS=$(if $(PCAPS),$(abspath $(PCAPS)))

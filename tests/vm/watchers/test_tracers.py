@@ -21,7 +21,7 @@ from hosts import MEGA, Net
 from rig import poll, run
 
 PAGE = Path("/lab/tracing.md").read_text()
-TRACERS = Path("/lab/tracers/usr")
+WATCHERS = Path("/lab/watchers/usr")
 COMMANDS = re.findall(r"^ {4}((?:perf|bpftrace) .*?)(?: +#.*)?$", PAGE, re.M)
 
 
@@ -124,8 +124,8 @@ def test_line(net: Net, command: str, tmp_path: Path) -> None:
     net.shape(rate="20mbit", delay="5ms", loss="2%")
     net.tcon.set_rule("bbr")
     environment = os.environ | {
-        "PATH": f"{TRACERS}/bin:{os.environ['PATH']}",
-        "LD_LIBRARY_PATH": f"{TRACERS}/lib/x86_64-linux-gnu",
+        "PATH": f"{WATCHERS}/bin:{os.environ['PATH']}",
+        "LD_LIBRARY_PATH": f"{WATCHERS}/lib/x86_64-linux-gnu",
         "PYTHONPATH": "",
         "PAGER": "cat",
         "BPFTRACE_STRLEN": "64",
