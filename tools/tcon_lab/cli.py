@@ -167,6 +167,10 @@ def campaign(
     kvm: Kvm = False,
     shift: Shift = DEFAULT_SHIFT,
     jobs: Annotated[int, typer.Option(help="Machines at a time.", min=1)] = os.cpu_count() or 1,
+    cluster: Annotated[
+        str,
+        typer.Option(metavar="ADDRESS", help="Instead of this machine: workers of this scheduler."),
+    ] = "",
 ) -> None:
     """Run a matrix of scenarios; write tables and heat maps of enforced against native.
 
@@ -182,7 +186,7 @@ def campaign(
     store, failures = campaign_run.Store(folder), []
     if not report_only:
         with _Display() as display:
-            failures = lab.run_campaign(chosen, options, jobs, folder, display.say)
+            failures = lab.run_campaign(chosen, options, jobs, folder, display.say, cluster)
     made = against_native.compare(chosen, store.index(chosen), store.load)
     series = gallery.collect(store.index(chosen), store.load)
     written = {
@@ -200,6 +204,27 @@ def campaign(
     for failure in failures:
         _errors.print(f"tcon-lab: {failure.run.label}: {failure.reason}", markup=False)
     raise typer.Exit(1 if failures else 0)
+
+
+@app.command()
+def worker(
+    address: Annotated[
+        str, typer.Argument(metavar="ADDRESS", help="Where `dask scheduler` listens: tcp://H:8786.")
+    ],
+    engine: Engine = "qemu",
+    shift: Shift = DEFAULT_SHIFT,
+    guests: Annotated[
+        bool, typer.Option("--guests", help='Also runs with guest = "vm"; its kernel is built.')
+    ] = False,
+    jobs: Annotated[int, typer.Option(help="Machines at a time.", min=1)] = os.cpu_count() or 1,
+) -> None:
+    """Do runs for `campaign --cluster=ADDRESS`, until the scheduler ends.
+
+    Only for campaigns of the same tree and engine, which bring the same numbers anywhere.
+    """
+    _numbers_engine(engine)
+    with _Display() as display:
+        lab.offer(address, _options(engine, False, False, False, shift), guests, jobs, display.say)
 
 
 @app.command("compare")

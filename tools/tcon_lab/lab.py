@@ -7,6 +7,7 @@ what ran before it cannot matter, and runs go in parallel, one on each core.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -315,9 +316,9 @@ def run_all(
 
 
 def run_campaign(
-    campaign: Campaign, options: Options, jobs: int, folder: Path, say: Say
+    campaign: Campaign, options: Options, jobs: int, folder: Path, say: Say, cluster: str = ""
 ) -> list[Failure]:
-    """Run what is not done yet of a campaign; what failed.
+    """Run what is not done yet of a campaign, here or by the workers of a cluster; what failed.
 
     Raises LabError where nothing can run at all.
     """
@@ -328,13 +329,52 @@ def run_campaign(
     store = Store(folder)
     store.prepare(campaign, runs)
 
-    def quiet(label: str, line: str) -> None:
-        """The campaign's own line says enough."""
+    def progress(line: str) -> None:
+        say(campaign.name, line)
 
-    def runner(scenario: Scenario, mode: str, out: Path, stop: threading.Event) -> dict[str, Any]:
-        return run_in_vm(hosts[mode], scenario, mode, out, quiet, stop)
+    def here(scenario: Scenario, mode: str, out: Path, stop: threading.Event) -> dict[str, Any]:
+        return run_in_vm(hosts[mode], scenario, mode, out, _quiet, stop)
 
-    return conduct(runs, store, runner, jobs, lambda line: say(campaign.name, line))
+    if not cluster:
+        return conduct(runs, store, here, jobs, progress)
+    from .cluster import PENDING, Cluster  # slow to import
+
+    with contextlib.closing(Cluster(cluster)) as remote:
+        cpus = remote.cpus(set(digests.values()))
+        progress(f"{cpus} CPUs of {cluster} are for it" if cpus else
+                 f"{cluster} has no worker for it yet: start `tcon-lab worker {cluster} "
+                 f"--engine={options.engine}` from this tree")  # fmt: skip
+
+        def there(scenario: Scenario, mode: str, *rest: Any) -> dict[str, Any]:
+            return remote.run(digests[hosts[mode]], scenario, mode, *rest)
+
+        return conduct(runs, store, there, PENDING, progress)
+
+
+def _quiet(label: str, line: str) -> None:
+    """A campaign's own line says enough."""
+
+
+def offer(address: str, options: Options, guests: bool, jobs: int, say: Say) -> None:
+    """Do runs of campaigns that a cluster's scheduler hands out, until it ends.
+
+    ``guests``: also such in which guests have a kernel of their own.  Raises LabError.
+    """
+    from .cluster import Cluster, Runner, work  # slow to import
+
+    Cluster(address).close()  # before much is built
+
+    def runner(host: Host) -> Runner:
+        def run(scenario: Scenario, mode: str, out: Path, stop: threading.Event) -> dict[str, Any]:
+            say(scenario.name, f"{mode}, seed {scenario.seed}")
+            return run_in_vm(host, scenario, mode, out, _quiet, stop)
+
+        return run
+
+    kinds = [(stock, machines) for stock in (False, True) for machines in {False, guests}]
+    made = [Host(replace(options, stock=stock), say, machines) for stock, machines in kinds]
+    work(address, {host.digest(): runner(host) for host in made}, jobs,
+         lambda line: say("worker", line))  # fmt: skip
 
 
 def _hosts(wanted: list[tuple[Scenario, str]], options: Options, say: Say) -> dict[str, Host]:

@@ -288,7 +288,9 @@ def conduct(
     """
     wanted = list({run.key: run for run in runs}.values())
     todo = [run for run in wanted if store.load(run.key) is None]
-    estimate, failures, stop = Estimate(todo, jobs), [], threading.Event()
+    estimate = Estimate(todo, max(1, min(jobs, len(todo))))
+    failures: list[Failure] = []
+    stop = threading.Event()
     done = len(wanted) - len(todo)
     say(f"{done} of {len(wanted)} runs are done already")
     with ThreadPoolExecutor(jobs) as pool:
