@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 from hosts import MEGA, Net
@@ -14,7 +13,6 @@ from rig import poll
 from tcon_lab.ovs import appctl
 
 TOP = "/lab/top/tcon-top"
-WATCHERS = Path("/lab/watchers/usr")
 ROW = re.compile(
     r"^p1 .*:(?P<port>520\d) +(?P<cc>\w+) +(?P<state>\S+) +(?P<number>[\d.]+)(?P<unit>[kM]?) ", re.M
 )
@@ -22,9 +20,7 @@ ROW = re.compile(
 
 PAYLOAD_BPS = 20e6 * 1448 / 1514
 UNITS = {"": 1, "k": 1e3, "M": 1e6}
-ENVIRONMENT = os.environ | {
-    "COLUMNS": "120", "LINES": "24", "PYTHONPATH": f"{WATCHERS}/lib/python3/dist-packages",
-}  # fmt: skip
+ENVIRONMENT = os.environ | {"COLUMNS": "120", "LINES": "24"}
 
 
 def test_rates_and_ccs_are_those_of_the_flows(net: Net) -> None:
