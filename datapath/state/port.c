@@ -33,7 +33,7 @@ static unsigned int adopt_s = 60;
 module_param(adopt_s, uint, 0644);
 MODULE_PARM_DESC(adopt_s, "seconds in which a new port's flows may be older than the port");
 
-static bool observe = true;
+static bool observe;
 module_param(observe, bool, 0644);
 MODULE_PARM_DESC(observe, "look at all packets of guests, also where no rule can match");
 

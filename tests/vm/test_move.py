@@ -187,9 +187,8 @@ def passes_unseen(conn: Conn, tcon: genl.Genl) -> bool:
 @pytest.mark.parametrize("rule_at", ["there", "neither"])
 def test_from_a_port_at_rest(two: Hosts, tcon: genl.Genl, rule_at: str) -> None:
     """A rule of the other host takes over what began without one; so does a later rule."""
-    with rigs.parameters(observe=0):
-        rigs.poll(lambda: passes_unseen(sending(two), tcon), "the port rests", 10, 0.5)
-        conn = sending(two)
+    rigs.poll(lambda: passes_unseen(sending(two), tcon), "the port rests", 10, 0.5)
+    conn = sending(two)
     if rule_at == "there":
         tcon.set_rule("cubic", genl.text(E["TCON_MATCH_A_IFNAME"], "p2"))
     conn = moved(two, tcon, conn, tell=False)

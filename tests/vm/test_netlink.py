@@ -27,14 +27,15 @@ GET_RULE = struct.pack("=BBH", E["TCON_CMD_GET_RULE"], genl.VERSION, 0)
 
 @pytest.fixture(scope="module")
 def port(machine: None) -> Iterator[str]:
-    """A guest's port on a bridge."""
+    """A guest's port on a bridge, which never rests: data without a beginning makes flows."""
     made = rigs.Rig()
     try:
-        made.bridge("br0")
-        made.namespace("g")
-        made.veth("p1", "g-e", "g")
-        made.port("br0", "p1")
-        yield "p1"
+        with rigs.parameters(observe=1):
+            made.bridge("br0")
+            made.namespace("g")
+            made.veth("p1", "g-e", "g")
+            made.port("br0", "p1")
+            yield "p1"
     finally:
         made.close()
 
