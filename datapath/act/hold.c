@@ -163,7 +163,8 @@ static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 
 	if (is_flushing(flow) || !tcon_flow_runs_cc(flow))
 		return 0;
-	when = cwnd_gate(flow, cb, now_ns);
+	/* What is in flight is not known if no ACKs come by. */
+	when = unlikely(flow->track.unheard) ? 0 : cwnd_gate(flow, cb, now_ns);
 	if (!when)
 		when = pacing_gate(flow, now_ns, ahead_ns);
 	if (when && tcon_held_over(&flow->held, flow->port)) {

@@ -18,7 +18,9 @@
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
 #include <linux/kernel.h>
+#include <linux/math64.h>
 #include <linux/string.h>
+#include <linux/time64.h>
 
 #include "base/seq.h"
 #include "sender/ca.h"
@@ -96,6 +98,7 @@ int tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
 		cc->ssthresh_bytes = cc->lost_bytes ? cc->cwnd_bytes :
 						      TCON_SSTHRESH_INFINITE;
 	cc->pacing_rate_bps = 0;
+	t->unheard = false;
 	cc->ca_state = TCON_CA_OPEN;
 	t->unproven_bytes = 0;
 	t->prr.active = false;
@@ -290,4 +293,42 @@ void tcon_ca_tx_start(struct tcon_track *t, u64 now_us)
 {
 	if (t->cc.ops->cwnd_event)
 		t->cc.ops->cwnd_event(&t->cc, TCON_CA_EVENT_TX_START, now_us);
+}
+
+/**
+ * tcon_ca_unheard() - ACKs take another way, so the CC can learn nothing
+ * @t: the tracker, with a CC
+ * @now_us: the time
+ *
+ * That no ACK came by was no sign of loss.  Until tcon_ca_heard() the flow has the rate that it
+ * had: a cwnd for each round trip, or what the CC paced, if that is less.
+ */
+void tcon_ca_unheard(struct tcon_track *t, u64 now_us)
+{
+	struct tcon_cc *cc = &t->cc;
+	u64 rate_bps;
+
+	if (t->unheard)
+		return;
+	if (cc->ca_state == TCON_CA_LOSS) {
+		cc->ops->undo_cwnd(cc);
+		set_state(t, TCON_CA_OPEN, now_us);
+	}
+	rate_bps = div_u64(8ULL * USEC_PER_SEC * cc->cwnd_bytes,
+			   cc->srtt_us ? : TCON_RTO_INIT_US);
+	t->unheard = true;
+	t->heard_pacing_bps = cc->pacing_rate_bps;
+	cc->pacing_rate_bps = min_not_zero(cc->pacing_rate_bps, rate_bps);
+}
+
+/**
+ * tcon_ca_heard() - ACKs come by again
+ * @t: the tracker, with a CC
+ */
+void tcon_ca_heard(struct tcon_track *t)
+{
+	if (!t->unheard)
+		return;
+	t->unheard = false;
+	t->cc.pacing_rate_bps = t->heard_pacing_bps;
 }

@@ -124,6 +124,8 @@ struct tcon_timer {
  * @rack: state of RACK
  * @timer: state of the timers
  * @prr: the limit in a recovery, and in a reduction for ECN marks
+ * @unheard: ACKs take another way, see tcon_ca_unheard()
+ * @heard_pacing_bps: while @unheard: the CC's pacing rate
  * @resume_bytes: cwnd that the CC had on another host, until one starts here; 0: none
  * @newly_bytes: delivered by the ACK that the CC is being told of
  * @cwr_point: nxt when the reduction for marks began; it ends when una is beyond
@@ -198,6 +200,7 @@ struct tcon_track {
 	struct tcon_rack rack;
 	struct tcon_timer timer;
 	struct tcon_prr prr;
+	u64 heard_pacing_bps;
 	u32 resume_bytes;
 	u32 newly_bytes;
 	u32 cwr_point;
@@ -254,6 +257,7 @@ struct tcon_track {
 	bool zero_window;
 	bool has_tsval_floor;
 	bool synced;
+	bool unheard;
 	bool has_ts;
 	bool fin_guest;
 	bool fin_peer;

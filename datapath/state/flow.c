@@ -710,8 +710,8 @@ static enum tcon_state fallback(const struct tcon_flow *flow, enum tcon_reason r
 	if (!is_failure(reason))
 		return TCON_STATE_OBSERVED;
 	if (fallback == TCON_RULE_FALLBACK_AUTO)
-		fallback = is_guests_doing(reason) ? TCON_RULE_FALLBACK_PACE :
-						     TCON_RULE_FALLBACK_PASS;
+		fallback = is_guests_doing(reason) || flow->astray == TCON_ASTRAY_ACKS ?
+			   TCON_RULE_FALLBACK_PACE : TCON_RULE_FALLBACK_PASS;
 	if (fallback == TCON_RULE_FALLBACK_DROP)
 		return TCON_STATE_DROPPED;
 	if (fallback == TCON_RULE_FALLBACK_PACE && ops && !flow->watchdog &&
@@ -734,11 +734,15 @@ static void fall(struct tcon_flow *flow, enum tcon_state state, enum tcon_reason
 }
 
 /* The CC runs, but nothing is written or repaired. */
-static void pace(struct tcon_flow *flow, enum tcon_reason reason)
+static void pace(struct tcon_flow *flow, enum tcon_reason reason, u64 now_us)
 {
 	if (tcon_flow_enforced(flow))
 		tcon_sendq_drop_copies(&flow->track.sendq);
 	set_state(flow, TCON_STATE_PACED, reason);
+	if (flow->astray == TCON_ASTRAY_ACKS)
+		tcon_ca_unheard(&flow->track, now_us);
+	else
+		tcon_ca_heard(&flow->track);
 }
 
 /* What is in flight now has no copies. */
@@ -766,6 +770,7 @@ static bool run_cc(struct tcon_flow *flow, const struct tcon_cc_ops *ops, u64 no
 
 static void enforce(struct tcon_flow *flow)
 {
+	tcon_ca_heard(&flow->track);
 	if (!tcon_flow_enforced(flow))
 		start_bare(flow);
 	tcon_flow_level(flow);
@@ -800,7 +805,7 @@ void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
 	if (state >= TCON_STATE_ENFORCED)
 		enforce(flow);
 	else if (state == TCON_STATE_PACED)
-		pace(flow, reason);
+		pace(flow, reason, now_us);
 	else
 		fall(flow, state, reason);
 	if (!tcon_flow_runs_cc(flow))

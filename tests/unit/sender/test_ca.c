@@ -954,6 +954,46 @@ static void undo_of_timeout(void **state)
 	stop_cc(&t);
 }
 
+/* ACKs pass elsewhere: the rate stays what it was before the time-out that this looks like. */
+static void unheard(void **state)
+{
+	struct tcon_track t;
+	u64 rate_bps;
+
+	start_cc(&t);
+	rate_bps = 8ULL * t.cc.cwnd_bytes * 1000000 / RTT_US;
+	send_segs(&t, 0, 6);
+	tcon_ca_timeout(&t, now_us);
+	noted();
+	tcon_ca_unheard(&t, now_us);
+	assert_string_equal(noted(), "uO");
+	assert_int_equal(t.cc.pacing_rate_bps, rate_bps);
+	t.cc.cwnd_bytes *= 2;	/* no ACK bears this out */
+	tcon_ca_unheard(&t, now_us);
+	assert_int_equal(t.cc.pacing_rate_bps, rate_bps);
+	tcon_ca_heard(&t);
+	assert_int_equal(t.cc.pacing_rate_bps, 0);
+	assert_string_equal(ack(&t, 6, 0, 0), "c");
+
+	/* A CC that paces has no more than that. */
+	t.cc.pacing_rate_bps = 1000000;
+	tcon_ca_heard(&t);
+	assert_int_equal(t.cc.pacing_rate_bps, 1000000);
+	tcon_ca_unheard(&t, now_us);
+	assert_int_equal(t.cc.pacing_rate_bps, 1000000);
+	tcon_ca_heard(&t);
+	assert_int_equal(t.cc.pacing_rate_bps, 1000000);
+
+	/* Another CC starts meanwhile. */
+	tcon_ca_unheard(&t, now_us);
+	tcon_ca_stop(&t);
+	tcon_ca_start(&t, &bare, NULL, now_us);
+	assert_int_equal(t.cc.pacing_rate_bps, 0);
+	tcon_ca_unheard(&t, now_us);
+	assert_int_equal(t.cc.pacing_rate_bps, 8ULL * t.cc.cwnd_bytes * 1000000 / t.cc.srtt_us);
+	stop_cc(&t);
+}
+
 static void sane(void **state)
 {
 	struct tcon_cc cc = { .mss_bytes = MSS };
@@ -1081,6 +1121,7 @@ int main(void)
 		cmocka_unit_test(loss_found_by_probe),
 		cmocka_unit_test(no_undo_when_open),
 		cmocka_unit_test(timed_out),
+		cmocka_unit_test(unheard),
 		cmocka_unit_test(timeout_in_recovery),
 		cmocka_unit_test(limit_of_a_recovery),
 		cmocka_unit_test(flight_of_a_recovery),
