@@ -18,8 +18,8 @@ CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz c
 ALONE = check-smp check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-watchers check-guests \
-	check-matrix check-races check-thorough replay $(CHECKS) $(ALONE) bench deb check-deb install uninstall \
-	clean help
+	check-matrix check-races check-tenants check-thorough replay $(CHECKS) $(ALONE) bench deb check-deb \
+	install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
 
@@ -96,6 +96,9 @@ check-watchers: deps lab		## perf and bpftrace by docs/tracing.md, and tcon-top,
 
 replay: deps lab			## captures, and those in PCAPS, through a bridge on the debug kernel
 	@$(MAKE) -s -C tests/vm replay LAB=$(abspath $(LAB)) PCAPS=$(if $(PCAPS),$(abspath $(PCAPS)))
+
+check-tenants: deps lab			## guests that want more than their rule gives them, with KASAN
+	@$(MAKE) -s -C tests/vm tenants LAB=$(abspath $(LAB))
 
 check-matrix: deps lab			## as root: a selection, and the demo, on each suite's kernel and Open vSwitch
 	@tests/check-matrix $(abspath $(LAB))

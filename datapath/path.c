@@ -319,8 +319,8 @@ static void go_astray(struct tcon_flow *flow, enum tcon_astray what, u64 now_us)
 
 /*
  * The guest uses a larger window than TCon gave it, and no answers pass here.  So the ACKs with
- * that window take another way, and TCon cannot enforce anything.  If the guest only ignores
- * its window, answers do pass here, and it is held to cwnd.
+ * that window take another way; or the guest ignores its window, and the peer is silent.  The flow
+ * keeps the rate that it has.  While answers pass here, it is held to cwnd.
  */
 static void check_edge(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {

@@ -33,10 +33,13 @@ static u32 wanted_edge(const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
 	const struct tcon_cc *cc = &t->cc;
-	u32 edge = tcon_window_wanted(cc, t->nxt_guest, tcon_track_cwnd_bytes(t),
-				      cc->pacing_rate_bps ?
-				      tcon_flow_allowance_bytes(flow) : 0);
+	u32 edge;
 
+	/* At a bound of what may be held, data leaves early.  That must not open the window. */
+	if (unlikely(flow->window.valid && tcon_held_over(&flow->held, flow->port)))
+		return flow->window.edge;
+	edge = tcon_window_wanted(cc, t->nxt_guest, tcon_track_cwnd_bytes(t),
+				  cc->pacing_rate_bps ? tcon_flow_allowance_bytes(flow) : 0);
 	edge += min(tcon_answer_bytes(&flow->answer, cc), tcon_held_flow_max() / 2);
 
 	if (!tcon_flow_repaired(flow))

@@ -10,10 +10,12 @@
  * Memory for what waits is bounded per flow, port and host.  Packets beyond the
  * bounds leave early: oldest first, not split, and even before repairs.  A guest
  * that sends faster than these leave reaches twice the bounds.  Then its new packets
- * overtake.
+ * overtake.  But that is for what a guest was allowed to send.  What it sends without
+ * regard to its windows is dropped at the bounds.
  *
- * If no ACK comes for an RTO, what waits leaves: the peer may be waiting for it, or its ACKs
- * take another way.  The CC is told of a time-out.  Later packets wait again.
+ * If no ACK comes for an RTO, what waits leaves, as far as the guest was allowed to send it: the
+ * peer may be waiting for it, or its ACKs take another way.  The CC is told of a time-out.  Later
+ * packets wait again.
  */
 #include <linux/math64.h>
 #include <linux/moduleparam.h>
@@ -67,6 +69,16 @@
 static inline bool is_flushing(const struct tcon_flow *flow)
 {
 	return flow->hold.drain || flow->hold.overdue;
+}
+
+/* May the guest send that, by the windows that it was given?  Those of a paced flow are its peer's,
+ * who may be on its side.
+ */
+static inline bool is_allowed(const struct tcon_flow *flow, u32 end_seq)
+{
+	return flow->state != TCON_STATE_PACED &&
+	       tcon_window_covers(&flow->window, end_seq, tcon_track_peer_wscale(&flow->track),
+				  flow->track.cc.mss_bytes);
 }
 
 /* Nothing was heard for an RTO: what waits has waited long enough. */
@@ -155,7 +167,12 @@ static inline u64 cwnd_gate(struct tcon_flow *flow,
 	return patience_ns(flow);
 }
 
-/* When may a segment leave, up to @ahead_ns before the clock's time?  0: now. */
+/*
+ * When may a segment leave, up to @ahead_ns before the clock's time?  0: now.
+ *
+ * Memory is bounded, so at a bound something has to leave early.  But not what a guest sends
+ * without regard to its windows: by that it would fill its bound, and be free.
+ */
 static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 		       u64 now_ns, u64 ahead_ns)
 {
@@ -167,7 +184,7 @@ static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
 	when = unlikely(flow->track.unheard) ? 0 : cwnd_gate(flow, cb, now_ns);
 	if (!when)
 		when = pacing_gate(flow, now_ns, ahead_ns);
-	if (when && tcon_held_over(&flow->held, flow->port)) {
+	if (when && tcon_held_over(&flow->held, flow->port) && is_allowed(flow, cb->end_seq)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_OVERFLOW);
 		return 0;
 	}
@@ -543,6 +560,16 @@ static bool is_excess(struct tcon_flow *flow, const struct tcon_packet *pkt, u64
 	return false;
 }
 
+/* Did the guest send data without regard to its windows, and no more may wait? */
+static bool is_beyond(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	if (likely(is_allowed(flow, pkt->end_seq)) || !tcon_flow_runs_cc(flow) ||
+	    !pkt->payload_bytes || !tcon_held_over(&flow->held, flow->port))
+		return false;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_EXCESS);
+	return true;
+}
+
 /* Its data is not needed.  Returns whether it goes on as an ACK. */
 static bool absorb(struct tcon_flow *flow, struct sk_buff *skb,
 		   const struct tcon_packet *pkt, u64 now_us)
@@ -653,8 +680,8 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	tcon_assert_rcu();
 	if (is_absorbed(flow, skb, pkt, repeats && tcon_flow_repaired(flow), waiting))
 		return absorb(flow, skb, pkt, tcon_us(now_ns));
-	if (old && unlikely(is_excess(flow, pkt, tcon_us(now_ns)))) {
-		consume_skb(skb);
+	if (unlikely(old ? is_excess(flow, pkt, tcon_us(now_ns)) : is_beyond(flow, pkt))) {
+		kfree_skb_reason(skb, TCON_DROP_RULE);
 		return false;
 	}
 	tcon_repair_passed(flow, pkt);
@@ -715,6 +742,17 @@ static bool must_cut(const struct tcon_flow *flow, const struct sk_buff *skb)
 	       (must_split(flow, skb) && !tcon_held_over(&flow->held, flow->port));
 }
 
+/*
+ * A silence frees what the guest was allowed to send, and one packet more, for which an ACK may
+ * come.  If it freed all, a guest whose peer is silent now and then would get through whatever it
+ * sends.
+ */
+static inline void end_overdue(struct tcon_flow *flow, const struct sk_buff *skb)
+{
+	if (unlikely(flow->hold.overdue) && !is_allowed(flow, tcon_segment(skb)->end_seq))
+		flow->hold.overdue = false;
+}
+
 static inline void trace_released(const struct tcon_flow *flow, const struct sk_buff *skb,
 				  u64 now_ns)
 {
@@ -751,6 +789,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 		if (ahead_ns == QUANTUM_NS && cc->pacing_rate_bps)
 			ahead_ns += tcon_pace_ns(cc, tcon_pace_burst_bytes(cc));
 		skb = tcon_held_take(&flow->held, flow->port);
+		end_overdue(flow, skb);
 		segs += n_segs(skb);
 		if (unlikely(flow->ecn.fell_back) && !tcon_segment(skb)->fragment)
 			tcon_mark_released(flow, skb);

@@ -281,6 +281,26 @@ u16 tcon_window_update(struct tcon_window *w, u32 ack, u8 wscale, u32 wanted,
 }
 
 /**
+ * tcon_window_covers() - may a guest that keeps to its windows have sent this?
+ * @w: the windows
+ * @end_seq: sequence number after the segment
+ * @wscale: shift count of the peer
+ * @mss_bytes: payload of a full segment
+ *
+ * It may send a FIN, or a byte to probe a closed window (RFC 9293, 3.8.6.1), beyond the edge.  And
+ * an ACK that was overtaken may have told it a little more (tcon_window_late()).
+ *
+ * Return: whether it may; true if no edge is known.
+ */
+bool tcon_window_covers(const struct tcon_window *w, u32 end_seq, u8 wscale,
+			u32 mss_bytes)
+{
+	u32 slack_bytes = TCON_MIN_CWND_SEGS * mss_bytes + (1U << wscale);
+
+	return !w->valid || !seq_after(end_seq, w->edge + slack_bytes);
+}
+
+/**
  * tcon_window_unused() - what the guest was given and did not use
  * @w: the windows
  * @nxt_guest: what the guest would send next

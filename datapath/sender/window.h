@@ -56,6 +56,8 @@ u16 tcon_window_late(const struct tcon_window *w, u32 ack, u16 field, u8 wscale,
 u16 tcon_window_update(struct tcon_window *w, u32 ack, u8 wscale, u32 wanted,
 		       u32 nxt_guest, u32 mss_bytes, u32 burst_bytes,
 		       u64 now_us);
+bool tcon_window_covers(const struct tcon_window *w, u32 end_seq, u8 wscale,
+			u32 mss_bytes);
 u32 tcon_window_unused(const struct tcon_window *w, u32 nxt_guest, u64 now_us);
 
 #endif /* _TCON_WINDOW_H */

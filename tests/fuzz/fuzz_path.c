@@ -19,6 +19,7 @@
  *    acknowledges more;
  *  - on an honest path the transfer ends;
  *  - an ACK for what has left is heard, also where it is for more;
+ *  - of a guest that keeps to the windows it was given nothing is dropped for lack of room;
  *  - a port at rest takes nothing; when a rule comes, flows soon resume;
  *  - nothing is left then: no packet, no copy, no record, no account that is not zero.
  *
@@ -119,6 +120,7 @@ struct way {
  * @n_saved: number of those
  * @fallback: of the rules, enum tcon_rule_fallback
  * @settled: what passes elsewhere is held to be the guest's doing
+ * @bypassed: the guest may have been given a window that TCon does not know
  * @ruleless: there is no rule
  * @calm: the port might have rested a while ago
  * @resuming: segments with data that the guest has sent while a flow was to resume
@@ -145,7 +147,7 @@ struct world {
 	struct tcon_state_record saved[SAVED_MAX];
 	u32 n_saved;
 	u8 fallback;
-	bool settled;
+	bool settled, bypassed;
 	bool ruleless, calm;
 	u32 resuming;
 	struct tcon_net tnet;
@@ -434,6 +436,7 @@ static void travel(struct world *x, struct sk_buff *skb, enum place to, u64 begi
 	case ELSEWHERE:
 		if (to == beyond || to == PEER)
 			break;
+		x->bypassed |= to == TCON_FROM_PEER;
 		to = beyond;
 		at_ns += x->way[to].delay_ns;
 		break;
@@ -591,15 +594,33 @@ static void check_acked(const struct world *x, u32 ack)
 	}
 }
 
+static u64 dropped(const struct world *x)
+{
+	return x->tnet.stats->count[TCON_COUNTER_HOLD_EXCESS];
+}
+
+/* Of paced flows TCon does not know the windows. */
+static bool windows_known(const struct world *x)
+{
+	const struct tcon_flow *flow;
+	bool known = !x->bypassed;
+
+	for_each_flow(flow, &x->port)
+		known &= flow->state != TCON_STATE_PACED;
+	return known;
+}
+
 static void to_tcon(struct world *x, struct sk_buff *skb)
 {
 	bool rests = x->port.rests, pass;
+	u64 before = dropped(x);
 
 	note_entered(x, skb);
 	enter_tcon(x);
 	pass = tcon_path_ingress(&x->port.hook, skb);
 	leave_tcon(x);
 	WARN_ON(rests && !pass);
+	WARN_ON(dropped(x) != before && windows_known(x));
 	if (pass)
 		left(x, skb);
 }
@@ -802,12 +823,15 @@ static void set_up(struct world *x)
 {
 	static const u8 delays_ms[] = { 1, 5, 20, 60 };
 	static const u32 rates_kbps[] = { 500, 4000, 20000, 200000 };
+	static const unsigned int small_bytes = 20000;
 	u8 a = get_u8(&x->in), b = get_u8(&x->in), c = get_u8(&x->in);
 	u8 d = get_u8(&x->in);
 
 	x->algorithm = a % n_rules;
 	x->fallback = d % TCON_RULE_FALLBACK_DROP;	/* with drop, a transfer may not end */
 	x->settled = d & 0x10;
+	if (d & 0x40)
+		x->port.shares[TCON_SHARE_HELD].most = &small_bytes;
 	x->ruleless = d & 0x20;
 	x->port.rests = x->ruleless;
 	x->g = (struct guest) {

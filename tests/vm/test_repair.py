@@ -302,7 +302,7 @@ def test_extension_headers_are_repeated(ends: Ends, tcon: genl.Genl) -> None:
 
 
 def test_what_is_held_stays_bounded_while_repairs_wait(ends: Ends, tcon: genl.Genl) -> None:
-    """A guest that does not keep to its window, while a closed cwnd holds repairs back."""
+    """What the SYN-ACK's window allows is more than may be held, while cwnd holds repairs back."""
     conn = connect(Conn(*ends), tcon)
     send(conn, 10)
     poll(lambda: rigs.find_flow(tcon, conn.sport)["timeouts"] > 0, "a time-out", 10)

@@ -550,12 +550,78 @@ static void no_update_beyond_a_shrunk_window(void **state)
 	assert_int_equal(w.peer_edge, 132000);
 }
 
+static void covers(void **state)
+{
+	struct tcon_window w = {};
+
+	assert_true(tcon_window_covers(&w, 12345, 14, MSS));	/* no edge is known */
+	tcon_window_write(&w, 0xffff0000, 1000, 7, 0xffff0000 + 50000, MSS, 0);
+	assert_true(tcon_window_covers(&w, w.edge, 7, MSS));
+	assert_true(tcon_window_covers(&w, w.edge + 2 * MSS + 128, 7, MSS));
+	assert_false(tcon_window_covers(&w, w.edge + 2 * MSS + 129, 7, MSS));
+	assert_false(tcon_window_covers(&w, w.edge + (1 << 30), 7, MSS));
+}
+
+/*
+ * A guest believes the largest right edge that it was ever told.  @fresh: it was given all newer
+ * ACKs, so that it does not look at older ones.  It may be told by ACKs that were edited, observed,
+ * made by TCon, or overtaken.  It never sends what is not covered, up to a FIN or a probe more.
+ */
+static void who_keeps_to_its_windows_is_covered(void **state)
+{
+	u64 rng = 17;
+	int flow, i;
+
+	for (flow = 0; flow < 2000; flow++) {
+		u8 wscale = prng_below(&rng, 15);
+		u32 una = prng_u64(&rng), told = una, nxt = una, field, ack;
+		struct tcon_window w = {}, before;
+
+		tcon_window_observe(&w, una, prng_below(&rng, 0x10000), 0, 0);
+		told = w.edge;
+		for (i = 0; i < 100; i++) {
+			u16 real = prng_below(&rng, 0x10000);
+			u32 wanted = nxt + prng_below(&rng, 1 << 20);
+
+			before = w;
+			ack = una;
+			switch (prng_below(&rng, 6)) {
+			case 0:
+				tcon_window_observe(&w, una, real, wscale, i);
+				field = real;
+				break;
+			case 1:		/* hidden */
+				tcon_window_write(&w, una, real, wscale, wanted, MSS, i);
+				tcon_window_untold(&w, &before);
+				continue;
+			case 2:
+				field = tcon_window_update(&w, una, wscale, wanted, nxt, MSS,
+							   MSS, i);
+				break;
+			case 3:
+				ack = una - prng_below(&rng, 100000);
+				field = tcon_window_late(&w, ack, real, wscale, MSS);
+				break;
+			default:
+				field = tcon_window_write(&w, una, real, wscale, wanted, MSS, i);
+				break;
+			}
+			told = seq_max(told, ack + (field << wscale));
+			assert_true(tcon_window_covers(&w, told + 1, wscale, MSS));
+			nxt += prng_below(&rng, told - nxt + 1);
+			una += prng_below(&rng, seq_min(nxt, w.edge) - una + 1);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(write_table),
 		cmocka_unit_test(random_writes),
 		cmocka_unit_test(round_down_edge),
+		cmocka_unit_test(covers),
+		cmocka_unit_test(who_keeps_to_its_windows_is_covered),
 		cmocka_unit_test(late),
 		cmocka_unit_test(untold),
 		cmocka_unit_test(wanted),
