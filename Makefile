@@ -18,8 +18,8 @@ CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz c
 ALONE = check-smp check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-watchers check-guests \
-	check-matrix check-races check-tenants check-thorough replay $(CHECKS) $(ALONE) bench deb check-deb \
-	install uninstall clean help
+	check-matrix check-ovs-kernel check-races check-tenants check-thorough replay $(CHECKS) $(ALONE) \
+	bench deb check-deb install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
 
@@ -94,6 +94,9 @@ check-foreign: deps lab			## TCP stacks as guests, and applications in guests, t
 check-watchers: deps lab		## perf and bpftrace by docs/tracing.md, and tcon-top, on live flows
 	@$(MAKE) -s -C tests/vm watchers LAB=$(abspath $(LAB))
 
+check-ovs-kernel: deps lab		## Open vSwitch's own kernel tests, without TCon, with it, with a rule for all
+	@$(MAKE) -s -C tests/vm ovs-kernel LAB=$(abspath $(LAB))
+
 replay: deps lab			## captures, and those in PCAPS, through a bridge on the debug kernel
 	@$(MAKE) -s -C tests/vm replay LAB=$(abspath $(LAB)) PCAPS=$(if $(PCAPS),$(abspath $(PCAPS)))
 
@@ -136,5 +139,5 @@ clean:					## remove build/ (the cache in $(CACHE) stays)
 
 help:					## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | \
-		sed 's|$$(CACHE)|$(CACHE)|' | expand -t 16
+		sed 's|$$(CACHE)|$(CACHE)|' | expand -t 18
 	@echo "Variables: KDIR, JOBS, TCON_CACHE, PCAPS"

@@ -24,6 +24,7 @@ DOCUMENTS = (
     "docs/foreign.md",
     "docs/packages.md",
     "docs/races.md",
+    "docs/reality.md",
     "docs/results.md",
     "docs/top.md",
     "docs/tracing.md",

@@ -45,7 +45,7 @@ NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 #: Of a program that hangs.
 TIMEOUT_S = 300
 ROUNDS = int(os.environ.get("TCON_ROUNDS", "1"))
-#: What the issue allows: of the time that 99 of 100 requests take, enforced to native.
+#: Times for 99 of 100 requests may be so much longer under enforced than under native BBR.
 WORST = 1.05
 
 
