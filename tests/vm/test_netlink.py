@@ -840,7 +840,8 @@ def test_changes_let_others_run(
 ) -> None:
     """Many flows, and many rules that select none of them."""
     flows, rules = int(os.environ.get("TCON_MANY_FLOWS", "4000")), 4095
-    with rigs.parameters(max_flows_per_port=65536):
+    most = {"max_flows": 131072, "max_flows_per_port": 65536, "max_embryos": 131072}
+    with rigs.parameters(**most):
         mine = many_flows(flows)
         for n in range(rules):
             tcon.set_rule("none", u16(M["DPORT"], 1000 + n), priority=40000)
