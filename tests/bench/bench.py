@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What TCon costs against the stock datapath: `make bench`.
 
-Boots two machines in virtual time, one with the distribution's openvswitch.ko
-and one with TCon's, runs measure.py in each, then connections.py, prints ratios
-and writes bench.json.  In virtual time an instruction takes 2 ns, so a difference is a
-number of instructions.  Cache misses, lock contention and a second CPU do not
-exist there.
+Boots machines in virtual time, with the distribution's openvswitch.ko and with TCon's, runs
+measure.py, connections.py and rules.py in them, prints ratios and writes bench.json.  In virtual
+time an instruction takes 2 ns, so a difference is a number of instructions.  Cache misses, lock
+contention and a second CPU do not exist there.
+
+--forward leaves goodput out, which takes most of the time.
 """
 
 from __future__ import annotations
@@ -24,9 +25,16 @@ TOP = Path(__file__).resolve().parents[2]
 NS_PER_INSTRUCTION = 2
 VARIANTS = {
     "patched": "hooks, no tcon.ko",
-    "observed": "tcon.ko, no rule",
+    "resting": "tcon.ko, no rule, at rest",
+    "observed": "tcon.ko, no rule, observed",
     "cubic": "CUBIC enforced",
     "bbr": "BBR enforced, paced",
+}
+# By netfilter's hooks; only what forwarding takes.
+NETFILTER = {
+    "netfilter-resting": "netfilter, no rule, at rest",
+    "netfilter-observed": "netfilter, no rule, observed",
+    "netfilter-cubic": "netfilter, CUBIC enforced",
 }
 LOADS = {
     "tso-1": "TSO on, 1 flow",
@@ -34,10 +42,12 @@ LOADS = {
     "plain-1": "TSO off, 1 flow",
     "plain-64": "TSO off, 64 flows",
 }
+# TSO off, with a receiver that copies, as behind a NIC.
+COPIED = {"copied-1": "copied, 1 flow", "copied-64": "copied, 64 flows"}
 
 
 def measure(
-    lab: str, *variants: str, script: str = "measure.py", stock: bool = False
+    lab: str, *arguments: str, script: str = "measure.py", stock: bool = False
 ) -> dict[str, Any]:
     """Run a script in a machine; its JSON, the last line of what it prints.
 
@@ -49,7 +59,7 @@ def measure(
         "--append", f"{TOP / 'tests/bench'}:/lab/bench",
         "--append", f"{TOP / 'tests/vm/genl.py'}:/lab/bench/genl.py",
         "--append", f"{TOP / 'datapath/include/uapi/linux/tcon.h'}:/lab/uapi/tcon.h",
-        "--", "python3", f"/lab/bench/{script}", *variants,
+        "--", "python3", f"/lab/bench/{script}", *arguments,
     ]  # fmt: skip
     start_s, found = time.monotonic(), ""
     kernel = "stock" if stock else "tcon"
@@ -65,49 +75,90 @@ def measure(
     return json.loads(found)
 
 
-def ratios(stock: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+def measure_all(lab: str, *, only_forward: bool) -> dict[str, Any]:
+    """What the scripts found: two machines at a time, each with one variant."""
+    option = ("--forward",) if only_forward else ()
+    both = ("plain", *list(VARIANTS)[1:])
+    with ThreadPoolExecutor(2) as pool:
+
+        def run(*arguments: str, **how: Any) -> Any:
+            return pool.submit(measure, lab, *arguments, **how)
+
+        many = ("plain", "resting", "cubic")
+        runs = {
+            "rules": run("observed", script="rules.py"),
+            "stock": run(*option, "plain", stock=True),
+            "tcon": {name: run(*option, name) for name in both},
+            "netfilter": {name: run("--forward", name) for name in NETFILTER},
+            "connections": {
+                name: run(name, script="connections.py", stock=name == "plain") for name in many
+            },
+        }
+
+        def result(of: Any) -> Any:
+            if isinstance(of, dict):
+                return {name: result(one) for name, one in of.items()}
+            return of.result()
+
+        return result(runs)
+
+
+def add_goodput(row: dict[str, float], mine: list[float], base: list[float]) -> None:
+    """Median and best, and their ratios."""
+    row["goodput_bps"], row["goodput_ratio"] = median(mine), median(mine) / median(base)
+    row["best_ratio"] = max(mine) / max(base)
+
+
+def add_instructions(
+    row: dict[str, float], mine: dict[str, float], base: dict[str, float], wire: dict[str, float]
+) -> None:
+    """For a packet in the datapath, without what sender and receiver take."""
+    for kind in ("data", "ack"):
+        ours, stock = ((of[kind] - wire[kind]) / NS_PER_INSTRUCTION for of in (mine, base))
+        row[f"{kind}_instructions"] = ours
+        row[f"{kind}_instructions_more"] = ours - stock
+        row[f"{kind}_ratio"] = ours / stock
+
+
+def ratios(found: dict[str, Any]) -> dict[str, Any]:
     """TCon over stock: goodput, and instructions for a packet in the datapath."""
-    wire = stock["forward"]["wire"]
-
-    def instructions(found: dict[str, float], load: str, kind: str) -> float:
-        return (found[kind] - wire[load][kind]) / NS_PER_INSTRUCTION
-
+    stock, forward = found["stock"], found["stock"]["forward"]
     table: dict[str, Any] = {}
-    for variant in VARIANTS:
+    for variant in (*VARIANTS, *NETFILTER):
         key = "plain" if variant == "patched" else variant
-        for load in LOADS:
+        mine = (found["netfilter"] if variant in NETFILTER else found["tcon"])[key]
+        for load in (*LOADS, *COPIED):
             row = table.setdefault(variant, {}).setdefault(load, {})
-            mine = median(ours["saturate"][key][load])
-            base = median(stock["saturate"]["plain"][load])
-            row["goodput_bps"], row["goodput_ratio"] = mine, mine / base
-            row["best_ratio"] = max(ours["saturate"][key][load]) / max(
-                stock["saturate"]["plain"][load]
-            )
-            if variant == "bbr":
-                row["native_bbr_ratio"] = mine / median(stock["saturate"]["native bbr"][load])
-            for kind in ("data", "ack"):
-                if key not in ours["forward"]:
-                    continue
-                mine = instructions(ours["forward"][key][load], load, kind)
-                base = instructions(stock["forward"]["plain"][load], load, kind)
-                row[f"{kind}_instructions"] = mine
-                row[f"{kind}_instructions_more"] = mine - base
-                row[f"{kind}_ratio"] = mine / base
+            if key in mine["saturate"]:
+                add_goodput(row, mine["saturate"][key][load], stock["saturate"]["plain"][load])
+            if variant == "bbr" and row:
+                native = median(stock["saturate"]["native bbr"][load])
+                row["native_bbr_ratio"] = row["goodput_bps"] / native
+            if key in mine["forward"] and load in LOADS:
+                add_instructions(
+                    row, mine["forward"][key][load], forward["plain"][load], forward["wire"][load]
+                )
     return table
 
 
 def show(table: dict[str, Any]) -> None:
     """The ratios as a text table."""
     print(
-        f"\n{'':28}{'':20}{'goodput to stock':>20}"
+        f"\n{'':30}{'':20}{'goodput to stock':>20}"
         f"{'instructions a packet through the datapath':>46}\n"
-        f"{'':28}{'':20}{'median':>10}{'best run':>10}{'data: more':>14}{'to stock':>10}"
+        f"{'':30}{'':20}{'median':>10}{'best run':>10}{'data: more':>14}{'to stock':>10}"
         f"{'ACK: more':>12}{'to stock':>10}"
     )
-    for variant, title in VARIANTS.items():
-        for load, load_title in LOADS.items():
+    for variant, title in (VARIANTS | NETFILTER).items():
+        for load, load_title in (LOADS | COPIED).items():
             row = table[variant][load]
-            line = f"{title:28}{load_title:20}{row['goodput_ratio']:10.3f}{row['best_ratio']:10.3f}"
+            if not row:
+                continue
+            line = f"{title:30}{load_title:20}"
+            if "goodput_ratio" in row:
+                line += f"{row['goodput_ratio']:10.3f}{row['best_ratio']:10.3f}"
+            else:
+                line += f"{'-':>10}{'-':>10}"
             if "data_ratio" in row:
                 line += (
                     f"{row['data_instructions_more']:+14.0f}{row['data_ratio']:10.3f}"
@@ -125,52 +176,56 @@ def show(table: dict[str, Any]) -> None:
     )
 
 
-def many(lab: str) -> dict[str, dict[str, Any]]:
-    """Packets among many connections: by variant what connections.py says."""
-    with ThreadPoolExecutor(2) as pool:
-        runs = {
-            variant: pool.submit(measure, lab, variant, script="connections.py", stock=stock)
-            for variant, stock in (("plain", True), ("observed", False), ("cubic", False))
-        }
-        return {variant: run.result() for variant, run in runs.items()}
-
-
 def show_many(found: dict[str, dict[str, Any]]) -> None:
     """Instructions more than stock, and memory, by the number of connections."""
-    print(f"\n{'':28}{'connections':>12}{'data: more':>14}{'ACK: more':>14}{'bytes for each':>16}")
-    for variant in ("observed", "cubic"):
+    print(
+        f"\n{'':30}{'connections':>12}{'SYN: more':>14}{'data: more':>14}{'ACK: more':>14}"
+        f"{'bytes for each':>16}"
+    )
+    for variant in found:
+        if variant == "plain":
+            continue
         title = VARIANTS[variant]
         for count, base in found["plain"].items():
             mine = found[variant][count]
-            data, ack = ((mine[k] - base[k]) / NS_PER_INSTRUCTION for k in ("data", "ack"))
+            syn, data, ack = (
+                (mine[k] - base[k]) / NS_PER_INSTRUCTION for k in ("syn", "data", "ack")
+            )
             more = mine["slab_bytes"] - base["slab_bytes"]
             held = f"{more:.0f}" if int(count) > 1 else "-"  # slabs grow by pages
-            print(f"{title:28}{count:>12}{data:+14.0f}{ack:+14.0f}{held:>16}")
+            print(f"{title:30}{count:>12}{syn:+14.0f}{data:+14.0f}{ack:+14.0f}{held:>16}")
             title = ""
+
+
+def show_rules(found: dict[str, dict[str, float]]) -> None:
+    """Instructions that the look-up of a rule takes, by the number of rules."""
+    none = found["0"]["syn"]
+    for count, row in found.items():
+        if count != "0":
+            more = (row["syn"] - none) / NS_PER_INSTRUCTION
+            print(f"a SYN with {count} rules, none for it: {more:+.0f} instructions to no rule")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lab", default=str(TOP / "tools/tcon-lab"), help="the lab's command")
+    parser.add_argument("--forward", action="store_true", help="leave goodput out")
+    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
     parser.add_argument("--out", type=Path, default=TOP / "build/bench", help="for bench.json")
     args = parser.parse_args()
-    with ThreadPoolExecutor(2) as pool:
-        stock_run = pool.submit(measure, args.lab, "plain", stock=True)
-        ours_run = pool.submit(measure, args.lab, "plain", "observed", "cubic", "bbr")
-        stock, ours = stock_run.result(), ours_run.result()
-    table = ratios(stock, ours)
-    connections = many(args.lab)
+    found = measure_all(args.lab, only_forward=args.forward)
+    table = ratios(found)
     args.out.mkdir(parents=True, exist_ok=True)
     file = args.out / "bench.json"
-    file.write_text(
-        json.dumps(
-            {"ratios": table, "stock": stock, "tcon": ours, "connections": connections},
-            indent=1,
-            sort_keys=True,
-        )
-    )
+    text = json.dumps({"ratios": table, **found}, indent=1, sort_keys=True)
+    file.write_text(text)
+    if args.json:
+        print(text)
+        return
     show(table)
-    show_many(connections)
+    show_many(found["connections"])
+    print()
+    show_rules(found["rules"])
     print(file)
 
 

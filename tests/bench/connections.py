@@ -3,11 +3,11 @@
 
     connections.py VARIANT
 
-For each count of COUNTS so many connections are opened, each sends and has
-acknowledged ROUNDS packets, and a sample of them is measured.  Prints one JSON
-object: by count "data" and "ack", virtual nanoseconds for a packet from one veth
-end to the other, and "slab_bytes", what the kernel's slabs and per-CPU memory have
-grown by, for each connection.  Topology, frames and variants are measure.py's.
+For each count of COUNTS so many connections are opened, each sends and has acknowledged ROUNDS
+packets, and a sample of them is measured.  Prints one JSON object: by count "syn", "data" and
+"ack", virtual nanoseconds for a packet from one veth end to the other, and "slab_bytes", what the
+kernel's slabs and per-CPU memory have grown by, for each connection.  Topology, frames and
+variants are measure.py's.
 """
 
 from __future__ import annotations
@@ -15,18 +15,68 @@ from __future__ import annotations
 import json
 import random
 import re
-import socket
+import struct
 import sys
 import time
 from pathlib import Path
 
 import measure
 
-COUNTS = (1, 100, 1000, 5000, 20000)
-FIRST_PORT = 10000
+COUNTS = (1, 100, 1000, 20_000)
+FIRST_PORT, PEER_PORT = 10000, 5201
 ROUNDS = 3
 SAMPLE = 2000
-COLLECTED_S = 12  # closed flows are collected after 10 s
+TCP_AT = 10 + 14 + 20  # behind virtio_net_hdr, Ethernet and IPv4
+
+
+def frames() -> dict[str, bytearray]:
+    """One of each kind.  The sum in it is that of the pseudo header, without ports or numbers."""
+    syn, ack, data = measure.SYN, measure.ACK, measure.ACK | measure.PSH
+    return {
+        "syn": bytearray(measure.frame(True, 0, 0, 0, syn, 0)),
+        "syn-ack": bytearray(measure.frame(False, 0, 0, 0, syn | ack, 0)),
+        "ack": bytearray(measure.frame(True, 0, 0, 0, ack, 0)),
+        "first": bytearray(measure.frame(True, 0, 0, 0, data, measure.FIRST)),
+        "data": bytearray(measure.frame(True, 0, 0, 0, data, measure.SUPER)),
+        "peer-ack": bytearray(measure.frame(False, 0, 0, 0, ack, 0)),
+        "rst": bytearray(measure.frame(True, 0, 0, 0, ack | measure.RST, 0)),
+    }
+
+
+class Pair:
+    """Both ends, and the frames that they send."""
+
+    def __init__(self) -> None:
+        self.a, self.b = measure.sender("a-eth", "a"), measure.sender("b-eth", "b")
+        self.frames = frames()
+        self.sent: dict[int, int] = {}  # by flow, the next sequence number
+
+    def send(self, kind: str, flow: int, seq: int, ack: int) -> int:
+        """Virtual nanoseconds that sending a frame takes."""
+        raw = self.frames[kind]
+        from_peer = kind in ("syn-ack", "peer-ack")
+        ports = (FIRST_PORT + flow, PEER_PORT)
+        struct.pack_into("!HHII", raw, TCP_AT, *(ports[::-1] if from_peer else ports), seq, ack)
+        sock = self.b if from_peer else self.a
+        start = time.perf_counter_ns()
+        sock.send(raw)
+        return time.perf_counter_ns() - start
+
+    def open(self, flow: int) -> int:
+        """Three segments; what the first took."""
+        took = self.send("syn", flow, 999, 0)
+        self.sent[flow] = 1000
+        self.send("syn-ack", flow, 1999, 1000)
+        self.send("ack", flow, 1000, 2000)
+        return took
+
+    def round(self, flow: int) -> tuple[int, int]:
+        """A super-packet and its ACK; what they took."""
+        seq = self.sent[flow]
+        kind, size = ("first", measure.FIRST) if seq == 1000 else ("data", measure.SUPER)
+        self.sent[flow] += size
+        data = self.send(kind, flow, seq, 2000)
+        return data, self.send("peer-ack", flow, 2000, seq + size)
 
 
 def slab_bytes() -> int:
@@ -38,41 +88,22 @@ def slab_bytes() -> int:
     )
 
 
-def send(sock: socket.socket, raw: bytes) -> int:
-    """Virtual nanoseconds that sending a frame takes."""
-    start = time.perf_counter_ns()
-    sock.send(raw)
-    return time.perf_counter_ns() - start
-
-
-def one_round(a: socket.socket, b: socket.socket, flow: int, number: int) -> tuple[int, int]:
-    """A super-packet and its ACK; what they took."""
-    port, seq = FIRST_PORT + flow, 1000 + number * measure.SUPER
-    flags = measure.ACK | measure.PSH
-    data = measure.frame(True, port, seq, 2000, flags, measure.SUPER)
-    ack = measure.frame(False, port, 2000, seq + measure.SUPER, measure.ACK, 0)
-    return send(a, data), send(b, ack)
-
-
-def among(a: socket.socket, b: socket.socket, count: int) -> dict[str, float]:
+def among(pair: Pair, count: int) -> dict[str, float]:
     """What a packet takes among ``count`` connections, and what each of them holds."""
+    measure.prime(pair.a, pair.b)
     before = slab_bytes()
-    for flow in range(count):
-        measure.handshake(a, b, FIRST_PORT + flow)
-    for number in range(ROUNDS):
+    opened = [pair.open(flow) for flow in range(count)][-SAMPLE:]
+    for _ in range(ROUNDS):
         for flow in range(count):
-            one_round(a, b, flow, number)
+            pair.round(flow)
     grown = slab_bytes() - before
-    rng = random.Random(1)
-    spent = [
-        one_round(a, b, flow, ROUNDS + number)
-        for number in range(-(-SAMPLE // count))
-        for flow in rng.sample(range(count), min(SAMPLE, count))
-    ]
+    sample = random.Random(1).sample(range(count), min(SAMPLE, count))
+    spent = [pair.round(flow) for _ in range(-(-SAMPLE // count)) for flow in sample]
     for flow in range(count):
-        a.send(measure.frame(True, FIRST_PORT + flow, 1000, 2000, measure.ACK | 0x04, 0))
-    time.sleep(COLLECTED_S)
+        pair.send("rst", flow, pair.sent[flow], 2000)
+    time.sleep(measure.COLLECTED_S)
     return {
+        "syn": sum(opened) / len(opened),
         "data": sum(data for data, _ in spent) / len(spent),
         "ack": sum(ack for _, ack in spent) / len(spent),
         "slab_bytes": grown / count,
@@ -86,16 +117,14 @@ def main() -> None:
     measure.use(variant)
     measure.offload(True)
     measure.silence(True)
-    a, b = measure.sender("a-eth", "a"), measure.sender("b-eth", "b")
-    found = {}
+    pair, found = Pair(), {}
     for count in COUNTS:
         print(f"{variant}: {count} connections", flush=True)
-        found[str(count)] = among(a, b, count)
+        found[str(count)] = among(pair, count)
     if variant != "plain":
-        counters = measure.genl.Genl().counters()
-        for name in ("table-full", "no-memory", "repair-sent", "held"):
-            assert not counters[name], f"{name}: not what was to be measured"
+        measure.check_counters()
     print(json.dumps(found))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,50 +1,56 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What TCon costs, measured inside the VM, where time is instructions.
 
-    measure.py VARIANT...
+    measure.py [--forward] VARIANT...
 
-Variants, all in one boot of one openvswitch.ko: "plain" (without tcon.ko),
-"observed", "cubic" and "bbr" (tcon.ko, with no rule or that one).  Prints one
-JSON object:
+Variants: "plain" (without tcon.ko), "resting" and "observed" (tcon.ko without a rule: ports rest,
+or all is observed, as the module parameter observe has it), "cubic" and "bbr" (with that rule).
+"netfilter-" before one: by netfilter's hooks.  Prints one JSON object:
 
-* saturate: goodput of iperf3 between two CUBIC guests' namespaces, bits/s, one
-  value for each run, by variant, TSO on or off, 1 or 64 flows; "native bbr": BBR
-  guests, no tcon.ko;
 * forward: virtual nanoseconds for one packet from one veth end to the other,
   by variant ("wire": a veth pair without Open vSwitch), super-packets or plain
   ones, data or ACKs, 1 or 64 flows.  Frames are made beforehand and sent on
   packet sockets, so no guest TCP takes part; what the sender costs is in "wire"
-  too.
+  too;
+* saturate, without --forward: goodput of iperf3 between two CUBIC guests' namespaces, bits/s,
+  one value for each run, by variant, TSO on, off, or off with a receiver that copies, 1 or 64
+  flows; "native bbr": BBR guests, no tcon.ko.
 
 Topology: a (guest, 10.0.0.1) - pa - br0 - pb (uplink) - b (10.0.0.2).
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 import socket
 import struct
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import genl
 from tcon_lab import ovs
 
-PACED = ("bbr",)
-# 64 flows' start leaves a queue that takes seconds to drain; runs differ by 0.3 %.
-RUNS, SECONDS, OMIT_S = 3, 8, 4
+PACED = ("bbr", "netfilter-bbr")
+# 64 flows' start leaves a queue that takes seconds to drain; runs differ by 0.3 %: one will do.
+RUNS, SECONDS, OMIT_S = 1, 8, 4
 # One flow settles in one of two modes (how many packets both ends handle at a time),
 # a quarter apart, and stays there: several runs.
 SINGLE_RUNS, SINGLE_SECONDS, SINGLE_OMIT_S = 5, 3, 1
+RESTS_S = 4  # a port rests about two seconds after its last rule has gone
+COLLECTED_S = 12  # closed flows are collected after 10 s
 PACKETS = 6000
 WARM_UP = 20
 MSS = 1448
 SUPER = 16 * MSS
+FIRST = 8 * MSS  # an initial window has no room for the other
 DST_MAC, SRC_MAC = b"\x02\0\0\0\0\x02", b"\x02\0\0\0\0\x01"
 A, B = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
-ACK, PSH, SYN = 0x10, 0x08, 0x02
+ACK, PSH, RST, SYN = 0x10, 0x08, 0x04, 0x02
 SOL_PACKET, PACKET_VNET_HDR, PACKET_QDISC_BYPASS = 263, 15, 20
 
 
@@ -92,8 +98,6 @@ def frame(
 def sender(device: str, netns: str) -> socket.socket:
     """A packet socket in a namespace, past the qdisc, with GSO."""
     with open(f"/run/netns/{netns}") as there, open("/proc/self/ns/net") as here:
-        import ctypes
-
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.setns(there.fileno(), 0):
             raise OSError(ctypes.get_errno(), f"setns {netns}")
@@ -114,16 +118,29 @@ def handshake(a: socket.socket, b: socket.socket, port: int) -> None:
     a.send(frame(True, port, 1000, 2000, ACK, 0))
 
 
-def packets(flows: int, payload: int) -> Iterator[tuple[bytes, bytes]]:
+def prime(a: socket.socket, b: socket.socket) -> None:
+    """Have Open vSwitch know both ways: a first packet goes through user space, and comes late.
+
+    A RST of no connection leaves no trace in TCon.
+    """
+    a.send(frame(True, 9999, 1, 1, ACK | RST, 0))
+    b.send(frame(False, 9999, 1, 1, ACK | RST, 0))
+    time.sleep(1)
+
+
+def packets(sent: list[int], payload: int) -> Iterator[tuple[bytes, bytes]]:
     """Data frames round robin, each with the ACK that follows it, b"" for none.
 
     An ACK comes for each super-packet, or for every second plain packet of a flow.
+    What each flow has sent is added to ``sent``.
     """
-    sent, count = [0] * flows, [0] * flows
+    flows = len(sent)
+    count = [0] * flows
     for number in range(PACKETS + WARM_UP * flows):
         flow = number % flows
-        data = frame(True, 10000 + flow, 1000 + sent[flow], 2000, ACK | PSH, payload)
-        sent[flow] += payload
+        size = payload if count[flow] else min(payload, FIRST)
+        data = frame(True, 10000 + flow, 1000 + sent[flow], 2000, ACK | PSH, size)
+        sent[flow] += size
         count[flow] += 1
         due = payload > MSS or count[flow] % 2 == 0
         yield data, frame(False, 10000 + flow, 2000, 1000 + sent[flow], ACK, 0) if due else b""
@@ -131,10 +148,11 @@ def packets(flows: int, payload: int) -> Iterator[tuple[bytes, bytes]]:
 
 def forward(a: socket.socket, b: socket.socket, flows: int, payload: int) -> dict[str, float]:
     """Virtual ns for a data packet and for an ACK, once the flows' windows have grown."""
+    prime(a, b)
     for flow in range(flows):
         handshake(a, b, 10000 + flow)
-    spent, count = {"data": 0, "ack": 0}, {"data": 0, "ack": 0}
-    for number, both in enumerate(packets(flows, payload)):
+    spent, count, sent = {"data": 0, "ack": 0}, {"data": 0, "ack": 0}, [0] * flows
+    for number, both in enumerate(packets(sent, payload)):
         for name, sock, raw in zip(("data", "ack"), (a, b), both, strict=True):
             if not raw:
                 continue
@@ -143,18 +161,20 @@ def forward(a: socket.socket, b: socket.socket, flows: int, payload: int) -> dic
             if number >= WARM_UP * flows:
                 spent[name] += time.perf_counter_ns() - start
                 count[name] += 1
-    for flow in range(flows):  # a new connection next time
-        a.send(frame(True, 10000 + flow, 1000, 2000, ACK | 0x04, 0))
+    for flow in range(flows):  # a new connection next time; a RST counts only at this place
+        a.send(frame(True, 10000 + flow, 1000 + sent[flow], 2000, ACK | RST, 0))
     return {name: spent[name] / count[name] for name in spent}
 
 
 def forward_all(a: socket.socket, b: socket.socket) -> dict[str, dict[str, float]]:
-    """All four kinds of load."""
+    """All four kinds of load, after one that does not count: the machine has just booted."""
     found = {}
+    forward(a, b, 1, SUPER)
+    time.sleep(COLLECTED_S)
     for kind, payload in (("tso", SUPER), ("plain", MSS)):
         for flows in (1, 64):
             found[f"{kind}-{flows}"] = forward(a, b, flows, payload)
-            time.sleep(12)  # closed flows are collected after 10 s
+            time.sleep(COLLECTED_S)
     return found
 
 
@@ -177,16 +197,53 @@ def saturate_once(cc: str, flows: int, seconds: int, omit_s: int) -> float:
     return json.loads(client)["end"]["sum_received"]["bits_per_second"]
 
 
+def copying_receiver() -> int:
+    """Have b's device copy what it gets, as a NIC would: a file that undoes this when it closes.
+
+    For an XDP program a veth copies each frame whose pages others may share.  This one passes all.
+    """
+    bpf, prog_load, link_create, type_xdp, attach_xdp = 321, 5, 28, 6, 37  # linux/bpf.h, x86-64
+    passes = struct.pack("<BBhiBBhi", 0xB7, 0, 0, 2, 0x95, 0, 0, 0)  # r0 = XDP_PASS; exit
+    code, gpl = ctypes.create_string_buffer(passes), ctypes.create_string_buffer(b"GPL")
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def call(command: int, request: bytes) -> int:
+        fd = libc.syscall(bpf, command, ctypes.create_string_buffer(request), len(request))
+        if fd < 0:
+            raise OSError(ctypes.get_errno(), f"bpf({command})")
+        return fd
+
+    program = call(
+        prog_load,
+        struct.pack("<IIQQ", type_xdp, 2, ctypes.addressof(code), ctypes.addressof(gpl))
+        + bytes(24),
+    )
+    index = int(sh("ip netns exec b cat /sys/class/net/b-eth/ifindex"))
+    with open("/run/netns/b") as there, open("/proc/self/ns/net") as here:
+        if libc.setns(there.fileno(), 0):
+            raise OSError(ctypes.get_errno(), "setns b")
+        try:
+            return call(link_create, struct.pack("<IIII", program, index, attach_xdp, 0))
+        finally:
+            libc.setns(here.fileno(), 0)
+            os.close(program)
+
+
 def saturate(variant: str, cc: str = "cubic") -> dict[str, list[float]]:
     """Goodputs by load."""
     found = {}
-    for kind in ("tso", "plain"):
+    for kind in ("tso", "plain", "copied"):
         offload(kind == "tso")
+        copying = copying_receiver() if kind == "copied" else None
         print(f"{variant}, {cc} guests, {kind}: goodput", flush=True)
         found[f"{kind}-1"] = [
             saturate_once(cc, 1, SINGLE_SECONDS, SINGLE_OMIT_S) for _ in range(SINGLE_RUNS)
         ]
+        print(f"{variant}, {kind}, 1 flow: {found[f'{kind}-1']}", flush=True)
         found[f"{kind}-64"] = [saturate_once(cc, 64, SECONDS, OMIT_S) for _ in range(RUNS)]
+        print(f"{variant}, {kind}, 64 flows: {found[f'{kind}-64']}", flush=True)
+        if copying is not None:
+            os.close(copying)
     return found
 
 
@@ -230,17 +287,35 @@ def silence(silent: bool) -> None:
             sh(f"ip -n {name} neigh replace {other} lladdr {mac} dev {name}-eth")
 
 
+def load(attach: str) -> None:
+    """Load tcon.ko and its CCs, with that way in."""
+    if Path("/sys/module/tcon").exists():
+        sh("rmmod tcon_cubic tcon_bbr tcon")
+    sh(f"modprobe tcon attach={attach}; modprobe -a tcon_cubic tcon_bbr")
+
+
 def use(variant: str) -> None:
     """Bring tcon.ko into the state that a variant names."""
     if variant == "plain":
         return
-    sh("modprobe -a tcon tcon_cubic tcon_bbr")
+    attach, _, what = variant.rpartition("-")
+    load(attach or "auto")
+    Path("/sys/module/tcon/parameters/observe").write_text("NY"[what == "observed"])
     client = genl.Genl()
     client.set_port("pa", ofport=1, role="GUEST")
     client.set_port("pb", ofport=2, role="UPLINK")
-    client.del_rules()
-    if variant != "observed":
-        client.set_rule(variant)
+    if what not in ("resting", "observed"):
+        client.set_rule(what)
+    time.sleep(RESTS_S)
+
+
+def check_counters() -> None:
+    """Every frame was taken for what it was meant to be."""
+    counters = genl.Genl().counters()
+    print({name: count for name, count in counters.items() if count}, flush=True)
+    assert counters["flows-new"] == counters["flows-closed"], "a RST has not ended its flow"
+    for name in ("bad-ack", "no-memory", "repair-sent", "repeat-passed", "table-full", "timeout"):
+        assert not counters[name], f"{name}: not what was to be measured"
 
 
 def prepare() -> None:
@@ -254,24 +329,29 @@ def prepare() -> None:
 
 def main() -> None:
     variants = sys.argv[1:]
+    only_forward = variants[0] == "--forward"
+    if only_forward:
+        variants = variants[1:]
     prepare()
     found: dict[str, dict] = {"saturate": {}, "forward": {}, "counters": {}}
     a, b = sender("a-eth", "a"), sender("b-eth", "b")
     for variant in variants:
         use(variant)
-        found["saturate"][variant] = saturate(variant)
-        if variant == "plain":
+        if variant not in PACED:  # whose packets leave by a timer, not while the sender sends
+            print(f"{variant}: forwarding", flush=True)
+            offload(True)
+            silence(True)
+            found["forward"][variant] = forward_all(a, b)
+            silence(False)
+            if variant != "plain":
+                check_counters()
+        if not only_forward:
+            found["saturate"][variant] = saturate(variant)
+        if not only_forward and variant == "plain":
             sh("modprobe tcp_bbr")
             found["saturate"]["native bbr"] = saturate(variant, "bbr")
         if variant != "plain":
             found["counters"][variant] = genl.Genl().counters()
-        if variant in PACED:
-            continue  # its packets leave by a timer, not while the sender sends
-        print(f"{variant}: forwarding", flush=True)
-        offload(True)
-        silence(True)
-        found["forward"][variant] = forward_all(a, b)
-        silence(False)
     sh("ip netns add c; ip netns add d")
     sh("ip link add c-eth netns c type veth peer name d-eth netns d")
     sh("ip -n c link set c-eth up; ip -n d link set d-eth up")
