@@ -34,8 +34,10 @@ static const struct tcon_advice advices[] = {
     },
     [REORDERING] = {
         "reordering", 0, "the path reorders, so what counts as lost may not "
-        "be, and TCon leaves repairs to the guests",
-        "none: the lab has no campaign with reordering",
+        "be, and TCon leaves repairs to the guests; CUBIC, Reno and BBR reach "
+        "much the same, Vegas little",
+        "tools/campaigns/reordering.md: 1 % overtake by 20 ms: cubic 18.25, bbr "
+        "18.70, vegas 2.72 of 20 Mbit/s",
     },
     [MARKING] = {
         "marking", "dctcp", "it is short and marks: DCTCP keeps the queue at "
@@ -45,8 +47,11 @@ static const struct tcon_advice advices[] = {
     },
     [LOSING] = {
         "losing", "bbr", "it loses packets without a queue: by chance, which "
-        "BBR does not answer, or by a policer, of which the lab has no data; "
+        "BBR does not answer, or by a policer, where BBR loses a tenth of "
+        "what it sends, and CUBIC is as fast if the bucket is deep; "
         "beside CUBIC, BBR takes more than its part",
+        "tools/campaigns/policed.md: bucket of 0.1 BDP: bbr 18.75, cubic 2.85 "
+        "of 20 Mbit/s, of 1 BDP: bbr 19.04, cubic 18.05; "
         "tools/campaigns/gallery.md: 20mbit 40ms 0.1%: bbr 18.95, cubic 11.52 "
         "Mbit/s; 100mbit 10ms 0.1%: bbr 95.28, cubic 41.09 Mbit/s",
     },
