@@ -43,6 +43,7 @@ static const struct nla_policy match_policy[TCON_MATCH_A_MAX + 1] = {
 	[TCON_MATCH_A_VLAN] = NLA_POLICY_MAX(NLA_U16, 4095),
 	[TCON_MATCH_A_SPORT_MASK] = NLA_POLICY_MIN(NLA_U16, 1),
 	[TCON_MATCH_A_DPORT_MASK] = NLA_POLICY_MIN(NLA_U16, 1),
+	[TCON_MATCH_A_IFACE_ID] = { .type = NLA_NUL_STRING, .len = TCON_IFACE_ID_MAX - 1 },
 };
 
 static const struct nla_policy param_policy[TCON_PARAM_A_MAX + 1] = {
@@ -65,6 +66,7 @@ static const struct nla_policy port_policy[TCON_PORT_A_MAX + 1] = {
 	[TCON_PORT_A_IFINDEX] = NLA_POLICY_MIN(NLA_S32, 1),
 	[TCON_PORT_A_OFPORT] = { .type = NLA_U32 },
 	[TCON_PORT_A_ROLE] = NLA_POLICY_MAX(NLA_U8, TCON_ROLE_UPLINK),
+	[TCON_PORT_A_IFACE_ID] = { .type = NLA_NUL_STRING, .len = TCON_IFACE_ID_MAX - 1 },
 };
 
 static const struct nla_policy tcon_policy[TCON_A_MAX + 1] = {
@@ -181,6 +183,8 @@ static int get_match(const struct nlattr *nest, struct tcon_match *m,
 	clear_host_bits(&m->dst, m->dst_plen);
 	if (a[TCON_MATCH_A_IFNAME])
 		nla_strscpy(m->ifname, a[TCON_MATCH_A_IFNAME], IFNAMSIZ);
+	if (a[TCON_MATCH_A_IFACE_ID])
+		nla_strscpy(m->iface_id, a[TCON_MATCH_A_IFACE_ID], TCON_IFACE_ID_MAX);
 	if (a[TCON_MATCH_A_OFPORT])
 		m->ofport = nla_get_u32(a[TCON_MATCH_A_OFPORT]);
 	if (a[TCON_MATCH_A_VLAN])
@@ -366,6 +370,7 @@ static int set_port(struct sk_buff *skb, struct genl_info *info)
 	struct tcon_net *tnet = tcon_net(genl_info_net(info));
 	struct nlattr *a[TCON_PORT_A_MAX + 1];
 	char bridge[TCON_BRIDGE_NAME_MAX];
+	const char *iface_id = "";
 	struct tcon_port *port;
 	int err;
 
@@ -382,11 +387,13 @@ static int set_port(struct sk_buff *skb, struct genl_info *info)
 	    !a[TCON_PORT_A_ROLE])
 		return refuse(info->extack, -EINVAL,
 			      "a port needs ifindex, number and role");
+	if (a[TCON_PORT_A_IFACE_ID])
+		iface_id = nla_data(a[TCON_PORT_A_IFACE_ID]);
 	mutex_lock(&tnet->lock);
 	port = tcon_port_find(tnet, nla_get_s32(a[TCON_PORT_A_IFINDEX]));
 	if (port)
 		err = tcon_port_configure(port, bridge,
-					  nla_get_u32(a[TCON_PORT_A_OFPORT]),
+					  nla_get_u32(a[TCON_PORT_A_OFPORT]), iface_id,
 					  nla_get_u8(a[TCON_PORT_A_ROLE]));
 	if (port && !err)
 		tcon_policy_place(port);
@@ -461,7 +468,9 @@ static int fill_port(struct sk_buff *skb, struct netlink_callback *cb,
 	      put_u64(skb, TCON_PORT_A_EVADED, atomic_long_read(&port->evaded),
 		      TCON_PORT_A_PAD);
 	if (!err && conf)
-		err = nla_put_u32(skb, TCON_PORT_A_OFPORT, conf->ofport);
+		err = nla_put_u32(skb, TCON_PORT_A_OFPORT, conf->ofport) ||
+		      (conf->iface_id[0] &&
+		       nla_put_string(skb, TCON_PORT_A_IFACE_ID, conf->iface_id));
 	nla_nest_end(skb, nest);
 	if (!err && conf)
 		err = nla_put_string(skb, TCON_A_BRIDGE, conf->bridge);
@@ -520,6 +529,8 @@ static int put_match(struct sk_buff *skb, const struct tcon_match *m)
 	if (!nest ||
 	    (m->ifname[0] &&
 	     nla_put_string(skb, TCON_MATCH_A_IFNAME, m->ifname)) ||
+	    (m->iface_id[0] &&
+	     nla_put_string(skb, TCON_MATCH_A_IFACE_ID, m->iface_id)) ||
 	    (m->ofport != TCON_OFPORT_ANY &&
 	     nla_put_u32(skb, TCON_MATCH_A_OFPORT, m->ofport)) ||
 	    (m->family && nla_put_u8(skb, TCON_MATCH_A_FAMILY, m->family)) ||
@@ -927,6 +938,8 @@ static bool port_selected(const struct tcon_port *port,
 		return false;
 	if (m->ofport != TCON_OFPORT_ANY && (!conf ||
 					     conf->ofport != m->ofport))
+		return false;
+	if (m->iface_id[0] && (!conf || strcmp(conf->iface_id, m->iface_id)))
 		return false;
 	return !m->ifname[0] || !strcmp(m->ifname, port->dev->name);
 }

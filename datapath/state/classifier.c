@@ -27,14 +27,15 @@
 
 #define BUCKETS		(2 * TCON_MAX_RULES)	/* few share one */
 #define PRIORITY_SHIFT	48	/* in a rank: above the serial */
-/* Bridge, port's number and name, TCP ports, VLAN, two addresses. */
-#define KEY_WORDS	(5 + 2 * 4)
+/* Bridge, port's number, name and iface-id, TCP ports, VLAN, two addresses. */
+#define KEY_WORDS	(6 + 2 * 4)
 
 enum {
 	BY_IFNAME	= BIT(0),
 	BY_OFPORT	= BIT(1),
 	BY_VLAN		= BIT(2),
 	BY_SHARE	= BIT(3),	/* not hashed: it is not of the half-flow's fields */
+	BY_IFACE_ID	= BIT(4),
 };
 
 /**
@@ -135,6 +136,8 @@ bool tcon_match_place(const struct tcon_match *m, const struct tcon_place *place
 {
 	if (m->ofport != TCON_OFPORT_ANY && m->ofport != place->ofport)
 		return false;
+	if (m->iface_id[0] && strcmp(m->iface_id, place->iface_id))
+		return false;
 	return !m->ifname[0] || !strcmp(m->ifname, place->ifname);
 }
 
@@ -142,6 +145,7 @@ static struct tcon_mask mask_of(const struct tcon_match *m)
 {
 	return (struct tcon_mask) {
 		.fields = (m->ifname[0] ? BY_IFNAME : 0) |
+			  (m->iface_id[0] ? BY_IFACE_ID : 0) |
 			  (m->ofport != TCON_OFPORT_ANY ? BY_OFPORT : 0) |
 			  (m->vlan != TCON_VLAN_ANY ? BY_VLAN : 0),
 		.family = m->family,
@@ -185,6 +189,8 @@ static u32 hash_of(const struct tcon_classifier *c, const struct tcon_mask *mask
 		words[n++] = place->ofport;
 	if (mask->fields & BY_IFNAME)
 		words[n++] = tcon_name_hash(place->ifname);
+	if (mask->fields & BY_IFACE_ID)
+		words[n++] = place->iface_id_hash;
 	if (mask->fields & BY_VLAN)
 		words[n++] = key->vlans[0];
 	if (mask->sport | mask->dport)
@@ -201,6 +207,7 @@ static u32 hash_of_match(const struct tcon_classifier *c, const char *bridge,
 {
 	const struct tcon_place place = {
 		.ifname = m->ifname, .ofport = m->ofport, .bridge_hash = tcon_name_hash(bridge),
+		.iface_id = m->iface_id, .iface_id_hash = tcon_name_hash(m->iface_id),
 	};
 	const struct tcon_key key = {
 		.guest = m->src, .peer = m->dst, .gport = m->sport, .pport = m->dport,

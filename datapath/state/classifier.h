@@ -20,6 +20,7 @@
 /**
  * struct tcon_match - what a rule selects; zero, or ANY, in every field: everything
  * @ifname: device of the guest's port; "": any
+ * @iface_id: what the guest's port has as external_ids:iface-id; "": any
  * @ofport: OpenFlow number of the guest's port; %TCON_OFPORT_ANY
  * @family: AF_INET, AF_INET6 or AF_UNSPEC; not AF_UNSPEC if there is a prefix
  * @src_plen: prefix length of @src
@@ -34,6 +35,7 @@
  */
 struct tcon_match {
 	char ifname[IFNAMSIZ];
+	char iface_id[TCON_IFACE_ID_MAX];
 	u32 ofport;
 	u8 family;
 	u8 src_plen;
@@ -52,13 +54,17 @@ struct tcon_match {
  * @bridge: name of the bridge
  * @ifname: name of the port's device
  * @ofport: OpenFlow number of the port
+ * @iface_id: external_ids:iface-id of the port; "": it has none
  * @bridge_hash: tcon_name_hash() of @bridge
+ * @iface_id_hash: tcon_name_hash() of @iface_id
  */
 struct tcon_place {
 	const char *bridge;
 	const char *ifname;
+	const char *iface_id;
 	u32 ofport;
 	u32 bridge_hash;
+	u32 iface_id_hash;
 };
 
 /**

@@ -33,6 +33,7 @@ static struct tcon_place place_of(const struct tcon_port *port, const struct tco
 	return (struct tcon_place) {
 		.bridge = conf->bridge, .bridge_hash = conf->bridge_hash,
 		.ifname = port->dev->name, .ofport = conf->ofport,
+		.iface_id = conf->iface_id, .iface_id_hash = conf->iface_id_hash,
 	};
 }
 

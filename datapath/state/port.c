@@ -284,13 +284,14 @@ bool tcon_port_is_settled(const struct tcon_port *port, u64 now_us)
  * @port: the port
  * @bridge: name of its bridge, shorter than %TCON_BRIDGE_NAME_MAX
  * @ofport: its OpenFlow number
+ * @iface_id: its iface-id, shorter than %TCON_IFACE_ID_MAX; "": none
  * @role: enum tcon_role
  *
  * Context: tnet->lock held.
  * Return: 0, also if nothing changes; or a negative error, and nothing has changed.
  */
 int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
-			u8 role)
+			const char *iface_id, u8 role)
 {
 	struct tcon_port_conf *conf, *old;
 	int err;
@@ -299,13 +300,15 @@ int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 	old = rcu_dereference_protected(port->conf,
 					lockdep_is_held(&port->tnet->lock));
 	if (old && old->ofport == ofport && old->role == role &&
-	    !strcmp(old->bridge, bridge))
+	    !strcmp(old->bridge, bridge) && !strcmp(old->iface_id, iface_id))
 		return 0;
 	conf = kzalloc(sizeof(*conf), GFP_KERNEL);
 	if (!conf)
 		return -ENOMEM;
 	strscpy(conf->bridge, bridge, sizeof(conf->bridge));
 	conf->bridge_hash = tcon_name_hash(bridge);
+	strscpy(conf->iface_id, iface_id, sizeof(conf->iface_id));
+	conf->iface_id_hash = tcon_name_hash(iface_id);
 	conf->ofport = ofport;
 	conf->role = role;
 	err = set_role(port, role);

@@ -28,13 +28,17 @@ struct tcon_fragments;
  * @role: enum tcon_role; %TCON_ROLE_AUTO where not configured
  * @bridge: the bridge's name
  * @bridge_hash: tcon_name_hash() of it
+ * @iface_id: external_ids:iface-id of the Interface; "": it has none
+ * @iface_id_hash: tcon_name_hash() of it
  */
 struct tcon_port_conf {
 	struct rcu_head rcu;
 	u32 ofport;
 	u32 bridge_hash;
+	u32 iface_id_hash;
 	u8 role;
 	char bridge[TCON_BRIDGE_NAME_MAX];
+	char iface_id[TCON_IFACE_ID_MAX];
 };
 
 /**
@@ -136,6 +140,6 @@ void tcon_port_wake(struct tcon_port *port);
 void tcon_port_rule(struct tcon_port *port, bool ruled);
 bool tcon_port_is_settled(const struct tcon_port *port, u64 now_us);
 int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
-			u8 role);
+			const char *iface_id, u8 role);
 
 #endif /* _TCON_PORT_H */

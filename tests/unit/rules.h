@@ -17,6 +17,7 @@
 
 static const char *const bridge_names[BRIDGES] = { "br0", "br-long-name-of-a-bridge" };
 static const char *const port_names[PORTS] = { "vnet0", "vnet1", "tap0", "p" };
+static const char *const iface_ids[PORTS] = { "a", "b", "a", "" };
 
 /* The rules that there are; each has @priority in its rank as well. */
 struct rule {
@@ -36,6 +37,7 @@ static struct tcon_place place_of(u32 bridge, u32 port)
 	return (struct tcon_place) {
 		.bridge = bridge_names[bridge], .bridge_hash = tcon_name_hash(bridge_names[bridge]),
 		.ifname = port_names[port], .ofport = port + 1,
+		.iface_id = iface_ids[port], .iface_id_hash = tcon_name_hash(iface_ids[port]),
 	};
 }
 
@@ -79,6 +81,8 @@ static void random_match(u64 *rnd, struct tcon_match *m)
 	m->ofport = prng_below(rnd, 4) ? TCON_OFPORT_ANY : prng_below(rnd, PORTS) + 1;
 	if (!prng_below(rnd, 4))
 		strscpy(m->ifname, port_names[prng_below(rnd, PORTS)], sizeof(m->ifname));
+	if (!prng_below(rnd, 4))
+		strscpy(m->iface_id, iface_ids[prng_below(rnd, PORTS)], sizeof(m->iface_id));
 	m->vlan = prng_below(rnd, 4) ? TCON_VLAN_ANY : prng_below(rnd, 3);
 	random_ports(rnd, &m->sport, &m->sport_mask);
 	random_ports(rnd, &m->dport, &m->dport_mask);

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import rig as rigs
+import wire
 from rig import poll
 from tcon_lab import ovs
 from tcon_lab.errors import LabError
@@ -200,6 +201,7 @@ def test_a_malformed_entry_is_refused_by_name(key: str, value: str, complaint: s
 @pytest.mark.parametrize(("table", "record", "value", "complaint"), [
     ("Open_vSwitch", ".", "flow=in_port=p1 bbr", "in_port: the rule is for all bridges"),
     ("Interface", "p1", "flow=in_port=p1 bbr", "in_port: it is the Interface's own"),
+    ("Interface", "p1", "flow=iface-id=a bbr", "iface-id: the rule is for the Interface"),
     ("Interface", "br0", "flow=all bbr", "an internal, tunnel or patch port is never a guest's"),
 ])  # fmt: skip
 def test_a_rule_in_the_wrong_record(table: str, record: str, value: str, complaint: str) -> None:
@@ -208,6 +210,51 @@ def test_a_rule_in_the_wrong_record(table: str, record: str, value: str, complai
     key = "tcon_rule_a" if table == "Interface" else "tcon_global_rule_a"
     becomes(f"refused: {complaint}.*", key, *where)
     assert rules() == []
+
+
+def test_an_iface_id_is_followed(rig: rigs.Rig) -> None:
+    """It stays with the guest, whatever the port is called; tcon.ko decides by it, too."""
+
+    def obeys(port: str) -> str | None:
+        """The CC of the rule that the port's one flow has in tcon.ko, and as tcon/trace says."""
+        flows = json.loads(appctl("tcon/flows", "-j", "br0", f"flow=in_port={port}"))["flows"]
+        rule = "reno" if flows[0].get("priority") == 5 else None
+        traced = json.loads(appctl("tcon/trace", "-j", "br0", f"in_port={port},tcp"))["cc"]
+        return rule if traced == (rule or "none") else f"{rule}, {traced}"
+
+    for port in ("p1", "p2"):
+        segment = wire.Segment("10.9.0.1", "10.9.0.2", 999, 80, flags=wire.ACK, payload=b"x")
+        end = rigs.RawEnd(f"{port}-e", "g")
+        end.send(segment.frame())
+        end.close()
+    vsctl("set", "Interface", "p1", "external_ids:iface-id=web-0.default")
+    poll(lambda: ", iface-id web-0.default; flows: 1" in appctl("tcon/show", "br0"), "it is known")
+    appctl("tcon/set-cc", "br0", "flow=iface-id=web-0.default,priority=5", "reno")
+    assert rules() == [flow("iface-id=web-0.default reno", 5)]
+    poll(lambda: (obeys("p1"), obeys("p2")) == ("reno", None), "p1 obeys")
+    traced = appctl("tcon/trace", "br0", "iface-id=web-0.default,tcp")
+    assert "flow tcp,in_port=p1,iface-id=web-0.default\n" in traced
+    # Who writes to the database need not ask ovs-vswitchd to look at it.
+    vsctl("--no-wait", "remove", "Interface", "p1", "external_ids", "iface-id",
+          "--", "set", "Interface", "p2", "external_ids:iface-id=web-0.default")  # fmt: skip
+    poll(lambda: (obeys("p1"), obeys("p2")) == (None, "reno"), "p2 obeys")
+    selected = json.loads(appctl("tcon/flows", "-j", "br0", "flow=iface-id=web-0.default"))["flows"]
+    assert [one["port"] for one in selected] == ["p2"]
+    reload_tcon()
+    poll(lambda: "iface-id web-0.default" in appctl("tcon/show", "br0"), "it is told again")
+    assert rules() == [flow("iface-id=web-0.default reno", 5)]
+    appctl("tcon/del-cc", "br0", "flow=iface-id=web-0.default,priority=5")
+    # A rule of all bridges may have it: only one of them has the guest.
+    vsctl("set", "Open_vSwitch", ".", 'other_config:tcon-rule-a="flow=iface-id=web-0.default bbr"')
+    assert rules() == [flow("iface-id=web-0.default bbr")]
+    for words, complaint in (
+        (("set-cc", "br0", "flow=iface-id=nobody", "bbr"), "bridge br0 has no such port"),
+        (("flows", "br0", "flow=iface-id=nobody"), "bridge br0 has no such port"),
+        (("trace", "br0", "iface-id=nobody,tcp"), "bridge br0 has no port with iface-id nobody"),
+    ):
+        with pytest.raises(LabError, match=complaint):
+            appctl(f"tcon/{words[0]}", *words[1:])
+    assert rules() == [flow("iface-id=web-0.default bbr")]
 
 
 def test_a_bridge_in_user_space(rig: rigs.Rig) -> None:

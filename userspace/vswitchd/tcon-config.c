@@ -34,6 +34,7 @@
 #include "tcon-rules.h"
 #include "timeval.h"
 #include "util.h"
+#include "vswitch-idl.h"
 
 VLOG_DEFINE_THIS_MODULE(tcon_config);
 
@@ -53,6 +54,10 @@ COVERAGE_DEFINE(tcon_offered_again);
  * most, in case it is set. */
 #define END_WAIT_MAX_MS 10000
 
+/* Interfaces' external_ids are looked at so often at most.  Others write there,
+ * too, and ovs-vswitchd does not configure anew for that. */
+#define LOOK_MS 100
+
 /* Bridges by name, "struct tcon_bridge"s.  'old_bridges' is in use only while
  * the configuration is read anew. */
 static struct shash bridges = SHASH_INITIALIZER(&bridges);
@@ -60,6 +65,14 @@ static struct shash old_bridges = SHASH_INITIALIZER(&old_bridges);
 
 /* Interfaces with a wrong tcon-role that were warned about, and its value. */
 static struct smap warned_roles = SMAP_INITIALIZER(&warned_roles);
+
+/* Where the ports' Interfaces are. */
+static struct ovsdb_idl *idl;
+
+/* When external_ids may be looked at again, and whether somebody might have
+ * written there since they were. */
+static long long int look_at_ms;
+static bool must_look;
 
 /* The rules that tcon.ko had when this process started have been read. */
 static bool adopted;
@@ -90,7 +103,8 @@ tcon_bridges(void)
 
 static int
 kernel_set_port(struct tcon_nl *nl, const char *bridge,
-                const struct tcon_port *port, struct tcon_error *error)
+                const struct tcon_port *port, const char *iface_id,
+                struct tcon_error *error)
 {
     struct ofpbuf *request = tcon_nl_request(nl, TCON_CMD_SET_PORT);
     size_t nest;
@@ -100,8 +114,24 @@ kernel_set_port(struct tcon_nl *nl, const char *bridge,
     nl_msg_put_u32(request, TCON_PORT_A_IFINDEX, port->ifindex);
     nl_msg_put_u32(request, TCON_PORT_A_OFPORT, port->ofport);
     nl_msg_put_u8(request, TCON_PORT_A_ROLE, port->role);
+    if (iface_id[0]) {
+        nl_msg_put_string(request, TCON_PORT_A_IFACE_ID, iface_id);
+    }
     nl_msg_end_nested(request, nest);
     return tcon_nl_do(nl, request, NULL, NULL, error);
+}
+
+static bool
+tell_port(struct tcon_nl *nl, const char *bridge, const struct tcon_port *port,
+          struct tcon_error *error)
+{
+    int err = kernel_set_port(nl, bridge, port, port->iface_id, error);
+
+    if (err == EINVAL && port->iface_id[0]) {
+        /* A tcon.ko that is older than iface-id refuses it. */
+        err = kernel_set_port(nl, bridge, port, "", error);
+    }
+    return !err;
 }
 
 /* Tells tcon.ko about the ports that it does not know yet.  Tunnels are left
@@ -125,7 +155,7 @@ push_ports(struct tcon_nl *nl, bool first_time)
                     && port->kind != TCON_PORT_INTERNAL)) {
                 continue;
             }
-            port->told = !kernel_set_port(nl, node->name, port, &error);
+            port->told = tell_port(nl, node->name, port, &error);
             if (!port->told) {
                 complete = false;
                 if (first_time) {
@@ -231,6 +261,7 @@ bridge_destroy(struct tcon_bridge *bridge)
 {
     for (size_t i = 0; i < bridge->n_ports; i++) {
         free(bridge->ports[i].name);
+        free(bridge->ports[i].iface_id);
     }
     free(bridge->ports);
     free(bridge->type);
@@ -238,8 +269,9 @@ bridge_destroy(struct tcon_bridge *bridge)
 }
 
 void
-tcon_config_begin(struct ovsdb_idl *idl)
+tcon_config_begin(struct ovsdb_idl *idl_)
 {
+    idl = idl_;
     shash_swap(&bridges, &old_bridges);
     tcon_ovsdb_begin(idl);
     tcon_fleet_configure(idl);
@@ -298,9 +330,19 @@ configured_role(const char *name, enum tcon_port_kind kind,
     return role;
 }
 
+/* One that cannot be matched is none. */
+static const char *
+iface_id_of(const struct ovsrec_interface *iface)
+{
+    const char *id = smap_get_def(&iface->external_ids, "iface-id", "");
+
+    return strlen(id) < TCON_IFACE_ID_MAX ? id : "";
+}
+
 void
 tcon_config_port(const char *bridge_name, const char *name, const char *type,
-                 uint16_t ofport, int ifindex, const struct smap *other_config)
+                 uint16_t ofport, int ifindex,
+                 const struct ovsrec_interface *iface)
 {
     struct tcon_bridge *bridge = shash_find_data(&bridges, bridge_name);
     struct tcon_port *port;
@@ -317,7 +359,9 @@ tcon_config_port(const char *bridge_name, const char *name, const char *type,
     port->ofport = ofport;
     port->ifindex = MAX(ifindex, 0);
     port->kind = port_kind(type);
-    port->role = configured_role(name, port->kind, other_config);
+    port->role = configured_role(name, port->kind, &iface->other_config);
+    port->uuid = iface->header_.uuid;
+    port->iface_id = xstrdup(iface_id_of(iface));
     port->told = false;
 }
 
@@ -374,6 +418,48 @@ tcon_config_end(void)
     }
     tcon_ovsdb_end();
     push(true);
+}
+
+/* Tells tcon.ko of the ports of 'bridge' whose iface-id has changed.  Returns
+ * true if there are any. */
+static bool
+take_iface_ids(struct tcon_bridge *bridge)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < bridge->n_ports; i++) {
+        struct tcon_port *port = &bridge->ports[i];
+        const struct ovsrec_interface *iface;
+
+        iface = ovsrec_interface_get_for_uuid(idl, &port->uuid);
+        if (iface && strcmp(port->iface_id, iface_id_of(iface))) {
+            free(port->iface_id);
+            port->iface_id = xstrdup(iface_id_of(iface));
+            port->told = false;
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* To be called whenever the database may have changed. */
+static void
+follow_iface_ids(void)
+{
+    struct shash_node *node;
+    bool any = false;
+
+    must_look = time_msec() < look_at_ms;
+    if (must_look || !idl) {
+        return;
+    }
+    look_at_ms = time_msec() + LOOK_MS;
+    SHASH_FOR_EACH (node, &bridges) {
+        any |= take_iface_ids(node->data);
+    }
+    if (any) {
+        push(true);
+    }
 }
 
 /* Families appear and disappear. */
@@ -455,6 +541,7 @@ tcon_config_run(void)
         push(false);
     }
     end_rules();
+    follow_iface_ids();
     if (tcon_ovsdb_run()) {
         push(true);
     }
@@ -469,6 +556,9 @@ tcon_config_wait(void)
     }
     if (retry_at_ms != LLONG_MAX) {
         poll_timer_wait_until(retry_at_ms);
+    }
+    if (must_look) {
+        poll_timer_wait_until(look_at_ms);
     }
     if (tcon_rules_next_end_s() != INT64_MAX) {
         poll_timer_wait(MIN(MAX(tcon_rules_next_end_s() * 1000

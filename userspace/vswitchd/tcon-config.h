@@ -6,11 +6,12 @@
 #ifndef VSWITCHD_TCON_CONFIG_H
 #define VSWITCHD_TCON_CONFIG_H 1
 
+#include "openvswitch/uuid.h"
 #include "tcon-netlink.h"
 
 struct ovsdb_idl;
+struct ovsrec_interface;
 struct shash;
-struct smap;
 
 enum tcon_port_kind {
     TCON_PORT_DEVICE,           /* Any network device: role by the kernel. */
@@ -22,6 +23,8 @@ enum tcon_port_kind {
 struct tcon_port {
     char *name;
     uint32_t ofport;
+    struct uuid uuid;           /* Of its Interface. */
+    char *iface_id;             /* external_ids:iface-id; "": none. */
     uint32_t ifindex;           /* 0: no device. */
     enum tcon_port_kind kind;
     enum tcon_role role;        /* As configured, else TCON_ROLE_AUTO. */
@@ -41,7 +44,7 @@ void tcon_config_begin(struct ovsdb_idl *);
 void tcon_config_bridge(const char *name, const char *datapath_type);
 void tcon_config_port(const char *bridge, const char *name, const char *type,
                       uint16_t ofport, int ifindex,
-                      const struct smap *other_config);
+                      const struct ovsrec_interface *);
 void tcon_config_end(void);
 
 /* Removes all rules: no flow is enforced any more. */

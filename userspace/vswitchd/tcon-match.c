@@ -13,7 +13,7 @@
 #define N_ELEMS(ARRAY) (sizeof(ARRAY) / sizeof(ARRAY)[0])
 
 #define SEPARATORS ", \t\r\n"
-#define WORD_MAX 128                /* One "field=value", with the NUL. */
+#define WORD_MAX 160                /* One "field=value", with the NUL. */
 #define VLAN_ID_MAX 4095
 
 /* Fields.  Aliases share one.  FIELD_IP and FIELD_TCP both set the family. */
@@ -22,6 +22,7 @@ enum field_id {
     FIELD_IP,
     FIELD_TCP,
     FIELD_IN_PORT,
+    FIELD_IFACE_ID,
     FIELD_SRC,
     FIELD_DST,
     FIELD_SPORT,
@@ -45,6 +46,7 @@ static const struct field fields[] = {
     { "tcp",       FIELD_TCP,      AF_INET,  false },
     { "tcp6",      FIELD_TCP,      AF_INET6, false },
     { "in_port",   FIELD_IN_PORT,  0,        true },
+    { "iface-id",  FIELD_IFACE_ID, 0,        true },
     { "nw_src",    FIELD_SRC,      AF_INET,  true },
     { "nw_dst",    FIELD_DST,      AF_INET,  true },
     { "ip_src",    FIELD_SRC,      AF_INET,  true },
@@ -378,6 +380,29 @@ parse_in_port(struct parser *parser, const struct field *field,
     return true;
 }
 
+/* Reads external_ids:iface-id of an Interface: whoever manages guests chooses
+ * it, mostly a UUID. */
+static bool
+parse_iface_id(struct parser *parser, const struct field *field,
+               const char *text, struct tcon_match *match)
+{
+    for (const char *p = text; *p; p++) {
+        if (*p == '"' || *p <= ' ' || *p > '~') {
+            tcon_error_set(parser->error, "%s=%.40s: spaces, quotes and what "
+                           "is not printable ASCII cannot be matched",
+                           field->name, text);
+            return false;
+        }
+    }
+    if (strlen(text) >= sizeof match->iface_id) {
+        tcon_error_set(parser->error, "%s=%.40s...: at most %d characters can "
+                       "be matched", field->name, text, TCON_IFACE_ID_MAX - 1);
+        return false;
+    }
+    memcpy(match->iface_id, text, strlen(text));
+    return true;
+}
+
 /* Turns a netmask into a prefix length.  Returns false if its ones are not
  * all on the left. */
 static bool
@@ -502,6 +527,8 @@ parse_value(struct parser *parser, const struct field *field,
     switch (field->id) {
     case FIELD_IN_PORT:
         return parse_in_port(parser, field, word);
+    case FIELD_IFACE_ID:
+        return parse_iface_id(parser, field, word->value, match);
     case FIELD_SRC:
         return parse_prefix(parser, field, word->value, &match->src);
     case FIELD_DST:
@@ -543,9 +570,9 @@ field_find(const char *name, struct tcon_error *error)
             return NULL;
         }
     }
-    tcon_error_set(error, "unknown field '%s' (known: all, in_port, ip, ipv6, "
-                   "tcp, tcp6, nw_src, nw_dst, ipv6_src, ipv6_dst, tp_src, "
-                   "tp_dst, dl_vlan, priority)", name);
+    tcon_error_set(error, "unknown field '%s' (known: all, in_port, iface-id, ip, "
+                   "ipv6, tcp, tcp6, nw_src, nw_dst, ipv6_src, ipv6_dst, "
+                   "tp_src, tp_dst, dl_vlan, priority)", name);
     return NULL;
 }
 
@@ -580,6 +607,18 @@ parse_word(struct parser *parser, struct word *word)
     }
     parser->seen[field->id] = field->name;
     return parse_value(parser, field, word);
+}
+
+/* A port has one name. */
+static bool
+check_port(const struct parser *parser)
+{
+    if (parser->seen[FIELD_IN_PORT] && parser->seen[FIELD_IFACE_ID]) {
+        tcon_error_set(parser->error, "'in_port' and 'iface-id' both say the "
+                       "port: give one of them");
+        return false;
+    }
+    return true;
 }
 
 /* "all" must stand alone.  Without any field a MATCH is refused: an empty
@@ -619,7 +658,7 @@ tcon_flow_spec_parse(const char *text, struct tcon_flow_spec *spec,
     for (;;) {
         text += strspn(text, SEPARATORS);
         if (!*text) {
-            return check_all(&parser);
+            return check_port(&parser) && check_all(&parser);
         }
         if (!word_next(&text, &word, error) || !parse_word(&parser, &word)) {
             return false;
@@ -644,6 +683,7 @@ bool
 tcon_match_equal(const struct tcon_match *a, const struct tcon_match *b)
 {
     return (!strcmp(a->ifname, b->ifname)
+            && !strcmp(a->iface_id, b->iface_id)
             && a->has_ofport == b->has_ofport && a->ofport == b->ofport
             && a->family == b->family
             && prefix_equal(&a->src, &b->src)
@@ -666,9 +706,9 @@ prefix_contains(const struct tcon_prefix *prefix, const uint8_t *addr)
 }
 
 /* Says whether 'match' selects 'flow', as tcon.ko decides it.  'flow' is a
- * match that names the guest's port, as 'ifname', and of the other fields
- * those that are known, addresses and ports in whole; without dl_vlan it has
- * no tag.  'ofport' is the port's OpenFlow number.
+ * match that names the guest's port, as 'ifname', its 'iface_id' if it has one,
+ * and of the other fields those that are known, addresses and ports in whole;
+ * without dl_vlan it has no tag.  'ofport' is the port's OpenFlow number.
  *
  * Unless 'match' selects it, '*field' is the field that decides. */
 enum tcon_selects
@@ -685,6 +725,8 @@ tcon_match_selects(const struct tcon_match *match,
         { "in_port", match->ifname[0], true,
           !strcmp(match->ifname, flow->ifname) },
         { "in_port", match->has_ofport, true, match->ofport == ofport },
+        { "iface-id", match->iface_id[0], true,
+          !strcmp(match->iface_id, flow->iface_id) },
         { "dl_vlan", match->has_vlan, true, match->vlan == vlan },
         { v4 ? "tcp" : "tcp6", match->family, flow->family,
           match->family == flow->family },
@@ -769,6 +811,15 @@ format_in_port(struct text *text, const struct tcon_match *match)
 }
 
 static void
+format_iface_id(struct text *text, const char *id)
+{
+    if (id[0]) {
+        text_put_field(text, "iface-id=");
+        text_put(text, strchr(id, ',') ? "\"%s\"" : "%s", id);
+    }
+}
+
+static void
 format_prefix(struct text *text, uint8_t family, const char *name,
               const struct tcon_prefix *prefix)
 {
@@ -809,6 +860,7 @@ tcon_match_format(const struct tcon_match *match,
         text_put_field(&text, match->family == AF_INET ? "tcp" : "tcp6");
     }
     format_in_port(&text, match);
+    format_iface_id(&text, match->iface_id);
     if (match->family) {
         format_prefix(&text, match->family, "src", &match->src);
         format_prefix(&text, match->family, "dst", &match->dst);

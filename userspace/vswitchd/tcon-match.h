@@ -19,7 +19,7 @@
 
 #define TCON_IFNAME_MAX 16          /* IFNAMSIZ, with the NUL. */
 #define TCON_OFPORT_LOCAL 65534     /* OFPP_LOCAL in OpenFlow 1.0 numbers. */
-#define TCON_MATCH_TEXT_MAX 256     /* Suffices for any tcon_match_format(). */
+#define TCON_MATCH_TEXT_MAX 384     /* Suffices for any tcon_match_format(). */
 #define TCON_VALUE_TEXT_MAX 32      /* Suffices for any tcon_value_format(). */
 #define TCON_ERROR_MAX 320          /* Suffices for any sentence. */
 #define TCON_RULE_NAME_MAX 64       /* A rule's name in OVSDB, with the NUL. */
@@ -48,6 +48,7 @@ struct tcon_match {
     char ifname[TCON_IFNAME_MAX]; /* in_port as a name; "" for any port. */
     bool has_ofport;            /* in_port as a number. */
     uint32_t ofport;
+    char iface_id[TCON_IFACE_ID_MAX]; /* Of the port; "" for any. */
     uint8_t family;             /* AF_INET, AF_INET6, or 0 for both. */
     struct tcon_prefix src;
     struct tcon_prefix dst;

@@ -46,6 +46,7 @@ static const struct tcon_nl_field match_fields[] = {
     { TCON_MATCH_A_VLAN,     NL_A_U16,    NULL },
     { TCON_MATCH_A_SPORT_MASK, NL_A_U16,  NULL },
     { TCON_MATCH_A_DPORT_MASK, NL_A_U16,  NULL },
+    { TCON_MATCH_A_IFACE_ID, NL_A_STRING, NULL },
 };
 
 /* As tcon_nl_parse(), for attributes that are in 'body'. */
@@ -374,6 +375,9 @@ tcon_nl_put_match(struct ofpbuf *msg, const struct tcon_match *match)
     if (match->has_ofport) {
         nl_msg_put_u32(msg, TCON_MATCH_A_OFPORT, match->ofport);
     }
+    if (match->iface_id[0]) {
+        nl_msg_put_string(msg, TCON_MATCH_A_IFACE_ID, match->iface_id);
+    }
     if (match->family) {
         nl_msg_put_u8(msg, TCON_MATCH_A_FAMILY, match->family);
         put_prefix(msg, TCON_MATCH_A_SRC, TCON_MATCH_A_SRC_PLEN,
@@ -441,6 +445,11 @@ tcon_nl_get_match(const struct nlattr *nest, struct tcon_match *match)
     if (attrs[TCON_MATCH_A_OFPORT]) {
         match->has_ofport = true;
         match->ofport = nl_attr_get_u32(attrs[TCON_MATCH_A_OFPORT]);
+    }
+    if (attrs[TCON_MATCH_A_IFACE_ID]) {
+        ovs_strlcpy(match->iface_id,
+                    nl_attr_get_string(attrs[TCON_MATCH_A_IFACE_ID]),
+                    sizeof match->iface_id);
     }
     if (attrs[TCON_MATCH_A_FAMILY]) {
         match->family = nl_attr_get_u8(attrs[TCON_MATCH_A_FAMILY]);

@@ -265,12 +265,16 @@ complete_port(const struct tcon_entry *entry, struct tcon_match *match,
 {
     bool has_port = match->has_ofport || match->ifname[0];
 
+    /* An iface-id is good for all bridges. */
     if (entry->table == OPEN_VSWITCH && has_port) {
         tcon_error_set(error, "in_port: the rule is for all bridges; put it "
                        "on the Interface or the Bridge");
     } else if (entry->table == INTERFACE && has_port) {
         tcon_error_set(error, "in_port: it is the Interface's own, leave it "
                        "out");
+    } else if (entry->table == INTERFACE && match->iface_id[0]) {
+        tcon_error_set(error, "iface-id: the rule is for the Interface that "
+                       "it is on, leave it out");
     } else if (match->has_ofport) {
         tcon_error_set(error, "in_port: OVSDB takes the port's name only, "
                        "since its number may change");

@@ -76,6 +76,7 @@ static const struct tcon_nl_field port_fields[] = {
     { TCON_PORT_A_COPY_BYTES, NL_A_U64, "copy_bytes" },
     { TCON_PORT_A_EVADING,    NL_A_U32, "evading" },
     { TCON_PORT_A_EVADED,     NL_A_U64, "evaded" },
+    { TCON_PORT_A_IFACE_ID,   NL_A_STRING, "iface_id" },
 };
 
 static struct json *
@@ -548,6 +549,9 @@ put_port_text(struct ds *ds, const struct json *port)
     }
     ds_put_format(ds, "): %s, %s", json_str(port, "role"),
                   json_str(port, "why"));
+    if (json_has(port, "iface_id")) {
+        ds_put_format(ds, ", iface-id %s", json_str(port, "iface_id"));
+    }
     if (!strcmp(json_str(port, "role"), role_names[TCON_ROLE_GUEST])) {
         ds_put_format(ds, "; flows: %lld, held: %lld bytes",
                       json_num(port, "flows"), json_num(port, "held_bytes"));

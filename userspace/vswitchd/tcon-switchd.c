@@ -144,7 +144,7 @@ configure_interface(const struct ovsrec_bridge *bridge,
                          is_local ? "internal" : iface->type,
                          iface->ofport[0],
                          iface->n_ifindex ? iface->ifindex[0] : 0,
-                         &iface->other_config);
+                         iface);
     }
 }
 

@@ -172,6 +172,7 @@ parse_one_flow(const char *bridge_name, const struct tcon_bridge *bridge,
                struct tcon_error *error)
 {
     struct tcon_match *flow = &trace->flow;
+    const struct tcon_port *port;
     struct tcon_flow_spec spec;
     uint8_t whole;
 
@@ -194,6 +195,15 @@ parse_one_flow(const char *bridge_name, const struct tcon_bridge *bridge,
         return false;
     }
     tcon_use_port_name(bridge, flow);
+    if (flow->iface_id[0]) {
+        port = tcon_port_by_iface_id(bridge, flow->iface_id);
+        if (!port) {
+            tcon_error_set(error, "bridge %.64s has no port with iface-id "
+                           "%.127s", bridge_name, flow->iface_id);
+            return false;
+        }
+        ovs_strlcpy(flow->ifname, port->name, sizeof flow->ifname);
+    }
     if (!flow->ifname[0]) {
         tcon_error_set(error, "the flow must say in_port: a guest's port of "
                        "bridge %.64s", bridge_name);
@@ -201,6 +211,10 @@ parse_one_flow(const char *bridge_name, const struct tcon_bridge *bridge,
     }
     trace->port = tcon_guest_port(bridge_name, bridge, nl, flow->ifname,
                                   error);
+    if (trace->port) {
+        ovs_strlcpy(flow->iface_id, trace->port->iface_id,
+                    sizeof flow->iface_id);
+    }
     return trace->port != NULL;
 }
 

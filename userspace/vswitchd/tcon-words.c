@@ -60,6 +60,9 @@ tcon_take_option(int *argc, const char *argv[], const char *option)
 static const struct tcon_port *
 port_find(const struct tcon_bridge *bridge, const struct tcon_match *match)
 {
+    if (match->iface_id[0]) {
+        return tcon_port_by_iface_id(bridge, match->iface_id);
+    }
     for (size_t i = 0; i < bridge->n_ports; i++) {
         const struct tcon_port *port = &bridge->ports[i];
 
@@ -142,6 +145,7 @@ set_no_port(const char *bridge, const struct tcon_match *match,
 
     in_port.has_ofport = match->has_ofport;
     ovs_strlcpy(in_port.ifname, match->ifname, sizeof in_port.ifname);
+    ovs_strlcpy(in_port.iface_id, match->iface_id, sizeof in_port.iface_id);
     tcon_match_format(&in_port, text);
     if (members) {
         tcon_error_set(error, "%s: this is a bond, name one of its members: "
@@ -153,9 +157,10 @@ set_no_port(const char *bridge, const struct tcon_match *match,
     free(members);
 }
 
-/* If the match of 'place' has in_port, checks that it is a guest's port of the
- * bridge and turns a number into the name.  A rule that is kept may name a port
- * that has gone. */
+/* If the match of 'place' has in_port or iface-id, checks that it is a guest's
+ * port of the bridge, and turns a number into the name.  An iface-id stays: the
+ * name changes where the guest is started again.  A rule that is kept may name a
+ * port that has gone. */
 bool
 tcon_resolve_guest_port(const struct tcon_bridge *bridge, struct tcon_nl *nl,
                         struct tcon_rule *place, struct tcon_error *error)
@@ -164,7 +169,7 @@ tcon_resolve_guest_port(const struct tcon_bridge *bridge, struct tcon_nl *nl,
     const struct tcon_port *port;
     const char *is_a;
 
-    if (!match->has_ofport && !match->ifname[0]) {
+    if (!match->has_ofport && !match->ifname[0] && !match->iface_id[0]) {
         return true;
     }
     port = port_find(bridge, match);
@@ -179,11 +184,14 @@ tcon_resolve_guest_port(const struct tcon_bridge *bridge, struct tcon_nl *nl,
         return false;
     }
     if (is_a) {
-        tcon_error_set(error, "in_port: port %.32s is %s, not a guest's: the "
-                       "flow can match nothing", port->name, is_a);
+        tcon_error_set(error, "%s: port %.32s is %s, not a guest's: the flow "
+                       "can match nothing", match->iface_id[0] ? "iface-id"
+                       : "in_port", port->name, is_a);
         return false;
     }
-    use_port_name(port, match);
+    if (!match->iface_id[0]) {
+        use_port_name(port, match);
+    }
     return true;
 }
 
@@ -211,6 +219,18 @@ tcon_guest_port(const char *bridge_name, const struct tcon_bridge *bridge,
         }
         tcon_error_set(error, "port %.32s is %s, not a guest's", port->name,
                        is_a);
+    }
+    return NULL;
+}
+
+/* Returns the first port of the bridge with this iface-id, or NULL. */
+const struct tcon_port *
+tcon_port_by_iface_id(const struct tcon_bridge *bridge, const char *iface_id)
+{
+    for (size_t i = 0; i < bridge->n_ports; i++) {
+        if (!strcmp(bridge->ports[i].iface_id, iface_id)) {
+            return &bridge->ports[i];
+        }
     }
     return NULL;
 }

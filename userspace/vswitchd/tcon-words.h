@@ -20,6 +20,8 @@ const struct tcon_port *tcon_guest_port(const char *bridge_name,
                                         const struct tcon_bridge *,
                                         struct tcon_nl *, const char *name,
                                         struct tcon_error *);
+const struct tcon_port *tcon_port_by_iface_id(const struct tcon_bridge *,
+                                              const char *iface_id);
 void tcon_use_port_name(const struct tcon_bridge *, struct tcon_match *);
 
 #endif /* vswitchd/tcon-words.h */

@@ -12,6 +12,9 @@
 
 #define DEFAULT		TCON_DEFAULT_PRIORITY
 
+#define A32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define A127 A32 A32 A32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
 /* What is accepted, and its one canonical form. */
 static const struct {
 	const char *text, *canonical;
@@ -72,6 +75,12 @@ static const struct {
 	{ "in_port=local", "in_port=LOCAL", DEFAULT },
 	{ "in_port=65534", "in_port=LOCAL", DEFAULT },
 	{ "in_port=\"local\"", "in_port=\"local\"", DEFAULT },
+	{ "iface-id=0b9a6a1e-2f3c-4c1d-9f8e-5a7d3c2b1a00",
+	  "iface-id=0b9a6a1e-2f3c-4c1d-9f8e-5a7d3c2b1a00", DEFAULT },
+	{ "tp_dst=1,iface-id=web/0.default", "iface-id=web/0.default,tp_dst=1", DEFAULT },
+	{ "iface-id=5", "iface-id=5", DEFAULT },
+	{ "iface-id=\"a,b\",tcp", "tcp,iface-id=\"a,b\"", DEFAULT },
+	{ "iface-id=" A127, "iface-id=" A127, DEFAULT },
 	{ "dl_vlan=7,tp_dst=2,tp_src=1,nw_dst=2.0.0.0/8,nw_src=1.0.0.0/8,in_port=p,tcp",
 	  "tcp,in_port=p,nw_src=1.0.0.0/8,nw_dst=2.0.0.0/8,tp_src=1,tp_dst=2,dl_vlan=7",
 	  DEFAULT },
@@ -186,8 +195,17 @@ static const struct {
 	{ "in_port=a\x01", "in_port=a?: no port has such a name" },
 	{ "in_port=\"a", "quotes" },
 	{ "in_port=\"a\"b", "quotes" },
-	{ "in_port=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-	  "the value of in_port is too long" },
+	{ "in_port=" A127 A32, "the value of in_port is too long" },
+	/* iface-id */
+	{ "iface-id", "'iface-id' has no value" },
+	{ "iface-id=\"\"", "'iface-id' has no value" },
+	{ "iface-id=\"a b\"", "iface-id=a b: spaces, quotes and what is not" },
+	{ "iface-id=a\"b", "iface-id=a\"b: spaces, quotes" },
+	{ "iface-id=caf\xc3\xa9", "iface-id=caf??: spaces, quotes" },
+	{ "iface-id=" A127 "a", "at most 127 characters can be matched" },
+	{ "iface-id=a,iface-id=a", "'iface-id' is given twice" },
+	{ "iface-id=a,in_port=p", "'in_port' and 'iface-id' both say the port" },
+	{ "all,iface-id=a", "'all' is every guest flow and cannot go with 'iface-id'" },
 };
 
 static void accepted(void **state)
@@ -266,7 +284,7 @@ static void different_matches(void **state)
 		"all", "tcp", "tcp6", "in_port=1", "in_port=2", "in_port=\"1\"",
 		"in_port=a", "nw_src=1.0.0.0/8", "nw_src=1.0.0.0/9",
 		"nw_src=2.0.0.0/8", "nw_dst=1.0.0.0/8", "ipv6_src=1::/16",
-		"tp_src=1", "tp_src=2", "tp_dst=1", "tp_dst=0/1", "tp_dst=0/3",
+		"iface-id=a", "iface-id=b", "tp_src=1", "tp_src=2", "tp_dst=1", "tp_dst=0/1", "tp_dst=0/3",
 		"tp_dst=1/3", "dl_vlan=0", "dl_vlan=1",
 	};
 	struct tcon_flow_spec a, b;
@@ -293,6 +311,9 @@ static const struct {
 	{ "in_port=p", "in_port=q", TCON_SELECTS_NOT, "in_port" },
 	{ "in_port=7", "in_port=p", TCON_SELECTS, NULL },
 	{ "in_port=8", "in_port=p", TCON_SELECTS_NOT, "in_port" },
+	{ "iface-id=a", "iface-id=a", TCON_SELECTS, NULL },
+	{ "iface-id=a", "iface-id=b", TCON_SELECTS_NOT, "iface-id" },
+	{ "iface-id=a", "in_port=p", TCON_SELECTS_NOT, "iface-id" },
 	{ "tcp", "in_port=p,nw_src=1.2.3.4", TCON_SELECTS, NULL },
 	{ "tcp", "in_port=p,ipv6_src=::1", TCON_SELECTS_NOT, "tcp" },
 	{ "tcp6", "in_port=p", TCON_SELECTS_UNKNOWN, "tcp6" },

@@ -19,6 +19,7 @@
 #define TCON_CC_OBSERVE		"none"	/* the rule that only observes */
 #define TCON_PARAM_NAME_MAX	24
 #define TCON_BRIDGE_NAME_MAX	64
+#define TCON_IFACE_ID_MAX	128	/* external_ids:iface-id of an Interface, with the NUL */
 #define TCON_MAX_PARAMS		16	/* of one CC */
 #define TCON_MAX_RULES		4096	/* in one namespace */
 #define TCON_DEFAULT_PRIORITY	32768	/* as in OpenFlow */
@@ -27,7 +28,8 @@
 /**
  * enum tcon_cmd - commands of the family
  * @TCON_CMD_GET_INFO: totals and limits of the namespace (do)
- * @TCON_CMD_SET_PORT: tell the kernel a port's bridge, OpenFlow number and role
+ * @TCON_CMD_SET_PORT: tell the kernel a port's bridge, OpenFlow number, role, and
+ *	what its guest is called outside of this host
  * @TCON_CMD_GET_PORT: ports (dump)
  * @TCON_CMD_SET_RULE: add a rule, or replace the one with the same bridge, match and
  *	priority.  If the CC is not registered, the module tcon-cc-NAME is loaded, before
@@ -105,6 +107,7 @@ enum tcon_match_attr {
 	TCON_MATCH_A_VLAN,	/* u16: VLAN id, 0 .. 4095 */
 	TCON_MATCH_A_SPORT_MASK, /* u16, host order: which bits of SPORT count; absent: all */
 	TCON_MATCH_A_DPORT_MASK, /* u16, likewise of DPORT */
+	TCON_MATCH_A_IFACE_ID,	/* string: guest port by TCON_PORT_A_IFACE_ID */
 	__TCON_MATCH_A_MAX,
 };
 #define TCON_MATCH_A_MAX (__TCON_MATCH_A_MAX - 1)
@@ -244,6 +247,7 @@ enum tcon_port_attr {
 				 * enforced because of what the guest sends
 				 */
 	TCON_PORT_A_EVADED,	/* u64, dump only: how often a flow became one of these */
+	TCON_PORT_A_IFACE_ID,	/* string; absent: none */
 	__TCON_PORT_A_MAX,
 };
 #define TCON_PORT_A_MAX (__TCON_PORT_A_MAX - 1)
