@@ -5,6 +5,7 @@
  * Policies are strict.  A request is checked completely before anything changes.  A set may
  * be sent twice.
  */
+#include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <net/genetlink.h>
@@ -43,6 +44,10 @@ static const struct nla_policy match_policy[TCON_MATCH_A_MAX + 1] = {
 	[TCON_MATCH_A_VLAN] = NLA_POLICY_MAX(NLA_U16, 4095),
 	[TCON_MATCH_A_SPORT_MASK] = NLA_POLICY_MIN(NLA_U16, 1),
 	[TCON_MATCH_A_DPORT_MASK] = NLA_POLICY_MIN(NLA_U16, 1),
+	[TCON_MATCH_A_MAC] = NLA_POLICY_EXACT_LEN(ETH_ALEN),
+	[TCON_MATCH_A_MAC_MASK] = NLA_POLICY_EXACT_LEN(ETH_ALEN),
+	[TCON_MATCH_A_MARK] = { .type = NLA_U32 },
+	[TCON_MATCH_A_MARK_MASK] = NLA_POLICY_MIN(NLA_U32, 1),
 	[TCON_MATCH_A_IFACE_ID] = { .type = NLA_NUL_STRING, .len = TCON_IFACE_ID_MAX - 1 },
 };
 
@@ -150,6 +155,35 @@ static int get_port(const struct nlattr *port, const struct nlattr *mask, __be16
 	return 0;
 }
 
+/* The same of the guest's Ethernet address. */
+static int get_mac(const struct nlattr *mac, const struct nlattr *mask, struct tcon_match *m,
+		   struct netlink_ext_ack *extack)
+{
+	unsigned int i;
+
+	if (!mac)
+		return mask ? refuse(extack, -EINVAL, "mask without Ethernet address") : 0;
+	eth_broadcast_addr(m->mac_mask);
+	if (mask)
+		ether_addr_copy(m->mac_mask, nla_data(mask));
+	if (is_zero_ether_addr(m->mac_mask))
+		return refuse(extack, -ERANGE, "Ethernet address of which no bit counts");
+	for (i = 0; i < ETH_ALEN; i++)
+		m->mac[i] = ((const u8 *)nla_data(mac))[i] & m->mac_mask[i];
+	return 0;
+}
+
+/* The same of the packet mark. */
+static int get_mark(const struct nlattr *mark, const struct nlattr *mask, struct tcon_match *m,
+		    struct netlink_ext_ack *extack)
+{
+	if (!mark)
+		return mask ? refuse(extack, -EINVAL, "mask without mark") : 0;
+	m->mark_mask = mask ? nla_get_u32(mask) : U32_MAX;
+	m->mark = nla_get_u32(mark) & m->mark_mask;
+	return 0;
+}
+
 static int get_match(const struct nlattr *nest, struct tcon_match *m,
 		     struct netlink_ext_ack *extack)
 {
@@ -177,6 +211,10 @@ static int get_match(const struct nlattr *nest, struct tcon_match *m,
 	if (!err)
 		err = get_port(a[TCON_MATCH_A_DPORT], a[TCON_MATCH_A_DPORT_MASK],
 			       &m->dport, &m->dport_mask, extack);
+	if (!err)
+		err = get_mac(a[TCON_MATCH_A_MAC], a[TCON_MATCH_A_MAC_MASK], m, extack);
+	if (!err)
+		err = get_mark(a[TCON_MATCH_A_MARK], a[TCON_MATCH_A_MARK_MASK], m, extack);
 	if (err)
 		return err;
 	clear_host_bits(&m->src, m->src_plen);
@@ -522,6 +560,15 @@ static int put_port(struct sk_buff *skb, __be16 port, __be16 mask, int attr, int
 	       (mask != htons(U16_MAX) && nla_put_u16(skb, mask_attr, ntohs(mask)));
 }
 
+static int put_traits(struct sk_buff *skb, const struct tcon_match *m)
+{
+	return (!is_zero_ether_addr(m->mac_mask) &&
+		(nla_put(skb, TCON_MATCH_A_MAC, ETH_ALEN, m->mac) ||
+		 nla_put(skb, TCON_MATCH_A_MAC_MASK, ETH_ALEN, m->mac_mask))) ||
+	       (m->mark_mask && (nla_put_u32(skb, TCON_MATCH_A_MARK, m->mark) ||
+				 nla_put_u32(skb, TCON_MATCH_A_MARK_MASK, m->mark_mask)));
+}
+
 static int put_match(struct sk_buff *skb, const struct tcon_match *m)
 {
 	struct nlattr *nest = nla_nest_start(skb, TCON_A_RULE_MATCH);
@@ -543,7 +590,8 @@ static int put_match(struct sk_buff *skb, const struct tcon_match *m)
 	    put_port(skb, m->dport, m->dport_mask, TCON_MATCH_A_DPORT,
 		     TCON_MATCH_A_DPORT_MASK) ||
 	    (m->vlan != TCON_VLAN_ANY &&
-	     nla_put_u16(skb, TCON_MATCH_A_VLAN, m->vlan)))
+	     nla_put_u16(skb, TCON_MATCH_A_VLAN, m->vlan)) ||
+	    put_traits(skb, m))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -959,6 +1007,7 @@ static int dump_port_flows(struct sk_buff *skb, struct netlink_callback *cb,
 		if (!flow)
 			return 0;
 		if (tcon_match_key(&filter->match, &flow->key) &&
+		    tcon_match_traits(&filter->match, &flow->traits) &&
 		    fill_flow(skb, cb, flow))
 			return -EMSGSIZE;
 		cb->args[1] = flow->serial;

@@ -8,6 +8,7 @@
  *
  * Whatever is not understood passes untouched and is counted.
  */
+#include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
 #include <linux/math64.h>
 #include <linux/skbuff.h>
@@ -537,6 +538,15 @@ static bool guest_resumes(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	return false;
 }
 
+/* What a guest brings from another host does not have its Ethernet address. */
+static void note_mac(struct tcon_flow *flow, const struct sk_buff *skb, u64 now_us)
+{
+	if (!is_zero_ether_addr(flow->traits.mac))
+		return;
+	ether_addr_copy(flow->traits.mac, ((const struct ethhdr *)skb->data)->h_source);
+	tcon_flow_reclassify(flow, now_us);
+}
+
 static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		       struct tcon_packet *pkt, u64 now_ns)
 {
@@ -548,8 +558,10 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (unlikely(is_unseen(flow)) && !(pkt->flags & TCON_TCP_SYN) &&
 	    !guest_resumes(flow, pkt, now_us))
 		return true;
-	if (unlikely(flow->saved))
+	if (unlikely(flow->saved)) {
+		note_mac(flow, skb, now_us);
 		tcon_move_settle(flow, pkt, now_us);
+	}
 	if (pkt->has_ts && tcon_answer_is_one(&flow->answer, pkt->tsecr))
 		note_answer(flow, now_us);
 	if (unlikely(tcon_mark_concerns(flow, pkt)) && !pkt->fragment) {
@@ -759,6 +771,7 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (unlikely(!t->synced) && !syn && !t->guest.syn_seen && !t->peer.syn_seen &&
 	    !flow->saved)
 		flow->mid_stream = true;	/* see create() */
+	tcon_flow_note_mark(flow, skb->mark, now_us);
 	tcon_flow_refresh(flow, now_us);
 	if (unlikely(flow->syn) && tcon_mark_retries(flow, pkt))
 		return false;
@@ -817,6 +830,16 @@ static inline bool is_sound(const struct tcon_port *port, const struct sk_buff *
 	return false;
 }
 
+/* What the packet says of them. */
+static struct tcon_traits traits_of(const struct sk_buff *skb, bool from_guest)
+{
+	const struct ethhdr *eth = (const struct ethhdr *)skb->data;
+	struct tcon_traits traits = { .mark = from_guest ? 0 : skb->mark };
+
+	ether_addr_copy(traits.mac, from_guest ? eth->h_source : eth->h_dest);
+	return traits;
+}
+
 /* The packet's flow, which it may make; NULL: it has none, or is not to be believed. */
 static inline struct tcon_flow *find_or_create(struct tcon_port *port,
 					       const struct tcon_key *key,
@@ -825,6 +848,7 @@ static inline struct tcon_flow *find_or_create(struct tcon_port *port,
 					       bool from_guest)
 {
 	struct tcon_flow *flow = tcon_flow_find(key);
+	struct tcon_traits traits;
 
 	if (unlikely(!flow) && !may_create(pkt, from_guest))
 		return NULL;
@@ -833,7 +857,8 @@ static inline struct tcon_flow *find_or_create(struct tcon_port *port,
 		return NULL;
 	if (likely(flow))
 		return flow;
-	return tcon_flow_create(port, key);
+	traits = traits_of(skb, from_guest);
+	return tcon_flow_create(port, key, &traits);
 }
 
 /* A packet of @flow comes from its guest.  Returns whether it goes on. */
@@ -864,10 +889,11 @@ static inline bool ingress(struct tcon_flow *flow, struct sk_buff *skb, struct t
  */
 static bool unread(struct tcon_port *port, struct sk_buff *skb, const struct tcon_packet *pkt)
 {
+	const struct tcon_traits traits = traits_of(skb, true);
 	struct tcon_key key;
 
 	tcon_key_set_addresses(&key, skb->data, pkt, true);
-	if (!set_vlans(&key, skb, pkt) || !tcon_policy_binds(port, &key))
+	if (!set_vlans(&key, skb, pkt) || !tcon_policy_binds(port, &key, &traits))
 		return true;
 	tcon_count(port->tnet->stats, TCON_COUNTER_UNREAD_DROPPED);
 	kfree_skb_reason(skb, TCON_DROP_RULE);

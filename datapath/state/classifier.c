@@ -16,6 +16,7 @@
  */
 #include <asm/byteorder.h>
 #include <linux/bits.h>
+#include <linux/etherdevice.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/random.h>
@@ -27,8 +28,8 @@
 
 #define BUCKETS		(2 * TCON_MAX_RULES)	/* few share one */
 #define PRIORITY_SHIFT	48	/* in a rank: above the serial */
-/* Bridge, port's number, name and iface-id, TCP ports, VLAN, two addresses. */
-#define KEY_WORDS	(6 + 2 * 4)
+/* Bridge, port's number, name and iface-id, TCP ports, VLAN, MAC, mark, two addresses. */
+#define KEY_WORDS	(9 + 2 * 4)
 
 enum {
 	BY_IFNAME	= BIT(0),
@@ -36,6 +37,8 @@ enum {
 	BY_VLAN		= BIT(2),
 	BY_SHARE	= BIT(3),	/* not hashed: it is not of the half-flow's fields */
 	BY_IFACE_ID	= BIT(4),
+	BY_MAC		= BIT(5),
+	BY_MARK		= BIT(6),
 };
 
 /**
@@ -46,6 +49,9 @@ enum {
  * @dst_plen: so many bits of the peer's
  * @sport: these bits of the guest's TCP port, network order
  * @dport: these bits of the peer's
+ * @mac: these bits of the guest's Ethernet address
+ * @pad: zero; a mask is compared as memory
+ * @mark: these bits of the mark
  */
 struct tcon_mask {
 	u8 fields;
@@ -54,6 +60,9 @@ struct tcon_mask {
 	u8 dst_plen;
 	__be16 sport;
 	__be16 dport;
+	u8 mac[ETH_ALEN];
+	u16 pad;
+	u32 mark;
 };
 
 /**
@@ -141,19 +150,42 @@ bool tcon_match_place(const struct tcon_match *m, const struct tcon_place *place
 	return !m->ifname[0] || !strcmp(m->ifname, place->ifname);
 }
 
+/**
+ * tcon_match_traits() - does a match select a half-flow with these traits?
+ * @m: the match
+ * @traits: the traits
+ *
+ * Return: true if it does.
+ */
+bool tcon_match_traits(const struct tcon_match *m, const struct tcon_traits *traits)
+{
+	unsigned int i;
+
+	for (i = 0; i < ETH_ALEN; i++)
+		if ((traits->mac[i] & m->mac_mask[i]) != m->mac[i])
+			return false;
+	return (traits->mark & m->mark_mask) == m->mark;
+}
+
 static struct tcon_mask mask_of(const struct tcon_match *m)
 {
-	return (struct tcon_mask) {
+	struct tcon_mask mask = {
 		.fields = (m->ifname[0] ? BY_IFNAME : 0) |
 			  (m->iface_id[0] ? BY_IFACE_ID : 0) |
 			  (m->ofport != TCON_OFPORT_ANY ? BY_OFPORT : 0) |
-			  (m->vlan != TCON_VLAN_ANY ? BY_VLAN : 0),
+			  (m->vlan != TCON_VLAN_ANY ? BY_VLAN : 0) |
+			  (!is_zero_ether_addr(m->mac_mask) ? BY_MAC : 0) |
+			  (m->mark_mask ? BY_MARK : 0),
 		.family = m->family,
 		.src_plen = m->src_plen,
 		.dst_plen = m->dst_plen,
 		.sport = m->sport_mask,
 		.dport = m->dport_mask,
+		.mark = m->mark_mask,
 	};
+
+	ether_addr_copy(mask.mac, m->mac_mask);
+	return mask;
 }
 
 static struct tcon_mask mask_of_entry(const struct tcon_entry *e)
@@ -177,6 +209,14 @@ static unsigned int put_prefix(u32 *words, const union tcon_addr *addr, unsigned
 	return n;
 }
 
+static unsigned int put_mac(u32 *words, const u8 *mac, const u8 *mask)
+{
+	words[0] = (u32)(mac[0] & mask[0]) << 24 | (mac[1] & mask[1]) << 16 |
+		   (mac[2] & mask[2]) << 8 | (mac[3] & mask[3]);
+	words[1] = (mac[4] & mask[4]) << 8 | (mac[5] & mask[5]);
+	return 2;
+}
+
 /* Hash of what @mask looks at. */
 static u32 hash_of(const struct tcon_classifier *c, const struct tcon_mask *mask,
 		   const struct tcon_place *place, const struct tcon_key *key)
@@ -196,6 +236,10 @@ static u32 hash_of(const struct tcon_classifier *c, const struct tcon_mask *mask
 	if (mask->sport | mask->dport)
 		words[n++] = (__force u32)(key->gport & mask->sport) << 16 |
 			     (__force u32)(key->pport & mask->dport);
+	if (mask->fields & BY_MAC)
+		n += put_mac(words + n, place->traits->mac, mask->mac);
+	if (mask->fields & BY_MARK)
+		words[n++] = place->traits->mark & mask->mark;
 	n += put_prefix(words + n, &key->guest, mask->src_plen);
 	n += put_prefix(words + n, &key->peer, mask->dst_plen);
 	return jhash2(words, n, c->seed ^ (mask->fields & ~BY_SHARE));
@@ -205,8 +249,10 @@ static u32 hash_of(const struct tcon_classifier *c, const struct tcon_mask *mask
 static u32 hash_of_match(const struct tcon_classifier *c, const char *bridge,
 			 const struct tcon_match *m)
 {
+	struct tcon_traits traits = { .mark = m->mark };
 	const struct tcon_place place = {
-		.ifname = m->ifname, .ofport = m->ofport, .bridge_hash = tcon_name_hash(bridge),
+		.traits = &traits, .bridge_hash = tcon_name_hash(bridge),
+		.ifname = m->ifname, .ofport = m->ofport,
 		.iface_id = m->iface_id, .iface_id_hash = tcon_name_hash(m->iface_id),
 	};
 	const struct tcon_key key = {
@@ -215,6 +261,7 @@ static u32 hash_of_match(const struct tcon_classifier *c, const char *bridge,
 	};
 	const struct tcon_mask mask = mask_of(m);
 
+	ether_addr_copy(traits.mac, m->mac);
 	return hash_of(c, &mask, &place, &key);
 }
 
@@ -228,7 +275,8 @@ static bool entry_selects(const struct tcon_entry *e, u32 hash, const struct tco
 			  const struct tcon_key *key)
 {
 	return e->hash == hash && !strcmp(e->bridge, place->bridge) &&
-	       tcon_match_place(&e->match, place) && tcon_match_key(&e->match, key);
+	       tcon_match_place(&e->match, place) &&
+	       tcon_match_traits(&e->match, place->traits) && tcon_match_key(&e->match, key);
 }
 
 /*
@@ -338,7 +386,7 @@ void tcon_classifier_each_share(const struct tcon_classifier *c, const struct tc
 }
 
 /**
- * tcon_classifier_best_with_ports() - the highest rank of rules that look at TCP ports
+ * tcon_classifier_best_with_ports() - the highest rank of rules that look at TCP ports, or a mark
  * @c: the classifier
  * @family: AF_INET or AF_INET6: of the half-flow
  *
@@ -354,7 +402,7 @@ u64 tcon_classifier_best_with_ports(const struct tcon_classifier *c, u8 family)
 	tcon_assert_rcu();
 	for (i = 0; tuples && i < tuples->n; i++) {
 		mask = &tuples->at[i].mask;
-		if (((mask->sport | mask->dport) || mask->fields & BY_SHARE) &&
+		if (((mask->sport | mask->dport) || mask->fields & (BY_SHARE | BY_MARK)) &&
 		    (!mask->family || mask->family == family))
 			return tuples->at[i].best;
 	}

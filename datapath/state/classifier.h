@@ -6,6 +6,7 @@
 #define _TCON_CLASSIFIER_H
 
 #include <linux/if.h>
+#include <linux/if_ether.h>
 #include <linux/jhash.h>
 #include <linux/list.h>
 #include <linux/rcupdate.h>
@@ -16,6 +17,16 @@
 
 #define TCON_OFPORT_ANY		(~0U)
 #define TCON_VLAN_ANY		0xffff
+
+/**
+ * struct tcon_traits - what rules may look at of a half-flow, and its key does not have
+ * @mac: the guest's Ethernet address; zero: not known
+ * @mark: packet mark (skb->mark) of the last packet to the guest; 0 until there was one
+ */
+struct tcon_traits {
+	u8 mac[ETH_ALEN];
+	u32 mark;
+};
 
 /**
  * struct tcon_match - what a rule selects; zero, or ANY, in every field: everything
@@ -32,6 +43,10 @@
  * @sport_mask: which bits of @sport count; 0: any port
  * @dport_mask: which bits of @dport count; 0: any port
  * @vlan: outermost VLAN id; %TCON_VLAN_ANY
+ * @mac: the guest's Ethernet address; bits outside of @mac_mask are zero
+ * @mac_mask: which bits of @mac count
+ * @mark: packet mark of what goes to the guest; bits outside of @mark_mask are zero
+ * @mark_mask: which bits of @mark count
  */
 struct tcon_match {
 	char ifname[IFNAMSIZ];
@@ -47,16 +62,21 @@ struct tcon_match {
 	__be16 sport_mask;
 	__be16 dport_mask;
 	u16 vlan;
+	u8 mac[ETH_ALEN];
+	u8 mac_mask[ETH_ALEN];
+	u32 mark;
+	u32 mark_mask;
 };
 
 /**
- * struct tcon_place - where a half-flow's guest is attached
+ * struct tcon_place - where a half-flow's guest is attached, and what its packets carry
  * @bridge: name of the bridge
  * @ifname: name of the port's device
  * @ofport: OpenFlow number of the port
  * @iface_id: external_ids:iface-id of the port; "": it has none
  * @bridge_hash: tcon_name_hash() of @bridge
  * @iface_id_hash: tcon_name_hash() of @iface_id
+ * @traits: those of the half-flow
  */
 struct tcon_place {
 	const char *bridge;
@@ -65,6 +85,7 @@ struct tcon_place {
 	u32 ofport;
 	u32 bridge_hash;
 	u32 iface_id_hash;
+	const struct tcon_traits *traits;
 };
 
 /**
@@ -124,6 +145,7 @@ struct tcon_entry *tcon_classifier_get(const struct tcon_classifier *c, const ch
 				       const struct tcon_match *match, u16 priority);
 bool tcon_match_key(const struct tcon_match *m, const struct tcon_key *key);
 bool tcon_match_place(const struct tcon_match *m, const struct tcon_place *place);
+bool tcon_match_traits(const struct tcon_match *m, const struct tcon_traits *traits);
 
 static inline u32 tcon_name_hash(const char *name)
 {

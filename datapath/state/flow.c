@@ -193,7 +193,8 @@ static void tell_outcome(struct tcon_flow *flow)
 		return;
 	flow->compared = true;
 	if (tcon_outcome_of(&flow->track, &of))
-		tcon_policy_outcome(flow->port, &flow->key, flow->rule, flow->created_us, &of);
+		tcon_policy_outcome(flow->port, &flow->key, &flow->traits, flow->rule,
+				    flow->created_us, &of);
 }
 
 /* Ends the flow, which is not dead yet. */
@@ -314,12 +315,13 @@ static bool make_room(struct tcon_port *port)
 }
 
 static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
-		       const struct tcon_key *key)
+		       const struct tcon_key *key, const struct tcon_traits *traits)
 {
 	u64 now_us = tcon_us(tcon_now_ns());
 
 	memset(flow, 0, sizeof(*flow));
 	flow->key = *key;
+	flow->traits = *traits;
 	flow->port = port;
 	spin_lock_init(&flow->lock);
 	tcon_track_init(&flow->track, &port->shares[TCON_SHARE_RECORDS]);
@@ -411,13 +413,15 @@ static int enlist(struct tcon_flow *flow)
  * tcon_flow_create() - make a half-flow
  * @port: the guest's port
  * @key: its key, which is not in the table
+ * @traits: its traits
  *
  * Context: RCU read lock held, bottom halves disabled.
  * Return: the flow, or NULL because of a cap, lack of memory or a race with another
  *	CPU.  The packet then passes.  Caps and lack of memory are counted.
  */
 struct tcon_flow *tcon_flow_create(struct tcon_port *port,
-				   const struct tcon_key *key)
+				   const struct tcon_key *key,
+				   const struct tcon_traits *traits)
 {
 	struct tcon_budget *share = &port->shares[TCON_SHARE_FLOWS];
 	struct tcon_net *tnet = port->tnet;
@@ -435,7 +439,7 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 		tcon_count(tnet->stats, TCON_COUNTER_NO_MEMORY);
 		return NULL;
 	}
-	flow_setup(flow, port, key);
+	flow_setup(flow, port, key, traits);
 	tcon_budget_charge(share, 1);
 	err = enlist(flow);
 	if (err) {	/* after a race the other packet's flow is counted */
@@ -841,7 +845,7 @@ void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us)
 	tcon_assert_rcu();
 	/* Pairs with that of tcon_ports_changed(). */
 	flow->generation = smp_load_acquire(&flow->port->generation);
-	rule = tcon_policy_lookup(flow->port, &flow->key);
+	rule = tcon_policy_lookup(flow->port, &flow->key, &flow->traits);
 	if (rule == old) {
 		if (rule)
 			tcon_rule_put(rule);

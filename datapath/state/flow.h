@@ -81,6 +81,7 @@ enum tcon_astray {
  * @again_us: when that SYN left
  * @dead: it is no longer in the table
  *
+ * @traits: what rules look at beside @key
  * @rule: the rule that it obeys, or NULL
  * @generation: tcon_port.generation when @rule was looked up
  * @classified: it was
@@ -185,6 +186,7 @@ struct tcon_flow {
 	bool dead;
 
 	/* What is done to it, and why not more. */
+	struct tcon_traits traits;
 	struct tcon_rule *rule;
 	u32 generation;
 	bool classified;
@@ -279,7 +281,8 @@ int tcon_flow_init(void);
 void tcon_flow_exit(void);
 struct tcon_flow *tcon_flow_find(const struct tcon_key *key);
 struct tcon_flow *tcon_flow_create(struct tcon_port *port,
-				   const struct tcon_key *key);
+				   const struct tcon_key *key,
+				   const struct tcon_traits *traits);
 void tcon_flow_restart(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_keep_syn(struct tcon_flow *flow, struct sk_buff *skb);
 struct sk_buff *tcon_flow_take_syn(struct tcon_flow *flow);
@@ -308,6 +311,15 @@ static inline void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us)
 	if (unlikely(flow->generation !=
 		     READ_ONCE(flow->port->generation)))
 		tcon_flow_reclassify(flow, now_us);
+}
+
+/* A packet to the guest has this mark.  Where the one before had another, the rule may change. */
+static inline void tcon_flow_note_mark(struct tcon_flow *flow, u32 mark, u64 now_us)
+{
+	if (likely(!READ_ONCE(flow->port->tnet->n_marks) || flow->traits.mark == mark))
+		return;
+	flow->traits.mark = mark;
+	tcon_flow_reclassify(flow, now_us);
 }
 
 /* Have packets of it passed unseen, because its port has rested, and none resumed it since? */

@@ -139,6 +139,7 @@ static bool put_in(struct tcon_flow *flow, struct tcon_saved *saved)
  */
 int tcon_move_in(struct tcon_port *port, struct tcon_saved *saved)
 {
+	static const struct tcon_traits unknown;
 	struct tcon_flow *flow;
 	bool used = false;
 
@@ -147,7 +148,7 @@ int tcon_move_in(struct tcon_port *port, struct tcon_saved *saved)
 	saved->key.port_id = port->id;
 	flow = tcon_flow_find(&saved->key);
 	if (!flow)
-		flow = tcon_flow_create(port, &saved->key);
+		flow = tcon_flow_create(port, &saved->key, &unknown);
 	if (!flow) {
 		kfree(saved);
 		return -ENOSPC;

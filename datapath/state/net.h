@@ -23,8 +23,9 @@ struct net;
  * @port_changes: counts changes of @ports and of what is known of them
  * @rules: rules, in the order of their rank
  * @n_rules: number of rules
- * @n_strict_with_ports: number of those that look at TCP ports, and bind what they select
+ * @n_strict_with_ports: number of those that look at TCP ports or marks, and bind what they select
  * @n_shares: number of those with a share
+ * @n_marks: number of those that look at packet marks
  * @made_us: when counters began to count
  * @rule_changes: counts changes of @rules
  * @classifier: finds the rule for a flow; RCU
@@ -40,6 +41,7 @@ struct tcon_net {
 	unsigned int n_rules;
 	unsigned int n_strict_with_ports;
 	unsigned int n_shares;
+	unsigned int n_marks;
 	u64 made_us;
 	u32 rule_changes;
 	struct tcon_classifier classifier;

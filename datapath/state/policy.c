@@ -20,20 +20,23 @@ static bool is_strict(const struct tcon_rule *rule)
 	return !tcon_rule_observes(rule) && rule->fallback != TCON_RULE_FALLBACK_PASS;
 }
 
-/* Does it, and only flows with some TCP port, or some of them? */
+/* Does it, and only flows with some TCP port or mark, or some of them? */
 static bool is_strict_with_ports(const struct tcon_rule *rule)
 {
 	const struct tcon_match *m = &rule->entry.match;
 
-	return is_strict(rule) && (m->sport_mask || m->dport_mask || rule->entry.share);
+	return is_strict(rule) &&
+	       (m->sport_mask || m->dport_mask || m->mark_mask || rule->entry.share);
 }
 
-static struct tcon_place place_of(const struct tcon_port *port, const struct tcon_port_conf *conf)
+static struct tcon_place place_of(const struct tcon_port *port, const struct tcon_port_conf *conf,
+				  const struct tcon_traits *traits)
 {
 	return (struct tcon_place) {
 		.bridge = conf->bridge, .bridge_hash = conf->bridge_hash,
 		.ifname = port->dev->name, .ofport = conf->ofport,
 		.iface_id = conf->iface_id, .iface_id_hash = conf->iface_id_hash,
+		.traits = traits,
 	};
 }
 
@@ -41,14 +44,16 @@ static struct tcon_place place_of(const struct tcon_port *port, const struct tco
  * tcon_policy_binds() - does a rule bind what may be of any half-flow between two addresses?
  * @port: the guest's port
  * @key: a half-flow's key without its TCP ports
+ * @traits: its traits; the mark is not looked at
  *
- * Which rules with TCP ports would select it is not looked for: where there are such rules, the
- * answer is yes, if no other is tried before.
+ * Which rules with TCP ports or marks would select it is not looked for: where there are such
+ * rules, the answer is yes, if no other is tried before.
  *
  * Context: RCU read lock held.
  * Return: whether a rule does not let it pass if it cannot be enforced.
  */
-bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key)
+bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key,
+		       const struct tcon_traits *traits)
 {
 	const struct tcon_port_conf *conf = rcu_dereference(port->conf);
 	const struct tcon_net *tnet = port->tnet;
@@ -58,7 +63,7 @@ bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key)
 	tcon_assert_rcu();
 	if (!conf || READ_ONCE(port->role) != TCON_ROLE_GUEST)
 		return false;
-	place = place_of(port, conf);
+	place = place_of(port, conf, traits);
 	e = tcon_classifier_find(&tnet->classifier, &place, key);
 	if (e && is_strict(container_of(e, struct tcon_rule, entry)))
 		return true;
@@ -70,6 +75,7 @@ bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key)
  * tcon_policy_lookup() - the rule for a half-flow
  * @port: its port
  * @key: the half-flow
+ * @traits: its traits
  *
  * Only a guest's port has rules: at a port that is no guest's any more hooks see no packets.
  *
@@ -77,7 +83,8 @@ bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key)
  * Return: the rule with a reference for the caller, or NULL.
  */
 struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
-				     const struct tcon_key *key)
+				     const struct tcon_key *key,
+				     const struct tcon_traits *traits)
 {
 	const struct tcon_port_conf *conf = rcu_dereference(port->conf);
 	struct tcon_place place;
@@ -87,7 +94,7 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 	tcon_assert_rcu();
 	if (!conf || READ_ONCE(port->role) != TCON_ROLE_GUEST)
 		return NULL;
-	place = place_of(port, conf);
+	place = place_of(port, conf, traits);
 	while ((e = tcon_classifier_find(&port->tnet->classifier, &place, key))) {
 		rule = container_of(e, struct tcon_rule, entry);
 		if (refcount_inc_not_zero(&rule->refs))
@@ -132,6 +139,7 @@ static void compare(struct tcon_entry *e, void *arg)
  * tcon_policy_outcome() - add a half-flow that has ended to rules that compare
  * @port: its port
  * @key: the half-flow
+ * @traits: its traits
  * @obeyed: the rule that it has obeyed from its beginning; NULL: none
  * @began_us: when it began
  * @of: what became of it
@@ -139,8 +147,8 @@ static void compare(struct tcon_entry *e, void *arg)
  * Context: bottom halves disabled.
  */
 void tcon_policy_outcome(const struct tcon_port *port, const struct tcon_key *key,
-			 const struct tcon_rule *obeyed, u64 began_us,
-			 const struct tcon_outcome_of *of)
+			 const struct tcon_traits *traits, const struct tcon_rule *obeyed,
+			 u64 began_us, const struct tcon_outcome_of *of)
 {
 	struct ended ended = { .obeyed = obeyed, .began_us = began_us, .of = of };
 	const struct tcon_port_conf *conf;
@@ -149,7 +157,7 @@ void tcon_policy_outcome(const struct tcon_port *port, const struct tcon_key *ke
 	rcu_read_lock();
 	conf = rcu_dereference(port->conf);
 	if (conf) {
-		place = place_of(port, conf);
+		place = place_of(port, conf, traits);
 		tcon_classifier_each_share(&port->tnet->classifier, &place, key, compare, &ended);
 	}
 	rcu_read_unlock();
@@ -242,7 +250,7 @@ static bool concerns(const struct tcon_rule *rule, const struct tcon_port *port)
 	conf = rcu_dereference_protected(port->conf, lockdep_is_held(&port->tnet->lock));
 	if (!conf || strcmp(rule->entry.bridge, conf->bridge))
 		return false;
-	place = place_of(port, conf);
+	place = place_of(port, conf, NULL);	/* of no half-flow */
 	return tcon_match_place(&rule->entry.match, &place);
 }
 
@@ -299,6 +307,7 @@ static void link_rule(struct tcon_net *tnet, struct tcon_rule *rule)
 	WRITE_ONCE(tnet->n_strict_with_ports,
 		   tnet->n_strict_with_ports + is_strict_with_ports(rule));
 	WRITE_ONCE(tnet->n_shares, tnet->n_shares + !!rule->entry.share);
+	WRITE_ONCE(tnet->n_marks, tnet->n_marks + !!rule->entry.match.mark_mask);
 	wake_ports(tnet, rule);
 }
 
@@ -311,6 +320,7 @@ static void unlink_rule(struct tcon_net *tnet, struct tcon_rule *rule)
 	WRITE_ONCE(tnet->n_strict_with_ports,
 		   tnet->n_strict_with_ports - is_strict_with_ports(rule));
 	WRITE_ONCE(tnet->n_shares, tnet->n_shares - !!rule->entry.share);
+	WRITE_ONCE(tnet->n_marks, tnet->n_marks - !!rule->entry.match.mark_mask);
 	calm_ports(tnet, rule);
 	tcon_rule_put(rule);
 }

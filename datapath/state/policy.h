@@ -67,12 +67,14 @@ struct tcon_rule {
 };
 
 struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
-				     const struct tcon_key *key);
-bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key);
+				     const struct tcon_key *key,
+				     const struct tcon_traits *traits);
+bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key,
+		       const struct tcon_traits *traits);
 void tcon_policy_place(struct tcon_port *port);
 void tcon_policy_outcome(const struct tcon_port *port, const struct tcon_key *key,
-			 const struct tcon_rule *obeyed, u64 began_us,
-			 const struct tcon_outcome_of *of);
+			 const struct tcon_traits *traits, const struct tcon_rule *obeyed,
+			 u64 began_us, const struct tcon_outcome_of *of);
 int tcon_policy_set(struct tcon_net *tnet, struct tcon_rule *rule);
 int tcon_policy_del(struct tcon_net *tnet, const char *bridge,
 		    const struct tcon_match *match, u32 priority);

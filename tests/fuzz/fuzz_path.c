@@ -191,7 +191,8 @@ void tcon_cc_unregister(struct tcon_cc_ops *ops)
 }
 
 struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
-				     const struct tcon_key *key)
+				     const struct tcon_key *key,
+				     const struct tcon_traits *traits)
 {
 	struct tcon_rule *rule = &rules[world->algorithm];
 
@@ -204,14 +205,15 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 
 /* Whatever has happened, what became of a flow is within the bounds of its sums. */
 void tcon_policy_outcome(const struct tcon_port *port, const struct tcon_key *key,
-			 const struct tcon_rule *obeyed, u64 began_us,
-			 const struct tcon_outcome_of *of)
+			 const struct tcon_traits *traits, const struct tcon_rule *obeyed,
+			 u64 began_us, const struct tcon_outcome_of *of)
 {
 	BUG_ON(of->goodput >> 16 || of->rtt > 40 * TCON_OUTCOME_LOG ||
 	       of->again > TCON_OUTCOME_PART);
 }
 
-bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key)
+bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key,
+		       const struct tcon_traits *traits)
 {
 	return true;
 }
@@ -269,6 +271,7 @@ static void add_port(void)
 
 	world->tnet.stats = alloc_percpu(struct tcon_stats);
 	world->tnet.n_shares = 1;
+	world->tnet.n_marks = 1;
 	INIT_LIST_HEAD(&world->tnet.ports);
 	port->tnet = &world->tnet;
 	WARN_ON(tcon_shares_init(port->shares));
@@ -633,6 +636,7 @@ static void back_to_tcon(struct world *x, struct sk_buff *skb)
 	note_offered(x, &before);
 	trace(x, "ack", &before);
 	enter_tcon(x);
+	skb->mark = before.ack & 1;	/* it changes at any time */
 	pass = tcon_path_egress(&x->port.hook, skb);
 	leave_tcon(x);
 	check_acked(x, before.ack);

@@ -47,9 +47,12 @@ static void change(struct rule *rule, u32 priority, u64 *rnd, u32 age)
 static void look_up(u64 *rnd)
 {
 	struct tcon_place place = place_of(prng_below(rnd, BRIDGES), prng_below(rnd, PORTS));
+	struct tcon_traits traits;
 	struct tcon_key key;
 
 	random_key(rnd, &key);
+	random_traits(rnd, &traits);
+	place.traits = &traits;
 	must(find(&c, &place, &key) == find_plainly(rules, RULES, &place, &key));
 }
 

@@ -32,12 +32,15 @@ u32 get_random_u32(void)
 	return 0x5eed;
 }
 
+/* Those of a flow of which nothing is known. */
+static struct tcon_traits no_traits;
+
 static struct tcon_place place_of(u32 bridge, u32 port)
 {
 	return (struct tcon_place) {
 		.bridge = bridge_names[bridge], .bridge_hash = tcon_name_hash(bridge_names[bridge]),
 		.ifname = port_names[port], .ofport = port + 1,
-		.iface_id = iface_ids[port], .iface_id_hash = tcon_name_hash(iface_ids[port]),
+		.traits = &no_traits, .iface_id = iface_ids[port], .iface_id_hash = tcon_name_hash(iface_ids[port]),
 	};
 }
 
@@ -75,6 +78,36 @@ static void random_ports(u64 *rnd, __be16 *port, __be16 *mask)
 	*port = htons(prng_below(rnd, 4)) & *mask;
 }
 
+/* Few values again: bits of the first and of the last byte. */
+static void random_mac(u64 *rnd, u8 mac[ETH_ALEN])
+{
+	memset(mac, 0, ETH_ALEN);
+	mac[0] = prng_below(rnd, 3);
+	mac[5] = prng_below(rnd, 3);
+}
+
+static void random_traits(u64 *rnd, struct tcon_traits *traits)
+{
+	memset(traits, 0, sizeof(*traits));
+	random_mac(rnd, traits->mac);
+	traits->mark = prng_below(rnd, 4);
+}
+
+static void random_match_of_traits(u64 *rnd, struct tcon_match *m)
+{
+	static const u32 masks[] = { 0, 0, 0, 1, 2, U32_MAX };
+	u32 i;
+
+	m->mark_mask = masks[prng_below(rnd, ARRAY_SIZE(masks))];
+	m->mark = prng_below(rnd, 4) & m->mark_mask;
+	if (!prng_below(rnd, 3)) {
+		random_mac(rnd, m->mac);
+		random_mac(rnd, m->mac_mask);
+		for (i = 0; i < ETH_ALEN; i++)
+			m->mac[i] &= m->mac_mask[i];
+	}
+}
+
 static void random_match(u64 *rnd, struct tcon_match *m)
 {
 	memset(m, 0, sizeof(*m));
@@ -84,6 +117,7 @@ static void random_match(u64 *rnd, struct tcon_match *m)
 	if (!prng_below(rnd, 4))
 		strscpy(m->iface_id, iface_ids[prng_below(rnd, PORTS)], sizeof(m->iface_id));
 	m->vlan = prng_below(rnd, 4) ? TCON_VLAN_ANY : prng_below(rnd, 3);
+	random_match_of_traits(rnd, m);
 	random_ports(rnd, &m->sport, &m->sport_mask);
 	random_ports(rnd, &m->dport, &m->dport_mask);
 	m->family = prng_below(rnd, 4) ? (prng_below(rnd, 2) ? AF_INET : AF_INET6) : AF_UNSPEC;
@@ -117,6 +151,7 @@ static bool selects(const struct rule *rule, const struct tcon_place *place,
 {
 	return rule->in_force && !strcmp(rule->entry.bridge, place->bridge) &&
 	       tcon_match_place(&rule->entry.match, place) &&
+	       tcon_match_traits(&rule->entry.match, place->traits) &&
 	       tcon_match_key(&rule->entry.match, key) && in_share(&rule->entry, key);
 }
 

@@ -261,6 +261,42 @@ REFUSED: dict[str, tuple[str, list[bytes], int, str | None]] = {
         errno.ERANGE,
         None,
     ),
+    "mask without Ethernet address": (
+        "SET_RULE",
+        [BR0, match(attr(M["MAC_MASK"], bytes(5) + b"\1")), rule()],
+        errno.EINVAL,
+        "mask without Ethernet address",
+    ),
+    "Ethernet address without bits": (
+        "SET_RULE",
+        [BR0, match(attr(M["MAC"], bytes(6)), attr(M["MAC_MASK"], bytes(6))), rule()],
+        errno.ERANGE,
+        "of which no bit counts",
+    ),
+    "Ethernet address of 5 bytes": (
+        "SET_RULE",
+        [BR0, match(attr(M["MAC"], bytes(5))), rule()],
+        errno.ERANGE,
+        None,
+    ),
+    "mask without mark": (
+        "SET_RULE",
+        [BR0, match(u32(M["MARK_MASK"], 1)), rule()],
+        errno.EINVAL,
+        "mask without mark",
+    ),
+    "mark without bits": (
+        "SET_RULE",
+        [BR0, match(u32(M["MARK"], 1), u32(M["MARK_MASK"], 0)), rule()],
+        errno.ERANGE,
+        None,
+    ),
+    "iface-id too long": (
+        "SET_RULE",
+        [BR0, match(text(M["IFACE_ID"], "x" * 128)), rule()],
+        errno.EINVAL,
+        None,
+    ),
     "VLAN 4096": ("SET_RULE", [BR0, match(u16(M["VLAN"], 4096)), rule()], errno.ERANGE, None),
     "device name too long": (
         "SET_RULE",

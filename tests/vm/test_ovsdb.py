@@ -104,6 +104,29 @@ def test_commands_write_there() -> None:
     assert (rules(), config()) == ([], {})
 
 
+@pytest.mark.parametrize("match", [
+    "tcp6,ipv6_dst=2001:db8::/32", "tp_dst=0x50/0xfff0", "in_port=p1,dl_vlan=7",
+    "dl_src=52:54:00:00:00:01,pkt_mark=0x5",
+    "tcp,dl_src=52:54:00:00:00:00/ff:ff:ff:00:00:00,pkt_mark=0x10/0xf0",
+])  # fmt: skip
+def test_a_match_is_read_back_as_it_was_written(match: str) -> None:
+    appctl("tcon/set-cc", "br0", f"flow={match}", "bbr")
+    assert rules() == [flow(f"{match} bbr")]
+    appctl("tcon/del-cc", "br0", f"flow={match}")
+    assert rules() == []
+
+
+def test_trace_looks_at_address_and_mark() -> None:
+    appctl("tcon/set-cc", "br0", "flow=dl_src=52:54:00:00:00:01,pkt_mark=5", "bbr")
+    mac = "in_port=p1,tcp,dl_src=52:54:00:00:00:01"
+    assert appctl("tcon/trace", "br0", f"{mac},pkt_mark=5").endswith("result: cc bbr\n")
+    assert ": no, pkt_mark differs\n" in appctl("tcon/trace", "br0", f"{mac},pkt_mark=6")
+    with pytest.raises(LabError, match="the flow must say pkt_mark, since this rule looks at it"):
+        appctl("tcon/trace", "br0", mac)
+    with pytest.raises(LabError, match="one flow has whole addresses, ports and marks"):
+        appctl("tcon/trace", "br0", f"{mac},pkt_mark=1/1")
+
+
 def test_as_the_pages_say() -> None:
     """The shell takes the quotes away."""
     rigs.run("sh", "-c", 'ovs-vsctl set Bridge br0 '

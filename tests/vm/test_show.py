@@ -327,8 +327,8 @@ def test_trace_says_what_the_kernel_does(lab: Lab) -> None:
         ("in_port=br0-up,tcp,tp_dst=80", "port br0-up is an uplink, not a guest's"),
         ("in_port=br0-h1", "the flow must say tcp, since this rule looks at it: "
                            "flow=priority=7,tcp,nw_dst=10.9.0.0/16 none"),
-        ("in_port=br0-h1,nw_dst=10.0.0.0/8", "one flow has whole addresses and ports, not "
-                                             "prefixes or masks"),
+        ("in_port=br0-h1,nw_dst=10.0.0.0/8", "one flow has whole addresses, ports and "
+                                             "marks, not prefixes or masks"),
         ("in_port=br0-h1,priority=4,tcp", "priority: flows have none, only rules do"),
     ):  # fmt: skip
         with pytest.raises(LabError, match=re.escape(complaint)):

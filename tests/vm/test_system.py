@@ -20,6 +20,7 @@ from pathlib import Path
 import genl
 import pytest
 import rig as rigs
+import wire
 from hosts import (
     MEGA,
     PORT,
@@ -191,6 +192,52 @@ def test_vlan(rig: Rig, tcon: genl.Genl, how: str) -> None:
             ("repair-enforced", "none", "cubic"),
         )
     transfer.finish()
+
+
+def test_packet_mark_and_address_choose_the_rule(rig: Rig, tcon: genl.Genl) -> None:
+    """The mark that Open vSwitch sets on what goes to the guest, also a new one; and the MAC."""
+    e = genl.E
+    ends = rig.scripted()
+
+    def mark(value: int) -> None:
+        load = f"load:{value}->NXM_NX_PKT_MARK[]"
+        rig.flows("br0", "in_port=1,actions=output:2", f"in_port=2,actions={load},output:1")
+
+    def priority(conn: rigs.Conn) -> object:
+        flow = rigs.find_flow(tcon, conn.sport)
+        assert flow
+        return flow.get("priority")
+
+    tcon.set_rule("none", priority=1)
+    tcon.set_rule("cubic", genl.u32(e["TCON_MATCH_A_MARK"], 5), priority=2)
+    tcon.set_rule("reno", genl.u32(e["TCON_MATCH_A_MARK"], 0x10),
+                  genl.u32(e["TCON_MATCH_A_MARK_MASK"], 0x10), priority=3)  # fmt: skip
+    mark(5)
+    conn = rigs.Conn(*ends)
+    conn.guest_sends(wire.SYN)
+    assert priority(conn) == 1, "nothing has gone to the guest"
+    conn.peer_sends(wire.SYN | wire.ACK)
+    conn.guest_sends()
+    assert state(tcon, conn.sport) == ("repair-enforced", "none", "cubic")
+    for value, cc in ((0x15, "reno"), (0, "none"), (5, "cubic")):
+        mark(value)
+        conn.guest_sends(payload=bytes(100))
+        conn.peer_sends()
+        assert state(tcon, conn.sport)[2] == cc
+    opened = rigs.Conn(*ends)
+    opened.peer_sends(wire.SYN)
+    assert priority(opened) == 2, "the peer opens it, with a mark"
+
+    mac = genl.attr(e["TCON_MATCH_A_MAC"], wire.Segment.src_mac)
+    tcon.set_rule("bbr", mac, priority=4)
+    conn.guest_sends()
+    opened.guest_sends(wire.SYN | wire.ACK)
+    other = rigs.Conn(*ends)
+    other.guest_sends(wire.SYN, src_mac=b"\x02\0\0\0\0\x09")
+    assert [priority(each) for each in (conn, opened, other)] == [4, 4, 1]
+    same = {flow["sport"] for flow in tcon.flows(genl.nest(e["TCON_A_RULE_MATCH"], mac))}
+    assert {conn.sport, opened.sport} <= same
+    assert other.sport not in same
 
 
 def test_nat_and_conntrack(net: Net) -> None:

@@ -28,6 +28,8 @@ enum field_id {
     FIELD_SPORT,
     FIELD_DPORT,
     FIELD_VLAN,
+    FIELD_MAC,
+    FIELD_MARK,
     FIELD_PRIORITY,
     N_FIELDS
 };
@@ -58,6 +60,9 @@ static const struct field fields[] = {
     { "tcp_src",   FIELD_SPORT,    0,        true },
     { "tcp_dst",   FIELD_DPORT,    0,        true },
     { "dl_vlan",   FIELD_VLAN,     0,        true },
+    { "dl_src",    FIELD_MAC,      0,        true },
+    { "eth_src",   FIELD_MAC,      0,        true },
+    { "pkt_mark",  FIELD_MARK,     0,        true },
     { "priority",  FIELD_PRIORITY, 0,        true },
 };
 
@@ -342,6 +347,100 @@ parse_ports(struct parser *parser, const struct field *field, char *text,
     return true;
 }
 
+/* Reads six bytes in hexadecimal with colons between them. */
+static bool
+mac_from_text(const char *text, uint8_t mac[6])
+{
+    for (size_t i = 0; i < 6; i++) {
+        unsigned int n = 0;
+        size_t digits;
+
+        for (digits = 0; digits < 2 && digit_value(*text) < 16; digits++) {
+            n = n * 16 + digit_value(*text++);
+        }
+        if (!digits || *text != (i < 5 ? ':' : '\0')) {
+            return false;
+        }
+        mac[i] = n;
+        text += i < 5;
+    }
+    return true;
+}
+
+/* Returns why no guest's packet can have an address that agrees with 'mac', or
+ * NULL. */
+static const char *
+mac_never_source(const struct tcon_mac *mac)
+{
+    static const uint8_t zero[6], ones[6] = { 255, 255, 255, 255, 255, 255 };
+
+    return (!memcmp(mac->mask, zero, sizeof zero)
+            ? "mask 0 matches every address: leave the field out"
+            : mac->value[0] & 1
+            ? "a multicast address is nobody's: the flow can match nothing"
+            : !memcmp(mac->mask, ones, sizeof ones)
+              && !memcmp(mac->value, zero, sizeof zero)
+            ? "the address of zeros is nobody's: the flow can match nothing"
+            : NULL);
+}
+
+/* Reads ADDRESS or ADDRESS/MASK.  Bits outside of the mask are cleared, as in
+ * Open vSwitch. */
+static bool
+parse_mac(struct parser *parser, const struct field *field, char *text,
+          struct tcon_mac *mac)
+{
+    char *slash = strchr(text, '/');
+    const char *why;
+
+    if (slash) {
+        *slash = '\0';
+    }
+    memset(mac->mask, 0xff, sizeof mac->mask);
+    if (!mac_from_text(text, mac->value)
+        || (slash && !mac_from_text(slash + 1, mac->mask))) {
+        tcon_error_set(parser->error, "%s=%.40s%s%.40s: not an Ethernet "
+                       "address such as 52:54:00:12:34:56, nor one with a mask",
+                       field->name, text, slash ? "/" : "",
+                       slash ? slash + 1 : "");
+        return false;
+    }
+    for (size_t i = 0; i < sizeof mac->value; i++) {
+        mac->value[i] &= mac->mask[i];
+    }
+    why = mac_never_source(mac);
+    if (why) {
+        tcon_error_set(parser->error, "%s=%.40s: %s", field->name, text, why);
+    }
+    return !why;
+}
+
+/* Reads MARK or MARK/MASK. */
+static bool
+parse_mark(struct parser *parser, const struct field *field, char *text,
+           struct tcon_mark *mark)
+{
+    char *slash = strchr(text, '/');
+    uint64_t value, mask = UINT32_MAX;
+
+    if (slash) {
+        *slash = '\0';
+    }
+    if (!parse_number(parser, field, text, UINT32_MAX, &value)
+        || (slash && !parse_number(parser, field, slash + 1, UINT32_MAX,
+                                   &mask))) {
+        return false;
+    }
+    if (!mask) {
+        tcon_error_set(parser->error, "%s: mask 0 matches every mark: leave "
+                       "the field out", field->name);
+        return false;
+    }
+    mark->value = value & mask;
+    mark->mask = mask;
+    return true;
+}
+
 static bool
 parse_in_port(struct parser *parser, const struct field *field,
               const struct word *word)
@@ -539,6 +638,10 @@ parse_value(struct parser *parser, const struct field *field,
         return parse_ports(parser, field, word->value, &match->dport);
     case FIELD_VLAN:
         return parse_vlan(parser, field, word->value, match);
+    case FIELD_MAC:
+        return parse_mac(parser, field, word->value, &match->mac);
+    case FIELD_MARK:
+        return parse_mark(parser, field, word->value, &match->mark);
     case FIELD_PRIORITY:
         if (!parse_number(parser, field, word->value, UINT16_MAX, &n)) {
             return false;
@@ -572,7 +675,8 @@ field_find(const char *name, struct tcon_error *error)
     }
     tcon_error_set(error, "unknown field '%s' (known: all, in_port, iface-id, ip, "
                    "ipv6, tcp, tcp6, nw_src, nw_dst, ipv6_src, ipv6_dst, "
-                   "tp_src, tp_dst, dl_vlan, priority)", name);
+                   "tp_src, tp_dst, dl_vlan, dl_src, pkt_mark, priority)",
+                   name);
     return NULL;
 }
 
@@ -690,7 +794,10 @@ tcon_match_equal(const struct tcon_match *a, const struct tcon_match *b)
             && prefix_equal(&a->dst, &b->dst)
             && ports_equal(&a->sport, &b->sport)
             && ports_equal(&a->dport, &b->dport)
-            && a->has_vlan == b->has_vlan && a->vlan == b->vlan);
+            && a->has_vlan == b->has_vlan && a->vlan == b->vlan
+            && !memcmp(&a->mac, &b->mac, sizeof a->mac)
+            && a->mark.value == b->mark.value
+            && a->mark.mask == b->mark.mask);
 }
 
 /* True if 'addr', a whole address, is in 'prefix'. */
@@ -705,10 +812,30 @@ prefix_contains(const struct tcon_prefix *prefix, const uint8_t *addr)
     return true;
 }
 
+/* True if 'addr', a whole address, agrees with 'mac'. */
+static bool
+mac_contains(const struct tcon_mac *mac, const uint8_t addr[6])
+{
+    for (size_t i = 0; i < 6; i++) {
+        if ((addr[i] & mac->mask[i]) != mac->value[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+mac_is_given(const struct tcon_mac *mac)
+{
+    static const uint8_t none[6];
+
+    return memcmp(mac->mask, none, sizeof none) != 0;
+}
+
 /* Says whether 'match' selects 'flow', as tcon.ko decides it.  'flow' is a
  * match that names the guest's port, as 'ifname', its 'iface_id' if it has one,
- * and of the other fields those that are known, addresses and ports in whole;
- * without dl_vlan it has no tag.  'ofport' is the port's OpenFlow number.
+ * and of the other fields those that are known, in whole; without dl_vlan it has
+ * no tag.  'ofport' is the port's OpenFlow number.
  *
  * Unless 'match' selects it, '*field' is the field that decides. */
 enum tcon_selects
@@ -738,6 +865,10 @@ tcon_match_selects(const struct tcon_match *match,
           match->sport.value == (flow->sport.value & match->sport.mask) },
         { "tp_dst", match->dport.mask, flow->dport.mask,
           match->dport.value == (flow->dport.value & match->dport.mask) },
+        { "dl_src", mac_is_given(&match->mac), mac_is_given(&flow->mac),
+          mac_contains(&match->mac, flow->mac.value) },
+        { "pkt_mark", match->mark.mask, flow->mark.mask,
+          match->mark.value == (flow->mark.value & match->mark.mask) },
     };
     enum tcon_selects selects = TCON_SELECTS;
 
@@ -848,6 +979,40 @@ format_ports(struct text *text, const char *name,
     }
 }
 
+static void
+put_mac(struct text *text, const uint8_t mac[6])
+{
+    text_put(text, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
+             mac[3], mac[4], mac[5]);
+}
+
+static void
+format_mac(struct text *text, const struct tcon_mac *mac)
+{
+    static const uint8_t whole[6] = { 255, 255, 255, 255, 255, 255 };
+
+    if (mac_is_given(mac)) {
+        text_put_field(text, "dl_src=");
+        put_mac(text, mac->value);
+        if (memcmp(mac->mask, whole, sizeof whole)) {
+            text_put(text, "/");
+            put_mac(text, mac->mask);
+        }
+    }
+}
+
+static void
+format_mark(struct text *text, const struct tcon_mark *mark)
+{
+    if (mark->mask) {
+        text_put_field(text, "pkt_mark=");
+        text_put(text, "0x%"PRIx32, mark->value);
+        if (mark->mask != UINT32_MAX) {
+            text_put(text, "/0x%"PRIx32, mark->mask);
+        }
+    }
+}
+
 /* Writes 'match' into 'buf' as tcon_flow_spec_parse() reads it. */
 void
 tcon_match_format(const struct tcon_match *match,
@@ -871,6 +1036,8 @@ tcon_match_format(const struct tcon_match *match,
         text_put_field(&text, "dl_vlan=");
         text_put(&text, "%u", match->vlan);
     }
+    format_mac(&text, &match->mac);
+    format_mark(&text, &match->mark);
     if (!text.len) {
         text_put(&text, "all");
     }

@@ -19,7 +19,7 @@
 
 #define TCON_IFNAME_MAX 16          /* IFNAMSIZ, with the NUL. */
 #define TCON_OFPORT_LOCAL 65534     /* OFPP_LOCAL in OpenFlow 1.0 numbers. */
-#define TCON_MATCH_TEXT_MAX 384     /* Suffices for any tcon_match_format(). */
+#define TCON_MATCH_TEXT_MAX 512     /* Suffices for any tcon_match_format(). */
 #define TCON_VALUE_TEXT_MAX 32      /* Suffices for any tcon_value_format(). */
 #define TCON_ERROR_MAX 320          /* Suffices for any sentence. */
 #define TCON_RULE_NAME_MAX 64       /* A rule's name in OVSDB, with the NUL. */
@@ -42,6 +42,18 @@ struct tcon_ports {
     uint16_t mask;              /* Which bits count; 0: any port. */
 };
 
+/* An Ethernet address. */
+struct tcon_mac {
+    uint8_t value[6];           /* Bits outside of 'mask' are zero. */
+    uint8_t mask[6];            /* Which bits count; all zero: any address. */
+};
+
+/* A packet mark. */
+struct tcon_mark {
+    uint32_t value;             /* Bits outside of 'mask' are zero. */
+    uint32_t mask;              /* Which bits count; 0: any mark. */
+};
+
 /* Which flows, as the guest emits them: 'src' is the guest's side.  All zero
  * is every flow. */
 struct tcon_match {
@@ -56,6 +68,8 @@ struct tcon_match {
     struct tcon_ports dport;
     bool has_vlan;
     uint16_t vlan;
+    struct tcon_mac mac;        /* The guest's. */
+    struct tcon_mark mark;      /* Of packets to the guest. */
 };
 
 /* A match with what else its text can say. */

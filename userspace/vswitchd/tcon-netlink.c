@@ -47,6 +47,10 @@ static const struct tcon_nl_field match_fields[] = {
     { TCON_MATCH_A_SPORT_MASK, NL_A_U16,  NULL },
     { TCON_MATCH_A_DPORT_MASK, NL_A_U16,  NULL },
     { TCON_MATCH_A_IFACE_ID, NL_A_STRING, NULL },
+    { TCON_MATCH_A_MAC,      NL_A_UNSPEC, NULL },
+    { TCON_MATCH_A_MAC_MASK, NL_A_UNSPEC, NULL },
+    { TCON_MATCH_A_MARK,     NL_A_U32,    NULL },
+    { TCON_MATCH_A_MARK_MASK, NL_A_U32,   NULL },
 };
 
 /* As tcon_nl_parse(), for attributes that are in 'body'. */
@@ -363,6 +367,18 @@ put_ports(struct ofpbuf *msg, uint16_t port_type, uint16_t mask_type,
     }
 }
 
+static void
+put_mac(struct ofpbuf *msg, const struct tcon_mac *mac)
+{
+    static const uint8_t none[6];
+
+    if (memcmp(mac->mask, none, sizeof none)) {
+        nl_msg_put_unspec(msg, TCON_MATCH_A_MAC, mac->value, sizeof mac->value);
+        nl_msg_put_unspec(msg, TCON_MATCH_A_MAC_MASK, mac->mask,
+                          sizeof mac->mask);
+    }
+}
+
 /* Appends 'match' as TCON_A_RULE_MATCH. */
 void
 tcon_nl_put_match(struct ofpbuf *msg, const struct tcon_match *match)
@@ -389,6 +405,11 @@ tcon_nl_put_match(struct ofpbuf *msg, const struct tcon_match *match)
     put_ports(msg, TCON_MATCH_A_DPORT, TCON_MATCH_A_DPORT_MASK, &match->dport);
     if (match->has_vlan) {
         nl_msg_put_u16(msg, TCON_MATCH_A_VLAN, match->vlan);
+    }
+    put_mac(msg, &match->mac);
+    if (match->mark.mask) {
+        nl_msg_put_u32(msg, TCON_MATCH_A_MARK, match->mark.value);
+        nl_msg_put_u32(msg, TCON_MATCH_A_MARK_MASK, match->mark.mask);
     }
     nl_msg_end_nested(msg, nest);
 }
@@ -422,6 +443,36 @@ get_ports(const struct nlattr *port, const struct nlattr *mask,
     if (port) {
         ports->mask = mask ? nl_attr_get_u16(mask) : UINT16_MAX;
         ports->value = nl_attr_get_u16(port) & ports->mask;
+    }
+}
+
+/* Without a mask all bits count. */
+static bool
+get_mac(const struct nlattr *value, const struct nlattr *mask,
+        struct tcon_mac *mac)
+{
+    if (!value) {
+        return !mask;
+    }
+    if (nl_attr_get_size(value) != sizeof mac->value
+        || (mask && nl_attr_get_size(mask) != sizeof mac->mask)) {
+        return false;
+    }
+    memcpy(mac->value, nl_attr_get(value), sizeof mac->value);
+    memset(mac->mask, 0xff, sizeof mac->mask);
+    if (mask) {
+        memcpy(mac->mask, nl_attr_get(mask), sizeof mac->mask);
+    }
+    return true;
+}
+
+static void
+get_mark(const struct nlattr *value, const struct nlattr *mask,
+         struct tcon_mark *mark)
+{
+    if (value) {
+        mark->value = nl_attr_get_u32(value);
+        mark->mask = mask ? nl_attr_get_u32(mask) : UINT32_MAX;
     }
 }
 
@@ -466,8 +517,12 @@ tcon_nl_get_match(const struct nlattr *nest, struct tcon_match *match)
         match->has_vlan = true;
         match->vlan = nl_attr_get_u16(attrs[TCON_MATCH_A_VLAN]);
     }
-    return (get_prefix(attrs[TCON_MATCH_A_SRC], attrs[TCON_MATCH_A_SRC_PLEN],
-                       match->family, &match->src)
+    get_mark(attrs[TCON_MATCH_A_MARK], attrs[TCON_MATCH_A_MARK_MASK],
+             &match->mark);
+    return (get_mac(attrs[TCON_MATCH_A_MAC], attrs[TCON_MATCH_A_MAC_MASK],
+                    &match->mac)
+            && get_prefix(attrs[TCON_MATCH_A_SRC], attrs[TCON_MATCH_A_SRC_PLEN],
+                          match->family, &match->src)
             && get_prefix(attrs[TCON_MATCH_A_DST],
                           attrs[TCON_MATCH_A_DST_PLEN],
                           match->family, &match->dst));

@@ -171,6 +171,8 @@ parse_one_flow(const char *bridge_name, const struct tcon_bridge *bridge,
                struct tcon_nl *nl, const char *text, struct trace *trace,
                struct tcon_error *error)
 {
+    static const uint8_t no_mac[6];
+    static const uint8_t whole_mac[6] = { 255, 255, 255, 255, 255, 255 };
     struct tcon_match *flow = &trace->flow;
     const struct tcon_port *port;
     struct tcon_flow_spec spec;
@@ -189,9 +191,12 @@ parse_one_flow(const char *bridge_name, const struct tcon_bridge *bridge,
     if ((flow->src.plen && flow->src.plen != whole)
         || (flow->dst.plen && flow->dst.plen != whole)
         || (flow->sport.mask && flow->sport.mask != UINT16_MAX)
-        || (flow->dport.mask && flow->dport.mask != UINT16_MAX)) {
-        tcon_error_set(error, "one flow has whole addresses and ports, not "
-                       "prefixes or masks");
+        || (flow->dport.mask && flow->dport.mask != UINT16_MAX)
+        || (flow->mark.mask && flow->mark.mask != UINT32_MAX)
+        || (memcmp(flow->mac.mask, no_mac, sizeof no_mac)
+            && memcmp(flow->mac.mask, whole_mac, sizeof whole_mac))) {
+        tcon_error_set(error, "one flow has whole addresses, ports and marks, "
+                       "not prefixes or masks");
         return false;
     }
     tcon_use_port_name(bridge, flow);

@@ -46,12 +46,15 @@ static void make_random(struct rule *rule, u32 priorities)
 
 static void agree(u32 n, u32 flows)
 {
+	struct tcon_traits traits;
 	struct tcon_place place;
 	struct tcon_key key;
 
 	while (flows--) {
 		place = place_of(prng_below(&rnd, BRIDGES), prng_below(&rnd, PORTS));
 		random_key(&rnd, &key);
+		random_traits(&rnd, &traits);
+		place.traits = &traits;
 		assert_ptr_equal(find(&c, &place, &key), find_plainly(rules, n, &place, &key));
 	}
 }
@@ -258,6 +261,7 @@ static void each_share(void **unused)
 
 			rules[i].age = e->share && !strcmp(e->bridge, place.bridge) &&
 				       tcon_match_place(&e->match, &place) &&
+				       tcon_match_traits(&e->match, place.traits) &&
 				       tcon_match_key(&e->match, &key);
 			wanted += rules[i].age;
 		}

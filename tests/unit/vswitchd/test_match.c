@@ -13,7 +13,8 @@
 #define DEFAULT		TCON_DEFAULT_PRIORITY
 
 #define A32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define A127 A32 A32 A32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define A126 A32 A32 A32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define A127 A126 "a"
 
 /* What is accepted, and its one canonical form. */
 static const struct {
@@ -75,6 +76,23 @@ static const struct {
 	{ "in_port=local", "in_port=LOCAL", DEFAULT },
 	{ "in_port=65534", "in_port=LOCAL", DEFAULT },
 	{ "in_port=\"local\"", "in_port=\"local\"", DEFAULT },
+	{ "dl_src=52:54:00:AB:cd:1", "dl_src=52:54:00:ab:cd:01", DEFAULT },
+	{ "eth_src=52:54:ff:ff:ff:ff/ff:ff:ff:00:00:01",
+	  "dl_src=52:54:ff:00:00:01/ff:ff:ff:00:00:01", DEFAULT },
+	{ "dl_src=00:00:00:00:00:01/00:00:00:00:00:01",
+	  "dl_src=00:00:00:00:00:01/00:00:00:00:00:01", DEFAULT },
+	{ "pkt_mark=0", "pkt_mark=0x0", DEFAULT },
+	{ "pkt_mark=255", "pkt_mark=0xff", DEFAULT },
+	{ "pkt_mark=0xffffffff/0xff00", "pkt_mark=0xff00/0xff00", DEFAULT },
+	{ "pkt_mark=1,dl_src=2:0:0:0:0:1,dl_vlan=3", "dl_vlan=3,dl_src=02:00:00:00:00:01,pkt_mark=0x1",
+	  DEFAULT },
+	{ "ipv6_src=2001:db8:1111:2222:3333:4444:5555:6666/127,ipv6_dst=2001:db8:1111:2222:3333:4444:5555:6666/127,"
+	  "tp_src=0x8000/0x8000,tp_dst=0x8000/0x8000,dl_vlan=4095,iface-id=\"" A126 ",\","
+	  "dl_src=52:54:00:00:00:00/ff:ff:00:00:00:00,pkt_mark=0xf0000000/0xf0000000",
+	  "tcp6,iface-id=\"" A126 ",\",ipv6_src=2001:db8:1111:2222:3333:4444:5555:6666/127,"
+	  "ipv6_dst=2001:db8:1111:2222:3333:4444:5555:6666/127,tp_src=0x8000/0x8000,tp_dst=0x8000/0x8000,"
+	  "dl_vlan=4095,dl_src=52:54:00:00:00:00/ff:ff:00:00:00:00,pkt_mark=0xf0000000/0xf0000000",
+	  DEFAULT },
 	{ "iface-id=0b9a6a1e-2f3c-4c1d-9f8e-5a7d3c2b1a00",
 	  "iface-id=0b9a6a1e-2f3c-4c1d-9f8e-5a7d3c2b1a00", DEFAULT },
 	{ "tp_dst=1,iface-id=web/0.default", "iface-id=web/0.default,tp_dst=1", DEFAULT },
@@ -196,6 +214,24 @@ static const struct {
 	{ "in_port=\"a", "quotes" },
 	{ "in_port=\"a\"b", "quotes" },
 	{ "in_port=" A127 A32, "the value of in_port is too long" },
+	/* dl_src and pkt_mark */
+	{ "dl_src=52:54:00:12:34", "dl_src=52:54:00:12:34: not an Ethernet address" },
+	{ "dl_src=52:54:00:12:34:56:78", "not an Ethernet address" },
+	{ "dl_src=52:54:00:12:34:5g", "not an Ethernet address" },
+	{ "dl_src=52:54:00:12:34:156", "not an Ethernet address" },
+	{ "dl_src=::::::", "not an Ethernet address" },
+	{ "dl_src=52-54-00-12-34-56", "not an Ethernet address" },
+	{ "dl_src=52:54:00:12:34:56/24", "dl_src=52:54:00:12:34:56/24: not an Ethernet" },
+	{ "dl_src=52:54:00:12:34:56/0:0:0:0:0:0", "mask 0 matches every address" },
+	{ "dl_src=0:0:0:0:0:0", "the address of zeros is nobody's" },
+	{ "dl_src=ff:ff:ff:ff:ff:ff", "a multicast address is nobody's" },
+	{ "dl_src=01:00:00:00:00:00/01:00:00:00:00:00", "can match nothing" },
+	{ "dl_src=2:0:0:0:0:1,eth_src=2:0:0:0:0:1", "'eth_src' is given twice (first as 'dl_src')" },
+	{ "pkt_mark=0x100000000", "not a number from 0 to 4294967295" },
+	{ "pkt_mark=1/0", "mask 0 matches every mark" },
+	{ "pkt_mark=1/", "not a number" },
+	{ "pkt_mark=gold", "pkt_mark=gold: not a number" },
+	{ "pkt_mark=-1", "not a number" },
 	/* iface-id */
 	{ "iface-id", "'iface-id' has no value" },
 	{ "iface-id=\"\"", "'iface-id' has no value" },
@@ -284,7 +320,9 @@ static void different_matches(void **state)
 		"all", "tcp", "tcp6", "in_port=1", "in_port=2", "in_port=\"1\"",
 		"in_port=a", "nw_src=1.0.0.0/8", "nw_src=1.0.0.0/9",
 		"nw_src=2.0.0.0/8", "nw_dst=1.0.0.0/8", "ipv6_src=1::/16",
-		"iface-id=a", "iface-id=b", "tp_src=1", "tp_src=2", "tp_dst=1", "tp_dst=0/1", "tp_dst=0/3",
+		"tp_src=1", "iface-id=a", "iface-id=b", "pkt_mark=0", "pkt_mark=1",
+		"pkt_mark=0/1", "dl_src=2:0:0:0:0:1", "dl_src=2:0:0:0:0:2",
+		"dl_src=2:0:0:0:0:2/2:0:0:0:0:2", "tp_src=2", "tp_dst=1", "tp_dst=0/1", "tp_dst=0/3",
 		"tp_dst=1/3", "dl_vlan=0", "dl_vlan=1",
 	};
 	struct tcon_flow_spec a, b;
@@ -311,6 +349,13 @@ static const struct {
 	{ "in_port=p", "in_port=q", TCON_SELECTS_NOT, "in_port" },
 	{ "in_port=7", "in_port=p", TCON_SELECTS, NULL },
 	{ "in_port=8", "in_port=p", TCON_SELECTS_NOT, "in_port" },
+	{ "dl_src=2:0:0:0:0:1", "in_port=p,dl_src=2:0:0:0:0:1", TCON_SELECTS, NULL },
+	{ "dl_src=2:0:0:0:0:1", "in_port=p,dl_src=2:0:0:0:0:2", TCON_SELECTS_NOT, "dl_src" },
+	{ "dl_src=2:0:0:0:0:1", "in_port=p", TCON_SELECTS_UNKNOWN, "dl_src" },
+	{ "dl_src=52:54:0:0:0:0/ff:ff:0:0:0:0", "in_port=p,dl_src=52:54:0:1:2:3", TCON_SELECTS, NULL },
+	{ "pkt_mark=5", "in_port=p,pkt_mark=5", TCON_SELECTS, NULL },
+	{ "pkt_mark=0/4", "in_port=p,pkt_mark=5", TCON_SELECTS_NOT, "pkt_mark" },
+	{ "pkt_mark=0", "in_port=p", TCON_SELECTS_UNKNOWN, "pkt_mark" },
 	{ "iface-id=a", "iface-id=a", TCON_SELECTS, NULL },
 	{ "iface-id=a", "iface-id=b", TCON_SELECTS_NOT, "iface-id" },
 	{ "iface-id=a", "in_port=p", TCON_SELECTS_NOT, "iface-id" },

@@ -108,6 +108,10 @@ enum tcon_match_attr {
 	TCON_MATCH_A_SPORT_MASK, /* u16, host order: which bits of SPORT count; absent: all */
 	TCON_MATCH_A_DPORT_MASK, /* u16, likewise of DPORT */
 	TCON_MATCH_A_IFACE_ID,	/* string: guest port by TCON_PORT_A_IFACE_ID */
+	TCON_MATCH_A_MAC,	/* 6 bytes: the guest's Ethernet address */
+	TCON_MATCH_A_MAC_MASK,	/* 6 bytes: which bits of MAC count; absent: all */
+	TCON_MATCH_A_MARK,	/* u32: packet mark of what goes to the guest */
+	TCON_MATCH_A_MARK_MASK,	/* u32: which bits of MARK count; absent: all */
 	__TCON_MATCH_A_MAX,
 };
 #define TCON_MATCH_A_MAX (__TCON_MATCH_A_MAX - 1)

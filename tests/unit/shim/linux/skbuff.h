@@ -51,6 +51,7 @@ struct sk_buff {
 	u8 *data;
 	u32 len;
 	u32 truesize;
+	u32 mark;
 	bool head_frag;
 	__wsum csum;
 	u16 csum_start;
