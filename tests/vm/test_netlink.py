@@ -626,18 +626,11 @@ def test_dump_of_many_flows(port: str, tcon: genl.Genl) -> None:
             rigs.poll(lambda: not tcon.flows(mine), "they are collected", 5, 0.2)
 
 
-def test_a_long_answer_lets_others_through(port: str, tcon: genl.Genl) -> None:
+def test_a_long_answer_lets_others_through(many_flows: Callable[[int], bytes]) -> None:
     """vswitchd does all else, too, while it lists many flows."""
-    n_flows = 1200
-    mine = match(attr(M["SRC"], ip("10.5.0.1")))
-    end = rigs.RawEnd("g-e", "g")
-    before = tcon.info("FLOWS")
-    try:
-        for n in range(n_flows):
-            segment = wire.Segment("10.5.0.1", "10.5.0.2", 20000 + n, 80,
-                                   flags=wire.ACK, payload=b"x")  # fmt: skip
-            end.send(segment.frame())
-        rigs.poll(lambda: tcon.info("FLOWS") >= before + n_flows, "all flows are known", 20)
+    n_flows = int(os.environ.get("TCON_MANY_FLOWS", "1200"))
+    with rigs.parameters(**ROOM):
+        many_flows(n_flows)
         for form in ("-j", "-v", None):
             words = ["tcon/flows", "br0", f"limit={n_flows}", *([form] if form else [])]
             begin = time.monotonic()
@@ -649,12 +642,12 @@ def test_a_long_answer_lets_others_through(port: str, tcon: genl.Genl) -> None:
                 while not out.done():
                     longest_s = max(longest_s, _answer_s())
                 assert listing.wait() == 0
-                assert out.result().count(b"10.5.0.2") == n_flows
-            assert longest_s < (time.monotonic() - begin) / 4, form
-    finally:
-        end.close()
-        with rigs.parameters(idle_s=0):
-            rigs.poll(lambda: not tcon.flows(mine), "they are collected", 5, 0.2)
+                lines = out.result()
+            took_s = time.monotonic() - begin
+            print(f"tcon/flows {form or ''}: {n_flows} flows in {took_s:.2f} s, {len(lines)} bytes;"
+                  f" another command waited {longest_s * 1e3:.0f} ms at most")  # fmt: skip
+            assert lines.count(b"10.5.0.2") == n_flows
+            assert longest_s < took_s / 4, form
 
 
 def test_long_addresses_in_the_table(port: str, tcon: genl.Genl) -> None:
@@ -806,6 +799,10 @@ def test_other_rules_while_dumping(port: str, tcon: genl.Genl) -> None:
     assert staying & set(range(1001)) <= set(old)
 
 
+#: For 65 536 flows at a port, which count as unconfirmed.
+ROOM = {"max_flows": 131072, "max_flows_per_port": 65536, "max_embryos": 131072}
+
+
 @pytest.fixture
 def many_flows(port: str, tcon: genl.Genl) -> Iterator[Callable[[int], bytes]]:
     """Makes flows that stay silent then; returns what selects them."""
@@ -825,7 +822,7 @@ def many_flows(port: str, tcon: genl.Genl) -> Iterator[Callable[[int], bytes]]:
     end.close()
     tcon.del_rules()
     with rigs.parameters(idle_s=0):
-        rigs.poll(lambda: not tcon.flows(mine), "they are collected", 10, 0.2)
+        rigs.poll(lambda: not tcon.flows(mine), "they are collected", 60, 0.2)
 
 
 def with_rule(tcon: genl.Genl, mine: bytes) -> int:
@@ -876,8 +873,7 @@ def test_changes_let_others_run(
 ) -> None:
     """Many flows, and many rules that select none of them."""
     flows, rules = int(os.environ.get("TCON_MANY_FLOWS", "4000")), 4095
-    most = {"max_flows": 131072, "max_flows_per_port": 65536, "max_embryos": 131072}
-    with rigs.parameters(**most):
+    with rigs.parameters(**ROOM):
         mine = many_flows(flows)
         for n in range(rules):
             tcon.set_rule("none", u16(M["DPORT"], 1000 + n), priority=40000)
