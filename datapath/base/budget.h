@@ -82,6 +82,13 @@ static inline long tcon_budget_room(const struct tcon_budget *b)
 	return min((long)*b->most - used, max(part - used, lent));
 }
 
+/* Is all in use that a port, or the host, may have?  Without more to lend, room ends before. */
+static inline bool tcon_budget_full(const struct tcon_budget *b)
+{
+	return atomic_long_read(&b->used) >= *b->most ||
+	       atomic_long_read(&b->pool->used) >= *b->pool->most;
+}
+
 /* May more be taken? */
 static inline bool tcon_budget_allows(const struct tcon_budget *b)
 {

@@ -295,23 +295,38 @@ static struct tcon_flow *who_gives_way(struct tcon_port *port, enum tcon_counter
 	return flow;
 }
 
-/* Ends a flow of the port for a new one.  False: there is none. */
+/* Ends a flow of the port for a new one.  False: there is none, or another CPU has ended it. */
 static bool make_room(struct tcon_port *port)
 {
 	enum tcon_counter why;
 	struct tcon_flow *flow;
+	bool lives;
 
 	tcon_assert_rcu();
 	flow = who_gives_way(port, &why);
 	if (!flow)
 		return false;
 	spin_lock(&flow->lock);
-	if (!flow->dead) {
+	lives = !flow->dead;
+	if (lives) {
 		tcon_count(tcon_flow_stats(flow), why);
 		kill_locked(flow);
 	}
 	spin_unlock(&flow->lock);
-	return true;
+	return lives;
+}
+
+/* May a flow begin that there is no room for, since one of the port's gave way?  A port that was
+ * lent more than its part takes nothing from others by that.  Beyond a bound that was lowered,
+ * or of a host with more ports than before, a second one gives way.
+ */
+static bool replaces(struct tcon_port *port)
+{
+	bool replaced = make_room(port);
+
+	if (tcon_budget_full(&port->shares[TCON_SHARE_FLOWS]) && make_room(port))
+		replaced = true;
+	return replaced;
 }
 
 static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
@@ -430,7 +445,7 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 
 	lockdep_assert_in_softirq();
 	tcon_assert_rcu();
-	if (!tcon_budget_allows(share) && !(make_room(port) && tcon_budget_allows(share))) {
+	if (!tcon_budget_allows(share) && !replaces(port)) {
 		tcon_count(tnet->stats, TCON_COUNTER_TABLE_FULL);
 		return NULL;
 	}
