@@ -144,34 +144,47 @@ static struct sk_buff *copy_before(const struct tcon_flow *flow, const struct tc
 	return tcon_sendq_at(q, q->tail - 2)->copy;
 }
 
-/* A copy shares the packet's pages.  But a little data must not keep a large page. */
-static struct sk_buff *make_copy(struct tcon_flow *flow, struct sk_buff *skb, u32 pinned_bytes)
+/*
+ * A copy shares the packet's pages.  But a little data must not keep a large page.  @before is the
+ * copy before it, with which it may share a page.
+ */
+static struct sk_buff *make_copy(struct tcon_flow *flow, struct sk_buff *skb,
+				 const struct sk_buff *before, u32 *shared_bytes)
 {
 	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN;
-	struct sk_buff *copy = NULL;
+	struct sk_buff *copy;
+	u32 pinned;
+	bool little;
 
-	if (room_of(flow) < (long)pinned_bytes) {
+	/* The guest's own pages are not pinned for a round trip. */
+	if (skb_orphan_frags_rx(skb, GFP_ATOMIC))
+		goto failed;
+	pinned = tcon_segment_pinned(skb, before, shared_bytes);
+	if (room_of(flow) < (long)(pinned - *shared_bytes)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_PRESSURE);
 		return NULL;
 	}
-	/* The guest's own pages are not pinned for a round trip. */
-	if (!skb_orphan_frags_rx(skb, GFP_ATOMIC))
-		copy = is_little(skb, pinned_bytes) ? skb_copy(skb, gfp) : skb_clone(skb, gfp);
+	little = is_little(skb, pinned - *shared_bytes);
+	copy = little ? skb_copy(skb, gfp) : skb_clone(skb, gfp);
 	if (!copy)
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_FAILED);
+		goto failed;
+	if (little)
+		pinned = tcon_segment_pinned(copy, before, shared_bytes);
+	tcon_segment(copy)->charged_bytes = pinned;
 	return copy;
+failed:
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_FAILED);
+	return NULL;
 }
 
 /* Charges the flow for a copy.  A page that it shares with @before is let go with it. */
-static void charge_copy(struct tcon_flow *flow, struct sk_buff *copy, struct sk_buff *before)
+static void charge_copy(struct tcon_flow *flow, struct sk_buff *copy, struct sk_buff *before,
+			u32 shared_bytes)
 {
-	u32 shared;
-
-	tcon_segment(copy)->charged_bytes = tcon_segment_pinned(copy, before, &shared);
 	charge(flow, tcon_segment(copy)->charged_bytes);
-	if (shared && tcon_segment(before)->charged_bytes > shared) {
-		tcon_segment(before)->charged_bytes -= shared;
-		charge(flow, -(long)shared);
+	if (shared_bytes && tcon_segment(before)->charged_bytes > shared_bytes) {
+		tcon_segment(before)->charged_bytes -= shared_bytes;
+		charge(flow, -(long)shared_bytes);
 	}
 }
 
@@ -187,7 +200,7 @@ void tcon_copy_keep(struct tcon_flow *flow, struct tcon_send *sent,
 		    struct sk_buff *skb)
 {
 	struct sk_buff *copy, *before;
-	u32 pinned, shared;
+	u32 shared_bytes;
 
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
@@ -196,14 +209,13 @@ void tcon_copy_keep(struct tcon_flow *flow, struct tcon_send *sent,
 		return;
 	}
 	before = copy_before(flow, sent);
-	pinned = tcon_segment_pinned(skb, before, &shared);
-	copy = make_copy(flow, skb, pinned - shared);
+	copy = make_copy(flow, skb, before, &shared_bytes);
 	if (!copy) {
 		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
 		return;
 	}
 	skb_dst_drop(copy);
 	nf_reset_ct(copy);
-	charge_copy(flow, copy, before);
+	charge_copy(flow, copy, before, shared_bytes);
 	sent->copy = copy;
 }
