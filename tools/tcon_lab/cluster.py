@@ -40,7 +40,9 @@ _CONNECT_S = 10
 class _LabWorker(Worker):
     """A worker that can do runs."""
 
-    runners: Mapping[str, Runner]
+    def __init__(self, address: str, runners: Mapping[str, Runner], **options: Any) -> None:
+        self.runners = runners
+        super().__init__(address, **options)
 
     def perform(self, digest: str, scenario: str, mode: str) -> _Answer:
         """One run: its raw record, or why there is none and the consoles of its machine."""
@@ -60,18 +62,17 @@ def work(
 
     ``runners`` by the digest of what they boot.  Raises LabError where no scheduler answers.
     """
-
     logging.getLogger("distributed").setLevel(logging.WARNING)
 
     async def serve() -> None:
         async with _LabWorker(
             address,
+            runners,
             nthreads=jobs,
             resources=dict.fromkeys(runners, jobs),
             memory_limit=0,  # the machines have bounds of their own
             death_timeout=_CONNECT_S,
         ) as worker:
-            worker.runners = runners
             say(f"{worker.address} has {jobs} CPUs for {address}")
             await worker.finished()
 
