@@ -318,15 +318,17 @@ static bool make_room(struct tcon_port *port)
 
 /* May a flow begin that there is no room for, since one of the port's gave way?  A port that was
  * lent more than its part takes nothing from others by that.  Beyond a bound that was lowered,
- * or of a host with more ports than before, a second one gives way.
+ * or of a host with more ports than before, a second one gives way, and none may begin until
+ * the bound is kept.
  */
 static bool replaces(struct tcon_port *port)
 {
+	const struct tcon_budget *share = &port->shares[TCON_SHARE_FLOWS];
 	bool replaced = make_room(port);
 
-	if (tcon_budget_full(&port->shares[TCON_SHARE_FLOWS]) && make_room(port))
+	if (tcon_budget_full(share) && make_room(port))
 		replaced = true;
-	return replaced;
+	return replaced && !tcon_budget_full(share);
 }
 
 static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,

@@ -347,6 +347,9 @@ def test_changes_on_a_running_flow(net: Net) -> None:
     """From each to the next, to TCon's own, to nothing, and back."""
     net.shape(rate="20mbit", delay="10ms", loss="0.2%")
     transfer = net.transfer(8 * MEGA)
+    net.tcon.set_rule("cubic")
+    poll(lambda: rigs.find_flow(net.tcon, transfer.sport), "a flow of a port at rest is seen again")
+    poll(lambda: state(net.tcon, transfer.sport)[2] == "cubic", "and enforced from its next ACK on")
     for name in NAMES:
         for cc in (f"linux:{name}", "cubic"):
             net.tcon.set_rule(cc)

@@ -368,7 +368,7 @@ def test_advice(data_flow: Callable[[], dict[str, Any]], lab: Lab) -> None:
     text = appctl("tcon/advise", "br0", only)
     assert f"{path['destination']}: " in text
     assert "    advice: bbr, it loses packets without a queue: by chance" in text
-    assert "    evidence: tools/campaigns/gallery.md: " in text
+    assert "    evidence: tools/campaigns/policed.md: " in text
     assert appctl("tcon/advise", "br0", "flow=tcp,tp_dst=1") == "no flows\n"
     after = lab.br0.tcon_show()["bridges"][0]["rules"]
     assert [rule["rule"] for rule in after] == [rule["rule"] for rule in rules]

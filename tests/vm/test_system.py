@@ -388,7 +388,7 @@ def test_running_flow_is_only_observed_after_a_load(net: Net) -> None:
 @pytest.mark.parametrize("cc", ["cubic", "bbr"])
 def test_load_and_unload_under_traffic(net: Net, cc: str) -> None:
     net.shape(rate="10mbit", delay="5ms")
-    transfers = [net.transfer(3 * MEGA, port=PORT + n) for n in range(3)]
+    transfers = [net.transfer(4 * MEGA, port=PORT + n) for n in range(3)]
     for n in range(4):
         net.tcon.set_rule(cc)
         late = net.transfer(MEGA // 8, port=PORT + 10 + n)
