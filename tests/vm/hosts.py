@@ -40,7 +40,9 @@ def some_bytes(size_bytes: int) -> bytes:
 class Transfer:
     """Random bytes from a client to a server, in the background.
 
-    Both sockets live in their namespaces, the threads in this process.
+    So many, or, where no size is given, until finish(): what a test does meanwhile may
+    take as long as it does.  Both sockets live in their namespaces, the threads in this
+    process.
     """
 
     def __init__(
@@ -48,7 +50,7 @@ class Transfer:
         client: str | None,
         server: str | None,
         address: str,
-        size_bytes: int,
+        size_bytes: int | None,
         *,
         port: int = PORT,
         cc: str = "cubic",
@@ -56,9 +58,12 @@ class Transfer:
         start: bool = True,
     ) -> None:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self.data = some_bytes(size_bytes)
-        self.received = hashlib.sha256()
-        self.received_bytes = 0
+        self.data = some_bytes(size_bytes or MEGA)
+        self.ends = threading.Event()
+        if size_bytes is not None:
+            self.ends.set()
+        self.sent, self.received = hashlib.sha256(), hashlib.sha256()
+        self.sent_bytes = self.received_bytes = 0
         self.stall_s = 0.0  # longest time without progress
         self.error: OSError | None = None
         self.chunk_bytes = chunk_bytes
@@ -86,11 +91,19 @@ class Transfer:
 
     def _send(self) -> None:
         try:
-            for at in range(0, len(self.data), self.chunk_bytes):
-                self.client.sendall(self.data[at : at + self.chunk_bytes])
+            self._send_data()
+            while not self.ends.is_set():
+                self._send_data()
             self.client.shutdown(socket.SHUT_WR)
         except OSError as error:
             self.error = error
+
+    def _send_data(self) -> None:
+        for at in range(0, len(self.data), self.chunk_bytes):
+            chunk = self.data[at : at + self.chunk_bytes]
+            self.client.sendall(chunk)
+            self.sent.update(chunk)
+            self.sent_bytes += len(chunk)
 
     def _receive(self) -> None:
         last_s = time.monotonic()
@@ -109,11 +122,12 @@ class Transfer:
 
     def finish(self, timeout_s: float = 60.0) -> None:
         """Wait for the end; every byte must have arrived as it was."""
+        self.ends.set()
         poll(lambda: not self.running(), "the transfer ends", timeout_s, 0.05)
         self.close()
         assert not self.error, self.error
-        assert self.received_bytes == len(self.data)
-        assert self.received.digest() == hashlib.sha256(self.data).digest()
+        assert self.received_bytes == self.sent_bytes
+        assert self.received.digest() == self.sent.digest()
 
     def close(self) -> None:
         for sock in (self.client, self.server, self.listener):
@@ -148,7 +162,9 @@ class Net:
     addresses: tuple[str, str] = ("10.1.0.2", "fd01::2")
     offload_devices: list[tuple[str | None, str]] = field(default_factory=list)
 
-    def transfer(self, size_bytes: int, *, family: int = 4, **options: object) -> Transfer:
+    def transfer(
+        self, size_bytes: int | None = None, *, family: int = 4, **options: object
+    ) -> Transfer:
         address = self.addresses[0] if family == 4 else self.addresses[1]
         return Transfer(self.guest, self.server, address, size_bytes, **options)
 

@@ -77,7 +77,7 @@ def test_another_by_its_name(net: Net, registered: None) -> None:
     """Unregistered, it goes on where it runs; the next set-cc takes what has come since."""
     net.shape(rate="20mbit", delay="10ms")
     net.tcon.set_rule(CC)
-    transfer = net.transfer(4 * MEGA)
+    transfer = net.transfer()
     assert_enforced(net.tcon, transfer.sport, CC)
     unregister()
     assert state(net.tcon, transfer.sport)[2] == CC
@@ -89,5 +89,4 @@ def test_another_by_its_name(net: Net, registered: None) -> None:
     assert state(net.tcon, transfer.sport)[2] == CC
     poll(lambda: len(counts()) == 1, "the former one is gone")
     assert counts()[0]["inits"] == 1
-    assert transfer.running(), "too short a test"
     transfer.finish()

@@ -155,12 +155,11 @@ def test_promise_outlives_a_reload(net: Net) -> None:
     rigs.sysctl("ipv4/tcp_ecn", 1, "s")
     mark_all("in_port=up0,tcp")
     net.tcon.set_rule("dctcp")
-    transfer = Transfer("s", "g1", "10.0.0.1", 4 * MEGA)
+    transfer = Transfer("s", "g1", "10.0.0.1", None)
     poll(lambda: net.tcon.counters()["ece-set"] > 10, "TCon echoes marks")
     hosts.reload_tcon(net)
     at = transfer.received_bytes
     poll(lambda: net.tcon.counters()["ece-set"] > 10, "it does so again", 10.0)
-    assert transfer.running()
     assert net.tcon.counters()["ecn-adopted"] == 1
     poll(lambda: transfer.received_bytes > at + 200_000, "bytes")
     seen = seen_by("g1", "IpExtInCEPkts")

@@ -346,7 +346,7 @@ def test_transfer(net: Net, name: str) -> None:
 def test_changes_on_a_running_flow(net: Net) -> None:
     """From each to the next, to TCon's own, to nothing, and back."""
     net.shape(rate="20mbit", delay="10ms", loss="0.2%")
-    transfer = net.transfer(8 * MEGA)
+    transfer = net.transfer()
     net.tcon.set_rule("cubic")
     poll(lambda: rigs.find_flow(net.tcon, transfer.sport), "a flow of a port at rest is seen again")
     poll(lambda: state(net.tcon, transfer.sport)[2] == "cubic", "and enforced from its next ACK on")
@@ -360,7 +360,6 @@ def test_changes_on_a_running_flow(net: Net) -> None:
         if name in ("cdg", "lp"):
             net.tcon.del_rules()
             assert state(net.tcon, transfer.sport) == ("observed", "no-rule", "none")
-    assert transfer.running(), "too short a test"
     net.tcon.set_rule("linux:cubic")
     transfer.finish()
 
@@ -369,14 +368,13 @@ def test_adapter_goes_and_returns(net: Net) -> None:
     """Flows are handed back; rules hold again when it returns."""
     net.shape(rate="20mbit", delay="10ms")
     net.tcon.set_rule("linux:illinois")
-    transfer = net.transfer(4 * MEGA)
+    transfer = net.transfer()
     assert_enforced(net.tcon, transfer.sport, "linux:illinois")
     for _ in range(3):
         rigs.unload("tcon_linux")
         assert state(net.tcon, transfer.sport) == ("observed", "cc-gone", "none")
         run("modprobe", "tcon_linux")
         assert state(net.tcon, transfer.sport)[2] == "linux:illinois"
-    assert transfer.running(), "too short a test"
     transfer.finish()
 
 

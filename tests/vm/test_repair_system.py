@@ -264,11 +264,10 @@ def test_repair_switched_off_and_on(net: Net) -> None:
     net.cut()
     net.tcon.set_rule("bbr")
     with rigs.parameters(repair=0), counted(net.tcon, repair_sent=0, ack_hidden=0):
-        transfer = net.transfer(2 * MEGA)
+        transfer = net.transfer()
         poll(lambda: totals(net, "repeated_bytes")[0], "the guest repairs", 30)
         assert state(net.tcon, transfer.sport) == ("window-enforced", "repair-off", "bbr")
         assert net.tcon.info("COPY_BYTES") == 0
-    assert transfer.running(), "too short a test"
     poll(lambda: state(net.tcon, transfer.sport)[0] == "repair-enforced", "it is repaired again")
     transfer.finish()
 
@@ -281,7 +280,7 @@ def test_path_mtu_falls(net: Net, family: int, offloads: bool) -> None:
     net.offloads(offloads)
     net.cut()
     net.tcon.set_rule("bbr")
-    transfer = net.transfer(3 * MEGA, family=family)
+    transfer = net.transfer(family=family)
     poll(lambda: transfer.received_bytes > MEGA // 2, "it runs", 30)
     assert_enforced(net.tcon, transfer.sport, "bbr")
     fell = net.tcon.counters()["mtu-fell"]
@@ -289,7 +288,6 @@ def test_path_mtu_falls(net: Net, family: int, offloads: bool) -> None:
     at = transfer.received_bytes
     poll(lambda: transfer.received_bytes > at + MEGA // 2, "it goes on", 30)
     assert net.tcon.counters()["mtu-fell"] > fell
-    assert transfer.running(), "too short a test"
     poll(lambda: state(net.tcon, transfer.sport)[0] == "repair-enforced", "it is repaired again")
     transfer.finish()
     assert transfer.stall_s < 2

@@ -369,13 +369,12 @@ def test_tap_beside_veth(net: Net) -> None:
 def test_running_flow_is_only_observed_after_a_load(net: Net) -> None:
     net.shape(rate="10mbit", delay="5ms")
     net.tcon.set_rule("bbr")
-    transfer = net.transfer(2 * MEGA)
+    transfer = net.transfer()
     poll(lambda: transfer.received_bytes > MEGA // 4, "the transfer runs")
     assert_enforced(net.tcon, transfer.sport, "bbr")
     reload_tcon(net)
     net.tcon.set_rule("cubic")
     poll(lambda: rigs.find_flow(net.tcon, transfer.sport), "it is seen again")
-    assert transfer.running()
     assert state(net.tcon, transfer.sport) == ("observed", "mid-stream", "none")
     written = net.tcon.counters()["window-written"]
     transfer.finish()
@@ -388,7 +387,7 @@ def test_running_flow_is_only_observed_after_a_load(net: Net) -> None:
 @pytest.mark.parametrize("cc", ["cubic", "bbr"])
 def test_load_and_unload_under_traffic(net: Net, cc: str) -> None:
     net.shape(rate="10mbit", delay="5ms")
-    transfers = [net.transfer(4 * MEGA, port=PORT + n) for n in range(3)]
+    transfers = [net.transfer(port=PORT + n) for n in range(3)]
     for n in range(4):
         net.tcon.set_rule(cc)
         late = net.transfer(MEGA // 8, port=PORT + 10 + n)
@@ -399,7 +398,6 @@ def test_load_and_unload_under_traffic(net: Net, cc: str) -> None:
         assert state(net.tcon, late.sport)[1] in ("none", "in-flight", "closed")
         reload_tcon(net)
         late.finish()
-    assert any(transfer.running() for transfer in transfers), "too short a test"
     for transfer in transfers:
         transfer.finish()
 
@@ -465,7 +463,7 @@ def test_rules_change_under_traffic(net: Net) -> None:
     """A set changes running flows at once, both ways."""
     net.shape(rate="20mbit", delay="10ms")
     net.tcon.set_rule("none")
-    transfer = net.transfer(3 * MEGA)
+    transfer = net.transfer()
     for cc in ("bbr", "cubic", "none", "bbr", "none", "cubic"):
         net.tcon.set_rule(cc)
         if cc == "none":
@@ -481,7 +479,6 @@ def test_rules_change_under_traffic(net: Net) -> None:
             assert bool(flow["pacing_bps"]) == (cc == "bbr")
         at = transfer.received_bytes
         poll(lambda at=at: transfer.received_bytes > at + 100_000, "it goes on")
-    assert transfer.running(), "too short a test"
     net.tcon.set_rule("cubic", params={"beta": 900})
     assert_enforced(net.tcon, transfer.sport, "cubic")
     net.tcon.del_rules()
