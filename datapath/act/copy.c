@@ -153,22 +153,22 @@ static struct sk_buff *make_copy(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN;
 	struct sk_buff *copy;
+	bool little, guests = skb_zcopy(skb);
 	u32 pinned;
-	bool little;
 
-	/* The guest's own pages are not pinned for a round trip. */
-	if (skb_orphan_frags_rx(skb, GFP_ATOMIC))
-		goto failed;
 	pinned = tcon_segment_pinned(skb, before, shared_bytes);
 	if (room_of(flow) < (long)(pinned - *shared_bytes)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_PRESSURE);
 		return NULL;
 	}
 	little = is_little(skb, pinned - *shared_bytes);
+	/* The guest's own pages are not pinned for a round trip. */
+	if (skb_orphan_frags_rx(skb, GFP_ATOMIC))
+		goto failed;
 	copy = little ? skb_copy(skb, gfp) : skb_clone(skb, gfp);
 	if (!copy)
 		goto failed;
-	if (little)
+	if (little || guests)	/* of other pages than the packet was */
 		pinned = tcon_segment_pinned(copy, before, shared_bytes);
 	tcon_segment(copy)->charged_bytes = pinned;
 	return copy;

@@ -266,6 +266,12 @@ static inline int skb_cow_head(struct sk_buff *skb, u32 room)
 	return shim_own(skb, room);
 }
 
+/* Here no packet has pages of its guest's. */
+static inline void *skb_zcopy(struct sk_buff *skb)
+{
+	return NULL;
+}
+
 /* The guest's pages are copied, for which there may be no memory. */
 static inline int skb_orphan_frags_rx(struct sk_buff *skb, gfp_t gfp)
 {
