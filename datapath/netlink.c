@@ -979,17 +979,29 @@ static bool port_selected(const struct tcon_port *port,
 			  const struct flow_filter *filter)
 {
 	const struct tcon_port_conf *conf = rcu_dereference(port->conf);
-	const struct tcon_match *m = &filter->match;
+	const struct tcon_place place = {
+		.ifname = port->dev->name,
+		.ofport = conf ? conf->ofport : TCON_OFPORT_ANY,
+		.iface_id = conf ? conf->iface_id : "",
+	};
 
 	if (filter->bridge[0] && (!conf || strcmp(conf->bridge,
 						  filter->bridge)))
 		return false;
-	if (m->ofport != TCON_OFPORT_ANY && (!conf ||
-					     conf->ofport != m->ofport))
+	return tcon_match_place(&filter->match, &place);
+}
+
+/* Traits change while packets pass. */
+static bool flow_selected(struct tcon_flow *flow, const struct tcon_match *m)
+{
+	bool selected;
+
+	if (!tcon_match_key(m, &flow->key))
 		return false;
-	if (m->iface_id[0] && (!conf || strcmp(conf->iface_id, m->iface_id)))
-		return false;
-	return !m->ifname[0] || !strcmp(m->ifname, port->dev->name);
+	spin_lock_bh(&flow->lock);
+	selected = tcon_match_traits(m, &flow->traits);
+	spin_unlock_bh(&flow->lock);
+	return selected;
 }
 
 /*
@@ -1006,9 +1018,7 @@ static int dump_port_flows(struct sk_buff *skb, struct netlink_callback *cb,
 		flow = tcon_flow_below(port, cb->args[1]);
 		if (!flow)
 			return 0;
-		if (tcon_match_key(&filter->match, &flow->key) &&
-		    tcon_match_traits(&filter->match, &flow->traits) &&
-		    fill_flow(skb, cb, flow))
+		if (flow_selected(flow, &filter->match) && fill_flow(skb, cb, flow))
 			return -EMSGSIZE;
 		cb->args[1] = flow->serial;
 	}
