@@ -367,18 +367,36 @@ mac_from_text(const char *text, uint8_t mac[6])
     return true;
 }
 
+/* Does any bit count? */
+bool
+tcon_mac_is_given(const struct tcon_mac *mac)
+{
+    static const uint8_t none[6];
+
+    return memcmp(mac->mask, none, sizeof none) != 0;
+}
+
+/* Do all bits count? */
+bool
+tcon_mac_is_whole(const struct tcon_mac *mac)
+{
+    static const uint8_t whole[6] = { 255, 255, 255, 255, 255, 255 };
+
+    return !memcmp(mac->mask, whole, sizeof whole);
+}
+
 /* Returns why no guest's packet can have an address that agrees with 'mac', or
  * NULL. */
 static const char *
 mac_never_source(const struct tcon_mac *mac)
 {
-    static const uint8_t zero[6], ones[6] = { 255, 255, 255, 255, 255, 255 };
+    static const uint8_t zero[6];
 
-    return (!memcmp(mac->mask, zero, sizeof zero)
+    return (!tcon_mac_is_given(mac)
             ? "mask 0 matches every address: leave the field out"
             : mac->value[0] & 1
             ? "a multicast address is nobody's: the flow can match nothing"
-            : !memcmp(mac->mask, ones, sizeof ones)
+            : tcon_mac_is_whole(mac)
               && !memcmp(mac->value, zero, sizeof zero)
             ? "the address of zeros is nobody's: the flow can match nothing"
             : NULL);
@@ -824,14 +842,6 @@ mac_contains(const struct tcon_mac *mac, const uint8_t addr[6])
     return true;
 }
 
-static bool
-mac_is_given(const struct tcon_mac *mac)
-{
-    static const uint8_t none[6];
-
-    return memcmp(mac->mask, none, sizeof none) != 0;
-}
-
 /* Says whether 'match' selects 'flow', as tcon.ko decides it.  'flow' is a
  * match that names the guest's port, as 'ifname', its 'iface_id' if it has one,
  * and of the other fields those that are known, in whole; without dl_vlan it has
@@ -865,7 +875,8 @@ tcon_match_selects(const struct tcon_match *match,
           match->sport.value == (flow->sport.value & match->sport.mask) },
         { "tp_dst", match->dport.mask, flow->dport.mask,
           match->dport.value == (flow->dport.value & match->dport.mask) },
-        { "dl_src", mac_is_given(&match->mac), mac_is_given(&flow->mac),
+        { "dl_src", tcon_mac_is_given(&match->mac),
+          tcon_mac_is_given(&flow->mac),
           mac_contains(&match->mac, flow->mac.value) },
         { "pkt_mark", match->mark.mask, flow->mark.mask,
           match->mark.value == (flow->mark.value & match->mark.mask) },
@@ -989,12 +1000,10 @@ put_mac(struct text *text, const uint8_t mac[6])
 static void
 format_mac(struct text *text, const struct tcon_mac *mac)
 {
-    static const uint8_t whole[6] = { 255, 255, 255, 255, 255, 255 };
-
-    if (mac_is_given(mac)) {
+    if (tcon_mac_is_given(mac)) {
         text_put_field(text, "dl_src=");
         put_mac(text, mac->value);
-        if (memcmp(mac->mask, whole, sizeof whole)) {
+        if (!tcon_mac_is_whole(mac)) {
             text_put(text, "/");
             put_mac(text, mac->mask);
         }

@@ -91,6 +91,8 @@ int tcon_rule_name_compare(const char *a, const char *b);
 bool tcon_flow_spec_parse(const char *text, struct tcon_flow_spec *,
                           struct tcon_error *);
 bool tcon_match_equal(const struct tcon_match *, const struct tcon_match *);
+bool tcon_mac_is_given(const struct tcon_mac *);
+bool tcon_mac_is_whole(const struct tcon_mac *);
 
 /* Does a match select one flow? */
 enum tcon_selects {

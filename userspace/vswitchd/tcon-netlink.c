@@ -370,9 +370,7 @@ put_ports(struct ofpbuf *msg, uint16_t port_type, uint16_t mask_type,
 static void
 put_mac(struct ofpbuf *msg, const struct tcon_mac *mac)
 {
-    static const uint8_t none[6];
-
-    if (memcmp(mac->mask, none, sizeof none)) {
+    if (tcon_mac_is_given(mac)) {
         nl_msg_put_unspec(msg, TCON_MATCH_A_MAC, mac->value, sizeof mac->value);
         nl_msg_put_unspec(msg, TCON_MATCH_A_MAC_MASK, mac->mask,
                           sizeof mac->mask);

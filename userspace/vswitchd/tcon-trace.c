@@ -165,40 +165,28 @@ trace_to_text(const struct json *json, struct ds *ds)
     ds_put_char(ds, '\n');
 }
 
-/* Reads the flow, which is one flow of one guest. */
+/* Are addresses, ports and the mark given in whole, or not at all? */
 static bool
-parse_one_flow(const char *bridge_name, const struct tcon_bridge *bridge,
-               struct tcon_nl *nl, const char *text, struct trace *trace,
-               struct tcon_error *error)
+is_one_flow(const struct tcon_match *flow)
 {
-    static const uint8_t no_mac[6];
-    static const uint8_t whole_mac[6] = { 255, 255, 255, 255, 255, 255 };
-    struct tcon_match *flow = &trace->flow;
-    const struct tcon_port *port;
-    struct tcon_flow_spec spec;
-    uint8_t whole;
+    uint8_t whole = flow->family == AF_INET ? 32 : 128;
 
-    if (!tcon_flow_spec_parse(strncmp(text, "flow=", 5) ? text : text + 5,
-                              &spec, error)) {
-        return false;
-    }
-    *flow = spec.match;
-    whole = flow->family == AF_INET ? 32 : 128;
-    if (spec.has_priority) {
-        tcon_error_set(error, "priority: flows have none, only rules do");
-        return false;
-    }
-    if ((flow->src.plen && flow->src.plen != whole)
-        || (flow->dst.plen && flow->dst.plen != whole)
-        || (flow->sport.mask && flow->sport.mask != UINT16_MAX)
-        || (flow->dport.mask && flow->dport.mask != UINT16_MAX)
-        || (flow->mark.mask && flow->mark.mask != UINT32_MAX)
-        || (memcmp(flow->mac.mask, no_mac, sizeof no_mac)
-            && memcmp(flow->mac.mask, whole_mac, sizeof whole_mac))) {
-        tcon_error_set(error, "one flow has whole addresses, ports and marks, "
-                       "not prefixes or masks");
-        return false;
-    }
+    return ((!flow->src.plen || flow->src.plen == whole)
+            && (!flow->dst.plen || flow->dst.plen == whole)
+            && (!flow->sport.mask || flow->sport.mask == UINT16_MAX)
+            && (!flow->dport.mask || flow->dport.mask == UINT16_MAX)
+            && (!flow->mark.mask || flow->mark.mask == UINT32_MAX)
+            && (!tcon_mac_is_given(&flow->mac)
+                || tcon_mac_is_whole(&flow->mac)));
+}
+
+/* Puts the name of the flow's port in place of its number or iface-id. */
+static bool
+name_port(const char *bridge_name, const struct tcon_bridge *bridge,
+          struct tcon_match *flow, struct tcon_error *error)
+{
+    const struct tcon_port *port;
+
     tcon_use_port_name(bridge, flow);
     if (flow->iface_id[0]) {
         port = tcon_port_by_iface_id(bridge, flow->iface_id);
@@ -212,6 +200,35 @@ parse_one_flow(const char *bridge_name, const struct tcon_bridge *bridge,
     if (!flow->ifname[0]) {
         tcon_error_set(error, "the flow must say in_port: a guest's port of "
                        "bridge %.64s", bridge_name);
+        return false;
+    }
+    return true;
+}
+
+/* Reads the flow, which is one flow of one guest. */
+static bool
+parse_one_flow(const char *bridge_name, const struct tcon_bridge *bridge,
+               struct tcon_nl *nl, const char *text, struct trace *trace,
+               struct tcon_error *error)
+{
+    struct tcon_match *flow = &trace->flow;
+    struct tcon_flow_spec spec;
+
+    if (!tcon_flow_spec_parse(strncmp(text, "flow=", 5) ? text : text + 5,
+                              &spec, error)) {
+        return false;
+    }
+    *flow = spec.match;
+    if (spec.has_priority) {
+        tcon_error_set(error, "priority: flows have none, only rules do");
+        return false;
+    }
+    if (!is_one_flow(flow)) {
+        tcon_error_set(error, "one flow has whole addresses, ports and marks, "
+                       "not prefixes or masks");
+        return false;
+    }
+    if (!name_port(bridge_name, bridge, flow, error)) {
         return false;
     }
     trace->port = tcon_guest_port(bridge_name, bridge, nl, flow->ifname,
