@@ -22,10 +22,8 @@ from typing import Any
 from distributed import CancelledError, Client, KilledWorker, Worker
 
 from .errors import LabError
+from .numbers.campaign_run import Runner
 from .scenario import Scenario, from_dict
-
-#: Runs one mode of one scenario; console logs go to the folder: its raw record.
-Runner = Callable[[Scenario, str, Path, threading.Event], dict[str, Any]]
 
 #: What a run brought, or None and why nothing, with the consoles of its machine.
 _Answer = tuple[dict[str, Any] | None, str, dict[str, bytes]]

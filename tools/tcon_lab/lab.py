@@ -32,7 +32,7 @@ from .machine.products import Say
 from .machine.qemu import Qemu
 from .machine.uml import Uml, UmlSmp
 from .machine.uml_kernel import UmlKernel
-from .numbers.campaign_run import Failure, Store, conduct, runs_of
+from .numbers.campaign_run import Failure, Runner, Store, conduct, runs_of
 from .scenario import Scenario
 
 _BASE_MODULES = ("openvswitch", "nf_conntrack_netlink", "veth", "sch_netem", "sch_tbf", "tcp_diag")
@@ -360,7 +360,7 @@ def offer(address: str, options: Options, guests: bool, jobs: int, say: Say) -> 
 
     ``guests``: also such in which guests have a kernel of their own.  Raises LabError.
     """
-    from .cluster import Cluster, Runner, work  # slow to import
+    from .cluster import Cluster, work  # slow to import
 
     Cluster(address).close()  # before much is built
 

@@ -506,9 +506,7 @@ def run(job: dict[str, Any], progress: Progress, take: Take) -> dict[str, Any]:
         tempfile.TemporaryDirectory() as scratch,
     ):
         checked = check_path(lab, progress)
-        lab.start_aqm()
-        lab.start_policer()
-        lab.start_pauses()
+        lab.complete_path()
         _set_guests(lab, mode)
         _set_rules(lab, mode)
         servers = [_start_server(lab, index) for index in range(len(lab.pairs))]
@@ -539,9 +537,7 @@ def shell(job: dict[str, Any], say: Progress) -> None:
 
     scenario = from_dict(job["scenario"])
     with Lab(scenario, job["tear_down"]) as lab, _allowed_ccs(lab, job["mode"]):
-        lab.start_aqm()
-        lab.start_policer()
-        lab.start_pauses()
+        lab.complete_path()
         _set_guests(lab, job["mode"])
         if _tcon_loaded():
             _set_rules(lab, job["mode"])

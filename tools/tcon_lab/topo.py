@@ -473,6 +473,12 @@ class Lab:
         words = (f"set Interface {port} other_config:tcon-role=uplink" for port in ports)
         run_in(self.br0, f"ovs-vsctl {' -- '.join(words)}")
 
+    def complete_path(self) -> None:
+        """Add what the check of the path must not meet, or would leave traces in."""
+        self.start_aqm()
+        self.start_policer()
+        self.start_pauses()
+
     def start_aqm(self) -> None:
         """Put the scenario's AQM, as new, where the bottleneck's queue is.
 
