@@ -168,6 +168,16 @@ class Net:
         address = self.addresses[0] if family == 4 else self.addresses[1]
         return Transfer(self.guest, self.server, address, size_bytes, **options)
 
+    def acknowledged(self, transfer: Transfer) -> dict[str, object]:
+        """Wait until all that was sent has arrived and is acknowledged; the flow then."""
+        poll(lambda: not transfer.running(), "all has arrived", 60.0, 0.05)
+
+        def found() -> dict[str, object] | None:
+            flow = rigs.find_flow(self.tcon, transfer.sport)
+            return flow if flow and not flow["inflight_bytes"] else None
+
+        return poll(found, "all is acknowledged")
+
     def wait_for_path(self) -> None:
         """A carrier is noticed up to a second late; where CPU work is free, that is late."""
         for one in self.addresses:

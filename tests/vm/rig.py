@@ -194,6 +194,31 @@ def unload(module: str) -> None:
     run("rmmod", module)
 
 
+@contextlib.contextmanager
+def badcc(**parameters: int) -> Iterator[None]:
+    """The CC that does what it is told is there meanwhile."""
+    run("insmod", "/lab/badcc/tcon_badcc.ko", *(f"{k}={v}" for k, v in parameters.items()))
+    try:
+        yield
+    finally:
+        unload("tcon_badcc")
+
+
+def constant_cwnd(segs: int) -> dict[str, int]:
+    """Parameters of that CC with which its cwnd does not change."""
+    return {"good_segs": segs, "after_bytes": 2**32 - 1}
+
+
+#: Where the kernel's events are, see tracefs().
+TRACEFS = Path("/sys/kernel/tracing")
+
+
+def tracefs() -> None:
+    """Mount it where it is not yet."""
+    if not (TRACEFS / "events").exists():
+        run("mount", "-t", "tracefs", "tracefs", str(TRACEFS))
+
+
 def parameter(name: str) -> int:
     """A parameter of tcon.ko; 0 or 1 where it is a switch."""
     text = Path(f"/sys/module/tcon/parameters/{name}").read_text().strip()

@@ -539,15 +539,6 @@ def test_everything_of_a_rule_comes_back(port: str, tcon: genl.Genl) -> None:
     assert found["params"] == {"beta": 800}
 
 
-@contextlib.contextmanager
-def badcc(**parameters: int) -> Iterator[None]:
-    rigs.run("insmod", "/lab/badcc/tcon_badcc.ko", *(f"{k}={v}" for k, v in parameters.items()))
-    try:
-        yield
-    finally:
-        rigs.unload("tcon_badcc")
-
-
 def test_a_rule_keeps_its_parameters_while_its_cc_is_gone(tcon: genl.Genl) -> None:
     """Another version may come back: each parameter goes by its name, what has gone is lost."""
     params = {"good_segs": 20, "after_bytes": 7, "cwnd_bytes": 9}
@@ -555,13 +546,13 @@ def test_a_rule_keeps_its_parameters_while_its_cc_is_gone(tcon: genl.Genl) -> No
     def given() -> dict[str, int]:
         return next(rule["params"] for rule in tcon.rules())
 
-    with badcc():
+    with rigs.badcc():
         tcon.set_rule("badcc", params=params)
         assert given() == params
     assert given() == params
-    with badcc():
+    with rigs.badcc():
         assert given() == params
-    with badcc(other_version=1):
+    with rigs.badcc(other_version=1):
         assert given() == {"after_bytes": 7, "cwnd_bytes": 9}
         tcon.set_rule("badcc", params={"after_bytes": 7, "cwnd_bytes": 9})
         assert given() == {"after_bytes": 7, "cwnd_bytes": 9}

@@ -916,8 +916,7 @@ def test_reason_cc_gone_and_back(ends: Ends, tcon: genl.Genl) -> None:
     ids=["zero", "later one segment", "huge", "stopped"],
 )
 def test_reason_watchdog(ends: Ends, tcon: genl.Genl, params: dict[str, int]) -> None:
-    rigs.run("insmod", "/lab/badcc/tcon_badcc.ko")
-    try:
+    with rigs.badcc():
         tcon.set_rule("badcc", params=params)
         conn = Conn(*ends).handshake()
         assert state(tcon, conn.sport) == ("repair-enforced", "none", "badcc")
@@ -928,9 +927,7 @@ def test_reason_watchdog(ends: Ends, tcon: genl.Genl, params: dict[str, int]) ->
         untouched(conn)
         tcon.set_rule("cubic")  # another CC gets its chance
         assert state(tcon, conn.sport) == ENFORCED_CUBIC
-    finally:
         tcon.del_rules()
-        rigs.unload("tcon_badcc")
 
 
 # --- the life of a connection -----------------------------------------------------

@@ -23,11 +23,8 @@ MSS = 1400  # payload of a segment
 @pytest.fixture(scope="module", autouse=True)
 def constant(machine: None) -> Iterator[None]:
     """A CC whose cwnd does not change."""
-    rigs.run("insmod", "/lab/badcc/tcon_badcc.ko")
-    try:
+    with rigs.badcc():
         yield
-    finally:
-        rigs.unload("tcon_badcc")
 
 
 @pytest.fixture
@@ -68,9 +65,8 @@ def test_no_more_is_pinned_than_the_bound(ends: Ends, tcon: genl.Genl, what: str
     bounds = dict.fromkeys(
         ("copy_flow_bytes", "copy_port_bytes", "hold_flow_bytes", "hold_port_bytes"), BOUND_BYTES
     )
-    tcon.set_rule("badcc", bridge="br1",
-                  params={"good_segs": 1000 if what == "copies" else 2,
-                          "after_bytes": 2**32 - 1})  # fmt: skip
+    params = rigs.constant_cwnd(1000 if what == "copies" else 2)
+    tcon.set_rule("badcc", bridge="br1", params=params)
     conn = shake(Conn(*ends, ts=False))
     junk = bytearray(conn.from_guest(PSH | ACK, bytes(JUNK_BYTES)).frame())
     junk[23] = 17  # UDP
@@ -194,8 +190,7 @@ def test_eight_ports_at_their_bounds_leave_the_ninth_its_part(
     net.shape(rate="50mbit", delay="20ms")
     hostile = Hostile(rig)
     tcon.set_rule("cubic")
-    tcon.set_rule("badcc", bridge="br2", fallback="pace",
-                  params={"good_segs": 200, "after_bytes": 2**32 - 1})  # fmt: skip
+    tcon.set_rule("badcc", bridge="br2", fallback="pace", params=rigs.constant_cwnd(200))
     used: dict[str, list[int]] = {name: [] for name in ("COPY_BYTES", "HELD_BYTES", "FLOWS")}
 
     def meanwhile() -> None:

@@ -39,13 +39,12 @@ BIG = 0x8000  # window field
 def ends(machine: None) -> Iterator[Ends]:
     """A guest's tap that makes super-packets, and an uplink's that gets single segments."""
     made = rigs.Rig()
-    rigs.run("insmod", "/lab/badcc/tcon_badcc.ko")
-    try:
-        yield made.taps(rigs.TSO)
-    finally:
-        genl.Genl().del_rules("br1")
-        made.close()
-        rigs.unload("tcon_badcc")
+    with rigs.badcc():
+        try:
+            yield made.taps(rigs.TSO)
+        finally:
+            genl.Genl().del_rules("br1")
+            made.close()
 
 
 # --- ways to send -----------------------------------------------------------------
@@ -293,8 +292,7 @@ def forget(conn: Conn, tcon: genl.Genl) -> None:
 
 def through_pps(ends: Ends, tcon: genl.Genl, way: Way, honest: bool = False) -> float:
     """Segments a second that get through, under a CC whose cwnd does not change."""
-    tcon.set_rule("badcc", bridge="br1",
-                  params={"good_segs": CWND_SEGS, "after_bytes": 2**32 - 1})  # fmt: skip
+    tcon.set_rule("badcc", bridge="br1", params=rigs.constant_cwnd(CWND_SEGS))
     conn = way.open(Far(*ends, ts=way.answer_s > 0))
     guest, peer = Guest(conn, way, honest), Peer(conn, way.silence_s)
     began_s = time.monotonic()

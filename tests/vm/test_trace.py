@@ -8,16 +8,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import genl
 import pytest
 import rig as rigs
 from hosts import MEGA, Net
-from rig import Conn, poll, run
+from rig import Conn, run
 from wire import ACK, PSH
 
-TRACEFS = Path("/sys/kernel/tracing")
 BUFFER_KB = 16384
 LINE = re.compile(r"(?P<time>[\d.]+): (?P<name>\w+): (?P<fields>.*)")
 FIELD = re.compile(r"(\w+)(?:=|: )(\S+)")
@@ -40,9 +38,8 @@ def of(events: list[Event], name: str) -> list[Event]:
 @contextlib.contextmanager
 def traced(*names: str) -> Iterator[list[Event]]:
     """The events of these names meanwhile, all of them; filled in at the end."""
-    if not (TRACEFS / "events").exists():
-        run("mount", "-t", "tracefs", "tracefs", str(TRACEFS))
-    instance = TRACEFS / "instances/tcon-test"
+    rigs.tracefs()
+    instance = rigs.TRACEFS / "instances/tcon-test"
     instance.mkdir()
     events: list[Event] = []
     try:
@@ -74,13 +71,7 @@ def test_each_event_is_there_once(net: Net) -> None:
     before = net.tcon.counters()
     with traced("tcon") as events:
         transfer = net.transfer(MEGA)
-        poll(lambda: not transfer.running(), "all has arrived", 60.0, 0.05)
-
-        def acknowledged() -> dict[str, object] | None:
-            flow = rigs.find_flow(net.tcon, transfer.sport)
-            return flow if flow and not flow["inflight_bytes"] else None
-
-        flow = poll(acknowledged, "all is acknowledged")
+        flow = net.acknowledged(transfer)
         after = net.tcon.counters()
     transfer.finish()
     grown = {name: after[name] - before[name] for name in after}

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import rig as rigs
 from hosts import MEGA, Net
-from rig import poll, run
+from rig import poll
 
 PAGE = Path("/lab/tracing.md").read_text()
 COMMANDS = re.findall(r"^ {4}((?:perf|bpftrace) .*?)(?: +#.*)?$", PAGE, re.M)
@@ -85,20 +85,6 @@ def check_of(command: str) -> Callable[[Seen], None]:
     return check
 
 
-def transfer_of(net: Net) -> dict[str, object]:
-    """The flow, when all that the guest sent is acknowledged."""
-    transfer = net.transfer(MEGA)
-    poll(lambda: not transfer.running(), "all has arrived", 60.0, 0.05)
-
-    def acknowledged() -> dict[str, object] | None:
-        flow = rigs.find_flow(net.tcon, transfer.sport)
-        return flow if flow and not flow["inflight_bytes"] else None
-
-    flow = poll(acknowledged, "all is acknowledged")
-    transfer.finish()
-    return flow
-
-
 def listens(pid: int) -> bool:
     """Has one of the processes of this group an event of the kernel open?"""
     for folder in Path("/proc").glob("[0-9]*"):
@@ -118,8 +104,7 @@ def test_the_page_has_them_all() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=[check_of(c).__name__ for c in COMMANDS])
 def test_line(net: Net, command: str, tmp_path: Path) -> None:
-    if not Path("/sys/kernel/tracing/events").exists():
-        run("mount", "-t", "tracefs", "tracefs", "/sys/kernel/tracing")
+    rigs.tracefs()
     net.shape(rate="20mbit", delay="5ms", loss="2%")
     net.tcon.set_rule("bbr")
     # Into a file: into a pipe perf record would write its data.
@@ -139,7 +124,9 @@ def test_line(net: Net, command: str, tmp_path: Path) -> None:
         assert tracer.poll() is None, output.read_text()
         time.sleep(1)  # what is open is not yet switched on
         before = net.tcon.counters()
-        flow = transfer_of(net)
+        transfer = net.transfer(MEGA)
+        flow = net.acknowledged(transfer)
+        transfer.finish()
         after = net.tcon.counters()
         if "sleep" not in command:
             os.killpg(tracer.pid, signal.SIGINT)
