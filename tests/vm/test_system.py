@@ -526,9 +526,9 @@ def test_tracker_agrees_with_the_guest(net: Net, loss: str) -> None:
     print(len(deviations["srtt"]), "comparisons; 95th percentile:", usual, "worst:", worst)
     limits = {"srtt": 0.02, "min_rtt": 0.01, "rate": 0.02, "acked": 0.001, "sent": 0.001}
     assert all(usual[name] <= limit for name, limit in limits.items()), usual
-    # Where CPU work takes time some ACKs pass TCon before the guest has answered an earlier
-    # one: what leaves then has a segment or two more delivered before it (up to 2 seen).
-    limits |= {"srtt": 0.15, "rate_segments": 5}
+    # Where CPU work takes time, a millisecond of it, as this look takes, is four segments here.
+    # If it falls between the two ends, one has seen so many more than the other.
+    limits |= {"srtt": 0.15, "acked": 0.01, "sent": 0.01, "rate_segments": 12}
     del limits["rate"]
     assert all(worst[name] <= limit for name, limit in limits.items()), worst
 
