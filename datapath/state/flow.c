@@ -25,6 +25,8 @@
 #include "wire/segment.h"
 
 #define GC_INTERVAL		HZ
+#define GC_LEAST		4096	/* flows looked at each time, if there are so many */
+#define GC_INTERVALS_MAX	60	/* until each flow has been looked at */
 #define WALK_BATCH		64	/* flows; then let others run */
 #define USEC_PER_S		1000000ULL
 #define CLOSED_LINGER_US	(10 * USEC_PER_S)	/* repeats of the FIN */
@@ -44,6 +46,7 @@ MODULE_PARM_DESC(repair, "keep copies, repair and hide losses");
 static struct kmem_cache *flow_cache;
 static struct rhashtable flow_table;
 static struct delayed_work gc_work;
+static struct rhashtable_iter gc_iter;	/* which flow is looked at next */
 
 static __always_inline u32 flow_hash(const void *data, u32 len, u32 seed)
 {
@@ -945,16 +948,56 @@ static bool collect_some(struct rhashtable_iter *iter)
 	return flow;
 }
 
-/* If flows end meanwhile, others may be missed (see rhashtable_walk_enter()), until next time. */
+/*
+ * Many flows are looked at a part at a time, so that a million of them does not take a CPU a
+ * tenth of its time.  If flows end meanwhile, others may be missed (see rhashtable_walk_enter()),
+ * until next time.
+ */
 static void gc(struct work_struct *work)
 {
-	struct rhashtable_iter iter;
+	unsigned int flows = max(GC_LEAST, atomic_read(&flow_table.nelems) / GC_INTERVALS_MAX);
+	unsigned int n;
 
-	rhashtable_walk_enter(&flow_table, &iter);
-	while (collect_some(&iter))
+	for (n = 0; n < flows; n += WALK_BATCH) {
+		if (!collect_some(&gc_iter)) {	/* all: the next time from the start */
+			rhashtable_walk_exit(&gc_iter);
+			rhashtable_walk_enter(&flow_table, &gc_iter);
+			break;
+		}
 		cond_resched();
-	rhashtable_walk_exit(&iter);
+	}
 	schedule_delayed_work(&gc_work, GC_INTERVAL);
+}
+
+/**
+ * tcon_flow_reap() - end the half-flow whose connection ended first, if that is a while ago
+ * @port: its port
+ * @now_us: the time
+ *
+ * gc() would find it too, but late if there are many flows.
+ *
+ * Context: under RCU.
+ * Return: true if there was one, and there may be more.
+ */
+bool tcon_flow_reap(struct tcon_port *port, u64 now_us)
+{
+	enum tcon_counter why;
+	struct tcon_flow *flow;
+	bool ended = false;
+
+	spin_lock_bh(&port->lock);
+	flow = list_first_entry_or_null(&port->closed_list, struct tcon_flow, closed_node);
+	spin_unlock_bh(&port->lock);
+	if (!flow)
+		return false;
+	spin_lock_bh(&flow->lock);
+	if (!flow->dead && flow->closed_us && is_stale(flow, now_us, &why)) {
+		tcon_count(tcon_flow_stats(flow), why);
+		kill_locked(flow);
+		ended = true;
+	}
+	spin_unlock_bh(&flow->lock);
+	return ended;
 }
 
 /**
@@ -994,6 +1037,7 @@ int tcon_flow_init(void)
 		kmem_cache_destroy(flow_cache);
 		return err;
 	}
+	rhashtable_walk_enter(&flow_table, &gc_iter);
 	INIT_DELAYED_WORK(&gc_work, gc);
 	schedule_delayed_work(&gc_work, GC_INTERVAL);
 	return 0;
@@ -1005,6 +1049,7 @@ int tcon_flow_init(void)
 void tcon_flow_exit(void)
 {
 	cancel_delayed_work_sync(&gc_work);
+	rhashtable_walk_exit(&gc_iter);
 	rcu_barrier();
 	rhashtable_destroy(&flow_table);
 	kmem_cache_destroy(flow_cache);

@@ -297,6 +297,7 @@ void tcon_flow_distrust(struct tcon_flow *flow, u64 now_us);
 struct tcon_flow *tcon_flow_below(struct tcon_port *port, long serial);
 void tcon_flow_kick(struct tcon_flow *flow);
 bool tcon_flow_may_repair(void);
+bool tcon_flow_reap(struct tcon_port *port, u64 now_us);
 void tcon_flow_purge_port(struct tcon_port *port);
 
 static inline struct tcon_stats __percpu *

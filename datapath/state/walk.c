@@ -11,7 +11,7 @@
 #include "state/flow.h"
 #include "state/walk.h"
 
-#define LOOK_INTERVAL	HZ	/* at ports, whether they may rest */
+#define LOOK_INTERVAL	HZ	/* at ports: may they rest, have flows of them ended? */
 #define BATCH_FLOWS	64
 #define BATCH_NS	(200 * NSEC_PER_USEC)
 
@@ -249,9 +249,30 @@ static void look_at_ports(struct tcon_net *tnet, void *unused)
 	mutex_unlock(&tnet->lock);
 }
 
+/* Ends some flows whose connections have ended a while ago.  Says whether these were all. */
+static bool reap_some(struct tcon_net *tnet)
+{
+	struct batch batch = new_batch();
+	struct tcon_port *port;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(port, &tnet->ports, node)
+		while (batch.left && tcon_flow_reap(port, tcon_us(tcon_now_ns())))
+			batch.left--;
+	rcu_read_unlock();
+	return batch.left;
+}
+
+static void reap(struct tcon_net *tnet, void *unused)
+{
+	while (!reap_some(tnet))
+		cond_resched();
+}
+
 static void look(struct work_struct *work)
 {
 	tcon_net_for_each(look_at_ports, NULL);
+	tcon_net_for_each(reap, NULL);
 	schedule_delayed_work(to_delayed_work(work), LOOK_INTERVAL);
 }
 

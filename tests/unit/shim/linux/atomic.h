@@ -12,6 +12,7 @@ typedef struct {
 } atomic_t;
 
 #define atomic_read(v)	((v)->counter)
+#define atomic_set(v, n)	((void)((v)->counter = (n)))
 #define atomic_inc(v)	((void)(v)->counter++)
 #define atomic_dec(v)	((void)(v)->counter--)
 

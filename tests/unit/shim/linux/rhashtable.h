@@ -3,6 +3,7 @@
 #ifndef _SHIM_LINUX_RHASHTABLE_H
 #define _SHIM_LINUX_RHASHTABLE_H
 
+#include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/rcupdate.h>
 
@@ -24,6 +25,7 @@ struct rhashtable_params {
 };
 
 struct rhashtable {
+	atomic_t nelems;
 	struct rhash_head *first;
 	size_t head_offset;
 };
@@ -36,6 +38,7 @@ struct rhashtable_iter {
 static inline int rhashtable_init(struct rhashtable *table,
 				  const struct rhashtable_params *params)
 {
+	atomic_set(&table->nelems, 0);
 	table->first = NULL;
 	table->head_offset = params->head_offset;
 	return 0;
@@ -69,6 +72,7 @@ rhashtable_lookup_insert_fast(struct rhashtable *table, struct rhash_head *head,
 		return -EEXIST;
 	head->next = table->first;
 	table->first = head;
+	atomic_inc(&table->nelems);
 	return 0;
 }
 
@@ -82,6 +86,7 @@ static inline int rhashtable_remove_fast(struct rhashtable *table,
 		at = &(*at)->next;
 	BUG_ON(!*at);
 	*at = head->next;
+	atomic_dec(&table->nelems);
 	return 0;
 }
 
@@ -92,9 +97,16 @@ static inline void rhashtable_walk_enter(struct rhashtable *table,
 	iter->next = table->first;
 }
 
+/* Where the next has gone meanwhile, from the start. */
 static inline void rhashtable_walk_start(struct rhashtable_iter *iter)
 {
+	struct rhash_head *head = iter->table->first;
+
 	rcu_read_lock();
+	while (head && head != iter->next)
+		head = head->next;
+	if (!head && iter->next)
+		iter->next = iter->table->first;
 }
 
 static inline void *rhashtable_walk_next(struct rhashtable_iter *iter)
