@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a packet costs among many connections, measured inside the VM.
 
-    connections.py VARIANT
+    connections.py VARIANT [COUNT...]
 
-For each count of COUNTS so many connections are opened, each sends and has acknowledged ROUNDS
-packets, and a sample of them is measured.  Prints one JSON object: by count "syn", "data" and
-"ack", virtual nanoseconds for a packet from one veth end to the other, and "slab_bytes", what the
-kernel's slabs and per-CPU memory have grown by, for each connection.  Topology, frames and
-variants are measure.py's.
+For each count, by default those of COUNTS, so many connections are opened, each sends and has
+acknowledged ROUNDS packets, and a sample of them is measured. Prints one JSON object: by count
+"syn", "data" and "ack", virtual nanoseconds for a packet from one veth end to the other, and
+"slab_bytes", what the kernel's slabs and per-CPU memory have grown by, for each connection.
+Topology, frames and variants are measure.py's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 import measure
 
 COUNTS = (1, 100, 1000, 20_000)
-FIRST_PORT, PEER_PORT = 10000, 5201
+FIRST_PORT, PEER_PORT, PORTS = 10000, 5201, 50_000
 ROUNDS = 3
 SAMPLE = 2000
 TCP_AT = 10 + 14 + 20  # behind virtio_net_hdr, Ethernet and IPv4
@@ -55,7 +55,7 @@ class Pair:
         """Virtual nanoseconds that sending a frame takes."""
         raw = self.frames[kind]
         from_peer = kind in ("syn-ack", "peer-ack")
-        ports = (FIRST_PORT + flow, PEER_PORT)
+        ports = (FIRST_PORT + flow % PORTS, PEER_PORT + flow // PORTS)
         struct.pack_into("!HHII", raw, TCP_AT, *(ports[::-1] if from_peer else ports), seq, ack)
         sock = self.b if from_peer else self.a
         start = time.perf_counter_ns()
@@ -113,12 +113,13 @@ def among(pair: Pair, count: int) -> dict[str, float]:
 def main() -> None:
     """Measure one variant and print what was found."""
     variant = sys.argv[1]
+    counts = [int(count) for count in sys.argv[2:]] or COUNTS
     measure.prepare()
     measure.use(variant)
     measure.offload(True)
     measure.silence(True)
     pair, found = Pair(), {}
-    for count in COUNTS:
+    for count in counts:
         print(f"{variant}: {count} connections", flush=True)
         found[str(count)] = among(pair, count)
     if variant != "plain":
