@@ -333,6 +333,12 @@ static u32 piece_bytes(const struct tcon_track *t)
 	return clamp(t->prr.limit_bytes - cc->inflight_bytes, most / 4, most);
 }
 
+/* What the clock, if there is one, lets leave at once. */
+static u32 at_once_bytes(const struct tcon_cc *cc)
+{
+	return max(tcon_cc_quantum_bytes(cc), tcon_pace_burst_bytes(cc));
+}
+
 /* Is a super-packet too large for cwnd, where a smaller one would fit, or for the clock?
  * Two segments are not.  But in a reduction they are: the first may show that the repair
  * was lost, too, and the second should wait for that.
@@ -349,13 +355,14 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 		return false;
 	if (!tcon_track_fits(t, bytes) && bytes > piece_bytes(t))
 		return true;
-	return cc->pacing_rate_bps && bytes > tcon_pace_burst_bytes(cc) &&
+	return cc->pacing_rate_bps && bytes > at_once_bytes(cc) &&
 	       bytes > tcon_pace_unpaced_bytes(t) && tcon_pace_ns(cc, bytes) > SPLIT_NS;
 }
 
 /*
  * How many segments does a piece of a super-packet have?  As many as leave at once, and are
- * not too much of cwnd.  One, if they are a list of packets.
+ * not too much of cwnd.  One, if they are a list of packets.  Fewer than the whole has, in any
+ * case: who cuts goes on until nothing is to be cut.
  */
 static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
 {
@@ -364,13 +371,14 @@ static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
 	/* The length in the IP header has 16 bits. */
 	u32 bytes = min(piece_bytes(&flow->track),
 			(u32)U16_MAX - (cb->payload_offset - cb->l3_offset));
+	u32 most;
 
 	if (skb_has_frag_list(skb))
 		return 1;
 	if (cc->pacing_rate_bps)
-		bytes = min(bytes, max(tcon_cc_quantum_bytes(cc),
-				       tcon_pace_burst_bytes(cc)));
-	return clamp(bytes / skb_shinfo(skb)->gso_size, 1U, (u32)PIECE_MAX_SEGS);
+		bytes = min(bytes, at_once_bytes(cc));
+	most = clamp(n_segs(skb) - 1, 1U, (u32)PIECE_MAX_SEGS);
+	return clamp(bytes / skb_shinfo(skb)->gso_size, 1U, most);
 }
 
 /*
