@@ -55,6 +55,12 @@
  *	undo		of all that a reduction	of the window and
  *			did (4.9)		ssthresh
  *
+ * A weight N makes it act as N flows (weight.h).  Their W_est grows N times as fast, and of
+ * a reduction they lose what the k flows lose that are hit.  The curve has C N^3 / k^2 for C.
+ * With that the sum is back at W_max when the next reduction is due: the k flows lose
+ * k (1 - beta) w, w being the window of one; one flow is hit every T = cbrt((1 - beta) w / C),
+ * k of N every T k/N.
+ *
  * What a hypervisor does differently:
  * - Everything is in bytes.  C is in segments per second cubed, so the cubic term is
  *   scaled by the MSS.  RFC 9438's growth per ACK is exact: remainders are kept.
@@ -121,6 +127,7 @@ enum {
 	PARAM_TCP_FRIENDLINESS,
 	PARAM_HYSTART,
 	PARAM_BETA_ECN,
+	PARAM_WEIGHT,
 	PARAM_RFC9438,	/* of cubic.c only, so it is the last */
 };
 
@@ -142,6 +149,7 @@ static const struct tcon_cc_param cubic_params[] = {
 	/* RFC 9438, 4.6, and Linux: as for a loss; RFC 8511, 3.1: 0.85 */
 	[PARAM_BETA_ECN] = { "beta_ecn", TCON_PARAM_MILLI, 100, 100, 950, "",
 			     "what ECN marks leave of the window, if more than beta" },
+	[PARAM_WEIGHT] = TCON_WEIGHT_PARAM,
 	[PARAM_RFC9438] = { "rfc9438", TCON_PARAM_BOOL, 0, 0, 1, "",
 			    "grow as RFC 9438 has it, else as Linux" },
 };
@@ -184,6 +192,7 @@ struct cubic_curve {
  * @curve: the present curve
  * @saved_curve: the one before the last reduction
  * @reno: the last reduction
+ * @weight: how many of the flows in this one it hit
  * @cwnd_rest: RFC 9438: growth of cwnd that was too small for a byte, times
  *	cwnd; Linux: bytes acknowledged since cwnd grew
  * @est_rest: RFC 9438: growth of W_est that was too small for a byte, times cwnd and
@@ -206,6 +215,7 @@ struct cubic {
 	struct cubic_curve curve;
 	struct cubic_curve saved_curve;
 	struct tcon_reno reno;
+	struct tcon_weight weight;
 	u64 cwnd_rest;
 	u64 est_rest;
 	u64 looked_jiffy;
@@ -287,6 +297,19 @@ static bool by_segments(const struct tcon_cc *cc)
 	return ca->way != CUBIC_EXACT && !is_rfc9438(cc);
 }
 
+/* C N^3 / k^2 for N flows of which the last reduction hit k, in thousandths; at most 2^26. */
+static u32 weighted_c(const struct tcon_cc *cc)
+{
+	const struct cubic *ca = tcon_cc_priv(cc);
+	u64 weight = cc->params[PARAM_WEIGHT], hit = ca->weight.hit;
+	u32 c = cc->params[PARAM_C];
+
+	if (likely(weight == TCON_WEIGHT_ONE))
+		return c;
+	return max_t(u64, 1, div64_u64(c * weight * weight * weight,
+				       hit * hit * TCON_WEIGHT_ONE));
+}
+
 /* W_cubic at @t_us after the epoch began. */
 static u32 w_cubic_bytes(const struct tcon_cc *cc, u64 t_us)
 {
@@ -297,7 +320,7 @@ static u32 w_cubic_bytes(const struct tcon_cc *cc, u64 t_us)
 
 	term = cubic_term_bytes(concave ? curve->k_us - t_us :
 					  t_us - curve->k_us,
-				cc->params[PARAM_C], cc->mss_bytes);
+				weighted_c(cc), cc->mss_bytes);
 	if (by_segments(cc))
 		term -= term % cc->mss_bytes;
 	if (concave)
@@ -313,8 +336,8 @@ static void start_epoch(struct tcon_cc *cc, u64 now_us)
 
 	curve->epoch_us = now_us;
 	curve->origin_bytes = max(cwnd, curve->w_max_bytes);
-	curve->k_us = cubic_k_us(curve->origin_bytes - cwnd,
-				 cc->params[PARAM_C], cc->mss_bytes);
+	curve->k_us = cubic_k_us(curve->origin_bytes - cwnd, weighted_c(cc),
+				 cc->mss_bytes);
 	curve->w_est_bytes = cwnd;
 	if (!curve->cwnd_prior_bytes)	/* RFC 9438, 4.10 */
 		curve->cwnd_prior_bytes = cwnd;
@@ -335,11 +358,12 @@ static void grow_w_est(struct tcon_cc *cc, u32 acked_bytes)
 	struct cubic_curve *curve = &ca->curve;
 	u32 beta = cc->params[PARAM_BETA];
 	u64 per_window = (u64)cc->cwnd_bytes * (1000 + beta);
+	u64 acked = tcon_weight_acked(acked_bytes, cc->params[PARAM_WEIGHT]);
 	u32 alpha = 3 * (1000 - beta);	/* over 1000 + beta */
 
 	if (curve->w_est_bytes >= curve->cwnd_prior_bytes)
 		alpha = 1000 + beta;
-	ca->est_rest += (u64)acked_bytes * cc->mss_bytes * alpha;
+	ca->est_rest += acked * cc->mss_bytes * alpha;
 	curve->w_est_bytes = min_t(u64, TCON_CWND_MAX_BYTES,
 				   curve->w_est_bytes +
 				   div64_u64(ca->est_rest, per_window));
@@ -408,7 +432,7 @@ static void leave_plateau(struct tcon_cc *cc, u64 now_us)
 
 	ca->on_plateau = false;
 	curve->epoch_us = now_us - curve->k_us -
-			  cubic_k_us(above, cc->params[PARAM_C], cc->mss_bytes);
+			  cubic_k_us(above, weighted_c(cc), cc->mss_bytes);
 }
 
 /* The pace that leads to where W_cubic is in an RTT; near W_max of %CUBIC_LINEAR a window's. */
@@ -486,7 +510,8 @@ static void keep_pace(struct tcon_cc *cc, u32 acked_bytes, u64 now_us)
 	struct cubic *ca = tcon_cc_priv(cc);
 	u64 pace_bytes;
 
-	ca->est_rest += acked_bytes;
+	ca->est_rest += tcon_weight_acked(acked_bytes,
+					  cc->params[PARAM_WEIGHT]);
 	choose_pace(cc, now_us);
 	pace_bytes = (u64)ca->pace_segs * cc->mss_bytes;
 	if (ca->cwnd_rest >= pace_bytes) {
@@ -504,7 +529,8 @@ static void track_curve(struct tcon_cc *cc, u32 acked_bytes, u64 t_us)
 	u32 target = w_cubic_bytes(cc, t_us), cwnd = cc->cwnd_bytes;
 	u32 most = min_t(u64, (u64)cwnd + acked_bytes, TCON_CWND_MAX_BYTES);
 
-	ca->est_rest += acked_bytes;
+	ca->est_rest += tcon_weight_acked(acked_bytes,
+					  cc->params[PARAM_WEIGHT]);
 	grow_w_est_segs(cc);
 	if (cc->params[PARAM_TCP_FRIENDLINESS])
 		target = max(target, ca->curve.w_est_bytes);
@@ -618,6 +644,54 @@ static void shift_epoch(struct tcon_cc *cc, u64 now_us)
 	ca->last_ack_us = now_us;
 }
 
+/* Linux's windows are whole segments.  So W_cubic is back at W_max when less than a segment is
+ * missing.
+ */
+static u32 rounded_bytes(const struct tcon_cc *cc, u32 bytes)
+{
+	return is_rfc9438(cc) ? bytes : bytes - bytes % cc->mss_bytes;
+}
+
+/* RFC 9438, 4.6 and 4.7, RFC 8511, 3.1: a new ssthresh, and the curve back to where it was.  By
+ * fast convergence W_max falls by half as much as the window.
+ */
+static void reduce(struct tcon_cc *cc, bool by_ece)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u32 cwnd = rounded_bytes(cc, cc->cwnd_bytes);
+	u32 beta = cc->params[PARAM_BETA], w_max = cwnd, left;
+	u32 weight = cc->params[PARAM_WEIGHT];
+
+	if (by_ece)
+		beta = tcon_reno_beta_ecn(cc, beta, cc->params[PARAM_BETA_ECN]);
+	ca->saved_curve = ca->curve;
+	left = tcon_weight_left(&ca->weight, cwnd, beta, weight);
+	tcon_reno_reduce(cc, &ca->reno, rounded_bytes(cc, left), by_ece);
+	if (cc->params[PARAM_FAST_CONVERGENCE] &&
+	    (u64)cwnd + cc->mss_bytes <= ca->curve.w_max_bytes)
+		w_max = rounded_bytes(cc, (cwnd + left) / 2);
+	ca->curve.w_max_bytes = w_max;
+	ca->curve.cwnd_prior_bytes = cwnd;
+	ca->curve.epoch_us = 0;
+}
+
+/* This recovery hits more of the flows in one than were known: reduce anew from where it began. */
+static void reduce_more(struct tcon_cc *cc)
+{
+	struct cubic *ca = tcon_cc_priv(cc);
+	u32 until = ca->reno.reduced_until;
+
+	if (!tcon_weight_more(cc, &ca->weight, cc->params[PARAM_WEIGHT],
+			      tcon_reno_may_reduce_more(&ca->reno)))
+		return;
+	cc->cwnd_bytes = ca->reno.saved_cwnd_bytes;
+	cc->ssthresh_bytes = ca->reno.saved_ssthresh_bytes;
+	ca->curve = ca->saved_curve;
+	reduce(cc, false);
+	ca->reno.reduced_until = until;
+	cc->cwnd_bytes = cc->ssthresh_bytes;
+}
+
 static void tcon_cubic_cong_control(struct tcon_cc *cc,
 				    const struct tcon_rate_sample *rs)
 {
@@ -625,6 +699,7 @@ static void tcon_cubic_cong_control(struct tcon_cc *cc,
 	u32 acked_bytes = rs->acked_sacked_bytes;
 
 	tcon_reno_acked(cc, &ca->reno);
+	reduce_more(cc);
 	take_rtt(cc, rs);
 	if (!rs->is_cwnd_limited)
 		shift_epoch(cc, rs->now_us);
@@ -636,50 +711,28 @@ static void tcon_cubic_cong_control(struct tcon_cc *cc,
 		avoid_congestion(cc, acked_bytes, rs->now_us);
 }
 
-/* Linux's windows are whole segments.  So W_cubic is back at W_max when less than a segment is
- * missing.
- */
-static u32 rounded_bytes(const struct tcon_cc *cc, u32 bytes)
-{
-	return is_rfc9438(cc) ? bytes : bytes - bytes % cc->mss_bytes;
-}
-
-/* RFC 9438, 4.6 and 4.7, RFC 8511, 3.1: a new ssthresh, and the curve back to where it was. */
-static void reduce(struct tcon_cc *cc, bool by_ece)
-{
-	struct cubic *ca = tcon_cc_priv(cc);
-	u32 cwnd = rounded_bytes(cc, cc->cwnd_bytes);
-	u32 beta = cc->params[PARAM_BETA], w_max = cwnd, left;
-
-	if (by_ece)
-		beta = tcon_reno_beta_ecn(cc, beta, cc->params[PARAM_BETA_ECN]);
-	ca->saved_curve = ca->curve;
-	left = rounded_bytes(cc, div_u64((u64)cwnd * beta, 1000));
-	tcon_reno_reduce(cc, &ca->reno, left, by_ece);
-	if (cc->params[PARAM_FAST_CONVERGENCE] &&
-	    (u64)cwnd + cc->mss_bytes <= ca->curve.w_max_bytes)
-		w_max = rounded_bytes(cc, div_u64((u64)cwnd * (1000 + beta),
-						  2000));
-	ca->curve.w_max_bytes = w_max;
-	ca->curve.cwnd_prior_bytes = cwnd;
-	ca->curve.epoch_us = 0;
-}
-
 /* RFC 9438, 4.8: after a time-out W_max is unknown. */
 static void tcon_cubic_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 				 u64 now_us)
 {
 	struct cubic *ca = tcon_cc_priv(cc);
+	u32 weight = cc->params[PARAM_WEIGHT];
 
-	if (tcon_reno_note_loss(cc, &ca->reno, state))
+	if (tcon_reno_note_loss(cc, &ca->reno, state)) {
+		ca->weight.hit = state == TCON_CA_LOSS ?
+				 weight :
+				 tcon_weight_hit_lost(cc, &ca->weight, weight);
 		reduce(cc, false);
+	}
 	switch (state) {
 	case TCON_CA_OPEN:
+		tcon_weight_open(cc, &ca->weight);
 		break;
 	case TCON_CA_RECOVERY:
 		cc->cwnd_bytes = cc->ssthresh_bytes;
 		break;
 	case TCON_CA_LOSS:
+		ca->weight.hit = weight;	/* a new curve for all */
 		ca->curve.w_max_bytes = 0;
 		ca->curve.epoch_us = 0;
 		ca->hystart_done = false;
@@ -702,6 +755,8 @@ static void tcon_cubic_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 	case TCON_CA_EVENT_ECE:
 		if (!tcon_reno_note_ece(cc, &ca->reno))
 			break;
+		ca->weight.hit =
+			tcon_weight_hit_one(cc->params[PARAM_WEIGHT]);
 		reduce(cc, true);
 		cc->cwnd_bytes = cc->ssthresh_bytes;
 		break;
@@ -726,6 +781,7 @@ static void cubic_begin(struct tcon_cc *cc, u64 now_us, enum cubic_way way)
 	if (cc->min_rtt_us != TCON_RTT_NONE_US)
 		ca->min_rtt_us = cc->min_rtt_us;
 	ca->last_ack_us = now_us;
+	tcon_weight_init(cc, &ca->weight, cc->params[PARAM_WEIGHT]);
 	hystart_new_round(cc, now_us);
 }
 

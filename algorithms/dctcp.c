@@ -35,6 +35,10 @@
  *	RFC 8257, 4	g is 1/16
  *	Linux		ACKs and repeats are ECN-capable too
  *
+ * A weight makes it act as so many flows (weight.h).  All of them see the same share of
+ * marks and are reduced alike, so for marks only growth changes: in the fluid model
+ * dW/dt = a/RTT - W alpha/2 p/RTT, W is proportional to a.
+ *
  * What a hypervisor does differently:
  * - Marks are counted where they arrive (datapath/sender/ecn.c): the receiver's TCon
  *   returns the number of marked bytes.  So the state machine for delayed ACKs
@@ -60,6 +64,7 @@
 enum dctcp_param {
 	DCTCP_SHIFT_G,
 	DCTCP_ALPHA_ON_INIT,
+	DCTCP_WEIGHT,
 };
 
 static const struct tcon_cc_param dctcp_params[] = {
@@ -77,11 +82,13 @@ static const struct tcon_cc_param dctcp_params[] = {
 		.unit = "1/1024",
 		.help = "alpha at the start, in 1/1024",
 	},
+	[DCTCP_WEIGHT] = TCON_WEIGHT_PARAM,
 };
 
 /**
  * struct dctcp - state of a flow
  * @reno: the last reduction, and growth since
+ * @weight: how many of the flows in this one a loss hit
  * @alpha: share of marked bytes, smoothed, in 2^-%ALPHA_SHIFT
  * @window_end: nxt when the window of data began
  * @prior_delivered: tcon_cc.delivered_bytes then
@@ -90,6 +97,7 @@ static const struct tcon_cc_param dctcp_params[] = {
  */
 struct dctcp {
 	struct tcon_reno reno;
+	struct tcon_weight weight;
 	u32 alpha;
 	u32 window_end;
 	u64 prior_delivered;
@@ -145,11 +153,14 @@ static void tcon_dctcp_cong_control(struct tcon_cc *cc,
 				    const struct tcon_rate_sample *rs)
 {
 	struct dctcp *dctcp = tcon_cc_priv(cc);
+	u32 weight = cc->params[DCTCP_WEIGHT];
 
 	update_alpha(cc, dctcp);
 	tcon_reno_acked(cc, &dctcp->reno);
+	tcon_reno_weighted_acked(cc, &dctcp->reno, &dctcp->weight, weight);
 	if (tcon_reno_may_grow(cc, &dctcp->reno, rs))
-		tcon_reno_grow(cc, &dctcp->reno, rs->acked_sacked_bytes);
+		tcon_reno_weighted_grow(cc, &dctcp->reno,
+					rs->acked_sacked_bytes, weight);
 }
 
 /* A loss halves the window even if a mark has reduced it in the same window of data: the mark
@@ -162,7 +173,8 @@ static void tcon_dctcp_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 
 	if (state != TCON_CA_OPEN)
 		dctcp->reno.reduced_by_ece = false;
-	tcon_reno_on_state(cc, &dctcp->reno, state);
+	tcon_reno_weighted_state(cc, &dctcp->reno, &dctcp->weight,
+				 cc->params[DCTCP_WEIGHT], state);
 }
 
 /* If a window of data ends with this ECE, alpha is updated before the reduction. */
@@ -199,6 +211,7 @@ static void tcon_dctcp_init(struct tcon_cc *cc, u64 now_us)
 	dctcp->alpha = cc->params[DCTCP_ALPHA_ON_INIT] <<
 		       (ALPHA_SHIFT - LINUX_SHIFT);
 	begin_window(cc, dctcp);
+	tcon_weight_init(cc, &dctcp->weight, cc->params[DCTCP_WEIGHT]);
 }
 
 static const char *mode_name(const struct tcon_cc *cc)

@@ -31,6 +31,8 @@
  *			marked is short.  Beside native flows that halve, which is what
  *			Linux does, such a flow takes more than its share
  *
+ * A weight makes it act as so many flows: weight.h.
+ *
  * What a hypervisor does differently:
  * - The window grows only while it limits the flow.  So a reduction can start from
  *   cwnd, as in Linux, and not from FlightSize (RFC 5681, eq. 4).
@@ -51,53 +53,81 @@
 
 enum {
 	PARAM_BETA_ECN,
+	PARAM_WEIGHT,
 };
 
 static const struct tcon_cc_param reno_params[] = {
 	/* RFC 3168 and Linux: 0.5; RFC 8511, 3.1: 0.8 */
 	[PARAM_BETA_ECN] = { "beta_ecn", TCON_PARAM_MILLI, 500, 500, 950, "",
 			     "what a reduction for ECN marks leaves of the window" },
+	[PARAM_WEIGHT] = TCON_WEIGHT_PARAM,
+};
+
+/**
+ * struct reno - private area
+ * @reno: the last reduction, and growth since
+ * @weight: how many of the flows in this one it hit
+ */
+struct reno {
+	struct tcon_reno reno;
+	struct tcon_weight weight;
 };
 
 static void tcon_reno_cong_control(struct tcon_cc *cc,
 				   const struct tcon_rate_sample *rs)
 {
-	struct tcon_reno *reno = tcon_cc_priv(cc);
+	struct reno *ca = tcon_cc_priv(cc);
+	u32 weight = cc->params[PARAM_WEIGHT];
 
-	tcon_reno_acked(cc, reno);
-	if (tcon_reno_may_grow(cc, reno, rs))
-		tcon_reno_grow(cc, reno, rs->acked_sacked_bytes);
+	tcon_reno_acked(cc, &ca->reno);
+	tcon_reno_weighted_acked(cc, &ca->reno, &ca->weight, weight);
+	if (tcon_reno_may_grow(cc, &ca->reno, rs))
+		tcon_reno_weighted_grow(cc, &ca->reno, rs->acked_sacked_bytes,
+					weight);
 }
 
 static void tcon_reno_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 				u64 now_us)
 {
-	tcon_reno_on_state(cc, tcon_cc_priv(cc), state);
+	struct reno *ca = tcon_cc_priv(cc);
+
+	tcon_reno_weighted_state(cc, &ca->reno, &ca->weight,
+				 cc->params[PARAM_WEIGHT], state);
 }
 
 static void tcon_reno_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 				 u64 now_us)
 {
+	struct reno *ca = tcon_cc_priv(cc);
+
 	if (event == TCON_CA_EVENT_ECE)
-		tcon_reno_ece(cc, tcon_cc_priv(cc), cc->params[PARAM_BETA_ECN]);
+		tcon_reno_weighted_ece(cc, &ca->reno, &ca->weight,
+				       cc->params[PARAM_WEIGHT],
+				       cc->params[PARAM_BETA_ECN]);
 }
 
 static void tcon_reno_undo_cwnd(struct tcon_cc *cc)
 {
-	tcon_reno_undo(cc, tcon_cc_priv(cc));
+	struct reno *ca = tcon_cc_priv(cc);
+
+	tcon_reno_undo(cc, &ca->reno);
 }
 
 static void tcon_reno_init(struct tcon_cc *cc, u64 now_us)
 {
-	BUILD_BUG_ON(sizeof(struct tcon_reno) > TCON_CC_PRIV_BYTES);
+	struct reno *ca = tcon_cc_priv(cc);
+
+	BUILD_BUG_ON(sizeof(*ca) > TCON_CC_PRIV_BYTES);
+	tcon_weight_init(cc, &ca->weight, cc->params[PARAM_WEIGHT]);
 }
 
 static int tcon_reno_get_info(const struct tcon_cc *cc, char *buf, int size)
 {
-	const struct tcon_reno *reno = tcon_cc_priv(cc);
+	const struct reno *ca = tcon_cc_priv(cc);
 
 	return scnprintf(buf, size, "mode=%s acked_bytes=%u",
-			 tcon_reno_mode_name(cc, reno), reno->acked_bytes);
+			 tcon_reno_mode_name(cc, &ca->reno),
+			 ca->reno.acked_bytes);
 }
 
 static struct tcon_cc_ops reno_ops = {
@@ -105,7 +135,7 @@ static struct tcon_cc_ops reno_ops = {
 	.category	= "loss",
 	.source		= "RFC 5681, RFC 6582",
 	.owner		= THIS_MODULE,
-	.priv_bytes	= sizeof(struct tcon_reno),
+	.priv_bytes	= sizeof(struct reno),
 	.params		= reno_params,
 	.n_params	= ARRAY_SIZE(reno_params),
 	.init		= tcon_reno_init,

@@ -14,6 +14,8 @@
 #include <linux/math64.h>
 #include <tcon/cc.h>
 
+#include "weight.h"
+
 /* What a reduction leaves of the window, in thousandths (RFC 5681, eq. 4). */
 #define TCON_RENO_BETA	500
 
@@ -82,9 +84,9 @@ static inline u32 tcon_reno_slow_start(struct tcon_cc *cc, u32 acked_bytes)
  * most one segment, as in Linux.
  */
 static inline void tcon_reno_avoid(struct tcon_cc *cc, struct tcon_reno *r,
-				   u32 acked_bytes)
+				   u64 acked_bytes)
 {
-	u64 acked = (u64)min(r->acked_bytes, cc->cwnd_bytes) + acked_bytes;
+	u64 acked = min(r->acked_bytes, cc->cwnd_bytes) + acked_bytes;
 	u64 segs = div_u64_rem(acked, cc->cwnd_bytes, &r->acked_bytes);
 
 	cc->cwnd_bytes = min_t(u64, cc->cwnd_bytes + segs * cc->mss_bytes,
@@ -275,6 +277,103 @@ static inline void tcon_reno_ece(struct tcon_cc *cc, struct tcon_reno *r,
 	left = (u64)cc->cwnd_bytes *
 	       tcon_reno_beta_ecn(cc, TCON_RENO_BETA, beta_ecn);
 	tcon_reno_reduce(cc, r, div_u64(left, 1000), true);
+	cc->cwnd_bytes = cc->ssthresh_bytes;
+}
+
+/**
+ * tcon_reno_weighted_grow() - slow start up to ssthresh, then avoidance by the weight
+ * @cc: the flow
+ * @r: counts what was acknowledged
+ * @acked_bytes: how much
+ * @weight: in thousandths, as below
+ */
+static inline void tcon_reno_weighted_grow(struct tcon_cc *cc,
+					   struct tcon_reno *r, u32 acked_bytes,
+					   u32 weight)
+{
+	acked_bytes = tcon_reno_slow_start(cc, acked_bytes);
+	tcon_reno_avoid(cc, r, tcon_weight_acked(acked_bytes, weight));
+}
+
+/**
+ * tcon_reno_weighted_state() - as tcon_reno_on_state(), by the weight
+ * @cc: the flow
+ * @r: its last reduction
+ * @w: which flows that hit
+ * @weight: the weight
+ * @state: the new state
+ *
+ * A time-out hits all.
+ */
+static inline void tcon_reno_weighted_state(struct tcon_cc *cc,
+					    struct tcon_reno *r,
+					    struct tcon_weight *w, u32 weight,
+					    enum tcon_ca_state state)
+{
+	if (state == TCON_CA_OPEN)
+		tcon_weight_open(cc, w);
+	if (tcon_reno_note_loss(cc, r, state)) {
+		w->hit = state == TCON_CA_LOSS ?
+				 weight : tcon_weight_hit_lost(cc, w, weight);
+		tcon_reno_reduce(cc, r,
+				 tcon_weight_left(w, cc->cwnd_bytes,
+						  TCON_RENO_BETA, weight),
+				 false);
+	}
+	if (state == TCON_CA_RECOVERY)
+		cc->cwnd_bytes = cc->ssthresh_bytes;
+	else if (state == TCON_CA_LOSS)
+		cc->cwnd_bytes = tcon_reno_min_cwnd_bytes(cc);
+}
+
+/* Can the last reduction be made larger?  Not after ECE, nor once it has been undone. */
+static inline bool tcon_reno_may_reduce_more(const struct tcon_reno *r)
+{
+	return r->saved_cwnd_bytes && !r->reduced_by_ece;
+}
+
+/**
+ * tcon_reno_weighted_acked() - after an ACK: reduce for further losses
+ * @cc: the flow
+ * @r: its last reduction
+ * @w: which flows that hit
+ * @weight: the weight
+ */
+static inline void tcon_reno_weighted_acked(struct tcon_cc *cc,
+					    const struct tcon_reno *r,
+					    struct tcon_weight *w, u32 weight)
+{
+	u32 left;
+
+	if (!tcon_weight_more(cc, w, weight, tcon_reno_may_reduce_more(r)))
+		return;
+	left = tcon_weight_left(w, r->saved_cwnd_bytes, TCON_RENO_BETA, weight);
+	cc->ssthresh_bytes = max(left, tcon_reno_min_cwnd_bytes(cc));
+	cc->cwnd_bytes = min(cc->cwnd_bytes, cc->ssthresh_bytes);
+}
+
+/**
+ * tcon_reno_weighted_ece() - as tcon_reno_ece(), by the weight
+ * @cc: the flow
+ * @r: its last reduction
+ * @w: which flows that hit
+ * @weight: the weight
+ * @beta_ecn: what it leaves of a flow in congestion avoidance, in thousandths
+ *
+ * ECE does not tell how many packets were marked.  An AQM marks few: one of the flows is hit.
+ */
+static inline void tcon_reno_weighted_ece(struct tcon_cc *cc,
+					  struct tcon_reno *r,
+					  struct tcon_weight *w, u32 weight,
+					  u32 beta_ecn)
+{
+	u32 beta = tcon_reno_beta_ecn(cc, TCON_RENO_BETA, beta_ecn);
+
+	if (!tcon_reno_note_ece(cc, r))
+		return;
+	w->hit = tcon_weight_hit_one(weight);
+	tcon_reno_reduce(cc, r, tcon_weight_left(w, cc->cwnd_bytes, beta, weight),
+			 true);
 	cc->cwnd_bytes = cc->ssthresh_bytes;
 }
 

@@ -28,6 +28,7 @@ DOCUMENTS = (
     "docs/results.md",
     "docs/top.md",
     "docs/tracing.md",
+    "docs/weights.md",
 )
 UAPI = (TOP / "datapath/include/uapi/linux/tcon.h").read_text()
 MAN = (TOP / "userspace/man/tcon.7").read_text().replace("\\-", "-")

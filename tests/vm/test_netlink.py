@@ -708,15 +708,15 @@ def test_ccs_describe_themselves(port: str, tcon: genl.Genl) -> None:
         cc: {p[E["TCON_PARAM_A_NAME"]].rstrip(b"\0").decode() for p in found[cc]}
         for cc in ("reno", "cubic", "vegas", "ctcp", "dctcp", "bbr3")
     }
-    assert names["reno"] == {"beta_ecn"}
+    assert names["reno"] == {"beta_ecn", "weight"}
     assert names["cubic"] == {
         "beta", "c", "fast_convergence", "tcp_friendliness", "hystart", "rfc9438",
-        "beta_ecn",
+        "beta_ecn", "weight",
     }  # fmt: skip
     assert names["vegas"] == {"alpha", "beta", "gamma"}
     assert names["ctcp"] == {"alpha", "beta", "eta", "gamma", "gamma_low", "low_window"}
     assert names["bbr3"] == {"loss_thresh", "beta", "headroom", "probe_rtt_ms"}
-    assert names["dctcp"] == {"dctcp_shift_g", "dctcp_alpha_on_init"}
+    assert names["dctcp"] == {"dctcp_shift_g", "dctcp_alpha_on_init", "weight"}
 
 
 def test_random_bytes(port: str, tcon: genl.Genl) -> None:

@@ -85,7 +85,11 @@ def data_flow(lab: Lab) -> Iterator[Callable[[], dict[str, Any]]]:
 
 #: Category, source, and each parameter: default, least, most, unit.
 CCS: dict[str, tuple[str, str, dict[str, tuple[Any, Any, Any, str]]]] = {
-    "reno": ("loss", "RFC 5681", {"beta_ecn": (0.5, 0.5, 0.95, "")}),
+    "reno": (
+        "loss",
+        "RFC 5681",
+        {"beta_ecn": (0.5, 0.5, 0.95, ""), "weight": (1, 0.05, 16, "flows")},
+    ),
     "vegas": ("delay", "JSAC", {"alpha": (2, 1, 10000, "segments")}),
     "ctcp": (
         "hybrid",

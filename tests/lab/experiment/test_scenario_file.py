@@ -108,6 +108,13 @@ def test_guests_that_pause() -> None:
         minimal(more='guest_pause = "30ms"\nguest_delay = "1ms"\n')
 
 
+def test_weights() -> None:
+    assert (minimal().flows[0].weight, minimal(more="weight = 4\n").flows[0].weight) == (1, 4)
+    for wrong in ("0", "17", "0.04"):
+        with pytest.raises(ScenarioError, match=rf"weight is {wrong}, not from 0\.05 to 16"):
+            minimal(more=f"weight = {wrong}\n")
+
+
 def test_guest():
     assert not minimal().flows[0].in_machine
     assert minimal(more='guest = "vm"\n').flows[0].in_machine

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 
 from reno_model import MAX_BYTES, MIN_SEGS, NO_RTT, Reno
 
@@ -20,11 +21,23 @@ class Cubic(Reno):
     def __init__(self, *args: int, params: tuple[int, ...], srtt_us: int):
         super().__init__(*args)
         self.params = params
-        self.beta, self.c = Decimal(params[0]) / 1000, Decimal(params[1]) / 1000
+        self.beta, self.weight = Decimal(params[0]) / 1000, params[6]
+        self.hit = self.weight
         self.fast, self.friendly = params[2:4]
         self.srtt = Decimal(srtt_us) / 10**6
         self.w_max = self.prior = self.w_est = self.k = Decimal(0)
         self.epoch_us: int | None = None
+
+    @property
+    def c(self) -> Decimal:
+        """Of N flows of which the last reduction hit k: N^3 / k^2 as steep."""
+        milli = self.params[1] * self.weight**3 // (self.hit**2 * 1000)
+        return Decimal(max(milli, 1)) / 1000
+
+    def kept(self) -> Decimal:
+        """What a reduction leaves, as a Decimal."""
+        left = self.left(Fraction(self.beta))
+        return Decimal(left.numerator) / Decimal(left.denominator)
 
     def w_cubic(self, t: Decimal) -> Decimal:
         """No window is larger than TCP can offer."""
@@ -43,7 +56,7 @@ class Cubic(Reno):
             self.start_epoch(now_us)
         t = Decimal(now_us - self.epoch_us) / 10**6
         alpha = 3 * (1 - self.beta) / (1 + self.beta) if self.w_est < self.prior else 1
-        self.w_est += alpha * acked * self.mss / self.cwnd
+        self.w_est += alpha * self.weighted(acked) * self.mss / self.cwnd
         target = self.w_cubic(t + self.srtt)
         if not self.w_max:
             target = max(target, self.cwnd * self.BLIND)
@@ -62,14 +75,14 @@ class Cubic(Reno):
         super().reduce(why)
         self.cwnd = Decimal(self.cwnd)
         shrinks = self.fast and self.cwnd + self.mss <= self.w_max
-        self.w_max = self.cwnd * (1 + self.beta) / 2 if shrinks else self.cwnd
+        self.w_max = self.cwnd * (1 + self.kept()) / 2 if shrinks else self.cwnd
         self.prior, self.epoch_us = self.cwnd, None
-        self.ssthresh = max(self.cwnd * self.beta, Decimal(MIN_SEGS * self.mss))
+        self.ssthresh = max(self.cwnd * self.kept(), Decimal(MIN_SEGS * self.mss))
 
     def take_state(self, state: str, now_us: int) -> None:
         super().take_state(state, now_us)
         if state == "loss":
-            self.w_max, self.epoch_us = Decimal(0), None
+            self.w_max, self.epoch_us, self.hit = Decimal(0), None, self.weight
 
 
 class LinuxCubic(Cubic):
@@ -103,9 +116,9 @@ class LinuxCubic(Cubic):
         cwnd, before = self.whole(Decimal(self.cwnd)), self.w_max
         super().reduce(why)
         shrinks = self.fast and cwnd + self.mss <= before
-        self.w_max = self.whole(cwnd * (1 + self.beta) / 2) if shrinks else cwnd
+        self.w_max = self.whole(cwnd * (1 + self.kept()) / 2) if shrinks else cwnd
         self.prior = cwnd
-        self.ssthresh = max(self.whole(cwnd * self.beta), Decimal(MIN_SEGS * self.mss))
+        self.ssthresh = max(self.whole(cwnd * self.kept()), Decimal(MIN_SEGS * self.mss))
 
     def pace_to(self, aim: Decimal) -> int:
         segments = int(self.cwnd) // self.mss
@@ -139,7 +152,7 @@ class LinuxCubic(Cubic):
     def avoid(self, acked: int, now_us: int = 0) -> None:
         if self.epoch_us is None:
             self.start_epoch(now_us)
-        self.acked += acked
+        self.acked += self.weighted(acked)
         self.choose_pace(now_us)
         late = self.counted >= self.pace * self.mss  # acknowledged at a slower pace: one segment
         more, self.counted = divmod((0 if late else self.counted) + acked, self.pace * self.mss)
@@ -187,7 +200,7 @@ class AccuCubic(LinuxCubic):
     def avoid(self, acked: int, now_us: int = 0) -> None:
         if self.epoch_us is None:
             self.start_epoch(now_us)
-        self.acked += acked
+        self.acked += self.weighted(acked)
         self.grow_w_est(int(self.cwnd) // self.mss)
         target = self.w_cubic(Decimal(now_us - (self.epoch_us or 0)) / 10**6)
         if self.friendly:

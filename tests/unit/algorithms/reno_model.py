@@ -19,6 +19,8 @@ class Reno:
     params: tuple[int, ...] = ()
     #: Is an undo part of the model?
     undoes = True
+    #: As how many flows it acts, and how many of them a reduction hits, in thousandths.
+    weight = hit = 1000
 
     def __init__(self, mss: int, flight: int, ssthresh: int, min_rtt_us: int):
         self.mss, self.ssthresh, self.min_rtt_us = mss, ssthresh, min_rtt_us
@@ -41,7 +43,16 @@ class Reno:
         self.cwnd += min(room, acked)
         return acked - min(room, acked)
 
+    def weighted(self, acked: int) -> int:
+        """What counts for growth in avoidance."""
+        return acked * self.weight // 1000
+
+    def left(self, beta: Fraction) -> Fraction:
+        """What a reduction leaves of N flows, where it leaves ``beta`` of those it hits."""
+        return 1 - (1 - beta) * Fraction(self.hit, self.weight)
+
     def avoid(self, acked: int) -> None:
+        acked = self.weighted(acked)
         windows, self.credit = divmod(min(self.credit, self.cwnd) + acked, self.cwnd)
         self.cwnd = min(self.cwnd + windows * self.mss, MAX_BYTES)
 
@@ -61,13 +72,15 @@ class Reno:
 
     def reduce(self, why: str) -> None:
         self.before = (self.cwnd, self.ssthresh)
-        self.ssthresh = max(self.cwnd // 2, MIN_SEGS * self.mss)
+        left = math.floor(Fraction(self.cwnd) * self.left(Fraction(1, 2)))
+        self.ssthresh = max(left, MIN_SEGS * self.mss)
         self.by_ece = why == "ece"
         self.recover, self.reduced, self.credit = self.nxt + self.by_ece, why, 0
 
     def take_state(self, state: str, now_us: int) -> None:
         fresh = self.reduced != "ece" or self.una >= self.recover
         if fresh and (state == "recovery" or (state == "loss" and self.state == "open")):
+            self.hit = self.weight if state == "loss" else min(self.weight, 1000)
             self.reduce("loss")
         if state == "recovery":
             self.cwnd = self.ssthresh
@@ -80,6 +93,7 @@ class Reno:
         if self.state != "open":
             self.before = None
         elif not (self.reduced and self.una < self.recover):
+            self.hit = min(self.weight, 1000)
             self.reduce("ece")
             self.cwnd = self.ssthresh
 
@@ -99,13 +113,14 @@ class Reno:
 class NewReno(Reno):
     """The same, and RFC 8511 where it is asked for: in avoidance ECE takes less than a loss."""
 
-    def __init__(self, *args: int, params: tuple[int, ...] = (500,)):
+    def __init__(self, *args: int, params: tuple[int, ...] = (500, 1000)):
         super().__init__(*args)
         self.params = params
+        self.weight = params[1]
 
     def reduce(self, why: str) -> None:
         avoids = self.cwnd >= self.ssthresh
         super().reduce(why)
         if why == "ece" and avoids:
-            left = math.floor(self.cwnd * Fraction(self.params[0], 1000))
+            left = math.floor(self.cwnd * self.left(Fraction(self.params[0], 1000)))
             self.ssthresh = max(left, MIN_SEGS * self.mss)

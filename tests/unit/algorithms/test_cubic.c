@@ -13,6 +13,7 @@
 
 #include "algorithms/cubic.c"
 #include "registered.h"
+#include "share.h"
 #include "sim.h"
 
 #define MSS		1448U
@@ -1031,6 +1032,91 @@ static void hystart_loop(void **unused)
 	sim_stop(&s);
 }
 
+/* As four flows of 50 segments, of which a loss hits one: that loses 15.  The curve is back at
+ * 200 when the next is due.  One of 50 would need K = cbrt(15 / 0.4); a quarter of that.
+ */
+static void weight(void **unused)
+{
+	u64 k_us = 1e6 * cbrt(15 / 0.4);
+	struct tcon_cc cc;
+
+	flow_init(&cc, 200, 20000);
+	cc.ssthresh_bytes = SEGS(200);
+	params[PARAM_WEIGHT] = 4000;
+	cc.lost_bytes = SEGS(1);
+	state(&cc, TCON_CA_RECOVERY, T0_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(185));
+	cc.una = cc.nxt;
+	state(&cc, TCON_CA_OPEN, T0_US);
+	ack(&cc, T0_US, MSS, 20000);
+	assert_int_equal(priv(&cc)->curve.w_max_bytes, SEGS(200));
+	assert_in_range(priv(&cc)->curve.k_us, k_us / 4 - 1000, k_us / 4 + 1000);
+
+	flow_init(&cc, 200, 20000);	/* all four: K is that of one */
+	cc.ssthresh_bytes = SEGS(200);
+	params[PARAM_WEIGHT] = 4000;
+	cc.lost_bytes = SEGS(1);
+	state(&cc, TCON_CA_RECOVERY, T0_US);
+	cc.lost_bytes += SEGS(3);
+	ack(&cc, T0_US, MSS, 20000);
+	assert_int_equal(cc.cwnd_bytes, SEGS(140));
+	assert_int_equal(cc.ssthresh_bytes, SEGS(140));
+	cc.una = cc.nxt;
+	state(&cc, TCON_CA_OPEN, T0_US);
+	ack(&cc, T0_US, MSS, 20000);
+	assert_in_range(priv(&cc)->curve.k_us, k_us - 1000, k_us + 1000);
+
+	flow_init(&cc, 200, 20000);	/* a mark hits one */
+	cc.ssthresh_bytes = SEGS(200);
+	params[PARAM_WEIGHT] = 4000;
+	cubic_ops.cwnd_event(&cc, TCON_CA_EVENT_ECE, T0_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(185));
+
+	flow_init(&cc, 200, 20000);	/* a time-out hits all */
+	cc.ssthresh_bytes = SEGS(200);
+	params[PARAM_WEIGHT] = 4000;
+	state(&cc, TCON_CA_LOSS, T0_US);
+	assert_int_equal(cc.ssthresh_bytes, SEGS(140));
+
+	flow_init(&cc, 200, 20000);	/* less than one */
+	cc.ssthresh_bytes = SEGS(200);
+	params[PARAM_WEIGHT] = 125;
+	loss_episode(&cc, T0_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(140));
+	ack(&cc, T0_US, MSS, 20000);
+	k_us = 1e6 * cbrt(60 / 0.05);
+	assert_in_range(priv(&cc)->curve.k_us, k_us - 5000, k_us + 5000);
+}
+
+/* As test_reno.c: by their weights, under an AQM and, less exactly, at a full queue. */
+static void shares(void **unused)
+{
+	static const struct share aqm = {
+		.ops = &cubic_ops, .rate_bps = 1000000000, .rtt_us = 20000,
+		.buffer_bytes = 2500000, .loss_ppm = 100,
+	};
+	static const struct share full = {
+		.ops = &cubic_ops, .rate_bps = 100000000, .rtt_us = 20000,
+		.buffer_bytes = 250000,
+	};
+	s64 more[ARRAY_SIZE(params)];
+	double at_aqm, at_full;
+	int n;
+
+	default_params();
+	params[PARAM_RFC9438] = 0;
+	memcpy(more, params, sizeof(more));
+	for (n = 2; n <= 4; n *= 2) {
+		more[PARAM_WEIGHT] = 1000 * n;
+		at_aqm = share_ratio(&aqm, params, more);
+		at_full = share_ratio(&full, params, more);
+		print_message("weight %d: %.2f times as much under an AQM, %.2f at a full queue\n",
+			      n, at_aqm, at_full);
+		assert_true(fabs(at_aqm / n - 1) < 0.15);
+		assert_true(fabs(at_full / n - 1) < 0.35);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1067,6 +1153,8 @@ int main(void)
 		cmocka_unit_test(info),
 		cmocka_unit_test(module),
 		cmocka_unit_test(extremes),
+		cmocka_unit_test(weight),
+		cmocka_unit_test(shares),
 		cmocka_unit_test(sawtooth),
 		cmocka_unit_test(reno_sawtooth),
 		cmocka_unit_test(hystart_loop),

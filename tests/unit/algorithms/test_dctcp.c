@@ -334,9 +334,32 @@ static void sawtooth(void **unused)
 	sim_stop(&s);
 }
 
+/* As four flows: they grow by four segments per window, marks take the same part of them as of
+ * one, and a loss halves one of them.
+ */
+static void weight(void **unused)
+{
+	struct tcon_cc cc;
+
+	params[DCTCP_WEIGHT] = 4000;
+	flow_avoid(&cc, 100);
+	ack(&cc, SEGS(25), RTT_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(101));
+	event(&cc, TCON_CA_EVENT_ECE);		/* the first: alpha is 1 */
+	assert_int_equal(cc.cwnd_bytes, SEGS(51));
+	flow_avoid(&cc, 80);
+	state(&cc, TCON_CA_RECOVERY);
+	assert_int_equal(cc.cwnd_bytes, SEGS(70));
+	cc.lost_bytes += SEGS(7);
+	ack(&cc, MSS, RTT_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(40));
+	default_params(&dctcp_ops);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(weight),
 		cmocka_unit_test(begins_at_one),
 		cmocka_unit_test(smoothing),
 		cmocka_unit_test(ends),

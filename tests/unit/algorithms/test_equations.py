@@ -200,9 +200,10 @@ class Dctcp(Reno):
     by whole segments.
     """
 
-    def __init__(self, *args: int, params: tuple[int, ...] = (4, 1024)):
+    def __init__(self, *args: int, params: tuple[int, ...] = (4, 1024, 1000)):
         super().__init__(*args)
         self.params = params
+        self.weight = params[2]
         self.g, self.alpha = Fraction(1, 2 ** params[0]), Fraction(params[1], 1024)
         self.begin_window()
 
@@ -238,9 +239,14 @@ class Dctcp(Reno):
             self.cwnd = self.ssthresh
 
 
+def weight_of(rng: random.Random) -> int:
+    """A weight in thousandths."""
+    return rng.choice((1000, 50, 16000, round(10 ** rng.uniform(1.7, 4.2))))
+
+
 def reno_flow(rng: random.Random) -> Flow:
     path = Conditions(rng)
-    params = (500,) if rng.random() < 0.5 else (rng.randint(500, 950),)
+    params = (500, 1000) if rng.random() < 0.5 else (rng.randint(500, 950), weight_of(rng))
     flow = start(lambda *args: NewReno(*args, params=params), path, path.rtt_us)
     for _ in range(30):
         any_event(flow)
@@ -274,6 +280,7 @@ def cubic_flow(rng: random.Random, kind: type[Cubic]) -> Flow:
     path = Conditions(rng)
     params: tuple[int, ...] = (
         rng.randint(100, 950), rng.randint(10, 10000), rng.randint(0, 1), rng.randint(0, 1), 0, 100,
+        weight_of(rng),
     )  # fmt: skip
     if kind in (Cubic, LinuxCubic):
         params += (int(kind is Cubic),)
@@ -291,7 +298,9 @@ def cubic_flow(rng: random.Random, kind: type[Cubic]) -> Flow:
 
 def dctcp_flow(rng: random.Random) -> Flow:
     path = Conditions(rng)
-    params = (4, 1024) if rng.random() < 0.5 else (rng.randint(0, 10), rng.randint(0, 1024))
+    params = (4, 1024, 1000)
+    if rng.random() < 0.5:
+        params = (rng.randint(0, 10), rng.randint(0, 1024), weight_of(rng))
     make = lambda *args: Dctcp(*args, params=params)  # noqa: E731
     flow = start(make, path, path.rtt_us, MarkedFlow)
     for _ in range(60):

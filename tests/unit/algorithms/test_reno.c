@@ -12,6 +12,7 @@
 
 #include "algorithms/reno.c"
 #include "flow.h"
+#include "share.h"
 #include "sim.h"
 
 #define RTT_US		50000
@@ -315,7 +316,95 @@ static void ece_takes_less(void **unused)
 	flow_avoid(&cc, 2);
 	event(&cc, TCON_CA_EVENT_ECE);
 	assert_int_equal(cc.cwnd_bytes, SEGS(2));
-	memset(params, 0, sizeof(params));
+	default_params(&reno_ops);
+}
+
+/* As four flows: four segments per window; a loss halves one of them. */
+static void weight(void **unused)
+{
+	struct tcon_cc cc;
+
+	params[PARAM_WEIGHT] = 4000;
+	flow_avoid(&cc, 100);
+	ack(&cc, SEGS(24), RTT_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(100));
+	ack(&cc, SEGS(1), RTT_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(101));
+
+	flow_avoid(&cc, 80);
+	cc.lost_bytes = SEGS(1);
+	state(&cc, TCON_CA_RECOVERY);
+	assert_int_equal(cc.cwnd_bytes, SEGS(70));
+	ack(&cc, MSS, RTT_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(70));
+	cc.lost_bytes += SEGS(2);	/* two more are hit */
+	ack(&cc, MSS, RTT_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(50));
+	assert_int_equal(cc.ssthresh_bytes, SEGS(50));
+	cc.lost_bytes += SEGS(9);	/* there are not more than four */
+	ack(&cc, MSS, RTT_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(40));
+	reno_ops.undo_cwnd(&cc);
+	assert_int_equal(cc.cwnd_bytes, SEGS(80));
+
+	flow_avoid(&cc, 80);		/* lost before, so not now */
+	cc.lost_bytes = SEGS(9);
+	ack(&cc, MSS, RTT_US);
+	cc.lost_bytes += SEGS(1);
+	state(&cc, TCON_CA_RECOVERY);
+	assert_int_equal(cc.cwnd_bytes, SEGS(70));
+	cc.lost_bytes += SEGS(1);	/* of the next window, if at all */
+	state(&cc, TCON_CA_OPEN);
+	state(&cc, TCON_CA_RECOVERY);
+	assert_int_equal(cc.ssthresh_bytes, SEGS(70) * 7 / 8);
+
+	flow_avoid(&cc, 80);		/* a time-out hits all */
+	state(&cc, TCON_CA_LOSS);
+	assert_int_equal(cc.ssthresh_bytes, SEGS(40));
+
+	flow_avoid(&cc, 80);		/* a mark hits one */
+	event(&cc, TCON_CA_EVENT_ECE);
+	assert_int_equal(cc.cwnd_bytes, SEGS(70));
+
+	params[PARAM_WEIGHT] = 250;	/* falls as one, grows as a quarter */
+	flow_avoid(&cc, 80);
+	state(&cc, TCON_CA_RECOVERY);
+	assert_int_equal(cc.cwnd_bytes, SEGS(40));
+	flow_avoid(&cc, 10);
+	ack(&cc, SEGS(39), RTT_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(10));
+	ack(&cc, SEGS(1), RTT_US);
+	assert_int_equal(cc.cwnd_bytes, SEGS(11));
+	default_params(&reno_ops);
+}
+
+/* Two flows at one bottleneck share it by their weights: where each packet is lost as likely as
+ * any other, as under an AQM, and where a full queue drops what is too much.
+ */
+static void shares(void **unused)
+{
+	static const struct share aqm = {
+		.ops = &reno_ops, .rate_bps = 1000000000, .rtt_us = 20000,
+		.buffer_bytes = 2500000, .loss_ppm = 1000,
+	};
+	static const struct share full = {
+		.ops = &reno_ops, .rate_bps = 100000000, .rtt_us = 20000,
+		.buffer_bytes = 80000,
+	};
+	s64 more[ARRAY_SIZE(reno_params)];
+	double at_aqm, at_full;
+	int n;
+
+	memcpy(more, params, sizeof(more));
+	for (n = 2; n <= 8; n *= 2) {
+		more[PARAM_WEIGHT] = 1000 * n;
+		at_aqm = share_ratio(&aqm, params, more);
+		at_full = share_ratio(&full, params, more);
+		print_message("weight %d: %.2f times as much under an AQM, %.2f at a full queue\n",
+			      n, at_aqm, at_full);
+		assert_true(fabs(at_aqm / n - 1) < 0.15);
+		assert_true(fabs(at_full / n - 1) < 0.25);
+	}
 }
 
 /* The restart window is the guest's: cwnd stays. */
@@ -442,6 +531,8 @@ int main(void)
 		cmocka_unit_test(ece_bars_undo),
 		cmocka_unit_test(ece),
 		cmocka_unit_test(ece_takes_less),
+		cmocka_unit_test(weight),
+		cmocka_unit_test(shares),
 		cmocka_unit_test(idle),
 		cmocka_unit_test(live_switch),
 		cmocka_unit_test(info),
@@ -451,5 +542,6 @@ int main(void)
 		cmocka_unit_test(random_loss),
 	};
 
+	default_params(&reno_ops);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,8 @@ A scenario file, where modes are as in :mod:`..scenario`::
     ecn = false                  # both guests of the flow speak ECN (tcp_ecn=1); default
                                  # false: neither (but a receiver without TCon answers);
                                  # a stack that runs dctcp does in any case
+    weight = 1                   # mode enforced: of TCon's CC, as which so many flows it
+                                 # takes its share; default 1
     receiver_tcon = true         # TCon sees the receiver too, and may count for the
                                  # sender's; default true
     placement = "hypervisor"     # where TCon is on Server 1: on the guests' bridge; in a
@@ -144,6 +146,8 @@ MAX_FLOWS = 1000
 MAX_TRANSFERS = 4000
 MAX_QUEUE_PACKETS = 10_000_000
 MAX_DELAY_S = 10
+#: algorithms/weight.h
+MIN_WEIGHT, MAX_WEIGHT = 0.05, 16
 
 #: Units of quantities, with what they are in bits/s, bytes and us.
 _RATE_UNITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
@@ -272,6 +276,11 @@ _Packets = quantity(
 )
 _AqmTime = quantity(_TIME_UNITS, MAX_DELAY_S, _some_us, "a time")
 _Pause = quantity(_TIME_UNITS, 1, _pause_us, "a time")
+_Weight = number(
+    lambda weight: MIN_WEIGHT <= weight <= MAX_WEIGHT,
+    f", not from {MIN_WEIGHT} to {MAX_WEIGHT}",
+    minimum=MIN_WEIGHT, maximum=MAX_WEIGHT,
+)  # fmt: skip
 _GuestCc = one_of(GUEST_CCS, ", an unknown CC")
 
 
@@ -419,6 +428,7 @@ class FlowTable(Table):
     gso: bool = True
     quickack: bool = False
     ecn: bool = False
+    weight: _Weight = 1
     receiver_tcon: bool = True
     placement: one_of(PLACEMENTS) = HYPERVISOR
 
