@@ -996,12 +996,33 @@ static bool flow_selected(struct tcon_flow *flow, const struct tcon_match *m)
 {
 	bool selected;
 
-	if (!tcon_match_key(m, &flow->key))
-		return false;
 	spin_lock_bh(&flow->lock);
 	selected = tcon_match_traits(m, &flow->traits);
 	spin_unlock_bh(&flow->lock);
 	return selected;
+}
+
+/*
+ * Has @fill dump a half-flow, if @m selects it; NULL selects all.  One that sleeps is left out
+ * where there is no memory to wake it.
+ */
+static int look_at(struct sk_buff *skb, struct netlink_callback *cb, struct tcon_stub *stub,
+		   const struct tcon_match *m,
+		   int (*fill)(struct sk_buff *skb, struct netlink_callback *cb,
+			       struct tcon_flow *flow))
+{
+	struct tcon_flow *flow;
+	int err = 0;
+
+	if (m && !tcon_match_key(m, &stub->key))
+		return 0;
+	flow = tcon_flow_open(stub);
+	if (!flow)
+		return 0;
+	if (!m || flow_selected(flow, m))
+		err = fill(skb, cb, flow);
+	tcon_flow_shut(stub, flow);
+	return err;
 }
 
 /*
@@ -1011,16 +1032,16 @@ static bool flow_selected(struct tcon_flow *flow, const struct tcon_match *m)
 static int dump_port_flows(struct sk_buff *skb, struct netlink_callback *cb,
 			   struct tcon_port *port, const struct flow_filter *filter)
 {
-	struct tcon_flow *flow;
+	struct tcon_stub *stub;
 	unsigned int n;
 
 	for (n = 0; n < DUMP_BATCH; n++) {
-		flow = tcon_flow_below(port, cb->args[1]);
-		if (!flow)
+		stub = tcon_flow_below(port, cb->args[1]);
+		if (!stub)
 			return 0;
-		if (flow_selected(flow, &filter->match) && fill_flow(skb, cb, flow))
+		if (look_at(skb, cb, stub, &filter->match, fill_flow))
 			return -EMSGSIZE;
-		cb->args[1] = flow->serial;
+		cb->args[1] = stub->serial;
 	}
 	return 1;
 }
@@ -1162,7 +1183,7 @@ static int dump_some_states(struct sk_buff *skb, struct netlink_callback *cb,
 			    struct tcon_net *tnet)
 {
 	struct tcon_port *port;
-	struct tcon_flow *flow;
+	struct tcon_stub *stub;
 	unsigned int n;
 	int ret = 1;
 
@@ -1171,13 +1192,13 @@ static int dump_some_states(struct sk_buff *skb, struct netlink_callback *cb,
 	if (!port)
 		ret = -ENODEV;
 	for (n = 0; ret > 0 && n < DUMP_BATCH; n++) {
-		flow = tcon_flow_below(port, cb->args[1]);
-		if (!flow)
+		stub = tcon_flow_below(port, cb->args[1]);
+		if (!stub)
 			ret = 0;
-		else if (fill_state(skb, cb, flow))
+		else if (look_at(skb, cb, stub, NULL, fill_state))
 			ret = -EMSGSIZE;
 		else
-			cb->args[1] = flow->serial;
+			cb->args[1] = stub->serial;
 	}
 	rcu_read_unlock();
 	return ret;

@@ -91,6 +91,9 @@ struct tcon_ecn {
 	struct tcon_ecn_syn peer_syn;
 	u32 ce_bytes;
 	u32 cwr_end;
+	u32 mark_end;
+	u32 eaten_end;
+	u32 repeat_seq;
 	u8 counts_due;
 	bool speaks;
 	bool accurate_asked;
@@ -110,15 +113,12 @@ struct tcon_ecn {
 	bool ce_last;
 	bool adopted;
 	bool watched;
-	u32 mark_end;
 	u8 unechoed;
 	bool avoided;
 	bool reset;
 	bool arrived;
 	u8 eaten;
-	u32 eaten_end;
 	u8 repeats;
-	u32 repeat_seq;
 };
 
 /**

@@ -11,6 +11,17 @@
  * connection has ended, and lingers for repeats of its FIN; of the oldest embryo; or of one that
  * was not used for long.  So a guest cannot get a flow past the table by filling it.
  *
+ * While packets of a half-flow pass unseen (rest.c), nothing of its sender's state is used.  So it
+ * sleeps, in little memory, until a packet of it is seen.  It is then as any flow whose port has
+ * rested.
+ *
+ *	struct tcon_flow --- fall_asleep(): its port rests, nothing for a while ---> struct asleep
+ *		^								  |
+ *		+------------------ wake(): a packet is seen ---------------------+
+ *
+ * Both begin with a &struct tcon_stub.  One takes the other's place in the table and in its port's
+ * tree, and keeps its serial.
+ *
  * Lock order: flow->lock, then port->lock; or flow->lock, then a pacer's.
  */
 #include <linux/jhash.h>
@@ -21,6 +32,7 @@
 
 #include "base/contract.h"
 #include "base/seq.h"
+#include "sender/seed.h"
 #include "state/flow.h"
 #include "wire/segment.h"
 
@@ -33,6 +45,7 @@
 #define EMBRYO_IDLE_US		(70 * USEC_PER_S)	/* 5 SYN repeats of Linux */
 #define OLDEST_MAX		16	/* flows among which the one to give way is looked for */
 #define SHRINK_IDLE_US		(5 * USEC_PER_S)
+#define SLEEP_IDLE_US		USEC_PER_S
 
 /* A little more than Linux's default keep-alive: 7200 s and 9 probes. */
 static unsigned int idle_s = 8000;
@@ -43,7 +56,22 @@ static bool repair = true;
 module_param(repair, bool, 0644);
 MODULE_PARM_DESC(repair, "keep copies, repair and hide losses");
 
-static struct kmem_cache *flow_cache;
+/**
+ * struct asleep - a half-flow that sleeps
+ * @stub: what the table and the port have of it
+ * @traits: what rules look at beside its key
+ * @seed: what is kept of its sender
+ */
+struct asleep {
+	struct tcon_stub stub;
+	struct tcon_traits traits;
+	struct tcon_seed seed;
+};
+
+static_assert(sizeof(struct asleep) <= 256);
+static_assert(!offsetof(struct tcon_flow, stub));
+
+static struct kmem_cache *flow_cache, *asleep_cache;
 static struct rhashtable flow_table;
 static struct delayed_work gc_work;
 static struct rhashtable_iter gc_iter;	/* which flow is looked at next */
@@ -68,36 +96,28 @@ static __always_inline u32 flow_hash(const void *data, u32 len, u32 seed)
 
 static int flow_cmp(struct rhashtable_compare_arg *arg, const void *obj)
 {
-	const struct tcon_flow *flow = obj;
+	const struct tcon_stub *stub = obj;
 
-	return !tcon_key_equal(&flow->key, arg->key);
+	return !tcon_key_equal(&stub->key, arg->key);
 }
 
 static const struct rhashtable_params flow_params = {
-	.head_offset = offsetof(struct tcon_flow, node),
-	.key_offset = offsetof(struct tcon_flow, key),
+	.head_offset = offsetof(struct tcon_stub, node),
+	.key_offset = offsetof(struct tcon_stub, key),
 	.key_len = sizeof(struct tcon_key),
 	.hashfn = flow_hash,
 	.obj_cmpfn = flow_cmp,
 	.automatic_shrinking = true,
 };
 
-/**
- * tcon_flow_find() - look a half-flow up
- * @key: its key
- *
- * Context: RCU read lock held.
- * Return: the flow, or NULL.  The flow may be dead when its lock is taken.
- */
-struct tcon_flow *tcon_flow_find(const struct tcon_key *key)
-{
-	tcon_assert_rcu();
-	return rhashtable_lookup(&flow_table, key, flow_params);
-}
-
 static void flow_free(struct rcu_head *rcu)
 {
 	kmem_cache_free(flow_cache, container_of(rcu, struct tcon_flow, rcu));
+}
+
+static void asleep_free(struct rcu_head *rcu)
+{
+	kmem_cache_free(asleep_cache, container_of(rcu, struct asleep, stub.rcu));
 }
 
 /* Under port->lock. */
@@ -200,20 +220,11 @@ static void tell_outcome(struct tcon_flow *flow)
 				    flow->created_us, &of);
 }
 
-/* Ends the flow, which is not dead yet. */
-static void kill_locked(struct tcon_flow *flow)
+/* Frees a flow that is in the table no longer, with what it has. */
+static void dispose(struct tcon_flow *flow)
 {
-	struct tcon_port *port = flow->port;
-
 	lockdep_assert_held(&flow->lock);
-	tell_outcome(flow);
 	flow->dead = true;
-	rhashtable_remove_fast(&flow_table, &flow->node, flow_params);
-	spin_lock(&port->lock);
-	rb_erase_cached(&flow->port_node, &port->flow_tree);
-	list_del_init(&flow->closed_node);
-	remove_embryo(flow);
-	spin_unlock(&port->lock);
 	tcon_pacer_cancel(&flow->due);
 	tcon_held_purge(&flow->held, flow->port);
 	consume_skb(tcon_flow_take_syn(flow));
@@ -221,22 +232,69 @@ static void kill_locked(struct tcon_flow *flow)
 	flow->saved = NULL;
 	tcon_ca_stop(&flow->track);
 	flow->state = TCON_STATE_OBSERVED;	/* a dump may still come by */
-	tcon_count_flow(tcon_flow_stats(flow), flow->reason, -1);
 	set_evading(flow, false);
 	if (flow->rest.attended)
-		atomic_dec(&port->attended);
+		atomic_dec(&flow->port->attended);
 	tcon_track_release(&flow->track);
 	leave_rule(flow);
-	tcon_budget_charge(&port->shares[TCON_SHARE_FLOWS], -1);
 	call_rcu(&flow->rcu, flow_free);
 }
 
-static void kill(struct tcon_flow *flow)
+/* Ends the flow, which is not dead yet. */
+static void kill_locked(struct tcon_flow *flow)
 {
+	struct tcon_port *port = flow->port;
+
+	lockdep_assert_held(&flow->lock);
+	tell_outcome(flow);
+	rhashtable_remove_fast(&flow_table, &flow->node, flow_params);
+	spin_lock(&port->lock);
+	rb_erase_cached(&flow->port_node, &port->flow_tree);
+	list_del_init(&flow->closed_node);
+	remove_embryo(flow);
+	spin_unlock(&port->lock);
+	tcon_count_flow(tcon_flow_stats(flow), flow->reason, -1);
+	tcon_budget_charge(&port->shares[TCON_SHARE_FLOWS], -1);
+	dispose(flow);
+}
+
+/* Ends a half-flow that sleeps.  Returns whether it was not dead yet. */
+static bool kill_asleep(struct tcon_stub *stub)
+{
+	struct tcon_port *port = stub->port;
+	bool alive;
+
+	spin_lock_bh(&port->lock);
+	alive = !stub->dead;
+	if (alive) {
+		stub->dead = true;
+		rhashtable_remove_fast(&flow_table, &stub->node, flow_params);
+		rb_erase_cached(&stub->port_node, &port->flow_tree);
+	}
+	spin_unlock_bh(&port->lock);
+	if (!alive)
+		return false;
+	tcon_count_flow(port->tnet->stats, TCON_REASON_NO_RULE, -1);
+	tcon_budget_charge(&port->shares[TCON_SHARE_FLOWS], -1);
+	call_rcu(&stub->rcu, asleep_free);
+	return true;
+}
+
+/* Ends a half-flow.  Returns whether it was not dead yet. */
+static bool kill(struct tcon_stub *stub)
+{
+	struct tcon_flow *flow;
+	bool alive;
+
+	if (stub->asleep)
+		return kill_asleep(stub);
+	flow = tcon_flow_of(stub);
 	spin_lock_bh(&flow->lock);
-	if (!flow->dead)
+	alive = !flow->dead;
+	if (alive)
 		kill_locked(flow);
 	spin_unlock_bh(&flow->lock);
+	return alive;
 }
 
 /* Adds the flow to the embryos.  Returns one that has to make room, or NULL. */
@@ -256,31 +314,32 @@ static struct tcon_flow *join_embryos(struct tcon_flow *flow)
 	return oldest;
 }
 
-static struct tcon_flow *flow_of(struct rb_node *node)
+static struct tcon_stub *stub_of(struct rb_node *node)
 {
-	return rb_entry_safe(node, struct tcon_flow, port_node);
+	return rb_entry_safe(node, struct tcon_stub, port_node);
 }
 
 /* One of the port's oldest flows, which was not used for longest; NULL: there is none. */
-static struct tcon_flow *least_used(struct tcon_port *port)
+static struct tcon_stub *least_used(struct tcon_port *port)
 {
-	struct tcon_flow *flow, *least = NULL;
+	struct tcon_stub *stub, *least = NULL;
 	struct rb_node *node;
 	unsigned int n;
 
 	lockdep_assert_held(&port->lock);
 	node = rb_last(&port->flow_tree.rb_root);
 	for (n = 0; node && n < OLDEST_MAX; n++, node = rb_prev(node)) {
-		flow = flow_of(node);
-		if (!least || READ_ONCE(flow->seen_us) < READ_ONCE(least->seen_us))
-			least = flow;
+		stub = stub_of(node);
+		if (!least || READ_ONCE(stub->seen_us) < READ_ONCE(least->seen_us))
+			least = stub;
 	}
 	return least;
 }
 
 /* Who makes room at a port, and @why; it may be dead by now.  NULL: nobody. */
-static struct tcon_flow *who_gives_way(struct tcon_port *port, enum tcon_counter *why)
+static struct tcon_stub *who_gives_way(struct tcon_port *port, enum tcon_counter *why)
 {
+	struct tcon_stub *least = NULL;
 	struct tcon_flow *flow;
 
 	spin_lock(&port->lock);
@@ -292,30 +351,26 @@ static struct tcon_flow *who_gives_way(struct tcon_port *port, enum tcon_counter
 	}
 	if (!flow) {
 		*why = TCON_COUNTER_FLOW_EVICT;
-		flow = least_used(port);
+		least = least_used(port);
 	}
 	spin_unlock(&port->lock);
-	return flow;
+	return flow ? &flow->stub : least;
 }
 
 /* Ends a flow of the port for a new one.  False: there is none, or another CPU has ended it. */
 static bool make_room(struct tcon_port *port)
 {
+	struct tcon_stub *stub;
 	enum tcon_counter why;
-	struct tcon_flow *flow;
 	bool lives;
 
 	tcon_assert_rcu();
-	flow = who_gives_way(port, &why);
-	if (!flow)
+	stub = who_gives_way(port, &why);
+	if (!stub)
 		return false;
-	spin_lock(&flow->lock);
-	lives = !flow->dead;
-	if (lives) {
-		tcon_count(tcon_flow_stats(flow), why);
-		kill_locked(flow);
-	}
-	spin_unlock(&flow->lock);
+	lives = kill(stub);
+	if (lives)
+		tcon_count(port->tnet->stats, why);
 	return lives;
 }
 
@@ -357,6 +412,111 @@ static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
 	flow->rest.wakes = READ_ONCE(port->wakes);
 }
 
+/* Puts @stub into the place of @of, the same half-flow, in the table and in the port's tree. */
+static int put_in_place(struct tcon_stub *stub, struct tcon_stub *of)
+{
+	struct tcon_port *port = of->port;
+	int err;
+
+	lockdep_assert_held(&port->lock);
+	err = rhashtable_replace_fast(&flow_table, &of->node, &stub->node, flow_params);
+	if (!err)
+		rb_replace_node_cached(&of->port_node, &stub->port_node, &port->flow_tree);
+	return err;
+}
+
+/* A flow as it was when it fell asleep, in no table; NULL without memory. */
+static struct tcon_flow *unfold(struct tcon_stub *stub)
+{
+	const struct asleep *a = container_of(stub, struct asleep, stub);
+	struct tcon_flow *flow = kmem_cache_alloc(flow_cache, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!flow) {
+		tcon_count(stub->port->tnet->stats, TCON_COUNTER_NO_MEMORY);
+		return NULL;
+	}
+	flow_setup(flow, stub->port, &stub->key, &a->traits);
+	tcon_seed_grow(&a->seed, &flow->track, &flow->ecn, flow->seen_us);
+	flow->serial = stub->serial;
+	flow->created_us = stub->created_us;
+	flow->seen_us = stub->seen_us;
+	flow->reason = TCON_REASON_NO_RULE;
+	flow->rest.wakes--;
+	return flow;
+}
+
+/**
+ * tcon_flow_wake() - wake a half-flow that sleeps
+ * @stub: the half-flow
+ *
+ * Context: RCU read lock held.
+ * Return: the flow, which may be dead when its lock is taken; NULL: it ends, another CPU wakes it,
+ *	or there is no memory.
+ */
+noinline struct tcon_flow *tcon_flow_wake(struct tcon_stub *stub)
+{
+	struct tcon_flow *flow = unfold(stub);
+	int err = -ENOENT;
+
+	if (!flow)
+		return NULL;
+	spin_lock_bh(&stub->port->lock);
+	if (!stub->dead)
+		err = put_in_place(&flow->stub, stub);
+	if (!err)
+		stub->dead = true;
+	spin_unlock_bh(&stub->port->lock);
+	if (err) {
+		kmem_cache_free(flow_cache, flow);
+		return NULL;
+	}
+	tcon_count(stub->port->tnet->stats, TCON_COUNTER_FLOW_WOKEN);
+	call_rcu(&stub->rcu, asleep_free);
+	return flow;
+}
+
+/**
+ * tcon_flow_find() - look a half-flow up, and wake it if it sleeps
+ * @key: its key
+ *
+ * Context: RCU read lock held, bottom halves disabled.
+ * Return: the flow, or NULL.  The flow may be dead when its lock is taken.
+ */
+struct tcon_flow *tcon_flow_find(const struct tcon_key *key)
+{
+	struct tcon_stub *stub;
+
+	tcon_assert_rcu();
+	stub = rhashtable_lookup(&flow_table, key, flow_params);
+	if (unlikely(stub && stub->asleep))
+		return tcon_flow_wake(stub);
+	return tcon_flow_of(stub);
+}
+
+/**
+ * tcon_flow_open() - look at a half-flow that may sleep
+ * @stub: the half-flow
+ *
+ * Context: RCU read lock held.
+ * Return: the flow; if it sleeps, as it was when it fell asleep; NULL without memory.  For
+ *	tcon_flow_shut().
+ */
+struct tcon_flow *tcon_flow_open(struct tcon_stub *stub)
+{
+	return stub->asleep ? unfold(stub) : tcon_flow_of(stub);
+}
+
+/**
+ * tcon_flow_shut() - it has been looked at
+ * @stub: the half-flow
+ * @flow: what tcon_flow_open() has returned
+ */
+void tcon_flow_shut(struct tcon_stub *stub, struct tcon_flow *flow)
+{
+	if (stub->asleep)
+		kmem_cache_free(flow_cache, flow);
+}
+
 /* Adds the flow to those of its port, as the newest. */
 static void join_port(struct tcon_flow *flow)
 {
@@ -381,19 +541,19 @@ static void join_port(struct tcon_flow *flow)
  * Context: RCU read lock held.
  * Return: the newest flow with a lower serial, which may be dead when its lock is taken; NULL.
  */
-struct tcon_flow *tcon_flow_below(struct tcon_port *port, long serial)
+struct tcon_stub *tcon_flow_below(struct tcon_port *port, long serial)
 {
-	struct tcon_flow *flow, *found = NULL;
+	struct tcon_stub *stub, *found = NULL;
 
 	tcon_assert_rcu();
 	spin_lock_bh(&port->lock);
-	flow = flow_of(port->flow_tree.rb_root.rb_node);
-	while (flow) {
-		if (flow->serial < serial) {
-			found = flow;
-			flow = flow_of(flow->port_node.rb_left);
+	stub = stub_of(port->flow_tree.rb_root.rb_node);
+	while (stub) {
+		if (stub->serial < serial) {
+			found = stub;
+			stub = stub_of(stub->port_node.rb_left);
 		} else {
-			flow = flow_of(flow->port_node.rb_right);
+			stub = stub_of(stub->port_node.rb_right);
 		}
 	}
 	spin_unlock_bh(&port->lock);
@@ -424,7 +584,7 @@ static int enlist(struct tcon_flow *flow)
 	spin_unlock(&flow->lock);
 	if (evicted) {
 		tcon_count(port->tnet->stats, TCON_COUNTER_EMBRYO_EVICT);
-		kill(evicted);
+		kill(&evicted->stub);
 	}
 	return err;
 }
@@ -898,10 +1058,16 @@ static bool is_out_of_sight(const struct tcon_flow *flow)
 	return READ_ONCE(flow->port->rests) && t->guest.syn_seen && t->peer.syn_seen;
 }
 
+/* For how long was none of its packets seen, although its port looked at them? */
+static u64 idle_us_of(const struct tcon_stub *stub, u64 now_us)
+{
+	return now_us - max(stub->seen_us, READ_ONCE(stub->port->woken_us));
+}
+
 static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 		     enum tcon_counter *why)
 {
-	u64 idle_us = now_us - max(flow->seen_us, READ_ONCE(flow->port->woken_us));
+	u64 idle_us = idle_us_of(&flow->stub, now_us);
 	u64 most_us = idle_s * USEC_PER_S;
 
 	*why = TCON_COUNTER_FLOWS_CLOSED;
@@ -914,6 +1080,53 @@ static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 	return idle_us > most_us && !is_out_of_sight(flow);
 }
 
+/* Is something going on that packets are seen for, or that is to end first? */
+static bool is_busy(const struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return flow->saved || flow->syn || flow->closed_us || t->fin_guest || t->fin_peer ||
+	       flow->pending.syn_seen || flow->again.syn_seen ||
+	       flow->rest.attended || flow->hold.injecting ||
+	       !tcon_held_empty(&flow->held) || !list_empty(&flow->embryo_node);
+}
+
+/* Would nothing of it matter, until its port wakes, but what sleeps with it? */
+static bool may_sleep(const struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return READ_ONCE(flow->port->rests) && flow->reason == TCON_REASON_NO_RULE &&
+	       flow->generation == READ_ONCE(flow->port->generation) &&
+	       t->synced && t->guest.syn_seen && t->peer.syn_seen &&
+	       (t->guest.acked || t->peer.acked) &&
+	       !flow->mid_stream && !flow->astray && !is_busy(flow);
+}
+
+/* Without memory the flow stays awake. */
+static void fall_asleep(struct tcon_flow *flow)
+{
+	struct asleep *a = kmem_cache_alloc(asleep_cache, GFP_ATOMIC | __GFP_NOWARN);
+	int err;
+
+	lockdep_assert_held(&flow->lock);
+	if (!a)
+		return;
+	a->stub = flow->stub;
+	a->stub.asleep = true;
+	a->traits = flow->traits;
+	tcon_seed_take(&a->seed, &flow->track, &flow->ecn);
+	spin_lock(&flow->port->lock);
+	err = put_in_place(&a->stub, &flow->stub);
+	spin_unlock(&flow->port->lock);
+	if (err) {
+		kmem_cache_free(asleep_cache, a);
+		return;
+	}
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FLOW_SLEPT);
+	dispose(flow);
+}
+
 static void collect(struct tcon_flow *flow, u64 now_us)
 {
 	enum tcon_counter why;
@@ -921,6 +1134,8 @@ static void collect(struct tcon_flow *flow, u64 now_us)
 	if (is_stale(flow, now_us, &why)) {
 		tcon_count(tcon_flow_stats(flow), why);
 		kill_locked(flow);
+	} else if (flow->seen_us + SLEEP_IDLE_US < now_us && may_sleep(flow)) {
+		fall_asleep(flow);
 	} else if (flow->seen_us + SHRINK_IDLE_US < now_us &&
 		   (flow->track.sendq.head == flow->track.sendq.tail ||
 		    is_out_of_sight(flow))) {
@@ -928,24 +1143,42 @@ static void collect(struct tcon_flow *flow, u64 now_us)
 	}
 }
 
+/* The end of one that sleeps is seen.  Where its port looks, silence counts, too. */
+static void collect_asleep(struct tcon_stub *stub)
+{
+	u64 now_us = tcon_us(tcon_now_ns());
+
+	if (!READ_ONCE(stub->port->rests) && idle_us_of(stub, now_us) > idle_s * USEC_PER_S &&
+	    kill_asleep(stub))
+		tcon_count(stub->port->tnet->stats, TCON_COUNTER_FLOWS_IDLE);
+}
+
+static void collect_awake(struct tcon_flow *flow)
+{
+	spin_lock_bh(&flow->lock);
+	if (!flow->dead)
+		collect(flow, tcon_us(tcon_now_ns()));
+	spin_unlock_bh(&flow->lock);
+}
+
 /* Looks at some of the flows; says whether there are more. */
 static bool collect_some(struct rhashtable_iter *iter)
 {
-	struct tcon_flow *flow = NULL;
+	struct tcon_stub *stub = NULL;
 	unsigned int n;
 
 	rhashtable_walk_start(iter);
 	for (n = 0; n < WALK_BATCH; n++) {
-		flow = rhashtable_walk_next(iter);
-		if (IS_ERR_OR_NULL(flow))	/* error: from the start */
+		stub = rhashtable_walk_next(iter);
+		if (IS_ERR_OR_NULL(stub))	/* error: from the start */
 			break;
-		spin_lock_bh(&flow->lock);
-		if (!flow->dead)
-			collect(flow, tcon_us(tcon_now_ns()));
-		spin_unlock_bh(&flow->lock);
+		if (stub->asleep)
+			collect_asleep(stub);
+		else
+			collect_awake(tcon_flow_of(stub));
 	}
 	rhashtable_walk_stop(iter);
-	return flow;
+	return stub;
 }
 
 /*
@@ -1008,16 +1241,16 @@ bool tcon_flow_reap(struct tcon_port *port, u64 now_us)
  */
 void tcon_flow_purge_port(struct tcon_port *port)
 {
-	struct tcon_flow *flow;
+	struct tcon_stub *stub;
 
 	do {
 		rcu_read_lock();
-		flow = tcon_flow_below(port, LONG_MAX);
-		if (flow)
-			kill(flow);
+		stub = tcon_flow_below(port, LONG_MAX);
+		if (stub)
+			kill(stub);
 		rcu_read_unlock();
 		cond_resched();
-	} while (flow);
+	} while (stub);
 }
 
 /**
@@ -1027,13 +1260,14 @@ void tcon_flow_purge_port(struct tcon_port *port)
  */
 int tcon_flow_init(void)
 {
-	int err;
+	int err = -ENOMEM;
 
 	flow_cache = KMEM_CACHE(tcon_flow, SLAB_HWCACHE_ALIGN);
-	if (!flow_cache)
-		return -ENOMEM;
-	err = rhashtable_init(&flow_table, &flow_params);
-	if (err) {
+	asleep_cache = KMEM_CACHE(asleep, 0);
+	if (flow_cache && asleep_cache)
+		err = rhashtable_init(&flow_table, &flow_params);
+	if (err) {	/* NULL may be destroyed */
+		kmem_cache_destroy(asleep_cache);
 		kmem_cache_destroy(flow_cache);
 		return err;
 	}
@@ -1052,5 +1286,6 @@ void tcon_flow_exit(void)
 	rhashtable_walk_exit(&gc_iter);
 	rcu_barrier();
 	rhashtable_destroy(&flow_table);
+	kmem_cache_destroy(asleep_cache);
 	kmem_cache_destroy(flow_cache);
 }

@@ -8,6 +8,7 @@
 #include <linux/if_ether.h>
 #include <linux/rhashtable.h>
 #include <linux/skbuff.h>
+#include <linux/stddef.h>
 
 #include "sender/answer.h"
 #include "sender/ca.h"
@@ -63,23 +64,25 @@ enum tcon_astray {
 
 /**
  * struct tcon_flow - a half-flow
+ * @stub: what the table and the port have of it
  * @node: in the table
  * @key: its key
- * @lock: protects everything below except the list nodes
+ * @asleep: it sleeps, and this is no &struct tcon_flow
+ * @dead: it is no longer in the table; of one that sleeps under tcon_port.lock
  * @port: the guest's port
  * @port_node: in tcon_port.flow_tree
- * @closed_node: in tcon_port.closed_list; empty: the connection has not ended
- * @embryo_node: in tcon_port.embryos; empty: the connection is confirmed
- * @rcu: for freeing it
+ * @rcu: for freeing it, when it is in no tree
  * @serial: its number among the port's flows, from 1; long, because a dump keeps it in cb->args
  * @created_us: when it was first seen
  * @seen_us: time of its last packet
+ * @lock: protects everything but the nodes
+ * @closed_node: in tcon_port.closed_list; empty: the connection has not ended
+ * @embryo_node: in tcon_port.embryos; empty: the connection is confirmed
  * @heard_us: time of the peer's last packet that the guest will look at
  * @closed_us: when the connection ended; 0: it has not
  * @pending: a peer's SYN that replaces the connection if the guest answers it
  * @again: a guest's SYN that replaces the connection if the peer answers it
  * @again_us: when that SYN left
- * @dead: it is no longer in the table
  *
  * @traits: what rules look at beside @key
  * @rule: the rule that it obeys, or NULL
@@ -166,24 +169,28 @@ enum tcon_astray {
  * @repair.timeouts: retransmission time-outs
  */
 struct tcon_flow {
-	/* The table's. */
-	struct rhash_head node;
-	struct tcon_key key;
+	struct_group_tagged(tcon_stub, stub,	/* the table's; also of one that sleeps */
+		struct rhash_head node;
+		struct tcon_key key;
+		bool asleep;
+		bool dead;
+		struct tcon_port *port;
+		union {
+			struct rb_node port_node;
+			struct rcu_head rcu;
+		};
+		long serial;
+		u64 created_us;
+		u64 seen_us;
+	);
 	spinlock_t lock;	/* outside port->lock and a pacer's */
-	struct tcon_port *port;
-	struct rb_node port_node;
 	struct list_head closed_node;
 	struct list_head embryo_node;
-	struct rcu_head rcu;
-	long serial;
-	u64 created_us;
-	u64 seen_us;
 	u64 heard_us;
 	u64 closed_us;
 	struct tcon_side pending;
 	struct tcon_side again;
 	u64 again_us;
-	bool dead;
 
 	/* What is done to it, and why not more. */
 	struct tcon_traits traits;
@@ -277,6 +284,12 @@ struct tcon_flow {
 	} repair;
 };
 
+/* A half-flow that does not sleep, or NULL. */
+static inline struct tcon_flow *tcon_flow_of(struct tcon_stub *stub)
+{
+	return stub ? container_of(stub, struct tcon_flow, stub) : NULL;
+}
+
 int tcon_flow_init(void);
 void tcon_flow_exit(void);
 struct tcon_flow *tcon_flow_find(const struct tcon_key *key);
@@ -294,7 +307,10 @@ void tcon_flow_judge(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_level(struct tcon_flow *flow);
 void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_distrust(struct tcon_flow *flow, u64 now_us);
-struct tcon_flow *tcon_flow_below(struct tcon_port *port, long serial);
+struct tcon_stub *tcon_flow_below(struct tcon_port *port, long serial);
+struct tcon_flow *tcon_flow_wake(struct tcon_stub *stub);
+struct tcon_flow *tcon_flow_open(struct tcon_stub *stub);
+void tcon_flow_shut(struct tcon_stub *stub, struct tcon_flow *flow);
 void tcon_flow_kick(struct tcon_flow *flow);
 bool tcon_flow_may_repair(void);
 bool tcon_flow_reap(struct tcon_port *port, u64 now_us);

@@ -30,26 +30,39 @@ static struct batch new_batch(void)
 	return (struct batch) { .until_ns = tcon_now_ns() + BATCH_NS, .left = BATCH_FLOWS };
 }
 
+/* A flow, woken where it sleeps and a rule can match; otherwise NULL, as without memory. */
+static struct tcon_flow *awake(struct tcon_stub *stub)
+{
+	if (!stub->asleep)
+		return tcon_flow_of(stub);
+	return READ_ONCE(stub->port->rests) ? NULL : tcon_flow_wake(stub);
+}
+
 /*
  * Calls @fn for flows of a port below serial *@below, the newest first, and moves that on.  Flows
- * are not dead, and their locks are held.  False: the batch is full.
+ * are not dead, and their locks are held.  Those that sleep while the port rests are left out.
+ * False: the batch is full.
  */
 static bool visit_port(struct tcon_port *port, long *below, struct batch *batch,
 		       void (*fn)(struct tcon_flow *flow, u64 now_us, void *arg), void *arg)
 {
+	struct tcon_stub *stub;
 	struct tcon_flow *flow;
 	u64 now_ns;
 
-	while ((flow = tcon_flow_below(port, *below))) {
+	while ((stub = tcon_flow_below(port, *below))) {
 		if (!batch->left)
 			return false;
-		*below = flow->serial;
-		spin_lock_bh(&flow->lock);
+		*below = stub->serial;
 		now_ns = tcon_now_ns();
+		batch->left = now_ns < batch->until_ns ? batch->left - 1 : 0;
+		flow = awake(stub);
+		if (!flow)
+			continue;
+		spin_lock_bh(&flow->lock);
 		if (!flow->dead)
 			fn(flow, tcon_us(now_ns), arg);
 		spin_unlock_bh(&flow->lock);
-		batch->left = now_ns < batch->until_ns ? batch->left - 1 : 0;
 	}
 	return true;
 }

@@ -56,9 +56,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 #define SAVED_MAX		4
 #define RESUMES_MAX		12	/* segments with data */
 
+/* But for those that sleep. */
 #define for_each_flow(flow, port)					\
-	for (flow = flow_of(rb_first_cached(&(port)->flow_tree)); flow;	\
-	     flow = flow_of(rb_next(&flow->port_node)))
+	for (flow = flow_from(rb_first_cached(&(port)->flow_tree)); flow; \
+	     flow = flow_from(rb_next(&flow->port_node)))
 
 enum place { TCON_FROM_GUEST, PEER, TCON_FROM_PEER, GUEST, PLACES };
 
@@ -154,9 +155,17 @@ struct world {
 	struct tcon_port port;
 };
 
-static struct tcon_flow *flow_of(struct rb_node *node)
+/* The first half-flow, from one on, that does not sleep. */
+static struct tcon_flow *flow_from(struct rb_node *node)
 {
-	return rb_entry_safe(node, struct tcon_flow, port_node);
+	struct tcon_stub *stub;
+
+	for (; node; node = rb_next(node)) {
+		stub = rb_entry(node, struct tcon_stub, port_node);
+		if (!stub->asleep)
+			return tcon_flow_of(stub);
+	}
+	return NULL;
 }
 
 static struct world *world;
@@ -718,18 +727,25 @@ static void guest_timer(struct world *x)
 /* The guest's port ends, with all that TCon holds and keeps for it. */
 static void leave_port(struct world *x)
 {
+	struct tcon_stub *stub;
 	struct tcon_flow *flow;
+	long serial = LONG_MAX;
 
 	x->leave_ns = NEVER;
 	x->come_ns = shim_now_ns + x->away_ns;
 	x->n_saved = 0;
 	trace(x, "leaves", NULL);
 	enter_tcon(x);
-	for_each_flow(flow, &x->port) {
+	while ((stub = tcon_flow_below(&x->port, serial))) {
+		serial = stub->serial;
+		flow = tcon_flow_open(stub);
+		if (!flow)
+			continue;
 		spin_lock(&flow->lock);
 		if (x->n_saved < SAVED_MAX)
 			x->n_saved += tcon_move_out(flow, &x->saved[x->n_saved]);
 		spin_unlock(&flow->lock);
+		tcon_flow_shut(stub, flow);
 	}
 	tcon_flow_purge_port(&x->port);
 	leave_tcon(x);

@@ -17,6 +17,8 @@ MSS = 1448
 Ends = tuple[rigs.RawEnd, rigs.RawEnd]
 RESUMING = ("observed", "resuming", "none")
 ENFORCED = ("repair-enforced", "none", "cubic")
+#: After a second without a packet, when it is next looked at.
+SLEEPS_S = 3.0
 #: Virtual time: an instruction takes so long (the lab's --shift).
 NS_PER_INSTRUCTION = 1
 
@@ -36,13 +38,18 @@ def is_seen(conn: Conn, tcon: genl.Genl) -> bool:
     return flow["una"] == conn.guest_nxt % 2**32
 
 
-@pytest.fixture
-def resting(ends: Ends, tcon: genl.Genl) -> Iterator[Conn]:
-    """A connection that began at a port at rest."""
+@pytest.fixture(params=["awake", "asleep"])
+def resting(ends: Ends, tcon: genl.Genl, request: pytest.FixtureRequest) -> Iterator[Conn]:
+    """A connection that began at a port at rest, and perhaps sleeps since."""
     with rigs.parameters(observe=0):
         probe = Conn(*ends).handshake()
         poll(lambda: not is_seen(probe, tcon), "the port rests", 10, 0.5)
-        yield Conn(*ends).handshake()
+        slept = tcon.counters()["flow-slept"]
+        conn = Conn(*ends).handshake()
+        if request.param == "asleep":
+            time.sleep(SLEEPS_S)
+            assert tcon.counters()["flow-slept"] > slept
+        yield conn
 
 
 def test_data_passes_unseen(resting: Conn, tcon: genl.Genl) -> None:

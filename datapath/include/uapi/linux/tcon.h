@@ -418,7 +418,9 @@ enum tcon_ecn_mode {
 	X(REPEAT_EXCESS, "repeat-excess", "guests' repeats dropped: more than a window in a round trip") \
 	X(FLOW_EVICT,	"flow-evicted",	"confirmed flows evicted by newer ones of their port") \
 	X(UNREAD_DROPPED, "unread-dropped", "guests' TCP packets dropped: of which flow cannot be read, and rules bind it") \
-	X(HOLD_EXCESS,	"hold-excess",	"guests' packets dropped: beyond their window, and a hold bound was reached")
+	X(HOLD_EXCESS,	"hold-excess",	"guests' packets dropped: beyond their window, and a hold bound was reached") \
+	X(FLOW_SLEPT,	"flow-slept",	"half-flows of ports at rest that fell asleep, and need little memory") \
+	X(FLOW_WOKEN,	"flow-woken",	"half-flows that slept, and woke")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,

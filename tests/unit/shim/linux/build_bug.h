@@ -3,8 +3,8 @@
 #ifndef _SHIM_LINUX_BUILD_BUG_H
 #define _SHIM_LINUX_BUILD_BUG_H
 
-#include <assert.h>
-
+#undef static_assert
+#define static_assert(cond)	_Static_assert(cond, #cond)
 #define BUILD_BUG_ON(cond)	_Static_assert(!(cond), #cond)
 #define BUILD_BUG_ON_MSG(cond, msg) _Static_assert(!(cond), msg)
 

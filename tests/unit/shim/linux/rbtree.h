@@ -127,4 +127,15 @@ static inline void rb_erase_cached(struct rb_node *node, struct rb_root_cached *
 	rb_erase(node, &root->rb_root);
 }
 
+static inline void rb_replace_node_cached(struct rb_node *victim, struct rb_node *node,
+					  struct rb_root_cached *root)
+{
+	*node = *victim;
+	rb_shim_replace(&root->rb_root, victim, node);
+	if (node->rb_left)
+		node->rb_left->up = node;
+	if (node->rb_right)
+		node->rb_right->up = node;
+}
+
 #endif /* _SHIM_LINUX_RBTREE_H */

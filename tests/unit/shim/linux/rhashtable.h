@@ -90,6 +90,22 @@ static inline int rhashtable_remove_fast(struct rhashtable *table,
 	return 0;
 }
 
+static inline int rhashtable_replace_fast(struct rhashtable *table,
+					  struct rhash_head *old,
+					  struct rhash_head *head,
+					  const struct rhashtable_params params)
+{
+	struct rhash_head **at = &table->first;
+
+	while (*at && *at != old)
+		at = &(*at)->next;
+	if (!*at)
+		return -ENOENT;
+	head->next = old->next;
+	*at = head;
+	return 0;
+}
+
 static inline void rhashtable_walk_enter(struct rhashtable *table,
 					 struct rhashtable_iter *iter)
 {
