@@ -10,7 +10,7 @@ LAB := tools/tcon-lab
 JOBS ?= $(shell nproc)
 C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/* datapath/include/tcon \
 	algorithms algorithms/example))
-PYTHON_FILES := tools tests userspace/exporter userspace/top
+PYTHON_FILES := tools tests userspace/exporter userspace/monitor userspace/top
 
 # The longest first: started late, one would run on alone.
 CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz check-unit style

@@ -40,7 +40,7 @@ def test_modules_are_built_and_signed(chroot, suite, readme):
 
 def test_programs_find_their_libraries(chroot):
     chroot.run("cd /srv/tcon; apt-get install ./tcon-top_*.deb")
-    for program in ("tcon-top", "tcon-exporter", "tcon-switchd"):
+    for program in ("tcon-top", "tcon-exporter", "tcon-monitor", "tcon-switchd"):
         assert "usage" in chroot.run(f"{program} --help").lower()
         page = chroot.run(f"zcat /usr/share/man/man8/{program}.8.gz")
         assert page.startswith(".")

@@ -198,9 +198,13 @@ def test_series_are_bounded(exporter: Exporter) -> None:
         rule = bridge["rules"][0] | {"priority": n, "match": f"in_port={name}", "flows": n}
         bridge["rules"].append(rule)
         flows["flows"].append(flow | {"port": name, "priority": n})
+    bridge["rules"][-1] |= {"cc": "cubic", "params": {"weight": 0.31}}
     exporter.say(show, flows)
     samples = exporter.scrape()
     assert len(samples) < 250
+    (weight,) = [name for name in samples if name.startswith("ovs_tcon_rule_weight{")]
+    assert 'match="in_port=vnet199"' in weight
+    assert samples[weight] == 0.31
     of_flows = {name: v for name, v in samples.items() if name.startswith("ovs_tcon_flows{")}
     assert len(of_flows) == 4
     assert sum(of_flows.values()) == 200
@@ -389,6 +393,10 @@ def test_the_dashboard_has_all_metrics_and_room_for_each_panel(exporter: Exporte
 
 def test_a_real_prometheus(exporter: Exporter, tmp_path: Path) -> None:
     """It scrapes, answers what a dashboard asks, and sees that the daemon has gone."""
+    show = copy.deepcopy(RECORDED["show"])
+    rules = show["bridges"][0]["rules"]
+    rules.append(rules[0] | {"priority": 0, "cc": "cubic", "params": {"weight": 0.31}, "flows": 0})
+    exporter.say(show, RECORDED["flows"])
     with prometheus(tmp_path, exporter.port) as port:
 
         def ask(query: str) -> list[float]:

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""tcon-monitor: what it decides, against guests that share a link by what they have of flows and
+weight; and what it asks of the switch, for which a script and files stand here."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+
+import pytest
+
+MONITOR = Path(__file__).parents[3] / "userspace/monitor/tcon-monitor"
+LOADER = SourceFileLoader("tcon_monitor", str(MONITOR))
+SPEC = importlib.util.spec_from_loader("tcon_monitor", LOADER)
+assert SPEC is not None
+monitor = importlib.util.module_from_spec(SPEC)
+__import__("sys").modules["tcon_monitor"] = monitor
+LOADER.exec_module(monitor)
+
+LINK_BPS = 1e9
+
+
+def judge(alpha: float = 0.5, after: int = 3) -> monitor.Judge:
+    return monitor.Judge(monitor.Limits(alpha, after), LINK_BPS)
+
+
+def jain(rates: dict[str, float]) -> float:
+    return sum(rates.values()) ** 2 / len(rates) / sum(rate**2 for rate in rates.values())
+
+
+def shared(flows: dict[str, float], weights: dict[str, float]) -> dict[str, float]:
+    """By what each has: flows times weight, which is the model of weights."""
+    parts = {name: count * weights.get(name, 1) for name, count in flows.items()}
+    return {name: LINK_BPS * part / sum(parts.values()) for name, part in parts.items()}
+
+
+def run(mine: monitor.Judge, flows: dict[str, float], periods: int) -> dict[str, float]:
+    """Let it decide for so long; the rates in the end."""
+    rates = shared(flows, mine.weights)
+    for _ in range(periods):
+        mine.look(rates, LINK_BPS)
+        rates = shared(flows, mine.weights)
+    return rates
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.25, 0.5, 1.0])
+def test_who_takes_too_much_is_brought_to_the_mean(alpha: float) -> None:
+    for seed in range(200):
+        rng = random.Random(seed)
+        flows = {f"g{n}": float(rng.choice((1, 1, 1, 4, 16))) for n in range(rng.randint(2, 12))}
+        mine = judge(alpha)
+        rates = run(mine, flows, 100)
+        mean = sum(rates.values()) / len(rates)
+        for name, rate in rates.items():
+            lowest = mine.weights.get(name, 1) == monitor.LOWEST_WEIGHT
+            assert rate <= mean * (1 + alpha) * 1.001 or lowest, (seed, rates, mine.weights)
+        assert jain(rates) >= jain(shared(flows, {})) - 1e-9
+
+
+def test_who_shares_fairly_is_let_alone() -> None:
+    rng = random.Random(1)
+    for _ in range(100):
+        mine = judge()
+        for _ in range(50):
+            rates = {f"g{n}": 1e8 * rng.uniform(0.8, 1.2) for n in range(10)}
+            mine.look(rates, sum(rates.values()))
+        assert not mine.weights
+
+
+def test_it_takes_as_many_periods_as_was_said() -> None:
+    mine = judge(after=3)
+    rates = {"a": 8e8, "b": 1e8, "c": 1e8}
+    for n in range(3):
+        assert not mine.weights, n
+        mine.look(rates, LINK_BPS)
+    assert mine.weights == {"a": round(1 / 2.4, 3)}
+
+    mine = judge(after=3)  # a period without ends the count
+    for unfair in (1, 1, 0, 1, 1):
+        mine.look(rates if unfair else dict.fromkeys(rates, 3e8), LINK_BPS)
+    assert not mine.weights
+    mine = judge(after=3)  # so does one in which the link is not full
+    for uplink in (1e9, 1e9, 9e8, 1e9, 1e9):
+        mine.look(rates, uplink)
+    assert not mine.weights
+
+
+def test_what_was_done_is_taken_back() -> None:
+    mine = judge(after=3)
+    run(mine, {"a": 8, "b": 1}, 20)
+    assert mine.weights
+    before = dict(mine.weights)
+    for uplink in (7e8, 7e8, 9e8, 7e8, 7e8):  # hysteresis: neither full, nor for long enough not
+        mine.look({"a": 3e8, "b": 3e8}, uplink)
+        assert mine.weights == before
+    mine.look({"a": 3e8, "b": 3e8}, 7e8)
+    assert not mine.weights
+
+
+def test_it_waits_while_a_guest_comes_nearer() -> None:
+    """Flows follow a weight slowly: what has been done must have had its effect."""
+    mine = judge(after=2)
+    share, lowest = 0.8, 1.0
+    for _ in range(100):
+        mine.look({"a": share * LINK_BPS, "b": (1 - share) * LINK_BPS}, LINK_BPS)
+        weight = mine.weights.get("a", 1.0)
+        lowest = min(lowest, weight)
+        share += (4 * weight / (4 * weight + 1) - share) / 10
+    assert 0.2 < lowest < 0.7
+    assert abs(share - 0.5) <= 0.25
+
+
+def test_a_weight_that_became_too_low_is_raised() -> None:
+    """The guest has closed its many connections, and the link is still full."""
+    mine = judge(after=3)
+    run(mine, {"a": 8, "b": 1}, 30)
+    assert mine.weights["a"] < 0.4
+    rates = run(mine, {"a": 1, "b": 1}, 30)
+    assert rates["a"] > 0.5 * LINK_BPS / 2
+
+
+def test_guests_that_do_not_count() -> None:
+    mine = judge(after=1)
+    mine.look({"a": 1e9, "idle": 1e6}, LINK_BPS)  # alone, nobody can take more than a share
+    assert not mine.weights
+    mine.look({"a": 9e8, "b": 1e8}, LINK_BPS)
+    assert list(mine.weights) == ["a"]
+    mine.look({"b": 1e9}, LINK_BPS)  # gone
+    assert not mine.weights
+
+
+# --- the program ----------------------------------------------------------------
+
+FAKE = """#!/bin/sh
+cd "$(dirname "$0")"
+echo "$*" >>asked
+[ ! -e instead ] || . ./instead
+case $1 in tcon/show) cat show;; esac
+"""
+SHOW = {
+    "bridges": [
+        {
+            "name": "br0",
+            "ports": [
+                {"name": "a", "role": "guest"},
+                {"name": "b", "role": "guest"},
+                {"name": "up", "role": "uplink"},
+            ],
+            "rules": [],
+        }
+    ]
+}
+
+
+class Host:
+    """Counters of devices, and a daemon that notes what it is asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.appctl = folder / "appctl"
+        self.appctl.write_text(FAKE)
+        self.appctl.chmod(0o755)
+        self.say(SHOW)
+        for device in ("a", "b", "up"):
+            (folder / "net" / device / "statistics").mkdir(parents=True)
+        (folder / "net/up/speed").write_text("100\n")
+        self.sent = {"a": 0.0, "b": 0.0}
+        self.count()
+
+    def say(self, show: object) -> None:
+        (self.folder / "show").write_text(json.dumps(show))
+
+    def count(self) -> None:
+        for device, sent in (*self.sent.items(), ("up", sum(self.sent.values()))):
+            counter = "tx_bytes" if device == "up" else "rx_bytes"
+            new = self.folder / "new"
+            new.write_text(f"{int(sent)}\n")
+            new.rename(self.folder / "net" / device / "statistics" / counter)
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        words = [
+            "/usr/bin/python3",
+            MONITOR,
+            "br0",
+            "--appctl",
+            self.appctl,
+            "--net",
+            self.folder / "net",
+            "--period",
+            "0.1",
+            "--after",
+            "2",
+            *options,
+        ]
+        return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def send(self, seconds: float, a_bps: float, b_bps: float) -> None:
+        """Both guests send, in steps of 20 ms."""
+        end_s = last_s = time.monotonic()
+        end_s += seconds
+        while (now_s := time.monotonic()) < end_s:
+            self.sent["a"] += a_bps / 8 * (now_s - last_s)
+            self.sent["b"] += b_bps / 8 * (now_s - last_s)
+            last_s = now_s
+            self.count()
+            time.sleep(0.02)
+
+    def asked(self) -> list[str]:
+        """What changes something."""
+        lines = (self.folder / "asked").read_text().splitlines()
+        return [line for line in lines if not line.startswith("tcon/show")]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+@pytest.fixture
+def ended() -> Iterator[list[subprocess.Popen[str]]]:
+    """Programs that must not outlive the test."""
+    programs: list[subprocess.Popen[str]] = []
+    yield programs
+    for program in programs:
+        program.kill()
+        program.wait()
+
+
+def test_a_rule_comes_and_goes(host: Host, ended: list[subprocess.Popen[str]]) -> None:
+    program = host.start("--json")
+    ended.append(program)
+    host.send(2, 95e6, 15e6)
+    first = host.asked()[0].split()
+    assert first[:5] == ["tcon/set-cc", "--volatile", "br0", "flow=in_port=a,priority=0", "cubic"]
+    assert first[5].startswith("weight=0.")
+    assert first[6] == "for=10s"
+    assert not any("in_port=b" in line for line in host.asked())
+    host.send(1.5, 10e6, 10e6)
+    assert host.asked()[-1] == "tcon/del-cc br0 flow=in_port=a,priority=0"
+    host.send(2, 95e6, 15e6)
+    assert "set-cc" in host.asked()[-1]
+    program.send_signal(signal.SIGTERM)  # it leaves nothing behind
+    out, err = program.communicate(timeout=10)
+    assert program.returncode == 0
+    assert host.asked()[-1] == "tcon/del-cc br0 flow=in_port=a,priority=0"
+    assert "br0: a: weight 0." in err
+    assert "br0: a: weight 1 again" in err
+    looks = [json.loads(line) for line in out.splitlines()]
+    assert {look["full"] for look in looks} == {True, False}
+    assert min(look["guests"]["a"]["weight"] for look in looks) < 1
+    assert all(look["guests"]["b"]["weight"] == 1 for look in looks)
+
+
+def test_the_operators_rules(host: Host, ended: list[subprocess.Popen[str]]) -> None:
+    """They come first, unless --override says otherwise; one at the same place is let alone."""
+    program = host.start("--override", "--cc", "reno")
+    ended.append(program)
+    host.send(2, 95e6, 15e6)
+    program.terminate()
+    program.wait(10)
+    assert "flow=in_port=a,priority=65535 reno weight=" in host.asked()[0]
+    (host.folder / "asked").unlink()
+
+    show = json.loads(json.dumps(SHOW))
+    show["bridges"][0]["rules"] = [
+        {"match": "in_port=a", "priority": 0, "source": {"table": "Bridge", "record": "br0"}}
+    ]
+    host.say(show)
+    program = host.start()
+    ended.append(program)
+    host.send(2, 95e6, 15e6)
+    program.terminate()
+    _, err = program.communicate(timeout=10)
+    assert host.asked() == []
+    assert "a: has a rule of its own with priority 0" in err
+
+
+def test_a_daemon_that_fails(host: Host, ended: list[subprocess.Popen[str]]) -> None:
+    """It says so once, and goes on when the daemon does."""
+    program = host.start()
+    ended.append(program)
+    host.send(0.5, 10e6, 10e6)
+    (host.folder / "instead").write_text("echo 'tcon.ko is not loaded' >&2; exit 2\n")
+    host.send(1, 95e6, 15e6)
+    (host.folder / "instead").unlink()
+    host.send(2, 95e6, 15e6)
+    program.terminate()
+    _, err = program.communicate(timeout=10)
+    assert err.count("tcon.ko is not loaded; trying again") == 1
+    assert "a: weight 0." in err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--alpha", "0"), "argument --alpha: '0' is not from 0.01 to 100"),
+        (("--capacity", "5"), "argument --capacity: '5' is no rate, such as 10gbit or 500mbit"),
+        (("--after", "1.5"), "argument --after: '1.5' is not from 1 to 1000"),
+        (("--cc", "bbr"), "argument --cc: invalid choice: 'bbr'"),
+        (("--uplink", "a"), "a does not say its speed: give --capacity"),
+    ],
+)
+def test_what_is_refused(host: Host, options: tuple[str, ...], words: str) -> None:
+    program = host.start(*options)
+    _, err = program.communicate(timeout=10)
+    assert program.returncode == 1
+    assert err.startswith(f"tcon-monitor: {words}")
+    assert err.count("\n") == 1
+
+
+def test_a_bridge_without_one_uplink(host: Host) -> None:
+    show = json.loads(json.dumps(SHOW))
+    del show["bridges"][0]["ports"][2]
+    host.say(show)
+    program = host.start()
+    _, err = program.communicate(timeout=10)
+    assert err == "tcon-monitor: br0 has not one uplink (none): give --uplink\n"
