@@ -82,6 +82,7 @@ static const struct nla_policy tcon_policy[TCON_A_MAX + 1] = {
 	[TCON_A_RULE_MATCH] = NLA_POLICY_NESTED(match_policy),
 	[TCON_A_STATE] = NLA_POLICY_MAX(NLA_BINARY, sizeof(struct tcon_state_record)),
 	[TCON_A_CHECK] = { .type = NLA_FLAG },
+	[TCON_A_ROUNDS] = { .type = NLA_FLAG },
 };
 
 static int refuse(struct netlink_ext_ack *extack, int err, const char *why)
@@ -916,9 +917,35 @@ static int put_flow_repair(struct sk_buff *skb, const struct tcon_flow *flow)
 			     TCON_FLOW_A_PAD);
 }
 
+/* What a dump of flows was asked for. */
+struct flow_filter {
+	char bridge[TCON_BRIDGE_NAME_MAX];
+	struct tcon_match match;
+	bool rounds;		/* wanted, too */
+};
+
+/* What names the CC that the guest's own stack runs. */
+static int put_flow_guest(struct sk_buff *skb, const struct tcon_flow *flow, bool rounds)
+{
+	const struct tcon_track *t = &flow->track;
+	unsigned int n = rounds ? tcon_rounds_count(&t->rounds) : 0;
+	struct nlattr *attr;
+
+	if (t->guest.ect && nla_put_flag(skb, TCON_FLOW_A_ECT_SYN))
+		return -EMSGSIZE;
+	if (!n)
+		return 0;
+	attr = nla_reserve(skb, TCON_FLOW_A_ROUNDS, n * sizeof(struct tcon_round));
+	if (!attr)
+		return -EMSGSIZE;
+	tcon_rounds_copy(&t->rounds, nla_data(attr));
+	return 0;
+}
+
 static int fill_flow(struct sk_buff *skb, struct netlink_callback *cb,
 		     struct tcon_flow *flow)
 {
+	const struct flow_filter *filter = (void *)cb->args[2];
 	struct nlattr *nest;
 	void *hdr;
 	int err;
@@ -929,17 +956,11 @@ static int fill_flow(struct sk_buff *skb, struct netlink_callback *cb,
 	spin_lock_bh(&flow->lock);
 	err = put_flow_key(skb, flow) || put_flow_track(skb, &flow->track) ||
 	      put_flow_cc(skb, flow) || put_flow_state(skb, flow) ||
-	      put_flow_repair(skb, flow);
+	      put_flow_repair(skb, flow) || put_flow_guest(skb, flow, filter->rounds);
 	spin_unlock_bh(&flow->lock);
 	nla_nest_end(skb, nest);
 	return close_message(skb, hdr, err);
 }
-
-/* What a dump of flows was asked for. */
-struct flow_filter {
-	char bridge[TCON_BRIDGE_NAME_MAX];
-	struct tcon_match match;
-};
 
 /* Not in a .start callback, because that has no extended ACK to explain an error. */
 static int read_filter(struct netlink_callback *cb)
@@ -957,6 +978,7 @@ static int read_filter(struct netlink_callback *cb)
 		return -ENOMEM;
 	filter->match.ofport = TCON_OFPORT_ANY;
 	filter->match.vlan = TCON_VLAN_ANY;
+	filter->rounds = attrs[TCON_A_ROUNDS];
 	if (bridge)
 		nla_strscpy(filter->bridge, bridge, sizeof(filter->bridge));
 	if (match)

@@ -705,6 +705,8 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	note_handshake(flow, now_us);
 	if (tcon_flow_runs_cc(flow))
 		ack_enforced(flow, &ack, now_us);
+	else
+		tcon_acked_observed(&flow->track, flow->window.peer_bytes, now_us);
 	return true;
 }
 

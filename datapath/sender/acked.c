@@ -649,3 +649,29 @@ void tcon_acked(struct tcon_track *t, const struct tcon_packet *pkt, u64 now_us,
 	ack->spurious = unproven && !t->unproven_bytes;
 	end_round(t);
 }
+
+/**
+ * tcon_acked_observed() - record the round that an ACK has ended, if it did
+ * @t: the tracker, of a flow of which no CC runs; tcon_acked() has processed the ACK
+ * @peer_bytes: the window that the peer offered before
+ * @now_us: the time
+ */
+void tcon_acked_observed(struct tcon_track *t, u32 peer_bytes, u64 now_us)
+{
+	u32 most = t->prev_max_inflight_bytes, mss = t->cc.mss_bytes;
+	const struct tcon_sums sums = {
+		.now_us = now_us,
+		.busy_us = t->busy_us,
+		.lost_bytes = t->cc.lost_bytes,
+		.ece_acks = t->ece_acks,
+		.rtt_sum_us = t->rtt_sum_us,
+		.rtt_samples = t->rtt_samples,
+		.timeout_us = t->timeout_us,
+	};
+
+	if (likely(t->round_end == t->rounds.round_end))
+		return;
+	t->rounds.round_end = t->round_end;
+	tcon_rounds_end(&t->rounds, &sums, min_t(u32, DIV_ROUND_CLOSEST(most, mss), U16_MAX),
+			(u64)most + 2 * mss > peer_bytes);
+}

@@ -34,6 +34,7 @@ struct tcon_ack {
 	u32 spurious_repairs;
 };
 
+void tcon_acked_observed(struct tcon_track *t, u32 peer_bytes, u64 now_us);
 void tcon_acked(struct tcon_track *t, const struct tcon_packet *pkt, u64 now_us,
 		struct tcon_ack *ack);
 u64 tcon_acked_sample_bps(const struct tcon_rate_sample *rs);

@@ -71,7 +71,7 @@ static void update_prr(struct tcon_track *t, u32 delivered_bytes, bool safe)
  * In a flow that runs already cwnd begins at what is in flight, but at no less than RFC 6928
  * allows a new connection: the guest may just have nothing to send.  Nor at less than the same
  * CC had on the host that the guest came from.  A flow without a loss so far may still be in
- * slow start.
+ * slow start.  What follows shows nothing of the guest's own CC: its rounds are forgotten.
  *
  * Return: 0; or the CC's error: then the tracker stays without a CC.
  */
@@ -102,6 +102,7 @@ int tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
 	cc->ca_state = TCON_CA_OPEN;
 	t->unproven_bytes = 0;
 	t->prr.active = false;
+	tcon_rounds_clear(&t->rounds);
 	ops->init(cc, now_us);
 	return 0;
 }

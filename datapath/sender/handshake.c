@@ -8,6 +8,7 @@
 #include <linux/kernel.h>
 
 #include "base/seq.h"
+#include "sender/ecn.h"
 #include "sender/handshake.h"
 #include "sender/sent.h"
 
@@ -33,6 +34,7 @@ void tcon_handshake_note(struct tcon_side *side,
 	side->signed_options = pkt->signed_options;
 	side->mptcp = pkt->mptcp;
 	side->has_ts = pkt->has_ts;
+	side->ect = pkt->tos & TCON_ECN_MASK;
 }
 
 /**

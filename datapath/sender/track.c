@@ -28,6 +28,7 @@ void tcon_track_init(struct tcon_track *t, struct tcon_budget *budget)
 	t->sacked.budget = budget;
 	t->lost.budget = budget;
 	t->resent.budget = budget;
+	t->rounds.budget = budget;
 	t->cc.mss_bytes = TCON_MSS_DEFAULT;
 	t->cc.min_rtt_us = TCON_RTT_NONE_US;
 	t->min_rtt_us[0] = TCON_RTT_NONE_US;
@@ -47,6 +48,7 @@ void tcon_track_release(struct tcon_track *t)
 	tcon_ranges_clear(&t->sacked);
 	tcon_ranges_clear(&t->lost);
 	tcon_resent_clear(&t->resent);
+	tcon_rounds_clear(&t->rounds);
 }
 
 /**

@@ -12,6 +12,7 @@
 #include "sender/prr.h"
 #include "sender/ranges.h"
 #include "sender/resent.h"
+#include "sender/rounds.h"
 #include "sender/sendq.h"
 #include "wire/packet.h"
 
@@ -41,6 +42,7 @@
  * @signed_options: it sent TCP-MD5 or TCP-AO
  * @mptcp: it sent an MPTCP option
  * @has_ts: it sent time stamps
+ * @ect: it was ECN-capable, which SYNs are not (RFC 3168, 6.1.1) unless a CC needs ECN
  */
 struct tcon_side {
 	u32 isn;
@@ -54,6 +56,7 @@ struct tcon_side {
 	bool signed_options;
 	bool mptcp;
 	bool has_ts;
+	bool ect;
 };
 
 /**
@@ -124,6 +127,7 @@ struct tcon_timer {
  * @rack: state of RACK
  * @timer: state of the timers
  * @prr: the limit in a recovery, and in a reduction for ECN marks
+ * @rounds: while the flow is observed: its last round trips
  * @unheard: ACKs take another way, see tcon_ca_unheard()
  * @heard_pacing_bps: while @unheard: the CC's pacing rate
  * @resume_bytes: cwnd that the CC had on another host, until one starts here; 0: none
@@ -200,6 +204,7 @@ struct tcon_track {
 	struct tcon_rack rack;
 	struct tcon_timer timer;
 	struct tcon_prr prr;
+	struct tcon_rounds rounds;
 	u64 heard_pacing_bps;
 	u32 resume_bytes;
 	u32 newly_bytes;

@@ -819,6 +819,7 @@ static void check_flows(const struct world *x)
 		held += flow->held.charged_bytes;
 		copies += flow->copies.charged_bytes;
 		WARN_ON(flow->lock.held || flow->hold.injecting);
+		WARN_ON(tcon_flow_runs_cc(flow) && flow->track.rounds.log);
 		WARN_ON(flow->hold.release_ns > shim_now_ns + NSEC_PER_SEC);
 	}
 	WARN_ON(held != tcon_share_used(x->port.shares, TCON_SHARE_HELD));

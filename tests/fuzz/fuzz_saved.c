@@ -12,6 +12,7 @@
 #include "datapath/sender/loss.c"
 #include "datapath/sender/ranges.c"
 #include "datapath/sender/resent.c"
+#include "datapath/sender/rounds.c"
 #include "datapath/sender/sendq.c"
 #include "datapath/sender/timer.c"
 #include "datapath/sender/sent.c"

@@ -42,7 +42,8 @@
  * @TCON_CMD_GET_RULE: rules, in the order in which they are tried (dump)
  * @TCON_CMD_GET_CC: registered CC modules with their parameters (dump)
  * @TCON_CMD_GET_FLOW: half-flows, with an optional %TCON_A_BRIDGE and
- *	%TCON_A_RULE_MATCH that select (dump)
+ *	%TCON_A_RULE_MATCH that select, and with %TCON_A_ROUNDS the rounds of those that
+ *	are observed (dump)
  * @TCON_CMD_GET_STATE: the half-flows of the port %TCON_PORT_A_IFINDEX that can go on at
  *	another port, or on another host, one %TCON_A_STATE each (dump)
  * @TCON_CMD_SET_STATE: the guest at the port %TCON_PORT_A_IFINDEX came from elsewhere, and
@@ -86,6 +87,7 @@ enum tcon_attr {
 	TCON_A_INFO,		/* nested TCON_INFO_A_* */
 	TCON_A_STATE,		/* struct tcon_state_record */
 	TCON_A_CHECK,		/* flag: of SET_STATE */
+	TCON_A_ROUNDS,		/* flag: of GET_FLOW: with TCON_FLOW_A_ROUNDS */
 	__TCON_A_MAX,
 };
 #define TCON_A_MAX (__TCON_A_MAX - 1)
@@ -454,6 +456,23 @@ enum tcon_info_attr {
 };
 #define TCON_INFO_A_MAX (__TCON_INFO_A_MAX - 1)
 
+/* A round trip of a half-flow that is observed: what left at its start is acknowledged at its
+ * end.
+ */
+struct tcon_round {
+	__u32 rtt_us;		/* mean; 0: none was measured */
+	__u16 segs;		/* most that was in flight, in full segments */
+	__u16 flags;		/* TCON_ROUND_* */
+};
+#define TCON_ROUND_LOST		0x0001	/* something was judged lost */
+#define TCON_ROUND_TIMEOUT	0x0002	/* the guest had a retransmission time-out */
+#define TCON_ROUND_MARKED	0x0004	/* ACKs had ECE */
+#define TCON_ROUND_RECEIVER	0x0008	/* the peer's window was full */
+#define TCON_ROUND_IDLE		0x0010	/* for more than an eighth of it nothing was in flight */
+
+/* Most rounds that are kept of a half-flow. */
+#define TCON_ROUNDS_MAX		240U
+
 /* TCON_A_FLOW.  Byte counts are of payload; sequence numbers are the wire's. */
 enum tcon_flow_attr {
 	TCON_FLOW_A_UNSPEC,
@@ -510,6 +529,8 @@ enum tcon_flow_attr {
 				 */
 	TCON_FLOW_A_ECN,	/* u8, enum tcon_ecn_mode */
 	TCON_FLOW_A_CE_BYTES,	/* u64: delivered with ECN CE */
+	TCON_FLOW_A_ROUNDS,	/* array of struct tcon_round, oldest first; absent: none */
+	TCON_FLOW_A_ECT_SYN,	/* flag: the guest's SYN was ECN-capable */
 	__TCON_FLOW_A_MAX,
 };
 #define TCON_FLOW_A_MAX (__TCON_FLOW_A_MAX - 1)
