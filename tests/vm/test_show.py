@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import statistics
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -258,6 +259,33 @@ def test_flows(data_flow: Callable[[], dict[str, Any]]) -> None:
     assert found, text
     shares = [float(share) for share in found.groups()]
     assert sum(shares) == pytest.approx(100, abs=0.2)
+
+
+def test_the_ccs_that_guests_run(lab: Lab) -> None:
+    """Where a flow is observed its rounds are recorded, until a CC is enforced."""
+    lab.br0.set_cc("tp_dst=9", "bbr")  # so the port does not rest
+    with transfer(lab, SECONDS + 1) as flow:
+        time.sleep(SECONDS)
+        now = flow()
+        (told,) = [f for f in lab.br0.tcon_flows("-r")["flows"] if f["tp_src"] == now["tp_src"]]
+        text = appctl("tcon/flows", "-v", "br0", f"flow=tp_src={now['tp_src']}")
+        lab.br0.set_cc("all", "bbr")
+        enforced = poll(
+            lambda: [f for f in [flow()] if f["state"] == "repair-enforced"], "BBR is enforced"
+        )
+    assert (now["state"], now["reason"], "rounds" in now) == ("observed", "no-rule", False)
+    assert {key for key in now if key.startswith("guess")} >= {"guess", "guess_confidence"}
+    # 2 % are lost: windows are small, and round trips hardly longer than the path's 20 ms.
+    segs, rtts_us, flags = zip(*told["rounds"], strict=True)
+    assert 60 < len(segs) < SECONDS * 50
+    assert 2 < statistics.median(segs) < 40
+    assert 20_000 <= min(rtts_us) <= statistics.median(rtts_us) < 40_000
+    assert 0.02 < sum(flag & 1 for flag in flags) / len(flags) < 0.6
+    assert told["guess"] in ("cubic", None)
+    assert re.search(
+        r"^    guest's own cc (cubic, confidence [01]\.\d\d|unknown: several CCs .*)$", text, re.M
+    ), text
+    assert not [key for key in enforced[0] if key.startswith("guess")]
 
 
 def test_flows_as_a_table(data_flow: Callable[[], dict[str, Any]]) -> None:

@@ -291,6 +291,33 @@ def report_campaigns(
 
 
 @app.command()
+def naming(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Of a campaign that ran in mode observed.")
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE.html", help="The matrix as a plot; FILE.json beside.")
+    ] = Path("tcon-results/naming.html"),
+) -> None:
+    """Which CC TCon takes guests' own for: a confusion matrix.
+
+    Its numbers are of what tcon/flows said at the end of each run.
+    """
+    from .numbers import naming as named
+    from .pages import naming_table  # slow to import
+
+    if out.suffix != ".html":
+        raise LabError(f"--out is {out}: it must end in .html")
+    made = named.confusion(named.load(folder))
+    _make_folder(out.parent)
+    _write(out, naming_table.page(made))
+    _write(out.with_suffix(".json"), results.to_text(made))
+    _print(naming_table.table(made))
+    for suffix in (".html", ".json"):
+        print(out.with_suffix(suffix))
+
+
+@app.command()
 def export(
     folders: Annotated[
         list[Path], typer.Argument(metavar="DIR...", help="Folders of campaigns that were run.")

@@ -28,7 +28,7 @@ from .errors import LabError
 from .machines import VirtualMachine
 from .ovs import appctl
 from .records import told, with_summary
-from .scenario import FRAME_BYTES, Flow, Scenario, Transfer, from_dict
+from .scenario import FRAME_BYTES, OBSERVED, Flow, Scenario, Transfer, from_dict
 from .topo import QUEUE_PARENT, Guest, Lab, run_in
 
 Progress = Callable[[str], None]
@@ -36,6 +36,7 @@ Progress = Callable[[str], None]
 Take = Callable[[str, Iterable[str]], None]
 
 _ALLOWED_CCS = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+_OBSERVE = Path("/sys/module/tcon/parameters/observe")
 _TRANSFER = Path(__file__).with_name("transfer.py")
 
 IPERF3_PORT = 5201
@@ -295,6 +296,17 @@ def _set_rules(lab: Lab, mode: str) -> None:
 
 
 @contextlib.contextmanager
+def _observing() -> Iterator[None]:
+    """TCon looks at all packets of guests, also where no rule can match."""
+    before = _OBSERVE.read_text()
+    _OBSERVE.write_text("1")
+    try:
+        yield
+    finally:
+        _OBSERVE.write_text(before)
+
+
+@contextlib.contextmanager
 def _allowed_ccs(lab: Lab, mode: str) -> Iterator[None]:
     """Let the guests choose their CCs: a namespace may have few but those allowed to all.
 
@@ -389,6 +401,14 @@ def _flow_record(
     return record | ports | {"iperf3": iperf3}
 
 
+def _named(lab: Lab, index: int, flows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What TCon tells of the CC of a guest that it only observes, with what it goes by."""
+    ends = (lab.sender_address(index), FIRST_SOURCE_PORT + index)
+    names = ("mss_bytes", "min_rtt_us", "ect_syn", "guess", "guess_confidence", "rounds")
+    mine = [flow for flow in flows if (flow["src"], flow["tp_src"]) == ends]
+    return {"named": {name: mine[0].get(name) for name in names}} if mine else {}
+
+
 def _wait_for_time(scenario: Scenario, mode: str, start_s: float, progress: Progress) -> None:
     """Until the run's time is nearly over."""
     seconds = scenario.seconds
@@ -448,15 +468,19 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
             f"{mode}: the CPU was busy {cpu_share:.0%} of the time: it may have been the limit"
         )
     state = {"ovs_flows": None, "show": None}
+    named: list[dict[str, Any]] = []
     if tcon:
         found = {where: bridge.tcon_flows() for where, bridge in lab.tcons.items()}
         state = {"ovs_flows": found, "show": lab.br0.tcon_show()}
+    if mode == OBSERVED:
+        named = lab.br0.tcon_flows("-r")["flows"]
     return {
         "start_monotonic_s": start_s,
         "cpu_busy_share": round(cpu_share, 3),
         "busy_s": round(span_s - idle_ticks / os.sysconf("SC_CLK_TCK"), 6),
         "flows": [
             _flow_record(lab, index, mode, clients[index], files[index], start_s)
+            | _named(lab, index, named)
             for index in range(len(lab.pairs))
         ],
         **state,
@@ -497,12 +521,14 @@ def run(job: dict[str, Any], progress: Progress, take: Take) -> dict[str, Any]:
     """
     scenario: Scenario = from_dict(job["scenario"])
     mode, tcon = job["mode"], _tcon_loaded()
-    if not tcon and any(flow.enforced_cc(mode) for flow in scenario.flows):
+    observed = mode == OBSERVED
+    if not tcon and (observed or any(flow.enforced_cc(mode) for flow in scenario.flows)):
         raise LabError(f"mode {mode} needs tcon.ko, which is not loaded")
     progress(f"{mode}: building {2 * len(scenario.connections())} guests")
     with (
         Lab(scenario, job["tear_down"]) as lab,
         _allowed_ccs(lab, mode),
+        _observing() if observed else contextlib.nullcontext(),
         tempfile.TemporaryDirectory() as scratch,
     ):
         checked = check_path(lab, progress)

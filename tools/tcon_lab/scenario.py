@@ -6,7 +6,8 @@ comes as JSON.  So this needs nothing outside the standard library.
 
 A mode says who decides: ``guest`` is the guest's own ``guest_cc`` with TCon
 leaving it alone, ``native`` is ``native_cc`` in the guest's stack with TCon
-leaving it alone, ``enforced`` is ``guest_cc`` in the guest with TCon enforcing
+leaving it alone, ``observed`` is the same with TCon looking at all packets (its parameter
+``observe``), ``enforced`` is ``guest_cc`` in the guest with TCon enforcing
 ``enforce``, ``linux`` is the same with ``linux:`` and ``native_cc`` in place of
 ``enforce`` (the kernel's CC run by TCon, beside TCon's own), and ``stock`` is
 ``native_cc`` on the distribution's own datapath.  Flows without ``enforce`` are left
@@ -24,7 +25,9 @@ from .aqm import Aqm
 from .errors import LabError
 from .placement import HYPERVISOR
 
-MODES = ("guest", "native", "linux", "enforced", "stock")
+MODES = ("guest", "native", "observed", "linux", "enforced", "stock")
+#: In which it looks at packets that no rule concerns.
+OBSERVED = "observed"
 #: Those in which TCon enforces something.
 ENFORCING_MODES = ("linux", "enforced")
 
@@ -140,7 +143,7 @@ class Flow:
 
     def stack_cc(self, mode: str) -> str:
         """The CC that the guest's own stack runs in ``mode``."""
-        return self.native_cc if mode in ("native", "stock") else self.guest_cc
+        return self.native_cc if mode in ("native", OBSERVED, "stock") else self.guest_cc
 
     def speaks_ecn(self, mode: str) -> bool:
         """Whether the guests' own stacks speak ECN in ``mode``."""

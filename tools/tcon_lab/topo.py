@@ -106,9 +106,9 @@ class TConSwitch(OVSSwitch):
         """`tcon/show -j` of this bridge."""
         return json.loads(appctl("tcon/show", "-j", self.name))
 
-    def tcon_flows(self, *args: str) -> Any:
+    def tcon_flows(self, *options: str) -> Any:
         """`tcon/flows -j` of this bridge."""
-        return json.loads(appctl("tcon/flows", "-j", self.name, *args))
+        return json.loads(appctl("tcon/flows", "-j", *options, self.name))
 
 
 #: Where a guest's commands run.

@@ -12,6 +12,7 @@
 #include "tcon-flows.h"
 
 #include <arpa/inet.h>
+#include <math.h>
 #include <string.h>
 
 #include "coverage.h"
@@ -19,6 +20,7 @@
 #include "openvswitch/list.h"
 #include "openvswitch/poll-loop.h"
 #include "tcon-advise.h"
+#include "tcon-guess.h"
 #include "tcon-json.h"
 #include "tcon-rules.h"
 #include "tcon-text.h"
@@ -98,6 +100,8 @@ static const struct tcon_nl_field flow_fields[] = {
     { TCON_FLOW_A_LIMITED_US,       NL_A_UNSPEC, NULL },
     { TCON_FLOW_A_ECN,              NL_A_U8,     NULL },
     { TCON_FLOW_A_CE_BYTES,         NL_A_U64,    "ce_bytes" },
+    { TCON_FLOW_A_ROUNDS,           NL_A_UNSPEC, NULL },
+    { TCON_FLOW_A_ECT_SYN,          NL_A_FLAG,   "ect_syn" },
 };
 
 static void
@@ -153,8 +157,57 @@ put_ecn(struct json *json, unsigned int mode)
     }
 }
 
+/* Adds "rounds" to 'json': of each round trip how many segments were in flight
+ * at most, its time in us, and TCON_ROUND_* flags. */
+static void
+put_rounds(struct json *json, const struct tcon_round *rounds, size_t n)
+{
+    struct json *array = json_array_create_empty();
+
+    for (size_t i = 0; i < n; i++) {
+        json_array_add(array, json_array_create_3(
+                                  json_integer_create(rounds[i].segs),
+                                  json_integer_create(rounds[i].rtt_us),
+                                  json_integer_create(rounds[i].flags)));
+    }
+    json_object_put(json, "rounds", array);
+}
+
+/* Adds which CC the guest's own stack seems to run, and by what that was
+ * guessed if 'with_rounds'. */
+static void
+put_guest(struct json *json, struct nlattr *const attrs[], bool with_rounds)
+{
+    struct tcon_round rounds[TCON_ROUNDS_MAX];
+    const struct nlattr *attr = attrs[TCON_FLOW_A_ROUNDS];
+    const struct nlattr *min_rtt = attrs[TCON_FLOW_A_MIN_RTT_US];
+    struct tcon_seen seen = {
+        .rounds = rounds,
+        .min_rtt_us = min_rtt ? nl_attr_get_u32(min_rtt) : UINT32_MAX,
+        .ect_syn = attrs[TCON_FLOW_A_ECT_SYN],
+    };
+    struct tcon_guess guess;
+
+    if (attr) {
+        seen.n_rounds = MIN(nl_attr_get_size(attr) / sizeof *rounds,
+                            TCON_ROUNDS_MAX);
+        memcpy(rounds, nl_attr_get(attr), seen.n_rounds * sizeof *rounds);
+    }
+    tcon_guess(&seen, &guess);
+    json_object_put(json, "guess", (guess.cc ? json_string_create(guess.cc)
+                                    : json_null_create()));
+    json_object_put(json, "guess_confidence",
+                    json_real_create(round(100 * guess.confidence) / 100));
+    if (guess.why) {
+        json_object_put_string(json, "guess_why", guess.why);
+    }
+    if (with_rounds) {
+        put_rounds(json, rounds, seen.n_rounds);
+    }
+}
+
 static struct json *
-flow_to_json(struct nlattr *const attrs[])
+flow_to_json(struct nlattr *const attrs[], bool named, bool with_rounds)
 {
     unsigned int reason = 0, state = 0;
     struct json *json = json_object_create();
@@ -196,6 +249,9 @@ flow_to_json(struct nlattr *const attrs[])
     }
     if (attrs[TCON_FLOW_A_LIMITED_US]) {
         put_limits(json, attrs[TCON_FLOW_A_LIMITED_US]);
+    }
+    if (state == TCON_STATE_OBSERVED && named) {
+        put_guest(json, attrs, with_rounds);
     }
     return json;
 }
@@ -309,6 +365,21 @@ put_flow_ecn(struct ds *ds, const struct json *flow)
     }
 }
 
+/* Writes which CC the guest's own stack seems to run, where that is what
+ * decides. */
+static void
+put_flow_guess(struct ds *ds, const struct json *flow)
+{
+    if (json_has(flow, "guess")) {
+        ds_put_format(ds, "    guest's own cc %s, confidence %.2f\n",
+                      json_str(flow, "guess"),
+                      json_double(flow, "guess_confidence"));
+    } else if (json_has(flow, "guess_why")) {
+        ds_put_format(ds, "    guest's own cc unknown: %s\n",
+                      json_str(flow, "guess_why"));
+    }
+}
+
 /* Returns for how long the flow was limited at all. */
 static double
 limited_us(const struct json *flow)
@@ -365,6 +436,7 @@ flow_to_text(const struct json *flow, struct ds *ds)
     put_flow_repair(ds, flow);
     put_flow_ecn(ds, flow);
     put_flow_limits(ds, flow);
+    put_flow_guess(ds, flow);
     ds_put_format(ds, "    age %.3f s idle %.3f s\n",
                   json_num(flow, "age_ms") / 1e3,
                   json_num(flow, "idle_ms") / 1e3);
@@ -546,6 +618,7 @@ struct flows_dump {
     struct unixctl_conn *conn;      /* Waits for the reply. */
     struct tcon_nl nl;
     enum flows_form form;
+    bool with_rounds;               /* FLOWS_JSON */
     uint64_t limit;
     uint64_t n_flows;               /* How many there are. */
 
@@ -589,7 +662,9 @@ flow_cb(struct nlattr *top[], void *dump_)
     if (top[TCON_A_FLOW] && dump->n_flows++ < dump->limit
         && tcon_nl_parse(top[TCON_A_FLOW], flow_fields,
                          ARRAY_SIZE(flow_fields), attrs, ARRAY_SIZE(attrs))) {
-        flow = flow_to_json(attrs);
+        flow = flow_to_json(attrs, (dump->form == FLOWS_JSON
+                                     || dump->form == FLOWS_VERBOSE),
+                            dump->with_rounds);
         flows_dump_add(dump, flow);
         json_destroy(flow);
     }
@@ -677,11 +752,12 @@ tcon_flows_wait(void)
 }
 
 /* Begins to look for the flows of 'bridge' that 'match' selects; NULL: all.
- * Returns NULL, with a sentence, if tcon.ko does not answer.  Takes 'nl'
- * over. */
+ * With rounds if the guests' CCs are to be named.  Returns NULL, with a
+ * sentence, if tcon.ko does not answer.  Takes 'nl' over. */
 static struct flows_dump *
 flows_dump_begin(struct tcon_nl *nl, const char *bridge,
-                 const struct tcon_match *match, struct tcon_error *error)
+                 const struct tcon_match *match, bool with_rounds,
+                 struct tcon_error *error)
 {
     struct ofpbuf *request = tcon_nl_request(nl, TCON_CMD_GET_FLOW);
     struct flows_dump *dump;
@@ -689,6 +765,9 @@ flows_dump_begin(struct tcon_nl *nl, const char *bridge,
     nl_msg_put_string(request, TCON_A_BRIDGE, bridge);
     if (match) {
         tcon_nl_put_match(request, match);
+    }
+    if (with_rounds) {
+        nl_msg_put_flag(request, TCON_A_ROUNDS);
     }
     if (tcon_nl_stream_begin(nl, request, error)) {
         tcon_nl_close(nl);
@@ -706,6 +785,7 @@ struct flows_args {
     struct tcon_flow_spec spec;
     bool has_flow;
     bool has_limit;
+    bool with_rounds;               /* Asks tcon.ko for them. */
     uint64_t limit;
 };
 
@@ -776,20 +856,27 @@ flows_begin(int argc, const char *argv[], struct flows_args *args,
         return NULL;
     }
     return flows_dump_begin(&nl, argv[1],
-                            args->has_flow ? &place.match : NULL, error);
+                            args->has_flow ? &place.match : NULL,
+                            args->with_rounds, error);
 }
 
-/* tcon/flows [-j | -v] BRIDGE [flow=MATCH] [limit=N] */
+/* tcon/flows [-j [-r] | -v] BRIDGE [flow=MATCH] [limit=N] */
 static void
 tcon_unixctl_flows(struct unixctl_conn *conn, int argc, const char *argv[],
                    void *aux OVS_UNUSED)
 {
     struct flows_args args = { .limit = DEFAULT_FLOW_LIMIT };
     bool verbose = tcon_take_option(&argc, argv, "-v");
+    bool with_rounds = tcon_take_option(&argc, argv, "-r");
     bool as_json = tcon_take_json(conn, &argc, argv);
     struct flows_dump *dump;
     struct tcon_error error;
 
+    if (with_rounds && !as_json) {
+        unixctl_command_reply_error(conn, "-r: only with -j");
+        return;
+    }
+    args.with_rounds = as_json || verbose;
     dump = flows_begin(argc, argv, &args, &error);
     if (!dump) {
         unixctl_command_reply_error(conn, error.text);
@@ -797,6 +884,7 @@ tcon_unixctl_flows(struct unixctl_conn *conn, int argc, const char *argv[],
     }
     dump->conn = conn;
     dump->limit = args.limit;
+    dump->with_rounds = with_rounds;
     dump->form = (as_json ? FLOWS_JSON
                   : verbose ? FLOWS_VERBOSE
                   : FLOWS_TABLE);
@@ -842,6 +930,7 @@ tcon_flows_init(void)
     unixctl_command_register("tcon/advise", "[-j] bridge [flow=MATCH]", 1, 3,
                              tcon_unixctl_advise, NULL);
     unixctl_command_register("tcon/flows",
-                             "[-j | -v] bridge [flow=MATCH] [limit=N]", 1, 5,
+                             "[-j [-r] | -v] bridge [flow=MATCH] [limit=N]",
+                             1, 6,
                              tcon_unixctl_flows, NULL);
 }

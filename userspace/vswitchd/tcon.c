@@ -2,7 +2,7 @@
 /*
  * The commands that change something.
  *
- * The files, lowest first: tcon-match, tcon-when, tcon-stats, tcon-advice,
+ * The files, lowest first: tcon-match, tcon-when, tcon-stats, tcon-advice, tcon-guess,
  * tcon-netlink, tcon-rules, tcon-cc, tcon-text, tcon-fleet, tcon-ovsdb,
  * tcon-rates, tcon-config, tcon-words, tcon-json, tcon-show, tcon-compare,
  * tcon-advise, tcon-flows, tcon-trace, tcon-state, tcon-move, this one.

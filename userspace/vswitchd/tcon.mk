@@ -20,6 +20,7 @@ tcon_objects = \
 	vswitchd/tcon-config.$(OBJEXT) \
 	vswitchd/tcon-fleet.$(OBJEXT) \
 	vswitchd/tcon-flows.$(OBJEXT) \
+	vswitchd/tcon-guess.$(OBJEXT) \
 	vswitchd/tcon-json.$(OBJEXT) \
 	vswitchd/tcon-match.$(OBJEXT) \
 	vswitchd/tcon-move.$(OBJEXT) \

@@ -293,7 +293,7 @@ class _Cell:
             what = f"{len(ccs)} CCs for {len(tables)} tables [[flow]] and [[transfer]]"
             raise InputError(f"has {what}", *at)
         modes = self.document.get("modes")
-        has_native = modes is None or bool({"native", "linux", "stock"} & set(modes))
+        has_native = modes is None or bool({"native", "observed", "linux", "stock"} & set(modes))
         for cc, table in zip(ccs, tables, strict=True):
             native_cc = cc.removeprefix(KERNEL_CC) if isinstance(cc, str) else cc
             chosen = {"enforce": cc, "native_cc": native_cc}

@@ -159,6 +159,13 @@ class Store:
         except OSError as error:
             raise LabError(f"{self.folder}: {error.strerror}") from None
 
+    def keys(self, mode: str) -> list[str]:
+        """Those of a mode's runs.  Raises LabError where there is no campaign."""
+        index = self._read(self.folder / "index.json")
+        if index is None:
+            raise LabError(f"{self.folder} holds no campaign's results")
+        return [run["key"] for run in index["runs"] if run["mode"] == mode]
+
     def index(self, campaign: Campaign) -> list[Record]:
         """The runs of the campaign, with the keys that the index has for them, or "".
 

@@ -300,6 +300,7 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
     settling_s = SETTLED_AFTER_RTTS * base_rtt_us / 1e6
     error = iperf3.get("error") or (None if data.summary else "the probe saw no data of it")
     return {
+        **({"named": flow["named"]} if "named" in flow else {}),
         "index": flow["index"],
         "table": _table(scenario, int(flow["index"])),
         "guest_cc": flow.get("guest_cc") or asked.stack_cc(mode),

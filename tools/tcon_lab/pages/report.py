@@ -28,6 +28,7 @@ Record = dict[str, Any]
 STYLES = {
     "guest": ("#d55e00", "dot"),
     "native": ("#3a8fd0", "dash"),
+    "observed": ("#56b4e9", "dashdot"),
     "linux": ("#e69f00", "longdashdot"),
     "enforced": ("#009e73", "solid"),
     "stock": ("#cc79a7", "longdash"),
