@@ -277,13 +277,13 @@ def test_the_ccs_that_guests_run(lab: Lab) -> None:
     assert {key for key in now if key.startswith("guess")} >= {"guess", "guess_confidence"}
     # 2 % are lost: windows are small, and round trips hardly longer than the path's 20 ms.
     segs, rtts_us, flags = zip(*told["rounds"], strict=True)
-    assert 60 < len(segs) < SECONDS * 50
+    assert 60 < len(segs) < (SECONDS + 2) * 50
     assert 2 < statistics.median(segs) < 40
     assert 20_000 <= min(rtts_us) <= statistics.median(rtts_us) < 40_000
     assert 0.02 < sum(flag & 1 for flag in flags) / len(flags) < 0.6
     assert told["guess"] in ("cubic", None)
     assert re.search(
-        r"^    guest's own cc (cubic, confidence [01]\.\d\d|unknown: several CCs .*)$", text, re.M
+        r"^    guest's own cc (cubic, confidence [01]\.\d\d|unknown: .* CCs? .*)$", text, re.M
     ), text
     assert not [key for key in enforced[0] if key.startswith("guess")]
 
