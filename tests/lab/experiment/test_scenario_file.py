@@ -240,6 +240,13 @@ def test_mode_linux_where_it_makes_no_sense(text: str, line: int, words: str) ->
     assert words in str(caught.value)
 
 
+def test_mode_observed_is_native_and_enforces_nothing() -> None:
+    (flow, *_) = parse(FULL).flows
+    assert flow.stack_cc("observed") == flow.stack_cc("native") == "bbr"
+    assert flow.enforced_cc("enforced")
+    assert flow.enforced_cc("observed") is None
+
+
 TRANSFERS = """\
 name = "files"
 seconds = 60
