@@ -10,16 +10,24 @@
 #define SEGS	20
 #define ACKED	8
 
-/* A flow that grows from its seed knows what SYNs have told and what is learnt slowly. */
-static void grows(void **state)
+/* A guest that has sent SEGS segments, of which ACKED are acknowledged. */
+static struct conn *sent_and_acked(void)
 {
-	struct tcon_ecn e = { .agreed = true, .asked = true, .ce_bytes = 77 }, e2 = {};
-	struct conn *c = conn_open(true), *d = conn_new();
-	struct tcon_seed s;
+	struct conn *c = conn_open(true);
 
 	send(c, SEGS);
 	wait_us(c, RTT_US);
 	ack(c, ACKED);
+	return c;
+}
+
+/* A flow that grows from its seed knows what SYNs have told and what is learnt slowly. */
+static void grows(void **state)
+{
+	struct tcon_ecn e = { .agreed = true, .asked = true, .ce_bytes = 77 }, e2 = {};
+	struct conn *c = sent_and_acked(), *d = conn_new();
+	struct tcon_seed s;
+
 	tcon_seed_take(&s, &c->t, &e);
 	tcon_seed_grow(&s, &d->t, &e2, c->now_us);
 
@@ -38,13 +46,10 @@ static void grows(void **state)
 /* What is in flight is not known: nothing is, from una on. */
 static void nothing_in_flight(void **state)
 {
-	struct conn *c = conn_open(true), *d = conn_new();
+	struct conn *c = sent_and_acked(), *d = conn_new();
 	struct tcon_ecn e = {};
 	struct tcon_seed s;
 
-	send(c, SEGS);
-	wait_us(c, RTT_US);
-	ack(c, ACKED);
 	tcon_seed_take(&s, &c->t, &e);
 	tcon_seed_grow(&s, &d->t, &e, c->now_us);
 
