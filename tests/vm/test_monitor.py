@@ -29,7 +29,7 @@ def weights() -> dict[str, float]:
 
 def obeying(lab: Lab) -> int:
     """Of the guest's flows that send: those under a rule of the monitor.  iperf3's own is idle."""
-    flows = lab.br0.tcon_flows("flow=in_port=br0-h1")["flows"]
+    flows = [flow for flow in lab.br0.tcon_flows()["flows"] if flow["port"] == "br0-h1"]
     rules = [(flow["cc"], flow["priority"]) for flow in flows if flow["delivered_bytes"] > 10_000]
     return rules.count(("reno", 0))
 

