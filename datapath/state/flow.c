@@ -12,12 +12,12 @@
  * was not used for long.  So a guest cannot get a flow past the table by filling it.
  *
  * While packets of a half-flow pass unseen (rest.c), nothing of its sender's state is used.  So it
- * sleeps, in little memory, until a packet of it is seen.  It is then as any flow whose port has
- * rested.
+ * sleeps, in little memory, until a packet of it is seen, or a rule can match at its port.  It is
+ * then as any flow whose port has rested.
  *
  *	struct tcon_flow --- fall_asleep(): its port rests, nothing for a while ---> struct asleep
  *		^								  |
- *		+------------------ wake(): a packet is seen ---------------------+
+ *		+---------- tcon_flow_wake(): a packet is seen, or a rule --------+
  *
  * Both begin with a &struct tcon_stub.  One takes the other's place in the table and in its port's
  * tree, and keeps its serial.
