@@ -103,10 +103,10 @@ def among(pair: Pair, count: int) -> dict[str, float]:
     for _ in range(ROUNDS):
         for flow in range(count):
             pair.round(flow)
-    time.sleep(IDLE_S)
-    grown = slab_bytes() - before
     sample = random.Random(1).sample(range(count), min(SAMPLE, count))
     spent = [pair.round(flow) for _ in range(-(-SAMPLE // count)) for flow in sample]
+    time.sleep(IDLE_S)
+    grown = slab_bytes() - before
     for flow in range(count):
         pair.send("rst", flow, pair.sent[flow], 2000)
     time.sleep(measure.COLLECTED_S)
