@@ -316,6 +316,19 @@ def test_values_of_the_text_beside_ours() -> None:
     assert rows["any but bbr"]["ours"] == {"native": 20}
 
 
+def test_a_goodput_of_no_cc_is_that_of_all_flows() -> None:
+    document = published.parse(
+        'source = "s"\n[[value]]\nquantity = "goodput"\nunit = "Mbit/s"\nlow = 910\n'
+        'of = {rate = "1000mbit"}\nwhere = "w"\n'
+    )
+    cell = {"cell": "c", "values": {}, "published": None, "completion": {}}
+    values = [vars(value) for value in document.values]
+    comparison = {"campaign": "c", "tables": [], "values": values, "cells": [cell]}
+    runs = {"c": {"native": {1: run_of("bbr", "cubic")}}}
+    (side,) = against_published.sides(comparison, runs)
+    assert [row["ours"] for row in side["rows"]] == [{"native": 920}]
+
+
 def test_ranges_differ_by_their_nearer_end() -> None:
     assert against_published._differs(5, 4, 6) == 0
     assert against_published._differs(3, 4, 6) == pytest.approx(-0.25)

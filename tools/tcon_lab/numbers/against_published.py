@@ -92,6 +92,12 @@ _OURS: dict[tuple[str, str], _Read] = {
     ),
 }
 
+#: What all flows of a run reach together: of a value in the text that is of no CC's flows.
+_OURS_OF_ALL: dict[tuple[str, str], _Read] = {
+    ("goodput", "MB/s"): _of_all(lambda flow: _scaled(flow, "goodput_bps", 8e6)),
+    ("goodput", "Mbit/s"): _of_all(lambda flow: _scaled(flow, "goodput_bps", 1e6)),
+}
+
 #: The same in one second, of what a table has for a whole run, which has its length.
 _OURS_IN_A_SECOND: dict[tuple[str, str], _Read] = {
     ("retransmissions", "packets"): _of_flows(_in_a_second("retransmitted_bytes", _PAYLOAD_BYTES)),
@@ -386,7 +392,8 @@ def _values_side(comparison: Record, runs: Runs, samples: Samples) -> Record | N
                 continue
             cc = value["of"].get("cc")
             if column in _OURS:
-                ours = _ours(modes, _OURS[column], lambda f, cc=cc: _is(cc, _plain(f["cc"])))
+                read = _OURS_OF_ALL.get(column, _OURS[column]) if cc is None else _OURS[column]
+                ours = _ours(modes, read, lambda f, cc=cc: _is(cc, _plain(f["cc"])))
             else:
                 ours = _of_samples(cell["cell"], modes, column, samples)
             shown = {"published": value["value"], "low": low, "high": high,
