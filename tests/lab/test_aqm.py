@@ -64,6 +64,8 @@ def test_without_a_word_the_queue_is_droptail() -> None:
          Aqm("red", ecn=True, min_packets=20, max_packets=60, probability=0.02)),
         ('aqm = "red"\naqm_min = "5p"\naqm_max = "15p"\naqm_probability = "10%"',
          Aqm("red", min_packets=5, max_packets=15, probability=0.1)),
+        ('aqm = "ared"\naqm_min = "2p"\naqm_max = "6p"',
+         Aqm("ared", min_packets=2, max_packets=6, probability=0.02)),
         ('aqm = "codel"', Aqm("codel", target_us=5000, interval_us=100_000)),
         ('aqm = "codel"\naqm_target = "500us"\naqm_interval = "10ms"\naqm_ecn = true',
          Aqm("codel", ecn=True, target_us=500, interval_us=10_000)),
@@ -99,7 +101,7 @@ def test_red_stays_within_what_its_arithmetic_holds() -> None:
 @pytest.mark.parametrize(
     ("path", "line", "words"),
     [
-        ('aqm = "blue"', 8, 'path.aqm is "blue", an unknown AQM; known are droptail, red, codel'),
+        ('aqm = "blue"', 8, 'path.aqm is "blue", an unknown AQM; known are droptail, red, ared'),
         ("aqm = true", 8, "path.aqm must be a string, not a boolean"),
         ('aqm = "step"', 4, "path.aqm_threshold is missing"),
         ('aqm_threshold = "20p"', 8, 'path.aqm_threshold says nothing with aqm "droptail"'),
@@ -205,6 +207,7 @@ def test_the_modules_of_a_scenario() -> None:
     for kind in ("red", "codel", "fq_codel", "pie"):
         assert f"sch_{kind}" in lab._scenario_modules(of(f'aqm = "{kind}"'))
         assert f"sch_{kind}" in lab.root.KERNEL_MODULES
+    assert "sch_red" in lab._scenario_modules(of('aqm = "ared"'))
     assert "tcp_dctcp" in lab.root.KERNEL_MODULES
 
 
@@ -249,7 +252,7 @@ def red_parameters(text: str) -> dict[str, object]:
     assert (limit, rest[0], rest[2]) == (0, 0, 0)
     assert (rest[1], options[2]) == qdisc.idle_table(float(halving_us))
     value, selector = struct.unpack("=II", options[4])
-    assert selector == 0b1001
+    assert selector == 0b1101
     return {
         "min": low_bytes, "max": high_bytes, "weight_log2": weight, "flags": value,
         "falls": any(options[2]),
@@ -267,7 +270,7 @@ def attributes(raw: bytes) -> dict[int, bytes]:
 
 
 def test_what_red_is_told() -> None:
-    ecn, nodrop = 1, 8
+    ecn, adaptive, nodrop = 1, 4, 8
     assert red_parameters('aqm = "step"\naqm_threshold = "20p"') == {
         "min": 30280, "max": 30280, "weight_log2": 0, "flags": ecn | nodrop, "probability": 1.0,
         "falls": False,
@@ -279,6 +282,9 @@ def test_what_red_is_told() -> None:
     }  # fmt: skip
     assert red_parameters(text) == wanted
     assert red_parameters(text + "\naqm_ecn = true") == wanted | {"flags": ecn}
+    text = text.replace('"red"', '"ared"')
+    assert red_parameters(text) == wanted | {"flags": adaptive}
+    assert red_parameters(text + "\naqm_ecn = true") == wanted | {"flags": ecn | adaptive}
 
 
 @pytest.mark.parametrize(

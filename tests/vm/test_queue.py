@@ -73,6 +73,8 @@ def options(kind: str) -> dict[str, Any]:
           "nodrop": False, "harddrop": False, "adaptive": False}),
         (Aqm("red", ecn=True, min_packets=3, max_packets=10, probability=0.02), "red",
          {"min": 4542, "max": 15140, "probability": 0.02, "ecn": True, "nodrop": False}),
+        (Aqm("ared", min_packets=2, max_packets=6, probability=0.02), "red",
+         {"min": 3028, "max": 9084, "probability": 0.02, "ecn": False, "adaptive": True}),
         (STEP, "red", {"min": 30280, "max": 30280, "ewma": 0, "ecn": True, "nodrop": True}),
         # CoDel's clock ticks in 1.024 us.
         (Aqm("codel", target_us=5000, interval_us=100_000), "codel",

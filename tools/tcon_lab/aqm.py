@@ -20,6 +20,10 @@ as in a switch, and bulk data are full frames.
 the queue is idle.  RED learns of that when it is asked for a packet and has none,
 but the rate limiter only looks what comes next: between them stands a netem without
 delay, which asks.  It takes the packet that is sent next out of RED's count.
+
+``ared`` is adaptive RED (Floyd, Gummadi, Shenker 2001): each half second Linux's RED lowers the
+probability by a tenth while the average is below the middle fifth between min and max, and
+raises it by 0.01, or by a quarter if that is less, while it is above.
 """
 
 from __future__ import annotations
@@ -32,12 +36,15 @@ from typing import Any
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "droptail": (),
     "red": ("min", "max", "probability", "ecn"),
+    "ared": ("min", "max", "probability", "ecn"),
     "codel": ("target", "interval", "ecn"),
     "fq_codel": ("target", "interval", "ecn"),
     "pie": ("target", "tupdate", "ecn"),
     "step": ("threshold",),
 }
 KINDS = tuple(PARAMETERS)
+#: Those that drop by the average queue.
+REDS = ("red", "ared")
 #: Linux' defaults, which a parameter has that a scenario does not give.
 DEFAULT_ECN = ("fq_codel",)
 _CODEL_TIMES = {"target": "5ms", "interval": "100ms"}
@@ -81,7 +88,7 @@ class Aqm:
         if self.kind == "step":
             return f"step at {self.max_packets} packets"
         said = [self.kind]
-        if self.kind == "red":
+        if self.kind in REDS:
             said.append(f"{self.min_packets} to {self.max_packets} packets")
             said.append(f"{100 * self.probability:g} %")
         times = {"target": self.target_us, "interval": self.interval_us}
@@ -91,20 +98,22 @@ class Aqm:
 
     def red_words(self, frame_bytes: int, rate_bps: int) -> list[str]:
         """Arguments of `qdisc.py red` behind device and handles; none for another kind."""
-        if self.kind not in ("red", "step"):
+        if self.kind not in (*REDS, "step"):
             return []
         step = self.kind == "step"
         frames = -1 / math.log2(1 - 2.0**-RED_WEIGHT_LOG2)
         halving_us = 0.0 if step else frames * 8e6 * frame_bytes / rate_bps
         low = self.max_packets if step else self.min_packets
-        flags = "ecn,nodrop" if step else "ecn" if self.ecn else "none"
+        flags = ["ecn", "nodrop"] if step else ["ecn"] if self.ecn else []
+        if self.kind == "ared":
+            flags.append("adaptive")
         return [
             str(low * frame_bytes),
             str(self.max_packets * frame_bytes),
             "1" if step else f"{self.probability:.9f}",
             "0" if step else str(RED_WEIGHT_LOG2),
             f"{halving_us:.0f}",
-            flags,
+            ",".join(flags) or "none",
         ]
 
     def tc_words(self, limit_packets: int) -> list[str]:
@@ -123,7 +132,7 @@ class Aqm:
     @property
     def module(self) -> str:
         """The kernel module that has it."""
-        return "sch_red" if self.kind == "step" else f"sch_{self.kind}"
+        return "sch_red" if self.kind in (*REDS, "step") else f"sch_{self.kind}"
 
 
 def counters(qdiscs: list[dict[str, Any]], parent: str) -> dict[str, int]:

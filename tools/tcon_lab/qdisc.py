@@ -7,8 +7,9 @@
 
 ``red`` is RED with any weight (see aqm.py).  PARENT and HANDLE are as tc writes them
 ("1:1", "3:"), the weight is 2^-WEIGHT_LOG2, HALVING_US is the time without packets in
-which the average falls to a half (0: it does not fall), FLAGS are "ecn", "nodrop", both
-with a comma between them, or "none".  The qdisc has no queue until one is put below it.
+which the average falls to a half (0: it does not fall), FLAGS are "ecn", "nodrop",
+"adaptive", some of them with commas between, or "none".  The qdisc has no queue until one
+is put below it.
 
 ``pause`` keeps what the device sends for the first PAUSE_US of each PERIOD_US, until it
 is ended: two of them pause at the same time, since CLOCK_MONOTONIC decides.  It says
@@ -31,7 +32,7 @@ _REQUEST_ACK, _REPLACE_CREATE = 0x1 | 0x4, 0x100 | 0x400
 _NLMSG_ERROR = 2
 _TCA_KIND, _TCA_OPTIONS = 1, 2
 _RED_PARMS, _RED_STAB, _RED_MAX_P, _RED_FLAGS = 1, 2, 3, 4
-_FLAGS = {"none": 0, "ecn": 1, "nodrop": 8}
+_FLAGS = {"none": 0, "ecn": 1, "adaptive": 4, "nodrop": 8}
 _CELLS, _MAX_HALVINGS = 256, 31
 _ROOT = "ffff:ffff"
 _PLUG_BUFFER, _PLUG_RELEASE_INDEFINITE = 0, 2

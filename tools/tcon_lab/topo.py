@@ -554,7 +554,7 @@ def aqm_commands(scenario: Scenario) -> list[str]:
     if words := queue.tc_words(limit_packets):
         return [f"tc qdisc replace dev r1-r2 parent {QUEUE_PARENT} handle 3: {' '.join(words)}"]
     parent, commands = QUEUE_PARENT, []
-    if queue.kind == "red":
+    if queue.kind in aqm.REDS:
         parent = _RED_PARENT
         netem = f"netem limit {_AMPLE_PACKETS}"
         commands = [f"tc qdisc replace dev r1-r2 parent {QUEUE_PARENT} handle 5: {netem}"]

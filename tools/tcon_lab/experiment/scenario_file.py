@@ -13,16 +13,16 @@ A scenario file, where modes are as in :mod:`..scenario`::
     loss = "0%"                  # data direction; default 0%
     queue = "1000p"              # packets, or "1.0bdp" (default), or the larger
                                  # of both: "1.0bdp,50p"
-    aqm = "droptail"             # or red, codel, fq_codel, pie, step; default droptail
+    aqm = "droptail"             # or red, ared, codel, fq_codel, pie, step
     aqm_threshold = "20p"        # step: marks ECT packets that find so many in the
                                  # queue, drops only what the queue cannot hold
-    aqm_min = "30p"              # red: of the average queue; default a third of max
-    aqm_max = "90p"              # red; default 3 min, or a quarter of the queue
-    aqm_probability = "2%"       # red: at max; default 2%
+    aqm_min = "30p"              # red, ared: of the average queue; default max / 3
+    aqm_max = "90p"              # red, ared; default 3 min, or a quarter of the queue
+    aqm_probability = "2%"       # red: at max, ared: at first; default 2%
     aqm_target = "5ms"           # codel, fq_codel, pie; default 5ms, pie's 15ms
     aqm_interval = "100ms"       # codel, fq_codel; default 100ms
     aqm_tupdate = "15ms"         # pie, which rounds it up to ticks of 4 ms; default 15ms
-    aqm_ecn = false              # red, codel, fq_codel, pie: mark what is ECT instead of
+    aqm_ecn = false              # red, ared, codel, fq_codel, pie: mark what is ECT instead of
                                  # dropping it; default false, fq_codel's true
     duplicate = "0%"             # of packets in the data direction; default 0%
     corrupt = "0%"               # one bit of the packet is turned; default 0%
@@ -103,6 +103,7 @@ from ..aqm import (
     MAX_RED_PACKETS,
     MAX_STEP_PACKETS,
     PARAMETERS,
+    REDS,
     Aqm,
 )
 from ..placement import HYPERVISOR, PLACEMENTS
@@ -360,7 +361,7 @@ class PathTable(Table):
         if self.aqm == "droptail":
             return None
         low, high = {
-            "step": self.step_threshold, "red": self.red_thresholds
+            "step": self.step_threshold, **dict.fromkeys(REDS, self.red_thresholds)
         }.get(self.aqm, lambda packets: (0, 0))(queue_packets)  # fmt: skip
         ecn = self.aqm in DEFAULT_ECN if self.aqm_ecn is None else self.aqm_ecn
         return Aqm(
@@ -368,7 +369,7 @@ class PathTable(Table):
             ecn=self.aqm == "step" or ecn,
             min_packets=low,
             max_packets=high,
-            probability=self.aqm_probability if self.aqm == "red" else 0.0,
+            probability=self.aqm_probability if self.aqm in REDS else 0.0,
             **{f"{name}_us": getattr(self, f"aqm_{name}_us") or round(amount(text, _TIME_UNITS, 1))
                for name, text in DEFAULT_TIMES.get(self.aqm, {}).items()},
         )  # fmt: skip
@@ -394,13 +395,13 @@ class PathTable(Table):
         return threshold, threshold
 
     def red_thresholds(self, queue_packets: int) -> tuple[int, int]:
-        """Minimum and maximum of red; of what is not given tc's defaults."""
+        """Minimum and maximum of red and ared; of what is not given tc's defaults."""
         low, high = self.aqm_min_packets or 0, self.aqm_max_packets
         most = min(queue_packets, MAX_RED_PACKETS)
         if high is None:
             high = min(3 * low or max(2, queue_packets // 4), most)
         if high > most:
-            what = f"which red can have in a queue of {queue_packets} packets"
+            what = f"which {self.aqm} can have in a queue of {queue_packets} packets"
             raise InputError(f"is {high} packets: more than {most}, {what}", "path", "aqm_max")
         at = "aqm_min" if low else "aqm_max"
         low = low or max(1, high // 3)
