@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tcon_lab.experiment.published import UNITS, Document, load, parse
+from tcon_lab.experiment.published import UNITS, Document, load, numbered, parse
 from tcon_lab.scenario import ScenarioError
 
 FOLDER = Path(__file__).parents[3] / "tools/published"
@@ -142,6 +142,19 @@ def test_the_papers_percentages_are_shares_of_the_shorter_time(
         )
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Table 3", ["Table 3"]),
+        ("Figure 1 to 3", ["Figure 1", "Figure 2", "Figure 3"]),
+        ("Table 2.9 to 2.10, 4.1", ["Table 2.9", "Table 2.10", "Table 4.1"]),
+        ("Figure B.1", ["Figure B.1"]),
+    ],
+)
+def test_names_of_tables_and_figures(text: str, wanted: list[str]) -> None:
+    assert numbered(text) == wanted
+
+
 FULL = """\
 source = "a document"
 
@@ -187,6 +200,14 @@ WRONG = [
     ('source = "a document"\n', "", 1, "source is missing"),
     ('source = "a document"', 'source = ""', 1, "source is empty"),
     ('source = "a document"', 'sauce = "a"', 1, 'unknown key "sauce"'),
+    ('"a document"', '"a"\nnumbered = "Table 1"', 2, "numbered must be a list of words"),
+    ('"a document"', '"a"\nnumbered = ["Plate 1"]', 2,
+     'numbered is "Plate 1", not as "Table 2.1 to 2.3, 4.1"'),
+    ('"a document"', '"a"\nnumbered = ["Table 2.1 to 3.2"]', 2,
+     'numbered has "2.1 to 3.2", which does not count up within a chapter'),
+    ('"a document"', '"a"\nnumbered = ["Table 3 to 2"]', 2, "does not count up"),
+    ('"a document"', '"a"\nnumbered = ["Table 1 to 3", "Table 2"]', 2,
+     "numbered has Table 2 twice"),
     ("[[table]]", "[table]", 3, "table must be written [[table]], not as a table"),
     ('name = "1"\n', "", 3, "table 1's name is missing"),
     ('name = "1"', "name = 1", 4, "table 1's name must be a string, not a number"),

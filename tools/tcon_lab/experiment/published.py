@@ -4,6 +4,7 @@
 A file is about one document::
 
     source = "Authors: title"        # the document
+    numbered = ["Figure 1 to 9", "Table 2.1 to 2.6, 4.1"]    # all that it has; default nothing
 
     [[table]]
     name = "5.1"                     # as the document calls it
@@ -43,6 +44,7 @@ from __future__ import annotations
 
 import math
 import pathlib
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +77,9 @@ _WHOLE = ("count", "lines")
 NOTHING = "-"
 
 Cell = float | str | tuple[str, ...] | None
+
+#: "2.1", or "2.1 to 2.3": each a chapter and a number.
+_NUMBERS = re.compile(r"(\w+\.)?(\d+)(?: to (\w+\.)?(\d+))?")
 
 
 @dataclass(frozen=True)
@@ -171,6 +176,32 @@ def _by_mode(unit: str, number: Schema) -> Any:
     )
 
 
+def numbered(text: str) -> list[str]:
+    """The single names in "Table 2.1 to 2.3, 4.1".  Raises InputError where it says none."""
+    kind, _, rest = text.partition(" ")
+    found = []
+    for part in rest.split(", "):
+        match = _NUMBERS.fullmatch(part)
+        if kind not in ("Figure", "Table") or match is None:
+            raise InputError(f'is "{text}", not as "Table 2.1 to 2.3, 4.1"')
+        chapter, first, last_chapter, last = match.groups()
+        numbers = range(int(first), int(last or first) + 1)
+        if (last and last_chapter != chapter) or not numbers:
+            raise InputError(f'has "{part}", which does not count up within a chapter')
+        found += [f"{kind} {chapter or ''}{number}" for number in numbers]
+    return found
+
+
+def _numbered(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise InputError("must be a list of words")
+    found = [name for text in value for name in numbered(text)]
+    for name in found:
+        if found.count(name) > 1:
+            raise InputError(f"has {name} twice")
+    return tuple(found)
+
+
 def _list_of(items: Schema) -> Schema:
     return {"type": "array", "items": items, "minItems": 1}
 
@@ -188,6 +219,7 @@ Seconds = checked(_seconds, {"type": "number", "exclusiveMinimum": 0})
 Unit = checked(_counted, {"enum": [unit for unit in UNITS if unit != "text"]}, str)
 Columns = checked(_columns, _list_of(_COLUMN))
 Rows = checked(lambda value: value, _list_of(_list_of(_CELL)))
+Numbered = checked(_numbered, {"type": "array", "items": _STRING})
 Times = _by_mode("s", _NUMBER)
 Shares = _by_mode("share", _NUMBER | {"maximum": 1})
 
@@ -268,9 +300,10 @@ class Completion(TomlTable):
 
 
 class Document(TomlTable):
-    """All numbers of one document, ``source``."""
+    """All numbers of one document, ``source``; ``numbered`` names its tables and figures."""
 
     source: Words
+    numbered: Numbered = Field([])
     tables: list[Table] = Field([], alias="table")
     values: list[Value] = Field([], alias="value")
     completions: list[Completion] = Field([], alias="completion")
