@@ -19,6 +19,7 @@ DOCUMENTS = (
     "tools/campaigns/README.md",
     "tests/bench/README.md",
     "datapath/README.md",
+    "docs/documents.md",
     "docs/experiments.md",
     "docs/fleet.md",
     "docs/foreign.md",

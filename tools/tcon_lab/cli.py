@@ -318,6 +318,26 @@ def naming(
 
 
 @app.command()
+def documents(
+    csv_file: Annotated[
+        Path, typer.Argument(metavar="FILE.csv", help="As report writes it; default the tree's.")
+    ] = TOP / "tools/campaigns/documents.csv",
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the plots.")] = Path(
+        "tcon-results"
+    ),
+) -> None:
+    """Plots of docs/documents.md, as SVG: published, native and enforced."""
+    from .pages import documents_plots  # slow to import
+
+    made = documents_plots.plots(documents_plots.read(csv_file))
+    _make_folder(out)
+    for name, text in made.items():
+        file = out / f"documents-{name}.svg"
+        _write(file, text)
+        print(file)
+
+
+@app.command()
 def export(
     folders: Annotated[
         list[Path], typer.Argument(metavar="DIR...", help="Folders of campaigns that were run.")

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The plots of docs/documents.md: what documents published, native and enforced side by side.
+
+They are drawn of ``tools/campaigns/documents.csv`` and of ``tools/published`` alone, as SVG in
+which nothing depends on when or where: the same numbers make the same bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ..errors import LabError
+from ..experiment import published
+from ..machine.products import TOP
+
+Line = dict[str, str]
+#: A number as low and high; they differ where a document gives a range.
+Span = tuple[float, float]
+
+#: Colour and marker of each side, as in reports; published numbers are drawn first.
+SIDES = {
+    "published": ("#808080", "D"),
+    "guest": ("#9467bd", "^"),
+    "native": ("#d55e00", "o"),
+    "enforced": ("#0072b2", "x"),
+}
+_ROW_INCHES, _WIDTH_INCHES = 0.2, 9.0
+_SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "tcon", "font.size": 8}
+#: Nothing of the program, the day or the licence of a picture.
+_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+#: What a range that is open to one side ends at, as a share of its other end.
+_OPEN = 1.1
+_NUMBER = r"([\d.e+-]+)"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows of one quantity: each a label and its numbers, by the names of SIDES."""
+
+    title: str
+    rows: Sequence[tuple[str, dict[str, Span]]]
+    log: bool = False
+
+
+def span(text: str) -> Span:
+    """A published number as the CSV has it: "5", "5 +- 1", "4 to 6", "at least 4", "at most 6"."""
+    if found := re.fullmatch(rf"{_NUMBER} \+- {_NUMBER}", text):
+        return float(found[1]) - float(found[2]), float(found[1]) + float(found[2])
+    if found := re.fullmatch(rf"{_NUMBER} to {_NUMBER}", text):
+        return float(found[1]), float(found[2])
+    if found := re.fullmatch(rf"at least {_NUMBER}", text):
+        return float(found[1]), float(found[1]) * _OPEN
+    if found := re.fullmatch(rf"at most {_NUMBER}", text):
+        return 0.0, float(found[1])
+    return float(text), float(text)
+
+
+def _point(text: str, unit: float = 1) -> Span:
+    return float(text) / unit, float(text) / unit
+
+
+def _sides(lines: Iterable[Line], label: Callable[[Line], str]) -> list:
+    """Rows out of lines of the kind "published", one for each label."""
+    rows: dict[str, dict[str, Span]] = {}
+    for line in lines:
+        row = rows.setdefault(label(line), {"published": span(line["published"])})
+        row[line["mode"]] = _point(line["mean"])
+    return list(rows.items())
+
+
+def _cells(lines: Iterable[Line], metric: str, unit: float = 1) -> list:
+    """Rows out of what was measured, one for each cell."""
+    rows: dict[str, dict[str, Span]] = {}
+    for line in lines:
+        if line["what"] == "cell" and line["metric"] == metric:
+            cell = line["cell"].replace("linux:", "")
+            rows.setdefault(cell, {})[line["mode"]] = _point(line["mean"], unit)
+    return list(rows.items())
+
+
+def _of(lines: Sequence[Line], campaign: str) -> list[Line]:
+    return [line for line in lines if line["experiment"].removesuffix("-short") == campaign]
+
+
+# --- what is drawn of each document -----------------------------------------------
+
+
+def virtual_machines(lines: Sequence[Line]) -> list[Panel]:
+    """Table 5.1: each CC alone."""
+    table = [line for line in _of(lines, "vm-baseline") if line["what"] == "published"]
+    return [
+        Panel(title, _sides((x for x in table if x["metric"] == metric), lambda x: x["of"]), log)
+        for metric, title, log in (
+            ("throughput, MB/s", "throughput of a VM, MB/s", True),
+            ("rtt, ms", "RTT, ms", True),
+            ("jain, share", "Jain's index", False),
+        )
+    ]
+
+
+def cc_pairs(lines: Sequence[Line]) -> list[Panel]:
+    """How pairs share without loss, and what one of them reaches."""
+    pairs = _of(lines, "cc-pairs")
+    shares = [
+        (cell.removesuffix(" 8ms 0%"), {"published": (0.5, 0.5), **row})
+        for cell, row in _cells(pairs, "first_share")
+        if cell.endswith(" 0%")
+    ]
+    said = [
+        line
+        for line in pairs + _of(lines, "cc-pairs-ctcp")
+        if line["metric"] == "goodput, Mbit/s" and line["cc"] in ("bbr", "ctcp")
+    ]
+    return [
+        Panel("share of the first, no loss (published: about equal)", shares),
+        Panel(
+            "goodput, Mbit/s",
+            _sides(said, lambda x: f"{x['cc']} of {x['cell'].replace('linux:', '')}"),
+            log=True,
+        ),
+    ]
+
+
+def five_ccs(lines: Sequence[Line]) -> list[Panel]:
+    """Vegas's largest window, and what a loss leaves."""
+    mine = [line for line in _of(lines, "five-ccs") if line["what"] == "published"]
+    return [
+        Panel(title, _sides((x for x in mine if x["metric"] == metric), lambda x: x["cell"]), log)
+        for metric, title, log in (
+            ("cwnd, packets", "largest window, packets", True),
+            (
+                "cwnd after a loss, of that before, %",
+                "window after a loss, % of that before",
+                False,
+            ),
+        )
+    ]
+
+
+def cubic_thesis(lines: Sequence[Line]) -> list[Panel]:
+    """How many of 100 flows lose in the same moment, and how full small buffers keep a link."""
+    flows = []
+    for campaign in ("cubic-scenarios", "cubic-aqm"):
+        mine = _of(lines, campaign)
+        metric = "synchronised flows in a congestion epoch, count"
+        said = dict(_sides((x for x in mine if x["metric"] == metric), lambda x: x["cell"]))
+        flows += [
+            (
+                cell,
+                {key: value for key, value in said.get(cell, {}).items() if key == "published"}
+                | row,
+            )
+            for cell, row in _cells(mine, "loss_sync", 0.01)
+        ]
+    buffers = _cells(_of(lines, "cubic-buffers"), "utilisation", 0.01)
+    return [
+        Panel("flows of 100 that lose together", flows),
+        Panel("utilisation with small buffers, %", buffers),
+    ]
+
+
+def tcon_paper(lines: Sequence[Line]) -> list[Panel]:
+    """Times of files of 10 MB, and what is saved of CUBIC's."""
+    document = published.load(TOP / "tools/published/tcon-paper.toml")
+    names = {"guest": "CUBIC", "native": "native BBR", "enforced": "BBR by TCon"}
+    measured = dict(_cells(_of(lines, "files"), "completion_mean"))
+    times, savings = [], []
+    for case in document.completions:
+        if case.case not in measured:
+            continue
+        here = measured[case.case]
+        for mode, name in names.items():
+            theirs = case.mean_s[mode]
+            label = f"{case.case}, {name}"
+            times.append((label, {"published": (theirs, theirs), mode: here[mode]}))
+            if mode == "guest":
+                continue
+            saved = [
+                100 * (1 - t / g)
+                for t, g in ((theirs, case.mean_s["guest"]), (here[mode][0], here["guest"][0]))
+            ]
+            savings.append((label, {"published": (saved[0],) * 2, mode: (saved[1],) * 2}))
+    return [
+        Panel("mean time, s", times, log=True),
+        Panel("saved of CUBIC's time, %", savings),
+    ]
+
+
+#: Of each document, by its file in tools/published.
+PLOTS: dict[str, Callable[[Sequence[Line]], list[Panel]]] = {
+    "virtual-machines": virtual_machines,
+    "cc-pairs": cc_pairs,
+    "five-ccs": five_ccs,
+    "cubic-thesis": cubic_thesis,
+    "tcon-paper": tcon_paper,
+}
+
+
+# --- drawing ----------------------------------------------------------------------
+
+
+def _draw(axes: Axes, panel: Panel) -> None:
+    for side, (colour, marker) in SIDES.items():
+        spans = [(*row[side], height) for height, (_, row) in enumerate(panel.rows) if side in row]
+        points = [(low, height) for low, high, height in spans if low == high]
+        if points:
+            look = {"color": colour, "fillstyle": "none", "markersize": 5, "linestyle": "none"}
+            axes.plot(*zip(*points, strict=True), marker=marker, **look)
+        for low, high, height in spans:
+            if low != high:
+                axes.plot((low, high), (height, height), color=colour, linewidth=4, alpha=0.5)
+    axes.set_yticks(range(len(panel.rows)), _labels(panel))
+    axes.set_ylim(len(panel.rows) - 0.4, -0.6)
+    axes.set_title(panel.title, fontsize=9)
+    axes.grid(alpha=0.3)
+    if panel.log:
+        axes.set_xscale("log")
+
+
+def _legend(panels: Sequence[Panel]) -> list[Line2D]:
+    drawn = [side for side in SIDES if any(side in row for p in panels for _, row in p.rows)]
+    return [
+        Line2D([], [], color=SIDES[side][0], marker=SIDES[side][1], linestyle="none",
+               fillstyle="none", label=side)
+        for side in drawn
+    ]  # fmt: skip
+
+
+def figure(panels: Sequence[Panel]) -> Figure:
+    """A document's plot: its panels beside each other; rows that are the same are named once."""
+    height = 1 + _ROW_INCHES * max(len(panel.rows) for panel in panels)
+    made = Figure((_WIDTH_INCHES, height), layout="constrained")
+    first, *others = zip(made.subplots(1, len(panels), squeeze=False)[0], panels, strict=True)
+    _draw(*first)
+    for axes, panel in others:
+        _draw(axes, panel)
+        if _labels(panel) == _labels(panels[0]):
+            axes.set_yticklabels([])
+    made.legend(handles=(lines := _legend(panels)), loc="outside lower center", ncols=len(lines),
+                frameon=False)  # fmt: skip
+    return made
+
+
+def svg(panels: Sequence[Panel]) -> str:
+    """:func:`figure` as SVG."""
+    text = io.StringIO()
+    with mpl.rc_context(_SETTINGS):
+        figure(panels).savefig(text, format="svg", metadata=_METADATA)
+    return text.getvalue()
+
+
+def _labels(panel: Panel) -> list[str]:
+    return [label for label, _ in panel.rows]
+
+
+def read(file: Path) -> list[Line]:
+    """The lines of a CSV that `tcon-lab report` wrote.  Raises LabError where it is none."""
+    try:
+        with file.open(newline="") as text:
+            lines = list(csv.DictReader(text))
+    except (OSError, UnicodeDecodeError) as error:
+        raise LabError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+    if not lines or "experiment" not in lines[0]:
+        raise LabError(f"{file} is no CSV that tcon-lab report wrote")
+    return lines
+
+
+def plots(lines: Sequence[Line]) -> dict[str, str]:
+    """The plot of each document, by its name in PLOTS.  Raises LabError where numbers lack."""
+    found = {name: panels_of(lines) for name, panels_of in PLOTS.items()}
+    for name, panels in found.items():
+        for panel in panels:
+            if not panel.rows:
+                raise LabError(f'there are no numbers of "{panel.title}", for {name}')
+    return {name: svg(panels) for name, panels in found.items()}
