@@ -112,8 +112,8 @@ class Flow:
     TCon; the sender pauses for ``guest_pause_us`` of each GUEST_PAUSE_PERIOD_US; ``guest`` is
     one of GUESTS, which the sender is; without ``tso`` the guest cuts its super-packets
     itself, without ``gso`` it makes none; with ``quickack`` the receiver delays no ACK; with
-    ``ecn`` its stack speaks ECN; TCon's CC has ``weight``; without ``receiver_tcon`` TCon is at
-    the sender only, and there it is where ``placement`` says.
+    ``ecn`` its stack speaks ECN; TCon's CC has ``weight`` and ``params``; without
+    ``receiver_tcon`` TCon is at the sender only, and there it is where ``placement`` says.
     """
 
     count: int
@@ -132,6 +132,7 @@ class Flow:
     quickack: bool = False
     ecn: bool = False
     weight: float = 1.0
+    params: dict[str, float] = dataclasses.field(default_factory=dict)
     receiver_tcon: bool = True
     placement: str = HYPERVISOR
     transfer: Transfer | None = None

@@ -344,8 +344,8 @@ class Lab:
             key = "ipv6_src" if flow.ipv6 else "nw_src"
             inner, _ = placement.ports(flow.placement)
             match += f",in_port={inner},{key}={self.sender_address(index)}"
-        params = {"weight": flow.weight} if flow.weight != 1 else {}
-        self.tcons[flow.placement].set_cc(match, cc, **params)
+        weight = {"weight": flow.weight} if flow.weight != 1 else {}
+        self.tcons[flow.placement].set_cc(match, cc, **weight, **flow.params)
 
     def base_rtt_us(self, flow: Flow) -> int:
         """The round trip of a flow when nothing queues."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,22 @@ def test_weights() -> None:
     for wrong in ("0", "17", "0.04"):
         with pytest.raises(ScenarioError, match=rf"weight is {wrong}, not from 0\.05 to 16"):
             minimal(more=f"weight = {wrong}\n")
+
+
+def test_params() -> None:
+    assert minimal().flows[0].params == {}
+    given = minimal(more="params = {fast_convergence = 0, beta = 0.8}\n")
+    assert given.flows[0].params == {"fast_convergence": 0, "beta": 0.8}
+    assert scenario.from_json(given.to_json()) == given
+    for wrong, words in (
+        ("3", "params must be a table, not a number"),
+        ("{beta = true}", "params.beta is no number"),
+        ('{beta = "0.8"}', "params.beta is no number"),
+        ("{weight = 2}", 'params has "weight", which is no name of a parameter'),
+        ('{"a b" = 1}', 'params has "a b", which is no name of a parameter'),
+    ):
+        with pytest.raises(ScenarioError, match=re.escape(words)):
+            minimal(more=f"params = {wrong}\n")
 
 
 def test_guest():

@@ -59,6 +59,8 @@ A scenario file, where modes are as in :mod:`..scenario`::
                                  # a stack that runs dctcp does in any case
     weight = 1                   # mode enforced: of TCon's CC, as which so many flows it
                                  # takes its share; default 1
+    params = {beta = 0.8}        # mode enforced: of TCon's CC, as `tcon/list-cc` has them;
+                                 # numbers, 0 and 1 for off and on; default none
     receiver_tcon = true         # TCon sees the receiver too, and may count for the
                                  # sender's; default true
     placement = "hypervisor"     # where TCon is on Server 1: on the guests' bridge; in a
@@ -138,6 +140,9 @@ from .toml import (
     whole,
 )
 
+#: A parameter of a CC; "weight" is a key of its own.
+_PARAM = re.compile("[a-z][a-z0-9_]*")
+
 #: A queue given in BDPs is never smaller: the initial window (RFC 6928).
 MIN_BDP_QUEUE_PACKETS = 10
 
@@ -175,6 +180,22 @@ def _pause_us(time_us: Decimal, text: str) -> int:
     if time_us >= GUEST_PAUSE_PERIOD_US:
         raise InputError(f'is "{text}": of each 100ms, so it must be less')
     return round(time_us)
+
+
+def _params(value: Any) -> dict[str, float]:
+    """Parameters of TCon's CC, whose names tcon/set-cc knows."""
+    if not isinstance(value, dict):
+        raise InputError(f"must be a table, not {kind_of(value)}")
+    for name, found in value.items():
+        if not _PARAM.fullmatch(name) or name == "weight":
+            raise InputError(f'has "{name}", which is no name of a parameter')
+        if (
+            isinstance(found, bool)
+            or not isinstance(found, int | float)
+            or not math.isfinite(found)
+        ):
+            raise InputError("is no number", name)
+    return value
 
 
 def _fraction(percent: Decimal, text: str) -> float:
@@ -282,6 +303,14 @@ _Weight = number(
     f", not from {MIN_WEIGHT} to {MAX_WEIGHT}",
     minimum=MIN_WEIGHT, maximum=MAX_WEIGHT,
 )  # fmt: skip
+_Params = checked(
+    _params,
+    {
+        "type": "object",
+        "additionalProperties": {"type": "number"},
+        "propertyNames": {"pattern": _PARAM.pattern, "not": {"const": "weight"}},
+    },
+)
 _GuestCc = one_of(GUEST_CCS, ", an unknown CC")
 
 
@@ -430,6 +459,7 @@ class FlowTable(Table):
     quickack: bool = False
     ecn: bool = False
     weight: _Weight = 1
+    params: _Params = Field({})
     receiver_tcon: bool = True
     placement: one_of(PLACEMENTS) = HYPERVISOR
 
