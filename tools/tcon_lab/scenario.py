@@ -132,7 +132,7 @@ class Flow:
     quickack: bool = False
     ecn: bool = False
     weight: float = 1.0
-    params: dict[str, float] = dataclasses.field(default_factory=dict)
+    params: dict[str, float] = dataclasses.field(default_factory=dict, hash=False)
     receiver_tcon: bool = True
     placement: str = HYPERVISOR
     transfer: Transfer | None = None
