@@ -27,6 +27,7 @@ __import__("sys").modules["tcon_monitor"] = monitor
 LOADER.exec_module(monitor)
 
 LINK_BPS = 1e9
+DEBIAN = Path(__file__).parents[3] / "debian"
 
 
 def judge(alpha: float = 0.5, after: int = 3) -> monitor.Judge:
@@ -387,3 +388,25 @@ def test_a_bridge_without_one_uplink(host: Host) -> None:
     host.say(show)
     host.start().wait(10)
     assert host.err() == "tcon-monitor: br0 has not one uplink (none): give --uplink\n"
+
+
+# --- the service ------------------------------------------------------------------
+
+
+def settings(name: str) -> list[str]:
+    """What a service's unit says, but for what the program is and is given."""
+    text = (DEBIAN / f"tcon-switch.{name}.service").read_text()
+    own = ("#", "Description=", "Documentation=", "ExecStart=", "EnvironmentFile=")
+    lines = [line for line in text.splitlines() if not line.startswith(own)]
+    return [line for line in lines if not line.startswith("RestrictAddressFamilies=")]
+
+
+def test_its_service_is_confined_as_the_exporters() -> None:
+    """In that way the exporter's was seen to reach the daemon; this one needs no network."""
+    assert settings("tcon-monitor@") == settings("tcon-exporter")
+    unit = (DEBIAN / "tcon-switch.tcon-monitor@.service").read_text()
+    assert "ExecStart=/usr/sbin/tcon-monitor $TCON_MONITOR %i\n" in unit
+    assert "RestrictAddressFamilies=AF_UNIX\n" in unit
+    rules = (DEBIAN / "rules").read_text()
+    assert "dh_installsystemd --name=tcon-monitor@ --no-enable --no-start\n" in rules
+    assert "'tcon-monitor@*.service'" in (DEBIAN / "tcon-switch.prerm").read_text()
