@@ -296,6 +296,10 @@ def run_of(cc: str, other: str, **path: Any) -> dict[str, Any]:
         ({"aqm": "droptail", "flows": "2"}, run_of("bbr", "cubic"), True),
         ({"aqm": "pie"}, run_of("bbr", "cubic", aqm={"kind": "pie"}), True),
         ({"aqm": "pie"}, run_of("bbr", "cubic"), False),
+        ({"aqm": "codel", "interval": "any"},
+         run_of("bbr", "cubic", aqm={"kind": "codel", "interval_us": 5000}), True),
+        ({"aqm": "codel", "interval": "30ms"},
+         run_of("bbr", "cubic", aqm={"kind": "codel", "interval_us": 5000}), False),
     ],
 )  # fmt: skip
 def test_what_a_value_is_about(of: dict[str, str], run: dict[str, Any], about: bool) -> None:
@@ -327,6 +331,18 @@ def test_a_goodput_of_no_cc_is_that_of_all_flows() -> None:
     runs = {"c": {"native": {1: run_of("bbr", "cubic")}}}
     (side,) = against_published.sides(comparison, runs)
     assert [row["ours"] for row in side["rows"]] == [{"native": 920}]
+
+
+def test_packets_in_flight_are_a_median_over_samples() -> None:
+    file = published.load(TOOLS / "published/tcon-paper.toml")
+    values = [vars(value) for value in file.of_campaign("buffered").values]
+    cell = {"cell": "LAN", "values": {"case": "LAN"}, "published": None, "completion": {}}
+    comparison = {"campaign": "buffered", "tables": [], "values": values, "cells": [cell]}
+    columns = {"t_s": [1, 2, 3, 4], "tcon_inflight_bytes": [None, 14480, 28960, 144800]}
+    kept = {"flows": [{"index": 0, "columns": columns}]}
+    runs = {"LAN": {"enforced": {1: run_of("bbr", "bbr")}}}
+    (side,) = against_published.sides(comparison, runs, lambda *run: kept)
+    assert [(row["text"], row["ours"]) for row in side["rows"]] == [("20", {"enforced": 20})]
 
 
 def test_ranges_differ_by_their_nearer_end() -> None:

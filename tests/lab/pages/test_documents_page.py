@@ -159,6 +159,21 @@ def test_first_shares_of_pairs() -> None:
         assert re.search(rf"{first} over {second} (has )?{share:.3f}", text), pair
 
 
+@pytest.mark.parametrize("cc", ["cubic", "lincubic", "accucubic"])
+@pytest.mark.parametrize("without", [False, True])
+def test_linear_and_accurate_cubic(cc: str, without: bool) -> None:
+    cell = f"1 flow {'without ' if without else ''}{cc}"
+    found = {line["metric"]: float(line["mean"]) for line in lines_of("cubic-plateau", cell=cell)}
+    row = re.search(
+        rf"^\| {cc}{', without[^|]*' if without else ''} \| [^|]+ \| (.*) \|$", PAGE, re.M
+    )
+    assert row
+    assert row[1] == (
+        f"{100 * found['retransmitted']:.2f} | {found['loss_period']:.2f} |"
+        f" {found['queue'] / 1000:.1f}"
+    )
+
+
 #: A campaign, its goodput to native's: mean, least, most; and how many cells it is of.
 _CAMPAIGN = re.compile(
     r"^\| `([a-z0-9-]+)`[^|]*\|[^|]*\|[^|]*\| ([0-9.]+) \(([0-9.]+) \.\. ([0-9.]+), (\d+)", re.M

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .losses import decider, left_percent
+from .samples import median
 
 Record = dict[str, Any]
 #: A cell's runs as stored: by mode, then by seed.
@@ -109,9 +110,16 @@ _OURS_IN_A_SECOND: dict[tuple[str, str], _Read] = {
     ("cwnd_sum", "kB"): _of_flows(_cwnd("mean", 1e3)),
 }
 
+
+def _packets_in_flight(columns: Record, _: str) -> float | None:
+    flight_bytes = median(columns, "tcon_inflight_bytes")
+    return None if flight_bytes is None else flight_bytes / _PAYLOAD_BYTES
+
+
 #: The same of the samples of a run's first flow, and who decides.
 _OURS_OF_SAMPLES: dict[tuple[str, str], Callable[[Record, str], float | None]] = {
     ("cwnd after a loss, of that before", "%"): left_percent,
+    ("packets in flight", "packets"): _packets_in_flight,
 }
 
 
@@ -329,12 +337,14 @@ def _in_cell(of: dict[str, str], cell: Record, run: Record) -> bool:
         _is(cc, one) and _is(against, other) for one in ccs for other in ccs - {one}
     ):
         return False
-    case = values.get("case", "")
+    case, queue = values.get("case", ""), path.get("aqm") or {}
+    interval_us = queue.get("interval_us") or queue.get("tupdate_us") or 0
     for key, found in (
         ("delay", f"{path['rtt_us'] / 1000:g}ms"),
         ("loss", f"{100 * path['loss_fraction']:g}%"),
         ("rate", f"{path['rate_bps'] / 1e6:g}mbit"),
-        ("aqm", (path.get("aqm") or {}).get("kind", "droptail")),
+        ("aqm", queue.get("kind", "droptail")),
+        ("interval", f"{interval_us / 1000:g}ms"),
         ("flows", str(len(flows))),
         ("buffer", case.rpartition(" ")[2]),
         ("scenario", case.partition(" ")[0]),

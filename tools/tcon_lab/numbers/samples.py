@@ -61,3 +61,9 @@ def column(columns: Record, key: str) -> list[Any]:
     """A column; of nothing where nobody measured it."""
     found: list[Any] = columns.get(key, [None] * len(columns.get("t_s", [])))
     return found
+
+
+def median(columns: Record, key: str) -> float | None:
+    """The lower median of a column; None where nobody measured it."""
+    known = sorted(value for value in column(columns, key) if value is not None)
+    return known[(len(known) - 1) // 2] if known else None
