@@ -407,13 +407,32 @@ def test_the_model_is_laid_over_its_experiment_alone(campaigns: list[Path]) -> N
         assert more == 0
         names[folder.name] = {t.name for plot in plots for t in plot.figure.data}
         for plot in plots:
-            assert all(len(trace.x) == len(trace.y) > 10 for trace in plot.figure.data)
+            for trace in plot.figure.data:
+                assert len(trace.x) == len(trace.y) > (1 if "Jain" in trace.name else 10)
     assert any(name.startswith("model of one flow") for name in names["one"])
     assert {"native cubic: cwnd", "native cubic: ssthresh", "enforced cubic: ssthresh",
             "enforced cubic: path RTT"} <= names["one"]  # fmt: skip
     assert not any("model" in name for name in names["baseline"])
     assert {"native bbr: cwnd", "native cubic: cwnd", "enforced vegas: path RTT"} <= names["pairs"]
+    assert {"native cubic: goodput", "native: Jain"} <= names["pairs"]
+    assert not any("Jain" in name for name in names["one"])  # there is one flow
     assert names["files"] == set()  # transfers have no samples
+
+
+def test_fairness_over_time_is_of_whole_seconds() -> None:
+    """Two flows share equally in the first second; one has all in the second."""
+    times, two = [0.5, 1.0, 1.5, 2.0], {"t_s": [0.5, 1.0, 1.5, 2.0, 2.5]}
+    first = {"columns": {"t_s": times, "goodput_bps": [4e6, 2e6, 6e6, 6e6]}}
+    second = {"columns": two | {"goodput_bps": [3e6, 3e6, 0, 0, 9e6]}}
+    ((panel, trace),) = time_plots._fairness("native", {"bbr": [first], "cubic": [second]})
+    assert (panel, list(trace.x), list(trace.y)) == (5, [1, 2], [1.0, 0.5])
+
+
+def test_flows_of_a_cc_that_are_not_alike_are_drawn_apart() -> None:
+    flows = [{"index": n, "cc": "bbr", "table": n // 2} for n in range(3)]
+    samples = {"flows": [{"index": n, "columns": {"t_s": [1]}} for n in range(3)]}
+    found = time_plots._by_cc({"flows": flows}, samples)
+    assert {name: len(several) for name, several in found.items()} == {"bbr (1)": 2, "bbr (2)": 1}
 
 
 def test_cells_that_are_drawn_are_spread(

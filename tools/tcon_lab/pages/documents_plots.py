@@ -22,17 +22,18 @@ from matplotlib.lines import Line2D
 from ..errors import LabError
 from ..experiment import published
 from ..machine.products import TOP
+from .report import STYLES
 
 Line = dict[str, str]
 #: A number as low and high; they differ where a document gives a range.
 Span = tuple[float, float]
 
-#: Colour and marker of each side, as in reports; published numbers are drawn first.
+#: Colour and marker of each side; those of modes are as in reports.
 SIDES = {
     "published": ("#808080", "D"),
-    "guest": ("#9467bd", "^"),
-    "native": ("#d55e00", "o"),
-    "enforced": ("#0072b2", "x"),
+    "guest": (STYLES["guest"][0], "^"),
+    "native": (STYLES["native"][0], "o"),
+    "enforced": (STYLES["enforced"][0], "x"),
 }
 _ROW_INCHES, _WIDTH_INCHES = 0.2, 9.0
 _SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "tcon", "font.size": 8}

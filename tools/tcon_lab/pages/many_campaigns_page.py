@@ -316,7 +316,7 @@ def _plots(experiment: Experiment, prefix: str) -> str:
         )
     plots, more = time_plots.over_time(experiment)
     if plots:
-        parts.append("<h3>cwnd, ssthresh and RTT over time</h3>")
+        parts.append("<h3>Over time</h3>")
     for number, plot in enumerate(plots):
         drawn = _plot(plot.figure, f"{prefix}-time-{number}")
         parts.append(f'<h4>{escape(plot.title)}</h4><p class="note">{escape(plot.note)}</p>{drawn}')

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Plots of campaigns' samples: cwnd, ssthresh and RTT over time, models laid over.
+"""Plots of campaigns' samples over time, models laid over: windows, RTT, goodput, and more.
 
-Of each cell the first seed is drawn, and of several flows the mean.  The models are those
+Of each cell the first seed is drawn, and of several equal flows the mean.  The models are those
 of :mod:`..numbers.cubic_model`, where the cell is one of the thesis's experiments.
 """
 
 from __future__ import annotations
 
 import functools
+import math
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -19,6 +21,7 @@ from ..numbers import cubic_model
 from ..numbers.losses import cycle_s, decider, loss_times
 from ..numbers.many_campaigns import Experiment
 from ..numbers.samples import column
+from ..numbers.sharing import jain
 from ..scenario import PACKET_BYTES
 from . import figures
 from .report import OTHER_STYLE, STYLES
@@ -112,22 +115,52 @@ _CURVES = (
     (1, "{who}_cwnd_bytes", 1e3, "cwnd", 2.0),
     (1, "{who}_ssthresh_bytes", 1e3, "ssthresh", 1.0),
     (2, "rtt_us", 1e3, "path RTT", 2.0),
+    (3, "goodput_bps", 1e6, "goodput", 2.0),
+    (4, "retransmitted_bytes", 1e3, "sent again", 1.0),
 )
-_PANELS = ("cwnd and ssthresh, kB", "path RTT, ms")
+_FAIRNESS = 5
+_PANELS = (
+    "cwnd and ssthresh, kB", "path RTT, ms", "goodput of a flow, Mbit/s",
+    "sent again of a flow, kB a sample", "Jain's index of each second",
+)  # fmt: skip
 
 
-#: Of a mode: the samples of the flows of each CC.
+#: Of a mode: the samples of the flows of each CC; of each [[flow]] that has it.
 _ByCc = dict[str, list[Record]]
 
 
 def _by_cc(run: Record, samples: Record) -> _ByCc:
-    """The flows that have samples, by who decides about them."""
-    ccs = {flow["index"]: str(flow["cc"]) for flow in run["flows"]}
+    """The flows that have samples, by who decides about them and what else they are."""
+    tables: dict[str, set[int]] = {}
+    for flow in run["flows"]:
+        tables.setdefault(str(flow["cc"]), set()).add(flow.get("table", 0))
+    names = {}
+    for flow in run["flows"]:
+        cc, table = str(flow["cc"]), flow.get("table", 0)
+        names[flow["index"]] = cc if len(tables[cc]) == 1 else f"{cc} ({table + 1})"
     found: _ByCc = {}
     for flow in samples["flows"]:
         if flow["columns"]:
-            found.setdefault(ccs[flow["index"]], []).append(flow)
+            found.setdefault(names[flow["index"]], []).append(flow)
     return found
+
+
+def _fairness(mode: str, by_cc: _ByCc) -> list[tuple[int, go.Scatter]]:
+    """Jain's index of all flows of a mode in each second; nothing of a single flow."""
+    flows = [flow["columns"] for several in by_cc.values() for flow in several]
+    seconds: list[dict[int, list[float]]] = []
+    for columns in flows:
+        mine: dict[int, list[float]] = {}
+        for t_s, rate in zip(column(columns, "t_s"), column(columns, "goodput_bps"), strict=True):
+            if rate is not None:
+                mine.setdefault(math.ceil(t_s), []).append(rate)
+        seconds.append(mine)
+    shared = sorted(set.intersection(*(set(mine) for mine in seconds))) if len(flows) > 1 else []
+    if not shared:
+        return []
+    index = [jain([statistics.fmean(mine[second]) for mine in seconds]) for second in shared]
+    style = STYLES.get(mode, OTHER_STYLE)
+    return [(_FAIRNESS, _scatter(shared, index, f"{mode}: Jain", style, 2.0, _FAIRNESS))]
 
 
 def _measured(mode: str, by_cc: _ByCc) -> list[tuple[int, go.Scatter]]:
@@ -198,7 +231,7 @@ def _models(
 
 
 def _cell_plot(experiment: Experiment, cell: str) -> Plot | None:
-    """cwnd, ssthresh and RTT of a cell's first seed; None where no samples were kept."""
+    """What a cell's first seed did over time; None where no samples were kept."""
     found: dict[str, _ByCc] = {}
     seed, scenario = 0, {}
     for mode, by_seed in experiment.runs[cell].items():
@@ -211,6 +244,7 @@ def _cell_plot(experiment: Experiment, cell: str) -> Plot | None:
     if not found:
         return None
     traces = [trace for mode, by_cc in found.items() for trace in _measured(mode, by_cc)]
+    traces += [trace for mode, by_cc in found.items() for trace in _fairness(mode, by_cc)]
     traces += _models(experiment, scenario, found)
     figure = figures.stacked(traces, _PANELS)
     several = [
