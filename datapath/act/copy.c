@@ -181,11 +181,13 @@ failed:
 static void charge_copy(struct tcon_flow *flow, struct sk_buff *copy, struct sk_buff *before,
 			u32 shared_bytes)
 {
-	charge(flow, tcon_segment(copy)->charged_bytes);
+	long bytes = tcon_segment(copy)->charged_bytes;
+
 	if (shared_bytes && tcon_segment(before)->charged_bytes > shared_bytes) {
 		tcon_segment(before)->charged_bytes -= shared_bytes;
-		charge(flow, -(long)shared_bytes);
+		bytes -= shared_bytes;
 	}
+	charge(flow, bytes);
 }
 
 /**

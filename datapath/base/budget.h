@@ -31,28 +31,59 @@
 /**
  * struct tcon_pool - what the host has of something
  * @most: its bound
- * @ports: number of ports that share it
+ * @port_most: bound of each port
+ * @part: what is set aside for each port
+ * @lendable: what is left for a port when the parts of all others are set aside
+ * @apart_most: how much a CPU may have that is not settled
  * @used: how much is in use, as far as it is settled
+ *
+ * All but @used follows from the bounds and the number of ports, see tcon_pool_divide().
  */
 struct tcon_pool {
-	const unsigned int *most;
-	atomic_t ports;
+	long most;
+	long port_most;
+	long part;
+	long lendable;
+	long apart_most;
 	atomic_long_t used ____cacheline_aligned_in_smp;
 } ____cacheline_aligned_in_smp;
 
 /**
  * struct tcon_budget - what a port uses of it
  * @pool: the host's
- * @most: bound of a port
  * @apart: what each CPU has taken or given back, and not settled; NULL: all is settled at once
  * @used: how much is in use, as far as it is settled
  */
 struct tcon_budget {
 	struct tcon_pool *pool;
-	const unsigned int *most;
 	long __percpu *apart;
 	atomic_long_t used;
 };
+
+/**
+ * tcon_pool_divide() - set bounds, and each port's part
+ * @pool: what is divided
+ * @most: bound of the host
+ * @port_most: bound of a port
+ * @ports: number of ports that share it
+ *
+ * Packets read the results one by one: they may see some of before, and some of after.
+ */
+static inline void tcon_pool_divide(struct tcon_pool *pool, long most, long port_most,
+				    unsigned int ports)
+{
+	unsigned int shift = TCON_APART_SHIFT + order_base_2(nr_cpu_ids);
+	long part;
+
+	ports = max(ports, 1U);
+	part = most / 2 / ports;
+	WRITE_ONCE(pool->most, most);
+	WRITE_ONCE(pool->port_most, port_most);
+	WRITE_ONCE(pool->part, part);
+	WRITE_ONCE(pool->lendable, most - (ports - 1) * part);
+	WRITE_ONCE(pool->apart_most, min3(TCON_APART_MAX, port_most >> shift,
+					  most >> (shift + order_base_2(ports))));
+}
 
 /**
  * tcon_budget_room() - how much more may be taken?
@@ -69,40 +100,29 @@ struct tcon_budget {
  */
 static inline long tcon_budget_room(const struct tcon_budget *b)
 {
-	long apart, used, most, ports, part, lent;
+	const struct tcon_pool *pool;
+	long apart, used, lent;
 
 	if (!b)
 		return S32_MAX;
+	pool = b->pool;
 	apart = b->apart ? this_cpu_read(*b->apart) : 0;
 	used = atomic_long_read(&b->used) + apart;
-	most = *b->pool->most;
-	ports = max(atomic_read(&b->pool->ports), 1);
-	part = most / 2 / ports;
-	lent = most - (ports - 1) * part - atomic_long_read(&b->pool->used) - apart;
-	return min((long)*b->most - used, max(part - used, lent));
+	lent = READ_ONCE(pool->lendable) - atomic_long_read(&pool->used) - apart;
+	return min(READ_ONCE(pool->port_most) - used, max(READ_ONCE(pool->part) - used, lent));
 }
 
 /* Is all in use that a port, or the host, may have?  Without more to lend, room ends before. */
 static inline bool tcon_budget_full(const struct tcon_budget *b)
 {
-	return atomic_long_read(&b->used) >= *b->most ||
-	       atomic_long_read(&b->pool->used) >= *b->pool->most;
+	return atomic_long_read(&b->used) >= READ_ONCE(b->pool->port_most) ||
+	       atomic_long_read(&b->pool->used) >= READ_ONCE(b->pool->most);
 }
 
 /* May more be taken? */
 static inline bool tcon_budget_allows(const struct tcon_budget *b)
 {
 	return tcon_budget_room(b) > 0;
-}
-
-/* How much a CPU may have that is not settled. */
-static inline long tcon_budget_apart_max(const struct tcon_budget *b)
-{
-	unsigned int shift = TCON_APART_SHIFT + order_base_2(nr_cpu_ids);
-	unsigned int ports = max(atomic_read(&b->pool->ports), 1);
-
-	return min3(TCON_APART_MAX, (long)*b->most >> shift,
-		    (long)*b->pool->most >> (shift + order_base_2(ports)));
 }
 
 /* Take @n; give it back if below zero. */
@@ -114,7 +134,7 @@ static inline void tcon_budget_charge(struct tcon_budget *b, long n)
 		return;
 	if (b->apart) {
 		apart = this_cpu_add_return(*b->apart, n);
-		if (max(apart, -apart) <= tcon_budget_apart_max(b))
+		if (max(apart, -apart) <= READ_ONCE(b->pool->apart_most))
 			return;
 		n = this_cpu_xchg(*b->apart, 0);
 	}

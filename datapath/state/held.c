@@ -69,15 +69,16 @@ void tcon_held_add(struct tcon_held *held, struct tcon_port *port,
 		   struct sk_buff *skb)
 {
 	struct sk_buff *before = skb_peek_tail(&held->queue);
-	u32 shared;
+	u32 pinned, shared;
 
-	tcon_segment(skb)->charged_bytes = tcon_segment_pinned(skb, before, &shared);
-	charge(held, port, tcon_segment(skb)->charged_bytes);
+	pinned = tcon_segment_pinned(skb, before, &shared);
+	tcon_segment(skb)->charged_bytes = pinned;
 	/* The page is let go with the last packet of it. */
-	if (shared && tcon_segment(before)->charged_bytes > shared) {
+	if (shared && tcon_segment(before)->charged_bytes > shared)
 		tcon_segment(before)->charged_bytes -= shared;
-		charge(held, port, -(long)shared);
-	}
+	else
+		shared = 0;
+	charge(held, port, (long)pinned - shared);
 	held->bytes += tcon_segment(skb)->payload_bytes;
 	__skb_queue_tail(&held->queue, skb);
 }

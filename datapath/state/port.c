@@ -24,7 +24,7 @@
 		      LINE_OF(type, before) < LINE_OF(type, after))
 assert_apart(struct tcon_port, woken_us, shares);
 assert_apart(struct tcon_port, shares[TCON_SHARES - 1].used, told);
-assert_apart(struct tcon_pool, ports, used);
+assert_apart(struct tcon_pool, apart_most, used);
 
 /* So long after TCon begins to see a port, connections may be in mid-stream that it has not seen
  * begin.

@@ -5,60 +5,62 @@
  * They are the host's, over all its network namespaces: memory is.
  */
 #include <linux/moduleparam.h>
+#include <linux/spinlock.h>
 
 #include "state/shares.h"
 
+static int set_bound(const char *val, const struct kernel_param *param);
+static const struct kernel_param_ops bound = { .set = set_bound, .get = param_get_uint };
+
 static unsigned int max_flows = 65536;
-module_param(max_flows, uint, 0644);
+module_param_cb(max_flows, &bound, &max_flows, 0644);
 MODULE_PARM_DESC(max_flows, "most half-flows of the host");
 
 static unsigned int max_flows_per_port = 32768;
-module_param(max_flows_per_port, uint, 0644);
+module_param_cb(max_flows_per_port, &bound, &max_flows_per_port, 0644);
 MODULE_PARM_DESC(max_flows_per_port, "most half-flows of one guest port");
 
 static unsigned int max_embryos = 8192;
-module_param(max_embryos, uint, 0644);
+module_param_cb(max_embryos, &bound, &max_embryos, 0644);
 MODULE_PARM_DESC(max_embryos, "most unconfirmed half-flows of the host");
 
 static unsigned int hold_port_bytes = 64 << 20;
-module_param(hold_port_bytes, uint, 0644);
+module_param_cb(hold_port_bytes, &bound, &hold_port_bytes, 0644);
 MODULE_PARM_DESC(hold_port_bytes, "most memory held for one port");
 
 static unsigned int hold_host_bytes = 512 << 20;
-module_param(hold_host_bytes, uint, 0644);
+module_param_cb(hold_host_bytes, &bound, &hold_host_bytes, 0644);
 MODULE_PARM_DESC(hold_host_bytes, "most memory held on the host");
 
 static unsigned int copy_port_bytes = 256 << 20;
-module_param(copy_port_bytes, uint, 0644);
+module_param_cb(copy_port_bytes, &bound, &copy_port_bytes, 0644);
 MODULE_PARM_DESC(copy_port_bytes, "most memory for copies of one port");
 
 static unsigned int copy_host_bytes = 1 << 30;
-module_param(copy_host_bytes, uint, 0644);
+module_param_cb(copy_host_bytes, &bound, &copy_host_bytes, 0644);
 MODULE_PARM_DESC(copy_host_bytes, "most memory for copies on the host");
 
 static unsigned int track_port_bytes = 128 << 20;
-module_param(track_port_bytes, uint, 0644);
+module_param_cb(track_port_bytes, &bound, &track_port_bytes, 0644);
 MODULE_PARM_DESC(track_port_bytes, "most memory for records of one port's flows");
 
 static unsigned int track_host_bytes = 512 << 20;
-module_param(track_host_bytes, uint, 0644);
+module_param_cb(track_host_bytes, &bound, &track_host_bytes, 0644);
 MODULE_PARM_DESC(track_host_bytes, "most memory for records of the host's flows");
 
-static struct tcon_pool pools[TCON_SHARES] = {
-	[TCON_SHARE_FLOWS] = { .most = &max_flows },
-	[TCON_SHARE_EMBRYOS] = { .most = &max_embryos },
-	[TCON_SHARE_HELD] = { .most = &hold_host_bytes },
-	[TCON_SHARE_COPIES] = { .most = &copy_host_bytes },
-	[TCON_SHARE_RECORDS] = { .most = &track_host_bytes },
+static const struct {
+	const unsigned int *host, *port;
+} most[TCON_SHARES] = {
+	[TCON_SHARE_FLOWS] = { &max_flows, &max_flows_per_port },
+	[TCON_SHARE_EMBRYOS] = { &max_embryos, &max_embryos },
+	[TCON_SHARE_HELD] = { &hold_host_bytes, &hold_port_bytes },
+	[TCON_SHARE_COPIES] = { &copy_host_bytes, &copy_port_bytes },
+	[TCON_SHARE_RECORDS] = { &track_host_bytes, &track_port_bytes },
 };
 
-static const unsigned int *const port_most[TCON_SHARES] = {
-	[TCON_SHARE_FLOWS] = &max_flows_per_port,
-	[TCON_SHARE_EMBRYOS] = &max_embryos,
-	[TCON_SHARE_HELD] = &hold_port_bytes,
-	[TCON_SHARE_COPIES] = &copy_port_bytes,
-	[TCON_SHARE_RECORDS] = &track_port_bytes,
-};
+static DEFINE_SPINLOCK(lock);	/* for who writes what follows */
+static struct tcon_pool pools[TCON_SHARES];
+static unsigned int ports;
 
 /* What is charged with packets, not only when flows begin and end. */
 static const bool per_packet[TCON_SHARES] = {
@@ -66,6 +68,27 @@ static const bool per_packet[TCON_SHARES] = {
 	[TCON_SHARE_COPIES] = true,
 	[TCON_SHARE_RECORDS] = true,
 };
+
+/* The bounds, or the number of ports, have changed by @more ports. */
+static void divide(int more)
+{
+	unsigned int i;
+
+	spin_lock(&lock);
+	ports += more;
+	for (i = 0; i < TCON_SHARES; i++)
+		tcon_pool_divide(&pools[i], *most[i].host, *most[i].port, ports);
+	spin_unlock(&lock);
+}
+
+static int set_bound(const char *val, const struct kernel_param *param)
+{
+	int err = param_set_uint(val, param);
+
+	if (!err)
+		divide(0);
+	return err;
+}
 
 /**
  * tcon_shares_init() - open a port's accounts
@@ -78,9 +101,9 @@ int tcon_shares_init(struct tcon_budget *shares)
 {
 	unsigned int i;
 
+	divide(0);
 	for (i = 0; i < TCON_SHARES; i++) {
 		shares[i].pool = &pools[i];
-		shares[i].most = port_most[i];
 		if (!per_packet[i])
 			continue;
 		shares[i].apart = alloc_percpu(long);
@@ -117,10 +140,7 @@ void tcon_shares_exit(struct tcon_budget *shares)
  */
 void tcon_shares_join(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < TCON_SHARES; i++)
-		atomic_inc(&pools[i].ports);
+	divide(1);
 }
 
 /**
@@ -128,10 +148,7 @@ void tcon_shares_join(void)
  */
 void tcon_shares_leave(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < TCON_SHARES; i++)
-		atomic_dec(&pools[i].ports);
+	divide(-1);
 }
 
 /**
@@ -142,7 +159,7 @@ void tcon_shares_leave(void)
  */
 u32 tcon_shares_host_max(enum tcon_share what)
 {
-	return *pools[what].most;
+	return *most[what].host;
 }
 
 /**
@@ -153,5 +170,5 @@ u32 tcon_shares_host_max(enum tcon_share what)
  */
 u32 tcon_shares_port_max(enum tcon_share what)
 {
-	return *port_most[what];
+	return *most[what].port;
 }

@@ -273,9 +273,14 @@ bool tcon_port_is_settled(const struct tcon_port *port, u64 now_us)
 
 static const struct tcon_attach attach;
 
+/* Sets a bound lower than the default, so that inputs reach it.  The next input has the default. */
+static void bound(enum tcon_share what, long bytes)
+{
+	tcon_pool_divide(world->port.shares[what].pool, bytes, bytes, 1);
+}
+
 static void add_port(void)
 {
-	static const unsigned int records_bytes = 1 << 20;
 	struct tcon_port *port = &world->port;
 
 	world->tnet.stats = alloc_percpu(struct tcon_stats);
@@ -284,7 +289,7 @@ static void add_port(void)
 	INIT_LIST_HEAD(&world->tnet.ports);
 	port->tnet = &world->tnet;
 	WARN_ON(tcon_shares_init(port->shares));
-	port->shares[TCON_SHARE_RECORDS].most = &records_bytes;
+	bound(TCON_SHARE_RECORDS, 1 << 20);
 	port->role = TCON_ROLE_GUEST;
 	port->id = 1;
 	port->flow_tree = RB_ROOT_CACHED;
@@ -844,7 +849,6 @@ static void set_up(struct world *x)
 {
 	static const u8 delays_ms[] = { 1, 5, 20, 60 };
 	static const u32 rates_kbps[] = { 500, 4000, 20000, 200000 };
-	static const unsigned int small_bytes = 20000;
 	u8 a = get_u8(&x->in), b = get_u8(&x->in), c = get_u8(&x->in);
 	u8 d = get_u8(&x->in);
 
@@ -852,7 +856,7 @@ static void set_up(struct world *x)
 	x->fallback = d % TCON_RULE_FALLBACK_DROP;	/* with drop, a transfer may not end */
 	x->settled = d & 0x10;
 	if (d & 0x40)
-		x->port.shares[TCON_SHARE_HELD].most = &small_bytes;
+		bound(TCON_SHARE_HELD, 20000);
 	x->ruleless = d & 0x20;
 	x->port.rests = x->ruleless;
 	x->g = (struct guest) {

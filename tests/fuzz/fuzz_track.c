@@ -50,7 +50,6 @@ struct world {
 	struct input in;
 	struct tcon_pool pool;
 	struct tcon_budget budget;
-	unsigned int most_bytes;
 	u64 now_us;
 	u32 isn;
 	u32 peer_isn;
@@ -300,6 +299,12 @@ static void tick(struct world *x)
 	x->now_us += (u64)v << (v % 27);
 }
 
+/* What the records of all flows may take. */
+static void bound(struct world *x, long most_bytes)
+{
+	tcon_pool_divide(&x->pool, most_bytes, most_bytes, 1);
+}
+
 /* A plain handshake, so that most inputs come to more than that. */
 static void open_plain(struct world *x)
 {
@@ -375,7 +380,7 @@ static void step(struct world *x)
 		break;
 	case 19:
 		shim_alloc_failures = what / 20 % 4;
-		x->most_bytes = what / 80 & 1 ? 0 : ~0U;
+		bound(x, what / 80 & 1 ? 0 : U32_MAX);
 		break;
 	}
 }
@@ -385,9 +390,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	static struct world x;
 
 	x = (struct world) { .in = { data, size } };
-	x.most_bytes = ~0U;
-	x.pool.most = &x.most_bytes;
-	x.budget = (struct tcon_budget) { .pool = &x.pool, .most = &x.most_bytes };
+	x.budget.pool = &x.pool;
+	bound(&x, U32_MAX);
 	tcon_track_init(&x.t, &x.budget);
 	x.now_us = 1000000;
 	shim_alloc_failures = 0;

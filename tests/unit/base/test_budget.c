@@ -15,7 +15,6 @@ static unsigned int shim_cpu;
 #define PORTS	5
 #define GIVEN	256	/* takings that are given back elsewhere */
 
-static unsigned int host_most, port_most;
 static struct tcon_pool pool;
 static struct tcon_budget port[PORTS];
 
@@ -23,11 +22,10 @@ static void begin(unsigned int host, unsigned int each, unsigned int ports)
 {
 	unsigned int i;
 
-	host_most = host;
-	port_most = each;
-	pool = (struct tcon_pool) { .most = &host_most, .ports = { ports } };
+	pool = (struct tcon_pool) { 0 };
+	tcon_pool_divide(&pool, host, each, ports);
 	for (i = 0; i < PORTS; i++)
-		port[i] = (struct tcon_budget) { .pool = &pool, .most = &port_most };
+		port[i] = (struct tcon_budget) { .pool = &pool };
 }
 
 /* Takes all that it gets, one by one. */
@@ -53,7 +51,7 @@ static void one_port(void **state)
 	begin(100, 30, 1);
 	assert_int_equal(take_all(&port[0]), 30);
 	assert_int_equal(tcon_budget_room(&port[0]), 0);
-	port_most = 20;
+	tcon_pool_divide(&pool, 100, 20, 1);
 	assert_int_equal(tcon_budget_room(&port[0]), -10);
 }
 

@@ -268,20 +268,19 @@ static void no_memory_to_grow(void **state)
 /* Beyond its first room a set grows as its budget allows. */
 static void budget(void **state)
 {
-	const unsigned int most = 1;
-	struct tcon_pool host = { .most = &most };
-	struct tcon_budget b = { .pool = &host, .most = &most };
+	struct tcon_pool host = { 0 };
+	struct tcon_budget b = { .pool = &host };
 	struct tcon_ranges set = { .budget = &b };
 	u32 i;
 
+	tcon_pool_divide(&host, 1, 1, 1);
 	for (i = 0; i < FIRST_ROOM; i++)
 		assert_int_equal(tcon_ranges_add(&set, 10 * i, 10 * i + 5), 0);
 	assert_int_equal(atomic_long_read(&b.used),
 			 FIRST_ROOM * sizeof(struct tcon_range));
 	assert_int_equal(tcon_ranges_add(&set, 1000, 1001), -ENOSPC);
 	assert_int_equal(set.n, FIRST_ROOM);
-	b.most = &(const unsigned int){ 1000 };
-	host.most = b.most;
+	tcon_pool_divide(&host, 1000, 1000, 1);
 	assert_int_equal(tcon_ranges_add(&set, 1000, 1001), 0);
 	assert_int_equal(atomic_long_read(&b.used),
 			 2 * FIRST_ROOM * sizeof(struct tcon_range));

@@ -226,11 +226,12 @@ static void random_operations(void **state)
 static void budget(void **state)
 {
 	const unsigned int most = 3 * sizeof(struct tcon_resend);
-	struct tcon_pool host = { .most = &most };
-	struct tcon_budget b = { .pool = &host, .most = &most };
+	struct tcon_pool host = { 0 };
+	struct tcon_budget b = { .pool = &host };
 	struct tcon_resent set, other;
 	u32 i;
 
+	tcon_pool_divide(&host, most, most, 1);
 	tcon_resent_init(&set);
 	tcon_resent_init(&other);
 	set.budget = &b;

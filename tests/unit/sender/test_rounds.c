@@ -164,11 +164,12 @@ static void tells_other_limits(void **state)
 static void is_charged(void **state)
 {
 	unsigned int most = 4096;
-	struct tcon_pool pool = { .most = &most };
-	struct tcon_budget budget = { .pool = &pool, .most = &most };
+	struct tcon_pool pool = { 0 };
+	struct tcon_budget budget = { .pool = &pool };
 	struct conn *c = conn_open(true);
 	int i;
 
+	tcon_pool_divide(&pool, most, most, 1);
 	c->t.rounds.budget = &budget;
 	tcon_budget_charge(&budget, most);
 	send(c, 10);

@@ -333,11 +333,12 @@ static void copy_of_extended_record(void **state)
 static void budget(void **state)
 {
 	const unsigned int most = 3 * PAGE_BYTES, more = 100 * PAGE_BYTES;
-	struct tcon_pool host = { .most = &most };
-	struct tcon_budget port = { .pool = &host, .most = &more };
+	struct tcon_pool host = { 0 };
+	struct tcon_budget port = { .pool = &host };
 	struct tcon_sendq q = { .budget = &port }, other = { .budget = &port };
 	u32 n = 3 * TCON_SENDQ_PER_PAGE, i;
 
+	tcon_pool_divide(&host, most, more, 1);
 	next_seq = 0;
 	for (i = 0; i < n; i++)
 		assert_non_null(append(&q));

@@ -10,6 +10,8 @@ typedef struct {
 	bool held;
 } spinlock_t;
 
+#define DEFINE_SPINLOCK(name)	spinlock_t name = { false }
+
 static inline void spin_lock_init(spinlock_t *lock)
 {
 	lock->held = false;
