@@ -34,20 +34,29 @@ static __sum16 pseudo_sum(const struct sk_buff *skb, u8 family, u32 tcp_bytes,
 			       tcp_bytes, IPPROTO_TCP, sum);
 }
 
-/* The pages of a packet, in order; NULL: there is no @i-th. */
-static const struct page *page_of(const struct sk_buff *skb, unsigned int i)
+/* The page that a packet's header is in, if it is not of a slab's; else NULL. */
+static inline const struct page *head_page(const struct sk_buff *skb)
 {
-	if (skb->head_frag && !i--)
-		return virt_to_head_page(skb->head);
-	return i < skb_shinfo(skb)->nr_frags ?
-	       compound_head(skb_frag_page(&skb_shinfo(skb)->frags[i])) : NULL;
+	return skb->head_frag ? virt_to_head_page(skb->head) : NULL;
+}
+
+static inline const struct page *frag_page(const struct skb_shared_info *info, unsigned int i)
+{
+	return compound_head(skb_frag_page(&info->frags[i]));
+}
+
+static const struct page *first_page(const struct sk_buff *skb)
+{
+	if (skb->head_frag)
+		return head_page(skb);
+	return skb_shinfo(skb)->nr_frags ? frag_page(skb_shinfo(skb), 0) : NULL;
 }
 
 static const struct page *last_page(const struct sk_buff *skb)
 {
-	unsigned int n = skb_shinfo(skb)->nr_frags + skb->head_frag;
+	const struct skb_shared_info *info = skb_shinfo(skb);
 
-	return n ? page_of(skb, n - 1) : NULL;
+	return info->nr_frags ? frag_page(info, info->nr_frags - 1) : head_page(skb);
 }
 
 /**
@@ -65,19 +74,21 @@ static const struct page *last_page(const struct sk_buff *skb)
 u32 tcon_segment_pinned(const struct sk_buff *skb, const struct sk_buff *before,
 			u32 *shared_bytes)
 {
-	const struct page *last = before ? last_page(before) : NULL, *page;
+	const struct skb_shared_info *info = skb_shinfo(skb);
+	const struct page *last = head_page(skb), *page = before ? last_page(before) : NULL;
 	u32 bytes = SKB_DATA_ALIGN(sizeof(*skb));
 	const struct sk_buff *part;
 	unsigned int i;
 
-	if (!skb->head_frag)
+	*shared_bytes = page && page == first_page(skb) ? page_size((struct page *)page) : 0;
+	if (last)
+		bytes += page_size((struct page *)last);
+	else
 		bytes += skb_end_offset(skb) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
-	*shared_bytes = 0;
-	for (i = 0; (page = page_of(skb, i)); i++) {
-		if (page != last || !i)
+	for (i = 0; i < info->nr_frags; i++) {
+		page = frag_page(info, i);
+		if (page != last)
 			bytes += page_size((struct page *)page);
-		if (page == last && !i)
-			*shared_bytes = page_size((struct page *)page);
 		last = page;
 	}
 	skb_walk_frags(skb, part)
