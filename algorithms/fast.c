@@ -215,7 +215,7 @@ static void tcon_fast_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 		begin_round(cc, true);
 		break;
 	case TCON_CA_EVENT_ECE:
-		tcon_reno_ece(cc, &fast->reno, TCON_RENO_BETA);
+		tcon_reno_ece(cc, &fast->reno);
 		break;
 	}
 }

@@ -225,22 +225,32 @@ static inline bool tcon_reno_note_ece(const struct tcon_cc *cc,
 }
 
 /**
+ * tcon_reno_enter() - cwnd in a state for losses
+ * @cc: the flow, whose ssthresh is set
+ * @state: the new state
+ *
+ * RFC 5681, 3.1 and 3.2.
+ */
+static inline void tcon_reno_enter(struct tcon_cc *cc, enum tcon_ca_state state)
+{
+	if (state == TCON_CA_RECOVERY)
+		cc->cwnd_bytes = cc->ssthresh_bytes;
+	else if (state == TCON_CA_LOSS)
+		cc->cwnd_bytes = tcon_reno_min_cwnd_bytes(cc);
+}
+
+/**
  * tcon_reno_on_state() - halve for a loss
  * @cc: the flow
  * @r: its last reduction
  * @state: the new state
- *
- * RFC 5681, 3.1 and 3.2.
  */
 static inline void tcon_reno_on_state(struct tcon_cc *cc, struct tcon_reno *r,
 				      enum tcon_ca_state state)
 {
 	if (tcon_reno_note_loss(cc, r, state))
 		tcon_reno_reduce(cc, r, cc->cwnd_bytes / 2, false);
-	if (state == TCON_CA_RECOVERY)
-		cc->cwnd_bytes = cc->ssthresh_bytes;
-	else if (state == TCON_CA_LOSS)
-		cc->cwnd_bytes = tcon_reno_min_cwnd_bytes(cc);
+	tcon_reno_enter(cc, state);
 }
 
 /**
@@ -262,21 +272,17 @@ static inline u32 tcon_reno_beta_ecn(const struct tcon_cc *cc, u32 beta,
 }
 
 /**
- * tcon_reno_ece() - reduce for ECE
+ * tcon_reno_ece() - halve for ECE
  * @cc: the flow
  * @r: its last reduction
- * @beta_ecn: what it leaves in congestion avoidance, in thousandths; 500: RFC 3168
+ *
+ * RFC 3168, 6.1.2.
  */
-static inline void tcon_reno_ece(struct tcon_cc *cc, struct tcon_reno *r,
-				 u32 beta_ecn)
+static inline void tcon_reno_ece(struct tcon_cc *cc, struct tcon_reno *r)
 {
-	u64 left;
-
 	if (!tcon_reno_note_ece(cc, r))
 		return;
-	left = (u64)cc->cwnd_bytes *
-	       tcon_reno_beta_ecn(cc, TCON_RENO_BETA, beta_ecn);
-	tcon_reno_reduce(cc, r, div_u64(left, 1000), true);
+	tcon_reno_reduce(cc, r, cc->cwnd_bytes / 2, true);
 	cc->cwnd_bytes = cc->ssthresh_bytes;
 }
 
@@ -320,10 +326,7 @@ static inline void tcon_reno_weighted_state(struct tcon_cc *cc,
 						  TCON_RENO_BETA, weight),
 				 false);
 	}
-	if (state == TCON_CA_RECOVERY)
-		cc->cwnd_bytes = cc->ssthresh_bytes;
-	else if (state == TCON_CA_LOSS)
-		cc->cwnd_bytes = tcon_reno_min_cwnd_bytes(cc);
+	tcon_reno_enter(cc, state);
 }
 
 /* Can the last reduction be made larger?  Not after ECE, nor once it has been undone. */

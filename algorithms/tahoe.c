@@ -67,7 +67,7 @@ static void tcon_tahoe_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 				  u64 now_us)
 {
 	if (event == TCON_CA_EVENT_ECE)
-		tcon_reno_ece(cc, tcon_cc_priv(cc), TCON_RENO_BETA);
+		tcon_reno_ece(cc, tcon_cc_priv(cc));
 }
 
 static void tcon_tahoe_undo_cwnd(struct tcon_cc *cc)

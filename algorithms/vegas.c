@@ -266,7 +266,7 @@ static void tcon_vegas_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 		begin_rounds(cc);
 		break;
 	case TCON_CA_EVENT_ECE:
-		tcon_reno_ece(cc, &vegas->reno, TCON_RENO_BETA);	/* as Linux */
+		tcon_reno_ece(cc, &vegas->reno);	/* as Linux */
 		break;
 	}
 }
