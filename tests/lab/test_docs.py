@@ -73,7 +73,7 @@ def test_the_man_page_has_every_module_parameter_with_its_default() -> None:
     for file in (TOP / "datapath").rglob("*.c"):
         text = file.read_text()
         there += text.count("module_param")
-        for name in re.findall(r"^module_param\((\w+),", text, re.M):
+        for name in re.findall(r"^module_param(?:_cb)?\((\w+),", text, re.M):
             kind = r"(?:unsigned int |bool |char \*)"
             value = re.search(rf"^static {kind}{name}(?: = (.+))?;$", text, re.M)
             assert value, name
