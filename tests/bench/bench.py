@@ -47,15 +47,19 @@ COPIED = {"copied-1": "copied, 1 flow", "copied-64": "copied, 64 flows"}
 
 
 def measure(
-    lab: str, *arguments: str, script: str = "measure.py", stock: bool = False
+    lab: str,
+    *arguments: str,
+    script: str = "measure.py",
+    stock: bool = False,
+    options: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Run a script in a machine; its JSON, the last line of what it prints.
 
-    The lines before tell how far it is.  Exits where the script fails.
+    ``options`` are the lab's.  The lines before tell how far it is.  Exits where the script fails.
     """
     command = [
         lab, "exec", "--shift", "1", "--timeout", "5400", "--memory", "2048",
-        *(["--stock"] if stock else []),
+        *(["--stock"] if stock else []), *options,
         "--append", f"{TOP / 'tests/bench'}:/lab/bench",
         "--append", f"{TOP / 'tests/vm/genl.py'}:/lab/bench/genl.py",
         "--append", f"{TOP / 'datapath/include/uapi/linux/tcon.h'}:/lab/uapi/tcon.h",

@@ -416,6 +416,9 @@ def execute(
     link: Annotated[
         str, typer.Option(metavar="PATH[,listen]", help="Join eth0 to another machine's.")
     ] = "",
+    plugin: Annotated[
+        str, typer.Option(metavar="FILE[,NAME=VALUE...]", help="For QEMU's translator.")
+    ] = "",
     timeout: Annotated[float, typer.Option(help="Real seconds until it is killed.", min=1)] = 1800,
     kernel_log: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the kernel's log there.")
@@ -437,11 +440,11 @@ def execute(
     options = _options(
         engine, debug_kernel, kvm, stock, None if real_time else shift, suite, race_kernel
     )
-    machine = Machine(options.shift, smp, memory, seed, timeout, link=link)
+    machine = Machine(options.shift, smp, memory, seed, timeout, link=link, plugin=plugin)
     if engine == "uml":
         uml.refuse(machine)
     if engine == "uml-smp":
-        uml.refuse_link(machine)
+        uml.refuse_devices(machine)
     if smp > 1 and not real_time:
         raise LabError("--smp needs --no-icount: virtual time has one CPU")
     if link and not real_time:

@@ -345,6 +345,7 @@ DEMO = str(TOOLS / "scenarios/demo.toml")
         (["exec", "--race-kernel", "--", "true"], "--race-kernel needs --engine=uml-smp"),
         (["kdir", "--engine", "uml-smp", "--debug-kernel"], "--debug-kernel needs --engine=uml"),
         (["exec", "--engine", "uml-smp", "--link", "x", "--", "true"], "has no --link"),
+        (["exec", "--engine", "uml", "--plugin", "x", "--", "true"], "Linux has no --plugin"),
         (["exec", "--engine", "uml-smp", "--suite", "forky", "--", "true"], "is for --engine=qemu"),
         (["shell", "--mode", "fast"], '--mode is "fast"; known are'),
         (["exec", "--append", "/etc", "--", "true"], "--append takes PATH:DEST"),

@@ -111,6 +111,7 @@ def test_equal_machines_have_equal_command_lines():
         (Machine(smp=2), "--engine=uml has one CPU"),
         (Machine(shift=None), "virtual time only"),
         (Machine(link="/tmp/x,listen"), "has no --link"),
+        (Machine(plugin="/tmp/x.so"), "has no --plugin"),
     ],
 )
 def test_what_it_cannot_be_is_refused_before_anything_starts(machine, complaint, tmp_path):

@@ -33,7 +33,8 @@ class Machine:
     ``shift``: an instruction takes 2^shift ns of virtual time; None is real
     time.  ``timeout_s`` counts real seconds.  ``link`` joins two
     machines: a path that one listens on ("PATH,listen") and the other names; each
-    gets an interface eth0.
+    gets an interface eth0.  ``plugin`` is one for QEMU's translator, with its
+    arguments ("FILE,NAME=VALUE").
     """
 
     shift: int | None = DEFAULT_SHIFT
@@ -43,6 +44,7 @@ class Machine:
     timeout_s: float = 3600.0
     append: tuple[str, ...] = ()
     link: str = ""
+    plugin: str = ""
 
 
 @dataclass

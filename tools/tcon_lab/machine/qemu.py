@@ -132,12 +132,15 @@ class Qemu(Engine):
                 f"mem-path={shared}"),
             *("-device", "ivshmem-plain,memdev=channel"),
             *_link(machine),
+            *(("-plugin", machine.plugin) if machine.plugin else ()),
             *serial,
             *("-kernel", str(self._vmlinux), "-initrd", str(initrd)),
             *("-append", " ".join((_APPEND, time_words, *machine.append))),
         ]  # fmt: skip
 
     def _processor(self, machine: Machine) -> list[str]:
+        if self._kvm and machine.plugin:
+            raise LabError("--plugin is for QEMU's translator: leave out --kvm")
         if self._kvm:
             return ["-accel", "kvm", "-cpu", "host"]
         cpu = ["-cpu", "max,-rdseed,-erms,-fsrm"]

@@ -72,13 +72,14 @@ def refuse(machine: Machine) -> None:
         raise LabError(
             "--engine=uml knows virtual time only: use --engine=uml-smp or --engine=qemu"
         )
-    refuse_link(machine)
+    refuse_devices(machine)
 
 
-def refuse_link(machine: Machine) -> None:
-    """Raise LabError where the machine is to be joined to another."""
-    if machine.link:
-        raise LabError("User-Mode Linux has no --link: use --engine=qemu")
+def refuse_devices(machine: Machine) -> None:
+    """Raise LabError for what only QEMU has."""
+    for option, value in (("--link", machine.link), ("--plugin", machine.plugin)):
+        if value:
+            raise LabError(f"User-Mode Linux has no {option}: use --engine=qemu")
 
 
 def arguments(machine: Machine) -> list[str]:
@@ -222,7 +223,7 @@ class UmlSmp(Uml):
         raise LabError("User-Mode Linux has no terminal: use --engine=qemu")
 
     def _refuse(self, machine: Machine) -> None:
-        refuse_link(machine)
+        refuse_devices(machine)
 
     def _arguments(self, machine: Machine, folder: Path) -> list[str]:
         return smp_arguments(machine, folder)
