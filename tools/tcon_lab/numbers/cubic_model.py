@@ -29,6 +29,8 @@ from dataclasses import dataclass
 C_CUBIC = 0.4
 #: What a loss takes: RFC 9438 and Linux (717 of 1024 stay); the thesis has 0.2.
 BETA = 0.3
+#: Of how many moments, or some more, the fluid model keeps all windows.
+_KEPT = 300
 #: What a loss takes of Reno's window, and how many packets a round trip adds.
 RENO_BETA = 0.5
 
@@ -202,6 +204,7 @@ class Moment:
     rtt_s: float
     loss_probability: float
     lost: float  # share of the flows that lost since the last moment
+    windows: tuple[float, ...] = ()  # of all flows, at some of the moments
 
 
 def fluid(
@@ -226,7 +229,9 @@ def fluid(
     queue = intensity = t_s = 0.0
     delayed: list[float] = []  # k(t - r(t)): what senders have not heard of yet
     found: list[Moment] = []
-    for number in range(math.ceil(seconds / step)):
+    steps = math.ceil(seconds / step)
+    kept_each = max(1, steps // _KEPT)
+    for number in range(steps):
         t_s = number * step
         rtt_s = path.tau_s + queue / path.capacity_pps  # (3.4)
         mean = math.fsum(flow.window for flow in all_flows) / flows
@@ -238,7 +243,8 @@ def fluid(
         intensity += heard * rate * step  # of (3.6)
         since_s = t_s if intensity < 1 else t_s / intensity  # t - s_loss(t)
         lost = _step(all_flows, since_s, heard, rtt_s, step, reno, beta, rng)
-        found.append(Moment(t_s, mean, queue, rtt_s, dropped, lost / flows))
+        kept = tuple(f.window for f in all_flows) if number % kept_each == 0 else ()
+        found.append(Moment(t_s, mean, queue, rtt_s, dropped, lost / flows, kept))
         grown = queue + ((1 - dropped) * rate - path.capacity_pps) * step  # (3.3)
         queue = min(max(0.0, grown), path.buffer_packets)
     return found

@@ -31,6 +31,16 @@ def framed(figure: go.Figure, plot: str) -> str:
     return f'<div class="scroll wide">{plot}</div>'
 
 
+def simple(traces: list[go.Scatter], x_title: str, y_title: str) -> go.Figure:
+    """A figure of one panel from 0 up."""
+    figure = go.Figure(traces)
+    figure.update_xaxes(**GRID, title_text=x_title, rangemode="tozero")
+    figure.update_yaxes(**GRID, title_text=y_title, rangemode="tozero")
+    figure.update_layout(height=360)
+    look(figure)
+    return figure
+
+
 def stacked(traces: Iterable[tuple[int, go.Scatter]], titles: Sequence[str]) -> go.Figure:
     """Panels above each other over one time axis, in s.
 

@@ -12,7 +12,7 @@ from plotly.offline import get_plotlyjs
 
 from ..numbers.against_published import differences, safe_id
 from ..numbers.many_campaigns import METRICS, Experiment
-from . import campaign_page, figures, time_plots
+from . import campaign_page, figures, time_plots, window_plots
 from .completion import completion_curves
 from .report import PAGE_SCRIPT, PAGE_STYLE, STYLES
 
@@ -309,11 +309,15 @@ def _completions(comparison: Record, prefix: str) -> str:
 
 def _plots(experiment: Experiment, prefix: str) -> str:
     parts = []
-    for number, plot in enumerate(time_plots.over_path(experiment)):
-        parts.append(
-            f"<h3>{escape(plot.title)}</h3>{_plot(plot.figure, f'{prefix}-path-{number}')}"
-            f'<p class="note">{escape(plot.note)}</p>'
-        )
+    over = {
+        "path": time_plots.over_path(experiment), "windows": window_plots.distributions(experiment)
+    }  # fmt: skip
+    for what, several in over.items():
+        for number, plot in enumerate(several):
+            parts.append(
+                f"<h3>{escape(plot.title)}</h3>{_plot(plot.figure, f'{prefix}-{what}-{number}')}"
+                f'<p class="note">{escape(plot.note)}</p>'
+            )
     plots, more = time_plots.over_time(experiment)
     if plots:
         parts.append("<h3>Over time</h3>")

@@ -206,6 +206,14 @@ def _fluid(path: cubic_model.Path, seconds: float, reno: bool) -> list[cubic_mod
     return cubic_model.fluid(path, seconds, reno=reno, flows=_FLUID_FLOWS)
 
 
+def fluid_of(experiment: Experiment, stored: Record) -> list[cubic_model.Moment]:
+    """The fluid model of a run; nothing where it is not one of the experiments it is about."""
+    scenario, ccs = stored["scenario"], {str(flow["cc"]) for flow in stored["run"]["flows"]}
+    if _base_name(experiment) not in (BUFFERS, SCENARIOS) or ccs not in ({"cubic"}, {"reno"}):
+        return []
+    return _fluid(model_path(scenario), min(scenario["seconds"], _FLUID_S), ccs == {"reno"})
+
+
 def _fluid_model(scenario: Record, reno: bool) -> list[tuple[int, go.Scatter]]:
     """The mean window and the RTT of the fluid model."""
     moments = _fluid(model_path(scenario), min(scenario["seconds"], _FLUID_S), reno)
@@ -300,15 +308,6 @@ def _line(x: list[float], y: list[float], name: str, dash: str = "dashdot") -> g
     )  # fmt: skip
 
 
-def _simple(traces: list[go.Scatter], x_title: str, y_title: str) -> go.Figure:
-    figure = go.Figure(traces)
-    figure.update_xaxes(**figures.GRID, title_text=x_title, rangemode="tozero")
-    figure.update_yaxes(**figures.GRID, title_text=y_title, rangemode="tozero")
-    figure.update_layout(height=360)
-    figures.look(figure)
-    return figure
-
-
 def cycle_points(experiment: Experiment) -> list[Record]:
     """Of each cell: base RTT, the measured cycle of each mode, and the model's; in s."""
     found = []
@@ -354,7 +353,7 @@ def _cycles(experiment: Experiment) -> list[Plot]:
         for mode, value in point["measured"].items()
     ]
     note = "Mean time between losses, after a third of the run. " + "; ".join(worst) + "."
-    figure = _simple(traces, "base RTT, ms", "from loss to loss, s")
+    figure = figures.simple(traces, "base RTT, ms", "from loss to loss, s")
     return [Plot("Period of a cycle against the RTT", note, figure)]
 
 
@@ -401,7 +400,7 @@ def _buffers(experiment: Experiment) -> list[Plot]:
                 if mode == "model"
                 else _points(x, y, mode, f"{cc}, {mode}", symbol)
             )
-        figure = _simple(traces, "buffer, BDPs", title)
+        figure = figures.simple(traces, "buffer, BDPs", title)
         plots.append(
             Plot(f"{title} against the buffer", "The model's after its first third.", figure)
         )

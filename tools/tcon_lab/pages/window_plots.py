@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Plots of many flows' windows: how they are spread, and how unlike they are at a time.
+
+As Figures 3.12 and 3.13 of Belhareth's thesis have them: the distribution of all windows as a
+share of their mean, and that over time of their coefficient of variation (CoV), which is their
+standard deviation as a share of their mean.  Both are of what comes after the first third of a
+run.  Of each cell the first seed is drawn; beside the thesis's experiments stands its model.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator
+from html import escape
+from typing import Any
+
+import plotly.graph_objects as go
+
+from ..numbers.cubic_model import Moment
+from ..numbers.losses import decider
+from ..numbers.many_campaigns import Experiment
+from ..numbers.samples import column
+from . import figures, time_plots
+from .report import OTHER_STYLE, STYLES
+
+Record = dict[str, Any]
+
+#: Cells with fewer flows have no distribution worth a plot.
+FEWEST_FLOWS = 10
+_POINTS = 100
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+
+def spread(moments: Iterable[list[float]]) -> tuple[list[float], list[float]]:
+    """All windows of these moments as a share of their mean, sorted, and each moment's CoV."""
+    moments = [windows for windows in moments if windows and any(windows)]
+    if not moments:
+        return [], []
+    mean = statistics.fmean(window for windows in moments for window in windows)
+    shares = sorted(window / mean for windows in moments for window in windows)
+    covs = sorted(statistics.pstdev(windows) / statistics.fmean(windows) for windows in moments)
+    return shares, covs
+
+
+def moments_of(flows: list[Record], who: str) -> list[list[float]]:
+    """The windows of all flows at each time at which each has one, after the first third."""
+    at: dict[float, list[float]] = {}
+    for columns in flows:
+        times = column(columns, "t_s")
+        for t_s, window in zip(times, column(columns, f"{who}_cwnd_bytes"), strict=True):
+            if window is not None and t_s > times[-1] / 3:
+                at.setdefault(round(t_s, 1), []).append(window)
+    return [windows for _, windows in sorted(at.items()) if len(windows) == len(flows)]
+
+
+def _curve(values: list[float], name: str, colour: str, dash: str) -> go.Scatter:
+    """Which share of sorted values is below each."""
+    ranks = [round(n * (len(values) - 1) / _POINTS) for n in range(_POINTS + 1)]
+    return go.Scatter(
+        x=[round(values[rank], 4) for rank in ranks],
+        y=[n / _POINTS for n in range(_POINTS + 1)],
+        name=escape(name),
+        mode="lines",
+        line={"color": colour, "dash": dash, "width": 1.5},
+        hovertemplate="%{x:.4~g}: %{y:.3~g}",
+    )
+
+
+def _curves(experiment: Experiment, cell: str) -> Iterator[tuple[str, str, list[list[float]]]]:
+    """Of a cell: a name, a mode, and windows at each moment; the model's under mode "model"."""
+    model: list[Moment] = []
+    for mode, by_seed in experiment.runs[cell].items():
+        seed = min(by_seed)
+        samples = experiment.samples(cell, mode, seed) or {"flows": []}
+        flows = [flow["columns"] for flow in samples["flows"] if flow["columns"]]
+        if len(flows) >= FEWEST_FLOWS:
+            yield f"{cell}, {mode}", mode, moments_of(flows, decider(mode))
+            model = time_plots.fluid_of(experiment, by_seed[seed])
+    later = model[len(model) // 3 :]
+    if kept := [list(moment.windows) for moment in later if moment.windows]:
+        yield f"{cell}, fluid model (3.2 to 3.6)", "model", kept
+
+
+def distributions(experiment: Experiment) -> list[time_plots.Plot]:
+    """Both plots; none where no cell has so many flows."""
+    windows, covs = [], []
+    for number, cell in enumerate(list(experiment.runs)[: time_plots.MAX_CELLS]):
+        dash = _DASHES[number % len(_DASHES)]
+        for name, mode, moments in _curves(experiment, cell):
+            shares, unlike = spread(moments)
+            if shares:
+                colour, _ = STYLES.get(mode, OTHER_STYLE)
+                windows.append(_curve(shares, name, colour, dash))
+                covs.append(_curve(unlike, name, colour, dash))
+    if not windows:
+        return []
+    note = "After the first third of each cell's first run."
+    return [
+        time_plots.Plot(
+            "How windows are spread", note,
+            figures.simple(windows, "window, of the mean of all", "share of windows below"),
+        ),
+        time_plots.Plot(
+            "How unlike windows are at a time", note,
+            figures.simple(covs, "coefficient of variation over the flows", "share of time below"),
+        ),
+    ]  # fmt: skip
