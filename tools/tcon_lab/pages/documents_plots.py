@@ -149,9 +149,9 @@ def five_ccs(lines: Sequence[Line]) -> list[Panel]:
 
 
 def cubic_thesis(lines: Sequence[Line]) -> list[Panel]:
-    """How many of 100 flows lose in the same moment, and how full small buffers keep a link."""
+    """How many flows lose in the same moment, and how full small buffers keep a link."""
     flows = []
-    for campaign in ("cubic-scenarios", "cubic-aqm"):
+    for campaign in ("cubic-ten-flows", "cubic-scenarios", "cubic-aqm"):
         mine = _of(lines, campaign)
         metric = "synchronised flows in a congestion epoch, count"
         said = dict(_sides((x for x in mine if x["metric"] == metric), lambda x: x["cell"]))
@@ -165,7 +165,7 @@ def cubic_thesis(lines: Sequence[Line]) -> list[Panel]:
         ]
     buffers = _cells(_of(lines, "cubic-buffers"), "utilisation", 0.01)
     return [
-        Panel("flows of 100 that lose together", flows),
+        Panel("flows that lose together, %", flows),
         Panel("utilisation with small buffers, %", buffers),
     ]
 
