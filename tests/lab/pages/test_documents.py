@@ -111,7 +111,7 @@ def numbers_of_the_runs() -> set[str]:
     texts = set()
     for key, modes in found.items():
         if {"native", "enforced"} <= set(modes):
-            for unit in (1, 0.01, 1e6):
+            for unit in (1, 0.01, 1e3, 1e6):
                 pair = " / ".join(shown(modes[mode] / unit) for mode in ("native", "enforced"))
                 texts |= {pair, f"{said[key]} / {pair}"}
                 if re.fullmatch(r"[\d.]+", said[key]):
