@@ -251,6 +251,26 @@ static bool pacer_is_dry(const struct tcon_flow *flow, u64 now_us)
 }
 
 /*
+ * How much can a guest leave of its window that has more to send, and only waits to fill a packet?
+ * Behind a hole, where an ACK is overdue, Linux waits for one as large as its own rate calls for.
+ * That may be all that it is given.
+ */
+static u32 slack_bytes(const struct tcon_flow *flow, u64 now_us)
+{
+	const struct tcon_track *t = &flow->track;
+	u32 mss_bytes = t->cc.mss_bytes, allowance_bytes;
+
+	if (!t->cc.pacing_rate_bps)
+		return 2 * mss_bytes;
+	allowance_bytes = tcon_flow_allowance_bytes(flow);
+	if (tcon_track_has_hole(t))
+		return max(allowance_bytes, 4 * mss_bytes) - 2 * mss_bytes;
+	if (pacer_is_dry(flow, now_us))
+		return mss_bytes;
+	return mss_bytes + min(flow->hold.burst_bytes, allowance_bytes / 2);
+}
+
+/*
  * Did the guest leave unused what it could have sent from @nxt_guest on?  @has_more: it
  * seems that it had more to send, and that only its own cwnd limited it.
  */
@@ -258,16 +278,10 @@ static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, bool has_more,
 			   u64 now_us)
 {
 	const struct tcon_track *t = &flow->track;
-	u32 slack = 2 * t->cc.mss_bytes;
 
 	if (!tcon_held_empty(&flow->held) || (has_more && path_is_full(t)))
 		return;
-	if (pacer_is_dry(flow, now_us))
-		slack = t->cc.mss_bytes;
-	else if (t->cc.pacing_rate_bps)	/* it may wait to fill a super-packet */
-		slack = t->cc.mss_bytes + min(flow->hold.burst_bytes,
-					      tcon_flow_allowance_bytes(flow) / 2);
-	if (tcon_window_unused(&flow->window, nxt_guest, now_us) >= slack &&
+	if (tcon_window_unused(&flow->window, nxt_guest, now_us) >= slack_bytes(flow, now_us) &&
 	    t->cc.inflight_bytes + t->cc.mss_bytes < tcon_track_cwnd_bytes(t))
 		tcon_track_app_limited(&flow->track);
 }

@@ -282,6 +282,12 @@ static inline void tcon_track_count_inflight(struct tcon_track *t)
 	t->cc.inflight_bytes = span > gone ? span - gone : 0;
 }
 
+/* Has the peer something behind what it acknowledges? */
+static inline bool tcon_track_has_hole(const struct tcon_track *t)
+{
+	return t->sacked.n || t->dup_bytes;
+}
+
 static inline u32 tcon_track_age_us(u64 then_us, u64 now_us)
 {
 	return min_t(u64, now_us - then_us, U32_MAX);

@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What an enforced flow reaches where a native one has windows of a few segments.
+"""What an enforced flow reaches where a native one has windows of a few segments, or meets a policer.
 
-There every repair that is lost, too, ends in a time-out unless something else is in
+With such windows every repair that is lost, too, ends in a time-out unless something else is in
 flight, so that one wrong decision costs a quarter of the goodput.
 """
 
 from __future__ import annotations
 
+import re
 import time
 
 from asked import goodput_bps, scenario
 from hosts import Net
 from rig import ip
 from tcon_lab.scenario import Flow, Path
-from tcon_lab.topo import Lab
+from tcon_lab.topo import Lab, run_in
 
 # Of ten seconds one is 8 % from the next, of forty 4 %.
 SECONDS = 40
 PATH = Path(100_000_000, 1000, 0.05, 1000)
 RENO = Flow(1, "reno", "reno", None)
+POLICED = Path(100_000_000, 40_000, 0.0, 300, police_bps=20_000_000, police_burst_bytes=10_000)
 
 
 def test_reno_with_windows_of_five_segments() -> None:
@@ -46,3 +48,24 @@ def test_bbr_with_one_segment_in_flight(net: Net) -> None:
     native = seconds("bbr")
     net.tcon.set_rule("bbr")
     assert seconds("cubic") < 1.005 * native
+
+
+def test_bbr_finds_the_rate_of_a_policer() -> None:
+    """Half of what it sends is lost until it has; who takes it for limited by its guest never does."""
+
+    def dropped(lab: Lab, cc: str) -> int:
+        def so_far() -> int:
+            text = run_in(lab.net["r1"], "tc -s filter show dev r1-r2 egress")
+            return int(re.search(r"dropped (\d+)", text)[1])
+
+        before = so_far()
+        assert goodput_bps(lab, cc, 3) > 13e6
+        return so_far() - before
+
+    with Lab(scenario(POLICED)) as lab:
+        lab.start_policer()
+        native = dropped(lab, "bbr")
+        lab.br0.set_cc("all", "bbr")
+        enforced = dropped(lab, "cubic")
+    print(f"native {native}, enforced {enforced} packets")
+    assert native / 2 < enforced < 3 * native
