@@ -19,7 +19,7 @@ ALONE = check-smp check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-watchers check-guests \
 	check-matrix check-ovs-kernel check-races check-tenants check-thorough replay $(CHECKS) $(ALONE) \
-	bench deb check-deb install uninstall clean help
+	bench deb check-deb check-deb-host install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
 
@@ -127,6 +127,9 @@ deb:					## Debian packages of this tree in build/deb, seen by lintian
 
 check-deb: deps lab			## as root: the packages in fresh chroots of Debian 12 and 13
 	@$(PYTHON) -m pytest -q -s tests/deb/test_chroot.py
+
+check-deb-host: deps lab		## as root: README's steps on hosts that boot: an hour
+	@$(PYTHON) -m pytest -q -s tests/deb/test_host.py
 
 install:				## as root: modules, ovs-vswitchd and man pages on this host
 	@tools/install-host install $(KDIR)

@@ -15,7 +15,7 @@ SUITES = ("bookworm", "trixie")
 
 def base(suite: str) -> Path:
     """The folder of a suite, made once; make-base says what is in it."""
-    sources = [HERE / name for name in ("make-base", "furnish", "90test")]
+    sources = [HERE / name for name in ("make-base", "furnish", "90test", "agent", "agent.service")]
     key = digest(suite, *(file.read_bytes() for file in sources))
     home = cache_dir() / "deb"
     folder = home / f"{suite}-{key}"
