@@ -223,6 +223,8 @@ void tcon_ack_remember(struct tcon_flow *flow, const struct sk_buff *skb,
 	}
 	tpl->bytes = pkt->l4_offset;
 	tpl->l3_offset = pkt->l3_offset;
+	/* Not as @pkt has it, which forgets what is no ECE. */
+	tpl->ace = tcon_segment_ace((struct tcphdr *)(skb->data + pkt->l4_offset));
 	tpl->vlan_present = skb_vlan_tag_present(skb);
 	tpl->vlan_proto = skb->vlan_proto;
 	tpl->vlan_tci = skb->vlan_tci;
@@ -261,6 +263,9 @@ static void put_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
 	th->doff = tcp_bytes / 4;
 	th->ack = 1;
 	th->window = htons(field);
+	/* As a counter it says what it said last (RFC 9768); ECE is kept from the guest. */
+	if (flow->ecn.accurate)
+		tcon_segment_write_ace(th, flow->template.ace);
 	if (t->has_ts)
 		opt = put_timestamps(opt, t->peer_tsval, t->peer_tsecr);
 	if (dsack)

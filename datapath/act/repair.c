@@ -100,18 +100,6 @@ static void drop_reports(struct tcphdr *th)
 			memset(opt, TCPOPT_NOP, opt[1]);
 }
 
-/* AE is a bit that headers of kernels before 7.0 have no name for. */
-static void write_ecn(struct tcphdr *th, u8 ace)
-{
-	u8 *offset_byte = (u8 *)th + 12;
-
-	th->ece = !!(ace & TCON_ACE_ECE);
-	th->cwr = !!(ace & TCON_ACE_CWR);
-	*offset_byte &= ~1;
-	if (ace & TCON_ACE_AE)
-		*offset_byte |= 1;
-}
-
 /* The header as the guest wrote it last, but for the bytes that are repeated. */
 static void write_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
 		      u32 start, u32 skipped, bool last)
@@ -121,7 +109,7 @@ static void write_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
 	th->seq = htonl(start);
 	th->ack_seq = htonl(flow->said.ack);
 	th->window = htons(flow->said.window);
-	write_ecn(th, tcon_ecn_ace_of_repeat(&flow->ecn, flow->said.ace));
+	tcon_segment_write_ace(th, tcon_ecn_ace_of_repeat(&flow->ecn, flow->said.ace));
 	if (!last) {
 		th->fin = 0;
 		th->psh = 0;

@@ -80,7 +80,7 @@ bool tcon_tell_make(struct tcon_flow *flow, struct sk_buff *skb,
 	lockdep_assert_in_softirq();
 	if (tcon_track_has_floor(t, now_us))
 		tsval = seq_max(tsval, t->tsval_floor);
-	if (!tcon_segment_make_ack(skb, pkt, t->cc.nxt, tsval)) {
+	if (!tcon_segment_make_ack(skb, pkt, t->cc.nxt, tsval, flow->ecn.accurate)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
 		return false;
 	}

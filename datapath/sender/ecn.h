@@ -16,11 +16,6 @@
 #define TCON_ECN_ECT0		0x02
 #define TCON_ECN_CE		0x03
 
-/* TCP's ECN flags, with AE, as bits of the number that RFC 9768 makes of them (ACE). */
-#define TCON_ACE_ECE		0x01
-#define TCON_ACE_CWR		0x02
-#define TCON_ACE_AE		0x04
-
 /**
  * enum tcon_ecn_wish - what a flow's rule wants of ECN
  * @TCON_ECN_LEAVE: no CC is to run, so what the ends negotiate passes as it is

@@ -36,6 +36,7 @@ struct tcon_saved;
  * struct tcon_template - headers of the last ACK to the guest
  * @bytes: how much of @header is in use; 0: no ACK yet, or its headers are too long
  * @l3_offset: offset of the IP header in @header
+ * @ace: the ACK's ECN flags, TCON_ACE_*
  * @vlan_proto: protocol of an accelerated VLAN tag
  * @vlan_tci: TCI of that tag
  * @vlan_present: there is such a tag
@@ -44,6 +45,7 @@ struct tcon_saved;
 struct tcon_template {
 	u8 bytes;
 	u8 l3_offset;
+	u8 ace;
 	__be16 vlan_proto;
 	u16 vlan_tci;
 	bool vlan_present;

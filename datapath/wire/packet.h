@@ -29,6 +29,11 @@
 #define TCON_TCP_ECE		0x40
 #define TCON_TCP_CWR		0x80
 
+/* TCP's ECN flags, with AE, as bits of the number that RFC 9768 makes of them (ACE). */
+#define TCON_ACE_ECE		0x01
+#define TCON_ACE_CWR		0x02
+#define TCON_ACE_AE		0x04
+
 /* TCon's own option: an experimental kind (RFC 6994).  The identifier is not registered. */
 #define TCON_OPTION_KIND	254
 #define TCON_OPTION_EXID	0x54ce

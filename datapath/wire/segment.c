@@ -24,6 +24,10 @@
 #define JUMBO_BYTES	8
 #define JUMBO_OPTION	0xc2
 
+/* AE, for which headers of kernels before 7.0 have no name: the byte of the header, and the bit. */
+#define AE_BYTE		12
+#define AE_BIT		0x01
+
 static __sum16 pseudo_sum(const struct sk_buff *skb, u8 family, u32 tcp_bytes,
 			  __wsum sum)
 {
@@ -262,8 +266,36 @@ u8 *tcon_segment_option(struct tcphdr *th, u8 kind)
 	return next_option(th, (u8 *)(th + 1), kind);
 }
 
+/**
+ * tcon_segment_ace() - read TCP's ECN flags
+ * @th: the header
+ *
+ * Return: TCON_ACE_*.
+ */
+u8 tcon_segment_ace(const struct tcphdr *th)
+{
+	return (th->ece ? TCON_ACE_ECE : 0) | (th->cwr ? TCON_ACE_CWR : 0) |
+	       (((const u8 *)th)[AE_BYTE] & AE_BIT ? TCON_ACE_AE : 0);
+}
+
+/**
+ * tcon_segment_write_ace() - write TCP's ECN flags
+ * @th: the header; its checksum is the caller's
+ * @ace: TCON_ACE_*
+ */
+void tcon_segment_write_ace(struct tcphdr *th, u8 ace)
+{
+	u8 *byte = (u8 *)th + AE_BYTE;
+
+	th->ece = !!(ace & TCON_ACE_ECE);
+	th->cwr = !!(ace & TCON_ACE_CWR);
+	*byte &= ~AE_BIT;
+	if (ace & TCON_ACE_AE)
+		*byte |= AE_BIT;
+}
+
 /* Changes the headers to those of an ACK without data. */
-static void write_ack(struct tcphdr *th, u32 seq, u32 tsval)
+static void write_ack(struct tcphdr *th, u32 seq, u32 tsval, bool accurate)
 {
 	u8 *opt = tcon_segment_option(th, TCPOPT_TIMESTAMP);
 
@@ -272,7 +304,8 @@ static void write_ack(struct tcphdr *th, u32 seq, u32 tsval)
 	th->psh = 0;
 	th->urg = 0;
 	th->urg_ptr = 0;
-	th->cwr = 0;
+	if (!accurate)	/* CWR is for data (RFC 3168, 6.1.2), or a bit of a counter */
+		th->cwr = 0;
 	if (opt && opt[1] == TCPOLEN_TIMESTAMP)
 		put_unaligned_be32(tsval, opt + 2);
 }
@@ -283,13 +316,14 @@ static void write_ack(struct tcphdr *th, u32 seq, u32 tsval)
  * @pkt: the same, parsed
  * @seq: the ACK's sequence number
  * @tsval: its TSval, if it has one
+ * @accurate: its ECN flags are a counter (RFC 9768)
  *
  * It is not ECN-capable (RFC 3168, 6.1.4).
  *
  * Return: false without memory: then nothing has changed.
  */
 bool tcon_segment_make_ack(struct sk_buff *skb, const struct tcon_packet *pkt, u32 seq,
-			   u32 tsval)
+			   u32 tsval, bool accurate)
 {
 	if (skb_unclone(skb, GFP_ATOMIC) || pskb_trim(skb, pkt->payload_offset))
 		return false;
@@ -300,7 +334,7 @@ bool tcon_segment_make_ack(struct sk_buff *skb, const struct tcon_packet *pkt, u
 		ipv4_change_dsfield(ip_hdr(skb), (u8)~INET_ECN_MASK, 0);
 	else
 		ipv6_change_dsfield(ipv6_hdr(skb), (u8)~INET_ECN_MASK, 0);
-	write_ack(tcp_hdr(skb), seq, tsval);
+	write_ack(tcp_hdr(skb), seq, tsval, accurate);
 	tcon_segment_finish(skb, pkt->family);
 	return true;
 }

@@ -64,9 +64,11 @@ bool tcon_segment_intact(const struct sk_buff *skb, u8 family);
 bool tcon_segment_sound(const struct sk_buff *skb,
 			const struct tcon_packet *pkt);
 u8 *tcon_segment_option(struct tcphdr *th, u8 kind);
+u8 tcon_segment_ace(const struct tcphdr *th);
+void tcon_segment_write_ace(struct tcphdr *th, u8 ace);
 bool tcon_segment_raise_tsval(struct sk_buff *skb, u32 floor);
 bool tcon_segment_make_ack(struct sk_buff *skb, const struct tcon_packet *pkt, u32 seq,
-			   u32 tsval);
+			   u32 tsval, bool accurate);
 bool tcon_segment_strip_sack(struct sk_buff *skb,
 			     const struct tcon_packet *pkt);
 bool tcon_segment_strip_own(struct sk_buff *skb,

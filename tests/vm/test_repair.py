@@ -188,17 +188,22 @@ def test_repair_reports_nothing_of_another_day(ends: Ends, tcon: genl.Genl) -> N
     finish(conn, tcon)
 
 
-@pytest.mark.parametrize("accurate", [False, True], ids=["rfc3168", "accecn"])
-def test_repair_echoes_as_the_guest_does_now(ends: Ends, tcon: genl.Genl, accurate: bool) -> None:
-    """AccECN's three bits are a counter (RFC 9768); ECE may be over."""
-    conn = Conn(*ends)
+def with_ecn(conn: Conn, tcon: genl.Genl, accurate: bool) -> Conn:
+    """The ends agree on ECN, and then comes a rule."""
     conn.guest_sends(SYN | wire.ECE | wire.CWR, ae=accurate)
     time.sleep(RTT_S)
     conn.peer_sends(SYN | ACK | (wire.CWR if accurate else wire.ECE), window=0xFF80)
-    then, now = (wire.ECE, wire.CWR) if accurate else (wire.ECE, 0)
-    conn.guest_sends(ACK | then, ae=accurate)
+    conn.guest_sends(ACK | wire.ECE, ae=accurate)
     conn.window = BIG
     tcon.set_rule("cubic")
+    return conn
+
+
+@pytest.mark.parametrize("accurate", [False, True], ids=["rfc3168", "accecn"])
+def test_repair_echoes_as_the_guest_does_now(ends: Ends, tcon: genl.Genl, accurate: bool) -> None:
+    """AccECN's three bits are a counter (RFC 9768); ECE may be over."""
+    conn = with_ecn(Conn(*ends), tcon, accurate)
+    then, now = (wire.ECE, wire.CWR) if accurate else (wire.ECE, 0)
     lost = conn.guest_sends(PSH | ACK | then, payload(MSS), ae=accurate)
     rest = [conn.guest_sends(PSH | ACK | now, payload(MSS, n), ae=accurate) for n in range(3)]
     for segment in rest:
@@ -744,6 +749,31 @@ def test_tail_probe_of_the_guest_is_answered_with_a_dsack(ends: Ends, tcon: genl
         more = send(conn, 1)
         heard(conn, peer_acks(conn, end_of(more[0])))
         nothing_for(conn.guest, conn, 0)
+
+
+@pytest.mark.parametrize("accurate", [False, True], ids=["rfc3168", "accecn"])
+def test_acks_that_are_made_keep_the_ends_counters(
+    ends: Ends, tcon: genl.Genl, accurate: bool
+) -> None:
+    """AccECN's three bits (RFC 9768) are in them as the end said them last."""
+    conn = with_ecn(Conn(*ends), tcon, accurate)
+    *_, tail = [
+        conn.guest_sends(PSH | ACK | wire.CWR, payload(MSS, n), ae=accurate) for n in range(3)
+    ]
+    conn.peer_nxt += 700  # the peer's data, which the guest has meanwhile
+    with counted(tcon, copy_absorbed=1, pure_ack=1, dsack_sent=1):
+        repeat(conn, tail, ack=conn.peer_nxt)
+        told = conn.receive(conn.peer)
+        peer_acks(conn, end_of(tail), flags=ACK | wire.ECE | wire.CWR, ae=accurate)
+        dsack = conn.receive(conn.guest)
+    assert told
+    assert dsack
+    assert told.sums_ok
+    assert dsack.sums_ok
+    assert (told.flags, told.ae) == (ACK | (wire.CWR if accurate else 0), accurate)
+    assert dsack.options[12:] == SACK_PAD + wire.opt_sack((tail.seq, end_of(tail)))
+    flags = ACK | (wire.ECE | wire.CWR if accurate else 0)
+    assert (dsack.flags, dsack.ae) == (flags, accurate)
 
 
 def test_no_dsack_without_sack(ends: Ends, tcon: genl.Genl) -> None:
