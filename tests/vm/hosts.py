@@ -138,7 +138,8 @@ class Transfer:
 _TCP_INFO_BYTES = 232
 _INFO = {
     "rtt": ("I", 68), "bytes_acked": ("Q", 120), "min_rtt": ("I", 148),
-    "delivery_rate": ("Q", 160), "bytes_sent": ("Q", 200),
+    "delivery_rate": ("Q", 160), "delivered": ("I", 192), "delivered_ce": ("I", 196),
+    "bytes_sent": ("Q", 200),
 }  # fmt: skip
 
 

@@ -6,6 +6,8 @@ The topology is that of hosts.py.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import genl
 import hosts
 import pytest
@@ -184,3 +186,79 @@ def test_marks_are_acknowledged_at_once(net: Net) -> None:
     segments, acks = (b - a for a, b in zip(before, seen_by("g1", *names), strict=True))
     assert net.tcon.counters()["push-set"] > pushed + 0.3 * segments
     assert acks > 0.58 * segments, "0.64 were seen, 0.53 where nothing is pushed"
+
+
+# --- AccECN (RFC 9768) of kernels that have it -------------------------------------
+
+accurate_ends = pytest.mark.skipif(
+    not Path("/proc/sys/net/ipv4/tcp_ecn_option").exists(), reason="this kernel has no AccECN"
+)
+
+
+def with_accurate_ecn(*ends: str) -> None:
+    """They ask for AccECN, and agree to it."""
+    for ns in ends:
+        rigs.sysctl("ipv4/tcp_ecn", 3, ns)
+
+
+@accurate_ends
+@pytest.mark.parametrize("cc", ["cubic", "dctcp"])
+def test_accurate_guest_under_a_rule(net: Net, cc: str) -> None:
+    """The ends come to use RFC 3168's; the CC hears the marks, and the guest none."""
+    net.shape(rate="50mbit", delay="2ms")
+    with_accurate_ecn("g1", "s")
+    mark_all("in_port=p1,tcp")
+    net.tcon.set_rule(cc)
+    before = net.tcon.counters()
+    transfer = net.transfer(2 * MEGA)
+    flow = net.acknowledged(transfer)
+    hosts.assert_enforced(net.tcon, transfer.sport, cc)
+    assert genl.ECN_MODES[flow["ecn"]] == "coarse"
+    assert flow["ce_bytes"] > MEGA
+    assert net.tcon.counters()["ecn-downgraded"] == before["ecn-downgraded"] + 1
+    assert hosts.tcp_info(transfer.client)["delivered_ce"] == 0
+    transfer.finish()
+
+
+@accurate_ends
+def test_accurate_peer_under_a_rule(net: Net) -> None:
+    """It opens the connection, and both ends come to use RFC 3168's."""
+    net.shape(delay="2ms", ack_mischief="rate 20mbit")
+    with_accurate_ecn("g1", "s")
+    mark_all("in_port=up0,tcp")
+    net.tcon.set_rule("cubic")
+    before = net.tcon.counters()
+    transfer = Transfer("s", "g1", "10.0.0.1", 2 * MEGA)
+    poll(lambda: not transfer.running(), "all has arrived", 60.0, 0.05)
+    assert net.tcon.counters()["ecn-downgraded"] == before["ecn-downgraded"] + 1
+    assert seen_by("g1", "IpExtInCEPkts")[0] > 100
+    assert hosts.tcp_info(transfer.client)["delivered_ce"] > 0, "the guest echoes marks itself"
+    transfer.finish()
+
+
+@accurate_ends
+@pytest.mark.parametrize("marked", [True, False], ids=["marked", "unmarked"])
+def test_accurate_guest_and_a_later_rule(net: Net, marked: bool) -> None:
+    """The ends' counters stay theirs: the guest hears of each mark, and of none that was not."""
+    net.cut()
+    net.shape(rate="50mbit", delay="5ms", loss="0%" if marked else "1%")
+    with_accurate_ecn("g1", "s")
+    if marked:
+        mark_all("in_port=p1,tcp")
+    transfer = net.transfer(None)
+    poll(lambda: transfer.received_bytes > MEGA, "bytes")
+    net.tcon.set_rule("bbr")
+    at = transfer.received_bytes
+    poll(lambda: transfer.received_bytes > at + 3 * MEGA, "bytes", 60.0)
+    hosts.assert_enforced(net.tcon, transfer.sport, "bbr")
+    flow = rigs.find_flow(net.tcon, transfer.sport)
+    assert flow
+    assert genl.ECN_MODES[flow["ecn"]] == "accecn"
+    assert flow["ce_bytes"] == 0, "the CC does not hear of them"
+    info = hosts.tcp_info(transfer.client)
+    if marked:
+        assert info["delivered_ce"] > 0.9 * info["delivered"]
+    else:
+        assert flow["repaired_bytes"] > 0
+        assert info["delivered_ce"] == 0
+    transfer.finish()
