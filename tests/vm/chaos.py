@@ -26,7 +26,6 @@ SECONDS = int(os.environ.get("TCON_SECONDS", "60"))
 CCS = ("cubic", "bbr", "dctcp", "none", "bbr3", "linux:cubic", "vegas", "reno", "ctcp", "bbr")
 #: In which something is done to a flow.
 STATES = ("paced", "window-enforced", "repair-enforced")
-_TRIES = 10
 #: What KCSAN says of its own work.
 _KCSAN = Path("/sys/kernel/debug/kcsan")
 #: tcon.ko, a CC or a port may be away just now.
@@ -47,6 +46,8 @@ class Chaos:
         self.states: set[str] = set()
         self.done: collections.Counter[str] = collections.Counter()
         self._faults: list[BaseException] = []
+        #: Whoever makes rules, which may load CCs, has it.
+        self._makes_rules = threading.Lock()
         #: What is done, and how long nothing of the kind is done then.
         self.acts: dict[Act, float] = {
             self.rules: 0.2,
@@ -119,7 +120,8 @@ class Chaos:
 
     def rules(self, number: int) -> None:
         """Another CC."""
-        self.set_rules(CCS[number % len(CCS)])
+        with self._makes_rules:
+            self.set_rules(CCS[number % len(CCS)])
 
     def dumps(self, number: int) -> None:
         """All that can be asked is asked."""
@@ -137,16 +139,21 @@ class Chaos:
 
     def reload_all(self, number: int) -> None:
         """All modules go and come.  What tcon.ko has counted is lost with it."""
-        for _ in range(_TRIES):  # a rule may bring a CC back meanwhile
-            counters = genl.Genl().counters()
-            loaded = [name for name in (*rigs.CCS, "tcon") if rigs.loaded(name)]
-            rigs.run("rmmod", *loaded, check=False)
-            gone = not rigs.loaded("tcon")
-            rigs.load_all()
-            if gone:
-                self.counters.update(counters)
-                return
-        raise LabError("tcon.ko is always in use")
+        counters = genl.Genl().counters()
+        self._unload()
+        if rigs.loaded("tcon"):  # a rule has brought a CC back meanwhile
+            with self._makes_rules:
+                counters = genl.Genl().counters()
+                self._unload()
+        gone = not rigs.loaded("tcon")
+        rigs.load_all()
+        if not gone:
+            raise LabError("tcon.ko is in use")
+        self.counters.update(counters)
+
+    def _unload(self) -> None:
+        loaded = [name for name in (*rigs.CCS, "tcon") if rigs.loaded(name)]
+        rigs.run("rmmod", *loaded, check=False)
 
     def ports(self, number: int) -> None:
         """A port goes while its guest sends, and comes again."""
@@ -159,7 +166,7 @@ class Chaos:
         """A network namespace lives and dies, with a rule."""
         rigs.run("ip", "netns", "add", "passing")
         try:
-            with rigs.inside("passing"):
+            with rigs.inside("passing"), self._makes_rules:
                 genl.Genl().set_rule("cubic", bridge="brx")
         finally:
             rigs.run("ip", "netns", "del", "passing")
