@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import socket
 import struct
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -132,6 +133,32 @@ def test_flow_goes_on(
     assert flow["inflight_bytes"] == 2 * MSS
     got = conn.peer_sends()
     assert got.window << 7 < conn.window << 7  # it is written, by the peer's scale
+    assert state(tcon, conn.sport, "p2") == ("repair-enforced", "none", "cubic")
+
+
+def test_guest_that_was_saved(two: Hosts, tcon: genl.Genl) -> None:
+    """It is restored later, and repeats what the peer has: no round trip, no time-out of its CC."""
+    tcon.set_rule("cubic")
+    conn = sending(two)
+    before = rigs.find_flow(tcon, conn.sport, "p1")
+    record = record_of(tcon, conn)
+    two.lead(3)
+    time.sleep(20)
+    bring(tcon, record)
+    conn.guest = two.there
+    while conn.receive(two.peer, 0):
+        pass
+    conn.guest_sends(PSH | ACK, bytes(MSS), seq=(conn.guest_nxt - 2 * MSS) % 2**32)
+    assert state(tcon, conn.sport, "p2") == ("window-enforced", "in-flight", "cubic")
+    conn.peer_sends()
+    flow = rigs.find_flow(tcon, conn.sport, "p2")
+    assert before
+    assert flow
+    for same in ("cwnd_bytes", "min_rtt_us"):
+        assert flow[same] == before[same], same
+    assert flow["srtt_us"] < 1_000_000  # of 20 s, taken for a round trip, it would have an eighth
+    conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.peer_sends()
     assert state(tcon, conn.sport, "p2") == ("repair-enforced", "none", "cubic")
 
 
