@@ -50,8 +50,8 @@ static const struct tcon_advice advices[] = {
         "BBR does not answer, or by a policer, where BBR loses a tenth of "
         "what it sends, and CUBIC is as fast if the bucket is deep; "
         "beside CUBIC, BBR takes more than its part",
-        "tools/campaigns/policed.md: bucket of 0.1 BDP: bbr 18.75, cubic 2.85 "
-        "of 20 Mbit/s, of 1 BDP: bbr 19.04, cubic 18.05; "
+        "tools/campaigns/policed.md: bucket of 0.1 BDP: bbr 18.76, cubic 2.77 "
+        "of 20 Mbit/s, of 1 BDP: bbr 19.04, cubic 17.98; "
         "tools/campaigns/gallery.md: 20mbit 40ms 0.1%: bbr 18.95, cubic 11.52 "
         "Mbit/s; 100mbit 10ms 0.1%: bbr 95.28, cubic 41.09 Mbit/s",
     },
