@@ -96,7 +96,8 @@ def test_fast_open(net: Net, serves: bool, taken: bool) -> None:
 
 
 def test_transfer_with_loss(net: Net) -> None:
-    net.shape(rate="50mbit", delay="5ms", loss="1%")
+    # Of 700 packets: with 1 % it was seen that none is lost.
+    net.shape(rate="50mbit", delay="5ms", loss="2%")
     net.offloads(False)
     for cc in (
         "reno", "cubic", "vegas", "ctcp", "bbr", "bbr3",
