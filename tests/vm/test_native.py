@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What an enforced flow reaches where a native one has windows of a few segments, or meets a policer.
+"""What an enforced flow reaches where a native one has few segments in flight, or meets a policer.
 
 With such windows every repair that is lost, too, ends in a time-out unless something else is in
 flight, so that one wrong decision costs a quarter of the goodput.
@@ -51,7 +51,7 @@ def test_bbr_with_one_segment_in_flight(net: Net) -> None:
 
 
 def test_bbr_finds_the_rate_of_a_policer() -> None:
-    """Half of what it sends is lost until it has; who takes it for limited by its guest never does."""
+    """Half of what it sends is lost until it has."""
 
     def dropped(lab: Lab, cc: str) -> int:
         def so_far() -> int:
