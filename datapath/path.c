@@ -270,6 +270,12 @@ static u32 slack_bytes(const struct tcon_flow *flow, u64 now_us)
 	return mss_bytes + min(flow->hold.burst_bytes, allowance_bytes / 2);
 }
 
+/* May another segment be in flight? */
+static bool has_cwnd_room(const struct tcon_track *t)
+{
+	return t->cc.inflight_bytes + t->cc.mss_bytes < tcon_track_cwnd_bytes(t);
+}
+
 /*
  * Did the guest leave unused what it could have sent from @nxt_guest on?  @has_more: it
  * seems that it had more to send, and that only its own cwnd limited it.
@@ -279,10 +285,9 @@ static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, bool has_more,
 {
 	const struct tcon_track *t = &flow->track;
 
-	if (!tcon_held_empty(&flow->held) || (has_more && path_is_full(t)))
+	if (!tcon_held_empty(&flow->held) || !has_cwnd_room(t) || (has_more && path_is_full(t)))
 		return;
-	if (tcon_window_unused(&flow->window, nxt_guest, now_us) >= slack_bytes(flow, now_us) &&
-	    t->cc.inflight_bytes + t->cc.mss_bytes < tcon_track_cwnd_bytes(t))
+	if (tcon_window_unused(&flow->window, nxt_guest, now_us) >= slack_bytes(flow, now_us))
 		tcon_track_app_limited(&flow->track);
 }
 
@@ -370,8 +375,7 @@ static void note_idle_room(struct tcon_flow *flow)
 {
 	struct tcon_track *t = &flow->track;
 
-	if (tcon_held_empty(&flow->held) && !path_is_full(t) &&
-	    t->cc.inflight_bytes + t->cc.mss_bytes < tcon_track_cwnd_bytes(t))
+	if (tcon_held_empty(&flow->held) && !path_is_full(t) && has_cwnd_room(t))
 		tcon_track_app_limited(t);
 }
 

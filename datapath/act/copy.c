@@ -177,19 +177,6 @@ failed:
 	return NULL;
 }
 
-/* Charges the flow for a copy.  A page that it shares with @before is let go with it. */
-static void charge_copy(struct tcon_flow *flow, struct sk_buff *copy, struct sk_buff *before,
-			u32 shared_bytes)
-{
-	long bytes = tcon_segment(copy)->charged_bytes;
-
-	if (shared_bytes && tcon_segment(before)->charged_bytes > shared_bytes) {
-		tcon_segment(before)->charged_bytes -= shared_bytes;
-		bytes -= shared_bytes;
-	}
-	charge(flow, bytes);
-}
-
 /**
  * tcon_copy_keep() - keep a copy of a packet that is about to leave
  * @flow: its lock is held, enforced
@@ -218,6 +205,7 @@ void tcon_copy_keep(struct tcon_flow *flow, struct tcon_send *sent,
 	}
 	skb_dst_drop(copy);
 	nf_reset_ct(copy);
-	charge_copy(flow, copy, before, shared_bytes);
+	charge(flow, (long)tcon_segment(copy)->charged_bytes -
+	       tcon_segment_take_share(before, shared_bytes));
 	sent->copy = copy;
 }

@@ -12,15 +12,15 @@
 /**
  * struct tcon_thin - the ACKs that a guest was given
  * @told_ack: acknowledgment number of the last ACK
+ * @unheard: the guest has repeated what that ACK was for, so it has not arrived
  * @told_us: time of the last ACK
  * @train_us: since when ACKs have followed each other closely
- * @unheard: the guest has repeated what that ACK was for, so it has not arrived
  */
 struct tcon_thin {
 	u32 told_ack;
+	bool unheard;
 	u64 told_us;
 	u64 train_us;
-	bool unheard;
 };
 
 bool tcon_thin_holds_back(const struct tcon_thin *thin,

@@ -70,6 +70,8 @@ struct asleep {
 
 static_assert(sizeof(struct asleep) <= 256);
 static_assert(!offsetof(struct tcon_flow, stub));
+/* Nine to 16 KiB of slab.  Where kernels are debugged, locks take more. */
+static_assert(sizeof(spinlock_t) > sizeof(u32) || sizeof(struct tcon_flow) <= 1792);
 
 static struct kmem_cache *flow_cache, *asleep_cache;
 static struct rhashtable flow_table;

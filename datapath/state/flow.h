@@ -78,6 +78,7 @@ enum tcon_astray {
  * @created_us: when it was first seen
  * @seen_us: time of its last packet
  * @lock: protects everything but the nodes
+ * @traits: what rules look at beside @key
  * @closed_node: in tcon_port.closed_list; empty: the connection has not ended
  * @embryo_node: in tcon_port.embryos; empty: the connection is confirmed
  * @heard_us: time of the peer's last packet that the guest will look at
@@ -86,7 +87,6 @@ enum tcon_astray {
  * @again: a guest's SYN that replaces the connection if the peer answers it
  * @again_us: when that SYN left
  *
- * @traits: what rules look at beside @key
  * @rule: the rule that it obeys, or NULL
  * @generation: tcon_port.generation when @rule was looked up
  * @classified: it was
@@ -186,6 +186,7 @@ struct tcon_flow {
 		u64 seen_us;
 	);
 	spinlock_t lock;	/* outside port->lock and a pacer's */
+	struct tcon_traits traits;
 	struct list_head closed_node;
 	struct list_head embryo_node;
 	u64 heard_us;
@@ -195,7 +196,6 @@ struct tcon_flow {
 	u64 again_us;
 
 	/* What is done to it, and why not more. */
-	struct tcon_traits traits;
 	struct tcon_rule *rule;
 	u32 generation;
 	bool classified;
@@ -225,6 +225,7 @@ struct tcon_flow {
 		u32 tsecr;
 		u16 window;
 		u8 ace;
+		bool sends_parts;
 		u32 edge;
 		u64 data_us;
 		u32 unseen_ack;
@@ -233,14 +234,13 @@ struct tcon_flow {
 		u32 part_end;
 		u32 last_bytes;
 		u32 wire_bytes;
-		bool sends_parts;
 	} said;
 	struct {
 		u32 ack;
 		u32 edge;
 		u32 tsval;
-		u64 us;
 		bool valid;
+		u64 us;
 	} told;
 	struct tcon_template template;
 
@@ -259,30 +259,30 @@ struct tcon_flow {
 	struct {
 		u32 cpu;
 		u32 burst_bytes;
+		u32 again_bytes;
 		bool injecting;
 		bool kicked;
 		bool drain;
 		bool overdue;
 		u64 again_us;
 		u64 again_delivered;
-		u32 again_bytes;
 		u64 release_ns;
 	} hold;
 
 	struct {
 		u32 charged_bytes;
+		u32 bare_end;
 		bool bare;
 		u8 bare_reason;
-		u32 bare_end;
 	} copies;
 	struct {
 		bool absorbed_valid;
 		u32 absorbed_start;
 		u32 absorbed_end;
-		u64 absorbed;
-		u64 hidden_acks;
-		u64 probes;
-		u64 timeouts;
+		u32 absorbed;
+		u32 hidden_acks;
+		u32 probes;
+		u32 timeouts;
 	} repair;
 };
 

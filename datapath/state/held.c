@@ -73,12 +73,7 @@ void tcon_held_add(struct tcon_held *held, struct tcon_port *port,
 
 	pinned = tcon_segment_pinned(skb, before, &shared);
 	tcon_segment(skb)->charged_bytes = pinned;
-	/* The page is let go with the last packet of it. */
-	if (shared && tcon_segment(before)->charged_bytes > shared)
-		tcon_segment(before)->charged_bytes -= shared;
-	else
-		shared = 0;
-	charge(held, port, (long)pinned - shared);
+	charge(held, port, (long)pinned - tcon_segment_take_share(before, shared));
 	held->bytes += tcon_segment(skb)->payload_bytes;
 	__skb_queue_tail(&held->queue, skb);
 }

@@ -56,6 +56,19 @@ static inline u32 tcon_segment_wire_bytes(const struct sk_buff *skb)
 				 tcon_segment(skb)->payload_bytes;
 }
 
+/*
+ * Packets in a row are let go in that order, so a page that they share is charged to the last of
+ * them.  @before: the one kept before it, or NULL.  @shared_bytes: as tcon_segment_pinned() says.
+ * Returns how much less @before is charged.
+ */
+static inline u32 tcon_segment_take_share(struct sk_buff *before, u32 shared_bytes)
+{
+	if (!shared_bytes || tcon_segment(before)->charged_bytes <= shared_bytes)
+		return 0;
+	tcon_segment(before)->charged_bytes -= shared_bytes;
+	return shared_bytes;
+}
+
 u32 tcon_segment_drop_jumbo(struct sk_buff *skb, u32 l3_offset);
 u32 tcon_segment_pinned(const struct sk_buff *skb, const struct sk_buff *before,
 			u32 *shared_bytes);
