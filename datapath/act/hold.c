@@ -54,6 +54,10 @@
 /* A device that cannot segment has the kernel do so, in the same softirq, in about 1 us each. */
 #define RUN_MAX_SEGS		512
 #define PIECE_MAX_SEGS		256
+/* Packets of a guest that follow each other so closely are a train: they are sent in one go. */
+#define TRAIN_US		32
+/* Who has sent so many in one go may be expected to do so again. */
+#define TRAIN_PACKETS		3
 /* A guest may reach so many times its bounds before its packets overtake. */
 #define HARD_BOUNDS		2
 /* To wait after a repair could not be made for lack of memory. */
@@ -64,6 +68,10 @@
 #define TIMER_TICK_US		4096
 /* No time to wait for: an ACK or a timer of the tracker opens the gate. */
 #define NOT_BEFORE_AN_ACK	U64_MAX
+
+static bool merge = true;
+module_param(merge, bool, 0644);
+MODULE_PARM_DESC(merge, "make super-packets of segments that wait in a row");
 
 /* May what waits leave now, without regard to cwnd and the clock? */
 static inline bool is_flushing(const struct tcon_flow *flow)
@@ -598,6 +606,7 @@ static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	bool idle = t->cc.una == t->cc.nxt;
 
 	leaves(flow, skb, now_ns);
+	flow->hold.passed_us = (u32)tcon_us(now_ns);
 	/* The appointment may be far away: it was made for a longer wait. */
 	if (tcon_flow_repaired(flow) && (idle || !tcon_pacer_expects(&flow->due)))
 		tcon_pacer_at(&flow->due, timer_tick_ns(tcon_timer_soonest_us(t)));
@@ -631,6 +640,24 @@ static struct sk_buff *waits(struct tcon_flow *flow, struct sk_buff *skb,
 	return data ? : skb;
 }
 
+/* How large may a super-packet be that is made of what waits?  No larger than would be split. */
+static u32 super_bytes(const struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+	u32 bytes = piece_bytes(t);
+
+	if (!merge || t->prr.active)
+		return 0;
+	return t->cc.pacing_rate_bps ? min(bytes, at_once_bytes(&t->cc)) : bytes;
+}
+
+static void note_merged(struct tcon_flow *flow)
+{
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MERGED);
+	if (flow->hold.merged < U8_MAX)
+		flow->hold.merged++;
+}
+
 /*
  * It waits behind others, or until @when for its own turn.  @when is 0 if it only has to be
  * split.  Returns true if it goes on, or its ACK does.
@@ -640,7 +667,7 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 		 u64 now_ns)
 {
 	const struct tcon_track *t = &flow->track;
-	bool first = tcon_held_empty(&flow->held);
+	bool first = tcon_held_empty(&flow->held), goes_on;
 	struct sk_buff *held;
 
 	/* Neither the guest's socket nor its pages wait with the packet. */
@@ -650,16 +677,54 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 		return true;
 	}
 	held = waits(flow, skb, pkt, tcon_us(now_ns));
-	tcon_held_add(&flow->held, flow->port, held);
+	goes_on = held != skb;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
 	trace_tcon_hold(flow, held, pkt->seq, pkt->end_seq, 0);
+	if (tcon_held_merge(&flow->held, flow->port, held, super_bytes(flow)))
+		note_merged(flow);
+	else
+		tcon_held_add(&flow->held, flow->port, held);
 	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
 		when = pacing_gate(flow, now_ns, QUANTUM_NS);	/* a piece's */
 	if (!waiting || tcon_held_over(&flow->held, flow->port))
 		tcon_hold_appoint(flow, when ? : now_ns);
 	else if (first)		/* behind repairs, of which none may leave for long */
 		tcon_hold_appoint(flow, max(patience_ns(flow), now_ns));
-	return held != skb;
+	return goes_on;
+}
+
+/*
+ * May it be the first of several segments, of which one packet can be made?  PSH tells that a guest
+ * has no more to send.
+ */
+static bool begins_train(const struct tcon_flow *flow, const struct sk_buff *skb,
+			 const struct tcon_packet *pkt, u64 now_us)
+{
+	if (skb_is_gso(skb) || skb->ip_summed != CHECKSUM_PARTIAL || pkt->flags & TCON_TCP_PSH ||
+	    pkt->payload_bytes <= flow->track.cc.mss_bytes / 2 || pkt->tos & TCON_ECN_MASK ||
+	    !tcon_flow_enforced(flow) || super_bytes(flow) < 2 * pkt->payload_bytes)
+		return false;
+	return flow->hold.merged >= TRAIN_PACKETS - 1 ||
+	       (u32)now_us - flow->hold.passed_us <= TRAIN_US;
+}
+
+/* It waits for what the guest sends in the same go.  Returns true if it goes on. */
+static bool gather(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
+{
+	const struct tcon_segment *seg = tcon_segment(skb);
+
+	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
+		pass(flow, skb, now_ns);
+		return true;
+	}
+	skb_orphan(skb);
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
+	trace_tcon_hold(flow, skb, seg->seq, seg->end_seq, 0);
+	flow->hold.merged = 0;
+	tcon_held_add(&flow->held, flow->port, skb);
+	tcon_pacer_soon(&flow->due);
+	return false;
 }
 
 /**
@@ -704,6 +769,8 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	split = must_split(flow, skb);
 	if (!urgent && (waiting || when || split) && !is_brimful(flow))
 		return hold(flow, skb, pkt, when, split, waiting, now_ns);
+	if (!urgent && !waiting && begins_train(flow, skb, pkt, tcon_us(now_ns)))
+		return gather(flow, skb, now_ns);
 	pass(flow, skb, now_ns);
 	return true;
 }

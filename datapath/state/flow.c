@@ -70,8 +70,10 @@ struct asleep {
 
 static_assert(sizeof(struct asleep) <= 256);
 static_assert(!offsetof(struct tcon_flow, stub));
+#ifndef __CHECKER__	/* for which a bit of type bool takes a byte */
 /* Nine to 16 KiB of slab.  Where kernels are debugged, locks take more. */
 static_assert(sizeof(spinlock_t) > sizeof(u32) || sizeof(struct tcon_flow) <= 1792);
+#endif
 
 static struct kmem_cache *flow_cache, *asleep_cache;
 static struct rhashtable flow_table;

@@ -155,6 +155,9 @@ enum tcon_astray {
  * @hold.again_delivered: what was delivered then
  * @hold.again_bytes: what it has sent again within a round trip
  * @hold.release_ns: when the pacer's clock allows the next packet
+ * @hold.passed_us: when a packet last passed, its low 32 bits
+ * @hold.merged: packets put together with others since one last began a train, at most
+ *	%U8_MAX
  *
  * @copies: copies of what is in flight
  * @copies.charged_bytes: their memory
@@ -267,6 +270,8 @@ struct tcon_flow {
 		u64 again_us;
 		u64 again_delivered;
 		u64 release_ns;
+		u32 passed_us;
+		u8 merged;
 	} hold;
 
 	struct {

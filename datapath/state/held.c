@@ -8,6 +8,7 @@
 #include <linux/moduleparam.h>
 
 #include "state/held.h"
+#include "wire/merge.h"
 #include "wire/segment.h"
 
 static unsigned int hold_flow_bytes = 8 << 20;
@@ -76,6 +77,31 @@ void tcon_held_add(struct tcon_held *held, struct tcon_port *port,
 	charge(held, port, (long)pinned - tcon_segment_take_share(before, shared));
 	held->bytes += tcon_segment(skb)->payload_bytes;
 	__skb_queue_tail(&held->queue, skb);
+}
+
+/**
+ * tcon_held_merge() - hold a packet as a part of the last one, if that can be
+ * @held: the half-flow's held packets; the flow's lock is held
+ * @port: the guest's port
+ * @skb: the packet, with its struct tcon_segment; gone, if so
+ * @most_bytes: payload that the last one may have then
+ *
+ * Return: whether it is.
+ */
+bool tcon_held_merge(struct tcon_held *held, struct tcon_port *port,
+		     struct sk_buff *skb, u32 most_bytes)
+{
+	struct sk_buff *last = skb_peek_tail(&held->queue);
+	u32 payload_bytes = tcon_segment(skb)->payload_bytes;
+	u32 pinned, shared;
+
+	if (!last || !tcon_merge(last, skb, most_bytes))
+		return false;
+	pinned = tcon_segment_pinned(last, NULL, &shared);
+	charge(held, port, (long)pinned - tcon_segment(last)->charged_bytes);
+	tcon_segment(last)->charged_bytes = pinned;
+	held->bytes += payload_bytes;
+	return true;
 }
 
 /**

@@ -27,6 +27,8 @@ bool tcon_held_over_own(const struct tcon_held *held,
 bool tcon_held_over(const struct tcon_held *held, const struct tcon_port *port);
 void tcon_held_add(struct tcon_held *held, struct tcon_port *port,
 		   struct sk_buff *skb);
+bool tcon_held_merge(struct tcon_held *held, struct tcon_port *port,
+		     struct sk_buff *skb, u32 most_bytes);
 struct sk_buff *tcon_held_take(struct tcon_held *held, struct tcon_port *port);
 void tcon_held_purge(struct tcon_held *held, struct tcon_port *port);
 

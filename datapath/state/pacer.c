@@ -4,9 +4,11 @@
  *
  * A flow that holds packets, or has a timer running, is in the queue of one CPU, sorted by
  * the time when something may be due.  Each CPU has one soft hrtimer, for the head of its
- * queue.  Packets are injected from that timer, never from inside a hook.
+ * queue.  Packets are injected from that timer, never from inside a hook.  What need not wait, but
+ * may not leave from inside a hook, leaves from a tasklet: it runs after what the CPU receives now.
  */
 #include <linux/hrtimer.h>
+#include <linux/interrupt.h>
 #include <linux/percpu.h>
 #include <linux/timerqueue.h>
 #include <tcon/compat.h>
@@ -29,25 +31,33 @@
  * @lock: protects the rest; innermost
  * @queue: appointments by time
  * @timer: for the head of @queue
+ * @tasklet: the same, at once
  */
 struct tcon_pacer {
 	spinlock_t lock;	/* innermost */
 	struct timerqueue_head queue;
 	struct hrtimer timer;
+	struct tasklet_struct tasklet;
 };
 
 static struct tcon_pacer __percpu *pacers;
 static tcon_look_fn look __read_mostly;
 
-/* Start the timer for the head of the queue, but not before @soonest. */
+/*
+ * Start the timer for the head of the queue, but not before @soonest.  If it goes off earlier, that
+ * costs less than to set it back each time.
+ */
 static void arm(struct tcon_pacer *pacer, ktime_t soonest)
 {
 	struct timerqueue_node *head = timerqueue_getnext(&pacer->queue);
+	ktime_t when;
 
 	lockdep_assert_held(&pacer->lock);
-	if (head)
-		hrtimer_start(&pacer->timer, max(head->expires, soonest),
-			      HRTIMER_MODE_ABS_PINNED_SOFT);
+	if (!head)
+		return;
+	when = max(head->expires, soonest);
+	if (!hrtimer_is_queued(&pacer->timer) || hrtimer_get_expires(&pacer->timer) > when)
+		hrtimer_start(&pacer->timer, when, HRTIMER_MODE_ABS_PINNED_SOFT);
 }
 
 /*
@@ -72,10 +82,8 @@ static struct tcon_due *next_due(struct tcon_pacer *pacer, ktime_t now, bool may
 	return due;
 }
 
-static enum hrtimer_restart pacer_run(struct hrtimer *timer)
+static void run(struct tcon_pacer *pacer)
 {
-	struct tcon_pacer *pacer = container_of(timer, struct tcon_pacer,
-						timer);
 	ktime_t start = ktime_get(), now = start;
 	struct tcon_due *due;
 	int n = 0;
@@ -84,7 +92,17 @@ static enum hrtimer_restart pacer_run(struct hrtimer *timer)
 	while ((due = next_due(pacer, now, n++ < RUN_MAX_DUE && now - start < RUN_MAX_NS)))
 		now = look(due, now);
 	rcu_read_unlock();
+}
+
+static enum hrtimer_restart timer_run(struct hrtimer *timer)
+{
+	run(container_of(timer, struct tcon_pacer, timer));
 	return HRTIMER_NORESTART;
+}
+
+static void tasklet_run(struct tasklet_struct *tasklet)
+{
+	run(container_of(tasklet, struct tcon_pacer, tasklet));
 }
 
 /**
@@ -135,6 +153,28 @@ void tcon_pacer_at(struct tcon_due *due, u64 when_ns)
 }
 
 /**
+ * tcon_pacer_soon() - make an appointment for when this CPU has received what it receives now
+ * @due: the appointment; its owner's lock is held
+ *
+ * An earlier one is lost, so who looks makes it again.
+ *
+ * Context: softirq.
+ */
+void tcon_pacer_soon(struct tcon_due *due)
+{
+	struct tcon_pacer *pacer = this_cpu_ptr(pacers);
+
+	lockdep_assert_in_softirq();
+	tcon_pacer_cancel(due);
+	spin_lock(&pacer->lock);
+	due->node.expires = 0;
+	WRITE_ONCE(due->pacer, pacer);
+	timerqueue_add(&pacer->queue, &due->node);
+	spin_unlock(&pacer->lock);
+	tasklet_schedule(&pacer->tasklet);
+}
+
+/**
  * tcon_pacer_init() - make the queues
  * @fn: what to call when an appointment is due
  *
@@ -153,8 +193,9 @@ int tcon_pacer_init(tcon_look_fn fn)
 		pacer = per_cpu_ptr(pacers, cpu);
 		spin_lock_init(&pacer->lock);
 		timerqueue_init_head(&pacer->queue);
-		tcon_hrtimer_setup(&pacer->timer, pacer_run,
+		tcon_hrtimer_setup(&pacer->timer, timer_run,
 				   HRTIMER_MODE_ABS_PINNED_SOFT);
+		tasklet_setup(&pacer->tasklet, tasklet_run);
 	}
 	return 0;
 }
@@ -166,7 +207,9 @@ void tcon_pacer_exit(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
+		tasklet_kill(&per_cpu_ptr(pacers, cpu)->tasklet);
 		hrtimer_cancel(&per_cpu_ptr(pacers, cpu)->timer);
+	}
 	free_percpu(pacers);
 }

@@ -34,6 +34,7 @@ typedef u64 (*tcon_look_fn)(struct tcon_due *due, u64 now_ns);
 int tcon_pacer_init(tcon_look_fn look);
 void tcon_pacer_exit(void);
 void tcon_pacer_at(struct tcon_due *due, u64 when_ns);
+void tcon_pacer_soon(struct tcon_due *due);
 void tcon_pacer_cancel(struct tcon_due *due);
 
 /* Is there an appointment?  Without the owner's lock the answer may be out of date. */

@@ -27,6 +27,7 @@
  * the order in which they begin a way: a byte for one or for several in a row.
  */
 #include <linux/hrtimer.h>
+#include <linux/interrupt.h>
 #include <linux/rcupdate.h>
 #include <linux/workqueue.h>
 
@@ -479,7 +480,7 @@ static void cut(struct sk_buff *skb, struct sk_buff_head *out)
 
 static void guest_emits(struct world *x, struct tcon_packet *p)
 {
-	bool partial = p->payload_bytes > SEG_MSS || x->id % 4 == 0;
+	bool partial = p->payload_bytes > SEG_MSS || x->id & 4;
 
 	travel(x, segment_new(p, true, x->id++, partial), TCON_FROM_GUEST, shim_now_ns);
 }
@@ -698,6 +699,8 @@ static u64 next_ns(const struct world *x)
 		ns = min(ns, x->flights->at_ns);
 	if (shim_timer->armed)
 		ns = min(ns, (u64)shim_timer->expires);
+	if (shim_tasklet->scheduled)
+		ns = shim_now_ns;
 	if (x->r.stop_ns)
 		ns = min(ns, x->r.stop_ns);
 	if (x->g.quiet_ns)
@@ -720,6 +723,16 @@ static void run_timer(struct world *x)
 	trace(x, "timer", NULL);
 	enter_tcon(x);
 	shim_timer->function(shim_timer);
+	leave_tcon(x);
+}
+
+/* What the CPU had to receive is received. */
+static void run_tasklet(struct world *x)
+{
+	shim_tasklet->scheduled = false;
+	trace(x, "tasklet", NULL);
+	enter_tcon(x);
+	shim_tasklet->callback(shim_tasklet);
 	leave_tcon(x);
 }
 
@@ -784,6 +797,8 @@ static void step(struct world *x)
 		come_to_port(x);
 	else if (x->flights && x->flights->at_ns <= shim_now_ns)
 		arrive(x);
+	else if (shim_tasklet->scheduled)
+		run_tasklet(x);
 	else if (shim_timer->armed && shim_timer->expires <= shim_now_ns)
 		run_timer(x);
 	else if (x->work_ns <= shim_now_ns)

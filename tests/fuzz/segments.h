@@ -119,7 +119,7 @@ static inline void put_ip(u8 *frame, bool from_guest, u32 bytes, u16 id)
 	ip->ihl = 5;
 	ip->tot_len = htons(bytes);
 	ip->id = htons(id);
-	ip->frag_off = htons(id & 1 ? IP_DF : 0);
+	ip->frag_off = htons(id & 8 ? IP_DF : 0);
 	ip->ttl = 64;
 	ip->protocol = IPPROTO_TCP;
 	ip->saddr = from_guest ? SEG_GUEST : SEG_PEER;

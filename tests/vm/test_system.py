@@ -53,6 +53,7 @@ def test_transfer(net: Net, cc: str, family: int, offloads: bool) -> None:
     assert after["window-written"] > before["window-written"] + 20
     for counter in ("bad-ack", "write-failed", "malformed", "gso-split-failed", "no-memory"):
         assert after[counter] == before[counter], counter
+    assert offloads or after["merged"] > before["merged"] + 100
     poll(lambda: net.tcon.info("HELD_BYTES") == 0, "nothing is held")
 
 

@@ -37,6 +37,16 @@ static inline void hrtimer_start(struct hrtimer *timer, ktime_t expires,
 	timer->armed = true;
 }
 
+static inline bool hrtimer_is_queued(const struct hrtimer *timer)
+{
+	return timer->armed;
+}
+
+static inline ktime_t hrtimer_get_expires(const struct hrtimer *timer)
+{
+	return timer->expires;
+}
+
 static inline void hrtimer_cancel(struct hrtimer *timer)
 {
 	timer->armed = false;

@@ -12,6 +12,8 @@
 
 #define NET_SKB_PAD		64
 #define NET_IP_ALIGN		2
+#define SKB_GSO_TCPV4		1
+#define SKB_GSO_TCPV6		16
 #define SKB_GSO_TCP_ECN		4
 #define SKB_GSO_TCP_FIXEDID	8
 #define CHECKSUM_NONE		0
@@ -52,6 +54,8 @@ struct sk_buff {
 	u32 len;
 	u32 truesize;
 	u32 mark;
+	u32 priority;
+	void *dev;
 	bool head_frag;
 	__wsum csum;
 	u16 csum_start;
@@ -95,6 +99,9 @@ __attribute__((__weak__)) long shim_skbs;
 #define skb_has_frag_list(skb)		((void)(skb), false)
 #define skb_orphan(skb)			do { } while (0)
 #define nf_reset_ct(skb)		do { } while (0)
+#define skb_nfct(skb)			((void)(skb), (void *)NULL)
+#define skb_dst(skb)			((void)(skb), (void *)NULL)
+#define skb_vlan_tag_present(skb)	((skb)->vlan_present)
 #define skb_mark_not_on_list(skb)	((skb)->next = NULL)
 #define skb_list_walk_safe(first, skb, after)				\
 	for ((skb) = (first), (after) = (skb) ? (skb)->next : NULL; (skb); \
@@ -249,6 +256,43 @@ static inline void *__skb_pull(struct sk_buff *skb, u32 bytes)
 {
 	skb->len -= bytes;
 	return skb->data += bytes;
+}
+
+static inline void *__skb_push(struct sk_buff *skb, u32 bytes)
+{
+	skb->len += bytes;
+	return skb->data -= bytes;
+}
+
+/* The bytes of @from behind those of @to, which has no clones. */
+static inline bool skb_try_coalesce(struct sk_buff *to, struct sk_buff *from, bool *stolen,
+				    int *delta)
+{
+	u32 before = to->data - to->head;
+	struct shim_buf *buf;
+
+	if (to->buf->users > 1)
+		return false;
+	buf = shim_buf_alloc(to->buf->bytes + from->len, GFP_ATOMIC);
+	if (!buf)
+		return false;
+	buf->shinfo = to->buf->shinfo;
+	memcpy(buf->data + before, to->data, to->len);
+	memcpy(buf->data + before + to->len, from->data, from->len);
+	kfree(to->buf);
+	to->buf = buf;
+	to->head = buf->data;
+	to->data = buf->data + before;
+	to->len += from->len;
+	to->truesize += from->len;
+	*stolen = false;
+	*delta = from->len;
+	return true;
+}
+
+static inline void kfree_skb_partial(struct sk_buff *skb, bool stolen)
+{
+	kfree_skb(skb);
 }
 
 static inline int skb_unclone(struct sk_buff *skb, gfp_t gfp)

@@ -12,6 +12,11 @@ static inline void ipv4_change_dsfield(struct iphdr *ip, u8 mask, u8 value)
 	ip_send_check(ip);
 }
 
+static inline u8 ipv6_get_dsfield(const struct ipv6hdr *ip6)
+{
+	return ntohs(*(const __be16 *)ip6) >> 4;
+}
+
 static inline void ipv6_change_dsfield(struct ipv6hdr *ip6, u8 mask, u8 value)
 {
 	__be16 *word = (__be16 *)ip6;
