@@ -612,6 +612,20 @@ static void check_acked(const struct world *x, u32 ack)
 	}
 }
 
+/*
+ * An ACK of what TCon has not seen passes as it is.  By its window the guest may send more than TCon
+ * gave it.  TCon does not believe it, since anybody could send such a one.
+ */
+static bool acks_unseen(const struct world *x, u32 ack)
+{
+	const struct tcon_flow *flow;
+	bool unseen = false;
+
+	for_each_flow(flow, &x->port)
+		unseen |= flow->track.synced && seq_after(ack, flow->track.nxt_guest);
+	return unseen;
+}
+
 static u64 dropped(const struct world *x)
 {
 	return x->tnet.stats->count[TCON_COUNTER_HOLD_EXCESS];
@@ -649,6 +663,7 @@ static void back_to_tcon(struct world *x, struct sk_buff *skb)
 	bool pass;
 
 	note_offered(x, &before);
+	x->bypassed |= acks_unseen(x, before.ack);
 	trace(x, "ack", &before);
 	enter_tcon(x);
 	skb->mark = before.ack & 1;	/* it changes at any time */
