@@ -288,7 +288,7 @@ static void adopt(struct tcon_flow *flow)
  * tcon_mark_from_guest() - ECN of a guest's segment
  * @flow: its lock is held; the tracker does not know the segment yet
  * @skb: the segment, which concerns it; data at the link-layer header
- * @pkt: the same, parsed; offsets follow where an option is added
+ * @pkt: the same, parsed; follows what is written
  *
  * Context: bottom halves disabled, RCU read lock held; in the ingress hook.
  */
@@ -332,6 +332,7 @@ void tcon_mark_from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	tcon_ecn_from_guest(&flow->ecn, pkt, &sent, &edit);
 	count_from_guest(tcon_flow_stats(flow), pkt, &edit);
 	apply(flow, skb, pkt, &edit);
+	pkt->tos = (pkt->tos & ~TCON_ECN_MASK) | edit.ecn;
 }
 
 /* The peer answers the guest's SYN, with a SYN-ACK that fits. */

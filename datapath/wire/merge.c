@@ -92,10 +92,10 @@ static bool metadata_same(const struct sk_buff *a, const struct sk_buff *b)
 	       skb_vlan_tag_present(a) == skb_vlan_tag_present(b) &&
 	       a->vlan_proto == b->vlan_proto && a->vlan_tci == b->vlan_tci &&
 	       !skb_nfct(a) && !skb_nfct(b) && !skb_dst(a) && !skb_dst(b) &&
-	       !skb_has_frag_list(a) && !skb_has_frag_list(b);
+	       !skb_has_frag_list(a);
 }
 
-/* Is @skb the next segment, or the next ones, of @to? */
+/* Is @skb the next segment of @to? */
 static bool follows(const struct sk_buff *to, const struct sk_buff *skb, u32 most_bytes)
 {
 	const struct tcon_segment *a = tcon_segment(to), *b = tcon_segment(skb);
@@ -107,9 +107,8 @@ static bool follows(const struct sk_buff *to, const struct sk_buff *skb, u32 mos
 	       b->end_seq - b->seq == b->payload_bytes &&
 	       a->end_seq - a->seq == a->payload_bytes &&
 	       !a->fragment && !b->fragment && !a->probe && !b->probe &&
-	       !(a->payload_bytes % wire_bytes) &&
-	       (skb_is_gso(skb) ? tcon_segment_wire_bytes(skb) == wire_bytes :
-				  b->payload_bytes <= wire_bytes) &&
+	       !(a->payload_bytes % wire_bytes) && !skb_is_gso(skb) &&
+	       b->payload_bytes <= wire_bytes &&
 	       a->payload_bytes + b->payload_bytes <= most_bytes &&
 	       to->len + b->payload_bytes - a->l3_offset <= U16_MAX &&
 	       metadata_same(to, skb) && headers_follow(to, skb);
@@ -154,9 +153,9 @@ static void make_super(struct sk_buff *to, u32 wire_bytes)
 }
 
 /**
- * tcon_merge() - put a packet's payload behind that of the one before
- * @to: that one: data at the link-layer header, described in its cb
- * @skb: the packet, likewise, of the same half-flow, at the same port; no other is between them
+ * tcon_merge() - put a segment's payload behind that of the packet before
+ * @to: that packet: data at the link-layer header, described in its cb
+ * @skb: the segment, likewise, of the same half-flow, at the same port; no other is between them
  * @most_bytes: payload that @to may have then
  *
  * Return: true: @to has it, and @skb is gone.  False: @skb is as it was.

@@ -65,6 +65,7 @@ def test_two_tcons(net: Net, family: int, offloads: bool) -> None:
     match = genl.text(genl.E["TCON_MATCH_A_IFNAME"], "p1")
     net.tcon.set_rule("dctcp", match)
     names = [f"Ip{v}In{what}Pkts" for v in ("Ext", "6") for what in ("CE", "ECT0")]
+    merged = net.tcon.counters()["merged"]
     transfer = Transfer("g1", "g2", "10.0.0.2" if family == 4 else "fd00::2", 2 * MEGA)
     flow, _ = whole(net, transfer, "p1")
     assert genl.ECN_MODES[flow["ecn"]] == "exact"
@@ -72,6 +73,7 @@ def test_two_tcons(net: Net, family: int, offloads: bool) -> None:
     assert 2 * MEGA <= flow["ce_bytes"] <= flow["sent_bytes"]
     alpha = float(str(flow["cc_info"]).partition("alpha=")[2])
     assert alpha > 0.9  # the last window may be without its count
+    assert net.tcon.counters()["merged"] == merged, "marks count packets"
     assert seen_by("g1", *names) == seen_by("g2", *names) == [0, 0, 0, 0]
 
 
