@@ -43,11 +43,12 @@ class Chroot:
         return done.stdout
 
     def install(self, command: str) -> str:
-        """Run the README's command that installs packages, as on the kernel that is there."""
-        (kernel,) = self.run("ls /lib/modules").split()
-        command = command.replace("$(uname -r)", kernel)
-        return self.run(f"cd /srv/tcon\n{{ {command} }} >/tmp/log 2>&1 ||"
-                        " { cat /tmp/log; false; }; times")  # fmt: skip
+        """Run the README's command for the newest kernel that is there, as if it ran."""
+        kernel = self.run("readlink -f /vmlinuz").strip().rpartition("vmlinuz-")[2]
+        return self.run(
+            f"uname() {{ echo {kernel}; }}\n"
+            f"cd /srv/tcon\n{{ {command}\n}} >/tmp/log 2>&1 || {{ cat /tmp/log; false; }}\ntimes"
+        )
 
     def close(self) -> None:
         """Remove it."""

@@ -5,18 +5,32 @@ import re
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-TITLE = '## Put it on a hypervisor ("Server 1")'
+_PACKAGES = '## Put it on a hypervisor ("Server 1")'
+_TREE = "### From the tree, with a patched openvswitch.ko"
 
 
 def steps():
-    """Each step's blocks of commands, by the step's number."""
-    text = (TOP / "README.md").read_text()
-    section = text.partition(f"\n{TITLE}\n")[2].partition("\n### ")[0]
-    found = re.split(r"^(\d+)\. ", section, flags=re.M)[1:]
+    """By the packages: each step's blocks of commands, by the step's number."""
+    found = re.split(r"^(\d+)\. ", _section(_PACKAGES), flags=re.M)[1:]
     return {
-        int(number): [
-            "".join(f"{line.strip()}\n" for line in block.splitlines())
-            for block in re.findall(r"^ {7}\S.*\n(?:^ {7}.*\n)*", step, re.M)
-        ]
+        int(number): _blocks(step, indent=7)
         for number, step in zip(found[::2], found[1::2], strict=True)
     }
+
+
+def from_tree():
+    """From the tree: the blocks of commands."""
+    return _blocks(_section(_TREE), indent=4)
+
+
+def _section(title):
+    text = (TOP / "README.md").read_text()
+    return re.split(r"^##", text.partition(f"\n{title}\n")[2], maxsplit=1, flags=re.M)[0]
+
+
+def _blocks(text, *, indent):
+    line = f"^ {{{indent}}}"
+    return [
+        "".join(f"{command.strip()}\n" for command in block.splitlines())
+        for block in re.findall(rf"{line}\S.*\n(?:{line}.*\n)*", text, re.M)
+    ]
