@@ -7,6 +7,7 @@
  * anything.
  */
 #include <net/net_namespace.h>
+#include <tcon/compat.h>
 
 #include "state/flow.h"
 #include "state/walk.h"
@@ -124,7 +125,7 @@ static void spread(struct work_struct *work)
 void tcon_walk_spread(struct tcon_net *tnet)
 {
 	if (!tell_some(tnet))
-		queue_work(system_unbound_wq, &tnet->spread);
+		queue_work(tcon_unbound_wq, &tnet->spread);
 }
 
 static void spread_one(struct tcon_net *tnet, void *unused)

@@ -25,6 +25,11 @@ DECLARATIONS = {
         "extern int del_timer_sync(struct timer_list *timer);",
         "extern int timer_delete_sync(struct timer_list *timer);",
     ),
+    "SYSTEM_DFL_WQ": (
+        "linux/workqueue.h",
+        "extern struct workqueue_struct *system_unbound_wq;",
+        "extern struct workqueue_struct *system_dfl_wq;",
+    ),
     "GENL_SPLIT_OPS": (
         "net/genetlink.h",
         "int (*pre_doit)(const struct genl_ops *ops,",

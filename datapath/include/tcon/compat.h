@@ -81,6 +81,13 @@ tcon_hrtimer_setup(struct hrtimer *timer,
 #define tcon_genl_dump_attrs(cb)	(genl_dumpit_info(cb)->attrs)
 #endif
 
+/* The queue for work that any CPU may do: Linux 7.3 warns of the old name. */
+#ifdef TCON_HAS_SYSTEM_DFL_WQ
+#define tcon_unbound_wq			system_dfl_wq
+#else
+#define tcon_unbound_wq			system_unbound_wq
+#endif
+
 /* The rest is for algorithms/linux.c, which has what it needs of <net/tcp.h>. */
 
 /* cong_control() got two arguments that few CCs look at in 6.10. */
