@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -93,6 +93,31 @@ def test_a_patch_that_does_not_apply_is_named(tmp_path):
     dest.mkdir()
     with pytest.raises(LabError, match=r"^uml/kcsan\.patch does not apply to .*linux\.tar\.xz$"):
         uml_kernel._unpack(tarball, uml_kernel.KCSAN, dest)
+
+
+def test_a_build_ends_with_who_runs_it(tmp_path: Path):
+    """With all of it: a shell between two makes does not pass on what it is told."""
+    (tmp_path / "Makefile").write_text(
+        "linux:\n\t@$(MAKE) deep; true\n"
+        "deep:\n\t@echo $$$$ >pid.new; mv pid.new pid; exec sleep 600\n"
+    )
+    code = (
+        "from pathlib import Path; from tcon_lab.machine import uml_kernel\n"
+        f"uml_kernel._make(Path({str(tmp_path)!r}), 'linux')"
+    )
+    env = os.environ | {"PYTHONPATH": str(Path(uml_kernel.__file__).parents[2])}
+    with subprocess.Popen([sys.executable, "-c", code], env=env) as builder:
+        pid = tmp_path / "pid"
+        until(pid.exists)
+        builder.kill()
+    until(lambda: not Path("/proc", pid.read_text().strip()).exists())
+
+
+def until(true: Callable[[], bool], timeout_s: float = 20) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not true():
+        assert time.monotonic() < deadline, "too late"
+        time.sleep(0.02)
 
 
 # --- machine ------------------------------------------------------------------

@@ -121,10 +121,16 @@ def _output(*command: str) -> str:
     return run.stdout.strip() if run.returncode == 0 else ""
 
 
+#: make removes what it has begun to write, but its shells do not tell those below them to.
+_ENDS_WITH_US = (
+    "setsid", "setpriv", "--pdeathsig", "TERM",
+    "sh", "-c", 'trap "trap - TERM; kill 0" TERM; "$@" & wait $!', "sh",
+)  # fmt: skip
+
+
 def _make(tree: Path, *arguments: str) -> None:
     """Run make in the kernel's tree.  Raises LabError with its first complaint."""
-    command = ["setpriv", "--pdeathsig", "TERM"]  # removes what it has begun to write
-    command += ["make", "-s", "-C", str(tree), "ARCH=um", *arguments]
+    command = [*_ENDS_WITH_US, "make", "-s", "-C", str(tree), "ARCH=um", *arguments]
     run = subprocess.run(
         command,
         capture_output=True,
