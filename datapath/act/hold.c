@@ -702,7 +702,8 @@ static bool begins_train(const struct tcon_flow *flow, const struct sk_buff *skb
 {
 	if (skb_is_gso(skb) || skb->ip_summed != CHECKSUM_PARTIAL || pkt->flags & TCON_TCP_PSH ||
 	    pkt->payload_bytes <= flow->track.cc.mss_bytes / 2 || pkt->tos & TCON_ECN_MASK ||
-	    !tcon_flow_enforced(flow) || super_bytes(flow) < 2 * pkt->payload_bytes)
+	    !tcon_flow_enforced(flow) || super_bytes(flow) < 2 * pkt->payload_bytes ||
+	    tcon_held_over(&flow->held, flow->port))
 		return false;
 	return flow->hold.merged >= TRAIN_PACKETS - 1 ||
 	       (u32)now_us - flow->hold.passed_us <= TRAIN_US;
