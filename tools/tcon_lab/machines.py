@@ -3,12 +3,14 @@
 
 It is attached as KVM attaches one: by a tap with vnet headers, so that its super-packets
 and its checksums are finished by whom they reach.  Commands run in it as in a Mininet node,
-by way of a second tap (see guest/remote.py).  Its clock is the hypervisor's.
+by way of a second tap (see guest/remote.py).  Its clock is the hypervisor's, and so is its CPU,
+for which it waits while the hypervisor or another guest has it: what KVM calls steal.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -22,6 +24,9 @@ _KERNEL = "/usr/bin/linux.uml"
 #: What a guest may take of its hypervisor's memory.
 MEMORY_MIB = 96
 _GUEST = Path(__file__).parent / "guest"
+#: Each guest's processes are a group, of which the hypervisor's kernel tells how long it waited.
+_GROUPS = Path("/run/guests")
+_WAITED_US = re.compile(r"^some .*total=(\d+)$", re.M)
 _BOOT_TIMEOUT_S = 120.0
 _POLL_S = 0.1
 
@@ -52,6 +57,15 @@ def _tap(name: str) -> None:
     _call("ip", "link", "set", "dev", name, "up")
 
 
+def _group(name: str) -> Path:
+    if not _GROUPS.exists():
+        _GROUPS.mkdir()
+        _call("mount", "-t", "cgroup2", "none", str(_GROUPS))
+    group = _GROUPS / name
+    group.mkdir()
+    return group
+
+
 class VirtualMachine:
     """A running guest, with what the lab asks of a Mininet node."""
 
@@ -66,12 +80,14 @@ class VirtualMachine:
         _tap(port)
         _tap(f"{name}-man")
         _call("ip", "addr", "add", f"{here}/31", "dev", f"{name}-man")
+        self._group = _group(name)
+        enter = ["sh", "-c", f'echo $$ >{self._group}/cgroup.procs; exec "$@"', "sh"]
         taps = "transport=tap,mtu=1500,gro=1,ifname="
         self._console = Path(f"/tmp/console-{name}")
         with self._console.open("wb") as console:
             self._process = subprocess.Popen(
                 [
-                    "setarch", "-R", _KERNEL, *_ARGUMENTS, f"mem={MEMORY_MIB}M",
+                    *enter, "setarch", "-R", _KERNEL, *_ARGUMENTS, f"mem={MEMORY_MIB}M",
                     f"vec0:{taps}{port},mac={mac}", f"vec1:{taps}{name}-man",
                     f"guest={name}", f"at={self._address}",
                 ],
@@ -100,6 +116,13 @@ class VirtualMachine:
                 said = self._console.read_text(errors="replace").strip().splitlines()[-3:]
                 raise LabError(f"guest {self.name} does not boot: {' | '.join(said) or 'silent'}")
             time.sleep(_POLL_S)
+
+    def waited_s(self) -> float:
+        """How long it has wanted the CPU so far while others had it: PSI's "some" of its group
+        (Documentation/accounting/psi.rst of Linux), without what softirqs take.
+        """
+        pressure = (self._group / "cpu.pressure").read_text()
+        return int(_WAITED_US.findall(pressure)[0]) / 1e6
 
     def pause(self, seconds: float) -> None:
         """Take the CPU from it for so long."""

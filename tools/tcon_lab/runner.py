@@ -443,7 +443,7 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
     """Start the clients in time, wait for them; their reports and TCon's state."""
     seconds = lab.scenario.seconds
     clients = {}
-    began_s, (busy, total) = time.monotonic(), _cpu_ticks()
+    began_s, (busy, total), waited_s = time.monotonic(), _cpu_ticks(), _waited_s(lab)
     files = {index: folder / f"client{index}.json" for index in range(len(lab.pairs))}
     start_s = time.monotonic()
     for index, flow in sorted(enumerate(lab.pairs), key=lambda item: item[1].start_us):
@@ -461,6 +461,7 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
         lambda line: progress(f"{mode}: {line}"),
     )
     span_s, (end_busy, end_total) = time.monotonic() - began_s, _cpu_ticks()
+    steals = [_steal(*ends, span_s) for ends in zip(waited_s, _waited_s(lab), strict=True)]
     idle_ticks = (end_total - end_busy) - (total - busy)
     cpu_share = (end_busy - busy) / max(1, end_total - total)
     if cpu_share > _CPU_BUSY_SHARE:
@@ -481,10 +482,24 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
         "flows": [
             _flow_record(lab, index, mode, clients[index], files[index], start_s)
             | _named(lab, index, named)
+            | steals[index]
             for index in range(len(lab.pairs))
         ],
         **state,
     }
+
+
+def _waited_s(lab: Lab) -> list[float | None]:
+    """How long each sender that is a machine has waited for a CPU so far."""
+    senders = [lab.sender(index) for index in range(len(lab.pairs))]
+    return [node.waited_s() if isinstance(node, VirtualMachine) else None for node in senders]
+
+
+def _steal(before_s: float | None, after_s: float | None, span_s: float) -> dict[str, float]:
+    """The share of the time in which a machine waited; nothing of a namespace."""
+    if before_s is None or after_s is None:
+        return {}
+    return {"steal_share": round((after_s - before_s) / span_s, 4)}
 
 
 def _cpu_ticks() -> tuple[int, int]:

@@ -88,6 +88,7 @@ class _BulkFlow(_Flow):
     limited_share_settled: _Limits | None
     guest_marked_segments: _Count | None
     dctcp_alpha: _Share | None
+    steal_share: _Share | None
     loss_period_s: float | None
 
 

@@ -226,6 +226,13 @@ def test_times_that_begin_anew() -> None:
     assert flow["limited_share_settled"] is None  # of one record
 
 
+def test_steal_of_a_sender_that_is_a_machine() -> None:
+    raw = tiny()
+    assert results_from_raw([raw])["runs"][0]["flows"][0]["steal_share"] is None
+    raw["flows"][0]["steal_share"] = 0.25
+    assert results_from_raw([raw])["runs"][0]["flows"][0]["steal_share"] == 0.25
+
+
 def test_alpha_of_the_dctcp_that_decides() -> None:
     """What TCon says of the enforced one, or ss of the guest's own, once it has settled."""
     raw = tiny()

@@ -38,6 +38,7 @@ METRICS = {
     "retransmitted": False,
     "loss_period": True,
     "instructions": False,
+    "steal": False,
 }
 _OF_THE_ENFORCED = ("saving_kept", "own_limit", "guest_marks")
 RATIOS = tuple(metric for metric in METRICS if metric not in _OF_THE_ENFORCED)
@@ -45,7 +46,7 @@ RATIOS = tuple(metric for metric in METRICS if metric not in _OF_THE_ENFORCED)
 ON_REQUEST = (
     "rtt_p95", "queue", "utilisation", "jain", "jain_mean", "convergence", "loss_sync",
     "first_share", "alpha", "guest_marks", "cwnd", "retransmitted", "loss_period",
-    "instructions",
+    "instructions", "steal",
 )  # fmt: skip
 
 

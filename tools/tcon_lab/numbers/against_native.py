@@ -34,7 +34,8 @@ mean of the flows' loss periods in s, see :mod:`.sharing`; ``queue`` the
 median of the bottleneck's queue; ``alpha`` the mean of the flows' DCTCP alphas;
 ``guest_marks`` the segments of the compared mode that the guests' own stacks were told were
 marked (CE);
-``instructions`` those of the whole machine for each byte acknowledged, on QEMU.
+``instructions`` those of the whole machine for each byte acknowledged, on QEMU; ``steal``
+the mean share of the time in which senders that are machines waited for their host's CPU.
 
 A verdict is "reached", "aim missed", "missed", or null where there is no bar.
 """
@@ -145,6 +146,11 @@ def _guest_marks(run: Record) -> float | None:
     return None if None in known else float(sum(known))
 
 
+def _steal(run: Record) -> float | None:
+    known = [flow.get("steal_share") for flow in run["flows"]]
+    return None if None in known else sum(known) / len(known)
+
+
 #: Quantities of a run; goodput in bits/s, RTT in us, completion and convergence in s,
 #: the queue in bytes: packets need not be full.
 QUANTITIES: dict[str, Callable[[Record], float | None]] = {
@@ -168,6 +174,7 @@ QUANTITIES: dict[str, Callable[[Record], float | None]] = {
     "retransmitted": _retransmitted,
     "loss_period": _loss_period_s,
     "instructions": lambda run: run.get("instructions_per_byte"),
+    "steal": _steal,
 }
 
 

@@ -7,7 +7,8 @@ A raw record is what the runner brings back of one (scenario, seed, mode)::
      "instruction_ns": what one takes or None, "versions": {...},
      "busy_s": how long the CPU was busy during the traffic,
      "flows": [{"index", "saddr", "daddr", "sport", "dport", "guest_cc", "cc",
-                "start_s", "iperf3": the client's JSON report}],
+                "start_s", "iperf3": the client's JSON report,
+                "steal_share": of a sender that is a machine}],
      "probe": [records of tcon-probe --dev], "queue": [records of tcon-probe --queue],
      "sockets": [records of tcon-probe --socket], "queue_counts": {"marks", "drops"}}
 
@@ -36,7 +37,8 @@ repeated, ``tcon_spurious`` those of them that were not needed, ``tcon_probes`` 
 ``limited_share`` says by what the flow was limited in which share of the time in
 which it was enforced, ``limited_share_settled`` the same without its first 30 base
 RTTs.  ``dctcp_alpha`` is the mean of the deciding DCTCP's alpha, the guest's own or the
-enforced one, in the second half of the flow's time: it starts at 1.  ``queue_packets``
+enforced one, in the second half of the flow's time: it starts at 1.  ``steal_share`` is how
+much of the run a sender that is a machine waited for its host's CPU.  ``queue_packets``
 and ``queue_bytes`` are how long the bottleneck's queue was, ``queue_marks`` how many
 packets it marked (CE) in the run, ``queue_drops`` how many it dropped.
 ``instructions_per_byte`` are those of the whole machine, guests and their peers, switch
@@ -329,6 +331,7 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
         },
         "reasons": sorted({r["reason"] for r in tcon if r.get("reason") not in (None, "none")}),
         "dctcp_alpha": _alpha(flow, data.sockets, tcon),
+        "steal_share": flow.get("steal_share"),
         "samples": samples,
     }
 

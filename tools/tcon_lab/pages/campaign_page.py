@@ -55,6 +55,7 @@ SHOWN = {
     "retransmitted": _Shown("Retransmitted to {baseline}", ".2f", 1.0, 1.0, -1),
     "loss_period": _Shown("Loss period to {baseline}", ".3f", 1.0, 0.3, 1),
     "instructions": _Shown("Instructions a byte to {baseline}", ".3f", 1.0, 0.3, -1),
+    "steal": _Shown("Steal to {baseline}", ".2f", 1.0, 1.0, -1),
 }
 #: Of each quantity that modes have: heading, divisor to the unit, format.
 QUANTITIES = {
@@ -74,6 +75,7 @@ QUANTITIES = {
     "retransmitted": ("retransmitted, %", 1e-2, ".2f"),
     "loss_period": ("loss period, s", 1, ".2f"),
     "instructions": ("instructions a byte", 1, ".2f"),
+    "steal": ("steal, %", 1e-2, ".1f"),
 }
 #: What is told of completion times.
 COMPLETION = ("mean", "p50", "p95", "p99")
