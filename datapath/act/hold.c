@@ -651,8 +651,17 @@ static u32 super_bytes(const struct tcon_flow *flow)
 	return t->cc.pacing_rate_bps ? min(bytes, at_once_bytes(&t->cc)) : bytes;
 }
 
-static void note_merged(struct tcon_flow *flow)
+/* It is held behind others, as a part of the last one if that can be. */
+static void keep(struct tcon_flow *flow, struct sk_buff *skb)
 {
+	const struct tcon_segment *seg = tcon_segment(skb);
+
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
+	trace_tcon_hold(flow, skb, seg->seq, seg->end_seq, 0);
+	if (!tcon_held_merge(&flow->held, flow->port, skb, super_bytes(flow))) {
+		tcon_held_add(&flow->held, flow->port, skb);
+		return;
+	}
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MERGED);
 	if (flow->hold.merged < U8_MAX)
 		flow->hold.merged++;
@@ -678,12 +687,7 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 	}
 	held = waits(flow, skb, pkt, tcon_us(now_ns));
 	goes_on = held != skb;
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
-	trace_tcon_hold(flow, held, pkt->seq, pkt->end_seq, 0);
-	if (tcon_held_merge(&flow->held, flow->port, held, super_bytes(flow)))
-		note_merged(flow);
-	else
-		tcon_held_add(&flow->held, flow->port, held);
+	keep(flow, held);
 	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
 		when = pacing_gate(flow, now_ns, QUANTUM_NS);	/* a piece's */
 	if (!waiting || tcon_held_over(&flow->held, flow->port))
@@ -712,18 +716,14 @@ static bool begins_train(const struct tcon_flow *flow, const struct sk_buff *skb
 /* It waits for what the guest sends in the same go.  Returns true if it goes on. */
 static bool gather(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 {
-	const struct tcon_segment *seg = tcon_segment(skb);
-
 	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
 		pass(flow, skb, now_ns);
 		return true;
 	}
 	skb_orphan(skb);
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
-	trace_tcon_hold(flow, skb, seg->seq, seg->end_seq, 0);
 	flow->hold.merged = 0;
-	tcon_held_add(&flow->held, flow->port, skb);
+	keep(flow, skb);
 	tcon_pacer_soon(&flow->due);
 	return false;
 }

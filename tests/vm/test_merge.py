@@ -11,7 +11,8 @@ import pytest
 import rig as rigs
 import wire
 from rig import TSO, Conn, counted
-from wire import ACK, CWR, ECE, PSH, URG
+from test_ecn import with_offer
+from wire import ACK, CWR, ECE, PSH, SYN, URG
 
 MSS = 1448  # payload of a full segment with time stamps
 CSUM = 1  # the guest leaves checksums to the device, and no more
@@ -118,6 +119,30 @@ def test_small_segments_stay_apart(rig: rigs.Rig, tcon: genl.Genl) -> None:
         send(conn, conn.from_guest(PSH | ACK, bytes(MSS)))  # cwnd has room for a small one
         send(conn, *two(conn, (500, 500)))
         assert len(arrives(conn, before)) == 3
+
+
+@pytest.mark.parametrize("ecn_capable", [False, True], ids=["plain", "ecn"])
+def test_what_stays_apart_waits_for_nothing(
+    rig: rigs.Rig, tcon: genl.Genl, ecn_capable: bool
+) -> None:
+    """The second of a train may wait for others; not if TCon makes its segments ECN-capable."""
+    conn = Conn(*rig.taps(CSUM, TSO))
+    ecn = genl.E["TCON_RULE_ECN_ON" if ecn_capable else "TCON_RULE_ECN_OFF"]
+    tcon.set_rule("dctcp", bridge="br1", ecn=ecn)
+    if ecn_capable:
+        conn.guest_sends(SYN, becomes={"flags": SYN | ECE | CWR} | with_offer(conn))
+        conn.peer_sends(SYN | ACK | ECE, becomes={"flags": SYN | ACK})
+        conn.guest_sends()
+    else:
+        conn.handshake()
+    first, second = two(conn)
+    waits = int(not ecn_capable)
+    with counted(tcon, held=waits, released=waits, ect_set=2 - 2 * waits, merged=0):
+        send(conn, first, second.but(flags=ACK))
+        for sent in (first, second):
+            got = conn.receive(conn.peer)
+            assert got
+            assert got.payload == sent.payload
 
 
 def test_a_parameter_leaves_them_apart(rig: rigs.Rig, tcon: genl.Genl) -> None:
