@@ -14,7 +14,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +27,7 @@ _GUEST = Path(__file__).parent / "guest"
 #: Each guest's processes are a group, of which the hypervisor's kernel tells how long it waited.
 _GROUPS = Path("/run/guests")
 _WAITED_US = re.compile(r"^some .*total=(\d+)$", re.M)
+#: Of each guest, since all boot by the same CPU.
 _BOOT_TIMEOUT_S = 120.0
 _POLL_S = 0.1
 
@@ -136,8 +137,8 @@ class VirtualMachine:
         self._process.wait()
 
 
-def wait_for(machines: Iterable[VirtualMachine]) -> None:
+def wait_for(machines: Collection[VirtualMachine]) -> None:
     """Until all take commands.  Raises LabError where one does not come up."""
-    end_s = time.monotonic() + _BOOT_TIMEOUT_S
+    end_s = time.monotonic() + _BOOT_TIMEOUT_S * len(machines)
     for machine in machines:
         machine.wait(end_s)
