@@ -532,6 +532,33 @@ static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 	}
 }
 
+/*
+ * Has the guest's own timer gone off, so that it sends everything again (RFC 6298, 5.4)?  It
+ * repeats what is missing first, long after anything was acknowledged.
+ */
+static bool starts_anew(const struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return pkt->payload_bytes && pkt->seq == t->cc.una &&
+	       now_us - t->progress_us >= tcon_track_rto_us(t);
+}
+
+/*
+ * What a paced flow still has here would leave packet by packet, a few in each RTO: its CC has
+ * timed out, too, and the repeat would wait behind.  Nor may that overtake.  Its newer time stamp
+ * cannot be given to the others, which the peer would discard (PAWS), one by one.
+ */
+static void forget_held(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	if (!starts_anew(flow, pkt, now_us))
+		return;
+	while (!tcon_held_empty(&flow->held)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_ANEW);
+		consume_skb(tcon_held_take(&flow->held, flow->port));
+	}
+}
+
 /* Does TCon have it already?  @repeats: a repeat under repair; @waiting: others wait. */
 static bool is_absorbed(struct tcon_flow *flow, struct sk_buff *skb,
 			const struct tcon_packet *pkt, bool repeats, bool waiting)
@@ -744,14 +771,16 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	bool repeats = pkt->end_seq != pkt->seq && seq_before(pkt->seq, flow->track.cc.nxt);
 	bool old = repeats && !seq_after(pkt->end_seq, flow->track.cc.nxt);
 	bool urgent = old && tcon_flow_repaired(flow);
-	/* Behind others, held or just being injected? */
-	bool waiting = tcon_flow_waits(flow) || flow->hold.injecting;
-	bool split, probe;
+	bool waiting, split, probe;
 	u64 when;
 
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
 	tcon_assert_rcu();
+	if (unlikely(old && flow->state == TCON_STATE_PACED))
+		forget_held(flow, pkt, tcon_us(now_ns));
+	/* Behind others, held or just being injected? */
+	waiting = tcon_flow_waits(flow) || flow->hold.injecting;
 	if (is_absorbed(flow, skb, pkt, repeats && tcon_flow_repaired(flow), waiting))
 		return absorb(flow, skb, pkt, tcon_us(now_ns));
 	if (unlikely(old ? is_excess(flow, pkt, tcon_us(now_ns)) : is_beyond(flow, pkt))) {

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import random
 import struct
+import time
 from collections.abc import Callable, Iterator
 
 import genl
@@ -112,6 +113,29 @@ def test_what_cannot_be_edited_is_paced(ends: Ends, tcon: genl.Genl, reason: str
     with counted(tcon, window_written=0, update_sent=0, ack_hidden=0):
         assert len(burst(conn, MANY)) in range(INITIAL - 1, INITIAL + 3)
     assert tcon.info("COPY_BYTES") == 0
+
+
+def test_what_a_guest_sends_anew_does_not_wait_behind_what_it_replaces(
+    ends: Ends, tcon: genl.Genl
+) -> None:
+    """Its timer has gone off; the held packets' time stamps are too old to follow the repeat."""
+    tcon.set_rule("cubic")
+    conn = hidden(Conn(*ends))
+    conn.guest_sends(PSH | ACK, b"x")
+    conn.peer_sends()
+    missing = conn.guest_nxt
+    assert missing in {segment.seq for segment in burst(conn, MANY)}
+    time.sleep(1.2)  # an RTO without a sample is a second
+    leaves(conn)
+    before = tcon.counters()
+    conn.clock += 1000
+    repeat = conn.from_guest(PSH | ACK, bytes(MSS)).but(seq=missing)
+    conn.guest.send(repeat.frame())
+    assert conn.receive(conn.peer, 0.1) == repeat
+    after = tcon.counters()
+    assert after["hold-anew"] - before["hold-anew"] > MANY // 2
+    assert not leaves(conn)
+    assert rigs.find_flow(tcon, conn.sport)["held_bytes"] == 0
 
 
 _idents = itertools.count(1)

@@ -423,7 +423,8 @@ enum tcon_ecn_mode {
 	X(HOLD_EXCESS,	"hold-excess",	"guests' packets dropped: beyond their window, and a hold bound was reached") \
 	X(FLOW_SLEPT,	"flow-slept",	"half-flows of ports at rest that fell asleep, and need little memory") \
 	X(FLOW_WOKEN,	"flow-woken",	"half-flows that slept, and woke") \
-	X(MERGED,	"merged",	"guests' packets that left as a part of the one before")
+	X(MERGED,	"merged",	"guests' packets that left as a part of the one before") \
+	X(HOLD_ANEW,	"hold-anew",	"held packets of paced flows, which their guests send anew")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,
