@@ -314,14 +314,15 @@ static void judge(struct tcon_track *t, const struct tcon_ack *ack, u64 now_us)
 }
 
 /* RFC 5681, 2.  As in Linux the window of a duplicate may be smaller, but not larger.  An ACK
- * with a zero window answers a window probe.
+ * with a zero window answers a window probe.  That windows are shifted by the same is enough:
+ * by how much is not known where the handshake passed unseen.
  */
 static bool is_duplicate(const struct tcon_track *t,
 			 const struct tcon_packet *pkt)
 {
 	return pkt->ack == t->cc.una && pkt->window &&
 	       pkt->window <= t->peer_window &&
-	       tcon_packet_is_pure_ack(pkt) && tcon_track_established(t);
+	       tcon_packet_is_pure_ack(pkt) && !syn_in_flight(t);
 }
 
 /* What waited behind a closed window was late for that reason: timers begin anew. */

@@ -306,9 +306,8 @@ static void sack_of_syn(void **state)
 }
 
 /* RFC 6582: the third duplicate ACK means that one segment is lost. */
-static void duplicates(void **state)
+static void duplicates_of(struct conn *c)
 {
-	struct conn *c = conn_open(false);
 	int i;
 
 	send(c, 10);
@@ -337,6 +336,24 @@ static void duplicates(void **state)
 	assert_int_equal(c->ack.rs.acked_sacked_bytes, MSS);
 	assert_int_equal(c->t.cc.delivered_bytes, 10 * MSS);
 	conn_close(c);
+}
+
+static void duplicates(void **state)
+{
+	duplicates_of(conn_open(false));
+}
+
+/* A handshake that passed unseen, where neither scale nor SACK is known. */
+static void duplicates_mid_stream(void **state)
+{
+	struct conn *c = conn_new();
+
+	tcon_handshake_resync(&c->t, FIRST, c->now_us);
+	c->t.synced = true;
+	c->t.cc.mss_bytes = MSS;
+	ack(c, 0);
+	assert_false(tcon_track_established(&c->t));
+	duplicates_of(c);
 }
 
 /*
@@ -947,6 +964,7 @@ int main(void)
 		cmocka_unit_test(sack_not_agreed),
 		cmocka_unit_test(sack_of_syn),
 		cmocka_unit_test(duplicates),
+		cmocka_unit_test(duplicates_mid_stream),
 		cmocka_unit_test(duplicates_partial_ack),
 		cmocka_unit_test(duplicates_then_timeout),
 		cmocka_unit_test(lost_and_repeated_elsewhere),
