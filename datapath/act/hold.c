@@ -557,6 +557,7 @@ static void forget_held(struct tcon_flow *flow, const struct tcon_packet *pkt, u
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_ANEW);
 		consume_skb(tcon_held_take(&flow->held, flow->port));
 	}
+	flow->track.nxt_guest = flow->track.cc.nxt;	/* as if not sent: see is_held() */
 }
 
 /* Does TCon have it already?  @repeats: a repeat under repair; @waiting: others wait. */
