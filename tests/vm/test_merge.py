@@ -38,10 +38,11 @@ def two(conn: Conn, sizes: tuple[int, int] = (MSS, MSS)) -> list[wire.Segment]:
 
 
 def send(conn: Conn, *segments: wire.Segment) -> None:
-    """The guest sends them; those with a partial checksum say so."""
-    for segment in segments:
-        conn.guest.send(segment.frame(), segment.header_bytes() if segment.partial else 0)
-        conn.guest_nxt = segment.seq + segment.span
+    """The guest sends them in one go; those with a partial checksum say so."""
+    frames = [(s.frame(), s.header_bytes() if s.partial else 0) for s in segments]
+    for frame, header_bytes in frames:
+        conn.guest.send(frame, header_bytes)
+    conn.guest_nxt = segments[-1].seq + segments[-1].span
 
 
 def arrives(conn: Conn, acknowledged: int) -> list[wire.Segment]:
