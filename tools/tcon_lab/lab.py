@@ -22,7 +22,7 @@ from typing import Any
 from . import machines
 from .errors import LabError
 from .experiment.campaign import Campaign
-from .machine import products, root
+from .machine import kernel_source, products, root
 from .machine import suite as suites
 from .machine import uml_kernel as uml_kernels
 from .machine.cache import scratch
@@ -67,21 +67,16 @@ class Options:
     race_kernel: bool = False
 
 
-#: Of Debian 12's kernel User-Mode Linux has one CPU; this suite's can have several.
-_SMP_SUITE = "trixie-backports"
-
-
 def _own_kernel(options: Options, say: Say) -> UmlKernel | None:
     def progress(line: str) -> None:
         say("lab", line)
 
     if options.engine == "uml":
         recipe = uml_kernels.DEBUG if options.debug_kernel else uml_kernels.FAST
-        return uml_kernels.uml_kernel(recipe, uml_kernels.host_source(), progress)
+        return uml_kernels.uml_kernel(recipe, kernel_source.host_source(), progress)
     if options.engine == "uml-smp":
         recipe = uml_kernels.KCSAN if options.race_kernel else uml_kernels.SMP
-        source = uml_kernels.suite_source(suites.prepare(_SMP_SUITE, progress))
-        return uml_kernels.uml_kernel(recipe, source, progress)
+        return uml_kernels.uml_kernel(recipe, kernel_source.newest_source(progress), progress)
     return None
 
 

@@ -77,12 +77,6 @@ def test_the_key_depends_on_each_part(tmp_path, monkeypatch):
     assert uml_kernel.kernel_key("6.1.1-1", "gcc 12", plain) == keys[0]
 
 
-def test_without_the_source_package_it_says_what_to_install(monkeypatch):
-    monkeypatch.setenv("TCON_LAB_KERNEL", "4.2.0-1-amd64")
-    with pytest.raises(LabError, match=r"install the package linux-source-4\.2$"):
-        uml_kernel.host_source()
-
-
 def test_a_patch_that_does_not_apply_is_named(tmp_path):
     tree = tmp_path / "linux"
     (tree / "arch/um").mkdir(parents=True)

@@ -38,7 +38,7 @@ from ..errors import LabError
 from .cache import cache_dir, digest, locked, note_use, unfinished
 from .cpio import CpioWriter
 from .cpuid import without_cpuid
-from .suite import Suite
+from .suite import Archive, Suite
 
 Progress = Callable[[str], None]
 
@@ -267,7 +267,7 @@ class Overlay:
 # --- packages ---------------------------------------------------------------
 
 
-def _apt_options(state: Path, suite: Suite | None) -> list[str]:
+def _apt_options(state: Path, suite: Suite | Archive | None) -> list[str]:
     (state / "archives" / "partial").mkdir(parents=True, exist_ok=True)
     (state / "status").touch()
     options = {
@@ -285,7 +285,7 @@ def _apt_options(state: Path, suite: Suite | None) -> list[str]:
     return [f"-o{key}={value}" for key, value in options.items()]
 
 
-def apt(state: Path, suite: Suite | None, *args: str) -> str:
+def apt(state: Path, suite: Suite | Archive | None, *args: str) -> str:
     """Run apt-get in the archive folder (where `download` leaves its files)."""
     command = ["apt-get", "-qq", "-y", *_apt_options(state, suite), *args]
     try:

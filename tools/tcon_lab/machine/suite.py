@@ -26,6 +26,8 @@ SUITES = {
     "trixie-backports": ("trixie", "trixie-backports"),
     "forky": ("forky",),
 }
+#: That whose kernel is the newest.
+NEWEST = "trixie-backports"
 
 _PACKAGES = (
     "build-essential", "ccache", "kmod", "libcap-ng-dev", "libmnl-dev", "libssl-dev",
@@ -77,14 +79,36 @@ class Suite:
 
     def apt_options(self) -> dict[str, str | Path]:
         """What makes apt look for packages of this suite."""
-        lists = self.lab / "lists"
-        (lists / "partial").mkdir(parents=True, exist_ok=True)
-        return {
-            "Dir::State::lists": lists,
-            "Dir::Etc::sourcelist": self.chroot / "etc/apt/sources.list",
-            "Dir::Etc::sourceparts": "/dev/null",
-            "APT::Default-Release": SUITES[self.name][-1],
-        }
+        return _apt_options(self.name, self.lab, self.chroot / "etc/apt/sources.list")
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A suite's packages, without a chroot: for any user.
+
+    ``folder``: what apt keeps of it.
+    """
+
+    name: str
+    folder: Path
+
+    def apt_options(self) -> dict[str, str | Path]:
+        """What makes apt look for packages of this suite.  Raises LabError."""
+        sources = self.folder / "sources.list"
+        sources.write_text("".join(f"{line}\n" for line in _sources(self.name)))
+        return _apt_options(self.name, self.folder, sources)
+
+
+def _apt_options(name: str, folder: Path, sources: Path) -> dict[str, str | Path]:
+    lists = folder / "lists"
+    (lists / "partial").mkdir(parents=True, exist_ok=True)
+    return {
+        "Acquire::Check-Valid-Until": "false",  # as snapshots and mirrors of them need
+        "Dir::State::lists": lists,
+        "Dir::Etc::sourcelist": sources,
+        "Dir::Etc::sourceparts": "/dev/null",
+        "APT::Default-Release": SUITES[name][-1],
+    }
 
 
 def _mirror() -> str:
@@ -101,9 +125,15 @@ def _mirror() -> str:
     return uris[0]
 
 
+def _sources(name: str) -> list[str]:
+    """The lines of the suite's sources.list.  Raises LabError."""
+    mirror = _mirror()
+    return [f"deb {mirror} {codename} main" for codename in SUITES[name]]
+
+
 def _make_chroot(name: str, chroot: Path) -> None:
     """Raises LabError with mmdebstrap's complaint."""
-    codenames, mirror = SUITES[name], _mirror()
+    codenames = SUITES[name]
     options = (
         'Acquire::Check-Valid-Until "false"',  # as snapshots and mirrors of them need
         'APT::Install-Recommends "0"',
@@ -112,7 +142,7 @@ def _make_chroot(name: str, chroot: Path) -> None:
     command = [
         "mmdebstrap", "--quiet", "--mode=root", "--variant=apt",
         *(f"--aptopt={option}" for option in options), f"--include={','.join(_PACKAGES)}",
-        codenames[0], str(chroot), *(f"deb {mirror} {codename} main" for codename in codenames),
+        codenames[0], str(chroot), *_sources(name),
     ]  # fmt: skip
     shutil.rmtree(chroot, ignore_errors=True)  # of a process that was killed here
     try:

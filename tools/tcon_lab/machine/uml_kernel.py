@@ -20,8 +20,8 @@ from pathlib import Path
 
 from ..errors import LabError
 from .cache import cache_dir, digest, locked, unfinished
-from .root import Kernel, Progress, lab_kernel_release
-from .suite import Suite
+from .kernel_source import Source
+from .root import Kernel, Progress
 
 _FRAGMENTS = Path(__file__).parent / "uml"
 #: What building a module needs, beside the files at the tree's top.
@@ -68,14 +68,6 @@ KCSAN = Recipe(
     ("CFLAGS_KCSAN=-D__KCSAN_INSTRUMENT_BARRIERS__",),
     smp=True,
 )
-
-
-@dataclass(frozen=True)
-class Source:
-    """A kernel's source package."""
-
-    tarball: Path
-    version: str
 
 
 @dataclass(frozen=True)
@@ -242,26 +234,6 @@ def _find(folder: Path, recipe: Recipe) -> UmlKernel:
     (modules,) = folder.glob("lib/modules/*")
     image, kdir = folder / "linux", folder / "build"
     return UmlKernel(modules.name, image, modules, kdir, hides_cpu=not recipe.smp)
-
-
-def host_source() -> Source:
-    """Of the distribution's kernel that the lab boots.  Raises LabError."""
-    line = ".".join(lab_kernel_release().split(".")[:2])
-    tarball = Path(f"/usr/src/linux-source-{line}.tar.xz")
-    if not tarball.exists():
-        raise LabError(f"{tarball} is missing: install the package linux-source-{line}")
-    version = _output("dpkg-query", "-W", "-f", "${Version}", f"linux-source-{line}")
-    return Source(tarball, version)
-
-
-def suite_source(suite: Suite) -> Source:
-    """Of a suite's kernel.  Raises LabError."""
-    found = sorted(suite.chroot.glob("usr/src/linux-source-*.tar.xz"))
-    if len(found) != 1:
-        raise LabError(f"{suite.chroot} has the sources of {len(found)} kernels, not of one")
-    package = found[0].name.removesuffix(".tar.xz")
-    base = f"--admindir={suite.chroot}/var/lib/dpkg"
-    return Source(found[0], _output("dpkg-query", base, "-W", "-f", "${Version}", package))
 
 
 def uml_kernel(recipe: Recipe, source: Source, progress: Progress) -> UmlKernel:
