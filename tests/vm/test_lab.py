@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 _LOADER = "/lib64/ld-linux-x86-64.so.2"
-_UML = Path("/dev/mmapper").exists()
+_UML = "User Mode Linux" in Path("/proc/cpuinfo").read_text()
 
 
 def _features() -> dict[str, str]:

@@ -4,8 +4,8 @@
 The host gives the machine a sparse file as a device with memory (ivshmem in
 QEMU, iomem in User-Mode Linux); the guest maps it and appends frames.  A byte
 costs a memory write, not a device access, so sending leaves virtual time alone
-and is binary-safe.  User-Mode Linux with several CPUs has no such device; in real
-time, the guest writes to the file itself (hostfs).
+and is binary-safe.  The newest User-Mode Linux has no such device; there the guest
+writes to the file itself (hostfs), which takes no time of its clock either.
 
 Layout: a little-endian u64 with the number of bytes written so far; from byte
 64 on, frames: u32 length of the payload, one byte kind, payload.  The counter

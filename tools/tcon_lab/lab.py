@@ -22,7 +22,7 @@ from typing import Any
 from . import machines
 from .errors import LabError
 from .experiment.campaign import Campaign
-from .machine import kernel_source, products, root
+from .machine import products, root
 from .machine import suite as suites
 from .machine import uml_kernel as uml_kernels
 from .machine.cache import scratch
@@ -73,10 +73,10 @@ def _own_kernel(options: Options, say: Say) -> UmlKernel | None:
 
     if options.engine == "uml":
         recipe = uml_kernels.DEBUG if options.debug_kernel else uml_kernels.FAST
-        return uml_kernels.uml_kernel(recipe, kernel_source.host_source(), progress)
+        return uml_kernels.uml_kernel(recipe, progress)
     if options.engine == "uml-smp":
         recipe = uml_kernels.KCSAN if options.race_kernel else uml_kernels.SMP
-        return uml_kernels.uml_kernel(recipe, kernel_source.newest_source(progress), progress)
+        return uml_kernels.uml_kernel(recipe, progress)
     return None
 
 

@@ -146,11 +146,11 @@ modules_install: ; mkdir -p $(INSTALL_MOD_PATH)/lib/modules/6.1
 _KERNEL = """
 import os
 from pathlib import Path
-from tcon_lab.machine import cache, uml_kernel
+from tcon_lab.machine import cache, kernel_source, uml_kernel
 folder = Path(os.environ["TCON_CACHE"])
 os.environ["LAB_PID"] = str(os.getpid())
 with cache.unfinished(folder / "kernel") as partial:
-    source = uml_kernel.Source(folder / "source.tar.xz", "1")
+    source = kernel_source.Source(folder / "source.tar.xz", "1")
     uml_kernel._build_kernel(source, uml_kernel.Recipe("x", ()), partial)
 """
 

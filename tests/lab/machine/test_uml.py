@@ -34,12 +34,14 @@ def test_settings_that_kconfig_drops_are_named():
     assert uml_kernel.lost_settings(wanted, got) == lost
 
 
-def test_the_kernels_differ_in_debugging_and_name_only():
-    fast, debug = (
+def test_the_kernels_differ_in_debugging_name_and_what_the_newest_has_not():
+    newest = uml_kernel.Recipe("newest", ("newest",))
+    fast, debug, gone = (
         uml_kernel.settings(uml_kernel.fragment(recipe))
-        for recipe in (uml_kernel.FAST, uml_kernel.DEBUG)
+        for recipe in (uml_kernel.FAST, uml_kernel.DEBUG, newest)
     )
-    assert {name for name in fast if debug[name] != fast[name]} == {"CONFIG_LOCALVERSION"}
+    differing = {name for name in fast if debug[name] != fast[name]}
+    assert differing == {"CONFIG_LOCALVERSION", *gone}
     added = set(debug) - set(fast)
     assert {"CONFIG_KASAN", "CONFIG_PROVE_LOCKING", "CONFIG_DEBUG_OBJECTS"} <= added
     assert "CONFIG_UML_TIME_TRAVEL_SUPPORT" in fast
@@ -117,11 +119,31 @@ def until(true: Callable[[], bool], timeout_s: float = 20) -> None:
 # --- machine ------------------------------------------------------------------
 
 
-def test_equal_machines_have_equal_command_lines():
-    words = uml.arguments(Machine(seed=1, memory_mib=512))
-    assert words == uml.arguments(Machine(seed=2, memory_mib=512, timeout_s=1))
+@pytest.mark.parametrize("recipe", [uml_kernel.FAST, uml_kernel.DEBUG])
+def test_equal_machines_have_equal_command_lines(recipe):
+    words = uml.arguments(Machine(seed=1, memory_mib=512), recipe.boot)
+    assert words == uml.arguments(Machine(seed=2, memory_mib=512, timeout_s=1), recipe.boot)
     assert "mem=512M" in words
-    assert not [word for word in words if "/" in word.replace("root=/dev/ram0", "")]
+    known = {"root=/dev/ram0", "hostfs=/proc/self/cwd"}
+    assert not [word for word in words if "/" in word and word not in known]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "word"),
+    [(uml_kernel.FAST, "iomem=mmapper,channel"), (uml_kernel.DEBUG, "hostfs=/proc/self/cwd")],
+)
+def test_a_kernel_has_the_channel_in_the_way_that_it_can(tmp_path, recipe, word):
+    has_device = uml_kernel.settings(uml_kernel.fragment(recipe))["CONFIG_MMAPPER"] == "y"
+    assert word.startswith("iomem=mmapper") is has_device
+    image = tmp_path / "linux"
+    image.write_text('#!/bin/sh\necho "$@"; ls channel\n')
+    image.chmod(0o755)
+    kernel = uml_kernel.UmlKernel("6.1", image, tmp_path, tmp_path, recipe.boot)
+    outcome = Outcome()
+    uml.Uml(kernel).run(Machine(), tmp_path / "initrd", outcome, tmp_path / "log")
+    words, channel = outcome.console.splitlines()
+    assert word in words.split()
+    assert channel == "channel"
 
 
 @pytest.mark.parametrize(
@@ -146,7 +168,7 @@ def _engine(tmp_path: Path, script: str, kind: type[uml.Uml] = uml.Uml) -> uml.U
     image.write_text(f"#!/bin/sh\n{script}\n")
     image.chmod(0o755)
     (tmp_path / "initrd").touch()
-    return kind(uml_kernel.UmlKernel("6.1", image, tmp_path, tmp_path))
+    return kind(uml_kernel.UmlKernel("6.1", image, tmp_path, tmp_path, uml_kernel.FAST.boot))
 
 
 def test_the_program_gets_seed_initrd_and_channel(tmp_path):

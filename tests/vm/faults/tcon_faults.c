@@ -77,7 +77,7 @@ static void fault_irq_lock(void)
 	msleep(100);
 	spin_lock(&timer_lock);
 	spin_unlock(&timer_lock);
-	del_timer_sync(&lock_timer);
+	timer_delete_sync(&lock_timer);
 }
 
 static void fault_rcu(void)

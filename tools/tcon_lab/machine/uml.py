@@ -48,13 +48,7 @@ _ARGUMENTS = (
     "random.trust_cpu=on",
     "net.ifnames=0",
 )
-_VIRTUAL = (
-    "initrd=initrd.cpio",
-    "iomem=mmapper,channel",
-    "time-travel=inf-cpu",
-    f"time-travel-start={_START_NS}",
-    *_ARGUMENTS,
-)
+_VIRTUAL = ("time-travel=inf-cpu", f"time-travel-start={_START_NS}", *_ARGUMENTS)
 
 #: Of lines of the console: what ended a machine that did not boot.
 _COMPLAINT = re.compile(r"fail|panic|not permitted|noexec|no space|cannot|unable", re.IGNORECASE)
@@ -82,9 +76,10 @@ def refuse_devices(machine: Machine) -> None:
             raise LabError(f"User-Mode Linux has no {option}: use --engine=qemu")
 
 
-def arguments(machine: Machine) -> list[str]:
-    """The command line; equal for equal machines, wherever they run."""
-    return [*_VIRTUAL, f"mem={machine.memory_mib}M", *machine.append]
+def arguments(machine: Machine, boot: tuple[str, ...]) -> list[str]:
+    """The command line, with the kernel's words; equal for equal machines, wherever they run."""
+    own = ["initrd=initrd.cpio", *boot, *_VIRTUAL]
+    return [*own, f"mem={machine.memory_mib}M", *machine.append]
 
 
 #: KCSAN watches an access for 80 us, in an interrupt 20: a moment to a CPU that is a thread of
@@ -149,7 +144,7 @@ class Uml(Engine):
         refuse(machine)
 
     def _arguments(self, machine: Machine, folder: Path) -> list[str]:
-        return arguments(machine)
+        return arguments(machine, self._kernel.boot)
 
     def _environment(self, machine: Machine) -> dict[str, str]:
         return {

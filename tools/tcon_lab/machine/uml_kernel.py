@@ -2,8 +2,8 @@
 """The User-Mode Linux kernels of the lab, built once and kept in the cache.
 
 Debian's own User-Mode Linux has no time travel, so it is built from the same
-source package as the distribution's kernel; those with several CPUs, which 6.1
-cannot have, from the package of a newer suite.  Each is configured by some of
+source package as the distribution's kernel; those that look for faults from the
+newest that Debian has.  Each is configured by some of
 uml/*.config.  What is kept is the kernel, its modules, and what building modules
 for it needs (headers, scripts, symbols, and the source of openvswitch.ko).
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ..errors import LabError
 from .cache import cache_dir, digest, locked, unfinished
-from .kernel_source import Source
+from .kernel_source import Source, host_source, newest_source
 from .root import Kernel, Progress
 
 _FRAGMENTS = Path(__file__).parent / "uml"
@@ -46,35 +46,51 @@ class Recipe:
 
     ``fragments``: names of uml/*.config, a later one wins.  ``patch``: a file in uml/.
     ``arguments``: of make, for the kernel and not for modules that are built later.
-    ``smp``: with several CPUs.
+    ``newest``: of the newest source, not of the distribution's.  ``smp``: with several CPUs.
+    ``boot``: words of its command line.
     """
 
     name: str
     fragments: tuple[str, ...]
     patch: str = ""
     arguments: tuple[str, ...] = ()
+    newest: bool = False
     smp: bool = False
+    boot: tuple[str, ...] = ()
 
 
-FAST = Recipe("fast", ("kernel",))
-DEBUG = Recipe("debug", ("kernel", "debug"))
-SMP = Recipe("smp", ("kernel", "smp"), smp=True)
+FAST = Recipe("fast", ("kernel",), boot=("iomem=mmapper,channel",))
+#: hostfs takes an absolute name only: this one is the same for all folders.  Unless it checks
+#: itself, SLUB keeps what it gave away in its sheaves, and kmemleak sees no leak.
+DEBUG = Recipe(
+    "debug",
+    ("kernel", "newest", "debug"),
+    "debug.patch",
+    newest=True,
+    boot=("hostfs=/proc/self/cwd", "slab_debug=F"),
+)
+SMP = Recipe("smp", ("kernel", "newest", "smp"), newest=True, smp=True)
 #: Linux itself goes uninstrumented, but for its barriers: its races are not TCon's, and
 #: its locks tell what happens before what all the same.
 KCSAN = Recipe(
     "kcsan",
-    ("kernel", "smp", "kcsan"),
+    ("kernel", "newest", "smp", "kcsan"),
     "kcsan.patch",
     ("CFLAGS_KCSAN=-D__KCSAN_INSTRUMENT_BARRIERS__",),
+    newest=True,
     smp=True,
 )
 
 
 @dataclass(frozen=True)
 class UmlKernel(Kernel):
-    """A kernel in the cache; its image is a program of the host."""
+    """A kernel in the cache; its image is a program of the host.
+
+    ``boot``: words of its command line.
+    """
 
     kdir: Path  # what modules are built against
+    boot: tuple[str, ...] = ()
 
 
 def settings(text: str) -> dict[str, str]:
@@ -233,11 +249,13 @@ def _find(folder: Path, recipe: Recipe) -> UmlKernel:
     """CPUID is answered where programs are traced (uml/host.c), which several CPUs rule out."""
     (modules,) = folder.glob("lib/modules/*")
     image, kdir = folder / "linux", folder / "build"
-    return UmlKernel(modules.name, image, modules, kdir, hides_cpu=not recipe.smp)
+    hides = not recipe.smp
+    return UmlKernel(modules.name, image, modules, kdir, recipe.boot, hides_cpu=hides)
 
 
-def uml_kernel(recipe: Recipe, source: Source, progress: Progress) -> UmlKernel:
+def uml_kernel(recipe: Recipe, progress: Progress) -> UmlKernel:
     """The kernel, from the cache or built now.  Raises LabError."""
+    source = newest_source(progress) if recipe.newest else host_source()
     state, name = cache_dir() / "uml", recipe.name
     key = kernel_key(source.version, _output("gcc", "--version"), recipe)
     dest = state / f"{name}-{key}"
