@@ -115,44 +115,6 @@ def test_what_every_boot_says_is_no_fault(line):
     assert kernel_log.problems(line) == []
 
 
-_STOCK_REPORT = """[    0.000000] =============================
-[    0.000000] WARNING: suspicious RCU usage
-[    0.000000] 6.1.192-tcon-debug #1 Not tainted
-[    0.000000] -----------------------------
-[    0.000000] lib/maple_tree.c:860 suspicious rcu_dereference_check() usage!
-[    0.000000] \n               other info that might help us debug this:
-
-[    0.000000] no locks held by init/21.
-[    0.000000] Stack:
-[    0.000000]  602ce5b0 609594e0 6d127ca8 00000002
-[    0.000000] Call Trace:
-[    0.000000]  [<607ea0aa>] ? lockdep_rcu_suspicious.cold+0x6b/0xa3
-"""
-
-
-def test_reports_of_the_stock_kernel_are_allowed():
-    assert kernel_log.problems(_STOCK_REPORT * 2) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "other"),
-    [
-        ("lib/maple_tree.c:860", "net/openvswitch/flow_table.c:860"),
-        ("0.000000", "7.250000"),
-        ("suspicious rcu_dereference_check() usage!", "RCU-list traversed in non-reader section!!"),
-    ],
-)
-def test_a_report_like_them_from_elsewhere_is_not(text, other):
-    found = kernel_log.problems(_STOCK_REPORT.replace(text, other))
-    assert found
-    assert "WARNING: suspicious RCU usage" in found[0]
-
-
-def test_a_report_behind_an_allowed_one_is_found():
-    bad = "[    0.000000] BUG: KASAN: slab-out-of-bounds in f+0x1/0x2"
-    assert kernel_log.problems(_STOCK_REPORT + bad + "\n" + _STOCK_REPORT) == [bad]
-
-
 # --- outcome ------------------------------------------------------------------
 
 
