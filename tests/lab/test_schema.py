@@ -81,13 +81,16 @@ tso = false
 gso = false
 quickack = true
 ecn = true
+guest_params = {beta = 800}
+native_params = {probe_rtt_mode_ms = 100}
+params = {beta = 0.8}
 receiver_tcon = false
 placement = "router"
 [[transfer]]
 bytes = "1MB"
 count = 3
 load = "5%"
-guest_cc = "cubic"
+guest_cc = "vegas"
 """
 CAMPAIGN = """\
 name = "all"
@@ -241,6 +244,8 @@ def test_the_heads_of_readers_describe_every_key(name: str) -> None:
         ("scenario", 'rtt = "20ms"\n', ""),
         ("scenario", 'bytes = "1MB"\n', ""),
         ("scenario", "count = 3", "count = 0"),
+        ("scenario", "guest_params = {beta = 800}", "guest_params = {beta = 0.8}"),
+        ("scenario", "guest_params = {beta = 800}", 'guest_params = {"a/b" = 1}'),
         ("campaign", "seeds = [1, 2]", "seeds = [1, 1]"),
         ("campaign", "seeds = [1, 2]", "seeds = []"),
         ("campaign", 'rtt = ["8ms", "64ms"]', 'rtt = "8ms"'),

@@ -193,7 +193,9 @@ class Host:
 
 
 def _scenario_modules(scenario: Scenario) -> list[str]:
-    ccs = {flow.stack_cc(mode) for flow in scenario.flows for mode in scenario.modes}
+    runs = [(flow, mode) for flow in scenario.flows for mode in scenario.modes]
+    ccs = {flow.stack_cc(mode) for flow, mode in runs}
+    ccs |= {cc for flow, mode in runs for cc, _ in flow.kernel_ccs(mode)}
     queue = [scenario.path.aqm.module] if scenario.path.aqm else []
     plug = ["sch_plug"] if any(flow.guest_pause_us for flow in scenario.flows) else []
     tcp = [f"tcp_{cc}" for cc in sorted(ccs) if cc not in _BUILT_IN_CCS]

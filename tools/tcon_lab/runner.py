@@ -25,6 +25,7 @@ from typing import Any
 
 from .aqm import counters
 from .errors import LabError
+from .kernel_params import KernelParams
 from .machines import VirtualMachine
 from .ovs import appctl
 from .records import told, with_summary
@@ -545,15 +546,19 @@ def run(job: dict[str, Any], progress: Progress, take: Take) -> dict[str, Any]:
         _allowed_ccs(lab, mode),
         _observing() if observed else contextlib.nullcontext(),
         tempfile.TemporaryDirectory() as scratch,
+        KernelParams(run_in) as kernels,
     ):
         checked = check_path(lab, progress)
         lab.complete_path()
         _set_guests(lab, mode)
+        params = kernels.apply(lab, mode)
         _set_rules(lab, mode)
         servers = [_start_server(lab, index) for index in range(len(lab.pairs))]
         probes = _Probes(lab, Path(scratch), job.get("probe"), tcon)
         try:
             raw = _traffic(lab, mode, tcon, Path(scratch), progress)
+            for flow, found in zip(raw["flows"], params, strict=True):
+                flow["kernel_params"] = found
             probes.stop(take)
             raw["queue_counts"] = _queue_counts(lab, checked)
         finally:
@@ -577,9 +582,14 @@ def shell(job: dict[str, Any], say: Progress) -> None:
     from mininet.cli import CLI
 
     scenario = from_dict(job["scenario"])
-    with Lab(scenario, job["tear_down"]) as lab, _allowed_ccs(lab, job["mode"]):
+    with (
+        Lab(scenario, job["tear_down"]) as lab,
+        _allowed_ccs(lab, job["mode"]),
+        KernelParams(run_in) as kernels,
+    ):
         lab.complete_path()
         _set_guests(lab, job["mode"])
+        kernels.apply(lab, job["mode"])
         if _tcon_loaded():
             _set_rules(lab, job["mode"])
         say(

@@ -28,6 +28,8 @@ from .placement import HYPERVISOR
 MODES = ("guest", "native", "observed", "linux", "enforced", "stock")
 #: In which it looks at packets that no rule concerns.
 OBSERVED = "observed"
+#: In which the guest's own stack runs ``native_cc``.
+NATIVE_MODES = ("native", OBSERVED, "stock")
 #: Those in which TCon enforces something.
 ENFORCING_MODES = ("linux", "enforced")
 
@@ -112,7 +114,8 @@ class Flow:
     TCon; the sender pauses for ``guest_pause_us`` of each GUEST_PAUSE_PERIOD_US; ``guest`` is
     one of GUESTS, which the sender is; without ``tso`` the guest cuts its super-packets
     itself, without ``gso`` it makes none; with ``quickack`` the receiver delays no ACK; with
-    ``ecn`` its stack speaks ECN; TCon's CC has ``weight`` and ``params``; without
+    ``ecn`` its stack speaks ECN; ``guest_params`` are the kernel's, of ``guest_cc``, and
+    ``native_params`` of ``native_cc``; TCon's CC has ``weight`` and ``params``; without
     ``receiver_tcon`` TCon is at the sender only, and there it is where ``placement`` says.
     """
 
@@ -131,6 +134,8 @@ class Flow:
     gso: bool = True
     quickack: bool = False
     ecn: bool = False
+    guest_params: dict[str, int] = dataclasses.field(default_factory=dict, hash=False)
+    native_params: dict[str, int] = dataclasses.field(default_factory=dict, hash=False)
     weight: float = 1.0
     params: dict[str, float] = dataclasses.field(default_factory=dict, hash=False)
     receiver_tcon: bool = True
@@ -144,7 +149,22 @@ class Flow:
 
     def stack_cc(self, mode: str) -> str:
         """The CC that the guest's own stack runs in ``mode``."""
-        return self.native_cc if mode in ("native", OBSERVED, "stock") else self.guest_cc
+        return self.native_cc if mode in NATIVE_MODES else self.guest_cc
+
+    def stack_params(self, mode: str) -> dict[str, int]:
+        """The parameters of that CC; of what is not among them the kernel decides."""
+        return self.native_params if mode in NATIVE_MODES else self.guest_params
+
+    def kernel_ccs(self, mode: str) -> list[tuple[str, dict[str, int]]]:
+        """What runs in its hypervisor's kernel, with parameters: the CC of its stack, unless
+        it has a kernel of its own, and one of the kernel's that TCon enforces.
+        """
+        found = [] if self.in_machine else [(self.stack_cc(mode), self.stack_params(mode))]
+        enforced = self.enforced_cc(mode) or ""
+        if enforced.startswith(KERNEL_CC):
+            cc = enforced.removeprefix(KERNEL_CC)
+            found.append((cc, self.native_params if cc == self.native_cc else {}))
+        return found
 
     def speaks_ecn(self, mode: str) -> bool:
         """Whether the guests' own stacks speak ECN in ``mode``."""

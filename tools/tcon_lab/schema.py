@@ -61,6 +61,7 @@ class _Flow(_Whole):
     table: _Count
     guest_cc: str
     cc: str
+    kernel_params: dict[str, dict[str, int]]
     start_s: float
     seconds: float
     error: str | None

@@ -133,6 +133,50 @@ def test_params() -> None:
             minimal(more=f"params = {wrong}\n")
 
 
+def test_parameters_of_the_kernels_ccs() -> None:
+    assert (minimal().flows[0].guest_params, minimal().flows[0].native_params) == ({}, {})
+    same = minimal(more="guest_params = {beta = 800}\n")
+    assert same.flows[0].native_params == {"beta": 800}
+    assert scenario.from_json(same.to_json()) == same
+    other = minimal(more='guest_params = {beta = 800}\nnative_cc = "bbr"\nenforce = "bbr"\n')
+    assert [other.flows[0].stack_params(mode) for mode in other.modes] == [{}, {"beta": 800}]
+    own = minimal(more="guest_params = {beta = 800}\nnative_params = {beta = 700}\n").flows[0]
+    assert (own.stack_params("native"), own.stack_params("guest")) == ({"beta": 700}, {"beta": 800})
+    assert own in {own}  # the runner has sets of them
+    for wrong, words in (
+        ("{beta = 0.8}", "guest_params.beta is no whole number"),
+        ("{beta = true}", "guest_params.beta is no whole number"),
+        ('{"a/b" = 1}', 'guest_params has "a/b", which is no name of a parameter'),
+    ):
+        with pytest.raises(ScenarioError, match=re.escape(words)):
+            minimal(more=f"guest_params = {wrong}\n")
+
+
+def second(flow: str) -> str:
+    """What is said of a CUBIC flow with a parameter and this one."""
+    first = MINIMAL.format(rate="10mbit", rtt="100ms", queue="50p")
+    try:
+        parse(f"{first}guest_params = {{beta = 800}}\n[[flow]]\n{flow}", "f")
+    except ScenarioError as error:
+        return str(error)
+    return ""
+
+
+def test_guests_that_share_a_kernel_have_the_same_parameters() -> None:
+    assert second('guest_cc = "cubic"\nguest_params = {beta = 800}') == ""
+    assert second('guest_cc = "reno"') == ""
+    assert second('guest_cc = "cubic"\nguest = "vm"') == ""
+    said = "has cubic with beta 800 (flow 1) and with {} (flow 2), but guests share a kernel."
+    assert second('guest_cc = "cubic"\nguest_params = {beta = 1, bic_scale = 41}') == (
+        "f:12: mode native " + said.format("beta 1, bic_scale 41")
+    )
+    assert second('guest_cc = "cubic"') == "f:10: mode native " + said.format("no parameters")
+    # TCon would run the kernel's CUBIC beside that of a guest.
+    linux = 'guest_cc = "reno"\nenforce = "linux:cubic"\n'
+    assert second(linux) == "f:10: mode enforced " + said.format("no parameters")
+    assert second(f'{linux}native_cc = "cubic"\nnative_params = {{beta = 800}}') == ""
+
+
 def test_guest():
     assert not minimal().flows[0].in_machine
     assert minimal(more='guest = "vm"\n').flows[0].in_machine

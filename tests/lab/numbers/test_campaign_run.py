@@ -42,6 +42,20 @@ def test_runs_that_are_equal_are_done_once() -> None:
     assert len({run.key for run in got}) == 8 + 16
 
 
+def test_parameters_of_a_cc_are_only_of_runs_in_which_it_works() -> None:
+    def keys(mode: str, more: str) -> set[str]:
+        text = change('guest_cc = "cubic"', f'guest_cc = "cubic"\n{more}')
+        return {run.key for run in runs(parse(text)) if run.mode == mode}
+
+    for more, other in (
+        ("guest_params = {beta = 800}", "enforced"),
+        ("params = {startup_gain = 2}", "enforced"),
+        ("native_params = {probe_gain = 2}", "native"),
+    ):
+        for mode in ("native", "enforced"):
+            assert (keys(mode, "") == keys(mode, more)) == (mode != other), more
+
+
 LINUX = change('modes = ["native", "enforced"]', 'modes = ["linux", "enforced"]', FULL)
 
 

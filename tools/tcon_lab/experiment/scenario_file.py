@@ -57,6 +57,12 @@ A scenario file, where modes are as in :mod:`..scenario`::
     ecn = false                  # both guests of the flow speak ECN (tcp_ecn=1); default
                                  # false: neither (but a receiver without TCon answers);
                                  # a stack that runs dctcp does in any case
+    guest_params = {beta = 819}  # of guest_cc, the kernel's own as in /sys/module/tcp_CC/
+                                 # parameters: whole numbers, 0 and 1 for off and on. Guests
+                                 # that are namespaces share a kernel, so all that run a CC
+                                 # have the same; default none
+    native_params = {beta = 819} # of native_cc, likewise, also where TCon runs the kernel's
+                                 # (linux:); default guest_params, if it is the same CC
     weight = 1                   # mode enforced: of TCon's CC, as which so many flows it
                                  # takes its share; default 1
     params = {beta = 0.8}        # mode enforced: of TCon's CC, as `tcon/list-cc` has them;
@@ -182,13 +188,27 @@ def _pause_us(time_us: Decimal, text: str) -> int:
     return round(time_us)
 
 
-def _params(value: Any) -> dict[str, float]:
-    """Parameters of TCon's CC, whose names tcon/set-cc knows."""
+def _named(value: Any) -> dict[str, Any]:
+    """A table whose keys could be parameters."""
     if not isinstance(value, dict):
         raise InputError(f"must be a table, not {kind_of(value)}")
-    for name, found in value.items():
+    for name in value:
         if not _PARAM.fullmatch(name) or name == "weight":
             raise InputError(f'has "{name}", which is no name of a parameter')
+    return value
+
+
+def _kernel_params(value: Any) -> dict[str, int]:
+    """Parameters of the kernel's CC, whose names the guest's kernel knows."""
+    for name, found in _named(value).items():
+        if isinstance(found, bool) or not isinstance(found, int):
+            raise InputError("is no whole number", name)
+    return value
+
+
+def _params(value: Any) -> dict[str, float]:
+    """Parameters of TCon's CC, whose names tcon/set-cc knows."""
+    for name, found in _named(value).items():
         if (
             isinstance(found, bool)
             or not isinstance(found, int | float)
@@ -308,10 +328,23 @@ _Params = checked(
     {
         "type": "object",
         "additionalProperties": {"type": "number"},
-        "propertyNames": {"pattern": _PARAM.pattern, "not": {"const": "weight"}},
+        "propertyNames": {"pattern": f"^{_PARAM.pattern}$", "not": {"const": "weight"}},
+    },
+)
+_KernelParams = checked(
+    _kernel_params,
+    {
+        "type": "object",
+        "additionalProperties": {"type": "integer"},
+        "propertyNames": {"pattern": f"^{_PARAM.pattern}$", "not": {"const": "weight"}},
     },
 )
 _GuestCc = one_of(GUEST_CCS, ", an unknown CC")
+
+
+def _words(params: dict[str, int]) -> str:
+    """Parameters as messages have them."""
+    return ", ".join(f"{name} {value}" for name, value in params.items()) or "no parameters"
 
 
 # --- tables ---------------------------------------------------------------------
@@ -458,14 +491,23 @@ class FlowTable(Table):
     gso: bool = True
     quickack: bool = False
     ecn: bool = False
+    guest_params: _KernelParams = Field({})
+    native_params: _KernelParams | None = None
     weight: _Weight = 1
     params: _Params = Field({})
     receiver_tcon: bool = True
     placement: one_of(PLACEMENTS) = HYPERVISOR
 
+    def native(self) -> dict[str, Any]:
+        """What mode native has, which by default is what the others have."""
+        cc, params = self.native_cc or self.guest_cc, self.native_params
+        if params is None:
+            params = self.guest_params if cc == self.guest_cc else {}
+        return {"native_cc": cc, "native_params": params}
+
     def flow(self) -> Flow:
         """What is run."""
-        return Flow(**dict(self) | {"native_cc": self.native_cc or self.guest_cc})
+        return Flow(**dict(self) | self.native())
 
 
 class TransferTable(FlowTable):
@@ -481,7 +523,7 @@ class TransferTable(FlowTable):
 
     def flow(self) -> Flow:
         """What is run."""
-        made = dict(self) | {"native_cc": self.native_cc or self.guest_cc, "count": 1}
+        made = dict(self) | self.native() | {"count": 1}
         size_bytes, load = made.pop("size_bytes"), made.pop("load_fraction")
         return Flow(**made, transfer=Transfer(size_bytes, self.count, load))
 
@@ -524,6 +566,21 @@ class ScenarioFile(Table):
                     raise InputError(what, kind, index, "guest_pause")
         return found
 
+    def refuse_different_params(self, flows: tuple[Flow, ...]) -> None:
+        """One CC with several sets of parameters in the kernel that guests share."""
+        at = [("flow", index) for index, _ in enumerate(self.flow)]
+        at += [("transfer", index) for index, _ in enumerate(self.transfer)]
+        for mode in self.modes:
+            known: dict[str, tuple[dict[str, int], str]] = {}
+            for (kind, index), flow in zip(at, flows, strict=True):
+                name = f"{kind} {index + 1}"
+                for cc, params in flow.kernel_ccs(mode):
+                    first, other = known.setdefault(cc, (params, name))
+                    if first != params:
+                        what = f"mode {mode} has {cc} with {_words(first)} ({other}) and with"
+                        what += f" {_words(params)} ({name}), but guests share a kernel"
+                        raise SentenceError(what, kind, index, "guest_params")
+
     def refuse_idle_linux(self, flows: tuple[Flow, ...]) -> None:
         """Mode linux where it would enforce nothing, or the same as mode enforced."""
         if "linux" not in self.modes:
@@ -542,6 +599,7 @@ class ScenarioFile(Table):
         """What is run."""
         path, flows = self.path.path(), self.flows()
         self.refuse_idle_linux(flows)
+        self.refuse_different_params(flows)
         return Scenario(self.name, self.seconds, self.modes, self.seed, path, flows)
 
 

@@ -180,8 +180,9 @@ KERNEL_MODULES = (
 # The part of this package that runs in the VM.  No more: a run's numbers depend
 # on each byte of its root.
 GUEST_CODE = (
-    "__init__.py", "aqm.py", "channel.py", "errors.py", "records.py", "guest", "machines.py",
-    "ovs.py", "placement.py", "qdisc.py", "runner.py", "scenario.py", "topo.py", "transfer.py",
+    "__init__.py", "aqm.py", "channel.py", "errors.py", "records.py", "guest",
+    "kernel_params.py", "machines.py", "ovs.py", "placement.py", "qdisc.py", "runner.py",
+    "scenario.py", "topo.py", "transfer.py",
 )  # fmt: skip
 
 # Those of them that some kernels do without, or have built in without a name.

@@ -29,7 +29,7 @@ from typing import Any
 
 from ..errors import LabError
 from ..experiment.campaign import Campaign, Cell
-from ..scenario import Scenario
+from ..scenario import KERNEL_CC, Scenario
 from . import results, samples
 from .gallery import series
 
@@ -95,11 +95,13 @@ def _effective(scenario: Scenario, mode: str, seed: int) -> Scenario:
     flows = []
     for flow in scenario.flows:
         cc = flow.stack_cc(mode)
+        params = flow.stack_params(mode)
         kept = {"guest_cc": cc, "native_cc": cc, "enforce": flow.enforced_cc(mode)}
-        if mode == "linux":
-            kept["native_cc"] = flow.native_cc
+        kept |= {"guest_params": params, "native_params": params}
+        if (flow.enforced_cc(mode) or "").startswith(KERNEL_CC):
+            kept |= {"native_cc": flow.native_cc, "native_params": flow.native_params}
         if not flow.enforced_cc(mode):
-            kept["receiver_tcon"] = True
+            kept |= {"receiver_tcon": True, "weight": 1.0, "params": {}}
         flows.append(dataclasses.replace(flow, **kept))
     changes = {"modes": (mode,), "seed": seed, "flows": tuple(flows)}
     return dataclasses.replace(scenario, **changes)

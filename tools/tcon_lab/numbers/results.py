@@ -7,7 +7,7 @@ A raw record is what the runner brings back of one (scenario, seed, mode)::
      "instruction_ns": what one takes or None, "versions": {...},
      "busy_s": how long the CPU was busy during the traffic,
      "flows": [{"index", "saddr", "daddr", "sport", "dport", "guest_cc", "cc",
-                "start_s", "iperf3": the client's JSON report,
+                "start_s", "iperf3": the client's JSON report, "kernel_params",
                 "steal_share": of a sender that is a machine}],
      "probe": [records of tcon-probe --dev], "queue": [records of tcon-probe --queue],
      "sockets": [records of tcon-probe --socket], "queue_counts": {"marks", "drops"}}
@@ -16,7 +16,8 @@ Of a series of transfers "dport" and "iperf3" are missing, and there is "transfe
 [{"start_s", "seconds"}] in the order in which they ended.
 
 ``results.json`` holds one scenario with one seed and a run for each mode.  Beside
-what its name says: ``cc`` decided (the guest's own or the enforced one),
+what its name says: ``cc`` decided (the guest's own or the enforced one), ``kernel_params``
+are those of the kernel's CCs that worked on the flow, where the scenario gives some,
 ``rtt_us`` is the path's as the probe at the sender's uplink saw it over the
 flow's whole life, ``rtt_mean_us`` the mean over the probe's intervals of each one's
 median, ``loss_period_s`` what :mod:`.sharing` says of its losses, ``sent_bytes`` what
@@ -307,6 +308,7 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
         "table": _table(scenario, int(flow["index"])),
         "guest_cc": flow.get("guest_cc") or asked.stack_cc(mode),
         "cc": flow.get("cc") or asked.deciding_cc(mode),
+        "kernel_params": flow.get("kernel_params") or {},
         "start_s": data.start_s,
         "seconds": _seconds(data.duration_s),
         "error": error,
@@ -418,6 +420,7 @@ def _transfer_result(flow: Record, probe: list[Record], scenario: Scenario) -> R
     return {
         **{key: flow[key] for key in ("index", "guest_cc", "cc", "start_s")},
         "table": _table(scenario, int(flow["index"])),
+        "kernel_params": flow.get("kernel_params") or {},
         "seconds": _seconds(sum(times_s)),
         "error": None if rtts else "the probe saw no data of it",
         "goodput_bps": round(8 * transfer.size_bytes * len(times_s) / sum(times_s)),
