@@ -4,7 +4,8 @@
     make -C tests/vm flows FLOW_TESTS="-s test_alpha.py"
 
 Guests that are to be let alone send for a minute, and what was measured is judged with each
-alpha.  A guest that takes too much meets the monitor itself.  docs/weights.md has the tables.
+alpha.  A guest that takes too much meets the monitor itself.  docs/weights.md has the tables,
+and a plot of tools/campaigns/monitor.csv: the lines that begin with "csv:" with alpha 0.5.
 """
 
 from __future__ import annotations
@@ -80,6 +81,15 @@ def test_fair_guests(name: str, flows: list[Flow], guests: list[Guest]) -> None:
         print(f"  after {after:2}: {', '.join(counts)}")
 
 
+def print_csv(case: str, looks: list[dict[str, Any]], first_s: float) -> None:
+    """What tools/tcon_lab/pages/monitor_plot.py draws; the monitor begins at 0 s."""
+    print()
+    for n, look in enumerate(looks):
+        for guest, told in sorted(look["guests"].items()):
+            words = (f'"{case}"', f"{first_s + n:.1f}", guest, told["rate_bps"], told["weight"])
+            print("csv:" + ",".join(map(str, words)))
+
+
 @pytest.mark.parametrize(
     ("name", "greedy", "alpha"),
     [("8 connections", Guest(8), alpha) for alpha in (0.25, 0.5, 1.0)]
@@ -97,6 +107,8 @@ def test_greedy_guest(name: str, greedy: Guest, alpha: float) -> None:
         time.sleep(GREEDY_S)
         looks = monitor.looks()
         monitor.stop()
+    print_csv(f"{name}, alpha {alpha:g}", before, 1.0 - len(before))
+    print_csv(f"{name}, alpha {alpha:g}", looks, 1.0)
     lowered = [n for n, look in enumerate(looks, 1) if look["guests"]["br0-h1"]["weight"] < 1]
     others = {
         name for look in looks for name, guest in look["guests"].items() if guest["weight"] < 1

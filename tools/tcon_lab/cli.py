@@ -322,17 +322,23 @@ def documents(
     csv_file: Annotated[
         Path, typer.Argument(metavar="FILE.csv", help="As report writes it; default the tree's.")
     ] = TOP / "tools/campaigns/documents.csv",
+    monitor: Annotated[
+        Path, typer.Option(metavar="FILE.csv", help="Of tcon-monitor; default the tree's.")
+    ] = TOP / "tools/campaigns/monitor.csv",
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the plots.")] = Path(
         "tcon-results"
     ),
 ) -> None:
-    """Plots of docs/documents.md, as SVG: published, native and enforced."""
-    from .pages import documents_plots  # slow to import
+    """Plots of docs/documents.md and docs/weights.md, as SVG."""
+    from .pages import documents_plots, monitor_plot  # slow to import
 
-    made = documents_plots.plots(documents_plots.read(csv_file))
+    plots = documents_plots.plots(documents_plots.read(csv_file))
+    made = {f"documents-{name}": text for name, text in plots.items()}
+    cases = monitor_plot.read(monitor)
+    made["weights-monitor"] = documents_plots.svg(lambda: monitor_plot.figure(cases))
     _make_folder(out)
     for name, text in made.items():
-        file = out / f"documents-{name}.svg"
+        file = out / f"{name}.svg"
         _write(file, text)
         print(file)
 

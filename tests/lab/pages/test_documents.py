@@ -56,7 +56,7 @@ def test_plots_are_what_the_command_draws(tmp_path: Path) -> None:
     got = tcon_lab("documents", "--out", str(tmp_path))
     assert got.returncode == 0, got.stderr
     made = {file.name: file.read_text() for file in tmp_path.iterdir()}
-    assert set(made) == {f"documents-{name}.svg" for name in DOCUMENTS}
+    assert set(made) == {f"documents-{name}.svg" for name in DOCUMENTS} | {"weights-monitor.svg"}
     for name, svg in made.items():
         kept = (TOP / "docs" / name).read_text()
         assert len(kept) < 60_000

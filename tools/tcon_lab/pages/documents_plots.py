@@ -252,11 +252,11 @@ def figure(panels: Sequence[Panel]) -> Figure:
     return made
 
 
-def svg(panels: Sequence[Panel]) -> str:
-    """:func:`figure` as SVG."""
+def svg(draw: Callable[[], Figure]) -> str:
+    """What is drawn, as SVG."""
     text = io.StringIO()
     with mpl.rc_context(_SETTINGS):
-        figure(panels).savefig(text, format="svg", metadata=_METADATA)
+        draw().savefig(text, format="svg", metadata=_METADATA)
     return text.getvalue()
 
 
@@ -283,4 +283,4 @@ def plots(lines: Sequence[Line]) -> dict[str, str]:
         for panel in panels:
             if not panel.rows:
                 raise LabError(f'there are no numbers of "{panel.title}", for {name}')
-    return {name: svg(panels) for name, panels in found.items()}
+    return {name: svg(lambda panels=panels: figure(panels)) for name, panels in found.items()}
