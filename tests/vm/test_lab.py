@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the host's CPU is, no program of the lab learns."""
+"""What the host's CPU is, no program of the lab learns; its kernel's CCs can be set up."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
+
+import pytest
+from tcon_lab.errors import LabError
+from tcon_lab.kernel_params import KernelParams
 
 _LOADER = "/lib64/ld-linux-x86-64.so.2"
 _UML = "User Mode Linux" in Path("/proc/cpuinfo").read_text()
@@ -41,3 +46,26 @@ def test_libraries_are_found_without_a_look_for_the_cpus_own() -> None:
     )  # fmt: skip
     assert "search cache=/etc/ld.so.cache" in run.stderr
     assert "search path" not in run.stderr
+
+
+def bash(node: Any, script: str) -> str:
+    done = subprocess.run(["bash", "-ec", script], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(done.stderr)
+    return done.stdout
+
+
+def test_parameters_of_the_kernels_ccs() -> None:
+    file = Path("/sys/module/tcp_cubic/parameters/fast_convergence")
+    before = file.read_text()
+    with KernelParams(bash) as kernels:
+        assert kernels.set(None, "cubic", "fast_convergence", 0) == 0
+        assert (before, file.read_text()) == ("1\n", "0\n")
+        for name, said in (
+            ("gamma", "the kernel's cubic has no parameter gamma"),
+            ("bic_scale", "the kernel's cubic does not take 40 for bic_scale"),
+        ):
+            with pytest.raises(LabError) as caught:
+                kernels.set(None, "cubic", name, 40)
+            assert str(caught.value) == said
+    assert file.read_text() == before
