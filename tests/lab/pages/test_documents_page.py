@@ -174,6 +174,25 @@ def test_linear_and_accurate_cubic(cc: str, without: bool) -> None:
     )
 
 
+@pytest.mark.parametrize("flows", ["1 flow", "10 flows"])
+@pytest.mark.parametrize("without", ["", " without"])
+def test_fast_convergence(flows: str, without: str) -> None:
+    lines = lines_of("cubic-fast-convergence", cell=f"{flows}{without}")
+    found = {(line["mode"], line["metric"]): float(line["mean"]) for line in lines}
+
+    def both(metric: str, unit: float, digits: str) -> str:
+        modes = ("native", "enforced")
+        return " / ".join(f"{found[mode, metric] / unit:{digits}}" for mode in modes)
+
+    row = re.search(rf"^\| {flows}{without} \| (.*) \|$", PAGE, re.M)
+    assert row
+    columns = row[1].split(" | ")
+    assert columns[0] == both("goodput", 1e6, ".3g")
+    assert columns[2] == both("loss_period", 1, ".2f")
+    if flows == "10 flows":
+        assert columns[3] == both("loss_sync", 1, ".2f")
+
+
 #: A campaign, its goodput to native's: mean, least, most; and how many cells it is of.
 _CAMPAIGN = re.compile(
     r"^\| `([a-z0-9-]+)`[^|]*\|[^|]*\|[^|]*\| ([0-9.]+) \(([0-9.]+) \.\. ([0-9.]+), (\d+)", re.M
