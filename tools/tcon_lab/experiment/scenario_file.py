@@ -57,12 +57,15 @@ A scenario file, where modes are as in :mod:`..scenario`::
     ecn = false                  # both guests of the flow speak ECN (tcp_ecn=1); default
                                  # false: neither (but a receiver without TCon answers);
                                  # a stack that runs dctcp does in any case
-    guest_params = {beta = 819}  # of guest_cc, the kernel's own as in /sys/module/tcp_CC/
-                                 # parameters: whole numbers, 0 and 1 for off and on. Guests
-                                 # that are namespaces share a kernel, so all that run a CC
-                                 # have the same; default none
-    native_params = {beta = 819} # of native_cc, likewise, also where TCon runs the kernel's
-                                 # (linux:); default guest_params, if it is the same CC
+    guest_params = {fast_convergence = 0}        # of guest_cc, the kernel's own as in
+                                 # /sys/module/tcp_CC/parameters: whole numbers, 0 and 1 for
+                                 # off and on; default none. Guests that are namespaces share
+                                 # a kernel, so all that run a CC have the same. What a module
+                                 # makes of them when it is loaded stays (of cubic's beta how
+                                 # fast it grows beside reno)
+    native_params = {fast_convergence = 0}       # of native_cc, likewise, also where TCon
+                                 # runs the kernel's (linux:); default guest_params, if it is
+                                 # the same CC
     weight = 1                   # mode enforced: of TCon's CC, as which so many flows it
                                  # takes its share; default 1
     params = {beta = 0.8}        # mode enforced: of TCon's CC, as `tcon/list-cc` has them;
