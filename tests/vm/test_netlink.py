@@ -638,7 +638,8 @@ def test_a_long_answer_lets_others_through(many_flows: Callable[[int], bytes]) -
             print(f"tcon/flows {form or ''}: {n_flows} flows in {took_s:.2f} s, {len(lines)} bytes;"
                   f" another command waited {longest_s * 1e3:.0f} ms at most")  # fmt: skip
             assert lines.count(b"10.5.0.2") == n_flows
-            assert longest_s < took_s / 4, form
+            # Where CPU work is free, all of it takes microseconds.
+            assert longest_s < max(took_s / 4, 1e-3), form
 
 
 def test_long_addresses_in_the_table(port: str, tcon: genl.Genl) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import ipaddress
+import platform
 import struct
 from dataclasses import dataclass, field
 
@@ -16,6 +17,9 @@ FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << n for n in range(8))
 
 ETH_IP, ETH_IP6, ETH_VLAN, ETH_QINQ = 0x0800, 0x86DD, 0x8100, 0x88A8
 IPPROTO_TCP, IPPROTO_UDP = 6, 17
+#: An IPv6 packet beyond 64 KiB has a header that says how long it is, which is taken out where it
+#: is segmented.  Linux 7 makes none, and takes none out.
+_JUMBO_HEADER = int(platform.release().split(".")[0]) < 7
 
 NOP, END = b"\x01", b"\x00"
 SACK_PERMITTED = b"\x04\x02"
@@ -108,9 +112,10 @@ class Segment:
         if self.ethertype() == ETH_IP6:
             first, rest = self.first_header, self.extensions + payload
             size = len(rest)
-            if size > 0xFFFF:
+            if size > 0xFFFF and _JUMBO_HEADER:
                 rest = struct.pack("!BBBBI", first, 0, 0xC2, 4, size + 8) + rest
-                first = size = 0
+                first = 0
+            size = size if size <= 0xFFFF else 0
             head = struct.pack("!IHBB", 6 << 28 | self.tos << 20, size, first, 64)
             return head + src + dst + rest
         size = 20 + len(payload)
