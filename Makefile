@@ -18,7 +18,7 @@ CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz c
 ALONE = check-smp check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-watchers check-guests \
-	check-matrix check-ovs-kernel check-races check-tenants check-thorough replay $(CHECKS) $(ALONE) \
+	check-matrix check-ovs-kernel check-races check-tenants check-thorough check-turn replay $(CHECKS) $(ALONE) \
 	bench deb check-deb check-deb-host install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
@@ -105,6 +105,9 @@ check-tenants: deps lab			## guests that want more than their rule gives them, w
 
 check-matrix: deps lab			## as root: a selection, and the demo, on each suite's kernel and Open vSwitch
 	@tests/check-matrix $(abspath $(LAB))
+
+check-turn: deps lab			## as root: some of that on one of those suites, each in its turn
+	@tests/check-turn $(abspath $(LAB))
 
 check-fleet: deps lab			## a cluster of databases and 100 hosts that follow it, in User-Mode Linux
 	@$(MAKE) -s -C tests/vm fleet LAB=$(abspath $(LAB))

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""check-turn with a lab and tests that are not real: whose turn it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[3]
+MAKEFILE = """\
+suite:
+\t@echo ran $(SUITE) patched
+suite-netfilter:
+\t@echo ran $(SUITE) netfilter; exit $(STATUS)
+"""
+
+
+def executable(file: Path, script: str) -> Path:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    return file
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "tests/vm").mkdir(parents=True)
+    (tmp_path / "tests/vm/Makefile").write_text(MAKEFILE)
+    check = tmp_path / "tests/check-turn"
+    check.write_bytes((TOP / "tests/check-turn").read_bytes())
+    check.chmod(0o755)
+    executable(tmp_path / "lab", "printf 'trixie\\nforky\\n'")
+    return tmp_path
+
+
+def check_turn(
+    tree: Path, *turn: str, user: int = 0, status: int = 0
+) -> subprocess.CompletedProcess[str]:
+    programs = tree / "programs"
+    executable(programs / "id", f"echo {user}")
+    return subprocess.run(
+        [tree / "tests/check-turn", tree / "lab", *turn],
+        env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "STATUS": str(status)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def ran(tree: Path, *turn: str) -> list[str]:
+    run = check_turn(tree, *turn)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.splitlines()[-1].split()[1:]
+
+
+def test_each_suite_and_each_way_has_its_turn(tree: Path) -> None:
+    assert [ran(tree, str(turn)) for turn in range(840, 845)] == [
+        ["trixie", "patched"],
+        ["forky", "patched"],
+        ["trixie", "netfilter"],
+        ["forky", "netfilter"],
+        ["trixie", "patched"],
+    ]
+
+
+def test_it_is_the_turn_of_the_number_of_commits(tree: Path) -> None:
+    def git(*words: str) -> None:
+        name = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.org"]
+        subprocess.run(["git", "-C", tree, *name, *words], check=True, capture_output=True)
+
+    git("init", "-q")
+    for turn in (1, 2, 3):
+        git("commit", "-q", "--allow-empty", "-m", "one more")
+        assert ran(tree) == ran(tree, str(turn))
+
+
+def test_without_history_it_is_the_turn_of_the_day(tree: Path) -> None:
+    executable(tree / "programs/date", f"echo {86400 * 20003 + 7}")
+    assert ran(tree) == ran(tree, "20003") == ["forky", "netfilter"]
+
+
+def test_what_fails_fails(tree: Path) -> None:
+    assert check_turn(tree, "842", status=1).returncode != 0
+
+
+def test_who_is_not_root_is_told_that_nothing_was_run(tree: Path) -> None:
+    run = check_turn(tree, "842", user=1000)
+    assert run.returncode == 0
+    assert run.stdout == "check-turn: skipped: other suites are made as root\n"
