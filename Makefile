@@ -13,12 +13,12 @@ C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/* datapath/include/tc
 PYTHON_FILES := tools tests userspace/exporter userspace/monitor userspace/top
 
 # The longest first: started late, one would run on alone.
-CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz check-unit style
+CHECKS = check-debug check-vm check-flows check-netfilter check-turn check-lab check-fuzz check-unit style
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-watchers check-guests \
-	check-matrix check-ovs-kernel check-races check-tenants check-thorough check-turn replay $(CHECKS) $(ALONE) \
+	check-matrix check-ovs-kernel check-races check-tenants check-thorough replay $(CHECKS) $(ALONE) \
 	bench deb check-deb check-deb-host install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR

@@ -37,10 +37,11 @@ def tree(tmp_path: Path) -> Path:
 
 
 def check_turn(
-    tree: Path, *turn: str, user: int = 0, status: int = 0
+    tree: Path, *turn: str, user: int = 0, unshared: int = 0, status: int = 0
 ) -> subprocess.CompletedProcess[str]:
     programs = tree / "programs"
     executable(programs / "id", f"echo {user}")
+    executable(programs / "unshare", f"exit {unshared}")
     return subprocess.run(
         [tree / "tests/check-turn", tree / "lab", *turn],
         env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "STATUS": str(status)},
@@ -88,3 +89,9 @@ def test_who_is_not_root_is_told_that_nothing_was_run(tree: Path) -> None:
     run = check_turn(tree, "842", user=1000)
     assert run.returncode == 0
     assert run.stdout == "check-turn: skipped: other suites are made as root\n"
+
+
+def test_who_may_not_mount_is_told_that_nothing_was_run(tree: Path) -> None:
+    run = check_turn(tree, "842", unshared=1)
+    assert run.returncode == 0
+    assert run.stdout == "check-turn: skipped: other suites are made where root may mount\n"
