@@ -340,6 +340,8 @@ def test_counters_are_of_the_queue_not_of_its_children() -> None:
     assert counters([root, fifo | {"parent": "1:1"}], "1:1") == {"marks": 0, "drops": 3}
     netem = {"kind": "netem", "handle": "5:", "parent": "1:1", "drops": 9}
     assert counters([root, netem, red | {"parent": "5:1"}], "1:1") == {"marks": 5, "drops": 7}
+    alone = {"kind": "netem", "handle": "1:", "root": True, "drops": 9}
+    assert counters([alone], "1:1") == {"marks": 0, "drops": 9}
     with pytest.raises(KeyError):
         counters([root], "1:1")
 

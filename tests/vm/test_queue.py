@@ -19,7 +19,7 @@ import wire
 from asked import scenario
 from tcon_lab.aqm import Aqm, counters
 from tcon_lab.scenario import Path
-from tcon_lab.topo import FRAME_BYTES, QUEUE_PARENT, aqm_commands
+from tcon_lab.topo import FRAME_BYTES, QUEUE_PARENT, aqm_commands, link_commands
 
 #: A frame takes 24 ms at this rate: all are sent before the third of them leaves.
 RATE_BPS = 500_000
@@ -30,6 +30,8 @@ QUEUE, THRESHOLD, FRAMES = 40, 20, 60
 STEP = Aqm("step", ecn=True, min_packets=THRESHOLD, max_packets=THRESHOLD)
 RED = Aqm("red", min_packets=1, max_packets=2, probability=0.02)
 NOT_ECT, ECT_1, ECT_0, CE = range(4)
+#: Until no more frames come.
+PATIENCE_S = 0.5
 
 
 @contextlib.contextmanager
@@ -118,7 +120,7 @@ def arrivals(a: rigs.RawEnd, b: rigs.RawEnd, codepoints: list[int]) -> dict[int,
         with contextlib.suppress(OSError):  # ENOBUFS: it was dropped
             a.send(frame(number, ecn))
     found = {}
-    while raw := b.recv(0.5):
+    while raw := b.recv(PATIENCE_S):
         assert wire.ones_sum(raw[14:34]) == 0xFFFF
         found[struct.unpack_from("!H", raw, 18)[0]] = raw[15] & 3
     return found
@@ -148,6 +150,26 @@ def test_step_drops_what_is_not_ect_only_where_the_queue_is_full() -> None:
         assert list(found) == list(range(kept))
         assert set(found.values()) == {NOT_ECT}
         assert counters(qdiscs(), QUEUE_PARENT) == {"marks": 0, "drops": FRAMES - kept}
+
+
+def test_netem_as_the_link_has_the_rate_and_the_queue() -> None:
+    """No frame of a burst leaves at once: there is no bucket."""
+    rigs.run("modprobe", "sch_netem")
+    rig = rigs.Rig()
+    try:
+        rig.namespace("r2")
+        rig.veth("r1-r2", "r2-r1", "r2")
+        path = Path(RATE_BPS, 20_000, 0.0, QUEUE, link="netem")
+        rigs.run("bash", "-ec", "\n".join(link_commands(scenario(path))))
+        ends = rig.raw("r1-r2"), rig.raw("r2-r1", "r2")
+        start_s = time.monotonic()
+        found = arrivals(*ends, [NOT_ECT] * FRAMES)
+        span_s = time.monotonic() - start_s - PATIENCE_S
+        assert list(found) == list(range(QUEUE))
+        assert span_s == pytest.approx(QUEUE * FRAME_BYTES * 8 / RATE_BPS, rel=0.01)
+        assert counters(qdiscs(), QUEUE_PARENT) == {"marks": 0, "drops": FRAMES - QUEUE}
+    finally:
+        rig.close()
 
 
 def test_red_without_ecn_drops_where_it_would_mark() -> None:

@@ -137,13 +137,16 @@ class Aqm:
 
 def counters(qdiscs: list[dict[str, Any]], parent: str) -> dict[str, int]:
     """Marks and drops so far of the qdisc below ``parent``, out of `tc -s -j qdisc`, or of
-    that below the netem there.
+    that below the netem there; of a netem that has nothing below it, its own.
 
     Raises KeyError where there is none.
     """
     found = next((q for q in qdiscs if q.get("parent") == parent), None)
     if found is None:
-        raise KeyError(parent)
-    if found["kind"] == "netem":
+        above = f"{parent.partition(':')[0]}:"
+        found = next((q for q in qdiscs if (q["kind"], q.get("handle")) == ("netem", above)), None)
+        if found is None:
+            raise KeyError(parent)
+    elif found["kind"] == "netem":
         return counters(qdiscs, f"{found['handle']}1")
     return {"marks": sum(found.get(k, 0) for k in _MARK_COUNTERS), "drops": found["drops"]}

@@ -53,6 +53,8 @@ PACKET_BYTES = 1500
 FRAME_BYTES = 1514
 #: What a sender is: a namespace of its hypervisor's kernel, or a machine with one of its own.
 GUESTS = ("namespace", "vm")
+#: What makes the bottleneck's rate.
+LINKS = ("tbf", "netem")
 MAX_SEED = 2**32 - 1
 #: In which a guest that pauses does so once.
 GUEST_PAUSE_PERIOD_US = 100_000
@@ -69,7 +71,8 @@ class Path:
     packets in the data direction: ``loss_fraction`` are dropped, ``duplicate_fraction``
     arrive twice, ``corrupt_fraction`` have a bit turned, ``reorder_fraction`` are
     ``reorder_by_us`` faster than others.  Before the bottleneck a policer drops what is beyond
-    ``police_bps`` (0: there is none) and ``police_burst_bytes`` at once.
+    ``police_bps`` (0: there is none) and ``police_burst_bytes`` at once.  ``link`` is one of
+    LINKS, which makes the rate.
     """
 
     rate_bps: int
@@ -83,6 +86,7 @@ class Path:
     police_bps: int = 0
     police_burst_bytes: int = 0
     aqm: Aqm | None = None
+    link: str = "tbf"
 
     @property
     def bdp_bytes(self) -> int:

@@ -9,7 +9,8 @@
 * ``h1 .. hN`` send, ``s1 .. sN`` receive: a pair of guests for each connection,
   so that each has a TCP stack (and a CC) of its own.
 * r1 -> r2 is the bottleneck: tbf with a pfifo of the scenario's length, or with its
-  AQM in that place (see :mod:`.aqm`), and before it a policer where one is asked for.  The
+  AQM in that place (see :mod:`.aqm`), and before it a policer where one is asked for.  Or netem
+  is both where the scenario says so: see :func:`link_commands`.  The
   uplinks have no TSO, as behind a NIC that has cut the guest's super-packets:
   the queue holds, and netem loses, packets as they are on a wire.
 * Delay, loss, duplication and corruption sit behind the bottleneck, at r2: half
@@ -46,7 +47,7 @@ from .machines import VirtualMachine, wait_for
 from .ovs import appctl
 from .scenario import FRAME_BYTES, GUEST_PAUSE_PERIOD_US, Flow, Scenario
 
-#: Where the bottleneck's queue is, below tbf.
+#: Where the bottleneck's queue is, below tbf; netem in tbf's place has it itself.
 QUEUE_PARENT = "1:1"
 #: And where RED is, which must be asked for packets (see aqm.py).
 _RED_PARENT = "5:1"
@@ -451,15 +452,7 @@ class Lab:
         path = self.scenario.path
         forward_us = path.rtt_us // 2 - path.reorder_by_us
         back_us = path.rtt_us - path.rtt_us // 2
-        burst_bytes = max(_MIN_BURST_BYTES, path.rate_bps * _BURST_US // 8_000_000)
-        run_in(
-            self.net["r1"],
-            f"""
-            tc qdisc add dev r1-r2 root handle 1: tbf rate {path.rate_bps}bit \\
-                burst {burst_bytes} limit {_AMPLE_PACKETS}
-            tc qdisc add dev r1-r2 parent {QUEUE_PARENT} handle 2: pfifo limit {path.queue_packets}
-        """,
-        )
+        run_in(self.net["r1"], "\n".join(link_commands(self.scenario)))
         run_in(
             self.net["r2"],
             f"""
@@ -544,6 +537,24 @@ class Lab:
                 f"tc qdisc add dev br1-s{index + 1} root netem delay {delay_us}us {words}"
                 f" limit {_AMPLE_PACKETS}",
             )
+
+
+def link_commands(scenario: Scenario) -> list[str]:
+    """What to run in r1 for the bottleneck's rate and its droptail queue.
+
+    tbf loses what it is late beyond its bucket.  Where softirqs wait for the CPU with guests,
+    for milliseconds, that is a third of the link.  netem's packets have times of their own, so it
+    makes up for that.  But an AQM below it would find no queue.
+    """
+    path = scenario.path
+    add, rate = "tc qdisc add dev r1-r2", f"rate {path.rate_bps}bit"
+    if path.link == "netem":
+        return [f"{add} root handle 1: netem {rate} limit {path.queue_packets}"]
+    burst_bytes = max(_MIN_BURST_BYTES, path.rate_bps * _BURST_US // 8_000_000)
+    return [
+        f"{add} root handle 1: tbf {rate} burst {burst_bytes} limit {_AMPLE_PACKETS}",
+        f"{add} parent {QUEUE_PARENT} handle 2: pfifo limit {path.queue_packets}",
+    ]
 
 
 def aqm_commands(scenario: Scenario) -> list[str]:

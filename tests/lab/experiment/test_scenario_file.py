@@ -254,6 +254,11 @@ def test_a_policer() -> None:
     assert (path.police_bps, path.police_burst_bytes) == (0, 0)
 
 
+def test_a_link_that_makes_up_for_what_it_is_late() -> None:
+    assert parse(FULL).path.link == "tbf"
+    assert parse(FULL.replace('"1000p"', '"1000p"\nlink = "netem"')).path.link == "netem"
+
+
 def test_family_and_super_packets() -> None:
     first, second = parse(MISCHIEF).flows
     assert (first.ipv6, first.tso, first.gso) == (True, False, False)
@@ -440,6 +445,8 @@ WRONG = [
     ('queue = "1000p"', "reorder = 0.01", 12, "path.reorder must be a string, not a number"),
     ('queue = "1000p"', 'reorder_by = "1ms"', 12, "says nothing without path.reorder"),
     ('queue = "1000p"', 'police_burst = "1MB"', 12, "says nothing without path.police"),
+    ('queue = "1000p"', 'link = "htb"', 12, 'path.link is "htb", an unknown link'),
+    ('queue = "1000p"', 'link = "netem"\naqm = "codel"', 12, "is netem, which has no AQM"),
     ('queue = "1000p"', 'police = "1mbit"\npolice_burst = "1513B"', 13,
      "no frame of 1514B would ever pass"),
     ('queue = "1000p"', 'reorder = "1%"\nreorder_by = "10.1ms"', 13,

@@ -9,7 +9,7 @@ A campaign file is a scenario file (see :mod:`.scenario_file`) with, instead of
     [matrix]                     # every combination is a cell
     rate = ["10mbit", "100mbit"] # rate, rtt, loss, queue, aqm, aqm_threshold and the
                                  # other aqm_*, reorder, reorder_by, police,
-                                 # police_burst: in place of [path]'s
+                                 # police_burst, link: in place of [path]'s
     rtt = ["8ms", "64ms"]
     guest_cc = ["reno", "bbr"]   # guest_cc, native_cc, enforce, count, guest,
                                  # receiver_tcon: every flow's and transfer's; bytes,
@@ -98,7 +98,7 @@ _PATH, _FLOW, _TRANSFER = (schema | {"required": []} for schema in _SCHEMAS)
 #: What a matrix may vary, by the table in which a scenario has it.
 _AQM_KEYS = tuple(key for key in _PATH["properties"] if key.startswith("aqm"))
 _PATH_KEYS = ("rate", "rtt", "loss", "queue", *_AQM_KEYS,
-              "reorder", "reorder_by", "police", "police_burst")  # fmt: skip
+              "reorder", "reorder_by", "police", "police_burst", "link")  # fmt: skip
 _FLOW_KEYS = ("count", "guest_cc", "native_cc", "enforce", "guest_delay", "guest_pause",
               "guest", "receiver_tcon", "placement")  # fmt: skip
 _TRANSFER_KEYS = ("bytes", "load")

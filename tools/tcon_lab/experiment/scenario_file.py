@@ -31,6 +31,9 @@ A scenario file, where modes are as in :mod:`..scenario`::
     police = "20mbit"            # a policer before the bottleneck drops what is beyond that
                                  # rate, and makes no queue; default: there is none
     police_burst = "100kB"       # and beyond that at once; default one BDP of that rate
+    link = "tbf"                 # what makes the rate; default tbf, which loses what it is late
+                                 # by more than 0.3 ms, as it is on a CPU that is too busy.
+                                 # netem makes up for it, but has no AQM
     [[flow]]
     count = 1                    # default 1
     guest_cc = "cubic"           # the guest's own stack
@@ -124,6 +127,7 @@ from ..scenario import (
     GUEST_CCS,
     GUEST_PAUSE_PERIOD_US,
     GUESTS,
+    LINKS,
     MAX_SEED,
     MODES,
     PACKET_BYTES,
@@ -375,6 +379,7 @@ class PathTable(Table):
     reorder_by_us: time(MAX_DELAY_S) | None = None
     police_bps: quantity(_RATE_UNITS, 100, _rate_bps, "a rate") | None = None
     police_burst_bytes: quantity(_SIZE_UNITS, 1, _burst_bytes, "a size") | None = None
+    link: one_of(LINKS, ", an unknown link") = "tbf"
 
     def queue_packets(self) -> int:
         """The length of the queue; of two sizes the larger."""
@@ -415,6 +420,8 @@ class PathTable(Table):
         decided = {"queue_packets": queue_packets, "reorder_by_us": self.overtaking_us()}
         decided |= self.policer()
         decided["aqm"] = self.decided_aqm(queue_packets)
+        if decided["aqm"] and self.link == "netem":
+            raise InputError("is netem, which has no AQM", "path", "link")
         names = {field.name for field in dataclasses.fields(Path)} - set(decided)
         return Path(**{name: getattr(self, name) for name in names}, **decided)
 
