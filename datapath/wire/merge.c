@@ -82,13 +82,22 @@ static bool headers_follow(const struct sk_buff *to, const struct sk_buff *skb)
 }
 
 /*
- * Does the kernel know the same of both?  A checksum that is not left to the device may be wrong,
- * and a new one would hide that.
+ * Is it TCP's checksum that is left to the device?  One that is not may be wrong, and a new one
+ * would hide that.  A guest may leave any other sum to the device, from any place.  In segments of
+ * a super-packet that may be beyond the head, which the kernel does not expect.
  */
+static bool is_sum_left(const struct sk_buff *skb)
+{
+	return skb->ip_summed == CHECKSUM_PARTIAL &&
+	       skb_checksum_start_offset(skb) == tcon_segment(skb)->l4_offset &&
+	       skb->csum_offset == offsetof(struct tcphdr, check);
+}
+
+/* Does the kernel know the same of both? */
 static bool metadata_same(const struct sk_buff *a, const struct sk_buff *b)
 {
-	return a->ip_summed == CHECKSUM_PARTIAL && b->ip_summed == CHECKSUM_PARTIAL &&
-	       a->mark == b->mark && a->priority == b->priority &&
+	return is_sum_left(a) && is_sum_left(b) && a->mark == b->mark &&
+	       a->priority == b->priority &&
 	       skb_vlan_tag_present(a) == skb_vlan_tag_present(b) &&
 	       a->vlan_proto == b->vlan_proto && a->vlan_tci == b->vlan_tci &&
 	       !skb_nfct(a) && !skb_nfct(b) && !skb_dst(a) && !skb_dst(b) &&

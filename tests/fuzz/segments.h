@@ -101,6 +101,8 @@ static inline void segment_sum(struct sk_buff *skb, bool partial)
 
 	th->check = 0;
 	skb->ip_summed = partial ? CHECKSUM_PARTIAL : CHECKSUM_NONE;
+	skb->csum_start = (u8 *)th - skb->head;
+	skb->csum_offset = offsetof(struct tcphdr, check);
 	if (partial)
 		th->check = pseudo_sum(tcp_bytes);
 	else

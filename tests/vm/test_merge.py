@@ -112,6 +112,21 @@ def test_segments_that_differ_stay_apart(rig: rigs.Rig, tcon: genl.Genl, what: s
     assert [(s.seq, s.flags, s.payload) for s in got] == [(s.seq, s.flags, s.payload) for s in sent]
 
 
+def test_who_leaves_another_sum_to_the_device_stays_apart(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """From anywhere.  Where a super-packet is cut, that may be beyond a segment's head."""
+    conn = full(rig, tcon)
+    before = conn.guest_nxt
+    sent = [segment.but(partial=False) for segment in two(conn)]
+    with counted(tcon, held=2, merged=0, released=2):
+        for segment in sent:
+            conn.guest.send(segment.frame(), segment.header_bytes() + 60)
+        conn.guest_nxt += 2 * MSS
+        got = arrives(conn, before)
+    assert [(s.seq, s.check, s.payload) for s in got] == [
+        (s.seq, struct.unpack_from("!H", s.tcp(), 16)[0], s.payload) for s in sent
+    ]
+
+
 def test_small_segments_stay_apart(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """They would be a super-packet of many more packets than bytes call for."""
     conn = full(rig, tcon)

@@ -59,6 +59,7 @@ struct sk_buff {
 	bool head_frag;
 	__wsum csum;
 	u16 csum_start;
+	u16 csum_offset;
 	u16 mac_header;
 	u16 network_header;
 	u16 transport_header;
@@ -189,6 +190,11 @@ static inline void skb_reserve(struct sk_buff *skb, u32 bytes)
 {
 	BUG_ON(skb->len);
 	skb->data += bytes;
+}
+
+static inline int skb_checksum_start_offset(const struct sk_buff *skb)
+{
+	return skb->csum_start - (int)(skb->data - skb->head);
 }
 
 static inline void *skb_put(struct sk_buff *skb, u32 bytes)
