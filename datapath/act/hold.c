@@ -122,7 +122,8 @@ static void note_stall(struct tcon_flow *flow, u64 now_us)
 	struct tcon_track *t = &flow->track;
 	u64 lost_before;
 
-	if (now_us * NSEC_PER_USEC < patience_ns(flow))
+	/* With nothing in flight, as after a pause, no ACK can come. */
+	if (t->cc.una == t->cc.nxt || now_us * NSEC_PER_USEC < patience_ns(flow))
 		return;
 	if (tcon_flow_repaired(flow)) {
 		flush(flow);

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import struct
+import time
 
 import genl
 import pytest
@@ -125,6 +126,20 @@ def test_who_leaves_another_sum_to_the_device_stays_apart(rig: rigs.Rig, tcon: g
     assert [(s.seq, s.check, s.payload) for s in got] == [
         (s.seq, struct.unpack_from("!H", s.tcp(), 16)[0], s.payload) for s in sent
     ]
+
+
+def test_after_a_pause_a_train_is_no_stall(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """The first of it waits a little, and nothing is in flight that an ACK could come for."""
+    conn = full(rig, tcon)
+    before = conn.guest_nxt
+    send(conn, *two(conn))
+    send(conn, *two(conn))
+    arrives(conn, before)
+    conn.peer.send(conn.from_peer().frame())
+    time.sleep(2)
+    with counted(tcon, held=1, released=1, stall_release=0):
+        send(conn, two(conn)[0])
+        assert conn.receive(conn.peer)
 
 
 def test_small_segments_stay_apart(rig: rigs.Rig, tcon: genl.Genl) -> None:
