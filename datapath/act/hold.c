@@ -310,8 +310,9 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	gap = t->cc.nxt != nxt && seq_after(cb->seq, nxt);
 	fresh = t->cc.nxt != nxt || t->recorded;	/* or it fills a gap */
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_DATA_OUT);
-	tcon_tell_noted(flow, cb->ack, cb->edge, now_us);
-	if (fresh)
+	if (likely(cb->has_ack))
+		tcon_tell_noted(flow, cb->ack, cb->edge, now_us);
+	if (fresh && cb->has_ts)
 		flow->told.tsval = cb->tsval;
 	if (fresh && !t->recorded)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
@@ -496,9 +497,14 @@ static void describe(const struct tcon_flow *flow, struct sk_buff *skb,
 	seg->payload_offset = pkt->payload_offset;
 	seg->fragment = pkt->fragment;
 	seg->entered_us = now_us;
-	seg->tsval = pkt->tsval;
-	seg->ack = pkt->flags & TCON_TCP_ACK ? pkt->ack : flow->told.ack;
-	seg->edge = pkt->flags & TCON_TCP_ACK ? tcon_tell_edge(flow, pkt) : flow->told.edge;
+	seg->has_ts = pkt->has_ts;
+	seg->has_ack = pkt->flags & TCON_TCP_ACK;
+	if (seg->has_ts)
+		seg->tsval = pkt->tsval;
+	if (!seg->has_ack)
+		return;
+	seg->ack = pkt->ack;
+	seg->edge = tcon_tell_edge(flow, pkt);
 }
 
 /*

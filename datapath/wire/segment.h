@@ -17,14 +17,16 @@
  * @payload_bytes: length of the payload
  * @charged_bytes: memory that was charged for it
  * @entered_us: low word of the time when it came from the guest
- * @tsval: its TSval, where the connection has time stamps
- * @ack: its acknowledgment number
- * @edge: right edge of the window that it offers
+ * @tsval: its TSval, if @has_ts
+ * @ack: its acknowledgment number, if @has_ack
+ * @edge: right edge of the window that it offers then
  * @l3_offset: offset of the IP header from the start of the frame
  * @l4_offset: offset of the TCP header
  * @payload_offset: offset of the payload
  * @fragment: it is a fragment, in which nothing can be written
  * @probe: the guest sent it to find out whether the path takes larger segments
+ * @has_ts: it has a time stamp
+ * @has_ack: it acknowledges
  */
 struct tcon_segment {
 	u32 seq;
@@ -40,6 +42,8 @@ struct tcon_segment {
 	u16 payload_offset;
 	bool fragment;
 	bool probe;
+	bool has_ts;
+	bool has_ack;
 };
 
 static inline struct tcon_segment *tcon_segment(const struct sk_buff *skb)

@@ -73,10 +73,7 @@ static void describe(struct sk_buff *piece, const struct tcon_segment *whole,
 {
 	struct tcon_segment *cb = tcon_segment(piece);
 
-	cb->l3_offset = whole->l3_offset;
-	cb->l4_offset = whole->l4_offset;
-	cb->payload_offset = whole->payload_offset;
-	cb->entered_us = whole->entered_us;
+	*cb = *whole;	/* segmentation used what the piece had */
 	cb->payload_bytes = piece->len - whole->payload_offset;
 	cb->seq = seq;
 	cb->end_seq = last ? whole->end_seq : seq + cb->payload_bytes;

@@ -243,6 +243,24 @@ def test_peer_that_resets_ecn(ends: Ends, tcon: genl.Genl, family: int) -> None:
         asks(elsewhere(ends, family=family))
 
 
+def test_after_a_reset_the_peer_hears_what_the_guest_has(ends: Ends, tcon: genl.Genl) -> None:
+    """Whatever number the peer began with: TCon's SYN has told it nothing."""
+    tcon.set_rule("dctcp")
+    conn = asks(elsewhere(ends, isn=(1_000_000, 0x90000000)))
+    conn.peer.send(conn.from_peer(RST | ACK, window=0).frame())
+    assert conn.receive(conn.peer)
+    conn.peer_sends(SYN | ACK)
+    conn.guest_sends()
+    for _ in range(10):
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+    conn.peer_nxt += 2 * MSS
+    with counted(tcon, held=1, pure_ack=1):
+        conn.guest.send(conn.from_guest(PSH | ACK, bytes(MSS)).frame())
+        got = conn.receive(conn.peer)
+    assert got
+    assert (got.ack, got.payload) == (conn.peer_nxt, b"")
+
+
 def test_closed_port_is_not_hostile(ends: Ends, tcon: genl.Genl) -> None:
     """It resets the SYN without ECN, too: the guest hears of that, and nothing is learnt."""
     tcon.set_rule("dctcp")

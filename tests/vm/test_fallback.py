@@ -194,6 +194,29 @@ def test_fragments_are_held_like_segments(ends: Ends, tcon: genl.Genl, family: i
     assert len(frames_leave(conn.peer, sent)) in range(3 * INITIAL, 3 * (2 * INITIAL + 2))
 
 
+def test_ack_behind_fragments_has_a_time_stamp_of_the_guest(ends: Ends, tcon: genl.Genl) -> None:
+    """Of all fragments only the first one has a time stamp."""
+    tcon.set_rule("cubic")
+    conn, other = shake(Conn(*ends)), shake(Conn(*ends))
+    for _ in range(INITIAL - 1):
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+    first, *later = fragments(conn.from_guest(PSH | ACK, bytes(MSS)))
+    conn.guest_nxt += MSS
+    conn.guest.send(first)
+    other.clock = 0x40000000
+    other.guest_sends(PSH | ACK, b"x")
+    for frame in later:
+        conn.guest.send(frame)
+    leaves(conn)
+    conn.peer_nxt += 2 * MSS
+    with counted(tcon, held=1, pure_ack=1):
+        conn.guest.send(conn.from_guest(PSH | ACK, bytes(MSS)).frame())
+        got = conn.receive(conn.peer)
+    assert got
+    assert (got.ack, got.payload) == (conn.peer_nxt, b"")
+    assert got.timestamps() == (conn.clock, conn.peer_ts)
+
+
 def later_first(conn: Conn) -> list[bytes]:
     return fragments(conn.from_guest(PSH | ACK, bytes(MSS)))[::-1]
 
