@@ -579,6 +579,8 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (unlikely(flow->saved)) {
 		note_mac(flow, skb, now_us);
 		tcon_move_settle(flow, pkt, now_us);
+		if (flow->saved)
+			return true;
 	}
 	if (pkt->has_ts && tcon_answer_is_one(&flow->answer, pkt->tsecr))
 		note_answer(flow, now_us);

@@ -196,7 +196,7 @@ static void restore(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 n
  * @now_us: the time
  *
  * If it does not, the flow is as one that begins in the middle.  A SYN begins another one.  A
- * RST shows nothing.
+ * RST shows nothing, nor does what acknowledges nothing, as a later fragment.
  *
  * Context: RCU read lock held, bottom halves disabled.
  */
@@ -206,7 +206,7 @@ void tcon_move_settle(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	struct tcon_saved *saved = flow->saved;
 
 	lockdep_assert_held(&flow->lock);
-	if (pkt->flags & TCON_TCP_RST)
+	if (pkt->flags & TCON_TCP_RST || !(pkt->flags & (TCON_TCP_SYN | TCON_TCP_ACK)))
 		return;
 	if (pkt->flags & TCON_TCP_SYN) {
 		tcon_flow_restart(flow, now_us);

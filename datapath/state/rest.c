@@ -116,7 +116,8 @@ static void resume_ends(struct tcon_flow *flow, const struct tcon_packet *pkt, u
  * @now_us: the time
  *
  * A repeat may be the first that is seen, so that more is in flight than can be told.  For an RTO
- * the peer is believed if it acknowledges more.
+ * the peer is believed if it acknowledges more.  What acknowledges nothing is no segment of a
+ * connection (RFC 9293, 3.10.7.4), or a later fragment of one.
  *
  * Context: RCU read lock held.
  * Return: true: the flow is as others from now on; false: the segment passes unseen.
@@ -128,12 +129,12 @@ bool tcon_rest_resume(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	u32 una;
 
 	lockdep_assert_held(&flow->lock);
-	if (!flow->rest.heard &&
-	    (!pkt->payload_bytes || flow->rest.unheard++ < UNHEARD_MAX))
+	if (!(pkt->flags & TCON_TCP_ACK) ||
+	    (!flow->rest.heard &&
+	     (!pkt->payload_bytes || flow->rest.unheard++ < UNHEARD_MAX)))
 		return false;
 	flow->rest.wakes = READ_ONCE(flow->port->wakes);
-	if (t->synced && (flow->mid_stream || t->guest.acked || t->peer.acked) &&
-	    pkt->flags & TCON_TCP_ACK) {
+	if (t->synced && (flow->mid_stream || t->guest.acked || t->peer.acked)) {
 		una = una_of(flow, pkt->seq);
 		resume_track(t, una, seq_max(una, pkt->seq), now_us);
 		resume_ends(flow, pkt, now_us);

@@ -253,6 +253,17 @@ def test_guest_that_is_another(two: Hosts, tcon: genl.Genl, what: str) -> None:
     assert conn.peer_sends().window == conn.window
 
 
+def test_what_acknowledges_nothing_shows_nothing(two: Hosts, tcon: genl.Genl) -> None:
+    """Each segment of a connection has ACK, but for the later fragments of one."""
+    tcon.set_rule("cubic")
+    conn = moved(two, tcon, sending(two))
+    with counted(tcon, moved_in=0, moved_unlike=0):
+        conn.guest_sends(PSH, bytes(MSS))
+    assert state(tcon, conn.sport, "p2") == ("observed", "moved", "none")
+    with counted(tcon, moved_in=1, moved_unlike=0):
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+
+
 def test_new_connection(two: Hosts, tcon: genl.Genl) -> None:
     """A SYN begins another one, whatever was told."""
     tcon.set_rule("cubic")

@@ -114,6 +114,18 @@ def test_nobody_sends_for_long_before_it_is_taken_over(resting: Conn, tcon: genl
     assert state(tcon, resting.sport)[0] != "observed"
 
 
+def test_what_acknowledges_nothing_tells_nothing(resting: Conn, tcon: genl.Genl) -> None:
+    """Each segment of a connection has ACK.  What has not, as a later fragment, is no beginning."""
+    transfer(resting, 30)
+    tcon.set_rule("cubic")
+    resting.peer_sends()
+    resting.guest_sends(PSH, bytes(MSS))
+    assert state(tcon, resting.sport) == RESUMING
+    resting.peer_sends()
+    transfer(resting, 3)
+    assert state(tcon, resting.sport) == ENFORCED
+
+
 @pytest.mark.parametrize("end", ["fin", "rst"])
 def test_the_end_is_seen(resting: Conn, tcon: genl.Genl, end: str) -> None:
     transfer(resting)
