@@ -217,6 +217,7 @@ void tcon_move_settle(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	} else {
 		flow->mid_stream = true;
 		memset(&flow->ecn, 0, sizeof(flow->ecn));
+		tcon_rest_attend(flow);
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MOVED_UNLIKE);
 	}
 	flow->saved = NULL;

@@ -11,6 +11,7 @@ import genl
 import pytest
 import rig as rigs
 from rig import Conn, counted, find_flow, poll, state
+from test_move import bring, patched, record_of
 from wire import ACK, FIN, PSH, RST, SYN
 
 MSS = 1448
@@ -19,6 +20,8 @@ RESUMING = ("observed", "resuming", "none")
 ENFORCED = ("repair-enforced", "none", "cubic")
 #: After a second without a packet, when it is next looked at.
 SLEEPS_S = 3.0
+#: Flags of a record (uapi/linux/tcon.h): TCon has agreed to ECN for the guest.
+ECN_AGREED_ASKED = 0x10 | 0x40
 #: Virtual time: an instruction takes so long (the lab's --shift).
 NS_PER_INSTRUCTION = 1
 
@@ -124,6 +127,21 @@ def test_what_acknowledges_nothing_tells_nothing(resting: Conn, tcon: genl.Genl)
     resting.peer_sends()
     transfer(resting, 3)
     assert state(tcon, resting.sport) == ENFORCED
+
+
+def test_promise_that_was_for_another_keeps_no_port_awake(resting: Conn, tcon: genl.Genl) -> None:
+    """A connection was brought, with ECN that TCon keeps; but the guest's is another."""
+    tcon.set_rule("cubic")
+    transfer(resting, 3)
+    brought = Conn(resting.guest, resting.peer)
+    record = record_of(tcon, resting)
+    flags = int.from_bytes(record[4:8], "big") | ECN_AGREED_ASKED
+    record = patched(record, 4, flags.to_bytes(4, "big"))
+    bring(tcon, patched(record, 16, brought.sport.to_bytes(2, "big")), ifname="p1")
+    with counted(tcon, moved_in=0, moved_unlike=1):
+        brought.guest_sends(PSH | ACK, bytes(100), seq=0x50000000)
+    tcon.del_rules()
+    poll(lambda: not is_seen(resting, tcon), "the port rests", 10, 0.5)
 
 
 @pytest.mark.parametrize("end", ["fin", "rst"])
