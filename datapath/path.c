@@ -203,6 +203,7 @@ static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		t->peer_nxt = flow->pending.isn + 1 + flow->pending.data_bytes;
 		flow->pending.syn_seen = false;
 	}
+	tcon_flow_reopen(flow);		/* a peer's opening that it had reset, unanswered */
 	tcon_handshake_guest(t, pkt, now_us);
 }
 

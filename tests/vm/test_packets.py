@@ -1041,6 +1041,20 @@ def test_peer_opens(ends: Ends, tcon: genl.Genl) -> None:
     assert conn.peer_sends(window=BIG).window < BIG
 
 
+@pytest.mark.parametrize("isn", [7_000_000, 9_000_000], ids=["same", "other"])
+def test_peer_that_had_given_up_opens_again(ends: Ends, tcon: genl.Genl, isn: int) -> None:
+    """Its first SYN was not answered when it reset that."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.peer_sends(SYN)
+    conn.peer_sends(RST)
+    conn.restart(conn.isn[0], isn)
+    conn.peer_sends(SYN)
+    conn.guest_sends(SYN | ACK)
+    conn.peer_sends()
+    assert state(tcon, conn.sport) == ENFORCED_CUBIC
+
+
 def test_syn_retransmissions_are_one_connection(ends: Ends, tcon: genl.Genl) -> None:
     tcon.set_rule("cubic")
     conn = Conn(*ends)
