@@ -129,6 +129,28 @@ def test_what_acknowledges_nothing_tells_nothing(resting: Conn, tcon: genl.Genl)
     assert state(tcon, resting.sport) == ENFORCED
 
 
+def test_ack_of_what_waits_has_a_time_stamp_of_the_guest(resting: Conn, tcon: genl.Genl) -> None:
+    """Of what is in flight none is known.  With 0 the peer would discard all that follows."""
+    transfer(resting)
+    resting.clock = 0x90000000
+    head = resting.guest_nxt
+    for _ in range(20):
+        resting.guest_sends(PSH | ACK, bytes(MSS))
+    tcon.set_rule("cubic")
+    resting.peer_sends(ack=head % 2**32)
+    with counted(tcon, held=2, pure_ack=1):
+        resting.guest.send(resting.from_guest(PSH | ACK, bytes(MSS)).frame())
+        resting.guest_nxt += MSS
+        resting.peer_nxt += 2 * MSS
+        resting.guest_sends()
+        resting.peer_nxt += 2 * MSS
+        resting.guest.send(resting.from_guest(PSH | ACK, bytes(MSS)).frame())
+        got = resting.receive(resting.peer)
+    assert got
+    assert (got.ack, got.payload) == (resting.peer_nxt, b"")
+    assert 0 <= resting.clock - got.timestamps()[0] <= 2
+
+
 def test_promise_that_was_for_another_keeps_no_port_awake(resting: Conn, tcon: genl.Genl) -> None:
     """A connection was brought, with ECN that TCon keeps; but the guest's is another."""
     tcon.set_rule("cubic")
