@@ -10,8 +10,12 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/math64.h>
+#include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <linux/tcp.h>
 #include <tcon/compat.h>
 
 #include "act/ack.h"
@@ -178,12 +182,26 @@ static inline void note_handshake(struct tcon_flow *flow, u64 now_us)
 		grown(flow, now_us);
 }
 
+/*
+ * What a guest says of its segments, cwnd is counted in.  No segment is larger than the guest's
+ * device takes.  So who says more, with a peer on its side, wins no larger steps by it.
+ */
+static void bound_mss(const struct tcon_port *port, struct tcon_packet *pkt)
+{
+	u32 ip_bytes = pkt->family == AF_INET ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	u32 header_bytes = ip_bytes + sizeof(struct tcphdr);
+	u32 mtu = READ_ONCE(port->dev->mtu), mss = pkt->mss ? : U16_MAX;
+
+	if (mtu > header_bytes)
+		pkt->mss = min(mss, mtu - header_bytes);
+}
+
 /* The guest opens, or answers an opening. */
-static void guest_syn(struct tcon_flow *flow, const struct tcon_packet *pkt,
-		      u64 now_us)
+static void guest_syn(struct tcon_flow *flow, struct tcon_packet *pkt, u64 now_us)
 {
 	struct tcon_track *t = &flow->track;
 
+	bound_mss(flow->port, pkt);
 	if (tcon_flow_opens_anew(flow, pkt)) {
 		tcon_handshake_note(&flow->again, pkt);
 		flow->again_us = now_us;

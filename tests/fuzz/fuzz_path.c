@@ -282,6 +282,7 @@ static void bound(enum tcon_share what, long bytes)
 
 static void add_port(void)
 {
+	static struct net_device dev = { .mtu = 1500 };
 	struct tcon_port *port = &world->port;
 
 	world->tnet.stats = alloc_percpu(struct tcon_stats);
@@ -297,6 +298,7 @@ static void add_port(void)
 	INIT_LIST_HEAD(&port->closed_list);
 	INIT_LIST_HEAD(&port->embryos);
 	port->attach = &attach;
+	port->dev = &dev;
 }
 
 void tcon_port_close(struct tcon_port *port)

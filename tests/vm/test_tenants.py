@@ -69,6 +69,15 @@ def half_open(conn: Conn) -> Conn:
     return conn
 
 
+def claims_much(conn: Conn) -> Conn:
+    """Both say that they take larger segments than the guest's device: cwnd counts segments."""
+    conn.mss_bytes = 65000
+    rigs.ip(f"link set tg mtu {MSS + 40}")
+    shake(conn)
+    rigs.ip(f"link set tg mtu {rigs.SCRIPTED_MTU}")
+    return conn
+
+
 def plain(conn: Conn, seq: int) -> list[Sent]:
     return [(conn.from_guest(PSH | ACK, bytes(MSS), seq=seq).frame(),)]
 
@@ -165,6 +174,7 @@ WAYS = {
     "odd-option": Way(odd_option),
     **{name: Way(way) for name, way in EVASIONS.items()},
     "half-open": Way(half_open),
+    "large-segments": Way(claims_much),
     "fragments": Way(make=in_fragments),
     "all-ends": Way(make=all_ends),
     "urgent": Way(make=urgent),
@@ -186,7 +196,7 @@ WAYS = {
     "slow-and-more": Way(bounds=SMALL, answer_s=0.2),
 }
 #: With each `make check`.
-SHORT = ("understated", "very-silent-peer", "slow-and-more")
+SHORT = ("large-segments", "understated", "very-silent-peer", "slow-and-more")
 ALL = bool(os.environ.get("TCON_TENANTS"))
 
 

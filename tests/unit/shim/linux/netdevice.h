@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* User-space shim: a device's name. */
+/* User-space shim: a device's name, and what it takes. */
 #ifndef _SHIM_LINUX_NETDEVICE_H
 #define _SHIM_LINUX_NETDEVICE_H
 
@@ -11,6 +11,7 @@
 
 struct net_device {
 	char name[IFNAMSIZ];
+	unsigned int mtu;
 };
 
 #endif /* _SHIM_LINUX_NETDEVICE_H */
