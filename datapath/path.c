@@ -65,7 +65,7 @@ static inline enum tcon_parse parse(const struct tcon_port *port, struct sk_buff
 			break;
 		}
 	}
-	if (unlikely(ret == TCON_PARSE_SKIP))
+	if (unlikely(ret == TCON_PARSE_SKIP || ret == TCON_PARSE_TAGS))
 		tcon_count(port->tnet->stats, pkt->skip);
 	return ret;
 }
@@ -82,8 +82,6 @@ static bool set_vlans(struct tcon_key *key, const struct sk_buff *skb,
 	if (skb_vlan_tag_present(skb) && skb_vlan_tag_get_id(skb))
 		key->vlans[n++] = skb_vlan_tag_get_id(skb) + 1;
 	for (i = 0; i < pkt->n_vlans; i++) {
-		if (!pkt->vlan_ids[i])
-			continue;
 		if (n == ARRAY_SIZE(key->vlans))
 			return false;
 		key->vlans[n++] = pkt->vlan_ids[i] + 1;
@@ -941,6 +939,16 @@ static bool unread(struct tcon_port *port, struct sk_buff *skb, const struct tco
 	return false;
 }
 
+/* The same of one with so many VLAN tags that it may be of any half-flow. */
+static bool unread_tags(struct tcon_port *port, struct sk_buff *skb)
+{
+	if (!tcon_policy_binds_any(port))
+		return true;
+	tcon_count(port->tnet->stats, TCON_COUNTER_UNREAD_DROPPED);
+	kfree_skb_reason(skb, TCON_DROP_RULE);
+	return false;
+}
+
 /* It is no whole segment, nor a first fragment of one.  Returns whether it goes on. */
 static bool ingress_other(struct tcon_port *port, struct sk_buff *skb,
 			  struct tcon_packet *pkt, enum tcon_parse parsed)
@@ -948,6 +956,8 @@ static bool ingress_other(struct tcon_port *port, struct sk_buff *skb,
 	struct tcon_flow *flow;
 	struct tcon_key key;
 
+	if (parsed == TCON_PARSE_TAGS)
+		return unread_tags(port, skb);
 	if (parsed == TCON_PARSE_SKIP)
 		return pkt->skip != TCON_COUNTER_FRAGMENT && pkt->skip != TCON_COUNTER_EXT_HEADER ?
 		       true : unread(port, skb, pkt);

@@ -23,7 +23,8 @@ struct net;
  * @port_changes: counts changes of @ports and of what is known of them
  * @rules: rules, in the order of their rank
  * @n_rules: number of rules
- * @n_strict_with_ports: number of those that look at TCP ports or marks, and bind what they select
+ * @n_strict: number of those that bind what they select
+ * @n_strict_with_ports: number of those of them that look at TCP ports or marks
  * @n_shares: number of those with a share
  * @n_marks: number of those that look at packet marks
  * @made_us: when counters began to count
@@ -39,6 +40,7 @@ struct tcon_net {
 	u32 port_changes;
 	struct list_head rules;
 	unsigned int n_rules;
+	unsigned int n_strict;
 	unsigned int n_strict_with_ports;
 	unsigned int n_shares;
 	unsigned int n_marks;

@@ -72,6 +72,19 @@ bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key,
 }
 
 /**
+ * tcon_policy_binds_any() - may a rule bind a half-flow of which nothing is known?
+ * @port: the guest's port
+ *
+ * Return: whether a rule can match at the port, and some rule of its namespace does not let pass
+ *	what cannot be enforced.
+ */
+bool tcon_policy_binds_any(const struct tcon_port *port)
+{
+	return READ_ONCE(port->role) == TCON_ROLE_GUEST && !READ_ONCE(port->rests) &&
+	       READ_ONCE(port->tnet->n_strict);
+}
+
+/**
  * tcon_policy_lookup() - the rule for a half-flow
  * @port: its port
  * @key: the half-flow
@@ -304,6 +317,7 @@ static void link_rule(struct tcon_net *tnet, struct tcon_rule *rule)
 			break;
 	list_add_tail(&rule->node, &at->node);
 	tnet->n_rules++;
+	WRITE_ONCE(tnet->n_strict, tnet->n_strict + is_strict(rule));
 	WRITE_ONCE(tnet->n_strict_with_ports,
 		   tnet->n_strict_with_ports + is_strict_with_ports(rule));
 	WRITE_ONCE(tnet->n_shares, tnet->n_shares + !!rule->entry.share);
@@ -317,6 +331,7 @@ static void unlink_rule(struct tcon_net *tnet, struct tcon_rule *rule)
 	list_del(&rule->node);
 	rule->gone = true;
 	tnet->n_rules--;
+	WRITE_ONCE(tnet->n_strict, tnet->n_strict - is_strict(rule));
 	WRITE_ONCE(tnet->n_strict_with_ports,
 		   tnet->n_strict_with_ports - is_strict_with_ports(rule));
 	WRITE_ONCE(tnet->n_shares, tnet->n_shares - !!rule->entry.share);

@@ -69,6 +69,7 @@ struct tcon_rule {
 struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 				     const struct tcon_key *key,
 				     const struct tcon_traits *traits);
+bool tcon_policy_binds_any(const struct tcon_port *port);
 bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key,
 		       const struct tcon_traits *traits);
 void tcon_policy_place(struct tcon_port *port);

@@ -2,7 +2,7 @@
 /*
  * The parser: from a frame to a &struct tcon_packet.
  *
- * It reads Ethernet with up to two VLAN tags, IPv4, IPv6 with the extension headers that
+ * It reads Ethernet with up to two VLANs, IPv4, IPv6 with the extension headers that
  * may precede TCP (RFC 8200), and TCP with its options.  It never reads beyond the linear
  * part of the packet.  If headers are longer, it asks the caller for more.  The caller
  * passes everything else untouched, and counts it.
@@ -22,6 +22,7 @@
 #define VLAN_TAG_BYTES		4
 #define VLAN_ID_MASK		0x0fff
 #define IPV6_MAX_EXT_HEADERS	8
+#define TAGS_MAX		16
 
 #define IPV4_OFFSET_OR_MF	0x3fff	/* fragment offset, more fragments */
 #define IPV4_OFFSET		0x1fff	/* in units of 8 bytes */
@@ -89,25 +90,40 @@ static bool is_vlan(u16 ethertype)
 	return ethertype == ETH_P_8021Q || ethertype == ETH_P_8021AD;
 }
 
+/* A tag of identifier 0 only has a priority.  Receivers take off any number of these. */
+static bool note_tag(struct tcon_packet *pkt, u16 id)
+{
+	if (!id)
+		return true;
+	if (pkt->n_vlans == TCON_MAX_VLANS)
+		return false;
+	pkt->vlan_ids[pkt->n_vlans++] = id;
+	return true;
+}
+
 /* Leaves the cursor at the network header. */
 static enum tcon_parse parse_ethernet(struct tcon_packet *pkt,
 				      struct cursor *at, u16 *ethertype)
 {
 	enum tcon_parse ret;
+	unsigned int n;
 
 	ret = need(pkt, at, ETH_HLEN);
 	if (ret)
 		return ret;
 	*ethertype = get_unaligned_be16(at->frame + ETH_HLEN - 2);
 	at->offset = ETH_HLEN;
-	for (pkt->n_vlans = 0; is_vlan(*ethertype); pkt->n_vlans++) {
-		if (pkt->n_vlans == TCON_MAX_VLANS)
-			return skip(pkt, TCON_COUNTER_ENCAP_DEPTH);
+	pkt->n_vlans = 0;
+	for (n = 0; is_vlan(*ethertype); n++) {
+		if (n == TAGS_MAX) {
+			skip(pkt, TCON_COUNTER_ENCAP_DEPTH);
+			return TCON_PARSE_TAGS;
+		}
 		ret = need(pkt, at, VLAN_TAG_BYTES);
 		if (ret)
 			return ret;
-		pkt->vlan_ids[pkt->n_vlans] =
-			get_unaligned_be16(at->frame + at->offset) & VLAN_ID_MASK;
+		if (!note_tag(pkt, get_unaligned_be16(at->frame + at->offset) & VLAN_ID_MASK))
+			return skip(pkt, TCON_COUNTER_ENCAP_DEPTH);
 		*ethertype = get_unaligned_be16(at->frame + at->offset + 2);
 		at->offset += VLAN_TAG_BYTES;
 	}

@@ -83,7 +83,7 @@ enum tcon_fragment {
  * @fragment: enum tcon_fragment; of a fragment only its own payload counts, and no FIN
  * @ident: with a fragment: the identification of the IP packet
  * @fragment_bytes: with a fragment: its offset in the IP packet
- * @n_vlans: number of VLAN tags in the frame
+ * @n_vlans: number of VLAN tags in the frame, without those of identifier 0
  * @vlan_ids: their identifiers, outermost first
  * @l3_offset: offset of the IP header from the start of the frame, bytes
  * @l4_offset: offset of the TCP header
@@ -152,12 +152,15 @@ struct tcon_packet {
  *	fragment_bytes, VLANs, l3_offset, payload_offset and payload_bytes
  * @TCON_PARSE_PULL: make tcon_packet.pull_bytes linear and call again
  * @TCON_PARSE_SKIP: not for TCon; tcon_packet.skip says why
+ * @TCON_PARSE_TAGS: so many VLAN tags, whatever their identifiers, that nobody can tell what is
+ *	behind them; tcon_packet.skip is %TCON_COUNTER_ENCAP_DEPTH
  */
 enum tcon_parse {
 	TCON_PARSE_OK,
 	TCON_PARSE_LATER,
 	TCON_PARSE_PULL,
 	TCON_PARSE_SKIP,
+	TCON_PARSE_TAGS,
 };
 
 enum tcon_parse tcon_packet_parse(struct tcon_packet *pkt, const u8 *frame,

@@ -228,6 +228,11 @@ bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key,
 	return true;
 }
 
+bool tcon_policy_binds_any(const struct tcon_port *port)
+{
+	return true;
+}
+
 void tcon_rule_put(struct tcon_rule *rule)
 {
 	WARN_ON(--rule->refs.refs < 0);

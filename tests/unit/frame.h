@@ -45,19 +45,27 @@ static inline void frame_put_be16(struct frame *f, u16 v)
 	put_unaligned_be16(v, frame_put(f, 2));
 }
 
-/* Addresses, @n_vlans tags with VLAN ids 101, 102 .., and an EtherType. */
-static inline void frame_ethernet(struct frame *f, int n_vlans, u16 ethertype)
+/* Addresses, @n tags with these VLAN ids, and an EtherType. */
+static inline void frame_tagged(struct frame *f, const u16 *ids, int n, u16 ethertype)
 {
 	int i;
 
 	f->bytes = 0;
 	frame_put_data(f, "\x02\0\0\0\0\1\x02\0\0\0\0\2", 2 * ETH_ALEN);
-	for (i = 0; i < n_vlans; i++) {
-		frame_put_be16(f, i + 1 < n_vlans ? ETH_P_8021AD : ETH_P_8021Q);
-		frame_put_be16(f, 0xe000 | (101 + i));	/* priority 7 */
+	for (i = 0; i < n; i++) {
+		frame_put_be16(f, i + 1 < n ? ETH_P_8021AD : ETH_P_8021Q);
+		frame_put_be16(f, 0xe000 | ids[i]);	/* priority 7 */
 	}
 	frame_put_be16(f, ethertype);
 	f->l3 = f->bytes;
+}
+
+/* The same with @n_vlans tags of VLAN ids 101, 102 .. */
+static inline void frame_ethernet(struct frame *f, int n_vlans, u16 ethertype)
+{
+	static const u16 ids[] = { 101, 102, 103, 104 };
+
+	frame_tagged(f, ids, n_vlans, ethertype);
 }
 
 /* An IPv4 header with @option_bytes of options; frame_finish() sets lengths. */

@@ -256,6 +256,20 @@ def test_what_is_of_no_known_flow_is_dropped(
         assert frames_leave(conn.peer, again) == again
 
 
+@pytest.mark.parametrize("fallback", ["auto", "pass"])
+def test_what_is_behind_too_many_tags_is_dropped(
+    ends: Ends, tcon: genl.Genl, fallback: str
+) -> None:
+    """A receiver takes off any number of tags of VLAN 0; the parser does not."""
+    tcon.set_rule("cubic", fallback=fallback)
+    conn = shake(Conn(*ends))
+    sent = conn.from_guest(PSH | ACK, b"x", vlans=(0,) * 20).frame()
+    frames_leave(conn.peer)
+    with counted(tcon, vlan_depth=1, unread_dropped=int(fallback == "auto")):
+        conn.guest.send(sent)
+        assert frames_leave(conn.peer, [sent]) == [sent] * (fallback == "pass")
+
+
 def test_a_priority_tag_does_not_hide_the_answers(ends: Ends, tcon: genl.Genl) -> None:
     """VLAN 0 is no VLAN: switches may take the tag off."""
     tcon.set_rule("cubic")

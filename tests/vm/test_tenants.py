@@ -122,6 +122,11 @@ def tagged_by_turns(conn: Conn, seq: int) -> list[Sent]:
     return [(conn.from_guest(PSH | ACK, bytes(MSS), seq=seq, vlans=(0,) * (number % 2)).frame(),)]
 
 
+def tagged_often(conn: Conn, seq: int) -> list[Sent]:
+    """A receiver takes off any number of tags of VLAN 0."""
+    return [(conn.from_guest(PSH | ACK, bytes(MSS), seq=seq, vlans=(0,) * 4).frame(),)]
+
+
 def with_ip_header(segment: wire.Segment, total_bytes: int, options: bytes = b"") -> bytes:
     """The frame of an IPv4 segment with this total length, and options, in its header."""
     frame = segment.frame()
@@ -184,6 +189,7 @@ WAYS = {
     "exchanged": Way(make=exchanged),
     "overlapping": Way(make=overlapping),
     "tags": Way(make=tagged_by_turns),
+    "many-tags": Way(make=tagged_often),
     "ip-options": Way(make=ip_options),
     "understated": Way(make=understated),
     "crowd": Way(make=in_a_crowd, bounds={"max_flows_per_port": 16}),
@@ -196,7 +202,7 @@ WAYS = {
     "slow-and-more": Way(bounds=SMALL, answer_s=0.2),
 }
 #: With each `make check`.
-SHORT = ("large-segments", "understated", "very-silent-peer", "slow-and-more")
+SHORT = ("large-segments", "many-tags", "understated", "very-silent-peer", "slow-and-more")
 ALL = bool(os.environ.get("TCON_TENANTS"))
 
 

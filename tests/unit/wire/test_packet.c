@@ -178,6 +178,34 @@ static void vlans(void **state)
 	}
 }
 
+/* A tag of identifier 0 has a priority only, and receivers take off any number of these. */
+static void priority_tags(void **state)
+{
+	static const u16 ids[18] = { 0, 0, 0, 101, 0, 102 };
+	struct tcon_packet pkt;
+	struct frame f;
+	int n, vlans;
+
+	for (n = 0; n <= 18; n++) {
+		vlans = (n > 3) + (n > 5);
+		frame_tagged(&f, ids, n, ETH_P_IP);
+		frame_ipv4(&f, 0);
+		frame_tcp(&f, ACK, NULL, 0);
+		frame_put(&f, PAYLOAD);
+		frame_finish(&f);
+		if (n > 16) {
+			assert_int_equal(parse(&pkt, &f), TCON_PARSE_TAGS);
+			assert_int_equal(pkt.skip, TCON_COUNTER_ENCAP_DEPTH);
+			continue;
+		}
+		assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+		assert_int_equal(pkt.n_vlans, vlans);
+		assert_true(vlans < 1 || pkt.vlan_ids[0] == 101);
+		assert_true(vlans < 2 || pkt.vlan_ids[1] == 102);
+		check_tcp(&pkt, &f, 20);
+	}
+}
+
 static void not_tcp(void **state)
 {
 	static const u16 ethertypes[] = { ETH_P_ARP, ETH_P_MPLS_UC, 0x88cc, 46 };
@@ -768,6 +796,7 @@ int main(void)
 		cmocka_unit_test(ipv4_options),
 		cmocka_unit_test(ipv6),
 		cmocka_unit_test(vlans),
+		cmocka_unit_test(priority_tags),
 		cmocka_unit_test(not_tcp),
 		cmocka_unit_test(extensions),
 		cmocka_unit_test(ipv4_fragments),
