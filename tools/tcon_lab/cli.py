@@ -56,7 +56,7 @@ Engine = Annotated[
     str, typer.Option(help="qemu, or uml: User-Mode Linux, fast, where CPU work takes no time.")
 ]
 DebugKernel = Annotated[
-    bool, typer.Option("--debug-kernel", help="uml with KASAN, lockdep and object debugging.")
+    bool, typer.Option("--debug-kernel", help="User-Mode Linux with KASAN, lockdep and others.")
 ]
 AnyEngine = Annotated[
     str, typer.Option(help="qemu, uml, or uml-smp: User-Mode Linux with several CPUs, real time.")
@@ -580,8 +580,12 @@ def _options(
 ) -> lab.Options:
     """What the options mean together.  Raises LabError where they contradict."""
     _one_of("--engine", engine, _ALL_ENGINES)
-    if debug_kernel and engine != "uml":
-        raise LabError("--debug-kernel needs --engine=uml: the kernel is a User-Mode Linux")
+    if debug_kernel and engine == "qemu":
+        raise LabError(
+            "--debug-kernel needs --engine=uml or uml-smp: the kernel is a User-Mode Linux"
+        )
+    if debug_kernel and race_kernel:
+        raise LabError("--debug-kernel and --race-kernel are two kernels: choose one")
     if race_kernel and engine != "uml-smp":
         raise LabError("--race-kernel needs --engine=uml-smp: races need several CPUs")
     if engine != "qemu" and kvm:

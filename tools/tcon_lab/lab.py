@@ -53,8 +53,8 @@ _TIMEOUT_PER_100MBIT_S = 30.0
 class Options:
     """What the command line chose for all machines.
 
-    ``debug_kernel``: the engine is User-Mode Linux with KASAN, lockdep and others.
-    ``race_kernel``: it is User-Mode Linux with several CPUs and KCSAN.
+    ``debug_kernel``: User-Mode Linux has KASAN, lockdep and others.
+    ``race_kernel``: it has several CPUs and KCSAN.
     ``suite``: whose kernel and programs; none: Debian 12's, as this host has them.
     """
 
@@ -67,17 +67,20 @@ class Options:
     race_kernel: bool = False
 
 
-def _own_kernel(options: Options, say: Say) -> UmlKernel | None:
-    def progress(line: str) -> None:
-        say("lab", line)
-
+def uml_recipe(options: Options) -> uml_kernels.Recipe | None:
+    """The User-Mode Linux that was chosen, if one was."""
     if options.engine == "uml":
-        recipe = uml_kernels.DEBUG if options.debug_kernel else uml_kernels.FAST
-        return uml_kernels.uml_kernel(recipe, progress)
+        return uml_kernels.DEBUG if options.debug_kernel else uml_kernels.FAST
     if options.engine == "uml-smp":
-        recipe = uml_kernels.KCSAN if options.race_kernel else uml_kernels.SMP
-        return uml_kernels.uml_kernel(recipe, progress)
+        if options.race_kernel:
+            return uml_kernels.KCSAN
+        return uml_kernels.SMP_DEBUG if options.debug_kernel else uml_kernels.SMP
     return None
+
+
+def _own_kernel(options: Options, say: Say) -> UmlKernel | None:
+    recipe = uml_recipe(options)
+    return uml_kernels.uml_kernel(recipe, lambda line: say("lab", line)) if recipe else None
 
 
 def suite_of(options: Options, say: Say) -> suites.Suite | None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from tcon_lab import lab
 from tcon_lab.errors import LabError
 from tcon_lab.machine import uml, uml_kernel
 from tcon_lab.machine.engine import Machine, Outcome
@@ -59,6 +60,36 @@ def test_kernels_with_several_cpus_are_in_real_time_and_say_what_they_check():
     assert (kcsan["CONFIG_KCSAN_STRICT"], kcsan["CONFIG_KCSAN_WEAK_MEMORY"]) == ("y", "y")
     assert kcsan["CONFIG_KCSAN_REPORT_VALUE_CHANGE_ONLY"] == "n"
     assert kcsan["CONFIG_FRAME_POINTER"] == "y"
+
+
+def test_the_debug_kernel_with_several_cpus_checks_what_the_other_does_but_leaks():
+    smp, debug, both = (
+        uml_kernel.settings(uml_kernel.fragment(recipe))
+        for recipe in (uml_kernel.SMP, uml_kernel.DEBUG, uml_kernel.SMP_DEBUG)
+    )
+    leaks = {name for name in debug if "KMEMLEAK" in name}
+    assert {both[name] for name in leaks} == {"n"}
+    own = {"CONFIG_LOCALVERSION", "CONFIG_UML_TIME_TRAVEL_SUPPORT", *leaks}
+    assert {name: value for name, value in both.items() if name not in own} == {
+        name: value for name, value in (debug | smp).items() if name not in own
+    } | {"CONFIG_DEBUG_ATOMIC_SLEEP": "y", "CONFIG_FRAME_POINTER": "y"}
+    assert both["CONFIG_UML_TIME_TRAVEL_SUPPORT"] == "n"
+    assert both["CONFIG_LOCALVERSION"] not in {c["CONFIG_LOCALVERSION"] for c in (smp, debug)}
+
+
+@pytest.mark.parametrize(
+    ("options", "recipe"),
+    [
+        (lab.Options(), None),
+        (lab.Options("uml"), uml_kernel.FAST),
+        (lab.Options("uml", debug_kernel=True), uml_kernel.DEBUG),
+        (lab.Options("uml-smp"), uml_kernel.SMP),
+        (lab.Options("uml-smp", debug_kernel=True), uml_kernel.SMP_DEBUG),
+        (lab.Options("uml-smp", race_kernel=True), uml_kernel.KCSAN),
+    ],
+)
+def test_the_kernel_is_that_of_the_engine_and_of_what_it_looks_for(options, recipe):
+    assert lab.uml_recipe(options) == recipe
 
 
 def test_the_key_depends_on_each_part(tmp_path, monkeypatch):

@@ -70,6 +70,9 @@ DEBUG = Recipe(
     boot=("hostfs=/proc/self/cwd", "slab_debug=F"),
 )
 SMP = Recipe("smp", ("kernel", "newest", "smp"), newest=True, smp=True)
+SMP_DEBUG = Recipe(
+    "smp-debug", ("kernel", "newest", "debug", "smp", "smp-debug"), newest=True, smp=True
+)
 #: Linux itself goes uninstrumented, but for its barriers: its races are not TCon's, and
 #: its locks tell what happens before what all the same.
 KCSAN = Recipe(
