@@ -18,8 +18,8 @@ CHECKS = check-debug check-vm check-flows check-netfilter check-turn check-lab c
 ALONE = check-smp check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-watchers check-guests \
-	check-matrix check-ovs-kernel check-races check-tenants check-thorough replay $(CHECKS) $(ALONE) \
-	bench deb check-deb check-deb-host install uninstall clean help
+	check-matrix check-ovs-kernel check-races check-races-debug check-tenants check-thorough \
+	replay $(CHECKS) $(ALONE) bench deb check-deb check-deb-host install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
 
@@ -83,6 +83,9 @@ check-smp: deps lab			## what two CPUs do to each other, in real time
 
 check-races: deps lab			## data races between CPUs, by KCSAN on User-Mode Linux, as root
 	@$(MAKE) -s -C tests/vm races LAB=$(abspath $(LAB))
+
+check-races-debug: deps lab		## what check-races runs, with KASAN and lockdep on several CPUs, as root
+	@$(MAKE) -s -C tests/vm races-debug LAB=$(abspath $(LAB))
 
 check-guests: deps lab			## a guest with a kernel of its own, stopped and let go on
 	@$(VENV)/bin/python -m pytest -q tests/guests

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Faults on purpose, one for each thing that the debug kernel looks for: what
- * `make check-debug` would report if tcon.ko had them.  Never installed.
+ * Faults on purpose, one for each thing that the debug kernels look for: what `make check-debug`
+ * and `make check-races-debug` would report if tcon.ko had them.  Never installed.
  *
  *	insmod tcon_faults.ko fault=NAME
  */
+#include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/kthread.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -16,7 +18,7 @@
 
 static char *fault = "none";
 module_param(fault, charp, 0444);
-MODULE_PARM_DESC(fault, "overrun, use-after-free, inversion, irq-lock, rcu, timer, leak");
+MODULE_PARM_DESC(fault, "overrun, use-after-free, reader, inversion, irq-lock, rcu, timer, sleep, leak");
 
 /* Larger than one object, smaller than a slab's next size. */
 #define FAULT_BYTES	24
@@ -26,6 +28,9 @@ static DEFINE_MUTEX(second);
 static DEFINE_SPINLOCK(timer_lock);
 static struct timer_list lock_timer;
 static void __rcu *guarded;
+static DECLARE_COMPLETION(reader_begins);
+static DECLARE_COMPLETION(reader_ends);
+static bool gone_while_read;
 
 static void fault_overrun(void)
 {
@@ -48,6 +53,32 @@ static void fault_use_after_free(void)
 	OPTIMIZER_HIDE_VAR(gone);
 	kfree(bytes);
 	WRITE_ONCE(gone[0], 1);
+}
+
+static int read_late(void *bytes)
+{
+	rcu_read_lock();
+	complete(&reader_begins);
+	while (!smp_load_acquire(&gone_while_read))	/* pairs with fault_reader() */
+		cpu_relax();
+	READ_ONCE(*(char *)bytes);
+	rcu_read_unlock();
+	complete(&reader_ends);
+	return 0;
+}
+
+/* Memory goes without a grace period while another CPU reads it. */
+static void fault_reader(void)
+{
+	char *bytes = kmalloc(FAULT_BYTES, GFP_KERNEL);
+
+	if (!bytes || num_online_cpus() == 1 ||
+	    IS_ERR(kthread_run(read_late, bytes, "tcon_faults")))
+		return;
+	wait_for_completion(&reader_begins);
+	kfree(bytes);
+	smp_store_release(&gone_while_read, true);	/* pairs with read_late() */
+	wait_for_completion(&reader_ends);
 }
 
 static void fault_inversion(void)
@@ -102,6 +133,14 @@ static void fault_timer(void)
 	kfree(timer);
 }
 
+/* Whether it sleeps or not, the lock's holder asks for it. */
+static void fault_sleep(void)
+{
+	spin_lock(&timer_lock);
+	might_sleep();
+	spin_unlock(&timer_lock);
+}
+
 static void fault_leak(void)
 {
 	int i;
@@ -120,10 +159,12 @@ static const struct {
 } faults[] = {
 	{ "overrun", fault_overrun },
 	{ "use-after-free", fault_use_after_free },
+	{ "reader", fault_reader },
 	{ "inversion", fault_inversion },
 	{ "irq-lock", fault_irq_lock },
 	{ "rcu", fault_rcu },
 	{ "timer", fault_timer },
+	{ "sleep", fault_sleep },
 	{ "leak", fault_leak },
 };
 
