@@ -71,7 +71,11 @@ DEBUG = Recipe(
 )
 SMP = Recipe("smp", ("kernel", "newest", "smp"), newest=True, smp=True)
 SMP_DEBUG = Recipe(
-    "smp-debug", ("kernel", "newest", "debug", "smp", "smp-debug"), newest=True, smp=True
+    "smp-debug",
+    ("kernel", "newest", "debug", "smp", "smp-debug"),
+    "smp-debug.patch",
+    newest=True,
+    smp=True,
 )
 #: Linux itself goes uninstrumented, but for its barriers: its races are not TCon's, and
 #: its locks tell what happens before what all the same.
