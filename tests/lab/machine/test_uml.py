@@ -122,21 +122,23 @@ def test_a_patch_that_does_not_apply_is_named(tmp_path):
         uml_kernel._unpack(tarball, uml_kernel.KCSAN, dest)
 
 
-def test_a_build_ends_with_who_runs_it(tmp_path: Path):
+@pytest.mark.parametrize("told", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_build_ends_with_who_runs_it(tmp_path: Path, told: signal.Signals):
     """With all of it: a shell between two makes does not pass on what it is told."""
     (tmp_path / "Makefile").write_text(
         "linux:\n\t@$(MAKE) deep; true\n"
         "deep:\n\t@echo $$$$ >pid.new; mv pid.new pid; exec sleep 600\n"
     )
     code = (
-        "from pathlib import Path; from tcon_lab.machine import uml_kernel\n"
+        "import signal, sys; from pathlib import Path; from tcon_lab.machine import uml_kernel\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\n"
         f"uml_kernel._make(Path({str(tmp_path)!r}), 'linux')"
     )
     env = os.environ | {"PYTHONPATH": str(Path(uml_kernel.__file__).parents[2])}
     with subprocess.Popen([sys.executable, "-c", code], env=env) as builder:
         pid = tmp_path / "pid"
         until(pid.exists)
-        builder.kill()
+        builder.send_signal(told)
     until(lambda: not Path("/proc", pid.read_text().strip()).exists())
 
 

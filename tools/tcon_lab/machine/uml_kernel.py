@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -138,7 +139,7 @@ def _output(*command: str) -> str:
 
 #: make removes what it has begun to write, but its shells do not tell those below them to.
 _ENDS_WITH_US = (
-    "setsid", "setpriv", "--pdeathsig", "TERM",
+    "setpriv", "--pdeathsig", "TERM",
     "sh", "-c", 'trap "trap - TERM; kill 0" TERM; "$@" & wait $!', "sh",
 )  # fmt: skip
 
@@ -146,16 +147,22 @@ _ENDS_WITH_US = (
 def _make(tree: Path, *arguments: str) -> None:
     """Run make in the kernel's tree.  Raises LabError with its first complaint."""
     command = [*_ENDS_WITH_US, "make", "-s", "-C", str(tree), "ARCH=um", *arguments]
-    run = subprocess.run(
+    with subprocess.Popen(
         command,
-        capture_output=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
         env=os.environ | _BUILD_ID,
         close_fds=False,
-    )
+        start_new_session=True,
+    ) as run:
+        try:
+            _, complaints = run.communicate()
+        except BaseException:
+            os.killpg(run.pid, signal.SIGTERM)
+            raise
     if run.returncode:
-        said = [line for line in run.stderr.splitlines() if line.strip()]
+        said = [line for line in complaints.splitlines() if line.strip()]
         errors = [line for line in said if "error" in line.lower()]
         raise LabError(f"User-Mode Linux does not build: {(errors or said or ['no reason'])[0]}")
 
