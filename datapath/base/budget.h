@@ -16,6 +16,7 @@
 
 #include <linux/atomic.h>
 #include <linux/cache.h>
+#include <linux/compiler.h>
 #include <linux/cpumask.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
@@ -142,7 +143,10 @@ static inline void tcon_budget_charge(struct tcon_budget *b, long n)
 	atomic_long_add(n, &b->pool->used);
 }
 
-/* How much is in use.  The CPUs are not read at once, so it may be a little off meanwhile. */
+/*
+ * How much is in use.  The CPUs are not read at once, so it may be a little off meanwhile.  What they
+ * do to their own words is a plain write to KCSAN where an architecture has no instruction for it.
+ */
 static inline long tcon_budget_used(const struct tcon_budget *b)
 {
 	long used = atomic_long_read(&b->used);
@@ -150,7 +154,7 @@ static inline long tcon_budget_used(const struct tcon_budget *b)
 
 	if (b->apart)
 		for_each_possible_cpu(cpu)
-			used += READ_ONCE(*per_cpu_ptr(b->apart, cpu));
+			used += data_race(READ_ONCE(*per_cpu_ptr(b->apart, cpu)));
 	return used;
 }
 
