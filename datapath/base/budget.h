@@ -143,10 +143,7 @@ static inline void tcon_budget_charge(struct tcon_budget *b, long n)
 	atomic_long_add(n, &b->pool->used);
 }
 
-/*
- * How much is in use.  The CPUs are not read at once, so it may be a little off meanwhile.  What they
- * do to their own words is a plain write to KCSAN where an architecture has no instruction for it.
- */
+/* How much is in use.  The CPUs are not read at once, so it may be a little off meanwhile. */
 static inline long tcon_budget_used(const struct tcon_budget *b)
 {
 	long used = atomic_long_read(&b->used);
@@ -154,6 +151,7 @@ static inline long tcon_budget_used(const struct tcon_budget *b)
 
 	if (b->apart)
 		for_each_possible_cpu(cpu)
+			/* without an instruction for it a CPU charges with a plain write */
 			used += data_race(READ_ONCE(*per_cpu_ptr(b->apart, cpu)));
 	return used;
 }

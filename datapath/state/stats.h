@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counters of a namespace, one set per CPU.  TCON_CMD_GET_INFO reads their sums.  Where an
- * architecture has no instruction for it, a CPU counts with a plain write, to KCSAN.
+ * Counters of a namespace, one set per CPU.  TCON_CMD_GET_INFO reads their sums.
  */
 #ifndef _TCON_STATS_H
 #define _TCON_STATS_H
@@ -41,6 +40,7 @@ static inline u64 tcon_stats_sum(const struct tcon_stats __percpu *stats,
 	int cpu;
 
 	for_each_possible_cpu(cpu)
+		/* without an instruction for it a CPU counts with a plain write */
 		sum += data_race(READ_ONCE(per_cpu_ptr(stats, cpu)->count[what]));
 	return sum;
 }
@@ -53,6 +53,7 @@ static inline u64 tcon_stats_flows(const struct tcon_stats __percpu *stats,
 	int cpu;
 
 	for_each_possible_cpu(cpu)
+		/* without an instruction for it a CPU counts with a plain write */
 		sum += data_race(READ_ONCE(per_cpu_ptr(stats, cpu)->flows[reason]));
 	return max_t(s64, sum, 0);
 }
