@@ -138,7 +138,7 @@ enum tcon_astray {
  * @rest.wakes: tcon_port.wakes when its packets were last all seen; otherwise it lags
  * @rest.ack: while it lags: the peer's last acknowledgment number, if @rest.heard
  * @rest.edge: right edge of the peer's window then
- * @rest.unheard: while it lags: segments with data that the guest has sent, unless @rest.heard
+ * @rest.unheard: while it lags or is @saved: segments with data that did not tell where it is
  * @rest.heard: the peer has sent since the port woke
  * @rest.attended: counted in tcon_port.attended
  * @rest.believe_us: until when the peer may acknowledge what was not seen

@@ -197,7 +197,8 @@ static void restore(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 n
  * @now_us: the time
  *
  * If it does not, the flow is as one that begins in the middle.  A SYN begins another one.  A
- * RST shows nothing, nor does what acknowledges nothing, as a later fragment.
+ * RST shows nothing, nor does what acknowledges nothing, as a later fragment.  Of data of that kind
+ * only a little passes: the guest may have a peer that takes it.
  *
  * Context: RCU read lock held, bottom halves disabled.
  */
@@ -207,13 +208,16 @@ void tcon_move_settle(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	struct tcon_saved *saved = flow->saved;
 
 	lockdep_assert_held(&flow->lock);
-	if (pkt->flags & TCON_TCP_RST || !(pkt->flags & (TCON_TCP_SYN | TCON_TCP_ACK)))
+	if (pkt->flags & TCON_TCP_RST)
+		return;
+	if (!(pkt->flags & (TCON_TCP_SYN | TCON_TCP_ACK)) &&
+	    (!pkt->payload_bytes || tcon_rest_is_patient(flow)))
 		return;
 	if (pkt->flags & TCON_TCP_SYN) {
 		tcon_flow_restart(flow, now_us);
 		return;
 	}
-	if (tcon_saved_goes_on(saved, pkt)) {
+	if (pkt->flags & TCON_TCP_ACK && tcon_saved_goes_on(saved, pkt)) {
 		restore(flow, pkt, now_us);
 	} else {
 		flow->mid_stream = true;
@@ -221,6 +225,7 @@ void tcon_move_settle(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		tcon_rest_attend(flow);
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MOVED_UNLIKE);
 	}
+	flow->rest.unheard = 0;
 	flow->saved = NULL;
 	kfree(saved);
 	tcon_flow_judge(flow, now_us);

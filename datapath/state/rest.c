@@ -19,7 +19,7 @@
 #include "sender/sent.h"
 #include "state/rest.h"
 
-/* So many segments with data pass before a flow resumes without a word of its peer. */
+/* So many segments with data pass that do not tell where their flow is. */
 #define UNHEARD_MAX	TCON_INIT_CWND_SEGS
 
 /* Has TCon promised something about ECN that only packets with data can keep? */
@@ -112,6 +112,18 @@ static void resume_ends(struct tcon_flow *flow, const struct tcon_packet *pkt, u
 }
 
 /**
+ * tcon_rest_is_patient() - may one more segment pass that does not tell where its flow is?
+ * @flow: its lock is held
+ *
+ * Return: whether it may; after so many none does.
+ */
+bool tcon_rest_is_patient(struct tcon_flow *flow)
+{
+	lockdep_assert_held(&flow->lock);
+	return flow->rest.unheard++ < UNHEARD_MAX;
+}
+
+/**
  * tcon_rest_resume() - the guest of a flow that lags sends
  * @flow: its lock is held
  * @pkt: the segment, no SYN or RST
@@ -119,7 +131,8 @@ static void resume_ends(struct tcon_flow *flow, const struct tcon_packet *pkt, u
  *
  * A repeat may be the first that is seen, so that more is in flight than can be told.  For an RTO
  * the peer is believed if it acknowledges more.  What acknowledges nothing is no segment of a
- * connection (RFC 9293, 3.10.7.4), or a later fragment of one.
+ * connection (RFC 9293, 3.10.7.4), or a later fragment of one.  But a guest whose peer takes it could
+ * send all its data so: of that, too, only a little passes.
  *
  * Context: RCU read lock held.
  * Return: true: the flow is as others from now on; false: the segment passes unseen.
@@ -131,12 +144,12 @@ bool tcon_rest_resume(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	u32 una;
 
 	lockdep_assert_held(&flow->lock);
-	if (!(pkt->flags & TCON_TCP_ACK) ||
-	    (!flow->rest.heard &&
-	     (!pkt->payload_bytes || flow->rest.unheard++ < UNHEARD_MAX)))
+	if (!(flow->rest.heard && pkt->flags & TCON_TCP_ACK) &&
+	    (!pkt->payload_bytes || tcon_rest_is_patient(flow)))
 		return false;
 	flow->rest.wakes = READ_ONCE(flow->port->wakes);
-	if (t->synced && (flow->mid_stream || t->guest.acked || t->peer.acked)) {
+	if (t->synced && (flow->mid_stream || t->guest.acked || t->peer.acked) &&
+	    pkt->flags & TCON_TCP_ACK) {
 		una = una_of(flow, pkt->seq);
 		resume_track(t, una, seq_max(una, pkt->seq), now_us);
 		resume_ends(flow, pkt, now_us);

@@ -264,6 +264,17 @@ def test_what_acknowledges_nothing_shows_nothing(two: Hosts, tcon: genl.Genl) ->
         conn.guest_sends(PSH | ACK, bytes(MSS))
 
 
+def test_of_what_acknowledges_nothing_only_a_little_passes(two: Hosts, tcon: genl.Genl) -> None:
+    tcon.set_rule("cubic")
+    conn = moved(two, tcon, sending(two))
+    with counted(tcon, moved_in=0, moved_unlike=1):
+        for _ in range(10):
+            conn.guest_sends(PSH, bytes(MSS))
+        assert state(tcon, conn.sport, "p2") == ("observed", "moved", "none")
+        conn.guest_sends(PSH, bytes(MSS))
+    assert state(tcon, conn.sport, "p2")[1] != "moved"
+
+
 def test_new_connection(two: Hosts, tcon: genl.Genl) -> None:
     """A SYN begins another one, whatever was told."""
     tcon.set_rule("cubic")

@@ -18,6 +18,8 @@ MSS = 1448
 Ends = tuple[rigs.RawEnd, rigs.RawEnd]
 RESUMING = ("observed", "resuming", "none")
 ENFORCED = ("repair-enforced", "none", "cubic")
+#: So many segments pass that do not tell where their flow is (TCON_INIT_CWND_SEGS).
+PATIENCE = 10
 #: After a second without a packet, when it is next looked at.
 SLEEPS_S = 3.0
 #: Flags of a record (uapi/linux/tcon.h): TCon has agreed to ECN for the guest.
@@ -127,6 +129,20 @@ def test_what_acknowledges_nothing_tells_nothing(resting: Conn, tcon: genl.Genl)
     resting.peer_sends()
     transfer(resting, 3)
     assert state(tcon, resting.sport) == ENFORCED
+
+
+def test_of_what_acknowledges_nothing_only_a_little_passes(
+    resting: Conn, tcon: genl.Genl
+) -> None:
+    """Or a guest with a peer that takes it would be under no rule."""
+    transfer(resting, 30)
+    tcon.set_rule("cubic")
+    resting.peer_sends()
+    for _ in range(PATIENCE):
+        resting.guest_sends(PSH, bytes(MSS))
+    assert state(tcon, resting.sport) == RESUMING
+    resting.guest.send(resting.from_guest(PSH, bytes(MSS)).frame())
+    poll(lambda: state(tcon, resting.sport) != RESUMING, "it is seen", 5, 0.1)
 
 
 def test_ack_of_what_waits_has_a_time_stamp_of_the_guest(resting: Conn, tcon: genl.Genl) -> None:
