@@ -921,6 +921,13 @@ static inline bool ingress(struct tcon_flow *flow, struct sk_buff *skb, struct t
 	return pass;
 }
 
+static bool drop_unread(struct tcon_port *port, struct sk_buff *skb)
+{
+	tcon_count(port->tnet->stats, TCON_COUNTER_UNREAD_DROPPED);
+	kfree_skb_reason(skb, TCON_DROP_RULE);
+	return false;
+}
+
 /*
  * Nobody can tell of which half-flow it is: a fragment whose first one has not come, or has not
  * all of the header, or more extension headers than anybody has to bear (RFC 8504, 5.3).  If
@@ -932,21 +939,8 @@ static bool unread(struct tcon_port *port, struct sk_buff *skb, const struct tco
 	struct tcon_key key;
 
 	tcon_key_set_addresses(&key, skb->data, pkt, true);
-	if (!set_vlans(&key, skb, pkt) || !tcon_policy_binds(port, &key, &traits))
-		return true;
-	tcon_count(port->tnet->stats, TCON_COUNTER_UNREAD_DROPPED);
-	kfree_skb_reason(skb, TCON_DROP_RULE);
-	return false;
-}
-
-/* The same of one with so many VLAN tags that it may be of any half-flow. */
-static bool unread_tags(struct tcon_port *port, struct sk_buff *skb)
-{
-	if (!tcon_policy_binds_any(port))
-		return true;
-	tcon_count(port->tnet->stats, TCON_COUNTER_UNREAD_DROPPED);
-	kfree_skb_reason(skb, TCON_DROP_RULE);
-	return false;
+	return !set_vlans(&key, skb, pkt) || !tcon_policy_binds(port, &key, &traits) ||
+	       drop_unread(port, skb);
 }
 
 /* It is no whole segment, nor a first fragment of one.  Returns whether it goes on. */
@@ -956,8 +950,8 @@ static bool ingress_other(struct tcon_port *port, struct sk_buff *skb,
 	struct tcon_flow *flow;
 	struct tcon_key key;
 
-	if (parsed == TCON_PARSE_TAGS)
-		return unread_tags(port, skb);
+	if (parsed == TCON_PARSE_TAGS)	/* it may be of any half-flow */
+		return !tcon_policy_binds_any(port) || drop_unread(port, skb);
 	if (parsed == TCON_PARSE_SKIP)
 		return pkt->skip != TCON_COUNTER_FRAGMENT && pkt->skip != TCON_COUNTER_EXT_HEADER ?
 		       true : unread(port, skb, pkt);

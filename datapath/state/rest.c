@@ -131,8 +131,8 @@ bool tcon_rest_is_patient(struct tcon_flow *flow)
  *
  * A repeat may be the first that is seen, so that more is in flight than can be told.  For an RTO
  * the peer is believed if it acknowledges more.  What acknowledges nothing is no segment of a
- * connection (RFC 9293, 3.10.7.4), or a later fragment of one.  But a guest whose peer takes it could
- * send all its data so: of that, too, only a little passes.
+ * connection (RFC 9293, 3.10.7.4), or a later fragment of one.  But a guest whose peer takes it
+ * could send all its data so: of that, too, only a little passes.
  *
  * Context: RCU read lock held.
  * Return: true: the flow is as others from now on; false: the segment passes unseen.

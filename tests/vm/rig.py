@@ -671,3 +671,14 @@ def counted(client: genl.Genl, **expected: int) -> Iterator[None]:
         name: after[name.replace("_", "-")] - before[name.replace("_", "-")] for name in expected
     }
     assert grown == expected
+
+
+def ack_of_what_waits(conn: Conn, tcon: genl.Genl, payload: bytes) -> wire.Segment:
+    """The guest's next segment is held, and TCon tells the peer what it acknowledges."""
+    conn.peer_nxt += 2 * len(payload)
+    with counted(tcon, held=1, pure_ack=1):
+        conn.guest.send(conn.from_guest(wire.PSH | wire.ACK, payload).frame())
+        got = conn.receive(conn.peer)
+    assert got
+    assert (got.ack, got.payload) == (conn.peer_nxt, b"")
+    return got

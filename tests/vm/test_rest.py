@@ -131,9 +131,7 @@ def test_what_acknowledges_nothing_tells_nothing(resting: Conn, tcon: genl.Genl)
     assert state(tcon, resting.sport) == ENFORCED
 
 
-def test_of_what_acknowledges_nothing_only_a_little_passes(
-    resting: Conn, tcon: genl.Genl
-) -> None:
+def test_of_what_acknowledges_nothing_only_a_little_passes(resting: Conn, tcon: genl.Genl) -> None:
     """Or a guest with a peer that takes it would be under no rule."""
     transfer(resting, 30)
     tcon.set_rule("cubic")
