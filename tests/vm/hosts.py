@@ -137,9 +137,9 @@ class Transfer:
 # struct tcp_info (linux/tcp.h): offsets of what is compared.
 _TCP_INFO_BYTES = 232
 _INFO = {
-    "rtt": ("I", 68), "bytes_acked": ("Q", 120), "min_rtt": ("I", 148),
-    "delivery_rate": ("Q", 160), "delivered": ("I", 192), "delivered_ce": ("I", 196),
-    "bytes_sent": ("Q", 200),
+    "state": ("B", 0), "options": ("B", 5), "rtt": ("I", 68), "bytes_acked": ("Q", 120),
+    "min_rtt": ("I", 148), "delivery_rate": ("Q", 160), "delivered": ("I", 192),
+    "delivered_ce": ("I", 196), "bytes_sent": ("Q", 200),
 }  # fmt: skip
 
 

@@ -136,8 +136,8 @@ def test_stalls_are_no_longer_than_natively(
 
     Over all paths: on each of them by itself, whose longest of a hundred is
     longer is chance, and a CUBIC guest's stall is how its window falls into
-    bursts in a queue that never empties.  Of two equal sets so many more, two
-    standard deviations, exceed the other's at-th in one case of forty.
+    bursts in a queue that never empties.  Of two equal sets so many more, three
+    standard deviations, exceed the other's at-th in one case of 700.
     """
     enforced, native = (sorted(stalls, reverse=True) for stalls in all_stalls[cc])
     if not native:
@@ -146,7 +146,7 @@ def test_stalls_are_no_longer_than_natively(
     for name, stalls in (("enforced", enforced), ("native", native)):
         print(name, "stalls in s, mean", round(sum(stalls) / len(stalls), 3), stalls[: at + 1])
     assert sum(enforced) <= sum(native)
-    assert sum(stall_s > native[at] for stall_s in enforced) <= at + 2 * math.sqrt(2 * at)
+    assert sum(stall_s > native[at] for stall_s in enforced) <= at + 3 * math.sqrt(2 * at)
 
 
 @pytest.mark.parametrize("offloads", [True, False], ids=["tso", "no-tso"])
