@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import os
 import subprocess
 import time
@@ -203,22 +204,39 @@ def move_about(transfer, is_enough):
             return
 
 
-@pytest.mark.parametrize("cc", ["none", "bbr"])
-def test_a_guest_that_moves_stays_in_order(spread, cc):
-    """What waits leaves by other CPUs than what passes; without a rule nothing is out of order."""
-    spread.genl.set_rule(cc)
-    before = spread.genl.counters()
+def send_from_each_cpu(is_enough=lambda: True):
+    """How many bytes a guest sent that moves about, and what of it came out of order."""
+    before = out_of_order("s")
     transfer = hosts.Transfer("g1", "s", "10.0.0.2", None)
-    move_about(
-        transfer,
-        lambda: cc == "none" or spread.genl.counters()["released"] >= before["released"] + WAITED,
-    )
+    move_about(transfer, is_enough)
     transfer.finish()
-    done = {name: n - before[name] for name, n in spread.genl.counters().items()}
-    print(f"{cc}: {transfer.sent_bytes} bytes, {done['data-out']} packets, "
-          f"{done['released']} released")  # fmt: skip
-    assert out_of_order("s") == 0
-    assert cc == "none" or done["released"] >= WAITED
+    return transfer.sent_bytes, out_of_order("s") - before
+
+
+def test_a_guest_that_moves_stays_in_order(spread):
+    """What waits leaves by other CPUs than what passes, and still in order.
+
+    With eight CPUs Linux by itself reorders a few of 50 000 segments of a sender that moves.
+    TCon does no more, but for what is chance in such a count.
+    """
+    for module in (*rigs.CCS, "tcon"):
+        rigs.unload(module)
+    sent_bytes, natively = send_from_each_cpu()
+    print(f"without TCon: {sent_bytes} bytes, {natively} segments out of order")
+    rigs.load_all()
+    tcon = rigs.genl.Genl()
+    for cc in ("none", "bbr"):
+        tcon.set_rule(cc)
+        before = tcon.counters()
+
+        def released(before=before):
+            return tcon.counters()["released"] - before["released"]
+
+        sent_bytes, late = send_from_each_cpu(lambda cc=cc: cc == "none" or released() >= WAITED)
+        packets = tcon.counters()["data-out"] - before["data-out"]
+        print(f"{cc}: {sent_bytes} bytes, {packets} packets, {released()} released, {late} late")
+        assert late <= natively + 3 * math.sqrt(natively)
+        assert cc == "none" or released() >= WAITED
 
 
 def test_clock():
