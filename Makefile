@@ -15,7 +15,7 @@ PYTHON_FILES := tools tests userspace/exporter userspace/monitor userspace/top
 # The longest first: started late, one would run on alone.
 CHECKS = check-debug check-vm check-flows check-netfilter check-turn check-lab check-fuzz check-unit style
 # In real time, or seen to differ by microseconds where many machines share few cores.
-ALONE = check-smp check-repeat
+ALONE = check-smp check-turn-races check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-watchers check-guests \
 	check-matrix check-ovs-kernel check-races check-races-debug check-tenants check-thorough \
@@ -110,7 +110,10 @@ check-matrix: deps lab			## as root: a selection, and the demo, on each suite's 
 	@tests/check-matrix $(abspath $(LAB))
 
 check-turn: deps lab			## as root: some of that on one of those suites, each in its turn
-	@tests/check-turn $(abspath $(LAB))
+	@tests/check-turn suites $(abspath $(LAB))
+
+check-turn-races: deps lab		## as root: minutes of check-races, then of check-races-debug, in turn
+	@tests/check-turn races $(abspath $(LAB))
 
 check-fleet: deps lab			## a cluster of databases and 100 hosts that follow it, in User-Mode Linux
 	@$(MAKE) -s -C tests/vm fleet LAB=$(abspath $(LAB))

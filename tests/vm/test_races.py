@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import rig as rigs
 from asked import CUBIC, scenario
-from chaos import SECONDS, STATES, Chaos
+from chaos import LONGEST, STATES, Chaos
 from tcon_lab.aqm import Aqm
 from tcon_lab.scenario import Flow
 from tcon_lab.scenario import Path as LabPath
@@ -53,9 +53,9 @@ def serve(lab: Lab, index: int, *ports: int) -> None:
 
 
 def start_client(lab: Lab, index: int, port: int, *options: str) -> subprocess.Popen[bytes]:
-    """A client of h(index + 1), for the whole run."""
+    """A client of h(index + 1), for the longest run."""
     address = lab.receiver_address(index)
-    command = ["iperf3", "-c", address, "-p", str(port), "-t", str(SECONDS), *options]
+    command = ["iperf3", "-c", address, "-p", str(port), "-t", str(LONGEST), *options]
     process: subprocess.Popen[bytes] = lab.sender(index).popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

@@ -15,6 +15,8 @@ suite:
 \t@echo ran $(SUITE) patched
 suite-netfilter:
 \t@echo ran $(SUITE) netfilter; exit $(STATUS)
+races races-debug:
+\t@echo ran $@ $(RACES_TESTS)
 """
 
 
@@ -37,20 +39,20 @@ def tree(tmp_path: Path) -> Path:
 
 
 def check_turn(
-    tree: Path, *turn: str, user: int = 0, unshared: int = 0, status: int = 0
+    tree: Path, *turn: str, what: str = "suites", user: int = 0, unshared: int = 0, status: int = 0
 ) -> subprocess.CompletedProcess[str]:
     programs = tree / "programs"
     executable(programs / "id", f"echo {user}")
     executable(programs / "unshare", f"exit {unshared}")
     return subprocess.run(
-        [tree / "tests/check-turn", tree / "lab", *turn],
+        [tree / "tests/check-turn", what, tree / "lab", *turn],
         env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "STATUS": str(status)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 
-def ran(tree: Path, *turn: str) -> list[str]:
-    run = check_turn(tree, *turn)
+def ran(tree: Path, *turn: str, what: str = "suites") -> list[str]:
+    run = check_turn(tree, *turn, what=what)
     assert run.returncode == 0, run.stderr
     return run.stdout.splitlines()[-1].split()[1:]
 
@@ -63,6 +65,20 @@ def test_each_suite_and_each_way_has_its_turn(tree: Path) -> None:
         ["forky", "netfilter"],
         ["trixie", "patched"],
     ]
+
+
+def test_each_kernel_that_watches_races_has_its_turn(tree: Path) -> None:
+    assert [ran(tree, turn, what="races")[0] for turn in ("840", "841", "842")] == [
+        "races",
+        "races-debug",
+        "races",
+    ]
+
+
+def test_there_are_no_other_turns(tree: Path) -> None:
+    run = check_turn(tree, "842", what="exit")
+    assert run.returncode != 0
+    assert run.stderr == "check-turn: suites or races, not exit\n"
 
 
 def test_it_is_the_turn_of_the_number_of_commits(tree: Path) -> None:
