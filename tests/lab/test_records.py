@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import synthetic
-from tcon_lab.records import packed, told, unpacked, with_summary
+from tcon_lab.records import needed, packed, told, unpacked, with_summary
 
 CONNECTION = {"saddr": "10.0.0.1", "sport": 5202, "daddr": "10.0.1.1", "dport": 40000}
 
@@ -67,3 +67,17 @@ def test_iperf3_that_could_not_exchange_results() -> None:
     assert with_summary(report, 2.2, 0.1) is None
     assert with_summary({"error": "unable to connect", "intervals": []}, 2.0, 0.1) is None
     assert with_summary({"error": "unable to connect"}, 2.0, 0.1) is None
+
+
+def test_of_an_iperf3_report_what_is_read_is_kept() -> None:
+    """A hundred whole ones of 100 s, as Python has them, did not fit into a machine."""
+    report = synthetic.iperf3(2.0, [20000] * 20, 10, 7)
+    whole = report | {"server_output_json": synthetic.iperf3(2.0, [20000] * 20, 10, 7)}
+    kept = needed(whole)
+    assert kept["start"] == report["start"]
+    assert kept["end"] == report["end"]
+    assert kept["intervals"] == [
+        {"streams": [{k: s[k] for k in ("end", "bytes", "retransmits", "snd_cwnd", "rtt")}]}
+        for s in (entry["streams"][0] for entry in report["intervals"])
+    ]
+    assert len(json.dumps(kept)) < 0.4 * len(json.dumps(whole))

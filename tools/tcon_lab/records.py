@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 _LINES_PER_PACK = 4096
+#: What is read of an interval of iperf3's client.
+_IPERF3_INTERVAL = ("end", "bytes", "retransmits", "snd_cwnd", "rtt")
 
 
 def told(file: Path) -> Iterator[str]:
@@ -74,3 +76,23 @@ def with_summary(
     }
     kept = {key: value for key, value in report.items() if key != "error"}
     return kept | {"end": {"sum_sent": sent}, "no_exchange": report["error"]}
+
+
+def needed(report: dict[str, Any]) -> dict[str, Any]:
+    """Of the report of an iperf3 client, an interval's stream, and of that what is read.
+
+    The server's report is left out.  The whole ones of a hundred clients are more than a
+    process of a User-Mode Linux may have, for each of whose pages the host keeps a mapping of
+    its own (vm.max_map_count, 65530).
+    """
+    kept = {key: value for key, value in report.items() if key != "server_output_json"}
+    kept["intervals"] = [
+        {
+            "streams": [
+                {key: stream[key] for key in _IPERF3_INTERVAL if key in stream}
+                for stream in entry["streams"]
+            ]
+        }
+        for entry in report.get("intervals", [])
+    ]
+    return kept

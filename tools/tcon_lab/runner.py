@@ -28,7 +28,7 @@ from .errors import LabError
 from .kernel_params import KernelParams
 from .machines import VirtualMachine
 from .ovs import appctl
-from .records import told, with_summary
+from .records import needed, told, with_summary
 from .scenario import FRAME_BYTES, OBSERVED, Flow, Scenario, Transfer, from_dict
 from .topo import QUEUE_PARENT, Guest, Lab, run_in
 
@@ -361,7 +361,7 @@ def _iperf3_report(lab: Lab, index: int, client: subprocess.Popen[bytes], file: 
     whole = with_summary(report, lab.scenario.seconds - lab.pairs[index].start_us / 1e6, INTERVAL_S)
     if whole is None:
         raise LabError(f"connection {index + 1}: iperf3: {report['error']}")
-    return whole
+    return needed(whole)
 
 
 def _transfer_times(

@@ -7,7 +7,7 @@ A raw record is what the runner brings back of one (scenario, seed, mode)::
      "instruction_ns": what one takes or None, "versions": {...},
      "busy_s": how long the CPU was busy during the traffic,
      "flows": [{"index", "saddr", "daddr", "sport", "dport", "guest_cc", "cc",
-                "start_s", "iperf3": the client's JSON report, "kernel_params",
+                "start_s", "iperf3": of the client's JSON report what is read, "kernel_params",
                 "steal_share": of a sender that is a machine}],
      "probe": [records of tcon-probe --dev], "queue": [records of tcon-probe --queue],
      "sockets": [records of tcon-probe --socket], "queue_counts": {"marks", "drops"}}
