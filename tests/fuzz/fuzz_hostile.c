@@ -43,7 +43,7 @@ static const struct tcon_attach away = { .name = "hostile", .inject = gone, .sen
 /* The port's newest half-flow; NULL: there is none. */
 static struct tcon_flow *some_flow(struct world *x)
 {
-	return flow_from(rb_first_cached(&x->port.flow_tree));
+	return flow_from(rb_first_cached(&host.port.flow_tree));
 }
 
 /* A sequence number of the guest's: near one that matters. */
@@ -162,9 +162,9 @@ static void guest_says(struct world *x, u8 op)
 		make_fragment(x, skb);
 	p.end_seq = p.seq + p.payload_bytes;
 	trace(x, "says", &p);
-	enter_tcon(x);
-	pass = tcon_path_ingress(&x->port.hook, skb);
-	leave_tcon(x);
+	enter_tcon();
+	pass = tcon_path_ingress(&host.port.hook, skb);
+	leave_tcon();
 	trace(x, pass ? "passes" : "taken", NULL);
 	if (!pass)
 		return;
@@ -192,9 +192,9 @@ static void peer_says(struct world *x, u8 op)
 	}
 	skb->mark = op & 0x40;
 	trace(x, "answers", &p);
-	enter_tcon(x);
-	pass = tcon_path_egress(&x->port.hook, skb);
-	leave_tcon(x);
+	enter_tcon();
+	pass = tcon_path_egress(&host.port.hook, skb);
+	leave_tcon();
 	if (pass)
 		kfree_skb(skb);
 }
@@ -213,7 +213,7 @@ static u64 due_ns(const struct world *x)
 static void check_all(struct world *x)
 {
 	rcu_barrier();
-	if (x->failures)	/* a paced flow whose losses cannot be noted waits for memory */
+	if (host.failures)	/* a paced flow whose losses cannot be noted waits for memory */
 		x->moved_ns = shim_now_ns;
 	check_frozen(x);
 	check_flows(x);
@@ -227,9 +227,9 @@ static void pass_time(struct world *x, u64 ns)
 		WARN_ON(n_events++ > most);
 		shim_now_ns = due_ns(x);
 		if (shim_tasklet->scheduled)
-			run_tasklet(x);
+			run_tasklet();
 		else if (shim_timer->armed && shim_timer->expires <= shim_now_ns)
-			run_timer(x);
+			run_timer();
 		else
 			run_work(x);
 		check_all(x);
@@ -243,22 +243,22 @@ static void something(struct world *x)
 
 	switch (what % 8) {
 	case 0:
-		x->failures = what / 8 + 1;
+		host.failures = what / 8 + 1;
 		break;
 	case 1:
 	case 2:
-		x->algorithm = what / 8 % n_rules;
-		change_rules(x, what & 0x80);
+		host.algorithm = what / 8 % n_rules;
+		change_rules(what & 0x80);
 		break;
 	case 3:
-		x->fallback = what / 8 % TCON_RULE_FALLBACK_DROP;
+		host.fallback = what / 8 % TCON_RULE_FALLBACK_DROP;
 		break;
 	case 4:
 		leave_port(x);
 		come_to_port(x);
 		break;
 	case 5:
-		x->settled = what & 8;
+		host.settled = what & 8;
 		break;
 	case 6:
 		bound(TCON_SHARE_HELD, what & 8 ? 20000 : 1 << 24);
@@ -300,28 +300,28 @@ static void shake(struct world *x)
 	};
 	struct sk_buff *skb = segment_new(&p, true, 0, false);
 
-	enter_tcon(x);
-	if (tcon_path_ingress(&x->port.hook, skb))
+	enter_tcon();
+	if (tcon_path_ingress(&host.port.hook, skb))
 		kfree_skb(skb);
-	leave_tcon(x);
+	leave_tcon();
 	pass_time(x, 10 * NSEC_PER_MSEC);
 	p.flags |= TCON_TCP_ACK;
 	p.seq = PEER_ISN;
 	p.ack = GUEST_ISN + 1;
 	skb = segment_new(&p, false, 0, false);
-	enter_tcon(x);
-	if (tcon_path_egress(&x->port.hook, skb))
+	enter_tcon();
+	if (tcon_path_egress(&host.port.hook, skb))
 		kfree_skb(skb);
-	leave_tcon(x);
+	leave_tcon();
 	p = (struct tcon_packet) {
 		.flags = TCON_TCP_ACK, .seq = GUEST_ISN + 1, .ack = PEER_ISN + 1, .window = 0xffff,
 		.has_ts = true, .tsval = 10, .tsecr = 1,
 	};
 	skb = segment_new(&p, true, 0, false);
-	enter_tcon(x);
-	if (tcon_path_ingress(&x->port.hook, skb))
+	enter_tcon();
+	if (tcon_path_ingress(&host.port.hook, skb))
 		kfree_skb(skb);
-	leave_tcon(x);
+	leave_tcon();
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -332,14 +332,13 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	world = &x;
 	x.in = (struct input) { data, size };
 	begin(&x);
-	x.port.attach = &away;
+	host.port.attach = &away;
 	if (get_u8(&x.in) % 4)
 		shake(&x);
 	while (x.in.left)
 		act(&x);
-	x.failures = 0;
+	host.failures = 0;
 	pass_time(&x, PATIENCE_NS);
-	kfree(x.port.fragments);
 	end(&x);
 	return 0;
 }

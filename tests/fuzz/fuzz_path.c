@@ -26,17 +26,9 @@
  * An input is: what the two ends and the path are like, and then what happens to segments, in
  * the order in which they begin a way: a byte for one or for several in a row.
  */
-#include <linux/hrtimer.h>
-#include <linux/interrupt.h>
-#include <linux/rcupdate.h>
-#include <linux/workqueue.h>
+#include "tests/unit/host.h"
 
-#include "act/copy.h"
-#include "act/hold.h"
-#include "path.h"
-#include "state/flow.h"
 #include "state/move.h"
-#include "state/pacer.h"
 #include "state/rest.h"
 #include "wire/segment.h"
 
@@ -53,7 +45,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 #define FROZEN_MIN_US		1000000U
 #define EVENTS_MAX		200000
 #define FILE_MAX_BYTES		(256 * 1024)
-#define ALGORITHMS_MAX		4
 #define SAVED_MAX		4
 #define RESUMES_MAX		12	/* segments with data */
 
@@ -106,7 +97,6 @@ struct way {
  * @moved_ns: when something last left TCon to the peer, or nothing waited
  * @work_ns: when shim_work is due
  * @done_ns: when the transfer ended; 0: it has not
- * @failures: allocations that will fail in TCon
  * @id: of the guest's IP header
  * @entered: bytes of the guest's that TCon has seen; the last is its FIN
  * @syn_entered: TCon has seen its SYN
@@ -114,20 +104,14 @@ struct way {
  * @acked: highest acknowledgment that TCon has seen
  * @heard: those two are valid
  * @scale: of the peer's windows
- * @algorithm: index in rules of the present one
  * @leave_ns: when the guest's port ends; NEVER: it does not
  * @come_ns: when the next port is told of @saved; NEVER: nothing to tell
  * @away_ns: what lies between the two
  * @saved: what the guest takes along
  * @n_saved: number of those
- * @fallback: of the rules, enum tcon_rule_fallback
- * @settled: what passes elsewhere is held to be the guest's doing
  * @bypassed: the guest may have been given a window that TCon does not know
- * @ruleless: there is no rule
  * @calm: the port might have rested a while ago
  * @resuming: segments with data that the guest has sent while a flow was to resume
- * @tnet: the namespace
- * @port: the guest's
  */
 struct world {
 	struct input in;
@@ -137,23 +121,17 @@ struct world {
 	struct flight *flights;
 	u64 rate_bps, queue_ns, busy_ns;
 	u64 honest_ns, moved_ns, work_ns, done_ns;
-	u32 failures;
 	u16 id;
 	u8 entered[FILE_MAX_BYTES + 2];
 	bool syn_entered;
 	u32 offered, acked;
 	bool heard;
 	u8 scale;
-	u32 algorithm;
 	u64 leave_ns, come_ns, away_ns;
 	struct tcon_state_record saved[SAVED_MAX];
 	u32 n_saved;
-	u8 fallback;
-	bool settled, bypassed;
-	bool ruleless, calm;
+	bool bypassed, calm;
 	u32 resuming;
-	struct tcon_net tnet;
-	struct tcon_port port;
 };
 
 /* The first half-flow, from one on, that does not sleep. */
@@ -170,90 +148,7 @@ static struct tcon_flow *flow_from(struct rb_node *node)
 }
 
 static struct world *world;
-static struct tcon_rule rules[ALGORITHMS_MAX];
-static u32 n_rules;
-static u32 random_state;
 static bool tracing;
-
-u32 get_random_u32(void)
-{
-	random_state = random_state * 1664525 + 1013904223;
-	return random_state;
-}
-
-/* The registry, and the policy: one rule for each CC, of which one is in force. */
-
-int tcon_cc_register(struct tcon_cc_ops *ops)
-{
-	struct tcon_rule *rule = &rules[n_rules++];
-	u32 i;
-
-	BUG_ON(n_rules > ALGORITHMS_MAX);
-	rule->ops = ops;
-	strscpy(rule->cc_name, ops->name, sizeof(rule->cc_name));
-	for (i = 0; i < ops->n_params; i++)
-		rule->params[i] = ops->params[i].def;
-	return 0;
-}
-
-void tcon_cc_unregister(struct tcon_cc_ops *ops)
-{
-}
-
-struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
-				     const struct tcon_key *key,
-				     const struct tcon_traits *traits)
-{
-	struct tcon_rule *rule = &rules[world->algorithm];
-
-	if (world->ruleless)
-		return NULL;
-	rule->fallback = world->fallback;
-	rule->refs.refs++;
-	return rule;
-}
-
-/* Whatever has happened, what became of a flow is within the bounds of its sums. */
-void tcon_policy_outcome(const struct tcon_port *port, const struct tcon_key *key,
-			 const struct tcon_traits *traits, const struct tcon_rule *obeyed,
-			 u64 began_us, const struct tcon_outcome_of *of)
-{
-	BUG_ON(of->goodput >> 16 || of->rtt > 40 * TCON_OUTCOME_LOG ||
-	       of->again > TCON_OUTCOME_PART);
-}
-
-bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key,
-		       const struct tcon_traits *traits)
-{
-	return true;
-}
-
-bool tcon_policy_binds_any(const struct tcon_port *port)
-{
-	return true;
-}
-
-void tcon_rule_put(struct tcon_rule *rule)
-{
-	WARN_ON(--rule->refs.refs < 0);
-}
-
-/* The port is the world's. */
-
-void tcon_port_wake(struct tcon_port *port)
-{
-	port->wakes += port->rests;
-	port->rests = false;
-	port->woken_us = shim_now_ns / NSEC_PER_USEC;
-}
-
-static void change_rules(struct world *x, bool ruleless)
-{
-	x->ruleless = ruleless;
-	if (!ruleless)
-		tcon_port_wake(&x->port);
-	x->port.generation++;
-}
 
 /* Flows have looked for their rule when the port comes to rest. */
 static void look_at_port(struct world *x)
@@ -261,85 +156,15 @@ static void look_at_port(struct world *x)
 	bool calm = x->calm;
 	struct tcon_flow *flow;
 
-	for_each_flow(flow, &x->port) {
+	for_each_flow(flow, &host.port) {
 		spin_lock(&flow->lock);
 		tcon_flow_refresh(flow, shim_now_ns / NSEC_PER_USEC);
 		spin_unlock(&flow->lock);
 	}
-	x->calm = x->ruleless && !atomic_read(&x->port.attended) &&
-		  !tcon_share_used(x->port.shares, TCON_SHARE_HELD);
+	x->calm = host.ruleless && !atomic_read(&host.port.attended) &&
+		  !tcon_share_used(host.port.shares, TCON_SHARE_HELD);
 	if (x->calm && calm)
-		x->port.rests = true;
-}
-
-bool tcon_port_is_settled(const struct tcon_port *port, u64 now_us)
-{
-	return world->settled;
-}
-
-static const struct tcon_attach attach;
-
-/* Sets a bound lower than the default, so that inputs reach it.  The next input has the default. */
-static void bound(enum tcon_share what, long bytes)
-{
-	tcon_pool_divide(world->port.shares[what].pool, bytes, bytes, 1);
-}
-
-static void add_port(void)
-{
-	static struct net_device dev = { .mtu = 1500 };
-	struct tcon_port *port = &world->port;
-
-	world->tnet.stats = alloc_percpu(struct tcon_stats);
-	world->tnet.n_shares = 1;
-	world->tnet.n_marks = 1;
-	INIT_LIST_HEAD(&world->tnet.ports);
-	port->tnet = &world->tnet;
-	WARN_ON(tcon_shares_init(port->shares));
-	bound(TCON_SHARE_RECORDS, 1 << 20);
-	port->role = TCON_ROLE_GUEST;
-	port->id = 1;
-	port->flow_tree = RB_ROOT_CACHED;
-	INIT_LIST_HEAD(&port->closed_list);
-	INIT_LIST_HEAD(&port->embryos);
-	port->attach = &attach;
-	port->dev = &dev;
-}
-
-void tcon_port_close(struct tcon_port *port)
-{
-	port->dead = true;
-}
-
-void tcon_port_free(struct tcon_port *port)
-{
-	u32 i;
-
-	rcu_barrier();
-	for (i = 0; i < __TCON_REASON_MAX; i++)
-		WARN_ON(port->tnet->stats->flows[i]);
-	for (i = 0; i < TCON_SHARES; i++)
-		WARN_ON(tcon_share_used(port->shares, i));
-	tcon_shares_exit(port->shares);
-	for (i = 0; i < TCON_SHARES; i++)
-		WARN_ON(atomic_long_read(&port->shares[i].pool->used));
-	free_percpu(port->tnet->stats);
-}
-
-/* In TCon there may be no memory; elsewhere there is. */
-static void enter_tcon(struct world *x)
-{
-	shim_bh++;
-	rcu_read_lock();
-	shim_alloc_failures = x->failures;
-}
-
-static void leave_tcon(struct world *x)
-{
-	x->failures = shim_alloc_failures;
-	shim_alloc_failures = 0;
-	rcu_read_unlock();
-	shim_bh--;
+		host.port.rests = true;
 }
 
 /* With FUZZ_TRACE in the environment: what happens, and how TCon's flow stands. */
@@ -354,7 +179,7 @@ static void trace(const struct world *x, const char *what, const struct tcon_pac
 	if (p)
 		printf(" %02x %6u..%u ack %u win %u sacks %u", p->flags, p->seq - GUEST_ISN,
 		       p->end_seq - GUEST_ISN, p->ack - GUEST_ISN, p->window, p->n_sacks);
-	for_each_flow(flow, &x->port) {
+	for_each_flow(flow, &host.port) {
 		t = &flow->track;
 		printf(" | state %u/%u una %u nxt %u inflight %u cwnd %u/%u lost %u held %u rto %u<<%u rate %llu clock %.6f due %.6f",
 		       flow->state, flow->reason, t->cc.una - GUEST_ISN, t->cc.nxt - GUEST_ISN,
@@ -384,7 +209,7 @@ static void special(struct world *x)
 
 	switch (what % 8) {
 	case 0:
-		x->failures = what / 8 + 1;
+		host.failures = what / 8 + 1;
 		break;
 	case 1:
 		x->r.rx.n = 0;	/* reneging */
@@ -398,8 +223,8 @@ static void special(struct world *x)
 		x->g.quiet_ns = shim_now_ns + ns;
 		break;
 	case 6:
-		x->algorithm = what / 8 % n_rules;
-		change_rules(x, what & 0x80);
+		host.algorithm = what / 8 % n_rules;
+		change_rules(what & 0x80);
 		break;
 	case 7:
 		if (what & 0x40) {
@@ -540,9 +365,9 @@ static void left(struct world *x, struct sk_buff *skb)
 
 static void inject(const struct tcon_port *port, struct sk_buff *skb)
 {
-	leave_tcon(world);
+	leave_tcon();
 	left(world, skb);
-	enter_tcon(world);
+	enter_tcon();
 }
 
 /* Is given to the guest.  Only what has reached TCon may it be told. */
@@ -559,9 +384,9 @@ static void given(struct world *x, struct sk_buff *skb)
 
 static void give(const struct tcon_port *port, struct sk_buff *skb)
 {
-	leave_tcon(world);
+	leave_tcon();
 	given(world, skb);
-	enter_tcon(world);
+	enter_tcon();
 }
 
 static const struct tcon_attach attach = {
@@ -576,7 +401,7 @@ static void check_resumed(struct world *x)
 	const struct tcon_flow *flow;
 	bool resuming = false;
 
-	for_each_flow(flow, &x->port)
+	for_each_flow(flow, &host.port)
 		resuming |= flow->reason == TCON_REASON_RESUMING;
 	x->resuming = resuming ? x->resuming + 1 : 0;
 	WARN_ON(x->resuming > RESUMES_MAX);
@@ -612,7 +437,7 @@ static void check_acked(const struct world *x, u32 ack)
 	const struct tcon_flow *flow;
 	const struct tcon_track *t;
 
-	for_each_flow(flow, &x->port) {
+	for_each_flow(flow, &host.port) {
 		t = &flow->track;
 		WARN_ON(tcon_flow_enforced(flow) && seq_after(ack, t->cc.una) &&
 			!seq_after(ack, t->nxt_guest) && t->cc.una != t->cc.nxt);
@@ -628,14 +453,14 @@ static bool acks_unseen(const struct world *x, u32 ack)
 	const struct tcon_flow *flow;
 	bool unseen = false;
 
-	for_each_flow(flow, &x->port)
+	for_each_flow(flow, &host.port)
 		unseen |= flow->track.synced && seq_after(ack, flow->track.nxt_guest);
 	return unseen;
 }
 
-static u64 dropped(const struct world *x)
+static u64 dropped(void)
 {
-	return x->tnet.stats->count[TCON_COUNTER_HOLD_EXCESS];
+	return host.tnet.stats->count[TCON_COUNTER_HOLD_EXCESS];
 }
 
 /* Of paced flows TCon does not know the windows. */
@@ -644,22 +469,22 @@ static bool windows_known(const struct world *x)
 	const struct tcon_flow *flow;
 	bool known = !x->bypassed;
 
-	for_each_flow(flow, &x->port)
+	for_each_flow(flow, &host.port)
 		known &= flow->state != TCON_STATE_PACED;
 	return known;
 }
 
 static void to_tcon(struct world *x, struct sk_buff *skb)
 {
-	bool rests = x->port.rests, pass;
-	u64 before = dropped(x);
+	bool rests = host.port.rests, pass;
+	u64 before = dropped();
 
 	note_entered(x, skb);
-	enter_tcon(x);
-	pass = tcon_path_ingress(&x->port.hook, skb);
-	leave_tcon(x);
+	enter_tcon();
+	pass = tcon_path_ingress(&host.port.hook, skb);
+	leave_tcon();
 	WARN_ON(rests && !pass);
-	WARN_ON(dropped(x) != before && windows_known(x));
+	WARN_ON(dropped() != before && windows_known(x));
 	if (pass)
 		left(x, skb);
 }
@@ -672,10 +497,10 @@ static void back_to_tcon(struct world *x, struct sk_buff *skb)
 	note_offered(x, &before);
 	x->bypassed |= acks_unseen(x, before.ack);
 	trace(x, "ack", &before);
-	enter_tcon(x);
+	enter_tcon();
 	skb->mark = before.ack & 1;	/* it changes at any time */
-	pass = tcon_path_egress(&x->port.hook, skb);
-	leave_tcon(x);
+	pass = tcon_path_egress(&host.port.hook, skb);
+	leave_tcon();
 	check_acked(x, before.ack);
 	if (!pass)
 		return;
@@ -734,28 +559,9 @@ static void run_work(struct world *x)
 {
 	x->work_ns = shim_now_ns + NSEC_PER_SEC;
 	shim_work->func(shim_work);
-	enter_tcon(x);
+	enter_tcon();
 	look_at_port(x);
-	leave_tcon(x);
-}
-
-static void run_timer(struct world *x)
-{
-	shim_timer->armed = false;
-	trace(x, "timer", NULL);
-	enter_tcon(x);
-	shim_timer->function(shim_timer);
-	leave_tcon(x);
-}
-
-/* What the CPU had to receive is received. */
-static void run_tasklet(struct world *x)
-{
-	shim_tasklet->scheduled = false;
-	trace(x, "tasklet", NULL);
-	enter_tcon(x);
-	shim_tasklet->callback(shim_tasklet);
-	leave_tcon(x);
+	leave_tcon();
 }
 
 static void guest_timer(struct world *x)
@@ -775,8 +581,8 @@ static void leave_port(struct world *x)
 	x->come_ns = shim_now_ns + x->away_ns;
 	x->n_saved = 0;
 	trace(x, "leaves", NULL);
-	enter_tcon(x);
-	while ((stub = tcon_flow_below(&x->port, serial))) {
+	enter_tcon();
+	while ((stub = tcon_flow_below(&host.port, serial))) {
 		serial = stub->serial;
 		flow = tcon_flow_open(stub);
 		if (!flow)
@@ -787,9 +593,9 @@ static void leave_port(struct world *x)
 		spin_unlock(&flow->lock);
 		tcon_flow_shut(stub, flow);
 	}
-	tcon_flow_purge_port(&x->port);
-	leave_tcon(x);
-	x->port.id++;
+	tcon_flow_purge_port(&host.port);
+	leave_tcon();
+	host.port.id++;
 }
 
 /* It is at another one, where it may have been for a while. */
@@ -802,9 +608,9 @@ static void come_to_port(struct world *x)
 	for (i = 0; i < x->n_saved; i++) {
 		saved = malloc(sizeof(*saved));
 		WARN_ON(tcon_saved_read(saved, &x->saved[i], sizeof(x->saved[i])));
-		enter_tcon(x);
-		tcon_move_in(&x->port, saved);
-		leave_tcon(x);
+		enter_tcon();
+		tcon_move_in(&host.port, saved);
+		leave_tcon();
 	}
 	trace(x, "comes", NULL);
 }
@@ -820,9 +626,9 @@ static void step(struct world *x)
 	else if (x->flights && x->flights->at_ns <= shim_now_ns)
 		arrive(x);
 	else if (shim_tasklet->scheduled)
-		run_tasklet(x);
+		run_tasklet();
 	else if (shim_timer->armed && shim_timer->expires <= shim_now_ns)
-		run_timer(x);
+		run_timer();
 	else if (x->work_ns <= shim_now_ns)
 		run_work(x);
 	else if (x->g.timer_ns <= shim_now_ns)
@@ -843,7 +649,7 @@ static void check_frozen(struct world *x)
 	u64 limit_us = FROZEN_MIN_US;
 	bool waits = false;
 
-	for_each_flow(flow, &x->port) {
+	for_each_flow(flow, &host.port) {
 		limit_us = max(limit_us, 2ULL * tcon_track_rto_us(&flow->track));
 		waits |= !tcon_held_empty(&flow->held);
 	}
@@ -857,15 +663,15 @@ static void check_flows(const struct world *x)
 	const struct tcon_flow *flow;
 	long held = 0, copies = 0;
 
-	for_each_flow(flow, &x->port) {
+	for_each_flow(flow, &host.port) {
 		held += flow->held.charged_bytes;
 		copies += flow->copies.charged_bytes;
 		WARN_ON(flow->lock.held || flow->hold.injecting);
 		WARN_ON(tcon_flow_runs_cc(flow) && flow->track.rounds.log);
 		WARN_ON(flow->hold.release_ns > shim_now_ns + NSEC_PER_SEC);
 	}
-	WARN_ON(held != tcon_share_used(x->port.shares, TCON_SHARE_HELD));
-	WARN_ON(copies != tcon_share_used(x->port.shares, TCON_SHARE_COPIES));
+	WARN_ON(held != tcon_share_used(host.port.shares, TCON_SHARE_HELD));
+	WARN_ON(copies != tcon_share_used(host.port.shares, TCON_SHARE_COPIES));
 }
 
 static void check(struct world *x)
@@ -874,7 +680,7 @@ static void check(struct world *x)
 	check_flows(x);
 	if (!x->honest_ns && (!x->in.left || shim_now_ns > START_NS + ADVERSE_MAX_NS)) {
 		x->honest_ns = shim_now_ns;
-		x->failures = 0;
+		host.failures = 0;
 	}
 	if (!x->done_ns && guest_done(&x->g))
 		x->done_ns = shim_now_ns;
@@ -889,13 +695,13 @@ static void set_up(struct world *x)
 	u8 a = get_u8(&x->in), b = get_u8(&x->in), c = get_u8(&x->in);
 	u8 d = get_u8(&x->in);
 
-	x->algorithm = a % n_rules;
-	x->fallback = d % TCON_RULE_FALLBACK_DROP;	/* with drop, a transfer may not end */
-	x->settled = d & 0x10;
+	host.algorithm = a % n_rules;
+	host.fallback = d % TCON_RULE_FALLBACK_DROP;	/* with drop, a transfer may not end */
+	host.settled = d & 0x10;
 	if (d & 0x40)
 		bound(TCON_SHARE_HELD, 20000);
-	x->ruleless = d & 0x20;
-	x->port.rests = x->ruleless;
+	host.ruleless = d & 0x20;
+	host.port.rests = host.ruleless;
 	x->g = (struct guest) {
 		.x = x,
 		.una = GUEST_ISN + 1, .nxt = GUEST_ISN + 1, .max = GUEST_ISN + 1,
@@ -926,34 +732,25 @@ static void set_up(struct world *x)
 
 static void begin(struct world *x)
 {
-	shim_now_ns = START_NS;
-	random_state = 1;
 	x->moved_ns = START_NS;
 	x->work_ns = START_NS + NSEC_PER_SEC;
 	x->leave_ns = NEVER;
 	x->come_ns = NEVER;
-	tcon_sendq_set_put(tcon_copy_put);
-	WARN_ON(tcon_pacer_init(tcon_hold_release) || tcon_flow_init());
-	add_port();
+	host_begin(START_NS, &attach);
 	set_up(x);
 }
 
 static void end(struct world *x)
 {
 	struct flight *f;
-	u32 i;
 
-	tcon_path_port_del(&x->port.hook);
-	tcon_flow_exit();
-	tcon_pacer_exit();
+	host_end();
 	while ((f = x->flights)) {
 		x->flights = f->next;
 		kfree_skb(f->skb);
 		free(f);
 	}
-	WARN_ON(shim_skbs || shim_bh || shim_rcu_readers);
-	for (i = 0; i < n_rules; i++)
-		WARN_ON(rules[i].refs.refs || atomic_read(&rules[i].flows));
+	WARN_ON(shim_skbs);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -967,7 +764,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	begin(&x);
 	guest_syn(&x.g);
 	while (!x.done_ns || shim_now_ns < x.done_ns + LINGER_NS ||
-	       tcon_share_used(x.port.shares, TCON_SHARE_HELD)) {
+	       tcon_share_used(host.port.shares, TCON_SHARE_HELD)) {
 		WARN_ON(events++ > EVENTS_MAX);
 		step(&x);
 		check(&x);
