@@ -416,6 +416,27 @@ static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 	return tcon_hold_admit(flow, skb, pkt, now_ns);
 }
 
+/* As guest_data().  What comes with a RST is data as any other, before the RST ends all. */
+static bool guest_ends(struct tcon_flow *flow, struct sk_buff *skb,
+		       const struct tcon_packet *pkt, u64 now_ns)
+{
+	bool pass;
+
+	if (!pkt->payload_bytes)
+		note_end(flow, pkt, true, tcon_us(now_ns));
+	pass = guest_data(flow, skb, pkt, now_ns);
+	if (pkt->payload_bytes)
+		note_end(flow, pkt, true, tcon_us(now_ns));
+	return pass;
+}
+
+/* More than it may send.  It goes no further. */
+static bool drop_excess(struct sk_buff *skb)
+{
+	kfree_skb_reason(skb, TCON_DROP_RULE);
+	return false;
+}
+
 /* Some packets passed unseen.  At a port that TCon has seen for long, the guest made it so. */
 static void note_mid_stream(struct tcon_flow *flow, u64 now_us)
 {
@@ -463,8 +484,11 @@ static bool belongs(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 	       !seq_after(pkt->end_seq, t->guest.isn + 1 + t->guest.data_bytes + U16_MAX);
 }
 
-/* Data of a flow whose handshake is not complete. */
-static void check_beginning(struct tcon_flow *flow, const struct sk_buff *skb,
+/*
+ * Data of a flow whose handshake is not complete.  With each connection that is adopted nothing is
+ * in flight.  Returns whether it may go on.
+ */
+static bool check_beginning(struct tcon_flow *flow, const struct sk_buff *skb,
 			    const struct tcon_packet *pkt, u64 now_us)
 {
 	enum tcon_reason reason = flow->reason;
@@ -472,10 +496,15 @@ static void check_beginning(struct tcon_flow *flow, const struct sk_buff *skb,
 
 	if (flow->mid_stream)	/* no SYN has told it */
 		cc->mss_bytes = clamp(wire_bytes(skb, pkt), cc->mss_bytes, TCON_MSS_ADOPTED_MAX);
-	if (!belongs(flow, pkt))
-		adopt(flow, skb, pkt, now_us);
-	else if (reason == TCON_REASON_HANDSHAKE && tcon_flow_sends_early(flow))
-		tcon_flow_judge(flow, now_us);
+	if (belongs(flow, pkt)) {
+		if (reason == TCON_REASON_HANDSHAKE && tcon_flow_sends_early(flow))
+			tcon_flow_judge(flow, now_us);
+		return true;
+	}
+	if (tcon_hold_exceeds(flow, pkt, now_us))
+		return false;
+	adopt(flow, skb, pkt, now_us);
+	return true;
 }
 
 /*
@@ -514,7 +543,7 @@ static void check_end(struct tcon_flow *flow, const struct tcon_packet *pkt, u64
 {
 	struct tcon_track *t = &flow->track;
 
-	if (t->fin_guest && seq_before(pkt->end_seq, t->fin_seq))
+	if (t->fin_guest && !seq_after(pkt->end_seq, t->fin_seq))
 		return;
 	t->fin_guest = false;
 	tcon_flow_reopen(flow);
@@ -566,8 +595,7 @@ static bool guest_resumes(struct tcon_flow *flow, const struct tcon_packet *pkt,
 {
 	if (flow->saved)	/* its port has come to rest since */
 		tcon_move_unseen(flow, now_us);
-	if (!READ_ONCE(flow->port->rests) && !(pkt->flags & TCON_TCP_RST) &&
-	    tcon_rest_resume(flow, pkt, now_us))
+	if (!READ_ONCE(flow->port->rests) && tcon_rest_resume(flow, pkt, now_us))
 		return true;
 	note_unseen_end(flow, pkt, true, now_us);
 	return false;
@@ -580,6 +608,51 @@ static void note_mac(struct tcon_flow *flow, const struct sk_buff *skb, u64 now_
 		return;
 	ether_addr_copy(flow->traits.mac, ((const struct ethhdr *)skb->data)->h_source);
 	tcon_flow_reclassify(flow, now_us);
+}
+
+/* A segment has data.  Returns whether it may go on. */
+static bool note_data(struct tcon_flow *flow, const struct sk_buff *skb,
+		      const struct tcon_packet *pkt, u64 now_us)
+{
+	if (unlikely(flow->closed_us))
+		check_end(flow, pkt, now_us);
+	if (unlikely(!tcon_track_established(&flow->track)) &&
+	    !check_beginning(flow, skb, pkt, now_us))
+		return false;
+	flow->said.data_us = now_us;
+	/* But for the byte of a keep-alive (RFC 9293, 3.8.4). */
+	if (unlikely(seq_before(pkt->seq + 1, flow->thin.told_ack)))
+		flow->thin.unheard = true;
+	if (unlikely(flow->astray))
+		check_astray(flow, pkt, now_us);
+	return true;
+}
+
+/* Any segment of the guest but a SYN, of a flow of which something is known. */
+static bool guest_segment(struct tcon_flow *flow, struct sk_buff *skb,
+			  const struct tcon_packet *pkt, u64 now_ns)
+{
+	struct tcon_track *t = &flow->track;
+	u64 now_us = tcon_us(now_ns);
+
+	if (pkt->flags & TCON_TCP_ACK && !t->peer.acked &&
+	    tcon_track_answers_peer(t, pkt->ack)) {
+		t->peer.acked = true;
+		flow->said.edge = pkt->ack;
+	}
+	note_handshake(flow, now_us);
+	if (pkt->payload_bytes && !note_data(flow, skb, pkt, now_us))
+		return drop_excess(skb);
+	if (unlikely(flow->unseen))
+		check_unseen(flow, pkt, now_us);
+	note_guest_fin(t, pkt);
+	if (!tcon_packet_is_pure_ack(pkt))
+		return guest_ends(flow, skb, pkt, now_ns);
+	note_end(flow, pkt, true, now_us);
+	tcon_repair_passed(flow, pkt);
+	if (pkt->flags & TCON_TCP_ACK)
+		tcon_tell_noted(flow, pkt->ack, tcon_tell_edge(flow, pkt), now_us);
+	return true;
 }
 
 static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
@@ -601,6 +674,9 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	}
 	if (pkt->has_ts && tcon_answer_is_one(&flow->answer, pkt->tsecr))
 		note_answer(flow, now_us);
+	if (unlikely(pkt->flags & TCON_TCP_SYN && pkt->payload_bytes) &&
+	    tcon_hold_exceeds(flow, pkt, now_us))
+		return drop_excess(skb);
 	if (unlikely(tcon_mark_concerns(flow, pkt)) && !pkt->fragment) {
 		tcon_mark_from_guest(flow, skb, pkt);
 		tcon_rest_attend(flow);
@@ -614,34 +690,7 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		adopt(flow, skb, pkt, now_us);
 	if (!t->synced)
 		return true;
-	if (pkt->flags & TCON_TCP_ACK && !t->peer.acked &&
-	    tcon_track_answers_peer(t, pkt->ack)) {
-		t->peer.acked = true;
-		flow->said.edge = pkt->ack;
-	}
-	note_handshake(flow, now_us);
-	if (unlikely(flow->closed_us) && pkt->payload_bytes)
-		check_end(flow, pkt, now_us);
-	if (pkt->payload_bytes) {
-		if (unlikely(!tcon_track_established(t)))
-			check_beginning(flow, skb, pkt, now_us);
-		flow->said.data_us = now_us;
-		/* But for the byte of a keep-alive (RFC 9293, 3.8.4). */
-		if (unlikely(seq_before(pkt->seq + 1, flow->thin.told_ack)))
-			flow->thin.unheard = true;
-		if (unlikely(flow->astray))
-			check_astray(flow, pkt, now_us);
-	}
-	if (unlikely(flow->unseen))
-		check_unseen(flow, pkt, now_us);
-	note_guest_fin(t, pkt);
-	note_end(flow, pkt, true, now_us);
-	if (!tcon_packet_is_pure_ack(pkt))
-		return guest_data(flow, skb, pkt, now_ns);
-	tcon_repair_passed(flow, pkt);
-	if (pkt->flags & TCON_TCP_ACK)
-		tcon_tell_noted(flow, pkt->ack, tcon_tell_edge(flow, pkt), now_us);
-	return true;
+	return guest_segment(flow, skb, pkt, now_ns);
 }
 
 /* More repairs were needless than not: TCon cannot repair on this path. */

@@ -584,18 +584,35 @@ static bool is_absorbed(struct tcon_flow *flow, struct sk_buff *skb,
 	return true;
 }
 
-/*
- * Does a guest send more again than a window in a round trip, or, without ACKs, in an RTO?  No
- * sender needs to.  It may have sent something far ahead, which the peer does not take, so that
- * what it sends for the first time looks like a repeat.
+/* Is a guest to be bound?  Where a connection begins or has ended no CC runs, but it is. */
+static bool is_bound(const struct tcon_flow *flow)
+{
+	if (flow->reason == TCON_REASON_HANDSHAKE || flow->reason == TCON_REASON_CLOSED)
+		return flow->rule && !tcon_rule_observes(flow->rule);
+	return tcon_flow_runs_cc(flow);
+}
+
+/**
+ * tcon_hold_exceeds() - does a guest send too much that no cwnd bounds?
+ * @flow: its lock is held
+ * @pkt: a guest's segment, parsed, that takes no room in flight
+ * @now_us: the time
+ *
+ * That is more than a window in a round trip, or, without ACKs, in an RTO.  No sender needs to send
+ * so much again, or before its connection has begun.  It may have sent something far ahead, which
+ * the peer does not take, so that what it sends for the first time looks like a repeat.
+ *
+ * Return: whether it does: the segment is to be dropped.
  */
-static bool is_excess(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+bool tcon_hold_exceeds(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
 	const struct tcon_cc *cc = &flow->track.cc;
-	u32 most = max(cc->cwnd_bytes, TCON_INIT_CWND_SEGS * cc->mss_bytes);
+	u32 most = max(tcon_flow_runs_cc(flow) ? cc->cwnd_bytes : 0,
+		       TCON_INIT_CWND_SEGS * cc->mss_bytes);
 	u64 past_us = now_us - flow->hold.again_us;
 
-	if (!tcon_flow_runs_cc(flow))
+	lockdep_assert_held(&flow->lock);
+	if (!is_bound(flow))
 		return false;
 	if (past_us > tcon_track_rto_us(&flow->track) ||
 	    (past_us > cc->srtt_us && cc->delivered_bytes != flow->hold.again_delivered)) {
@@ -609,6 +626,13 @@ static bool is_excess(struct tcon_flow *flow, const struct tcon_packet *pkt, u64
 	}
 	flow->hold.again_bytes += pkt->payload_bytes;
 	return false;
+}
+
+/* Does a segment of new data, or FIN, take no room in flight when it leaves? */
+static bool is_apart(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	return flow->reason == TCON_REASON_HANDSHAKE ||
+	       seq_after(pkt->end_seq, flow->track.cc.una + TCON_CWND_MAX_BYTES);
 }
 
 /* Did the guest send data without regard to its windows, and no more may wait? */
@@ -791,7 +815,8 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	waiting = tcon_flow_waits(flow) || flow->hold.injecting;
 	if (is_absorbed(flow, skb, pkt, repeats && tcon_flow_repaired(flow), waiting))
 		return absorb(flow, skb, pkt, tcon_us(now_ns));
-	if (unlikely(old ? is_excess(flow, pkt, tcon_us(now_ns)) : is_beyond(flow, pkt))) {
+	if (unlikely(old || is_apart(flow, pkt) ? tcon_hold_exceeds(flow, pkt, tcon_us(now_ns)) :
+						  is_beyond(flow, pkt))) {
 		kfree_skb_reason(skb, TCON_DROP_RULE);
 		return false;
 	}

@@ -196,9 +196,9 @@ static void restore(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 n
  * @pkt: the guest's segment
  * @now_us: the time
  *
- * If it does not, the flow is as one that begins in the middle.  A SYN begins another one.  A
- * RST shows nothing, nor does what acknowledges nothing, as a later fragment.  Of data of that kind
- * only a little passes: the guest may have a peer that takes it.
+ * If it does not, the flow is as one that begins in the middle.  A SYN begins another one.  What
+ * tells nothing (tcon_rest_tells()) shows nothing.  Of data of that kind only a little passes: the
+ * guest may have a peer that takes it.
  *
  * Context: RCU read lock held, bottom halves disabled.
  */
@@ -208,19 +208,17 @@ void tcon_move_settle(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	struct tcon_saved *saved = flow->saved;
 
 	lockdep_assert_held(&flow->lock);
-	if (pkt->flags & TCON_TCP_RST)
-		return;
-	if (!(pkt->flags & (TCON_TCP_SYN | TCON_TCP_ACK)) &&
-	    (!pkt->payload_bytes || tcon_rest_is_patient(flow)))
-		return;
-	if (pkt->flags & TCON_TCP_SYN) {
+	if (pkt->flags & TCON_TCP_SYN && !(pkt->flags & TCON_TCP_RST)) {
 		tcon_flow_restart(flow, now_us);
 		return;
 	}
-	if (pkt->flags & TCON_TCP_ACK && tcon_saved_goes_on(saved, pkt)) {
+	if (!tcon_rest_tells(pkt) && (!pkt->payload_bytes || tcon_rest_is_patient(flow)))
+		return;
+	if (tcon_rest_tells(pkt) && tcon_saved_goes_on(saved, pkt)) {
 		restore(flow, pkt, now_us);
 	} else {
 		flow->mid_stream = true;
+		flow->hidden = !tcon_rest_tells(pkt);	/* no honest guest */
 		memset(&flow->ecn, 0, sizeof(flow->ecn));
 		tcon_rest_attend(flow);
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MOVED_UNLIKE);

@@ -112,6 +112,20 @@ static void resume_ends(struct tcon_flow *flow, const struct tcon_packet *pkt, u
 }
 
 /**
+ * tcon_rest_tells() - does a guest's segment tell where its connection is?
+ * @pkt: the segment, no SYN
+ *
+ * What acknowledges nothing is no segment of a connection (RFC 9293, 3.10.7.4), or a later fragment
+ * of one.  A RST may be for another.
+ *
+ * Return: whether it does.
+ */
+bool tcon_rest_tells(const struct tcon_packet *pkt)
+{
+	return (pkt->flags & (TCON_TCP_ACK | TCON_TCP_RST)) == TCON_TCP_ACK;
+}
+
+/**
  * tcon_rest_is_patient() - may one more segment pass that does not tell where its flow is?
  * @flow: its lock is held
  *
@@ -126,13 +140,12 @@ bool tcon_rest_is_patient(struct tcon_flow *flow)
 /**
  * tcon_rest_resume() - the guest of a flow that lags sends
  * @flow: its lock is held
- * @pkt: the segment, no SYN or RST
+ * @pkt: the segment, no SYN
  * @now_us: the time
  *
  * A repeat may be the first that is seen, so that more is in flight than can be told.  For an RTO
- * the peer is believed if it acknowledges more.  What acknowledges nothing is no segment of a
- * connection (RFC 9293, 3.10.7.4), or a later fragment of one.  But a guest whose peer takes it
- * could send all its data so: of that, too, only a little passes.
+ * the peer is believed if it acknowledges more.  A guest whose peer takes what tells nothing
+ * (tcon_rest_tells()) could send all its data so: of that, too, only a little passes.
  *
  * Context: RCU read lock held.
  * Return: true: the flow is as others from now on; false: the segment passes unseen.
@@ -144,12 +157,12 @@ bool tcon_rest_resume(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	u32 una;
 
 	lockdep_assert_held(&flow->lock);
-	if (!(flow->rest.heard && pkt->flags & TCON_TCP_ACK) &&
+	if (!(flow->rest.heard && tcon_rest_tells(pkt)) &&
 	    (!pkt->payload_bytes || tcon_rest_is_patient(flow)))
 		return false;
 	flow->rest.wakes = READ_ONCE(flow->port->wakes);
 	if (t->synced && (flow->mid_stream || t->guest.acked || t->peer.acked) &&
-	    pkt->flags & TCON_TCP_ACK) {
+	    tcon_rest_tells(pkt)) {
 		una = una_of(flow, pkt->seq);
 		resume_track(t, una, seq_max(una, pkt->seq), now_us);
 		resume_ends(flow, pkt, now_us);

@@ -9,6 +9,7 @@
 
 void tcon_rest_attend(struct tcon_flow *flow);
 void tcon_rest_heard(struct tcon_flow *flow, const struct tcon_packet *pkt);
+bool tcon_rest_tells(const struct tcon_packet *pkt);
 bool tcon_rest_is_patient(struct tcon_flow *flow);
 bool tcon_rest_resume(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		      u64 now_us);

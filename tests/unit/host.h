@@ -9,6 +9,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/workqueue.h>
 

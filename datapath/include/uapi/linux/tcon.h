@@ -417,7 +417,7 @@ enum tcon_ecn_mode {
 	X(MOVED_IN,	"moved-in",	"half-flows that go on where another host left them") \
 	X(MOVED_UNLIKE,	"moved-unlike",	"half-flows whose guest did not go on where another host left them") \
 	X(FALLBACK_DROPPED, "fallback-dropped", "guests' packets dropped: they cannot be enforced, and a rule says drop") \
-	X(REPEAT_EXCESS, "repeat-excess", "guests' repeats dropped: more than a window in a round trip") \
+	X(REPEAT_EXCESS, "repeat-excess", "guests' data dropped: repeats, or of no connection, beyond a window in a round trip") \
 	X(FLOW_EVICT,	"flow-evicted",	"confirmed flows evicted by newer ones of their port") \
 	X(UNREAD_DROPPED, "unread-dropped", "guests' TCP packets dropped: of which flow cannot be read, and rules bind it") \
 	X(HOLD_EXCESS,	"hold-excess",	"guests' packets dropped: beyond their window, and a hold bound was reached") \

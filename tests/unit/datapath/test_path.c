@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The hooks, with all that is behind them (datapath/path.c): segments of a guest, and of its peer,
+ * that no honest end sends, or at a moment that is rare.
+ */
+#include "tests/unit/host.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "state/move.h"
+#include "tests/fuzz/segments.h"
+
+#define PEER_ISN	77U
+#define FIRST		(GUEST_ISN + 1)
+#define WINDOW		0xffffU
+#define RTT_MS		10U
+#define MANY		200U	/* segments: more than any cwnd here */
+
+/**
+ * struct world - what the test has seen
+ * @now: next sequence number of the guest
+ * @left: payload that has left to the peer, passed or injected
+ * @packets: packets with payload, of these
+ * @left_ns: when the last of these left
+ * @on_inject: called once when something is injected
+ */
+static struct {
+	u32 now;
+	u32 left, packets;
+	u64 left_ns;
+	void (*on_inject)(void);
+} world;
+
+static void note_left(const struct sk_buff *skb)
+{
+	struct tcon_packet p = {};
+
+	assert_int_equal(tcon_packet_parse(&p, skb->data, skb->len, skb->len, skb_is_gso(skb)),
+			 TCON_PARSE_OK);
+	world.left += p.payload_bytes;
+	world.packets += p.payload_bytes > 0;
+	world.left_ns = shim_now_ns;
+}
+
+static void inject(const struct tcon_port *port, struct sk_buff *skb)
+{
+	void (*fn)(void) = world.on_inject;
+
+	world.on_inject = NULL;
+	note_left(skb);
+	kfree_skb(skb);
+	if (fn)
+		fn();
+}
+
+static void give(const struct tcon_port *port, struct sk_buff *skb)
+{
+	kfree_skb(skb);
+}
+
+static const struct tcon_attach attach = { .name = "unit", .inject = inject, .send = give };
+
+/* The guest's segment as the hook gets it.  Returns whether it passes. */
+static bool ingress(struct sk_buff *skb)
+{
+	bool pass;
+
+	enter_tcon();
+	pass = tcon_path_ingress(&host.port.hook, skb);
+	leave_tcon();
+	if (pass)
+		note_left(skb);
+	if (pass)
+		kfree_skb(skb);
+	return pass;
+}
+
+static struct tcon_packet segment(u8 flags, u32 seq, u32 ack, u32 bytes)
+{
+	struct tcon_packet p = {
+		.flags = flags, .seq = seq, .ack = ack, .payload_bytes = bytes,
+		.window = WINDOW, .wscale = 7, .mss = SEG_MSS, .sack_permitted = true,
+		.has_ts = true, .tsval = shim_now_ns / NSEC_PER_MSEC,
+		.tsecr = shim_now_ns / NSEC_PER_MSEC,
+	};
+
+	return p;
+}
+
+static bool guest_says(u8 flags, u32 seq, u32 bytes)
+{
+	struct tcon_packet p = segment(flags, seq, PEER_ISN + 1, bytes);
+
+	return ingress(segment_new(&p, true, 0, false));
+}
+
+/* New data, as much as is in one segment. */
+static bool guest_sends(u8 flags)
+{
+	bool pass = guest_says(flags, world.now, SEG_MSS);
+
+	world.now += SEG_MSS;
+	return pass;
+}
+
+static void peer_says(u8 flags, u32 seq, u32 ack)
+{
+	struct tcon_packet p = segment(flags, seq, ack, 0);
+	struct sk_buff *skb = segment_new(&p, false, 0, false);
+	bool pass;
+
+	enter_tcon();
+	pass = tcon_path_egress(&host.port.hook, skb);
+	leave_tcon();
+	if (pass)
+		kfree_skb(skb);
+}
+
+static void peer_acks(u32 ack)
+{
+	peer_says(TCON_TCP_ACK, PEER_ISN + 1, ack);
+}
+
+static void wait_ms(u32 ms)
+{
+	u64 until_ns = shim_now_ns + (u64)ms * NSEC_PER_MSEC;
+
+	while (shim_tasklet->scheduled || (shim_timer->armed && shim_timer->expires <= until_ns)) {
+		if (shim_tasklet->scheduled) {
+			run_tasklet();
+			continue;
+		}
+		shim_now_ns = max(shim_now_ns, (u64)shim_timer->expires);
+		run_timer();
+	}
+	shim_now_ns = until_ns;
+}
+
+static struct tcon_flow *flow(void)
+{
+	struct rb_node *node = rb_first_cached(&host.port.flow_tree);
+
+	assert_non_null(node);
+	return tcon_flow_of(rb_entry(node, struct tcon_stub, port_node));
+}
+
+static void shake(void)
+{
+	guest_says(TCON_TCP_SYN, GUEST_ISN, 0);
+	wait_ms(RTT_MS);
+	peer_says(TCON_TCP_SYN | TCON_TCP_ACK, PEER_ISN, FIRST);
+	guest_says(TCON_TCP_ACK, FIRST, 0);
+	world.now = FIRST;
+}
+
+/* A connection that is enforced, and has acknowledged some data. */
+static void open_flow(void)
+{
+	shake();
+	assert_true(guest_sends(TCON_TCP_ACK));
+	wait_ms(RTT_MS);
+	peer_acks(world.now);
+	assert_int_equal(flow()->state, TCON_STATE_REPAIRED);
+	world.left = 0;
+	world.packets = 0;
+}
+
+static int setup(void **unused)
+{
+	memset(&world, 0, sizeof(world));
+	host_begin(1000 * (u64)NSEC_PER_SEC, &attach);
+	return 0;
+}
+
+static int teardown(void **unused)
+{
+	host_end();
+	assert_int_equal(shim_skbs, 0);
+	return 0;
+}
+
+/* A guest moves: the host that it leaves, and the one that it comes to. */
+static void move(void)
+{
+	struct tcon_saved *saved = malloc(sizeof(*saved));
+	struct tcon_state_record record;
+
+	enter_tcon();
+	spin_lock(&flow()->lock);
+	assert_true(tcon_move_out(flow(), &record));
+	spin_unlock(&flow()->lock);
+	tcon_flow_purge_port(&host.port);
+	leave_tcon();
+	host.port.id++;
+	assert_null(tcon_saved_read(saved, &record, sizeof(record)));
+	enter_tcon();
+	assert_int_equal(tcon_move_in(&host.port, saved), 0);
+	leave_tcon();
+}
+
+/* Data is data, whatever flags it has.  Some peers take it with RST, or are the guest's friends. */
+static void data_with_rst_of_moved_flow_is_seen(void **unused)
+{
+	u32 i;
+
+	open_flow();
+	move();
+	for (i = 0; i < MANY; i++)
+		guest_sends(TCON_TCP_RST | TCON_TCP_ACK);
+	assert_in_range(world.packets, 0, 4 * TCON_INIT_CWND_SEGS);
+}
+
+static void data_with_rst_of_resuming_flow_is_seen(void **unused)
+{
+	u32 i;
+
+	host.ruleless = true;
+	host.port.rests = true;
+	shake();
+	change_rules(false);
+	for (i = 0; i < MANY; i++)
+		guest_sends(TCON_TCP_RST | TCON_TCP_ACK);
+	assert_in_range(world.packets, 0, 4 * TCON_INIT_CWND_SEGS);
+}
+
+static void data_with_rst_is_held(void **unused)
+{
+	u32 i;
+
+	open_flow();
+	for (i = 0; i < MANY; i++)
+		guest_sends(TCON_TCP_RST | TCON_TCP_ACK);
+	assert_in_range(world.packets, 0, 2 * TCON_INIT_CWND_SEGS);
+}
+
+static void old_data_after_the_end_is_bounded(void **unused)
+{
+	u32 i;
+
+	open_flow();
+	guest_says(TCON_TCP_ACK | TCON_TCP_FIN, world.now, 0);
+	peer_says(TCON_TCP_ACK | TCON_TCP_FIN, PEER_ISN + 1, world.now + 1);
+	guest_says(TCON_TCP_ACK, world.now + 1, 0);
+	assert_true(flow()->closed_us);
+	for (i = 0; i < MANY; i++)
+		guest_says(TCON_TCP_ACK, FIRST, SEG_MSS);
+	assert_in_range(world.packets, 0, 4 * TCON_INIT_CWND_SEGS);
+}
+
+/* Data on a SYN (RFC 7413) is at most a segment of a connection, and its repeats. */
+static void data_on_syns_is_bounded(void **unused)
+{
+	u32 i;
+
+	shake();
+	world.packets = 0;
+	for (i = 0; i < MANY; i++)
+		guest_says(TCON_TCP_SYN, GUEST_ISN + i / 2 * SEG_MSS, SEG_MSS);
+	assert_in_range(world.packets, 0, 4 * TCON_INIT_CWND_SEGS);
+}
+
+/* No window reaches so far, and it is no part of the connection. */
+static void data_far_ahead_is_bounded(void **unused)
+{
+	u32 i;
+
+	open_flow();
+	for (i = 0; i < MANY; i++)
+		guest_says(TCON_TCP_ACK, world.now + (3U << 29) + i * SEG_MSS, SEG_MSS);
+	assert_in_range(world.packets, 0, 4 * TCON_INIT_CWND_SEGS);
+}
+
+/* Each segment lies before the one before, so that a connection seems to begin with each. */
+static void data_that_goes_backwards_is_bounded(void **unused)
+{
+	u32 i;
+
+	host.settled = true;
+	for (i = 0; i < MANY; i++)
+		guest_says(TCON_TCP_ACK, GUEST_ISN - i * SEG_MSS, SEG_MSS);
+	assert_int_equal(flow()->state, TCON_STATE_PACED);
+	assert_in_range(world.packets, 0, 4 * TCON_INIT_CWND_SEGS);
+}
+
+/* What is sent before a connection has begun is bounded, however often one seems to begin. */
+static void early_data_of_many_connections_is_bounded(void **unused)
+{
+	u32 i;
+
+	host.fallback = TCON_RULE_FALLBACK_PACE;
+	world.now = FIRST;
+	for (i = 0; i < MANY; i++) {
+		if (i % 5 == 0)
+			guest_says(TCON_TCP_SYN, world.now++, 0);
+		guest_sends(TCON_TCP_ACK);
+	}
+	assert_in_range(world.packets, 0, 4 * TCON_INIT_CWND_SEGS);
+}
+
+/* Its last ACK was lost: the guest sends the last of its data again, with its FIN. */
+static void repeat_of_the_end_is_no_new_connection(void **unused)
+{
+	open_flow();
+	guest_says(TCON_TCP_ACK | TCON_TCP_FIN, world.now, SEG_MSS);
+	peer_says(TCON_TCP_ACK | TCON_TCP_FIN, PEER_ISN + 1, world.now + SEG_MSS + 1);
+	assert_true(flow()->closed_us);
+	assert_true(guest_says(TCON_TCP_ACK | TCON_TCP_FIN, world.now, SEG_MSS));
+	assert_true(flow()->closed_us);
+}
+
+int main(void)
+{
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(data_with_rst_of_moved_flow_is_seen),
+		TEST(data_with_rst_of_resuming_flow_is_seen),
+		TEST(data_with_rst_is_held),
+		TEST(old_data_after_the_end_is_bounded),
+		TEST(data_on_syns_is_bounded),
+		TEST(data_far_ahead_is_bounded),
+		TEST(data_that_goes_backwards_is_bounded),
+		TEST(early_data_of_many_connections_is_bounded),
+		TEST(repeat_of_the_end_is_no_new_connection),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
