@@ -683,6 +683,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	memset(&flow->told, 0, sizeof(flow->told));
 	flow->hold.release_ns = 0;
 	flow->hold.burst_bytes = 0;
+	flow->hold.kicked = flow->hold.injecting;	/* the old one's next look may be far away */
 	tcon_flow_reopen(flow);
 	flow->created_us = now_us;
 	flow->rest.wakes = READ_ONCE(flow->port->wakes);

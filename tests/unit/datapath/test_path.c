@@ -312,6 +312,31 @@ static void repeat_of_the_end_is_no_new_connection(void **unused)
 	assert_true(flow()->closed_us);
 }
 
+/* While something of the old connection is injected, the peer answers a SYN, and data follows. */
+static void begin_anew(void)
+{
+	u32 isn = world.now + 1000000;
+
+	guest_says(TCON_TCP_SYN, isn, 0);
+	peer_says(TCON_TCP_SYN | TCON_TCP_ACK, PEER_ISN, isn + 1);
+	world.left = 0;
+	assert_false(guest_says(TCON_TCP_ACK, isn + 1, SEG_MSS));
+}
+
+static void new_connection_does_not_wait_for_the_old_one(void **unused)
+{
+	u32 i;
+
+	open_flow();
+	for (i = 0; i < 30; i++)
+		guest_sends(TCON_TCP_ACK);
+	world.on_inject = begin_anew;
+	peer_acks(FIRST + 4 * SEG_MSS);
+	wait_ms(2);
+	assert_null(world.on_inject);
+	assert_int_equal(flow()->held.bytes, 0);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -325,6 +350,7 @@ int main(void)
 		TEST(data_that_goes_backwards_is_bounded),
 		TEST(early_data_of_many_connections_is_bounded),
 		TEST(repeat_of_the_end_is_no_new_connection),
+		TEST(new_connection_does_not_wait_for_the_old_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
