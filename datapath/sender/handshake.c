@@ -107,6 +107,9 @@ static void take_back(struct tcon_track *t, u32 ack)
 	while ((r = tcon_resent_find(&t->resent, ack, end)))
 		tcon_resent_cut(&t->resent, r, ack, end);
 	tcon_ranges_remove(&t->lost, ack, end);
+	t->lost_edge = seq_min(t->lost_edge, ack);
+	t->judged_edge = seq_min(t->judged_edge, ack);
+	t->filled_edge = seq_min(t->filled_edge, ack);
 	t->cc.nxt = ack;
 	t->nxt_guest = ack;
 	tcon_track_count_inflight(t);

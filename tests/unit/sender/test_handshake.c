@@ -337,6 +337,25 @@ static void repeated_without(void **state)
 }
 
 /* What is behind an answer that acknowledges all is in flight as ever. */
+/* The SYN was repeated after a time-out.  What it said of the data says nothing of later data. */
+static void refused_after_timeout(void **state)
+{
+	struct conn *c = conn_new();
+
+	guest_opens(c, DATA);
+	wait_us(c, TCON_RTO_INIT_US);
+	guest_opens(c, 0);
+	peer_answers(c, FIRST, 0);
+	assert_int_equal(c->t.judged_edge, FIRST);
+	c->t.peer.acked = true;
+	wait_us(c, 1000);
+	send(c, 5);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 5);
+	assert_true(is_lost(c, 0, 1));
+	conn_close(c);
+}
+
 static void late_answer(void **state)
 {
 	struct conn *c = conn_new();
@@ -428,6 +447,7 @@ int main(void)
 		cmocka_unit_test(data_taken),
 		cmocka_unit_test(data_refused),
 		cmocka_unit_test(repeated_without),
+		cmocka_unit_test(refused_after_timeout),
 		cmocka_unit_test(late_answer),
 		cmocka_unit_test(answer_after_resync),
 		cmocka_unit_test(data_of_peer),
