@@ -99,7 +99,7 @@ static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 {
 	struct tcon_sendq *q = &t->sendq;
 	struct tcon_send *s;
-	u32 first = tcon_sendq_find(q, start), i, lo, hi;
+	u32 first = tcon_sendq_find(q, start), i, lo, hi, bytes, again = 0;
 	bool ordered = !t->resent.n && !seq_before(start, t->filled_edge);
 
 	for (i = first; i != q->tail; i++) {
@@ -111,13 +111,15 @@ static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 			continue;
 		lo = seq_max(start, s->start);
 		hi = seq_min(end, s->end);
-		if (!t->resent.n || deliver_resent(t, w, lo, hi, s) != hi - lo)
+		bytes = t->resent.n ? deliver_resent(t, w, lo, hi, s) : 0;
+		again += bytes;
+		if (bytes != hi - lo)
 			consider(t, w, s, hi, s);
 	}
 	if (t->resent.n)
-		deliver_resent(t, w, start, end, NULL);	/* no record */
-	if (t->lost.n)
-		not_lost(t, tcon_ranges_remove(&t->lost, start, end));
+		again += deliver_resent(t, w, start, end, NULL);	/* no record */
+	if (t->lost.n || unlikely(t->unnoted_bytes))
+		not_lost(t, tcon_loss_unmark(t, start, end, again));
 }
 
 /* How many of @bytes that have arrived were not counted as delivered before? */
@@ -293,7 +295,7 @@ static void count_duplicate(struct tcon_track *t, struct ack_work *w)
 	u32 known = t->sacked.bytes + t->dup_credit_bytes, bytes;
 
 	t->dup_acks++;
-	if (t->dup_acks == TCON_DUP_THRESH &&
+	if (t->dup_acks >= TCON_DUP_THRESH &&
 	    !seq_after(t->lost_edge, t->cc.una))
 		tcon_loss_mark_head(t);
 	t->dup_bytes += min(mss, span - min(span, t->dup_bytes));

@@ -205,6 +205,7 @@ void tcon_handshake_resync(struct tcon_track *t, u32 ack, u64 now_us)
 	t->unproven_bytes = 0;
 	t->dup_acks = 0;
 	t->dup_bytes = 0;
+	t->unnoted_bytes = 0;
 	t->dup_credit_bytes = 0;
 	t->rack.deadline_us = 0;
 	t->timer.probe_bytes = 0;

@@ -25,17 +25,60 @@
 #define REO_MORE_MAX	254
 /* A path may be faster than it has ever been, by a share: NICs deliver in batches. */
 #define RTT_SLACK	8
+/* After which to judge again what could not be noted for lack of memory. */
+#define RETRY_US	1000
 
-/* What of @start .. @end has been sent again is in flight, and not lost yet. */
-static void spare_resent(struct tcon_track *t, u32 start, u32 end)
+/*
+ * Takes a range out of what is lost; returns how many bytes of it were.  Where that would cut a
+ * range in two, and there is no memory, it takes out what lies behind as well, and @whole is false.
+ */
+static u32 take_out(struct tcon_track *t, u32 start, u32 end, bool *whole)
+{
+	u32 bytes = tcon_ranges_covered(&t->lost, start, end);
+
+	*whole = tcon_ranges_remove(&t->lost, start, end) == bytes;
+	return bytes;
+}
+
+/**
+ * tcon_loss_unmark() - a range is not lost, or not any more
+ * @t: the tracker
+ * @start: first sequence number
+ * @end: the one after the last
+ * @known_bytes: of it that had been in flight again, and are not among the losses for that reason
+ *
+ * Return: bytes of it that were judged lost.
+ */
+u32 tcon_loss_unmark(struct tcon_track *t, u32 start, u32 end, u32 known_bytes)
+{
+	bool whole;
+	u32 bytes = take_out(t, start, end, &whole), rest = end - start - bytes;
+
+	if (unlikely(!whole))
+		t->lost_edge = seq_min(t->lost_edge, end);
+	t->unnoted_bytes -= min(rest - min(rest, known_bytes), t->unnoted_bytes);
+	return bytes;
+}
+
+/*
+ * What of @start .. @end has been sent again is in flight, and not lost yet.  Returns up to where
+ * the rest is noted.
+ */
+static u32 spare_resent(struct tcon_track *t, u32 start, u32 end)
 {
 	struct tcon_resend *r = tcon_resent_find(&t->resent, start, end);
+	u32 noted = end, stop;
+	bool whole;
 
-	for (; r; r = tcon_resent_next(r, end))
-		if (!r->lost)
-			tcon_ranges_remove(&t->lost,
-					   seq_max(start, r->tx.start),
-					   seq_min(end, r->tx.end));
+	for (; r; r = tcon_resent_next(r, end)) {
+		if (r->lost)
+			continue;
+		stop = seq_min(end, r->tx.end);
+		take_out(t, seq_max(start, r->tx.start), stop, &whole);
+		if (unlikely(!whole))
+			noted = seq_min(noted, stop);
+	}
+	return noted;
 }
 
 /**
@@ -45,8 +88,10 @@ static void spare_resent(struct tcon_track *t, u32 start, u32 end)
  * @end: the one after the last
  *
  * What is SACKed or lost already, or in flight once more, stays as it is.
+ *
+ * Return: @end; without memory the first sequence number that could not be noted.
  */
-void tcon_loss_mark(struct tcon_track *t, u32 start, u32 end)
+u32 tcon_loss_mark(struct tcon_track *t, u32 start, u32 end)
 {
 	const struct tcon_ranges *set = &t->sacked;
 	u32 before = t->lost.bytes, at = start, stop;
@@ -54,15 +99,16 @@ void tcon_loss_mark(struct tcon_track *t, u32 start, u32 end)
 
 	for (i = tcon_ranges_find(set, start); seq_before(at, end); i++) {
 		stop = i < set->n ? seq_min(set->range[i].start, end) : end;
-		if (seq_before(at, stop) && !tcon_ranges_add(&t->lost, at, stop))
+		if (seq_before(at, stop)) {
+			if (tcon_ranges_add(&t->lost, at, stop))
+				break;
 			t->judged_edge = seq_max(t->judged_edge, stop);
-		if (i == set->n)
-			break;
-		at = set->range[i].end;
+		}
+		at = i < set->n ? set->range[i].end : stop;
 	}
 	t->cc.lost_bytes += t->lost.bytes - before;
 	t->unproven_bytes += t->lost.bytes - before;
-	spare_resent(t, start, end);
+	return seq_min(at, spare_resent(t, start, end));
 }
 
 /**
@@ -71,6 +117,8 @@ void tcon_loss_mark(struct tcon_track *t, u32 start, u32 end)
  *
  * If the segment at una is SACKed, the peer has thrown away what it had SACKed
  * (RFC 2018, 8), or una would have passed it.  Then all of that is lost, too.
+ *
+ * Without memory for it, it still is not in flight: otherwise nothing could leave.
  */
 void tcon_loss_mark_all(struct tcon_track *t)
 {
@@ -85,10 +133,14 @@ void tcon_loss_mark_all(struct tcon_track *t)
 	list_for_each_entry_safe(r, next, &t->resent.sent, node)
 		tcon_resent_judge_lost(&t->resent, r);
 	t->dup_bytes = 0;
+	t->unnoted_bytes = 0;
 	t->rack.deadline_us = 0;
-	tcon_loss_mark(t, t->cc.una, t->cc.nxt);
+	t->lost_edge = tcon_loss_mark(t, t->cc.una, t->cc.nxt);
 	tcon_track_count_inflight(t);
-	t->lost_edge = t->cc.nxt;
+	if (t->lost_edge == t->cc.nxt)
+		return;
+	t->unnoted_bytes = t->cc.inflight_bytes;
+	t->cc.inflight_bytes = 0;
 }
 
 /**
@@ -99,7 +151,7 @@ void tcon_loss_mark_head(struct tcon_track *t)
 {
 	u32 end = t->cc.una + min(t->cc.nxt - t->cc.una, t->cc.mss_bytes);
 
-	tcon_loss_mark(t, t->cc.una, end);
+	end = tcon_loss_mark(t, t->cc.una, end);
 	t->lost_edge = seq_max(t->lost_edge, end);
 }
 
@@ -204,7 +256,7 @@ static u64 judge_originals(struct tcon_track *t, u32 patience_us, u64 now_us)
 	const struct tcon_rack *rack = &t->rack;
 	struct tcon_sendq *q = &t->sendq;
 	struct tcon_send *s;
-	u32 i, at, end;
+	u32 i, at, end, noted;
 
 	for (i = tcon_sendq_find(q, t->lost_edge); i != q->tail; i++) {
 		s = tcon_sendq_at(q, i);
@@ -219,7 +271,11 @@ static u64 judge_originals(struct tcon_track *t, u32 patience_us, u64 now_us)
 		if (tcon_ranges_covered(&t->sacked, at, end) != end - at) {
 			if (s->tx_us + patience_us > now_us)
 				return s->tx_us + patience_us;
-			tcon_loss_mark(t, at, end);
+			noted = tcon_loss_mark(t, at, end);
+			if (noted != end) {
+				t->lost_edge = noted;
+				return now_us + RETRY_US;
+			}
 		}
 		t->lost_edge = end;
 	}
@@ -231,6 +287,7 @@ static u64 judge_resent(struct tcon_track *t, u32 patience_us, u64 now_us)
 {
 	const struct tcon_rack *rack = &t->rack;
 	struct tcon_resend *r, *next;
+	u32 noted;
 
 	list_for_each_entry_safe(r, next, &t->resent.sent, node) {
 		if (seq_after(r->tx.order, rack->order))
@@ -239,8 +296,14 @@ static u64 judge_resent(struct tcon_track *t, u32 patience_us, u64 now_us)
 			continue;
 		if (r->tx.tx_us + patience_us > now_us)
 			return r->tx.tx_us + patience_us;
+		r->lost = true;
+		noted = tcon_loss_mark(t, r->tx.start, r->tx.end);
+		if (noted != r->tx.end) {
+			r->tx.start = noted;
+			r->lost = false;
+			return now_us + RETRY_US;
+		}
 		tcon_resent_judge_lost(&t->resent, r);
-		tcon_loss_mark(t, r->tx.start, r->tx.end);
 	}
 	return 0;
 }

@@ -11,7 +11,8 @@
 
 #define TCON_DUP_THRESH		3	/* RFC 6675, RFC 8985 */
 
-void tcon_loss_mark(struct tcon_track *t, u32 start, u32 end);
+u32 tcon_loss_mark(struct tcon_track *t, u32 start, u32 end);
+u32 tcon_loss_unmark(struct tcon_track *t, u32 start, u32 end, u32 known_bytes);
 void tcon_loss_mark_all(struct tcon_track *t);
 void tcon_loss_mark_head(struct tcon_track *t);
 void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,

@@ -86,7 +86,7 @@ static void record_repeat(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 {
 	struct tcon_resend *r = tcon_resent_add(&t->resent, start, end);
 
-	tcon_ranges_remove(&t->lost, start, end);
+	tcon_loss_unmark(t, start, end, 0);
 	tcon_track_count_inflight(t);
 	if (r)
 		fill_record(t, &r->tx, now_us);
@@ -109,7 +109,7 @@ bool tcon_sent_repair(struct tcon_track *t, u32 start, u32 end,
 
 	if (!r)
 		return false;
-	tcon_ranges_remove(&t->lost, start, end);
+	tcon_loss_unmark(t, start, end, 0);
 	tcon_track_count_inflight(t);
 	fill_record(t, &r->tx, now_us);
 	t->sent_bytes += payload_bytes;

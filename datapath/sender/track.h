@@ -144,6 +144,7 @@ struct tcon_timer {
  * @unproven_bytes: judged lost in this recovery and not shown to be spurious
  * @dup_acks: duplicate ACKs in a row, of a peer without SACK
  * @dup_bytes: what these counted as having left the path
+ * @unnoted_bytes: lost in a time-out, and not in @lost for lack of memory
  * @dup_credit_bytes: what duplicate ACKs, and SACKs that the peer took back, counted as
  *	delivered and is not acknowledged yet
  * @max_inflight_bytes: largest inflight in this round
@@ -220,6 +221,7 @@ struct tcon_track {
 	u32 unproven_bytes;
 	u32 dup_acks;
 	u32 dup_bytes;
+	u32 unnoted_bytes;
 	u32 dup_credit_bytes;
 	u32 max_inflight_bytes;
 	u32 prev_max_inflight_bytes;
@@ -277,7 +279,7 @@ u32 tcon_track_rto_us(const struct tcon_track *t);
 static inline void tcon_track_count_inflight(struct tcon_track *t)
 {
 	u32 span = t->cc.nxt - t->cc.una;
-	u32 gone = t->sacked.bytes + t->lost.bytes + t->dup_bytes;
+	u32 gone = t->sacked.bytes + t->lost.bytes + t->dup_bytes + t->unnoted_bytes;
 
 	t->cc.inflight_bytes = span > gone ? span - gone : 0;
 }

@@ -129,7 +129,7 @@ static void check_resent(const struct tcon_track *t)
 static void check_tracker(const struct tcon_track *t)
 {
 	u32 span = t->cc.nxt - t->cc.una;
-	u32 gone = t->sacked.bytes + t->lost.bytes + t->dup_bytes;
+	u32 gone = t->sacked.bytes + t->lost.bytes + t->dup_bytes + t->unnoted_bytes;
 
 	WARN_ON(span > TCON_CWND_MAX_BYTES);
 	WARN_ON(t->cc.inflight_bytes != span - min(span, gone));

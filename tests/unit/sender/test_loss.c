@@ -555,6 +555,97 @@ static void repeat_of_sacked(void **state)
 	conn_close(c);
 }
 
+/* Losses that there is no memory for are judged again, with the next ACK or a little later. */
+static void not_noted(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 8);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 3, 4);		/* for this there is memory */
+	assert_int_equal(c->t.lost.n, 0);
+	shim_alloc_failures = 1;
+	ack_sack(c, 0, 3, 8);
+	assert_int_equal(shim_alloc_failures, 0);
+	assert_int_equal(c->t.lost.n, 0);
+	assert_int_equal(c->t.rack.deadline_us, c->now_us + 1000);
+	ack_sack(c, 0, 3, 8);
+	assert_lost(c, 0, 3);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	conn_close(c);
+}
+
+/* As not_noted(), of what was sent again. */
+static void repeat_not_noted(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 8);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 3, 8);
+	recovery(c);
+	repair(c, 0, 3);
+	tcon_ranges_clear(&c->t.lost);	/* its room */
+	send(c, 3);
+	wait_us(c, RTT_US);
+	shim_alloc_failures = 1;
+	ack_sack(c, 0, 3, 11);
+	assert_int_equal(shim_alloc_failures, 0);
+	assert_int_equal(c->t.lost.n, 0);
+	wait_us(c, 1000);
+	assert_int_equal(tcon_timer_expire(&c->t, c->now_us), TCON_EXPIRY_REORDER);
+	assert_lost(c, 0, 3);
+	conn_close(c);
+}
+
+/* After a time-out nothing is in flight, noted or not.  What is sent again is. */
+static void time_out_not_noted(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 8);
+	shim_alloc_failures = 1;
+	tcon_loss_mark_all(&c->t);
+	assert_int_equal(shim_alloc_failures, 0);
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	send_at(c, FIRST, 2 * MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.inflight_bytes, 2 * MSS);
+	send(c, 1);
+	assert_int_equal(c->t.cc.inflight_bytes, 3 * MSS);
+	ack(c, 2);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	ack(c, 9);
+	assert_int_equal(c->t.unnoted_bytes, 0);
+	send(c, 1);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	conn_close(c);
+}
+
+/* The middle of a lost range is sent again.  Without room for both parts the second is judged anew. */
+static void range_not_cut(void **state)
+{
+	struct conn *c = conn_open(true);
+	u32 i;
+
+	send(c, 20);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 19, 20);
+	tcon_loss_mark(&c->t, FIRST, FIRST + 3 * MSS);
+	for (i = 4; i < 18; i += 2)
+		tcon_loss_mark(&c->t, FIRST + i * MSS, FIRST + (i + 1) * MSS);
+	assert_int_equal(c->t.lost.n, c->t.lost.room);
+	c->t.lost_edge = FIRST + 19 * MSS;
+	shim_alloc_failures = 2;	/* for the repeat's record, too */
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(shim_alloc_failures, 0);
+	assert_false(is_lost(c, 2, 3));
+	assert_int_equal(c->t.lost_edge, FIRST + 2 * MSS);
+	recovery(c);
+	ack_sack(c, 0, 19, 20);
+	assert_true(is_lost(c, 2, 3));
+	conn_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -578,6 +669,10 @@ int main(void)
 		cmocka_unit_test(reneging),
 		cmocka_unit_test(all_lost),
 		cmocka_unit_test(repeat_of_sacked),
+		cmocka_unit_test(not_noted),
+		cmocka_unit_test(repeat_not_noted),
+		cmocka_unit_test(time_out_not_noted),
+		cmocka_unit_test(range_not_cut),
 	};
 
 	return cmocka_run_group_tests_name("loss", tests, NULL, NULL);
