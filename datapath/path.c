@@ -992,28 +992,40 @@ static bool unread(struct tcon_port *port, struct sk_buff *skb, const struct tco
 	       drop_unread(port, skb);
 }
 
-/* It is no whole segment, nor a first fragment of one.  Returns whether it goes on. */
-static bool ingress_other(struct tcon_port *port, struct sk_buff *skb,
-			  struct tcon_packet *pkt, enum tcon_parse parsed)
+/* A fragment but the first one. */
+static bool ingress_later(struct tcon_port *port, struct sk_buff *skb, struct tcon_packet *pkt)
 {
 	struct tcon_flow *flow;
 	struct tcon_key key;
 
-	if (parsed == TCON_PARSE_TAGS)	/* it may be of any half-flow */
-		return !tcon_policy_binds_any(port) || drop_unread(port, skb);
-	if (parsed == TCON_PARSE_SKIP)
-		return pkt->skip != TCON_COUNTER_FRAGMENT && pkt->skip != TCON_COUNTER_EXT_HEADER ?
-		       true : unread(port, skb, pkt);
 	tcon_key_set_addresses(&key, skb->data, pkt, true);
 	key.port_id = port->id;
 	if (!set_vlans(&key, skb, pkt))
 		return true;
-	if (!tcon_fragment_find(port, &key, pkt, tcon_us(tcon_now_ns()))) {
+	switch (tcon_fragment_find(port, &key, pkt, tcon_us(tcon_now_ns()))) {
+	case TCON_FRAGMENT_OF_OTHER:
+		tcon_count(port->tnet->stats, TCON_COUNTER_NOT_TCP);
+		return true;
+	case TCON_FRAGMENT_OF_UNKNOWN:
 		tcon_count(port->tnet->stats, TCON_COUNTER_FRAGMENT);
 		return unread(port, skb, pkt);
+	case TCON_FRAGMENT_OF_FLOW:
+		break;
 	}
 	flow = tcon_flow_find(&key);
 	return flow ? ingress(flow, skb, pkt) : true;
+}
+
+/* It is no whole segment, nor a first fragment of one.  Returns whether it goes on. */
+static bool ingress_other(struct tcon_port *port, struct sk_buff *skb,
+			  struct tcon_packet *pkt, enum tcon_parse parsed)
+{
+	if (parsed == TCON_PARSE_TAGS)	/* it may be of any half-flow */
+		return !tcon_policy_binds_any(port) || drop_unread(port, skb);
+	if (parsed == TCON_PARSE_LATER)
+		return ingress_later(port, skb, pkt);
+	return pkt->skip != TCON_COUNTER_FRAGMENT && pkt->skip != TCON_COUNTER_EXT_HEADER ?
+	       true : unread(port, skb, pkt);
 }
 
 /* Is it surely of no interest, because its port rests? */
@@ -1037,8 +1049,9 @@ static noinline bool ingress_seen(struct tcon_port *port, struct sk_buff *skb)
 		return true;
 	if (!make_key(&key, port, skb, &pkt, true))
 		return true;
-	if (unlikely(pkt.fragment))
-		tcon_fragment_note(port, &key, &pkt, tcon_us(tcon_now_ns()));
+	if (unlikely(pkt.fragment) &&
+	    !tcon_fragment_note(port, &key, &pkt, tcon_us(tcon_now_ns())))
+		return unread(port, skb, &pkt);
 	flow = find_or_create(port, &key, skb, &pkt, true);
 	return flow ? ingress(flow, skb, &pkt) : true;
 }

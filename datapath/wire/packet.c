@@ -28,7 +28,7 @@
 #define IPV4_OFFSET		0x1fff	/* in units of 8 bytes */
 #define IPV6_OFFSET_OR_MF	0xfff9
 #define IPV6_OFFSET		0xfff8
-#define IPV6_FRAGMENT_BYTES	8
+#define IPV6_EXT_BYTES		8	/* of an extension header, at least */
 
 /* Protocol numbers of IPv6 extension headers (IANA) that the parser skips. */
 #define EXT_HOP_BY_HOP		0
@@ -62,6 +62,7 @@ struct cursor {
 	u32 linear_bytes;	/* readable at @frame */
 	u32 frame_bytes;	/* of the whole frame, the paged part included */
 	u32 offset;
+	u32 fragmented;		/* where what is in fragments begins; 0: no fragment header */
 	bool super;		/* a super-packet, which has no length of its own */
 };
 
@@ -177,6 +178,7 @@ static enum tcon_parse parse_ipv4(struct tcon_packet *pkt, struct cursor *at,
 	offset = get_unaligned_be16(ip + 6) & IPV4_OFFSET_OR_MF;
 	if (unlikely(offset))
 		set_fragment(pkt, (offset & IPV4_OFFSET) * 8, get_unaligned_be16(ip + 4));
+	pkt->foreign = false;
 
 	pkt->family = AF_INET;
 	pkt->tos = ip[1];
@@ -185,22 +187,36 @@ static enum tcon_parse parse_ipv4(struct tcon_packet *pkt, struct cursor *at,
 	return TCON_PARSE_OK;
 }
 
-/* The fragment header of IPv6 (RFC 8200, 4.5).  An atomic fragment (RFC 6946) is a whole packet. */
-static void note_fragment(struct tcon_packet *pkt, const u8 *header)
+/* May what is in fragments begin with TCP, or with an extension header before it? */
+static bool may_begin_tcp(u8 next)
+{
+	return next == IPPROTO_TCP || next == EXT_DESTINATION || next == EXT_ROUTING ||
+	       next == EXT_HOP_BY_HOP;
+}
+
+/*
+ * The fragment header of IPv6 (RFC 8200, 4.5).  An atomic fragment (RFC 6946) is a whole packet.
+ * Of two such headers receivers take none.
+ */
+static enum tcon_parse parse_fragment_header(struct tcon_packet *pkt, struct cursor *at,
+					     const u8 *header)
 {
 	u16 offset = get_unaligned_be16(header + 2);
 
+	if (at->fragmented)
+		return skip(pkt, TCON_COUNTER_FRAGMENT);
 	if (offset & IPV6_OFFSET_OR_MF)
 		set_fragment(pkt, offset & IPV6_OFFSET, get_unaligned_be32(header + 4));
+	pkt->foreign = !may_begin_tcp(header[0]);
+	at->offset += IPV6_EXT_BYTES;
+	at->fragmented = at->offset;
+	return TCON_PARSE_OK;
 }
 
-/* @next: what the fragments begin with, which may be another extension header. */
-static enum tcon_parse later(struct tcon_packet *pkt, u8 next)
+/* Not all of the headers are here.  Those of a first fragment others can complete. */
+static enum tcon_parse cut_off(struct tcon_packet *pkt)
 {
-	if (next == IPPROTO_TCP || next == EXT_DESTINATION || next == EXT_ROUTING ||
-	    next == EXT_HOP_BY_HOP)
-		return TCON_PARSE_OK;
-	return skip(pkt, TCON_COUNTER_NOT_TCP);
+	return skip(pkt, pkt->fragment ? TCON_COUNTER_FRAGMENT : TCON_COUNTER_MALFORMED);
 }
 
 /*
@@ -215,27 +231,29 @@ static enum tcon_parse skip_extensions(struct tcon_packet *pkt,
 	int n;
 
 	for (n = 0; next != IPPROTO_TCP; n++) {
-		if (next != EXT_HOP_BY_HOP && next != EXT_ROUTING &&
-		    next != EXT_DESTINATION && next != EXT_FRAGMENT)
+		if (!may_begin_tcp(next) && next != EXT_FRAGMENT)
 			return skip(pkt, TCON_COUNTER_NOT_TCP);
 		if (n == IPV6_MAX_EXT_HEADERS)
 			return skip(pkt, TCON_COUNTER_EXT_HEADER);
-		ret = need(pkt, at, 8);
+		if (at->offset + IPV6_EXT_BYTES > end)
+			return cut_off(pkt);
+		ret = need(pkt, at, IPV6_EXT_BYTES);
 		if (ret)
 			return ret;
 		header = at->frame + at->offset;
 		if (unlikely(next == EXT_FRAGMENT)) {
-			note_fragment(pkt, header);
-			at->offset += IPV6_FRAGMENT_BYTES;
-			if (pkt->fragment == TCON_FRAGMENT_LATER)
-				return later(pkt, header[0]);
+			ret = parse_fragment_header(pkt, at, header);
+			if (ret || pkt->fragment == TCON_FRAGMENT_LATER)
+				return ret;
 		} else {
-			at->offset += (header[1] + 1) * 8;
+			at->offset += (header[1] + 1) * IPV6_EXT_BYTES;
 		}
 		next = header[0];
 		if (at->offset > end)
-			return skip(pkt, TCON_COUNTER_MALFORMED);
+			return cut_off(pkt);
 	}
+	if (unlikely(pkt->fragment))
+		pkt->fragment_bytes = at->offset - at->fragmented;
 	return TCON_PARSE_OK;
 }
 
@@ -261,6 +279,7 @@ static enum tcon_parse parse_ipv6(struct tcon_packet *pkt, struct cursor *at,
 
 	pkt->family = AF_INET6;
 	pkt->tos = get_unaligned_be16(ip) >> 4 & 0xff;
+	pkt->foreign = false;
 	at->offset += IPV6_BYTES;
 	ret = skip_extensions(pkt, at, ip[6], end);
 	if (ret)

@@ -82,7 +82,10 @@ enum tcon_fragment {
  * @family: AF_INET or AF_INET6
  * @fragment: enum tcon_fragment; of a fragment only its own payload counts, and no FIN
  * @ident: with a fragment: the identification of the IP packet
- * @fragment_bytes: with a fragment: its offset in the IP packet
+ * @fragment_bytes: with a later fragment: its offset in the IP packet; with the first one: that of
+ *	the TCP header
+ * @foreign: a later fragment says that it is of another protocol, which counts for nothing if the
+ *	first one says something else (RFC 8200, 4.5)
  * @n_vlans: number of VLAN tags in the frame, without those of identifier 0
  * @vlan_ids: their identifiers, outermost first
  * @l3_offset: offset of the IP header from the start of the frame, bytes
@@ -143,13 +146,14 @@ struct tcon_packet {
 	enum tcon_counter skip;
 	u32 ident;
 	u16 fragment_bytes;
+	bool foreign;
 };
 
 /**
  * enum tcon_parse - outcome of tcon_packet_parse()
  * @TCON_PARSE_OK: a TCP segment; all fields are set
  * @TCON_PARSE_LATER: a later fragment, perhaps of a TCP segment; set are family, fragment, ident,
- *	fragment_bytes, VLANs, l3_offset, payload_offset and payload_bytes
+ *	fragment_bytes, foreign, VLANs, l3_offset, payload_offset and payload_bytes
  * @TCON_PARSE_PULL: make tcon_packet.pull_bytes linear and call again
  * @TCON_PARSE_SKIP: not for TCon; tcon_packet.skip says why
  * @TCON_PARSE_TAGS: so many VLAN tags, whatever their identifiers, that nobody can tell what is

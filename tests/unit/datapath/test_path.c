@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "frame.h"
 #include "state/move.h"
 #include "tests/fuzz/segments.h"
 
@@ -25,12 +26,13 @@
  * @now: next sequence number of the guest
  * @left: payload that has left to the peer, passed or injected
  * @packets: packets with payload, of these
+ * @later: IP fragments but first ones, of these
  * @left_ns: when the last of these left
  * @on_inject: called once when something is injected
  */
 static struct {
 	u32 now;
-	u32 left, packets;
+	u32 left, packets, later;
 	u64 left_ns;
 	void (*on_inject)(void);
 } world;
@@ -39,8 +41,9 @@ static void note_left(const struct sk_buff *skb)
 {
 	struct tcon_packet p = {};
 
-	assert_int_equal(tcon_packet_parse(&p, skb->data, skb->len, skb->len, skb_is_gso(skb)),
-			 TCON_PARSE_OK);
+	tcon_packet_parse(&p, skb->data, skb->len, skb->len, skb_is_gso(skb));
+	if (p.fragment == TCON_FRAGMENT_LATER)
+		world.later++;
 	world.left += p.payload_bytes;
 	world.packets += p.payload_bytes > 0;
 	world.left_ns = shim_now_ns;
@@ -337,6 +340,82 @@ static void new_connection_does_not_wait_for_the_old_one(void **unused)
 	assert_int_equal(flow()->held.bytes, 0);
 }
 
+#define PART	804U		/* of a segment, in an IP fragment */
+#define SECOND	(8 + 20 + PART)	/* where the second begins */
+#define UDP	17
+
+/*
+ * An IPv6 fragment of the guest's segment that begins with @seq.  @next: what it says that it is
+ * part of.  The first one, at 0, has the headers, with an extension header of 8 bytes.
+ */
+static bool guest_says_part(u32 ident, u32 at, u8 next, u32 seq, u32 bytes)
+{
+	struct frame f;
+	struct sk_buff *skb;
+
+	frame_ethernet(&f, 0, ETH_P_IPV6);
+	frame_ipv6(&f, 44);
+	frame_extension(&f, next, 0);
+	put_unaligned_be16(at | 1, f.data + f.l4 - 6);
+	put_unaligned_be32(ident, f.data + f.l4 - 4);
+	if (!at) {
+		frame_extension(&f, IPPROTO_TCP, 0);
+		frame_tcp(&f, TCON_TCP_ACK, NULL, 0);
+		put_unaligned_be32(seq, f.data + f.l4 + 4);
+	}
+	frame_put(&f, bytes);
+	frame_finish(&f);
+	skb = alloc_skb(NET_SKB_PAD + NET_IP_ALIGN + f.bytes, GFP_KERNEL);
+	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
+	skb_put_data(skb, f.data, f.bytes);
+	skb_reset_mac_header(skb);
+	return ingress(skb);
+}
+
+/* Whatever a later fragment says, it is part of what the first one is. */
+static void fragments_of_another_protocol_are_held(void **unused)
+{
+	u32 i, seq = 1000;
+
+	host.settled = true;
+	for (i = 0; i < MANY; i++, seq += 2 * PART) {
+		guest_says_part(i, 0, 60, seq, PART);
+		guest_says_part(i, SECOND, UDP, seq, PART);
+	}
+	assert_int_equal(flow()->state, TCON_STATE_PACED);
+	assert_int_equal(flow()->track.nxt_guest, seq);
+	assert_in_range(world.packets, 1, 2 * TCON_INIT_CWND_SEGS);
+}
+
+/* As above, but they come first, or when more segments than are remembered have begun. */
+static void fragments_of_another_protocol_do_not_complete_a_segment(void **unused)
+{
+	u32 i;
+
+	host.settled = true;
+	for (i = 0; i < MANY; i++)
+		assert_true(guest_says_part(i, SECOND, UDP, 0, PART));
+	for (i = 0; i < MANY; i++)
+		assert_false(guest_says_part(i, 0, 60, 1000 + i * 2 * PART, PART));
+	assert_int_equal(host.tnet.stats->count[TCON_COUNTER_UNREAD_DROPPED], MANY);
+	wait_ms(70000);
+	world.later = 0;
+	for (i = 0; i < MANY; i++)
+		guest_says_part(MANY + i, 0, 60, 1000 + i * 2 * PART, PART);
+	for (i = 0; i < MANY; i++)
+		guest_says_part(MANY + i, SECOND, UDP, 0, PART);
+	assert_in_range(world.later, 0, 2 * TCON_INIT_CWND_SEGS);
+}
+
+static void fragments_of_another_protocol_pass(void **unused)
+{
+	u32 i;
+
+	for (i = 0; i < MANY; i++)
+		assert_true(guest_says_part(i, SECOND, UDP, 0, PART));
+	assert_int_equal(host.tnet.stats->count[TCON_COUNTER_NOT_TCP], MANY);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -351,6 +430,9 @@ int main(void)
 		TEST(early_data_of_many_connections_is_bounded),
 		TEST(repeat_of_the_end_is_no_new_connection),
 		TEST(new_connection_does_not_wait_for_the_old_one),
+		TEST(fragments_of_another_protocol_are_held),
+		TEST(fragments_of_another_protocol_do_not_complete_a_segment),
+		TEST(fragments_of_another_protocol_pass),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -336,8 +336,40 @@ static void ipv6_fragments(void **state)
 	check_fragment(&f, 1232, 0x12345678);
 	put_unaligned_be16(1232, f.data + f.l3 + 40 + 2);
 	check_fragment(&f, 1232, 0x12345678);
-	f.data[f.l3 + 40] = 17;		/* UDP's are nobody's business */
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_LATER);
+	assert_false(pkt.foreign);
+	f.data[f.l3 + 40] = 17;		/* what the first one says counts */
+	check_fragment(&f, 1232, 0x12345678);
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_LATER);
+	assert_true(pkt.foreign);
+	put_unaligned_be16(1, f.data + f.l3 + 40 + 2);
 	skips(&f, TCON_COUNTER_NOT_TCP);
+}
+
+/* Extension headers before TCP's are part of what is in fragments. */
+static void ipv6_fragmented_extensions(void **state)
+{
+	static const u8 some[] = { 44, 60 }, two[] = { 44, 44 };
+	struct tcon_packet pkt;
+	struct frame f;
+
+	with_extensions(&f, some, 2);
+	put_unaligned_be16(1, f.data + f.l3 + 40 + 2);
+	assert_int_equal(parse(&pkt, &f), TCON_PARSE_OK);
+	assert_int_equal(pkt.fragment, TCON_FRAGMENT_FIRST);
+	assert_int_equal(pkt.fragment_bytes, f.l4 - (f.l3 + 48));
+	/* One that ends in another fragment, or begins there: others can put that together. */
+	f.data[f.l3 + 48 + 1] = 255;
+	skips(&f, TCON_COUNTER_FRAGMENT);
+	put_unaligned_be16(8, f.data + f.l3 + 4);
+	skips(&f, TCON_COUNTER_FRAGMENT);
+	/* As a whole packet it is no use to anybody. */
+	put_unaligned_be16(0, f.data + f.l3 + 40 + 2);
+	skips(&f, TCON_COUNTER_MALFORMED);
+	with_extensions(&f, two, 2);
+	put_unaligned_be16(0, f.data + f.l3 + 40 + 2);
+	put_unaligned_be16(1, f.data + f.l3 + 48 + 2);
+	skips(&f, TCON_COUNTER_FRAGMENT);
 }
 
 /* No length in the IP header, and no super-packet. */
@@ -801,6 +833,7 @@ int main(void)
 		cmocka_unit_test(extensions),
 		cmocka_unit_test(ipv4_fragments),
 		cmocka_unit_test(ipv6_fragments),
+		cmocka_unit_test(ipv6_fragmented_extensions),
 		cmocka_unit_test(no_length),
 		cmocka_unit_test(super_packets),
 		cmocka_unit_test(malformed),
