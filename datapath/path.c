@@ -858,7 +858,7 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	WRITE_ONCE(flow->seen_us, now_us);	/* least_used() looks without the lock */
 	if (unlikely(!t->synced) && !syn && !t->guest.syn_seen && !t->peer.syn_seen &&
 	    !flow->saved)
-		flow->mid_stream = true;	/* see create() */
+		note_mid_stream(flow, now_us);	/* see may_create() */
 	tcon_flow_note_mark(flow, skb->mark, now_us);
 	tcon_flow_refresh(flow, now_us);
 	if (unlikely(flow->syn) && tcon_mark_retries(flow, pkt))

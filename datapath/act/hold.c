@@ -612,7 +612,7 @@ bool tcon_hold_exceeds(struct tcon_flow *flow, const struct tcon_packet *pkt, u6
 	u64 past_us = now_us - flow->hold.again_us;
 
 	lockdep_assert_held(&flow->lock);
-	if (!is_bound(flow))
+	if (!pkt->payload_bytes || !is_bound(flow))
 		return false;
 	if (past_us > tcon_track_rto_us(&flow->track) ||
 	    (past_us > cc->srtt_us && cc->delivered_bytes != flow->hold.again_delivered)) {

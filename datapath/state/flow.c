@@ -637,37 +637,22 @@ struct tcon_flow *tcon_flow_create(struct tcon_port *port,
 	return flow;
 }
 
-/**
- * tcon_flow_restart() - start anew, for a new connection with the same key
- * @flow: its lock is held
- * @now_us: the time
- */
-void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
+/* Nothing is known of the connection any more, and of what was done to it. */
+static void forget(struct tcon_flow *flow)
 {
-	lockdep_assert_held(&flow->lock);
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FLOWS_RESET);
-	tell_outcome(flow);
 	flow->compared = false;
-	tcon_pacer_cancel(&flow->due);
-	tcon_held_purge(&flow->held, flow->port);
-	consume_skb(tcon_flow_take_syn(flow));
-	kfree(flow->saved);
-	flow->saved = NULL;
 	flow->again.syn_seen = false;
-	tcon_ca_stop(&flow->track);
-	tcon_track_release(&flow->track);
-	tcon_track_init(&flow->track, &flow->port->shares[TCON_SHARE_RECORDS]);
-	memset(&flow->window, 0, sizeof(flow->window));
-	set_state(flow, TCON_STATE_OBSERVED, TCON_REASON_HANDSHAKE);
 	flow->heard_us = 0;
 	flow->mid_stream = false;
 	flow->hidden = false;
-	set_evading(flow, false);
 	flow->unseen = false;
 	flow->astray = TCON_ASTRAY_NONE;
 	flow->watchdog = false;
 	flow->hold.drain = false;
 	flow->hold.overdue = false;
+	flow->hold.release_ns = 0;
+	flow->hold.burst_bytes = 0;
+	flow->hold.kicked = flow->hold.injecting;	/* the old one may look much later */
 	flow->copies.bare = false;
 	flow->reordering = false;
 	flow->said.sends_parts = false;
@@ -678,15 +663,39 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	flow->repair.hidden_acks = 0;
 	flow->repair.probes = 0;
 	flow->repair.timeouts = 0;
+	flow->rest.wakes = READ_ONCE(flow->port->wakes);
+	flow->rest.heard = false;
+	flow->rest.unheard = 0;
+	flow->rest.believe_us = 0;
+	memset(&flow->window, 0, sizeof(flow->window));
 	memset(&flow->limits, 0, sizeof(flow->limits));
 	memset(&flow->answer, 0, sizeof(flow->answer));
 	memset(&flow->told, 0, sizeof(flow->told));
-	flow->hold.release_ns = 0;
-	flow->hold.burst_bytes = 0;
-	flow->hold.kicked = flow->hold.injecting;	/* the old one's next look may be far away */
+}
+
+/**
+ * tcon_flow_restart() - start anew, for a new connection with the same key
+ * @flow: its lock is held
+ * @now_us: the time
+ */
+void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
+{
+	lockdep_assert_held(&flow->lock);
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FLOWS_RESET);
+	tell_outcome(flow);
+	tcon_pacer_cancel(&flow->due);
+	tcon_held_purge(&flow->held, flow->port);
+	consume_skb(tcon_flow_take_syn(flow));
+	kfree(flow->saved);
+	flow->saved = NULL;
+	tcon_ca_stop(&flow->track);
+	tcon_track_release(&flow->track);
+	tcon_track_init(&flow->track, &flow->port->shares[TCON_SHARE_RECORDS]);
+	set_state(flow, TCON_STATE_OBSERVED, TCON_REASON_HANDSHAKE);
+	set_evading(flow, false);
 	tcon_flow_reopen(flow);
+	forget(flow);
 	flow->created_us = now_us;
-	flow->rest.wakes = READ_ONCE(flow->port->wakes);
 }
 
 /**

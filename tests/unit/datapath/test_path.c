@@ -110,10 +110,8 @@ static bool guest_sends(u8 flags)
 	return pass;
 }
 
-static void peer_says(u8 flags, u32 seq, u32 ack)
+static void egress(struct sk_buff *skb)
 {
-	struct tcon_packet p = segment(flags, seq, ack, 0);
-	struct sk_buff *skb = segment_new(&p, false, 0, false);
 	bool pass;
 
 	enter_tcon();
@@ -121,6 +119,13 @@ static void peer_says(u8 flags, u32 seq, u32 ack)
 	leave_tcon();
 	if (pass)
 		kfree_skb(skb);
+}
+
+static void peer_says(u8 flags, u32 seq, u32 ack)
+{
+	struct tcon_packet p = segment(flags, seq, ack, 0);
+
+	egress(segment_new(&p, false, 0, false));
 }
 
 static void peer_acks(u32 ack)
@@ -340,6 +345,45 @@ static void new_connection_does_not_wait_for_the_old_one(void **unused)
 	assert_int_equal(flow()->held.bytes, 0);
 }
 
+/* A mark on what the peer sends may make the flow, before the guest has sent any. */
+static void hidden_flow_is_hidden_whoever_sends_first(void **unused)
+{
+	struct tcon_packet p = segment(TCON_TCP_ACK, PEER_ISN + 1, FIRST, SEG_MSS);
+	struct sk_buff *skb = segment_new(&p, false, 0, false);
+	struct iphdr *ip = (struct iphdr *)(skb->data + 14);
+
+	host.settled = true;
+	ip->tos = 3;
+	ip_send_check(ip);
+	egress(skb);
+	assert_true(flow()->mid_stream);
+	world.now = FIRST;
+	guest_sends(TCON_TCP_ACK);
+	assert_int_equal(flow()->state, TCON_STATE_PACED);
+	assert_int_equal(flow()->reason, TCON_REASON_HIDDEN);
+}
+
+/* What the peer is believed after a rest it is not believed in the connection that follows. */
+static void belief_ends_with_the_connection(void **unused)
+{
+	u32 isn = FIRST + 5000000;
+
+	host.ruleless = true;
+	host.port.rests = true;
+	shake();
+	change_rules(false);
+	peer_acks(FIRST);
+	guest_sends(TCON_TCP_ACK);
+	assert_int_equal(flow()->state, TCON_STATE_REPAIRED);
+	guest_says(TCON_TCP_SYN, isn, 0);
+	peer_says(TCON_TCP_SYN | TCON_TCP_ACK, PEER_ISN + 9000, isn + 1);
+	peer_acks(isn + 7000000);	/* somebody's */
+	guest_says(TCON_TCP_ACK, isn + 1, 0);
+	guest_says(TCON_TCP_ACK, isn + 1, SEG_MSS);
+	assert_int_equal(flow()->track.cc.una, isn + 1);
+	assert_int_equal(flow()->track.cc.nxt, isn + 1 + SEG_MSS);
+}
+
 #define PART	804U		/* of a segment, in an IP fragment */
 #define SECOND	(8 + 20 + PART)	/* where the second begins */
 #define UDP	17
@@ -430,6 +474,8 @@ int main(void)
 		TEST(early_data_of_many_connections_is_bounded),
 		TEST(repeat_of_the_end_is_no_new_connection),
 		TEST(new_connection_does_not_wait_for_the_old_one),
+		TEST(hidden_flow_is_hidden_whoever_sends_first),
+		TEST(belief_ends_with_the_connection),
 		TEST(fragments_of_another_protocol_are_held),
 		TEST(fragments_of_another_protocol_do_not_complete_a_segment),
 		TEST(fragments_of_another_protocol_pass),
