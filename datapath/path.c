@@ -650,8 +650,7 @@ static bool guest_segment(struct tcon_flow *flow, struct sk_buff *skb,
 		return guest_ends(flow, skb, pkt, now_ns);
 	note_end(flow, pkt, true, now_us);
 	tcon_repair_passed(flow, pkt);
-	if (pkt->flags & TCON_TCP_ACK)
-		tcon_tell_noted(flow, pkt->ack, tcon_tell_edge(flow, pkt), now_us);
+	tcon_tell_passed(flow, pkt, now_us);
 	return true;
 }
 

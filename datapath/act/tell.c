@@ -9,8 +9,8 @@
  * segment that is absorbed, or out of a clone of the segment that waits.
  *
  * The ACK has the sequence number of the next new segment, and the TSval of the last one that
- * left.  So nothing that waits or is repaired is older than what the peer remembers
- * (RFC 7323, 5).
+ * left, or of a later ACK of the guest with the same number.  So nothing that waits or is repaired
+ * is older than what the peer remembers (RFC 7323, 5), nor is the ACK.
  */
 #include <linux/skbuff.h>
 #include <linux/time64.h>
@@ -132,4 +132,22 @@ void tcon_tell_noted(struct tcon_flow *flow, u32 ack, u32 edge, u64 now_us)
 	flow->told.ack = ack;
 	flow->told.us = now_us;
 	flow->told.valid = true;
+}
+
+/**
+ * tcon_tell_passed() - an ACK of the guest without data passes
+ * @flow: its lock is held
+ * @pkt: the ACK, parsed
+ * @now_us: the time
+ *
+ * If it is behind all that has left, and nothing waits, the peer may remember its time stamp.
+ */
+void tcon_tell_passed(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	lockdep_assert_held(&flow->lock);
+	if (!(pkt->flags & TCON_TCP_ACK))
+		return;
+	tcon_tell_noted(flow, pkt->ack, tcon_tell_edge(flow, pkt), now_us);
+	if (pkt->has_ts && pkt->seq == flow->track.cc.nxt)
+		flow->told.tsval = seq_max(flow->told.tsval, pkt->tsval);
 }

@@ -20,6 +20,7 @@ bool tcon_tell_make(struct tcon_flow *flow, struct sk_buff *skb,
 struct sk_buff *tcon_tell_leave(struct tcon_flow *flow, struct sk_buff *skb,
 				const struct tcon_packet *pkt, u64 now_us);
 void tcon_tell_noted(struct tcon_flow *flow, u32 ack, u32 edge, u64 now_us);
+void tcon_tell_passed(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us);
 
 /* Right edge of the window that the guest offers in a segment. */
 static inline u32 tcon_tell_edge(const struct tcon_flow *flow,

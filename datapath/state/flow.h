@@ -128,8 +128,8 @@ enum tcon_astray {
  * @told: what the peer has been told of the guest as a receiver
  * @told.ack: highest acknowledgment number
  * @told.edge: right edge of the windows
- * @told.tsval: TSval of the new data that left last; until some does, where packets have passed
- *	unseen or elsewhere, of the first segment that was seen
+ * @told.tsval: TSval of the new data that left last, or of an ACK behind it; until there is one,
+ *	where packets have passed unseen or elsewhere, of the first segment that was seen
  * @told.us: when @told.ack last advanced
  * @told.valid: @told.ack and @told.edge are valid
  * @template: for ACKs to the guest

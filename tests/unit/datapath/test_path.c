@@ -24,16 +24,17 @@
 /**
  * struct world - what the test has seen
  * @now: next sequence number of the guest
+ * @heard: bytes of the peer's that the guest acknowledges
  * @left: payload that has left to the peer, passed or injected
  * @packets: packets with payload, of these
  * @later: IP fragments but first ones, of these
- * @left_ns: when the last of these left
+ * @last: what left last
  * @on_inject: called once when something is injected
  */
 static struct {
-	u32 now;
+	u32 now, heard;
 	u32 left, packets, later;
-	u64 left_ns;
+	struct tcon_packet last;
 	void (*on_inject)(void);
 } world;
 
@@ -46,7 +47,7 @@ static void note_left(const struct sk_buff *skb)
 		world.later++;
 	world.left += p.payload_bytes;
 	world.packets += p.payload_bytes > 0;
-	world.left_ns = shim_now_ns;
+	world.last = p;
 }
 
 static void inject(const struct tcon_port *port, struct sk_buff *skb)
@@ -96,7 +97,7 @@ static struct tcon_packet segment(u8 flags, u32 seq, u32 ack, u32 bytes)
 
 static bool guest_says(u8 flags, u32 seq, u32 bytes)
 {
-	struct tcon_packet p = segment(flags, seq, PEER_ISN + 1, bytes);
+	struct tcon_packet p = segment(flags, seq, PEER_ISN + 1 + world.heard, bytes);
 
 	return ingress(segment_new(&p, true, 0, false));
 }
@@ -384,6 +385,31 @@ static void belief_ends_with_the_connection(void **unused)
 	assert_int_equal(flow()->track.cc.nxt, isn + 1 + SEG_MSS);
 }
 
+/* The peer may have the time stamp of an ACK without data, and discards what is older (PAWS). */
+static void ack_of_what_waits_is_not_older_than_the_one_before(void **unused)
+{
+	u32 tsval;
+
+	open_flow();
+	while (guest_sends(TCON_TCP_ACK))
+		;
+	peer_acks(world.now - 4 * SEG_MSS);
+	wait_ms(2);
+	assert_int_equal(flow()->held.bytes, 0);
+	while (flow()->track.cc.inflight_bytes < flow()->track.cc.cwnd_bytes)
+		assert_true(guest_sends(TCON_TCP_ACK));
+	wait_ms(5);
+	world.heard = 3000;
+	assert_true(guest_says(TCON_TCP_ACK, world.now, 0));
+	tsval = world.last.tsval;
+	wait_ms(5);
+	world.heard = 9000;
+	assert_true(guest_sends(TCON_TCP_ACK));
+	assert_int_equal(world.last.payload_bytes, 0);
+	assert_int_equal(world.last.ack, PEER_ISN + 1 + 9000);
+	assert_in_range(world.last.tsval, tsval, tsval + 5);
+}
+
 #define PART	804U		/* of a segment, in an IP fragment */
 #define SECOND	(8 + 20 + PART)	/* where the second begins */
 #define UDP	17
@@ -476,6 +502,7 @@ int main(void)
 		TEST(new_connection_does_not_wait_for_the_old_one),
 		TEST(hidden_flow_is_hidden_whoever_sends_first),
 		TEST(belief_ends_with_the_connection),
+		TEST(ack_of_what_waits_is_not_older_than_the_one_before),
 		TEST(fragments_of_another_protocol_are_held),
 		TEST(fragments_of_another_protocol_do_not_complete_a_segment),
 		TEST(fragments_of_another_protocol_pass),
