@@ -463,6 +463,7 @@ static void adopt(struct tcon_flow *flow, const struct sk_buff *skb,
 	tcon_track_release(&flow->track);
 	note_mid_stream(flow, now_us);
 	tcon_handshake_adopt(&flow->track, pkt, wire_bytes(skb, pkt), now_us);
+	tcon_hold_adopted(flow);
 	tcon_flow_judge(flow, now_us);
 }
 
@@ -501,7 +502,7 @@ static bool check_beginning(struct tcon_flow *flow, const struct sk_buff *skb,
 			tcon_flow_judge(flow, now_us);
 		return true;
 	}
-	if (tcon_hold_exceeds(flow, pkt, now_us))
+	if (tcon_hold_exceeds(flow, pkt->payload_bytes, now_us))
 		return false;
 	adopt(flow, skb, pkt, now_us);
 	return true;
@@ -674,7 +675,7 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (pkt->has_ts && tcon_answer_is_one(&flow->answer, pkt->tsecr))
 		note_answer(flow, now_us);
 	if (unlikely(pkt->flags & TCON_TCP_SYN && pkt->payload_bytes) &&
-	    tcon_hold_exceeds(flow, pkt, now_us))
+	    tcon_hold_exceeds(flow, pkt->payload_bytes, now_us))
 		return drop_excess(skb);
 	if (unlikely(tcon_mark_concerns(flow, pkt)) && !pkt->fragment) {
 		tcon_mark_from_guest(flow, skb, pkt);
@@ -901,7 +902,7 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 static bool may_create(const struct tcon_packet *pkt, bool from_guest)
 {
 	if (pkt->flags & TCON_TCP_RST)
-		return false;
+		return from_guest && pkt->payload_bytes;
 	if (pkt->flags & TCON_TCP_SYN)
 		return from_guest || !(pkt->flags & TCON_TCP_ACK);
 	return from_guest ? pkt->payload_bytes : tcon_ecn_is_marked(pkt);

@@ -551,6 +551,33 @@ static bool starts_anew(const struct tcon_flow *flow, const struct tcon_packet *
 	       now_us - t->progress_us >= tcon_track_rto_us(t);
 }
 
+static void drop_held(struct tcon_flow *flow)
+{
+	while (!tcon_held_empty(&flow->held)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_ANEW);
+		consume_skb(tcon_held_take(&flow->held, flow->port));
+	}
+}
+
+/**
+ * tcon_hold_adopted() - the guest seems to go on elsewhere than with what waits
+ * @flow: its lock is held
+ *
+ * What is of another connection, or none, would look like repeats, and leave at once.
+ */
+void tcon_hold_adopted(struct tcon_flow *flow)
+{
+	const struct sk_buff *skb;
+
+	lockdep_assert_held(&flow->lock);
+	skb_queue_walk(&flow->held.queue, skb) {
+		if (tcon_segment(skb)->seq - flow->track.cc.una <= TCON_CWND_MAX_BYTES)
+			continue;
+		drop_held(flow);
+		return;
+	}
+}
+
 /*
  * What a paced flow still has here would leave packet by packet, a few in each RTO: its CC has
  * timed out, too, and the repeat would wait behind.  Nor may that overtake.  Its newer time stamp
@@ -560,10 +587,7 @@ static void forget_held(struct tcon_flow *flow, const struct tcon_packet *pkt, u
 {
 	if (!starts_anew(flow, pkt, now_us))
 		return;
-	while (!tcon_held_empty(&flow->held)) {
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_ANEW);
-		consume_skb(tcon_held_take(&flow->held, flow->port));
-	}
+	drop_held(flow);
 	flow->track.nxt_guest = flow->track.cc.nxt;	/* as if not sent: see is_held() */
 }
 
@@ -595,7 +619,7 @@ static bool is_bound(const struct tcon_flow *flow)
 /**
  * tcon_hold_exceeds() - does a guest send too much that no cwnd bounds?
  * @flow: its lock is held
- * @pkt: a guest's segment, parsed, that takes no room in flight
+ * @payload_bytes: of a guest's segment that takes no room in flight
  * @now_us: the time
  *
  * That is more than a window in a round trip, or, without ACKs, in an RTO.  No sender needs to send
@@ -604,7 +628,7 @@ static bool is_bound(const struct tcon_flow *flow)
  *
  * Return: whether it does: the segment is to be dropped.
  */
-bool tcon_hold_exceeds(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+bool tcon_hold_exceeds(struct tcon_flow *flow, u32 payload_bytes, u64 now_us)
 {
 	const struct tcon_cc *cc = &flow->track.cc;
 	u32 most = max(tcon_flow_runs_cc(flow) ? cc->cwnd_bytes : 0,
@@ -612,7 +636,7 @@ bool tcon_hold_exceeds(struct tcon_flow *flow, const struct tcon_packet *pkt, u6
 	u64 past_us = now_us - flow->hold.again_us;
 
 	lockdep_assert_held(&flow->lock);
-	if (!pkt->payload_bytes || !is_bound(flow))
+	if (!payload_bytes || !is_bound(flow))
 		return false;
 	if (past_us > tcon_track_rto_us(&flow->track) ||
 	    (past_us > cc->srtt_us && cc->delivered_bytes != flow->hold.again_delivered)) {
@@ -624,7 +648,7 @@ bool tcon_hold_exceeds(struct tcon_flow *flow, const struct tcon_packet *pkt, u6
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_EXCESS);
 		return true;
 	}
-	flow->hold.again_bytes += pkt->payload_bytes;
+	flow->hold.again_bytes += payload_bytes;
 	return false;
 }
 
@@ -803,7 +827,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	bool repeats = pkt->end_seq != pkt->seq && seq_before(pkt->seq, flow->track.cc.nxt);
 	bool old = repeats && !seq_after(pkt->end_seq, flow->track.cc.nxt);
 	bool urgent = old && tcon_flow_repaired(flow);
-	bool waiting, split, probe;
+	bool waiting, split, probe, apart;
 	u64 when;
 
 	lockdep_assert_held(&flow->lock);
@@ -815,8 +839,9 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	waiting = tcon_flow_waits(flow) || flow->hold.injecting;
 	if (is_absorbed(flow, skb, pkt, repeats && tcon_flow_repaired(flow), waiting))
 		return absorb(flow, skb, pkt, tcon_us(now_ns));
-	if (unlikely(old || is_apart(flow, pkt) ? tcon_hold_exceeds(flow, pkt, tcon_us(now_ns)) :
-						  is_beyond(flow, pkt))) {
+	apart = old || is_apart(flow, pkt);
+	if (unlikely(apart ? tcon_hold_exceeds(flow, pkt->payload_bytes, tcon_us(now_ns)) :
+			     is_beyond(flow, pkt))) {
 		kfree_skb_reason(skb, TCON_DROP_RULE);
 		return false;
 	}
@@ -827,6 +852,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 				     flow->hold.burst_bytes - flow->hold.burst_bytes / 8);
 	describe(flow, skb, pkt, tcon_us(now_ns));
 	tcon_segment(skb)->probe = probe;
+	tcon_segment(skb)->apart = apart;
 	choose_cpu(flow);
 	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
 	split = must_split(flow, skb);
@@ -901,6 +927,31 @@ static inline void trace_released(const struct tcon_flow *flow, const struct sk_
 				   (u32)tcon_us(now_ns) - seg->entered_us);
 }
 
+/*
+ * Was it new when it came, and has all of it left meanwhile?  A guest can send again what waits, if
+ * it looks as if it came into a gap.  Then it is as much again as its other repeats.
+ */
+static bool is_needless(struct tcon_flow *flow, const struct sk_buff *skb, u64 now_us)
+{
+	const struct tcon_segment *seg = tcon_segment(skb);
+
+	return !seg->apart && !seq_after(seg->end_seq, flow->track.cc.nxt) &&
+	       tcon_hold_exceeds(flow, seg->payload_bytes, now_us);
+}
+
+/* What waited leaves. */
+static void released(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
+{
+	if (unlikely(flow->ecn.fell_back) && !tcon_segment(skb)->fragment)
+		tcon_mark_released(flow, skb);
+	if (likely(tcon_flow_enforced(flow)) && !tcon_segment(skb)->fragment)
+		tcon_repair_raise_tsval(flow, skb, tcon_us(now_ns));
+	leaves(flow, skb, now_ns);
+	tcon_count(tcon_flow_stats(flow),
+		   tcon_flow_runs_cc(flow) ? TCON_COUNTER_RELEASED : TCON_COUNTER_HOLD_FLUSHED);
+	trace_released(flow, skb, now_ns);
+}
+
 /* Moves what may leave now to @out; says when to look again, 0: never. */
 static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 {
@@ -928,16 +979,12 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 			ahead_ns += tcon_pace_ns(cc, tcon_pace_burst_bytes(cc));
 		skb = tcon_held_take(&flow->held, flow->port);
 		end_overdue(flow, skb);
+		if (unlikely(is_needless(flow, skb, tcon_us(now_ns)))) {
+			kfree_skb_reason(skb, TCON_DROP_RULE);
+			continue;
+		}
 		segs += n_segs(skb);
-		if (unlikely(flow->ecn.fell_back) && !tcon_segment(skb)->fragment)
-			tcon_mark_released(flow, skb);
-		if (likely(tcon_flow_enforced(flow)) && !tcon_segment(skb)->fragment)
-			tcon_repair_raise_tsval(flow, skb, tcon_us(now_ns));
-		leaves(flow, skb, now_ns);
-		tcon_count(tcon_flow_stats(flow),
-			   tcon_flow_runs_cc(flow) ? TCON_COUNTER_RELEASED :
-						      TCON_COUNTER_HOLD_FLUSHED);
-		trace_released(flow, skb, now_ns);
+		released(flow, skb, now_ns);
 		__skb_queue_tail(out, skb);
 	}
 	flow->hold.drain = false;

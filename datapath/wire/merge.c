@@ -115,7 +115,7 @@ static bool follows(const struct sk_buff *to, const struct sk_buff *skb, u32 mos
 	       skb->len == b->payload_offset + b->payload_bytes &&
 	       b->end_seq - b->seq == b->payload_bytes &&
 	       a->end_seq - a->seq == a->payload_bytes &&
-	       !a->fragment && !b->fragment && !a->probe && !b->probe &&
+	       !a->fragment && !b->fragment && !a->probe && !b->probe && a->apart == b->apart &&
 	       !(a->payload_bytes % wire_bytes) && !skb_is_gso(skb) &&
 	       b->payload_bytes <= wire_bytes &&
 	       a->payload_bytes + b->payload_bytes <= most_bytes &&

@@ -24,6 +24,7 @@
  * @l4_offset: offset of the TCP header
  * @payload_offset: offset of the payload
  * @fragment: it is a fragment, in which nothing can be written
+ * @apart: it takes no room in flight, and counts for tcon_hold_exceeds()
  * @probe: the guest sent it to find out whether the path takes larger segments
  * @has_ts: it has a time stamp
  * @has_ack: it acknowledges
@@ -41,6 +42,7 @@ struct tcon_segment {
 	u16 l4_offset;
 	u16 payload_offset;
 	bool fragment;
+	bool apart;
 	bool probe;
 	bool has_ts;
 	bool has_ack;

@@ -246,6 +246,16 @@ static void data_with_rst_is_held(void **unused)
 	assert_in_range(world.packets, 0, 2 * TCON_INIT_CWND_SEGS);
 }
 
+static void data_with_rst_of_no_flow_is_paced(void **unused)
+{
+	u32 i;
+
+	host.settled = true;
+	for (i = 0; i < MANY; i++)
+		guest_sends(TCON_TCP_RST);
+	assert_in_range(world.packets, 0, 2 * TCON_INIT_CWND_SEGS);
+}
+
 static void old_data_after_the_end_is_bounded(void **unused)
 {
 	u32 i;
@@ -293,6 +303,37 @@ static void data_that_goes_backwards_is_bounded(void **unused)
 		guest_says(TCON_TCP_ACK, GUEST_ISN - i * SEG_MSS, SEG_MSS);
 	assert_int_equal(flow()->state, TCON_STATE_PACED);
 	assert_in_range(world.packets, 0, 4 * TCON_INIT_CWND_SEGS);
+}
+
+/* A byte elsewhere must not let out what waits. */
+static void data_elsewhere_lets_nothing_out(void **unused)
+{
+	u32 i;
+
+	host.settled = true;
+	world.now = FIRST;
+	for (i = 0; i < MANY; i++)
+		guest_sends(TCON_TCP_ACK);
+	assert_int_equal(flow()->state, TCON_STATE_PACED);
+	guest_says(TCON_TCP_ACK, FIRST + (3U << 29), 1);
+	wait_ms(10);
+	assert_in_range(world.packets, 1, 2 * TCON_INIT_CWND_SEGS);
+}
+
+/* It seems to come into a gap, so that TCon does not know it for what waits. */
+static void repeats_of_what_waits_are_bounded(void **unused)
+{
+	u32 i;
+
+	open_flow();
+	while (guest_sends(TCON_TCP_ACK))
+		;
+	guest_says(TCON_TCP_RST, world.now + 1000 * SEG_MSS, 0);
+	for (i = 0; i < MANY; i++)
+		guest_says(TCON_TCP_ACK, world.now + 500 * SEG_MSS, SEG_MSS);
+	peer_acks(world.now - SEG_MSS);
+	wait_ms(10);
+	assert_in_range(world.packets, TCON_INIT_CWND_SEGS + 2, 4 * TCON_INIT_CWND_SEGS);
 }
 
 /* What is sent before a connection has begun is bounded, however often one seems to begin. */
@@ -493,10 +534,13 @@ int main(void)
 		TEST(data_with_rst_of_moved_flow_is_seen),
 		TEST(data_with_rst_of_resuming_flow_is_seen),
 		TEST(data_with_rst_is_held),
+		TEST(data_with_rst_of_no_flow_is_paced),
 		TEST(old_data_after_the_end_is_bounded),
 		TEST(data_on_syns_is_bounded),
 		TEST(data_far_ahead_is_bounded),
 		TEST(data_that_goes_backwards_is_bounded),
+		TEST(data_elsewhere_lets_nothing_out),
+		TEST(repeats_of_what_waits_are_bounded),
 		TEST(early_data_of_many_connections_is_bounded),
 		TEST(repeat_of_the_end_is_no_new_connection),
 		TEST(new_connection_does_not_wait_for_the_old_one),

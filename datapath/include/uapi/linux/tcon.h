@@ -424,7 +424,7 @@ enum tcon_ecn_mode {
 	X(FLOW_SLEPT,	"flow-slept",	"half-flows of ports at rest that fell asleep, and need little memory") \
 	X(FLOW_WOKEN,	"flow-woken",	"half-flows that slept, and woke") \
 	X(MERGED,	"merged",	"guests' packets that left as a part of the one before") \
-	X(HOLD_ANEW,	"hold-anew",	"held packets of paced flows, which their guests send anew")
+	X(HOLD_ANEW,	"hold-anew",	"held packets of paced flows, whose guests send anew, or something else")
 
 enum tcon_counter {
 #define TCON_X(id, name, text) TCON_COUNTER_##id,

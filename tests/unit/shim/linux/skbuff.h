@@ -410,6 +410,8 @@ static inline struct sk_buff *skb_peek(const struct sk_buff_head *q)
 	return q->first;
 }
 
+#define skb_queue_walk(q, skb) for (skb = (q)->first; skb; skb = skb->next)
+
 static inline void __skb_queue_tail(struct sk_buff_head *q, struct sk_buff *skb)
 {
 	skb->next = NULL;
