@@ -144,7 +144,6 @@ struct tcon_timer {
  * @unproven_bytes: judged lost in this recovery and not shown to be spurious
  * @dup_acks: duplicate ACKs in a row, of a peer without SACK
  * @dup_bytes: what these counted as having left the path
- * @unnoted_bytes: lost in a time-out, and not in @lost for lack of memory
  * @dup_credit_bytes: what duplicate ACKs, and SACKs that the peer took back, counted as
  *	delivered and is not acknowledged yet
  * @max_inflight_bytes: largest inflight in this round
@@ -192,6 +191,7 @@ struct tcon_timer {
  * @fin_guest: the guest's FIN has left
  * @fin_peer: the peer's FIN has passed
  * @fin_seq: sequence number after the guest's FIN
+ * @unnoted_bytes: lost in a time-out, and not in @lost for lack of memory
  */
 struct tcon_track {
 	struct tcon_cc cc;
@@ -221,7 +221,6 @@ struct tcon_track {
 	u32 unproven_bytes;
 	u32 dup_acks;
 	u32 dup_bytes;
-	u32 unnoted_bytes;
 	u32 dup_credit_bytes;
 	u32 max_inflight_bytes;
 	u32 prev_max_inflight_bytes;
@@ -263,6 +262,7 @@ struct tcon_track {
 	u64 tsval_floor_us;
 	u64 peer_tsval_us;
 	u32 fin_seq;
+	u32 unnoted_bytes;
 	u16 peer_window;
 	bool zero_window;
 	bool has_tsval_floor;
