@@ -153,6 +153,54 @@ def test_counters_grow_by_what_flows_do(exporter: Exporter) -> None:
     assert repairs() == 15
 
 
+def test_a_scrape_that_fails_counts_nothing(exporter: Exporter) -> None:
+    """Where one bridge told its flows and the next did not, the next scrape counts all, once."""
+    show, flows = copy.deepcopy(RECORDED["show"]), copy.deepcopy(RECORDED["flows"])
+    (bridge,) = show["bridges"]
+    show["bridges"].append(bridge | {"name": "br1"})
+
+    def repairs(of: str) -> float:
+        start = f'ovs_tcon_repairs_total{{bridge="{of}"'
+        return sum(v for name, v in exporter.scrape().items() if name.startswith(start))
+
+    exporter.say(show, flows)
+    assert repairs("br0") == 0
+    first = flows["flows"][0]
+    first["repairs"] += 7
+    flows["flows"].append(copy.deepcopy(first) | {"tp_src": 1, "age_ms": 1, "repairs": 5})
+    exporter.say(show, flows)
+    exporter.instead("case $* in *br1*) echo 'ovs-appctl: cannot connect' >&2; exit 1;; esac\n")
+    for _ in range(3):
+        assert exporter.problem() == (0, {"daemon"})
+    exporter.instead(None)
+    assert (repairs("br0"), repairs("br1")) == (12, 12)
+
+
+def test_what_the_daemon_leaves_out(exporter: Exporter) -> None:
+    """That is another version, whatever it is."""
+    for field in RECORDED["show"]:
+        show = {name: value for name, value in RECORDED["show"].items() if name != field}
+        exporter.say(show, RECORDED["flows"])
+        assert exporter.problem()[1] <= {"version"}, field
+    exporter.say(RECORDED["show"], RECORDED["flows"])
+    exporter.instead('printf \'{"bridges": "\\377"}\'; exit\n')
+    assert exporter.problem() == (0, {"version"})
+
+
+def test_rules_of_one_priority_count_together(exporter: Exporter) -> None:
+    """In which priorities have series of their own."""
+    show, flows = copy.deepcopy(RECORDED["show"]), copy.deepcopy(RECORDED["flows"])
+    (bridge,) = show["bridges"]
+    rule = bridge["rules"][0]
+    bridge["rules"] = [rule | {"priority": n + 1, "flows": 10 + n} for n in range(60)]
+    bridge["rules"] += [rule | {"match": f"tp_dst={n}", "flows": 9 - n} for n in range(10)]
+    live = next(f for f in flows["flows"] if f["srtt_us"] and f["reason"] == "none")
+    flows["flows"] = [live | {"priority": rule["priority"]}]
+    exporter.say(show, flows)
+    series = [name for name in exporter.scrape() if name.startswith("ovs_tcon_rtt_seconds_bucket")]
+    assert all(f'priority="{rule["priority"]}"' in name for name in series)
+
+
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
