@@ -294,6 +294,101 @@ def test_the_operators_rules(host: Host, ended: list[subprocess.Popen[str]]) -> 
     assert host.asked() == []
 
 
+def test_an_operators_rule_that_comes(host: Host, ended: list[subprocess.Popen[str]]) -> None:
+    """At the very place of one of the monitor's: nobody but the operator removes it."""
+    mine = {"match": "in_port=a", "priority": 0, "source": None}
+    own = {"match": "in_port=a", "priority": 0, "source": {"table": "Bridge", "record": "br0"}}
+    key = {"table": "Bridge", "record": "br0", "state": "hidden"}
+    on_port = {"table": "Interface", "record": "a", "state": "hidden"}
+    for rule, config in (
+        (own, []),  # by tcon/set-cc
+        (mine, [key | {"value": "flow=in_port=a,priority=0 reno"}]),  # by ovs-vsctl
+        (mine, [on_port | {"value": "flow=priority=0,all reno"}]),
+    ):
+        host.say(SHOW)
+        program = host.start()
+        ended.append(program)
+        host.send(95e6, 15e6, until=lambda: len(host.asked()) > 0)
+        show = json.loads(json.dumps(SHOW))
+        show["bridges"][0] |= {"rules": [rule], "config": config}
+        host.say(show)
+        let_alone = "a: has a rule of its own with priority 0"
+        host.send(95e6, 15e6, until=lambda: let_alone in host.err())  # noqa: B023
+        end_s = time.monotonic() + 1
+        host.send(10e6, 10e6, until=lambda: time.monotonic() > end_s)  # noqa: B023
+        program.terminate()
+        program.wait(10)
+        assert not [line for line in host.asked() if "del-cc" in line], config
+        (host.folder / "asked").unlink()
+
+
+def test_an_operators_rule_just_before_the_end(
+    host: Host, ended: list[subprocess.Popen[str]]
+) -> None:
+    program = host.start()
+    ended.append(program)
+    host.send(95e6, 15e6, until=lambda: len(host.asked()) > 0)
+    show = json.loads(json.dumps(SHOW))
+    show["bridges"][0]["rules"] = [
+        {"match": "in_port=a", "priority": 0, "source": {"table": "Bridge", "record": "br0"}}
+    ]
+    host.say(show)
+    program.terminate()
+    program.wait(10)
+    assert not [line for line in host.asked() if "del-cc" in line]
+
+
+def test_names_of_ports_that_read_as_something_else(host: Host) -> None:
+    """tcon/set-cc takes in_port=7 for the port with that number, and LOCAL for the bridge's own."""
+    show = json.loads(json.dumps(SHOW))
+    names = ("7", "0x7", "local", "a,b", "a7")
+    show["bridges"][0]["rules"] = [
+        {"match": f'in_port="{name}"', "priority": 0, "source": {"table": "Bridge"}}
+        for name in names
+    ]
+    host.say(show)
+    switch = monitor.Switch("br0", str(host.appctl), host.folder / "net", "cubic", 0)
+    switch.look()
+    for name in names[:4]:
+        switch.set_weight(name, 0.5, 10)
+        switch.reset_weight(name)
+        assert switch.is_taken(name)
+    assert not switch.is_taken("a7")
+    flows = [next(word for word in line.split() if "flow=" in word) for line in host.asked()]
+    assert flows == [f'flow=in_port="{name}",priority=0' for name in names[:4] for _ in range(2)]
+
+
+def test_a_device_that_is_gone_for_a_while(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it had sent before is not what it sent in a period."""
+    now_s = 100.0
+    monkeypatch.setattr(monitor.time, "monotonic", lambda: now_s)
+    args = argparse.Namespace(
+        uplink=None, capacity=None, alpha=0.5, after=2, period=1.0, json=False
+    )
+    host.sent = {"a": 1e9, "b": 1e9}
+    host.count()
+    mine = monitor.Monitor(
+        monitor.Switch("br0", str(host.appctl), host.folder / "net", "cubic", 0), args
+    )
+    assert mine._rates() is None
+    for gone, rates in (
+        (None, {"a": 8e6, "b": 8e6, "up": 16e6}),
+        ("a", {"b": 8e6, "up": 16e6}),
+        (None, {"b": 8e6, "up": 16e6}),
+        ("up", {"a": 8e6, "b": 8e6, "up": 0}),
+        (None, {"a": 8e6, "b": 8e6, "up": 0}),
+        (None, {"a": 8e6, "b": 8e6, "up": 16e6}),
+    ):
+        now_s += 1
+        host.sent = {name: sent + 1e6 for name, sent in host.sent.items()}
+        host.count()
+        if gone:
+            (host.folder / "net" / gone).rename(host.folder / "away")
+        assert mine._rates() == rates
+        if gone:
+            (host.folder / "away").rename(host.folder / "net" / gone)
+
+
 class Counters:
     """A switch whose counters go on by the second, and time with them."""
 
@@ -351,6 +446,48 @@ def test_an_operators_rule_that_goes(
     assert re.fullmatch(r"br0: a: weight 0\.\d+, as before\n", capsys.readouterr().err)
 
 
+class Unwilling(Counters):
+    """It refuses the first guest's rule."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken = False
+        self._sent |= {"c": 0.0, "d": 0.0}
+        self.there = ["a", "b", "c", "d"]
+
+    def ports(self, role: str) -> list[str]:
+        return self.there if role == "guest" else ["up"]
+
+    def set_weight(self, port: str, weight: float, term_s: int) -> None:
+        if port == "a":
+            raise monitor.MonitorError("a is refused")
+        super().set_weight(port, weight, term_s)
+
+    def second(self, a_bps: float, b_bps: float) -> None:
+        super().second(a_bps, b_bps)
+        self._sent |= {"c": self.now_s * 1e6, "d": self.now_s * 1e6}
+
+
+def test_a_rule_that_is_refused_keeps_no_other_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is a rule set for a port that has gone since the daemon was asked last."""
+    switch = Unwilling()
+    monkeypatch.setattr(monitor.time, "monotonic", lambda: switch.now_s)
+    args = argparse.Namespace(
+        uplink=None, capacity=None, alpha=0.5, after=2, period=1.0, json=False
+    )
+    mine = monitor.Monitor(switch, args)
+    mine.look()
+    switch.second(45e6, 45e6)
+    mine.look()
+    switch.second(45e6, 45e6)
+    with pytest.raises(monitor.MonitorError, match="a is refused"):
+        mine.look()
+    assert switch.set == ["b"]
+    monkeypatch.setattr(switch, "look", lambda: switch.there.remove("a"))
+    switch.second(45e6, 45e6)
+    mine.look()
+
+
 def test_a_daemon_that_fails(host: Host, ended: list[subprocess.Popen[str]]) -> None:
     """It says so once, and goes on when the daemon does."""
     program = host.start("--json")
@@ -380,6 +517,14 @@ def test_what_is_refused(host: Host, options: tuple[str, ...], words: str) -> No
     assert host.start(*options).wait(10) == 1
     assert host.err().startswith(f"tcon-monitor: {words}")
     assert host.err().count("\n") == 1
+
+
+@pytest.mark.parametrize("said", ["nonsense", "[]", '{"bridges": []}'])
+def test_an_answer_that_is_none(host: Host, said: str) -> None:
+    (host.folder / "instead").write_text(f"echo '{said}'; exit\n")
+    assert host.start().wait(10) == 1
+    words = "the daemon's answer is not what it was: it is of another version"
+    assert host.err() == f"tcon-monitor: {words}\n"
 
 
 def test_a_bridge_without_one_uplink(host: Host) -> None:
