@@ -245,7 +245,6 @@ def test_what_the_switch_refuses_is_one_sentence(
         (("br0", "-d", "0"), "not between 0.1 and 3600 seconds"),
         (("br0", "-d", "x"), "invalid"),
         (("br0", "-n", "0"), "less than 1"),
-        (("br0", "--record", "/nowhere/x"), "tcon-top: /nowhere/x: No such file or directory\n"),
     ],
 )
 def test_bad_input_is_told(words: tuple[str, ...], complaint: str) -> None:
@@ -253,6 +252,19 @@ def test_bad_input_is_told(words: tuple[str, ...], complaint: str) -> None:
     assert done.returncode != 0
     assert complaint in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_recording_outlives_a_bridge_that_is_misspelt(tmp_path: Path) -> None:
+    """What is refused has changed nothing."""
+    record = tmp_path / "record"
+    record.write_text("of yesterday\n")
+    env = switch(tmp_path, "echo \"no bridge is named 'br9'\" >&2; exit 2")
+    done = top("br9", "--record", str(record), env=env)
+    assert (done.returncode, done.stderr) == (1, "tcon-top: no bridge is named 'br9'\n")
+    assert record.read_text() == "of yesterday\n"
+    done = top("br0", "--record", "/nowhere/x", env=switch(tmp_path, answers(tmp_path)))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "tcon-top: /nowhere/x: No such file or directory\n"
 
 
 def test_without_ovs_appctl(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -67,13 +66,9 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
 def _source(asked: argparse.Namespace, open_files: contextlib.ExitStack) -> Source:
     if asked.replay:
         return Recording(asked.replay)
-    record: TextIO | None = None
-    if asked.record:
-        try:
-            record = open_files.enter_context(asked.record.open("w"))
-        except OSError as error:
-            raise SourceError(f"{asked.record}: {error.strerror}") from error
-    return Appctl(asked.bridge, asked.limit, record)
+    return open_files.enter_context(
+        contextlib.closing(Appctl(asked.bridge, asked.limit, asked.record))
+    )
 
 
 class Top:

@@ -40,10 +40,29 @@ def _answer(time_s: float, raw: dict[str, Any]) -> Answer:
 
 
 class Appctl:
-    """The switch itself; its answers are also written to a file, if there is one."""
+    """The switch itself; its answers are also written to a file, if one is given, which the first
+    answer opens: a bridge that there is not leaves it as it was.
+    """
 
-    def __init__(self, bridge: str, limit: int, record: TextIO | None = None) -> None:
+    def __init__(self, bridge: str, limit: int, record: Path | None = None) -> None:
         self._bridge, self._limit, self._record = bridge, limit, record
+        self._file: TextIO | None = None
+
+    def close(self) -> None:
+        """Nothing more is asked."""
+        if self._file:
+            self._file.close()
+
+    def _write(self, time_s: float, raw: dict[str, Any]) -> None:
+        if not self._record:
+            return
+        try:
+            if not self._file:
+                self._file = self._record.open("w")
+            self._file.write(json.dumps({"time_s": time_s, "answer": raw}) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise SourceError(f"{self._record}: {error.strerror}") from error
 
     def ask(self, match: str) -> Answer | None:
         """The flows as they are now.  Raises SourceError."""
@@ -62,9 +81,7 @@ class Appctl:
             answer = _answer(time_s, raw)
         except (ValueError, KeyError, TypeError) as error:
             raise SourceError("ovs-appctl tcon/flows -j gave something else than flows") from error
-        if self._record:
-            self._record.write(json.dumps({"time_s": time_s, "answer": raw}) + "\n")
-            self._record.flush()
+        self._write(time_s, raw)
         return answer
 
 
