@@ -52,3 +52,13 @@ def test_the_readmes_steps_are_where_they_are_tested():
     assert [line.split()[0] for line in found[6][0].splitlines()] == [
         "ovs-appctl", "rmmod", "apt-get"
     ]  # fmt: skip
+
+
+def test_services_wait_for_what_is_not_there_yet():
+    """systemd starts a service five times in ten seconds, and then never again: a bridge, a module
+    or an address may come later than that.
+    """
+    for name in ("tcon-exporter", "tcon-monitor@"):
+        unit = (TOP / f"debian/tcon-switch.{name}.service").read_text()
+        assert "Restart=on-failure\n" in unit
+        assert int(re.search(r"^RestartSec=(\d+)$", unit, re.M)[1]) * 4 > 10, name
