@@ -2,8 +2,11 @@
 """What debian/ repeats of the tree is what the tree says."""
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
+import pytest
 from steps import steps
 
 TOP = Path(__file__).parents[2]
@@ -62,3 +65,21 @@ def test_services_wait_for_what_is_not_there_yet():
         unit = (TOP / f"debian/tcon-switch.{name}.service").read_text()
         assert "Restart=on-failure\n" in unit
         assert int(re.search(r"^RestartSec=(\d+)$", unit, re.M)[1]) * 4 > 10, name
+
+
+@pytest.mark.skipif(not shutil.which("dh_installsystemd"), reason="debhelper is not installed")
+def test_an_upgrade_leaves_no_service_stopped(tmp_path):
+    """What runs goes on, as the new version; what does not is not started."""
+    shutil.copytree(TOP / "debian", tmp_path / "debian")
+    subprocess.run(
+        ["make", "-s", "-f", "debian/rules", "override_dh_installsystemd"],
+        cwd=tmp_path, check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    made = tmp_path / "debian/.debhelper/generated/tcon-switch"
+    stops = (made / "preinst.service").read_text() if (made / "preinst.service").exists() else ""
+    assert "stop" not in stops
+    after = (made / "postinst.service").read_text()
+    assert "deb-systemd-invoke $_dh_action 'tcon-switchd.service'" in after
+    assert "deb-systemd-invoke try-restart 'tcon-exporter.service'" in after
+    after = (TOP / "debian/tcon-switch.postinst").read_text()  # debhelper knows no instances
+    assert re.search(r"#DEBHELPER#\n(.*\n)*.*try-restart 'tcon-monitor@\*\.service'", after)
