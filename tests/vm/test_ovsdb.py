@@ -285,6 +285,22 @@ def test_a_bridge_in_user_space(rig: rigs.Rig) -> None:
     vsctl("set", "Bridge", "br8", "datapath_type=netdev",
           'other_config:tcon-rule-a="flow=all bbr"')  # fmt: skip
     becomes("refused: the bridge has a userspace datapath: .*", "tcon_rule_a", record="br8")
+    vsctl("set", "Bridge", "br8", "datapath_type=system")
+    becomes("applied: .*", "tcon_rule_a", record="br8")
+    assert rules("br8") == [flow("all bbr")]
+
+
+def test_a_port_that_becomes_a_guests() -> None:
+    """Its rules were refused while it was none."""
+    vsctl("set", "Interface", "p1", 'other_config:tcon-rule-a="flow=all bbr"')
+    becomes("applied: .*", "tcon_rule_a", "Interface", "p1")
+    vsctl("set", "Interface", "p1", "type=patch", "options:peer=nobody")
+    becomes("refused: an internal, tunnel or patch port is never a guest's", "tcon_rule_a",
+            "Interface", "p1")  # fmt: skip
+    assert rules() == []
+    vsctl("set", "Interface", "p1", "type=system", "--", "clear", "Interface", "p1", "options")
+    becomes("applied: .*", "tcon_rule_a", "Interface", "p1")
+    assert rules() == [flow("in_port=p1 bbr")]
 
 
 #: What may go away, by what comes back.

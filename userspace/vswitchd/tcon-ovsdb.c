@@ -59,6 +59,7 @@ struct tcon_entry {
     char *text;                 /* The key's value. */
     char *bridge;               /* Where it applies. */
     bool seen;                  /* The database still has it. */
+    bool misplaced;             /* No rule can apply there. */
 
     bool tried;                 /* tcon.ko was there to read 'text'. */
     bool parsed;                /* 'rule' is what 'text' says. */
@@ -192,6 +193,12 @@ read_record(enum table table, const char *record, const char *bridge,
             continue;
         }
         entry = entry_get(table, record, node->key, bridge);
+        if (entry->misplaced && !refusal) {
+            /* Of another type now: what 'text' says counts again. */
+            free(entry->text);
+            entry->text = NULL;
+        }
+        entry->misplaced = refusal != NULL;
         entry_update(entry, node->value);
         if (refusal) {
             entry->good = false;
