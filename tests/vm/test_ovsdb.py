@@ -415,13 +415,20 @@ def test_a_database_that_does_not_answer() -> None:
     vsctl("set", "Open_vSwitch", ".", "other_config:stats-update-interval=600000")
     time.sleep(0.1)
     appctl("tcon/set-cc", "br0", "flow=all", "bbr")
+    appctl("tcon/set-cc", "--volatile", "br0", "flow=tp_dst=8", "vegas")
     before = config()
     ovs.stop("ovsdb-server")
-    with pytest.raises(LabError, match="OVSDB does not take the change"):
-        appctl("tcon/set-cc", "br0", "flow=all", "reno")
-    with pytest.raises(LabError, match="OVSDB does not take the change"):
-        appctl("tcon/del-cc", "br0")
-    assert rules() == [flow("all bbr")]
+    for words in (
+        ("set-cc", "br0", "flow=all", "reno"),
+        ("set-cc", "br0", "flow=tp_dst=8", "reno"),
+        ("del-cc", "br0"),
+        ("del-cc", "br0", "flow=all"),
+    ):
+        with pytest.raises(LabError, match="OVSDB does not take the change"):
+            appctl(f"tcon/{words[0]}", *words[1:])
+        assert rules() == [flow("tp_dst=8 vegas"), flow("all bbr")], words
+    appctl("tcon/set-cc", "br0", "flow=all", "bbr")  # it has that
+    appctl("tcon/del-cc", "br0", "flow=tp_dst=8")  # and never had this
     appctl("tcon/set-cc", "--volatile", "br0", "flow=tp_dst=9", "cubic")
     assert rules() == [flow("tp_dst=9 cubic"), flow("all bbr")]
     ovs.start_ovsdb()

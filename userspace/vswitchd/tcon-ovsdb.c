@@ -23,6 +23,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "openvswitch/list.h"
+#include "openvswitch/poll-loop.h"
 #include "openvswitch/shash.h"
 #include "ovsdb-idl.h"
 #include "smap.h"
@@ -73,7 +74,7 @@ struct tcon_entry {
 /* A transaction, and the command that waits for it. */
 struct write {
     struct ovs_list node;
-    struct ovsdb_idl_txn *txn;
+    struct ovsdb_idl_txn *txn;  /* NULL where nothing is to be written. */
     struct unixctl_conn *conn;
     bool sets;                  /* 'rule' was set before it was written. */
     struct tcon_rule rule;
@@ -444,6 +445,20 @@ entry_at(const struct tcon_rule *place)
     return found;
 }
 
+/* As tcon_ovsdb_is_writable(), with a sentence. */
+static bool
+check_writable(struct tcon_error *error)
+{
+    bool ok = tcon_ovsdb_is_writable();
+
+    if (!ok) {
+        tcon_error_set(error, "OVSDB does not take the change (%s), nothing is "
+                       "changed", idl && ovsdb_idl_is_connected(idl)
+                       ? "another process has its lock" : "not connected");
+    }
+    return ok;
+}
+
 /* True if the database holds 'rule' already, and well written. */
 bool
 tcon_ovsdb_has(const struct tcon_rule *rule)
@@ -453,6 +468,15 @@ tcon_ovsdb_has(const struct tcon_rule *rule)
     return kept && kept->entry && kept->entry->parsed
            && kept->entry->rule.until_s == rule->until_s
            && tcon_rule_same_decision(kept, rule);
+}
+
+/* Returns false, with a sentence, if 'rule' cannot be written.  What could not
+ * be kept is not to be set for a moment: a volatile rule might have to go for
+ * it. */
+bool
+tcon_ovsdb_can_set(const struct tcon_rule *rule, struct tcon_error *error)
+{
+    return tcon_ovsdb_has(rule) || check_writable(error);
 }
 
 /* Calls that differ by table only. */
@@ -586,24 +610,30 @@ refuse_removal(const struct tcon_entry *entry, struct tcon_error *error)
 }
 
 /* Returns false, with a sentence, if the rule at 'place', or one of 'bridge' if
- * that is NULL, is one of all bridges or of the fleet. */
+ * that is NULL, is one of all bridges or of the fleet, or the database does not
+ * let go of it. */
 bool
 tcon_ovsdb_can_remove(const char *bridge, const struct tcon_rule *place,
                       struct tcon_error *error)
 {
     const struct tcon_rule *kept = place ? tcon_rule_find(place) : NULL;
     struct shash_node *node;
+    bool must_write = false;
 
     SHASH_FOR_EACH (node, &entries) {
         const struct tcon_entry *entry = node->data;
 
-        if (!is_changeable(entry) && entry_is_at(entry, bridge, place)
-            && entry->good && (!kept || kept->entry == entry)) {
+        if (!entry_is_at(entry, bridge, place)) {
+            continue;
+        }
+        if (!is_changeable(entry) && entry->good
+            && (!kept || kept->entry == entry)) {
             refuse_removal(entry, error);
             return false;
         }
+        must_write |= is_changeable(entry);
     }
-    return true;
+    return !must_write || check_writable(error);
 }
 
 /* Removes the rule at 'place', or all of 'bridge' if that is NULL, and replies
@@ -614,6 +644,7 @@ tcon_ovsdb_remove(struct unixctl_conn *conn, const char *bridge,
 {
     struct write *write = write_start(conn, "tcon/del-cc");
     struct shash_node *node;
+    bool any = false;
 
     SHASH_FOR_EACH (node, &entries) {
         struct tcon_entry *entry = node->data;
@@ -621,9 +652,15 @@ tcon_ovsdb_remove(struct unixctl_conn *conn, const char *bridge,
         if (is_changeable(entry) && entry_is_at(entry, bridge, place)) {
             entry->remover = write;
             set_key(entry->table, entry->record, entry->key, NULL);
+            any = true;
         }
     }
-    ovsdb_idl_txn_commit(write->txn);
+    if (any) {
+        ovsdb_idl_txn_commit(write->txn);
+    } else {
+        ovsdb_idl_txn_destroy(write->txn);
+        write->txn = NULL;
+    }
 }
 
 /* The rule that 'write' has set is OVSDB's now, or nobody's; what it was to
@@ -657,7 +694,9 @@ write_finish(struct write *write, enum ovsdb_idl_txn_status status)
                        : ovsdb_idl_txn_status_to_string(status));
         unixctl_command_reply_error(write->conn, error.text);
     }
-    ovsdb_idl_txn_destroy(write->txn);
+    if (write->txn) {
+        ovsdb_idl_txn_destroy(write->txn);
+    }
     ovs_list_remove(&write->node);
     free(write);
 }
@@ -700,8 +739,9 @@ tcon_ovsdb_run(void)
 
     remove_ended();
     LIST_FOR_EACH_SAFE (write, node, &writes) {
-        enum ovsdb_idl_txn_status status = ovsdb_idl_txn_commit(write->txn);
+        enum ovsdb_idl_txn_status status;
 
+        status = write->txn ? ovsdb_idl_txn_commit(write->txn) : TXN_UNCHANGED;
         if (status != TXN_INCOMPLETE) {
             write_finish(write, status);
             any = true;
@@ -716,7 +756,11 @@ tcon_ovsdb_wait(void)
     struct write *write;
 
     LIST_FOR_EACH (write, node, &writes) {
-        ovsdb_idl_txn_wait(write->txn);
+        if (write->txn) {
+            ovsdb_idl_txn_wait(write->txn);
+        } else {
+            poll_immediate_wake();
+        }
     }
 }
 

@@ -29,6 +29,7 @@ bool tcon_ovsdb_apply(struct tcon_nl *, const struct tcon_error *);
  * done. */
 bool tcon_ovsdb_is_writable(void);
 bool tcon_ovsdb_has(const struct tcon_rule *);
+bool tcon_ovsdb_can_set(const struct tcon_rule *, struct tcon_error *);
 bool tcon_ovsdb_can_remove(const char *bridge, const struct tcon_rule *place,
                            struct tcon_error *);
 void tcon_ovsdb_set(struct unixctl_conn *, const struct tcon_rule *);

@@ -31,8 +31,9 @@
 
 /* Reads 'words' into 'rule' and gives it to tcon.ko. */
 static bool
-set_cc(struct tcon_nl *nl, const struct tcon_bridge *bridge, int n_words,
-       const char *words[], struct tcon_rule *rule, struct tcon_error *error)
+set_cc(struct tcon_nl *nl, const struct tcon_bridge *bridge, bool is_volatile,
+       int n_words, const char *words[], struct tcon_rule *rule,
+       struct tcon_error *error)
 {
     struct tcon_error why;
 
@@ -45,6 +46,9 @@ set_cc(struct tcon_nl *nl, const struct tcon_bridge *bridge, int n_words,
 
         tcon_date_format(rule->until_s, date);
         tcon_error_set(error, "until=%s: that is past", date);
+        return false;
+    }
+    if (!is_volatile && !tcon_ovsdb_can_set(rule, error)) {
         return false;
     }
     if (tcon_rule_set(nl, rule, &why)) {
@@ -70,7 +74,8 @@ tcon_unixctl_set_cc(struct unixctl_conn *conn, int argc, const char *argv[],
     bridge = tcon_bridge_lookup(argc > 1 ? argv[1] : "", &error);
     if (bridge && tcon_nl_open(&nl, &error)) {
         ovs_strlcpy(rule.bridge, argv[1], sizeof rule.bridge);
-        ok = set_cc(&nl, bridge, argc - 2, argv + 2, &rule, &error);
+        ok = set_cc(&nl, bridge, is_volatile, argc - 2, argv + 2, &rule,
+                    &error);
         tcon_nl_close(&nl);
         tcon_config_changed();
     }
