@@ -394,6 +394,28 @@ def test_entries_that_wait_for_tcon() -> None:
     rigs.load_all()
     becomes("applied: .*", "tcon_rule_a")
     assert rules() == [flow("all bbr")]
+    rigs.run("rmmod", *rigs.CCS, "tcon")
+    becomes(r"waiting: tcon\.ko is not loaded .*", "tcon_rule_a")
+    rigs.load_all()
+    becomes("applied: .*", "tcon_rule_a")
+
+
+def test_rates_are_of_one_tcon() -> None:
+    """A daemon that began later than tcon.ko has counters of it that are older than the next one's
+    soon are.
+    """
+    reload_tcon()
+    time.sleep(3)
+    restart_vswitchd()
+    reload_tcon()
+    shown = {"age_ms": 0}
+
+    def is_old_enough() -> bool:
+        shown.update(json.loads(appctl("tcon/show", "-j")))
+        return shown["age_ms"] > 5500
+
+    poll(is_old_enough, "tcon.ko is older than the last one was", 20, 0.2)
+    assert 0 <= shown["age_ms"] - shown["rate_over_ms"] < 2000
 
 
 def test_volatile_rules_hide_those_below() -> None:

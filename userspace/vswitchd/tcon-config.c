@@ -486,6 +486,21 @@ parse_family(struct ofpbuf *buf, void *change_)
     return family_group;
 }
 
+/* tcon.ko was removed: nothing is in force.  To ask it would make the kernel
+ * look for it. */
+static void
+family_gone(void)
+{
+    struct tcon_error error;
+
+    tcon_rules_lost();
+    tcon_rates_end();
+    tcon_nl_not_loaded(&error);
+    tcon_ovsdb_apply(NULL, &error);
+    status_changed = true;
+    retry_at_ms = LLONG_MAX;
+}
+
 /* A new tcon.ko knows nothing, so it is told everything again.  'change' is
  * NULL when notifications were lost. */
 static void
@@ -494,8 +509,13 @@ family_changed(const void *change_, void *aux OVS_UNUSED)
     const struct family_change *change = change_;
     struct shash_node *node;
 
-    if (change && (change->cmd != CTRL_CMD_NEWFAMILY
-                   || strcmp(change->name, TCON_GENL_NAME))) {
+    if (change && strcmp(change->name, TCON_GENL_NAME)) {
+        return;
+    }
+    if (change && change->cmd != CTRL_CMD_NEWFAMILY) {
+        if (change->cmd == CTRL_CMD_DELFAMILY) {
+            family_gone();
+        }
         return;
     }
     COVERAGE_INC(tcon_loaded_anew);
@@ -507,6 +527,7 @@ family_changed(const void *change_, void *aux OVS_UNUSED)
         }
     }
     tcon_rules_lost();
+    tcon_rates_end();
     tcon_ovsdb_forget_refusals();
     push(true);
 }

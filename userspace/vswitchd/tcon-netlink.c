@@ -71,6 +71,13 @@ parse_attrs(const struct ofpbuf *body, const struct tcon_nl_field fields[],
     return nl_policy_parse(body, 0, policy, attrs, n_attrs);
 }
 
+/* Says in 'error' that there is no tcon.ko. */
+void
+tcon_nl_not_loaded(struct tcon_error *error)
+{
+    tcon_error_set(error, "tcon.ko is not loaded (try: modprobe tcon)");
+}
+
 /* Starts a conversation, which tcon_nl_close() must end.  Returns false, with
  * a sentence in 'error', if tcon.ko is not loaded. */
 bool
@@ -82,7 +89,7 @@ tcon_nl_open(struct tcon_nl *nl, struct tcon_error *error)
     nl->family = 0;
     err = nl_lookup_genl_family(TCON_GENL_NAME, &nl->family);
     if (err == ENOENT) {
-        tcon_error_set(error, "tcon.ko is not loaded (try: modprobe tcon)");
+        tcon_nl_not_loaded(error);
         return false;
     }
     if (!err) {

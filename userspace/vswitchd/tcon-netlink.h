@@ -26,6 +26,7 @@ struct tcon_nl {
  * tcon_attr.  Returns false to get no more messages. */
 typedef bool tcon_nl_cb(struct nlattr *attrs[], void *aux);
 
+void tcon_nl_not_loaded(struct tcon_error *);
 bool tcon_nl_open(struct tcon_nl *, struct tcon_error *);
 void tcon_nl_close(struct tcon_nl *);
 struct ofpbuf *tcon_nl_request(const struct tcon_nl *, enum tcon_cmd);

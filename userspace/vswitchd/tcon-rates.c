@@ -9,6 +9,7 @@
 #include "tcon-rates.h"
 
 #include <limits.h>
+#include <string.h>
 
 #include "openvswitch/poll-loop.h"
 #include "tcon-netlink.h"
@@ -64,6 +65,17 @@ tcon_rates_begin(void)
     }
 }
 
+/* tcon.ko was removed: the next one counts from zero. */
+void
+tcon_rates_end(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+        free(samples[i].counters);
+        memset(&samples[i], 0, sizeof samples[i]);
+    }
+    next_ms = LLONG_MAX;
+}
+
 void
 tcon_rates_run(void)
 {
@@ -78,14 +90,16 @@ tcon_rates_run(void)
     if (!tcon_nl_open(&nl, &error)) {
         return;
     }
-    if (!tcon_nl_do(&nl, tcon_nl_request(&nl, TCON_CMD_GET_INFO), sample_cb,
-                    &sample, &error) && sample.age_ms) {
+    tcon_nl_do(&nl, tcon_nl_request(&nl, TCON_CMD_GET_INFO), sample_cb,
+               &sample, &error);
+    if (sample.age_ms) {
         free(samples[0].counters);
         samples[0] = samples[1];
         samples[1] = sample;
         next_ms = time_msec() + INTERVAL_MS;
-    } else {
+    } else if (sample.counters) {   /* tcon.ko is not a millisecond old. */
         free(sample.counters);
+        next_ms = time_msec() + LEAST_MS;
     }
     tcon_nl_close(&nl);
 }

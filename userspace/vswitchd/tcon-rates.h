@@ -19,6 +19,7 @@ struct tcon_sample {
 };
 
 void tcon_rates_begin(void);
+void tcon_rates_end(void);
 void tcon_rates_run(void);
 void tcon_rates_wait(void);
 
