@@ -385,13 +385,16 @@ static inline bool tcon_flow_waits(const struct tcon_flow *flow)
 	       (tcon_flow_repaired(flow) && flow->track.lost.n);
 }
 
-/* Has the guest sent more than a first flight (RFC 7413, 4.2), without a handshake? */
+/*
+ * Has the guest sent a whole first flight (RFC 7413, 4.2), without a handshake?  More of it is
+ * judged so before tcon_hold_exceeds() is asked.
+ */
 static inline bool tcon_flow_sends_early(const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
 
 	return !tcon_track_established(t) && !flow->mid_stream &&
-	       t->sent_bytes > TCON_INIT_CWND_SEGS * t->cc.mss_bytes;
+	       t->sent_bytes >= TCON_INIT_CWND_SEGS * t->cc.mss_bytes;
 }
 
 /* How much payload a paced guest may have waiting. */
