@@ -27,6 +27,7 @@
 #include "base/seq.h"
 #include "path.h"
 #include "sender/acked.h"
+#include "sender/ca.h"
 #include "sender/handshake.h"
 #include "sender/saved.h"
 #include "sender/sent.h"
@@ -493,10 +494,11 @@ static bool check_beginning(struct tcon_flow *flow, const struct sk_buff *skb,
 			    const struct tcon_packet *pkt, u64 now_us)
 {
 	enum tcon_reason reason = flow->reason;
-	struct tcon_cc *cc = &flow->track.cc;
+	struct tcon_track *t = &flow->track;
 
 	if (flow->mid_stream)	/* no SYN has told it */
-		cc->mss_bytes = clamp(wire_bytes(skb, pkt), cc->mss_bytes, TCON_MSS_ADOPTED_MAX);
+		tcon_ca_segment(t, clamp(wire_bytes(skb, pkt), t->cc.mss_bytes,
+					 TCON_MSS_ADOPTED_MAX));
 	if (belongs(flow, pkt)) {
 		if (reason == TCON_REASON_HANDSHAKE && tcon_flow_sends_early(flow))
 			tcon_flow_judge(flow, now_us);

@@ -36,4 +36,26 @@ static inline bool tcon_ca_sane(const struct tcon_cc *cc)
 	       (!rate || rate >= tcon_cc_slowest_bps(cc));
 }
 
+/**
+ * tcon_ca_segment() - how large a full segment is
+ * @t: the tracker, with or without a CC
+ * @mss_bytes: its payload
+ *
+ * A CC that runs already may have reduced to the least that was allowed, in smaller segments.
+ * That is no error of its own.
+ */
+static inline void tcon_ca_segment(struct tcon_track *t, u32 mss_bytes)
+{
+	struct tcon_cc *cc = &t->cc;
+	u32 least = TCON_MIN_CWND_SEGS * mss_bytes;
+
+	cc->mss_bytes = mss_bytes;
+	if (!cc->ops)
+		return;
+	cc->cwnd_bytes = max(cc->cwnd_bytes, least);
+	cc->ssthresh_bytes = max(cc->ssthresh_bytes, least);
+	if (cc->pacing_rate_bps)
+		cc->pacing_rate_bps = max(cc->pacing_rate_bps, tcon_cc_slowest_bps(cc));
+}
+
 #endif /* _TCON_CA_H */

@@ -8,6 +8,7 @@
 #include <linux/kernel.h>
 
 #include "base/seq.h"
+#include "sender/ca.h"
 #include "sender/ecn.h"
 #include "sender/handshake.h"
 #include "sender/sent.h"
@@ -53,7 +54,7 @@ void tcon_handshake_agree(struct tcon_track *t)
 		mss = min_t(u32, mss, t->guest.mss);
 	if (t->has_ts)
 		mss -= min_t(u32, mss, 12);	/* RFC 7323, appendix A */
-	t->cc.mss_bytes = max_t(u32, mss, TCON_MSS_MIN);
+	tcon_ca_segment(t, max_t(u32, mss, TCON_MSS_MIN));
 }
 
 /* A late copy of a SYN changes nothing that both ends have agreed on. */
@@ -143,7 +144,7 @@ void tcon_handshake_peer(struct tcon_track *t, const struct tcon_packet *pkt)
 void tcon_handshake_adopt(struct tcon_track *t, const struct tcon_packet *pkt,
 			  u32 wire_bytes, u64 now_us)
 {
-	t->cc.mss_bytes = clamp(wire_bytes, t->cc.mss_bytes, TCON_MSS_ADOPTED_MAX);
+	tcon_ca_segment(t, clamp(wire_bytes, t->cc.mss_bytes, TCON_MSS_ADOPTED_MAX));
 	t->cc.una = pkt->seq;
 	t->cc.nxt = pkt->seq;
 	t->nxt_guest = pkt->seq;

@@ -1022,6 +1022,44 @@ static void sane(void **state)
 	}
 }
 
+/* A CC that began before the peer's SYN-ACK has reduced to two segments of 536 bytes, and to the
+ * slowest rate.  That these are two of 1460, or of 100, is no error of the CC.
+ */
+static void segment_size(void **state)
+{
+	static const u16 mss[] = { 1460, 8960, 100 };
+	struct tcon_packet syn = {
+		.flags = TCON_TCP_SYN, .seq = ISN, .end_seq = FIRST, .mss = U16_MAX,
+		.window = 500, .sack_permitted = true,
+	};
+	struct tcon_track t;
+	u32 i, kept;
+
+	for (i = 0; i < ARRAY_SIZE(mss); i++) {
+		tcon_track_init(&t, NULL);
+		syn.flags = TCON_TCP_SYN;
+		syn.seq = ISN;
+		syn.mss = U16_MAX;
+		tcon_handshake_guest(&t, &syn, now_us);
+		tcon_ca_start(&t, &mock, NULL, now_us);
+		kept = 2 * TCON_MSS_DEFAULT;
+		t.cc.cwnd_bytes = kept;
+		t.cc.ssthresh_bytes = kept;
+		t.cc.pacing_rate_bps = tcon_cc_slowest_bps(&t.cc);
+		assert_true(tcon_ca_sane(&t.cc));
+		syn.flags |= TCON_TCP_ACK;
+		syn.seq = 1;
+		syn.ack = FIRST;
+		syn.mss = mss[i];
+		tcon_handshake_peer(&t, &syn);
+		assert_int_equal(t.cc.mss_bytes, mss[i]);
+		assert_true(tcon_ca_sane(&t.cc));
+		assert_int_equal(t.cc.cwnd_bytes, max(kept, 2U * mss[i]));
+		assert_int_equal(t.cc.ssthresh_bytes, max(kept, 2U * mss[i]));
+		stop_cc(&t);
+	}
+}
+
 /* What overtakes on its way from the guest makes a recovery neither begin nor go on. */
 static void swaps_are_no_loss(void **state)
 {
@@ -1135,6 +1173,7 @@ int main(void)
 		cmocka_unit_test(losses_in_loss),
 		cmocka_unit_test(undo_of_timeout),
 		cmocka_unit_test(sane),
+		cmocka_unit_test(segment_size),
 	};
 
 	return cmocka_run_group_tests_name("ca", tests, NULL, NULL);
