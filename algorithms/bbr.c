@@ -727,7 +727,7 @@ static void tcon_bbr_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
 
-	if (event != TCON_CA_EVENT_TX_START || !cc->app_limited_until)
+	if (event != TCON_CA_EVENT_TX_START || !tcon_cc_was_idle(cc))
 		return;
 	bbr->idle_restart = true;
 	bbr->extra_at_us = now_us;

@@ -1173,7 +1173,7 @@ static void tcon_bbr3_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 {
 	struct bbr3 *b = tcon_cc_priv(cc);
 
-	if (event != TCON_CA_EVENT_TX_START || !cc->app_limited_until)
+	if (event != TCON_CA_EVENT_TX_START || !tcon_cc_was_idle(cc))
 		return;
 	b->idle_restart = true;
 	b->extra_at_us = now_us;

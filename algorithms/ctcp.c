@@ -306,6 +306,8 @@ static void tcon_ctcp_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 
 	switch (event) {
 	case TCON_CA_EVENT_TX_START:
+		if (!tcon_cc_was_idle(cc))
+			break;
 		ctcp->backlog.base_rtt_us = cc->min_rtt_us;
 		begin_rounds(cc);
 		break;

@@ -211,6 +211,8 @@ static void tcon_fast_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 
 	switch (event) {
 	case TCON_CA_EVENT_TX_START:
+		if (!tcon_cc_was_idle(cc))
+			break;
 		fast->base_rtt_us = cc->min_rtt_us;
 		begin_round(cc, true);
 		break;

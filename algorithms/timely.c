@@ -177,10 +177,16 @@ static void tcon_timely_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 {
 	struct timely *timely = tcon_cc_priv(cc);
 
-	if (event == TCON_CA_EVENT_TX_START)
-		timely->rtt_us = 0;	/* the next RTT has none to differ from */
-	else if (tcon_reno_note_ece(cc, &timely->reno))
-		halve(cc, true);
+	switch (event) {
+	case TCON_CA_EVENT_TX_START:
+		if (tcon_cc_was_idle(cc))
+			timely->rtt_us = 0;	/* the next RTT has none to differ from */
+		break;
+	case TCON_CA_EVENT_ECE:
+		if (tcon_reno_note_ece(cc, &timely->reno))
+			halve(cc, true);
+		break;
+	}
 }
 
 static void tcon_timely_undo_cwnd(struct tcon_cc *cc)

@@ -435,7 +435,7 @@ static void tcon_vivace_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 static void tcon_vivace_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 				   u64 now_us)
 {
-	if (event == TCON_CA_EVENT_TX_START)
+	if (event == TCON_CA_EVENT_TX_START && tcon_cc_was_idle(cc))
 		begin_trial(cc, now_us);
 }
 

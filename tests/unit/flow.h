@@ -84,6 +84,25 @@ static inline void event(struct tcon_cc *cc, enum tcon_ca_event what)
 		cc->ops->cwnd_event(cc, what, T0_US);
 }
 
+/* The window goes out at once, and after an RTT all of it is acknowledged, by @acks ACKs.  Nothing
+ * is in flight then, though the guest has more to send.
+ */
+static inline void whole_round(struct tcon_cc *cc, u32 acks, s64 rtt_us)
+{
+	u32 bytes = cc->cwnd_bytes / acks, i;
+
+	cc->una = cc->nxt;
+	cc->nxt += bytes;
+	event(cc, TCON_CA_EVENT_TX_START);
+	cc->nxt += bytes * (acks - 1);
+	cc->inflight_bytes = bytes * acks;
+	for (i = 0; i < acks; i++) {
+		cc->inflight_bytes -= bytes;
+		ack(cc, bytes, rtt_us);
+		cc->nxt -= bytes;
+	}
+}
+
 /* Some RTT, window and MSS: events of all kinds; bounds always hold. */
 static inline void extreme_flow(const struct tcon_cc_ops *ops, u32 mss_bytes,
 				u32 rtt_us, u32 cwnd_bytes)

@@ -120,6 +120,8 @@ static void ack(u32 bytes, s64 rtt_us, bool limited, u64 now_us, u32 marked)
 	cc.delivered_bytes += bytes;
 	cc.delivered_ce_bytes += marked;
 	cc.inflight_bytes -= min(bytes, cc.inflight_bytes);
+	if (cc.delivered_bytes > cc.app_limited_until)
+		cc.app_limited_until = 0;
 	if (marked)
 		cc_ops->cwnd_event(&cc, TCON_CA_EVENT_ECE, now_us);
 	cc_ops->cong_control(&cc, &rs);

@@ -160,6 +160,7 @@ static inline void sim_send(struct sim *s)
 	u32 mss = s->cc.mss_bytes;
 	struct sim_segment *p = sim_segment(s, s->tail);
 	u64 start = max(s->free_ns, s->now_ns);
+	bool idle = s->head == s->tail;
 
 	BUG_ON(s->tail - s->head == SIM_RING);
 	if (!s->cc.inflight_bytes) {
@@ -178,6 +179,9 @@ static inline void sim_send(struct sim *s)
 	p->lost_bytes = s->cc.lost_bytes;
 	p->in_flight_bytes = s->cc.inflight_bytes;
 	p->app_limited = s->cc.app_limited_until != 0;
+	if (idle && s->cc.ops->cwnd_event)
+		s->cc.ops->cwnd_event(&s->cc, TCON_CA_EVENT_TX_START,
+				      s->now_ns / 1000);
 	if (s->cc.pacing_rate_bps)
 		s->next_send_ns = max(s->next_send_ns, s->now_ns) +
 				  mss * 8ULL * SIM_NS / s->cc.pacing_rate_bps;

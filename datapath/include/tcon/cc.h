@@ -51,7 +51,7 @@ enum tcon_ca_state {
 
 /**
  * enum tcon_ca_event - as the kernel's enum tcp_ca_event
- * @TCON_CA_EVENT_TX_START: first data after all was acknowledged
+ * @TCON_CA_EVENT_TX_START: first data after all was acknowledged; see tcon_cc_was_idle()
  * @TCON_CA_EVENT_ECE: an ACK reports ECN CE, by ECE (RFC 3168), or by a count of marked
  *	bytes that has grown; once per ACK
  */
@@ -280,6 +280,20 @@ struct tcon_cc {
 static inline void *tcon_cc_priv(const struct tcon_cc *cc)
 {
 	return (void *)cc->priv;
+}
+
+/**
+ * tcon_cc_was_idle() - at %TCON_CA_EVENT_TX_START: had the guest nothing to send?
+ * @cc: the flow
+ *
+ * If it had, only its window was full.  Where little is in flight, or where one ACK comes for all
+ * of it, everything is acknowledged once in each round trip.
+ *
+ * Return: whether it was so.
+ */
+static inline bool tcon_cc_was_idle(const struct tcon_cc *cc)
+{
+	return cc->app_limited_until;
 }
 
 /**

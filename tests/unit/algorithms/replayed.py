@@ -92,14 +92,19 @@ class Flow:
         self.state("open")
 
     def idle(self) -> None:
-        """All is acknowledged, and later the flow goes on."""
+        """All is acknowledged, and later the flow goes on.  It has had nothing to send; or only its
+        window was full, which is no silence.
+        """
+        limited = not self.model.flight or self.rng.random() < 0.7
         if self.model.flight:
             flight = self.model.flight
             self.model.take_ack(flight, -1, False, self.now_us)
             self.note(f"ack {flight} -1 0 {self.now_us}")
         self.model.min_rtt_us = self.path.rtt_us + self.rng.randint(0, 10)
         self.note(f"min_rtt {self.model.min_rtt_us}")
-        self.model.take_tx_start(self.now_us)
+        if limited:
+            self.note("limited")
+            self.model.take_tx_start(self.now_us)
         self.note(f"event tx_start {self.now_us}")
 
     def ece(self) -> None:

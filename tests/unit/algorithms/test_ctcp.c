@@ -342,10 +342,23 @@ static void idle(void **unused)
 	ack(&cc, MSS, 50000);
 	assert_int_equal(priv(&cc)->backlog.base_rtt_us, 50000);
 	cc.min_rtt_us = 90000;
+	cc.app_limited_until = 1;
 	event(&cc, TCON_CA_EVENT_TX_START);
 	assert_int_equal(priv(&cc)->backlog.base_rtt_us, 90000);
 	assert_int_equal(priv(&cc)->backlog.round_samples, 0);
 	assert_int_equal(cc.cwnd_bytes, SEGS(300));
+}
+
+/* That all of a window is acknowledged once in each round trip is no silence. */
+static void whole_windows(void **unused)
+{
+	struct tcon_cc cc;
+	int i;
+
+	flow_avoid(&cc, 300, 0);
+	for (i = 0; i < 5; i++)
+		whole_round(&cc, 5, BASE_US);
+	assert_true(priv(&cc)->dwnd_bytes > SEGS(8));
 }
 
 static void bounds(void **unused)
@@ -491,6 +504,7 @@ int main(void)
 		cmocka_unit_test(tuning),
 		cmocka_unit_test(timeout_base_rtt),
 		cmocka_unit_test(idle),
+		cmocka_unit_test(whole_windows),
 		cmocka_unit_test(bounds),
 		cmocka_unit_test(info),
 		cmocka_unit_test(module),

@@ -86,6 +86,22 @@ static void unused_window(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(100));
 }
 
+/* That all of a window is acknowledged once in each round trip is no silence; this is one. */
+static void whole_windows(void **unused)
+{
+	struct tcon_cc cc;
+	int i;
+
+	flow_at(&cc, 2);
+	for (i = 0; i < 20; i++)
+		whole_round(&cc, 1, BASE_US);
+	assert_true(cc.cwnd_bytes > SEGS(20));
+	cc.min_rtt_us = 2 * BASE_US;
+	cc.app_limited_until = 1;
+	event(&cc, TCON_CA_EVENT_TX_START);
+	assert_int_equal(priv(&cc)->base_rtt_us, 2 * BASE_US);
+}
+
 /* A sample has the weight 3 / w; a quarter below 12 segments. */
 static void average(void **unused)
 {
@@ -159,6 +175,7 @@ int main(void)
 		cmocka_unit_test(equation),
 		cmocka_unit_test(rounds),
 		cmocka_unit_test(unused_window),
+		cmocka_unit_test(whole_windows),
 		cmocka_unit_test(average),
 		cmocka_unit_test(equilibrium),
 		cmocka_unit_test(module),

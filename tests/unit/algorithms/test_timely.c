@@ -99,6 +99,27 @@ static void loss(void **unused)
 	assert_int_equal(priv(&cc)->rate_bps, RATE);
 }
 
+/* With a segment in flight nothing is in flight once in each round trip.  The rate rises all the
+ * same; but an RTT from before a silence has no gradient.
+ */
+static void from_the_floor(void **unused)
+{
+	static struct sim s;
+	struct tcon_cc cc;
+
+	default_params(&timely_ops);
+	sim_start(&s, &timely_ops, params, RATE, MIN_US, RATE / 8 / 100, MSS);
+	s.cc.srtt_us = 50 * MIN_US;	/* once */
+	set_rate(&s.cc, 0);
+	sim_run(&s, SIM_NS, NULL);
+	assert_true(priv(&s.cc)->rate_bps > RATE / 10);
+	sim_stop(&s);
+	flow_at(&cc, 1200);
+	cc.app_limited_until = 1;
+	event(&cc, TCON_CA_EVENT_TX_START);
+	assert_int_equal(priv(&cc)->rtt_us, 0);
+}
+
 /* A lone flow fills the path, and its queue is below T_high. */
 static void lone(void **unused)
 {
@@ -157,6 +178,7 @@ int main(void)
 		cmocka_unit_test(hyperactive),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(loss),
+		cmocka_unit_test(from_the_floor),
 		cmocka_unit_test(lone),
 		cmocka_unit_test(module),
 		cmocka_unit_test(extremes),

@@ -407,6 +407,7 @@ static void idle(void **unused)
 	flow_avoid(&cc, 100);
 	ack(&cc, MSS, 50000);
 	cc.min_rtt_us = 90000;		/* 50 ms are too long ago */
+	cc.app_limited_until = 1;
 	event(&cc, TCON_CA_EVENT_TX_START);
 	assert_int_equal(cc.cwnd_bytes, SEGS(100));
 	assert_int_equal(priv(&cc)->backlog.base_rtt_us, 90000);
@@ -414,6 +415,22 @@ static void idle(void **unused)
 	assert_int_equal(priv(&cc)->backlog.round_end, cc.nxt);
 	round_of(&cc, 3, 91000);
 	assert_int_equal(cc.cwnd_bytes, SEGS(101));
+}
+
+/* Where one ACK comes for each window, or some, a round is one all the same. */
+static void whole_windows(void **unused)
+{
+	struct tcon_cc cc;
+	int i;
+
+	flow_avoid(&cc, 2);
+	for (i = 0; i < 20; i++)
+		whole_round(&cc, 1, BASE_US);
+	assert_in_range(cc.cwnd_bytes, SEGS(12), SEGS(22));
+	flow_avoid(&cc, 40);
+	for (i = 0; i < 4; i++)
+		whole_round(&cc, 5, SLOW_US);
+	assert_true(cc.cwnd_bytes < SEGS(40));
 }
 
 /*
@@ -607,6 +624,7 @@ int main(void)
 		cmocka_unit_test(ece),
 		cmocka_unit_test(undo),
 		cmocka_unit_test(idle),
+		cmocka_unit_test(whole_windows),
 		cmocka_unit_test(live_switch),
 		cmocka_unit_test(info),
 		cmocka_unit_test(module),

@@ -206,6 +206,20 @@ static void time_out(void **unused)
 
 static struct sim s;
 
+/* With a segment in flight nothing is in flight once in each round trip, which is no silence. */
+static void from_the_floor(void **unused)
+{
+	default_params(&vivace_ops);
+	random_seed = 1;
+	sim_start(&s, &vivace_ops, params, 100 * MBIT, 20000, 250000, MSS);
+	s.cc.srtt_us = 1000000;		/* once */
+	restart(&s.cc, 0, 0);
+	priv(&s.cc)->starting = false;
+	sim_run(&s, 60 * SIM_NS, NULL);
+	assert_true(priv(&s.cc)->rate_bps > 50 * MBIT);
+	sim_stop(&s);
+}
+
 static double lone(u32 loss_ppm, u32 buffer_bytes, u64 bps)
 {
 	default_params(&vivace_ops);
@@ -282,6 +296,7 @@ int main(void)
 		cmocka_unit_test(start_phase),
 		cmocka_unit_test(trial),
 		cmocka_unit_test(time_out),
+		cmocka_unit_test(from_the_floor),
 		cmocka_unit_test(paths),
 		cmocka_unit_test(module),
 		cmocka_unit_test(extremes),
