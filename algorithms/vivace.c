@@ -118,10 +118,12 @@ struct vivace_interval {
  * @end_delivered: cc.delivered_bytes then
  * @utility: in STARTING that of the last interval
  * @ce_bytes: cc.delivered_ce_bytes as of the last ACK
+ * @lost_bytes: low half of cc.lost_bytes, the same
  * @sending: the interval that is being sent; the number of them: none
  * @streak: n; negative: downwards
  * @steps: how often omega was raised
  * @starting: the state
+ * @started: before the last time-out it was another
  * @measured: @utility is valid
  * @up_first: the first interval has the higher rate
  * @limited: the guest limited the rate
@@ -134,10 +136,12 @@ struct vivace {
 	u64 end_delivered;
 	s64 utility;
 	u32 ce_bytes;
+	u32 lost_bytes;
 	s16 streak;
 	u8 sending;
 	u8 steps;
 	bool starting;
+	bool started;
 	bool measured;
 	bool up_first;
 	bool limited;
@@ -252,18 +256,21 @@ static void take_rtt(struct vivace_interval *interval,
 	half->count++;
 }
 
+/* What was lost may have been found by a timer between two ACKs (RFC 8985). */
 static void take_ack(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 {
 	struct vivace *v = tcon_cc_priv(cc);
 	struct vivace_interval *interval = interval_of(v, rs->prior_delivered);
 	u32 marked = (u32)cc->delivered_ce_bytes - v->ce_bytes;
+	u32 lost = (u32)cc->lost_bytes - v->lost_bytes;
 
 	v->ce_bytes = cc->delivered_ce_bytes;
+	v->lost_bytes = cc->lost_bytes;
 	if (!interval)
 		return;
 	marked = min(marked, rs->acked_sacked_bytes);
 	interval->delivered_bytes += rs->acked_sacked_bytes - marked;
-	interval->lost_bytes += rs->losses_bytes + marked;
+	interval->lost_bytes += (u64)lost + marked;
 	v->limited |= rs->is_app_limited;
 	if (rs->rtt_us >= 0)
 		take_rtt(interval, rs);
@@ -411,6 +418,7 @@ static void restart(struct tcon_cc *cc, u64 bps, u64 now_us)
 	struct vivace *v = tcon_cc_priv(cc);
 
 	choose(cc, bps);
+	v->lost_bytes = cc->lost_bytes;
 	v->starting = true;
 	v->measured = false;
 	v->streak = 0;
@@ -426,8 +434,10 @@ static void tcon_vivace_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 
 	if (state != TCON_CA_LOSS)
 		return;
-	if (cc->ca_state != TCON_CA_LOSS)
+	if (cc->ca_state != TCON_CA_LOSS) {
 		v->before_bps = v->rate_bps;
+		v->started = !v->starting;
+	}
 	restart(cc, v->rate_bps / 2, now_us);
 }
 
@@ -439,12 +449,26 @@ static void tcon_vivace_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 		begin_trial(cc, now_us);
 }
 
+/* What has been sent since tells nothing, so the next trial begins with the next answer. */
+static void probe_again(struct tcon_cc *cc)
+{
+	struct vivace *v = tcon_cc_priv(cc);
+
+	v->starting = false;
+	v->sending = intervals(v);
+	v->limited = true;
+	v->end_delivered = cc->delivered_bytes;
+}
+
 static void tcon_vivace_undo_cwnd(struct tcon_cc *cc)
 {
 	struct vivace *v = tcon_cc_priv(cc);
 
-	if (cc->ca_state == TCON_CA_LOSS)
+	if (cc->ca_state == TCON_CA_LOSS) {
 		choose(cc, max(v->rate_bps, v->before_bps));
+		if (v->started)
+			probe_again(cc);
+	}
 	set_rate(cc);
 }
 

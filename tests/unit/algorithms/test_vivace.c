@@ -190,6 +190,19 @@ static void trial(void **unused)
 	assert_int_equal(priv(&cc)->rate_bps, 100 * MBIT);
 }
 
+/* An ACK for a segment that has just been sent. */
+static void answer(struct tcon_cc *cc, u64 now_us)
+{
+	struct tcon_rate_sample rs = {
+		.now_us = now_us, .rtt_us = 100000, .delivered_bytes = MSS,
+		.interval_us = 100000, .acked_sacked_bytes = MSS,
+		.prior_delivered = cc->delivered_bytes,
+	};
+
+	cc->delivered_bytes += MSS;
+	tcon_vivace_cong_control(cc, &rs);
+}
+
 static void time_out(void **unused)
 {
 	struct tcon_cc cc;
@@ -200,8 +213,39 @@ static void time_out(void **unused)
 	state(&cc, TCON_CA_LOSS);
 	assert_int_equal(priv(&cc)->rate_bps, 50 * MBIT);
 	assert_true(priv(&cc)->starting);
+	state(&cc, TCON_CA_LOSS);		/* its back-off */
 	vivace_ops.undo_cwnd(&cc);
+	state(&cc, TCON_CA_OPEN);
 	assert_int_equal(priv(&cc)->rate_bps, 100 * MBIT);
+	assert_int_equal(cc.pacing_rate_bps, 100 * MBIT);
+	assert_false(priv(&cc)->starting);
+	answer(&cc, T0_US + 1);			/* the next trial */
+	assert_int_equal(priv(&cc)->sending, 0);
+	assert_int_equal(priv(&cc)->rate_bps, 100 * MBIT);
+	assert_int_equal(priv(&cc)->trial[0].begin_us, T0_US + 1);
+
+	priv(&cc)->starting = true;
+	state(&cc, TCON_CA_LOSS);
+	vivace_ops.undo_cwnd(&cc);
+	assert_true(priv(&cc)->starting);
+}
+
+/* What a timer finds lost counts with the next ACK, but not what a time-out was for. */
+static void lost_between_acks(void **unused)
+{
+	struct tcon_cc cc;
+
+	flow_at(&cc, 100);
+	begin_trial(&cc, T0_US);
+	cc.lost_bytes += SEGS(3);
+	answer(&cc, T0_US + 1);
+	assert_int_equal(priv(&cc)->trial[0].lost_bytes, SEGS(3));
+	answer(&cc, T0_US + 2);
+	assert_int_equal(priv(&cc)->trial[0].lost_bytes, SEGS(3));
+	cc.lost_bytes += SEGS(50);
+	state(&cc, TCON_CA_LOSS);
+	answer(&cc, T0_US + 3);
+	assert_int_equal(priv(&cc)->trial[0].lost_bytes, 0);
 }
 
 static struct sim s;
@@ -296,6 +340,7 @@ int main(void)
 		cmocka_unit_test(start_phase),
 		cmocka_unit_test(trial),
 		cmocka_unit_test(time_out),
+		cmocka_unit_test(lost_between_acks),
 		cmocka_unit_test(from_the_floor),
 		cmocka_unit_test(paths),
 		cmocka_unit_test(module),
