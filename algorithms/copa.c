@@ -287,12 +287,15 @@ static void tcon_copa_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 		copa->lost = true;
 }
 
+/* The slow start of a time-out that was none is over, too. */
 static void tcon_copa_undo_cwnd(struct tcon_cc *cc)
 {
 	struct copa *copa = tcon_cc_priv(cc);
 
 	if (!tcon_reno_undo(cc, &copa->reno))
 		return;
+	if (cc->ca_state == TCON_CA_LOSS)
+		cc->ssthresh_bytes = copa->reno.saved_ssthresh_bytes;
 	copa->lost = false;
 	pace(cc);
 }

@@ -133,6 +133,7 @@ static void loss(void **unused)
 	assert_true(tcon_reno_in_slow_start(&cc));
 	copa_ops.undo_cwnd(&cc);
 	assert_int_equal(cc.cwnd_bytes, SEGS(100));
+	assert_false(tcon_reno_in_slow_start(&cc));
 }
 
 /*
