@@ -26,8 +26,8 @@
  *   minRTT, which in the paper is less than half of T_low.
  * - A gradient above 1 counts as 1.  (The rate would be negative.)
  * - The paper's network drops nothing, and its flows have no window.  Here a loss or ECE halves the
- *   rate, once per window.  No more is in flight than the rate sends in two round trips; two, since
- *   the RTT may rise faster than srtt.
+ *   rate, once per window, and each time-out does.  No more is in flight than the rate sends in two
+ *   round trips; two, since the RTT may rise faster than srtt.
  * - A rate is not raised while the guest sends less.
  * - A new flow begins with its window per RTT; the paper with a part of the line's rate, which is
  *   not known here.
@@ -70,7 +70,7 @@ static const struct tcon_cc_param timely_params[] = {
  * struct timely - private area
  * @reno: the last reduction for a loss
  * @rate_bps: the rate
- * @saved_bps: the rate before that reduction
+ * @saved_bps: the rate before that reduction, and what else is undone with it
  * @event_us: time of the last event
  * @diff_ns: moving average of the difference of RTTs
  * @rtt_us: RTT at the last event; 0: there was none
@@ -168,8 +168,14 @@ static void tcon_timely_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 {
 	struct timely *timely = tcon_cc_priv(cc);
 
-	if (tcon_reno_note_loss(cc, &timely->reno, state))
+	if (tcon_reno_note_loss(cc, &timely->reno, state)) {
 		halve(cc, false);
+		return;
+	}
+	if (cc->ca_state == TCON_CA_OPEN)	/* a mark has halved it */
+		timely->saved_bps = timely->rate_bps;
+	if (state == TCON_CA_LOSS)
+		set_rate(cc, timely->rate_bps / 2);
 }
 
 static void tcon_timely_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
@@ -193,7 +199,8 @@ static void tcon_timely_undo_cwnd(struct tcon_cc *cc)
 {
 	struct timely *timely = tcon_cc_priv(cc);
 
-	if (tcon_reno_undo(cc, &timely->reno))
+	if (tcon_reno_undo(cc, &timely->reno) ||
+	    (cc->ca_state == TCON_CA_LOSS && timely->reno.reduced_by_ece))
 		set_rate(cc, max(timely->rate_bps, timely->saved_bps));
 }
 

@@ -163,6 +163,11 @@ class Timely(Reno):
         fresh = self.reduced != "ece" or self.una >= self.recover
         if fresh and (state == "recovery" or (state == "loss" and self.state == "open")):
             self.reduce("loss")
+        else:
+            if self.state == "open" and state != "open":
+                self.saved = self.rate
+            if state == "loss":
+                self.set_rate(self.rate / 2)
         self.state = state
 
     def take_ece(self, now_us: int) -> None:
@@ -175,7 +180,7 @@ class Timely(Reno):
         self.before_us = None
 
     def undo(self) -> None:
-        undone = self.before and not self.by_ece
+        undone = self.state == "loss" if self.by_ece else self.before
         cwnd = self.cwnd
         super().undo()
         self.cwnd = cwnd

@@ -99,6 +99,30 @@ static void loss(void **unused)
 	assert_int_equal(priv(&cc)->rate_bps, RATE);
 }
 
+/* As long as nothing comes back, what is sent again must become less. */
+static void silence(void **unused)
+{
+	struct tcon_cc cc;
+	u32 cwnd_bytes;
+
+	flow_at(&cc, 1200);
+	cwnd_bytes = cc.cwnd_bytes;
+	state(&cc, TCON_CA_RECOVERY);
+	state(&cc, TCON_CA_LOSS);
+	state(&cc, TCON_CA_LOSS);
+	state(&cc, TCON_CA_LOSS);
+	assert_int_equal(priv(&cc)->rate_bps, RATE / 16);
+	assert_true(cc.cwnd_bytes <= cwnd_bytes / 8);
+	timely_ops.undo_cwnd(&cc);
+	assert_int_equal(priv(&cc)->rate_bps, RATE);
+	state(&cc, TCON_CA_OPEN);
+	event(&cc, TCON_CA_EVENT_ECE);		/* what a mark takes is not undone */
+	state(&cc, TCON_CA_LOSS);
+	assert_int_equal(priv(&cc)->rate_bps, RATE / 4);
+	timely_ops.undo_cwnd(&cc);
+	assert_int_equal(priv(&cc)->rate_bps, RATE / 2);
+}
+
 /* With a segment in flight nothing is in flight once in each round trip.  The rate rises all the
  * same; but an RTT from before a silence has no gradient.
  */
@@ -178,6 +202,7 @@ int main(void)
 		cmocka_unit_test(hyperactive),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(loss),
+		cmocka_unit_test(silence),
 		cmocka_unit_test(from_the_floor),
 		cmocka_unit_test(lone),
 		cmocka_unit_test(module),
