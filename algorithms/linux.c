@@ -558,6 +558,21 @@ static void tcon_linux_cong_control(struct tcon_cc *cc,
 
 /* The other callbacks. -------------------------------------------------------- */
 
+/* In Linux a CC hears of this before the data counts as sent: Vegas's round then begins with it.
+ * Otherwise, where one packet is a window, its rounds would not end.
+ */
+static void tell_start(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->snd_nxt = tp->snd_una;
+	tp->packets_out = 0;
+	tp->sacked_out = 0;
+	restart_after_idle(sk);
+	tcp_ca_event(sk, CA_EVENT_TX_START);
+	tp->lsndtime = tcp_jiffies32;
+}
+
 static void tcon_linux_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 				 u64 now_us)
 {
@@ -580,9 +595,7 @@ static void tcon_linux_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 	struct sock *sk = sk_of(tp);
 
 	if (event == TCON_CA_EVENT_TX_START) {
-		restart_after_idle(sk);
-		tcp_ca_event(sk, CA_EVENT_TX_START);
-		tp->lsndtime = tcp_jiffies32;
+		tell_start(sk);
 	} else if (event == TCON_CA_EVENT_ECE) {
 		try_end_cwr(sk);	/* this ACK may do that, too */
 		tp->prior_ssthresh = 0;	/* the path is full: nothing is undone */

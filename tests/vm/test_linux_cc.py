@@ -431,8 +431,10 @@ def test_foreign_ccs_are_refused(ends: Ends, tcon: genl.Genl, foreign: str) -> N
 
 
 def told() -> dict[str, int]:
-    """What the foreign CC's pkts_acked() was told last, and its count of tx_starts."""
-    names = ("calls", "pkts_acked", "rtt_us", "in_flight", "ca_state", "tx_starts")
+    """What the foreign CC's pkts_acked() and tx_start() were told last, and how often."""
+    names = (
+        "calls", "pkts_acked", "rtt_us", "in_flight", "ca_state", "tx_starts", "sent_bytes",
+    )  # fmt: skip
     folder = Path("/sys/module/tcp_foreign/parameters")
     return {name: int((folder / name).read_text()) for name in names}
 
@@ -480,6 +482,7 @@ def test_data_after_silence_is_told(ends: Ends, tcon: genl.Genl, foreign: str) -
         return told()["tx_starts"] - before
 
     assert started(2) == 1
+    assert told()["sent_bytes"] == 0, "the data counts as sent afterwards"
     assert started(2) == 0, "data is in flight"
     acks(conn, conn.guest_nxt - MSS)
     poll(lambda: flow()["una"] == conn.guest_nxt - MSS, "most is acknowledged")

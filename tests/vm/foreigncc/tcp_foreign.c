@@ -31,6 +31,10 @@ static uint tx_starts;
 module_param(tx_starts, uint, 0444);
 MODULE_PARM_DESC(tx_starts, "how often data began after silence");
 
+static uint sent_bytes;
+module_param(sent_bytes, uint, 0444);
+MODULE_PARM_DESC(sent_bytes, "bytes in flight when it did last");
+
 static void foreign_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	pkts_acked = sample->pkts_acked;
@@ -42,6 +46,8 @@ static void foreign_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 
 static void foreign_tx_start(struct sock *sk)
 {
+	sent_bytes = tcp_sk(sk)->snd_nxt - tcp_sk(sk)->snd_una +
+		     tcp_packets_in_flight(tcp_sk(sk));
 	tx_starts++;
 }
 
