@@ -356,16 +356,18 @@ static void go_astray(struct tcon_flow *flow, enum tcon_astray what, u64 now_us)
 }
 
 /*
- * The guest uses a larger window than TCon gave it, and no answers pass here.  So the ACKs with
- * that window take another way; or the guest ignores its window, and the peer is silent.  The flow
- * keeps the rate that it has.  While answers pass here, it is held to cwnd.
+ * The guest uses a larger window than TCon gave it, or its peer was not heard since its port woke,
+ * and no answers pass here.  So the ACKs take another way; or the guest ignores its window, and the
+ * peer is silent.  The flow keeps the rate that it has.  While answers pass here, it is held to
+ * cwnd.
  */
 static void check_edge(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
 	const struct tcon_window *w = &flow->window;
 
-	if (unlikely(w->valid && pkt->payload_bytes &&
-		     seq_after(pkt->end_seq, w->edge + flow->track.cc.mss_bytes) &&
+	if (unlikely((!w->valid ||
+		      seq_after(pkt->end_seq, w->edge + flow->track.cc.mss_bytes)) &&
+		     pkt->payload_bytes &&
 		     is_overdue(flow, flow->heard_us, now_us)))
 		go_astray(flow, TCON_ASTRAY_ACKS, now_us);
 }

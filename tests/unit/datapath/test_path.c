@@ -426,6 +426,28 @@ static void belief_ends_with_the_connection(void **unused)
 	assert_int_equal(flow()->track.cc.nxt, isn + 1 + SEG_MSS);
 }
 
+/*
+ * The guest goes on after a rest, and its peer is never heard.  Nobody knows its windows, but a
+ * silence does not free all that waits.
+ */
+static void silence_after_a_rest_frees_little(void **unused)
+{
+	u32 i, ms;
+
+	host.ruleless = true;
+	host.port.rests = true;
+	shake();
+	change_rules(false);
+	for (ms = 0; ms < 3000; ms += RTT_MS) {
+		for (i = 0; i < MANY; i++)
+			guest_sends(TCON_TCP_ACK);
+		wait_ms(RTT_MS);
+	}
+	assert_int_equal(flow()->state, TCON_STATE_PACED);
+	assert_int_equal(flow()->reason, TCON_REASON_UNSEEN_ACKS);
+	assert_in_range(world.packets, 0, 3000 / RTT_MS * 2 * TCON_INIT_CWND_SEGS);
+}
+
 /* The peer may have the time stamp of an ACK without data, and discards what is older (PAWS). */
 static void ack_of_what_waits_is_not_older_than_the_one_before(void **unused)
 {
@@ -546,6 +568,7 @@ int main(void)
 		TEST(new_connection_does_not_wait_for_the_old_one),
 		TEST(hidden_flow_is_hidden_whoever_sends_first),
 		TEST(belief_ends_with_the_connection),
+		TEST(silence_after_a_rest_frees_little),
 		TEST(ack_of_what_waits_is_not_older_than_the_one_before),
 		TEST(fragments_of_another_protocol_are_held),
 		TEST(fragments_of_another_protocol_do_not_complete_a_segment),
