@@ -279,7 +279,9 @@ def test_the_ccs_that_guests_run(lab: Lab) -> None:
     segs, rtts_us, flags = zip(*told["rounds"], strict=True)
     assert 60 < len(segs) < (SECONDS + 2) * 50
     assert 2 < statistics.median(segs) < 40
-    assert 20_000 <= min(rtts_us) <= statistics.median(rtts_us) < 40_000
+    known_us = [rtt_us for rtt_us in rtts_us if rtt_us]  # where only repeats arrive it is not
+    assert len(known_us) > 0.9 * len(rtts_us)
+    assert 20_000 <= min(known_us) <= statistics.median(known_us) < 40_000
     assert 0.02 < sum(flag & 1 for flag in flags) / len(flags) < 0.6
     assert told["guess"] in ("cubic", None)
     assert re.search(
