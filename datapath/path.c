@@ -33,6 +33,7 @@
 #include "sender/sent.h"
 #include "state/flow.h"
 #include "state/fragment.h"
+#include "state/judge.h"
 #include "state/move.h"
 #include "state/rest.h"
 #include "wire/plain.h"
@@ -107,7 +108,7 @@ static void close_flow(struct tcon_flow *flow, u64 now_us)
 	if (flow->closed_us)
 		return;
 	tcon_flow_close(flow, now_us);
-	tcon_flow_judge(flow, now_us);
+	tcon_judge(flow, now_us);
 	tcon_flow_kick(flow);
 }
 
@@ -170,7 +171,7 @@ static void grown(struct tcon_flow *flow, u64 now_us)
 	if (flow->mid_stream ? !t->acked_bytes : !tcon_track_established(t))
 		return;
 	tcon_flow_grown(flow);
-	tcon_flow_judge(flow, now_us);
+	tcon_judge(flow, now_us);
 }
 
 /* Something that enforcement waited for may have happened. */
@@ -352,7 +353,7 @@ static bool is_overdue(const struct tcon_flow *flow, u64 since_us, u64 now_us)
 static void go_astray(struct tcon_flow *flow, enum tcon_astray what, u64 now_us)
 {
 	flow->astray = what;
-	tcon_flow_judge(flow, now_us);
+	tcon_judge(flow, now_us);
 }
 
 /*
@@ -456,7 +457,7 @@ static void lost_track(struct tcon_flow *flow, u32 ack, u64 now_us)
 	if (flow->mid_stream)
 		return;
 	note_mid_stream(flow, now_us);
-	tcon_flow_judge(flow, now_us);
+	tcon_judge(flow, now_us);
 }
 
 /* Starts with a segment of the guest with data, in the middle of a connection. */
@@ -467,7 +468,7 @@ static void adopt(struct tcon_flow *flow, const struct sk_buff *skb,
 	note_mid_stream(flow, now_us);
 	tcon_handshake_adopt(&flow->track, pkt, wire_bytes(skb, pkt), now_us);
 	tcon_hold_adopted(flow);
-	tcon_flow_judge(flow, now_us);
+	tcon_judge(flow, now_us);
 }
 
 /*
@@ -503,7 +504,7 @@ static bool check_beginning(struct tcon_flow *flow, const struct sk_buff *skb,
 					 TCON_MSS_ADOPTED_MAX));
 	if (belongs(flow, pkt)) {
 		if (reason == TCON_REASON_HANDSHAKE && tcon_flow_sends_early(flow))
-			tcon_flow_judge(flow, now_us);
+			tcon_judge(flow, now_us);
 		return true;
 	}
 	if (tcon_hold_exceeds(flow, pkt->payload_bytes, now_us))
@@ -552,7 +553,7 @@ static void check_end(struct tcon_flow *flow, const struct tcon_packet *pkt, u64
 		return;
 	t->fin_guest = false;
 	tcon_flow_reopen(flow);
-	tcon_flow_judge(flow, now_us);
+	tcon_judge(flow, now_us);
 	if (tcon_flow_runs_cc(flow))
 		t->cc.cwnd_bytes = min(t->cc.cwnd_bytes,
 				       TCON_INIT_CWND_SEGS * t->cc.mss_bytes);
@@ -612,7 +613,7 @@ static void note_mac(struct tcon_flow *flow, const struct sk_buff *skb, u64 now_
 	if (!is_zero_ether_addr(flow->traits.mac))
 		return;
 	ether_addr_copy(flow->traits.mac, ((const struct ethhdr *)skb->data)->h_source);
-	tcon_flow_reclassify(flow, now_us);
+	tcon_judge_rule(flow, now_us);
 }
 
 /* A segment has data.  Returns whether it may go on. */
@@ -666,7 +667,7 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	u64 now_us = tcon_us(now_ns);
 
 	WRITE_ONCE(flow->seen_us, now_us);	/* least_used() looks without the lock */
-	tcon_flow_refresh(flow, now_us);
+	tcon_judge_refresh(flow, now_us);
 	if (unlikely(is_unseen(flow)) && !(pkt->flags & TCON_TCP_SYN) &&
 	    !guest_resumes(flow, pkt, now_us))
 		return true;
@@ -721,7 +722,7 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 	tcon_ca_ack(&flow->track, ack);
 	if (trace_tcon_mark_enabled() && ack->rs.is_ece)
 		trace_tcon_mark(flow, flow->track.cc.delivered_ce_bytes);
-	tcon_flow_check_cc(flow, now_us);
+	tcon_judge_cc(flow, now_us);
 	if (!tcon_flow_runs_cc(flow))
 		return;
 	if (!tcon_flow_enforced(flow)) {
@@ -732,7 +733,7 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 		flow->reordering = true;
 		tcon_copy_give_up(flow, TCON_REASON_REORDERING);
 	} else if (!tcon_flow_repaired(flow)) {
-		tcon_flow_level(flow);
+		tcon_judge_level(flow);
 	}
 	if (ack->delivered_any || ack->una_advanced || ack->spurious)
 		tcon_flow_kick(flow);
@@ -863,8 +864,8 @@ static bool to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (unlikely(!t->synced) && !syn && !t->guest.syn_seen && !t->peer.syn_seen &&
 	    !flow->saved)
 		note_mid_stream(flow, now_us);	/* see may_create() */
-	tcon_flow_note_mark(flow, skb->mark, now_us);
-	tcon_flow_refresh(flow, now_us);
+	tcon_judge_mark(flow, skb->mark, now_us);
+	tcon_judge_refresh(flow, now_us);
 	if (unlikely(flow->syn) && tcon_mark_retries(flow, pkt))
 		return false;
 	if (unlikely(is_unseen(flow)) && !syn) {

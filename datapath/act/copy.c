@@ -24,6 +24,7 @@
 #include "base/contract.h"
 #include "base/seq.h"
 #include "state/flow.h"
+#include "state/judge.h"
 #include "wire/segment.h"
 
 /* Memory that a byte of payload takes at most, in a full segment that has a buffer
@@ -104,7 +105,7 @@ void tcon_copy_give_up(struct tcon_flow *flow, enum tcon_reason why)
 	flow->copies.bare = true;
 	flow->copies.bare_end = t->cc.nxt;
 	flow->copies.bare_reason = why;
-	tcon_flow_level(flow);
+	tcon_judge_level(flow);
 }
 
 /**
@@ -126,7 +127,7 @@ void tcon_copy_missing(struct tcon_flow *flow, u32 end, enum tcon_reason why)
 	flow->copies.bare = true;
 	flow->copies.bare_end = end;
 	flow->copies.bare_reason = why;
-	tcon_flow_level(flow);
+	tcon_judge_level(flow);
 }
 
 static bool is_little(const struct sk_buff *skb, u32 pinned_bytes)
@@ -193,7 +194,7 @@ void tcon_copy_keep(struct tcon_flow *flow, struct tcon_send *sent,
 
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
-	if (!tcon_flow_may_repair()) {
+	if (!tcon_judge_may_repair()) {
 		tcon_copy_give_up(flow, TCON_REASON_IN_FLIGHT);
 		return;
 	}

@@ -35,6 +35,7 @@
 #include "sender/sent.h"
 #include "sender/timer.h"
 #include "state/flow.h"
+#include "state/judge.h"
 #include "state/pacer.h"
 #include "wire/segment.h"
 #include "wire/split.h"
@@ -136,7 +137,7 @@ static void note_stall(struct tcon_flow *flow, u64 now_us)
 	trace_tcon_loss(flow, t->cc.lost_bytes - lost_before);
 	tcon_ca_timeout(t, now_us);
 	flush(flow);
-	tcon_flow_check_cc(flow, now_us);
+	tcon_judge_cc(flow, now_us);
 }
 
 /* When may it leave by the clock, or up to @ahead_ns before that?  0: now. */
@@ -260,7 +261,7 @@ static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
 	} else {
 		return;
 	}
-	tcon_flow_check_cc(flow, now_us);
+	tcon_judge_cc(flow, now_us);
 }
 
 /* Keeps a copy of a segment that leaves, if it is @fresh.  @gap: others should have come before. */
@@ -991,7 +992,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 	flow->hold.drain = false;
 	flow->hold.overdue = false;
 	if (unlikely(flow->closed_us))
-		tcon_flow_judge(flow, tcon_us(now_ns));
+		tcon_judge(flow, tcon_us(now_ns));
 	return repairs;
 }
 
@@ -1051,7 +1052,7 @@ u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 	if (flow->dead || flow->hold.injecting)
 		goto unlock;
 	now_ns = max(now_ns, flow->seen_us * NSEC_PER_USEC);	/* on another CPU */
-	tcon_flow_refresh(flow, tcon_us(now_ns));
+	tcon_judge_refresh(flow, tcon_us(now_ns));
 	if (waits_on(flow, now_ns)) {
 		update = tcon_ack_update(flow, tcon_us(now_ns));
 		goto unlock;

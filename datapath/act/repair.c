@@ -31,6 +31,7 @@
 #include "sender/sent.h"
 #include "sender/timer.h"
 #include "state/flow.h"
+#include "state/judge.h"
 #include "wire/segment.h"
 
 /* AccECN's options (RFC 9768, 3.2.3). */
@@ -296,7 +297,7 @@ enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 		tcon_copy_give_up(flow, TCON_REASON_IN_FLIGHT);
 		break;
 	}
-	tcon_flow_check_cc(flow, now_us);
+	tcon_judge_cc(flow, now_us);
 	return expiry;
 }
 

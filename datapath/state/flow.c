@@ -31,7 +31,6 @@
 #include <linux/workqueue.h>
 
 #include "base/contract.h"
-#include "base/seq.h"
 #include "sender/seed.h"
 #include "state/flow.h"
 #include "wire/segment.h"
@@ -51,10 +50,6 @@
 static unsigned int idle_s = 8000;
 module_param(idle_s, uint, 0644);
 MODULE_PARM_DESC(idle_s, "seconds after which a silent half-flow is collected");
-
-static bool repair = true;
-module_param(repair, bool, 0644);
-MODULE_PARM_DESC(repair, "keep copies, repair and hide losses");
 
 /**
  * struct asleep - a half-flow that sleeps
@@ -136,7 +131,13 @@ static void remove_embryo(struct tcon_flow *flow)
 	tcon_budget_charge(&port->shares[TCON_SHARE_EMBRYOS], -1);
 }
 
-static void set_state(struct tcon_flow *flow, enum tcon_state state, enum tcon_reason reason)
+/**
+ * tcon_flow_set_state() - a flow has another state or reason
+ * @flow: its lock is held
+ * @state: what is done to it
+ * @reason: why not more
+ */
+void tcon_flow_set_state(struct tcon_flow *flow, enum tcon_state state, enum tcon_reason reason)
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 	u8 state_before = flow->state, reason_before = flow->reason;
@@ -195,8 +196,12 @@ struct sk_buff *tcon_flow_take_syn(struct tcon_flow *flow)
 	return skb;
 }
 
-/* Is it the guest that keeps the flow from being enforced? */
-static void set_evading(struct tcon_flow *flow, bool evading)
+/**
+ * tcon_flow_set_evading() - is it the guest that keeps the flow from being enforced?
+ * @flow: its lock is held
+ * @evading: whether it is
+ */
+void tcon_flow_set_evading(struct tcon_flow *flow, bool evading)
 {
 	struct tcon_port *port = flow->port;
 
@@ -236,7 +241,7 @@ static void dispose(struct tcon_flow *flow)
 	flow->saved = NULL;
 	tcon_ca_stop(&flow->track);
 	flow->state = TCON_STATE_OBSERVED;	/* a dump may still come by */
-	set_evading(flow, false);
+	tcon_flow_set_evading(flow, false);
 	if (flow->rest.attended)
 		atomic_dec(&flow->port->attended);
 	tcon_track_release(&flow->track);
@@ -691,8 +696,8 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	tcon_ca_stop(&flow->track);
 	tcon_track_release(&flow->track);
 	tcon_track_init(&flow->track, &flow->port->shares[TCON_SHARE_RECORDS]);
-	set_state(flow, TCON_STATE_OBSERVED, TCON_REASON_HANDSHAKE);
-	set_evading(flow, false);
+	tcon_flow_set_state(flow, TCON_STATE_OBSERVED, TCON_REASON_HANDSHAKE);
+	tcon_flow_set_evading(flow, false);
 	tcon_flow_reopen(flow);
 	forget(flow);
 	flow->created_us = now_us;
@@ -765,66 +770,6 @@ void tcon_flow_reopen(struct tcon_flow *flow)
 	spin_unlock(&flow->port->lock);
 }
 
-/* Why the handshake is not complete. */
-static enum tcon_reason unfinished(const struct tcon_flow *flow)
-{
-	if (!tcon_flow_sends_early(flow))
-		return TCON_REASON_HANDSHAKE;
-	return flow->heard_us ? TCON_REASON_UNANSWERED : TCON_REASON_UNSEEN_ACKS;
-}
-
-/* The reason why the flow is not enforced.  @ops: the CC of its rule. */
-static enum tcon_reason obstacle(const struct tcon_flow *flow,
-				 const struct tcon_cc_ops *ops)
-{
-	const struct tcon_track *t = &flow->track;
-
-	if (!flow->rule)
-		return TCON_REASON_NO_RULE;
-	if (tcon_rule_observes(flow->rule))
-		return TCON_REASON_RULE_NONE;
-	/* The RST may be one that the peer will not take.  It must not let out what waits. */
-	if (flow->closed_us && tcon_held_empty(&flow->held))
-		return TCON_REASON_CLOSED;
-	if (flow->watchdog)
-		return TCON_REASON_WATCHDOG;
-	if (tcon_track_signed(t))
-		return TCON_REASON_MD5_AO;
-	if (t->guest.mptcp && t->peer.mptcp)
-		return TCON_REASON_MPTCP;
-	if (flow->mid_stream)
-		return flow->hidden ? TCON_REASON_HIDDEN : TCON_REASON_MID_STREAM;
-	if (flow->saved)
-		return TCON_REASON_MOVED;
-	if (tcon_flow_lags(flow))
-		return TCON_REASON_RESUMING;
-	if (!tcon_track_established(t))
-		return unfinished(flow);
-	if (t->guest.ambiguous || t->peer.ambiguous)
-		return TCON_REASON_SCALE;
-	if (flow->astray)
-		return flow->astray == TCON_ASTRAY_ACKS ? TCON_REASON_UNSEEN_ACKS :
-							  TCON_REASON_UNSEEN_DATA;
-	return ops ? TCON_REASON_NONE : TCON_REASON_CC_GONE;
-}
-
-/* Same CC, same parameters: nothing to restart. */
-static bool runs_already(const struct tcon_flow *flow,
-			 const struct tcon_cc_ops *ops)
-{
-	const struct tcon_cc *cc = &flow->track.cc;
-
-	return cc->ops == ops && cc->params &&
-	       !memcmp(cc->params, flow->rule->params,
-		       sizeof(flow->rule->params));
-}
-
-/* Does the administrator want losses repaired? */
-bool tcon_flow_may_repair(void)
-{
-	return READ_ONCE(repair);
-}
-
 /**
  * tcon_flow_kick() - look at a flow soon, if anything waits
  * @flow: its lock is held
@@ -841,224 +786,6 @@ void tcon_flow_kick(struct tcon_flow *flow)
 		flow->hold.kicked = true;
 	else
 		tcon_pacer_at(&flow->due, ktime_get_ns());
-}
-
-/* The reason why losses of an enforced flow are not repaired. */
-static enum tcon_reason repair_obstacle(struct tcon_flow *flow)
-{
-	if (flow->copies.bare && !seq_before(flow->track.cc.una, flow->copies.bare_end))
-		flow->copies.bare = false;
-	if (!tcon_flow_may_repair())
-		return TCON_REASON_REPAIR_OFF;
-	if (flow->reordering)
-		return TCON_REASON_REORDERING;
-	return flow->copies.bare ? flow->copies.bare_reason : TCON_REASON_NONE;
-}
-
-/**
- * tcon_flow_level() - decide whether losses of an enforced flow are repaired
- * @flow: its lock is held, enforced
- */
-void tcon_flow_level(struct tcon_flow *flow)
-{
-	enum tcon_reason reason;
-
-	lockdep_assert_held(&flow->lock);
-	reason = repair_obstacle(flow);
-	set_state(flow, reason ? TCON_STATE_ENFORCED : TCON_STATE_REPAIRED, reason);
-}
-
-/* Is it the guest that keeps a flow from being enforced? */
-static bool is_guests_doing(enum tcon_reason reason)
-{
-	switch (reason) {
-	case TCON_REASON_SCALE:
-	case TCON_REASON_MD5_AO:
-	case TCON_REASON_MPTCP:
-	case TCON_REASON_HIDDEN:
-	case TCON_REASON_UNANSWERED:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Is a rule that asks for a CC not followed? */
-static bool is_failure(enum tcon_reason reason)
-{
-	switch (reason) {
-	case TCON_REASON_MID_STREAM:
-	case TCON_REASON_WATCHDOG:
-	case TCON_REASON_CC_GONE:
-	case TCON_REASON_CC_MEMORY:
-	case TCON_REASON_UNSEEN_ACKS:
-	case TCON_REASON_UNSEEN_DATA:
-		return true;
-	default:
-		return is_guests_doing(reason);
-	}
-}
-
-/* The state of a flow that cannot be enforced.  @ops: the CC of its rule. */
-static enum tcon_state fallback(const struct tcon_flow *flow, enum tcon_reason reason,
-				const struct tcon_cc_ops *ops)
-{
-	u8 fallback = flow->rule ? flow->rule->fallback : TCON_RULE_FALLBACK_PASS;
-
-	if (!is_failure(reason))
-		return TCON_STATE_OBSERVED;
-	if (fallback == TCON_RULE_FALLBACK_AUTO)
-		fallback = is_guests_doing(reason) || flow->astray == TCON_ASTRAY_ACKS ?
-			   TCON_RULE_FALLBACK_PACE : TCON_RULE_FALLBACK_PASS;
-	if (fallback == TCON_RULE_FALLBACK_DROP)
-		return TCON_STATE_DROPPED;
-	if (fallback == TCON_RULE_FALLBACK_PACE && ops && !flow->watchdog &&
-	    reason != TCON_REASON_CC_MEMORY)
-		return TCON_STATE_PACED;
-	return TCON_STATE_OBSERVED;
-}
-
-/* No CC runs any more. */
-static void fall(struct tcon_flow *flow, enum tcon_state state, enum tcon_reason reason)
-{
-	bool ran = tcon_flow_runs_cc(flow);
-
-	set_state(flow, state, reason);
-	if (!ran)
-		return;
-	tcon_ca_stop(&flow->track);
-	tcon_sendq_drop_copies(&flow->track.sendq);
-	tcon_flow_kick(flow);
-}
-
-/* The CC runs, but nothing is written or repaired. */
-static void pace(struct tcon_flow *flow, enum tcon_reason reason, u64 now_us)
-{
-	if (tcon_flow_enforced(flow))
-		tcon_sendq_drop_copies(&flow->track.sendq);
-	set_state(flow, TCON_STATE_PACED, reason);
-	if (flow->astray == TCON_ASTRAY_ACKS)
-		tcon_ca_unheard(&flow->track, now_us);
-	else
-		tcon_ca_heard(&flow->track);
-}
-
-/* What is in flight now has no copies. */
-static void start_bare(struct tcon_flow *flow)
-{
-	flow->copies.bare = true;
-	flow->copies.bare_end = flow->track.cc.nxt;
-	flow->copies.bare_reason = TCON_REASON_IN_FLIGHT;
-	flow->reordering = false;
-}
-
-/* Lets the flow's CC run, if it does not yet.  False without memory. */
-static bool run_cc(struct tcon_flow *flow, const struct tcon_cc_ops *ops, u64 now_us)
-{
-	if (runs_already(flow, ops)) {
-		flow->track.cc.params = flow->rule->params;
-		return true;
-	}
-	tcon_ca_stop(&flow->track);
-	if (!tcon_ca_start(&flow->track, ops, flow->rule->params, now_us))
-		return true;
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
-	return false;
-}
-
-static void enforce(struct tcon_flow *flow)
-{
-	tcon_ca_heard(&flow->track);
-	if (!tcon_flow_enforced(flow))
-		start_bare(flow);
-	tcon_flow_level(flow);
-}
-
-/**
- * tcon_flow_judge() - decide the flow's state and reason
- * @flow: its lock is held
- * @now_us: the time
- *
- * Starts, changes or stops the CC if the decision has changed.
- *
- * Context: RCU read lock held.
- */
-void tcon_flow_judge(struct tcon_flow *flow, u64 now_us)
-{
-	const struct tcon_cc_ops *ops = NULL;
-	enum tcon_reason reason;
-	enum tcon_state state;
-
-	lockdep_assert_held(&flow->lock);
-	tcon_assert_rcu();
-	if (flow->rule)
-		ops = rcu_dereference(flow->rule->ops);
-	reason = obstacle(flow, ops);
-	set_evading(flow, is_guests_doing(reason));
-	state = reason ? fallback(flow, reason, ops) : TCON_STATE_ENFORCED;
-	if (state >= TCON_STATE_PACED && !run_cc(flow, ops, now_us)) {
-		reason = TCON_REASON_CC_MEMORY;
-		state = fallback(flow, reason, ops);
-	}
-	if (state >= TCON_STATE_ENFORCED)
-		enforce(flow);
-	else if (state == TCON_STATE_PACED)
-		pace(flow, reason, now_us);
-	else
-		fall(flow, state, reason);
-	if (!tcon_flow_runs_cc(flow))
-		return;
-	tcon_flow_check_cc(flow, now_us);
-	tcon_flow_kick(flow);
-}
-
-/**
- * tcon_flow_distrust() - observe a flow whose CC misbehaves
- * @flow: its lock is held, enforced
- * @now_us: the time
- */
-void tcon_flow_distrust(struct tcon_flow *flow, u64 now_us)
-{
-	lockdep_assert_held(&flow->lock);
-	flow->watchdog = true;
-	tcon_flow_judge(flow, now_us);
-}
-
-/**
- * tcon_flow_reclassify() - look for the flow's rule again
- * @flow: its lock is held
- * @now_us: the time
- *
- * Context: RCU read lock held.
- */
-void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us)
-{
-	struct tcon_rule *rule, *old = flow->rule;
-
-	lockdep_assert_held(&flow->lock);
-	tcon_assert_rcu();
-	/* Pairs with that of tcon_ports_changed(). */
-	flow->generation = smp_load_acquire(&flow->port->generation);
-	rule = tcon_policy_lookup(flow->port, &flow->key, &flow->traits);
-	if (rule == old) {
-		if (rule)
-			tcon_rule_put(rule);
-	} else {
-		if (rule)
-			atomic_inc(&rule->flows);
-		flow->rule = rule;
-		flow->compared |= flow->classified;
-		flow->watchdog = false;
-		if (old)
-			tcon_count(tcon_flow_stats(flow),
-				   TCON_COUNTER_RULE_MOVED);
-	}
-	flow->classified = true;
-	tcon_flow_judge(flow, now_us);
-	if (rule != old && old) {	/* until now the CC used its parameters */
-		atomic_dec(&old->flows);
-		tcon_rule_put(old);
-	}
 }
 
 /*

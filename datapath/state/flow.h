@@ -311,16 +311,13 @@ bool tcon_flow_opens_anew(const struct tcon_flow *flow, const struct tcon_packet
 void tcon_flow_grown(struct tcon_flow *flow);
 void tcon_flow_close(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_reopen(struct tcon_flow *flow);
-void tcon_flow_judge(struct tcon_flow *flow, u64 now_us);
-void tcon_flow_level(struct tcon_flow *flow);
-void tcon_flow_reclassify(struct tcon_flow *flow, u64 now_us);
-void tcon_flow_distrust(struct tcon_flow *flow, u64 now_us);
+void tcon_flow_set_state(struct tcon_flow *flow, enum tcon_state state, enum tcon_reason reason);
+void tcon_flow_set_evading(struct tcon_flow *flow, bool evading);
 struct tcon_stub *tcon_flow_below(struct tcon_port *port, long serial);
 struct tcon_flow *tcon_flow_wake(struct tcon_stub *stub);
 struct tcon_flow *tcon_flow_open(struct tcon_stub *stub);
 void tcon_flow_shut(struct tcon_stub *stub, struct tcon_flow *flow);
 void tcon_flow_kick(struct tcon_flow *flow);
-bool tcon_flow_may_repair(void);
 bool tcon_flow_reap(struct tcon_port *port, u64 now_us);
 void tcon_flow_purge_port(struct tcon_port *port);
 
@@ -330,35 +327,10 @@ tcon_flow_stats(const struct tcon_flow *flow)
 	return flow->port->tnet->stats;
 }
 
-/* tcon_flow_reclassify(), if rules have changed. */
-static inline void tcon_flow_refresh(struct tcon_flow *flow, u64 now_us)
-{
-	if (unlikely(flow->generation !=
-		     READ_ONCE(flow->port->generation)))
-		tcon_flow_reclassify(flow, now_us);
-}
-
-/* A packet to the guest has this mark.  Where the one before had another, the rule may change. */
-static inline void tcon_flow_note_mark(struct tcon_flow *flow, u32 mark, u64 now_us)
-{
-	if (likely(!READ_ONCE(flow->port->tnet->n_marks) || flow->traits.mark == mark))
-		return;
-	flow->traits.mark = mark;
-	tcon_flow_reclassify(flow, now_us);
-}
-
 /* Have packets of it passed unseen, because its port has rested, and none resumed it since? */
 static inline bool tcon_flow_lags(const struct tcon_flow *flow)
 {
 	return flow->rest.wakes != READ_ONCE(flow->port->wakes);
-}
-
-/* The watchdog.  Call it when the CC has decided. */
-static inline void tcon_flow_check_cc(struct tcon_flow *flow, u64 now_us)
-{
-	trace_tcon_cc(flow, flow->track.cc.delivered_bytes);
-	if (unlikely(!tcon_ca_sane(&flow->track.cc)))
-		tcon_flow_distrust(flow, now_us);
 }
 
 /* A CC runs: data is held to its cwnd and rate. */

@@ -16,6 +16,7 @@
 
 #include "base/contract.h"
 #include "base/seq.h"
+#include "state/judge.h"
 #include "state/move.h"
 #include "state/rest.h"
 
@@ -123,7 +124,7 @@ static bool put_in(struct tcon_flow *flow, struct tcon_saved *saved)
 	tcon_rest_attend(flow);
 	if (saved->unseen || READ_ONCE(flow->port->rests))
 		tcon_move_unseen(flow, now_us);
-	tcon_flow_reclassify(flow, now_us);
+	tcon_judge_rule(flow, now_us);
 	return true;
 }
 
@@ -226,5 +227,5 @@ void tcon_move_settle(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	flow->rest.unheard = 0;
 	flow->saved = NULL;
 	kfree(saved);
-	tcon_flow_judge(flow, now_us);
+	tcon_judge(flow, now_us);
 }

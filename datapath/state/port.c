@@ -224,7 +224,7 @@ struct tcon_port *tcon_port_find(struct tcon_net *tnet, int ifindex)
 static void changed(struct tcon_port *port)
 {
 	lockdep_assert_held(&port->tnet->lock);
-	/* Pairs with that of tcon_flow_reclassify(). */
+	/* Pairs with that of tcon_judge_rule(). */
 	smp_store_release(&port->generation, port->generation + 1);
 }
 

@@ -17,6 +17,7 @@
 #include "base/seq.h"
 #include "sender/handshake.h"
 #include "sender/sent.h"
+#include "state/judge.h"
 #include "state/rest.h"
 
 /* So many segments with data pass that do not tell where their flow is. */
@@ -171,7 +172,7 @@ bool tcon_rest_resume(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		flow->rest.believe_us = now_us + tcon_track_rto_us(t);
 		tcon_flow_grown(flow);
 	}
-	tcon_flow_judge(flow, now_us);
+	tcon_judge(flow, now_us);
 	flow->rest.heard = false;
 	flow->rest.unheard = 0;
 	return true;

@@ -10,6 +10,7 @@
 #include <tcon/compat.h>
 
 #include "state/flow.h"
+#include "state/judge.h"
 #include "state/walk.h"
 
 #define LOOK_INTERVAL	HZ	/* at ports: may they rest, have flows of them ended? */
@@ -70,7 +71,7 @@ static bool visit_port(struct tcon_port *port, long *below, struct batch *batch,
 
 static void refresh(struct tcon_flow *flow, u64 now_us, void *unused)
 {
-	tcon_flow_refresh(flow, now_us);
+	tcon_judge_refresh(flow, now_us);
 }
 
 /* Lets some flows of a port look for their rule.  False: the batch is full. */

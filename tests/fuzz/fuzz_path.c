@@ -28,6 +28,7 @@
  */
 #include "tests/unit/host.h"
 
+#include "state/judge.h"
 #include "state/move.h"
 #include "state/rest.h"
 #include "wire/segment.h"
@@ -158,7 +159,7 @@ static void look_at_port(struct world *x)
 
 	for_each_flow(flow, &host.port) {
 		spin_lock(&flow->lock);
-		tcon_flow_refresh(flow, shim_now_ns / NSEC_PER_USEC);
+		tcon_judge_refresh(flow, shim_now_ns / NSEC_PER_USEC);
 		spin_unlock(&flow->lock);
 	}
 	x->calm = host.ruleless && !atomic_read(&host.port.attended) &&
