@@ -21,7 +21,8 @@ import rig as rigs
 from tcon_lab.errors import LabError
 from tcon_lab.ovs import appctl
 
-#: How long, in seconds; on a slow host up to LONGEST, until each thing was done AT_LEAST so often.
+#: How long, in seconds; on a slow host up to LONGEST, until each thing was done AT_LEAST so often,
+#: and TCon has done enough.
 SECONDS = int(os.environ.get("TCON_SECONDS", "60"))
 LONGEST = 5 * SECONDS
 AT_LEAST = 2
@@ -41,10 +42,21 @@ class Chaos:
     which does not stay itself.
     """
 
-    def __init__(self, bridge: str, steady: str, transient: str) -> None:
+    def __init__(
+        self,
+        bridge: str,
+        steady: str,
+        transient: str,
+        enough: dict[str, int],
+        states: Iterable[str] = STATES,
+    ) -> None:
+        """What TCon is to count, at least so often, and the states that it must have flows in."""
         self._bridge, self._steady, self._transient = bridge, steady, transient
         self._number = rigs.run("ovs-vsctl", "get", "Interface", transient, "ofport").strip()
+        self._enough, self._wanted = enough, set(states)
         self.counters: collections.Counter[str] = collections.Counter()
+        #: Since tcon.ko was loaded, when it was last asked.
+        self._since: dict[str, int] = {}
         self.states: set[str] = set()
         self.done: collections.Counter[str] = collections.Counter()
         self._faults: list[BaseException] = []
@@ -77,17 +89,19 @@ class Chaos:
         rigs.load_all()
         self.counters.update(genl.Genl().counters())
 
-    def check(self, enough: dict[str, int], states: Iterable[str] = STATES) -> None:
-        """Everything was done, and TCon did its part: it counts as much, in all states."""
-        counted = {name: self.counters[name] for name in enough}
+    def _scarce(self, counters: dict[str, int]) -> dict[str, int]:
+        return {name: counters[name] for name, n in self._enough.items() if counters[name] < n}
+
+    def check(self) -> None:
+        """Everything was done, and TCon did its part."""
+        counted = {name: self.counters[name] for name in self._enough}
         print(f"{dict(self.done)}; {counted}; {sorted(self.states)}")
         if _KCSAN.exists():
             print("; ".join(_KCSAN.read_text().splitlines()))
         for act in self.acts:
             assert self.done[act.__name__] >= AT_LEAST, act.__name__
-        assert set(states) <= self.states
-        scarce = {name: n for name, n in counted.items() if n < enough[name]}
-        assert not scarce, "not done often enough for races to show"
+        assert self._wanted <= self.states
+        assert not self._scarce(self.counters), "not done often enough for races to show"
 
     def nothing_is_left(self) -> None:
         """Without rules nothing stays held; each flow has one reason."""
@@ -100,8 +114,13 @@ class Chaos:
 
     def _is_over(self, start: float) -> bool:
         passed = time.monotonic() - start
-        enough = all(self.done[act.__name__] >= AT_LEAST for act in self.acts)
-        return passed > SECONDS and (enough or passed > LONGEST)
+        if passed <= SECONDS or passed > LONGEST:
+            return passed > SECONDS
+        return (
+            all(self.done[act.__name__] >= AT_LEAST for act in self.acts)
+            and self._wanted <= self.states
+            and not self._scarce(self.counters + collections.Counter(self._since))
+        )
 
     def _repeat(self, act: Act, pause_s: float, start: float) -> None:
         try:
@@ -134,7 +153,7 @@ class Chaos:
         """All that can be asked is asked."""
         client = genl.Genl()
         self.states |= {genl.STATES[int(flow["state"])] for flow in client.flows()}
-        client.counters()
+        self._since = client.counters()
         client.reasons()
         client.ports()
         client.rules()
@@ -157,6 +176,7 @@ class Chaos:
         if not gone:
             raise LabError("tcon.ko is in use")
         self.counters.update(counters)
+        self._since = {}
 
     def _unload(self) -> None:
         loaded = [name for name in (*rigs.CCS, "tcon") if rigs.loaded(name)]
