@@ -981,11 +981,11 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 			ahead_ns += tcon_pace_ns(cc, tcon_pace_burst_bytes(cc));
 		skb = tcon_held_take(&flow->held, flow->port);
 		end_overdue(flow, skb);
+		segs += n_segs(skb);	/* those that are dropped take time, too */
 		if (unlikely(is_needless(flow, skb, tcon_us(now_ns)))) {
 			kfree_skb_reason(skb, TCON_DROP_RULE);
 			continue;
 		}
-		segs += n_segs(skb);
 		released(flow, skb, now_ns);
 		__skb_queue_tail(out, skb);
 	}

@@ -336,6 +336,34 @@ static void repeats_of_what_waits_are_bounded(void **unused)
 	assert_in_range(world.packets, TCON_INIT_CWND_SEGS + 2, 4 * TCON_INIT_CWND_SEGS);
 }
 
+static u64 repeats_dropped(void)
+{
+	return host.tnet.stats->count[TCON_COUNTER_REPEAT_EXCESS];
+}
+
+/* To drop takes a CPU time, too: of many repeats that waited, one look at the flow drops a part. */
+static void a_look_drops_no_more_than_it_sends(void **unused)
+{
+	u64 before, most = 0;
+	u32 i;
+
+	open_flow();
+	while (guest_sends(TCON_TCP_ACK))
+		;
+	guest_says(TCON_TCP_RST, world.now + 5000 * SEG_MSS, 0);
+	for (i = 0; i < 2000; i++)
+		guest_says(TCON_TCP_ACK, world.now + 500 * SEG_MSS, SEG_MSS);
+	peer_acks(world.now - SEG_MSS);
+	for (i = 0; i < 10; i++) {
+		before = repeats_dropped();
+		enter_tcon();
+		tcon_hold_release(&flow()->due, shim_now_ns);
+		leave_tcon();
+		most = max(most, repeats_dropped() - before);
+	}
+	assert_in_range(most, 1, 512);
+}
+
 /* What is sent before a connection has begun is bounded, however often one seems to begin. */
 static void early_data_of_many_connections_is_bounded(void **unused)
 {
@@ -563,6 +591,7 @@ int main(void)
 		TEST(data_that_goes_backwards_is_bounded),
 		TEST(data_elsewhere_lets_nothing_out),
 		TEST(repeats_of_what_waits_are_bounded),
+		TEST(a_look_drops_no_more_than_it_sends),
 		TEST(early_data_of_many_connections_is_bounded),
 		TEST(repeat_of_the_end_is_no_new_connection),
 		TEST(new_connection_does_not_wait_for_the_old_one),
