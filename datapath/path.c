@@ -400,14 +400,20 @@ static void note_idle_room(struct tcon_flow *flow)
 		tcon_track_app_limited(t);
 }
 
+/* Rules do not let it go on. */
+static bool drop(struct sk_buff *skb)
+{
+	kfree_skb_reason(skb, TCON_DROP_RULE);
+	return false;
+}
+
 /* Data, FIN or RST.  Returns whether it may go on now. */
 static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 		       const struct tcon_packet *pkt, u64 now_ns)
 {
 	if (unlikely(flow->state == TCON_STATE_DROPPED) && pkt->payload_bytes) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FALLBACK_DROPPED);
-		kfree_skb_reason(skb, TCON_DROP_RULE);
-		return false;
+		return drop(skb);
 	}
 	if (tcon_flow_enforced(flow) && pkt->end_seq != pkt->seq &&
 	    seq_after(pkt->end_seq, flow->track.nxt_guest)) {
@@ -432,13 +438,6 @@ static bool guest_ends(struct tcon_flow *flow, struct sk_buff *skb,
 	if (pkt->payload_bytes)
 		note_end(flow, pkt, true, tcon_us(now_ns));
 	return pass;
-}
-
-/* More than it may send.  It goes no further. */
-static bool drop_excess(struct sk_buff *skb)
-{
-	kfree_skb_reason(skb, TCON_DROP_RULE);
-	return false;
 }
 
 /* Some packets passed unseen.  At a port that TCon has seen for long, the guest made it so. */
@@ -648,7 +647,7 @@ static bool guest_segment(struct tcon_flow *flow, struct sk_buff *skb,
 	}
 	note_handshake(flow, now_us);
 	if (pkt->payload_bytes && !note_data(flow, skb, pkt, now_us))
-		return drop_excess(skb);
+		return drop(skb);
 	if (unlikely(flow->unseen))
 		check_unseen(flow, pkt, now_us);
 	note_guest_fin(t, pkt);
@@ -681,7 +680,7 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		note_answer(flow, now_us);
 	if (unlikely(pkt->flags & TCON_TCP_SYN && pkt->payload_bytes) &&
 	    tcon_hold_exceeds(flow, pkt->payload_bytes, now_us))
-		return drop_excess(skb);
+		return drop(skb);
 	if (unlikely(tcon_mark_concerns(flow, pkt)) && !pkt->fragment) {
 		tcon_mark_from_guest(flow, skb, pkt);
 		tcon_rest_attend(flow);
@@ -978,8 +977,7 @@ static inline bool ingress(struct tcon_flow *flow, struct sk_buff *skb, struct t
 static bool drop_unread(struct tcon_port *port, struct sk_buff *skb)
 {
 	tcon_count(port->tnet->stats, TCON_COUNTER_UNREAD_DROPPED);
-	kfree_skb_reason(skb, TCON_DROP_RULE);
-	return false;
+	return drop(skb);
 }
 
 /*

@@ -229,22 +229,28 @@ static void tell_outcome(struct tcon_flow *flow)
 				    flow->created_us, &of);
 }
 
-/* Frees a flow that is in the table no longer, with what it has. */
-static void dispose(struct tcon_flow *flow)
+/* Frees what a connection has: packets, appointments, the CC and all records. */
+static void let_go(struct tcon_flow *flow)
 {
-	lockdep_assert_held(&flow->lock);
-	flow->dead = true;
 	tcon_pacer_cancel(&flow->due);
 	tcon_held_purge(&flow->held, flow->port);
 	consume_skb(tcon_flow_take_syn(flow));
 	kfree(flow->saved);
 	flow->saved = NULL;
 	tcon_ca_stop(&flow->track);
+	tcon_track_release(&flow->track);
+}
+
+/* Frees a flow that is in the table no longer, with what it has. */
+static void dispose(struct tcon_flow *flow)
+{
+	lockdep_assert_held(&flow->lock);
+	flow->dead = true;
+	let_go(flow);
 	flow->state = TCON_STATE_OBSERVED;	/* a dump may still come by */
 	tcon_flow_set_evading(flow, false);
 	if (flow->rest.attended)
 		atomic_dec(&flow->port->attended);
-	tcon_track_release(&flow->track);
 	leave_rule(flow);
 	call_rcu(&flow->rcu, flow_free);
 }
@@ -688,13 +694,7 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	lockdep_assert_held(&flow->lock);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FLOWS_RESET);
 	tell_outcome(flow);
-	tcon_pacer_cancel(&flow->due);
-	tcon_held_purge(&flow->held, flow->port);
-	consume_skb(tcon_flow_take_syn(flow));
-	kfree(flow->saved);
-	flow->saved = NULL;
-	tcon_ca_stop(&flow->track);
-	tcon_track_release(&flow->track);
+	let_go(flow);
 	tcon_track_init(&flow->track, &flow->port->shares[TCON_SHARE_RECORDS]);
 	tcon_flow_set_state(flow, TCON_STATE_OBSERVED, TCON_REASON_HANDSHAKE);
 	tcon_flow_set_evading(flow, false);

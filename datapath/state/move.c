@@ -207,19 +207,20 @@ void tcon_move_settle(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		      u64 now_us)
 {
 	struct tcon_saved *saved = flow->saved;
+	bool tells = tcon_rest_tells(pkt);
 
 	lockdep_assert_held(&flow->lock);
 	if (pkt->flags & TCON_TCP_SYN && !(pkt->flags & TCON_TCP_RST)) {
 		tcon_flow_restart(flow, now_us);
 		return;
 	}
-	if (!tcon_rest_tells(pkt) && (!pkt->payload_bytes || tcon_rest_is_patient(flow)))
+	if (!tells && (!pkt->payload_bytes || tcon_rest_is_patient(flow)))
 		return;
-	if (tcon_rest_tells(pkt) && tcon_saved_goes_on(saved, pkt)) {
+	if (tells && tcon_saved_goes_on(saved, pkt)) {
 		restore(flow, pkt, now_us);
 	} else {
 		flow->mid_stream = true;
-		flow->hidden = !tcon_rest_tells(pkt);	/* no honest guest */
+		flow->hidden = !tells;	/* no honest guest */
 		memset(&flow->ecn, 0, sizeof(flow->ecn));
 		tcon_rest_attend(flow);
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MOVED_UNLIKE);
