@@ -32,7 +32,7 @@
  * @of.ident: identification
  * @of.since_us: when it came
  * @of.start: sequence number of the first byte behind the IP header, if TCP's header counted
- * @last: by a hash of addresses and identification
+ * @last: of IPv6, by a hash of addresses and identification
  * @last.tcp_s: when a first one of TCP came, in seconds from 1 on; 0: never
  * @last.foreign_s: when a later one came that says that it is not TCP; 0: never
  */
@@ -130,13 +130,13 @@ bool tcon_fragment_note(struct tcon_port *port, const struct tcon_key *key,
 	lockdep_assert_in_softirq();
 	spin_lock(&port->lock);
 	f = fragments_of(port);
-	if (f && pkt->family == AF_INET6)
+	if (f && pkt->family == AF_INET6) {
 		passed = is_recent(f->last[slot].foreign_s, now_us);
-	if (f && !passed) {
-		f->last[slot].tcp_s = seconds(now_us);
-		if (find(f, key, pkt->ident, now_us) < 0)
-			remember(f, key, pkt, now_us);
+		if (!passed)
+			f->last[slot].tcp_s = seconds(now_us);
 	}
+	if (f && !passed && find(f, key, pkt->ident, now_us) < 0)
+		remember(f, key, pkt, now_us);
 	spin_unlock(&port->lock);
 	return !passed;
 }

@@ -505,6 +505,32 @@ static void ack_of_what_waits_is_not_older_than_the_one_before(void **unused)
 #define SECOND	(8 + 20 + PART)	/* where the second begins */
 #define UDP	17
 
+static bool ingress_frame(struct frame *f)
+{
+	struct sk_buff *skb = alloc_skb(NET_SKB_PAD + NET_IP_ALIGN + f->bytes, GFP_KERNEL);
+
+	frame_finish(f);
+	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
+	skb_put_data(skb, f->data, f->bytes);
+	skb_reset_mac_header(skb);
+	return ingress(skb);
+}
+
+/* The first IPv4 fragment of a segment. */
+static bool guest_says_first(u32 ident, u32 seq, u32 bytes)
+{
+	struct frame f;
+
+	frame_ethernet(&f, 0, ETH_P_IP);
+	frame_ipv4(&f, 0);
+	put_unaligned_be16(ident, f.data + f.l4 - 16);
+	put_unaligned_be16(0x2000, f.data + f.l4 - 14);
+	frame_tcp(&f, TCON_TCP_ACK, NULL, 0);
+	put_unaligned_be32(seq, f.data + f.l4 + 4);
+	frame_put(&f, bytes);
+	return ingress_frame(&f);
+}
+
 /*
  * An IPv6 fragment of the guest's segment that begins with @seq.  @next: what it says that it is
  * part of.  The first one, at 0, has the headers, with an extension header of 8 bytes.
@@ -512,7 +538,6 @@ static void ack_of_what_waits_is_not_older_than_the_one_before(void **unused)
 static bool guest_says_part(u32 ident, u32 at, u8 next, u32 seq, u32 bytes)
 {
 	struct frame f;
-	struct sk_buff *skb;
 
 	frame_ethernet(&f, 0, ETH_P_IPV6);
 	frame_ipv6(&f, 44);
@@ -525,12 +550,7 @@ static bool guest_says_part(u32 ident, u32 at, u8 next, u32 seq, u32 bytes)
 		put_unaligned_be32(seq, f.data + f.l4 + 4);
 	}
 	frame_put(&f, bytes);
-	frame_finish(&f);
-	skb = alloc_skb(NET_SKB_PAD + NET_IP_ALIGN + f.bytes, GFP_KERNEL);
-	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
-	skb_put_data(skb, f.data, f.bytes);
-	skb_reset_mac_header(skb);
-	return ingress(skb);
+	return ingress_frame(&f);
 }
 
 /* Whatever a later fragment says, it is part of what the first one is. */
@@ -577,6 +597,17 @@ static void fragments_of_another_protocol_pass(void **unused)
 	assert_int_equal(host.tnet.stats->count[TCON_COUNTER_NOT_TCP], MANY);
 }
 
+/* Only of IPv6 a fragment's own protocol may be wrong: what else is in fragments is no sign. */
+static void fragments_of_ipv4_tell_nothing_of_ipv6(void **unused)
+{
+	u32 i;
+
+	for (i = 0; i < 20 * MANY; i++)
+		guest_says_first(i, 1000 + i * PART, PART);
+	for (i = 0; i < MANY; i++)
+		assert_true(guest_says_part(i, SECOND, UDP, 0, PART));
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -602,6 +633,7 @@ int main(void)
 		TEST(fragments_of_another_protocol_are_held),
 		TEST(fragments_of_another_protocol_do_not_complete_a_segment),
 		TEST(fragments_of_another_protocol_pass),
+		TEST(fragments_of_ipv4_tell_nothing_of_ipv6),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
