@@ -28,6 +28,8 @@ LOADER.exec_module(monitor)
 
 LINK_BPS = 1e9
 DEBIAN = Path(__file__).parents[3] / "debian"
+#: What a monitor is asked for, as options are read.
+ASKED = argparse.Namespace(uplink=None, capacity=None, alpha=0.5, after=2, period=1.0, json=False)
 
 
 def judge(alpha: float = 0.5, after: int = 3) -> monitor.Judge:
@@ -362,13 +364,10 @@ def test_a_device_that_is_gone_for_a_while(host: Host, monkeypatch: pytest.Monke
     """What it had sent before is not what it sent in a period."""
     now_s = 100.0
     monkeypatch.setattr(monitor.time, "monotonic", lambda: now_s)
-    args = argparse.Namespace(
-        uplink=None, capacity=None, alpha=0.5, after=2, period=1.0, json=False
-    )
     host.sent = {"a": 1e9, "b": 1e9}
     host.count()
     mine = monitor.Monitor(
-        monitor.Switch("br0", str(host.appctl), host.folder / "net", "cubic", 0), args
+        monitor.Switch("br0", str(host.appctl), host.folder / "net", "cubic", 0), ASKED
     )
     assert mine._rates() is None
     for gone, rates in (
@@ -429,10 +428,7 @@ def test_an_operators_rule_that_goes(
     """Then the guest gets its weight, also if the link is neither full nor free at that time."""
     switch = Counters()
     monkeypatch.setattr(monitor.time, "monotonic", lambda: switch.now_s)
-    args = argparse.Namespace(
-        uplink=None, capacity=None, alpha=0.5, after=2, period=1.0, json=False
-    )
-    mine = monitor.Monitor(switch, args)
+    mine = monitor.Monitor(switch, ASKED)
     mine.look()
     for _ in range(2):
         switch.second(85e6, 15e6)
@@ -472,10 +468,7 @@ def test_a_rule_that_is_refused_keeps_no_other_away(monkeypatch: pytest.MonkeyPa
     """Nor is a rule set for a port that has gone since the daemon was asked last."""
     switch = Unwilling()
     monkeypatch.setattr(monitor.time, "monotonic", lambda: switch.now_s)
-    args = argparse.Namespace(
-        uplink=None, capacity=None, alpha=0.5, after=2, period=1.0, json=False
-    )
-    mine = monitor.Monitor(switch, args)
+    mine = monitor.Monitor(switch, ASKED)
     mine.look()
     switch.second(45e6, 45e6)
     mine.look()

@@ -178,6 +178,15 @@ static void open_flow(void)
 	world.packets = 0;
 }
 
+/* A connection begins at a port that rests; then a rule can match it. */
+static void shake_unseen(void)
+{
+	host.ruleless = true;
+	host.port.rests = true;
+	shake();
+	change_rules(false);
+}
+
 static int setup(void **unused)
 {
 	memset(&world, 0, sizeof(world));
@@ -227,10 +236,7 @@ static void data_with_rst_of_resuming_flow_is_seen(void **unused)
 {
 	u32 i;
 
-	host.ruleless = true;
-	host.port.rests = true;
-	shake();
-	change_rules(false);
+	shake_unseen();
 	for (i = 0; i < MANY; i++)
 		guest_sends(TCON_TCP_RST | TCON_TCP_ACK);
 	assert_in_range(world.packets, 0, 4 * TCON_INIT_CWND_SEGS);
@@ -438,10 +444,7 @@ static void belief_ends_with_the_connection(void **unused)
 {
 	u32 isn = FIRST + 5000000;
 
-	host.ruleless = true;
-	host.port.rests = true;
-	shake();
-	change_rules(false);
+	shake_unseen();
 	peer_acks(FIRST);
 	guest_sends(TCON_TCP_ACK);
 	assert_int_equal(flow()->state, TCON_STATE_REPAIRED);
@@ -462,10 +465,7 @@ static void silence_after_a_rest_frees_little(void **unused)
 {
 	u32 i, ms;
 
-	host.ruleless = true;
-	host.port.rests = true;
-	shake();
-	change_rules(false);
+	shake_unseen();
 	for (ms = 0; ms < 3000; ms += RTT_MS) {
 		for (i = 0; i < MANY; i++)
 			guest_sends(TCON_TCP_ACK);
