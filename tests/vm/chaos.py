@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What changes under traffic, all at once, each in a thread of its own.
 
-Rules, CCs, a port, namespaces and tcon.ko come and go, and all that can be asked is asked.
+Rules, CCs, a port, namespaces, repair and tcon.ko come and go, and all that can be asked is asked.
 Of code that did not run the kernel says nothing, so what was done is counted.
 """
 
@@ -29,6 +29,7 @@ AT_LEAST = 2
 CCS = ("cubic", "bbr", "dctcp", "none", "bbr3", "linux:cubic", "vegas", "reno", "ctcp", "bbr")
 #: In which something is done to a flow.
 STATES = ("paced", "window-enforced", "repair-enforced")
+_REPAIR = Path("/sys/module/tcon/parameters/repair")
 #: What KCSAN says of its own work.
 _KCSAN = Path("/sys/kernel/debug/kcsan")
 #: tcon.ko, a CC or a port may be away just now.
@@ -70,6 +71,7 @@ class Chaos:
             self.reload_all: 4.0,
             self.ports: 3.0,
             self.namespaces: 1.0,
+            self.repair: 2.0,
         }
         self.set_rules("bbr")
 
@@ -148,6 +150,13 @@ class Chaos:
         """Another CC."""
         with self._makes_rules:
             self.set_rules(CCS[number % len(CCS)])
+
+    def repair(self, number: int) -> None:
+        """Losses are left to the guests for a while: a tcon.ko that comes repairs again."""
+        with contextlib.suppress(FileNotFoundError):
+            _REPAIR.write_text("0")
+            time.sleep(1)
+            _REPAIR.write_text("1")
 
     def dumps(self, number: int) -> None:
         """All that can be asked is asked."""

@@ -67,9 +67,7 @@ def test_everything_at_once_with_guests():
         lab.start_aqm()
         for index in range(4):
             serve(lab, index, 5201, 5202, 5203)
-        # Without repair a flow is for a round trip only, which few dumps see.
-        states = ("paced", "repair-enforced")
-        chaos = Chaos("br0", lab.sender_port(0), lab.sender_port(3), ENOUGH, states)
+        chaos = Chaos("br0", lab.sender_port(0), lab.sender_port(3), ENOUGH)
 
         def connections(number: int) -> None:
             """Short ones, which come and go."""
