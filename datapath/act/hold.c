@@ -67,6 +67,8 @@
  * together.  Otherwise each would come between two batches of packets.
  */
 #define TIMER_TICK_US		4096
+/* But if a rule wants time-outs that are about as short as that. */
+#define TIMER_FINE_TICK_US	128
 /* No time to wait for: an ACK or a timer of the tracker opens the gate. */
 #define NOT_BEFORE_AN_ACK	U64_MAX
 
@@ -417,9 +419,12 @@ static bool split_head(struct tcon_flow *flow)
 	return true;
 }
 
-static u64 timer_tick_ns(u64 timer_us)
+static u64 timer_tick_ns(const struct tcon_flow *flow, u64 timer_us)
 {
-	return round_up(timer_us, TIMER_TICK_US) * NSEC_PER_USEC;
+	bool coarse = flow->track.timer.rto_min_us >= 2 * TIMER_TICK_US;
+
+	return (coarse ? round_up(timer_us, TIMER_TICK_US) :
+			 round_up(timer_us, TIMER_FINE_TICK_US)) * NSEC_PER_USEC;
 }
 
 /* When to look at a flow for the tracker's timers, nanoseconds; 0: no need. */
@@ -427,7 +432,7 @@ static u64 timer_ns(const struct tcon_flow *flow)
 {
 	if (!tcon_flow_repaired(flow))
 		return 0;
-	return timer_tick_ns(tcon_timer_next_us(&flow->track));
+	return timer_tick_ns(flow, tcon_timer_next_us(&flow->track));
 }
 
 /*
@@ -436,7 +441,7 @@ static u64 timer_ns(const struct tcon_flow *flow)
  */
 static u64 idle_ns(const struct tcon_flow *flow, u64 now_ns)
 {
-	u64 soonest_ns = timer_tick_ns(tcon_timer_soonest_us(&flow->track));
+	u64 soonest_ns = timer_tick_ns(flow, tcon_timer_soonest_us(&flow->track));
 
 	return tcon_flow_repaired(flow) && soonest_ns > now_ns ? soonest_ns : 0;
 }
@@ -693,7 +698,7 @@ static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	flow->hold.passed_us = (u32)tcon_us(now_ns);
 	/* The appointment may be far away: it was made for a longer wait. */
 	if (tcon_flow_repaired(flow) && (idle || !tcon_pacer_expects(&flow->due)))
-		tcon_pacer_at(&flow->due, timer_tick_ns(tcon_timer_soonest_us(t)));
+		tcon_pacer_at(&flow->due, timer_tick_ns(flow, tcon_timer_soonest_us(t)));
 }
 
 /* Is so much held that the guest's next packet must not wait?  It overtakes what is held.

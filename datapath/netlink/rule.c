@@ -16,6 +16,10 @@
 #include "state/walk.h"
 
 static struct netlink_range_validation priority_range = { .max = 65535 };
+static struct netlink_range_validation rto_range = {
+	.min = TCON_RTO_LEAST_US,
+	.max = TCON_RTO_MOST_US,
+};
 
 static const struct nla_policy param_policy[TCON_PARAM_A_MAX + 1] = {
 	[TCON_PARAM_A_NAME] = { .type = NLA_NUL_STRING,
@@ -31,6 +35,7 @@ const struct nla_policy tcon_nl_rule_policy[TCON_RULE_A_MAX + 1] = {
 	[TCON_RULE_A_ECN] = NLA_POLICY_MAX(NLA_U8, __TCON_RULE_ECN_MAX - 1),
 	[TCON_RULE_A_FALLBACK] = NLA_POLICY_MAX(NLA_U8, __TCON_RULE_FALLBACK_MAX - 1),
 	[TCON_RULE_A_SHARE] = NLA_POLICY_RANGE(NLA_U16, 1, TCON_SHARE_ALL - 1),
+	[TCON_RULE_A_RTO_MIN_US] = NLA_POLICY_FULL_RANGE(NLA_U32, &rto_range),
 };
 
 static int get_param(const struct nlattr *nest, const struct tcon_cc_ops *ops,
@@ -77,7 +82,7 @@ static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 		rule->entry.share = nla_get_u16(a[TCON_RULE_A_SHARE]);
 	if (tcon_rule_observes(rule))
 		return a[TCON_RULE_A_PARAM] || a[TCON_RULE_A_ECN] ||
-		       a[TCON_RULE_A_FALLBACK] ?
+		       a[TCON_RULE_A_FALLBACK] || a[TCON_RULE_A_RTO_MIN_US] ?
 		       tcon_nl_refuse(extack, -EINVAL, "none takes no parameters") : 0;
 	ops = tcon_cc_find(rule->cc_name);
 	if (!ops)
@@ -87,6 +92,8 @@ static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 		rule->ecn = nla_get_u8(a[TCON_RULE_A_ECN]);
 	if (a[TCON_RULE_A_FALLBACK])
 		rule->fallback = nla_get_u8(a[TCON_RULE_A_FALLBACK]);
+	if (a[TCON_RULE_A_RTO_MIN_US])
+		rule->rto_min_us = nla_get_u32(a[TCON_RULE_A_RTO_MIN_US]);
 	if (rule->ecn == TCON_RULE_ECN_ON && !ops->cwnd_event)
 		return tcon_nl_refuse(extack, -EINVAL,
 				      "this CC does not hear of ECN marks");
@@ -107,6 +114,7 @@ static int read_rule(struct genl_info *info, struct tcon_rule *rule)
 	int err;
 
 	refcount_set(&rule->refs, 1);
+	rule->rto_min_us = TCON_RTO_DEFAULT_US;
 	spin_lock_init(&rule->outcomes.lock);
 	err = tcon_nl_get_bridge(info, rule->entry.bridge);
 	if (err)
@@ -261,6 +269,8 @@ static int fill_rule(struct sk_buff *skb, struct netlink_callback *cb,
 	      (rule->ecn && nla_put_u8(skb, TCON_RULE_A_ECN, rule->ecn)) ||
 	      (rule->fallback &&
 	       nla_put_u8(skb, TCON_RULE_A_FALLBACK, rule->fallback)) ||
+	      (rule->rto_min_us != TCON_RTO_DEFAULT_US &&
+	       nla_put_u32(skb, TCON_RULE_A_RTO_MIN_US, rule->rto_min_us)) ||
 	      nla_put_u64_64bit(skb, TCON_RULE_A_AGE_MS, tcon_nl_age_ms(rule->since_us),
 				TCON_RULE_A_PAD) ||
 	      put_share(skb, rule) ||

@@ -45,7 +45,7 @@ static u64 timeout_us(const struct tcon_track *t)
 {
 	u64 base_us = max3(t->progress_us, t->timer.restart_us, head_tx_us(t));
 
-	return base_us + min_t(u64, (u64)tcon_track_rto_us(t) <<
+	return base_us + min_t(u64, (u64)tcon_track_own_rto_us(t) <<
 			       t->timer.backoff, TCON_RTO_MAX_US);
 }
 
@@ -67,7 +67,7 @@ static u64 probe_us(const struct tcon_track *t)
 		     (single ? ACK_DELAY_US : PROBE_SLACK_US);
 
 	/* No time-out is as near as that. */
-	if (due_us <= t->progress_us + TCON_RTO_MIN_US)
+	if (due_us <= t->progress_us + t->timer.rto_min_us)
 		return due_us;
 	return min(due_us, timeout_us(t));
 }
@@ -104,7 +104,7 @@ u64 tcon_timer_next_us(const struct tcon_track *t)
 u64 tcon_timer_soonest_us(const struct tcon_track *t)
 {
 	return t->timer.sent_us + min(2ULL * t->cc.srtt_us + PROBE_SLACK_US,
-				      (u64)TCON_RTO_MIN_US);
+				      (u64)t->timer.rto_min_us);
 }
 
 /**

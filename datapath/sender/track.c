@@ -31,6 +31,7 @@ void tcon_track_init(struct tcon_track *t, struct tcon_budget *budget)
 	t->rounds.budget = budget;
 	t->cc.mss_bytes = TCON_MSS_DEFAULT;
 	t->cc.min_rtt_us = TCON_RTT_NONE_US;
+	t->timer.rto_min_us = TCON_RTO_MIN_US;
 	t->min_rtt_us[0] = TCON_RTT_NONE_US;
 	t->min_rtt_us[1] = TCON_RTT_NONE_US;
 	t->guest.wscale = TCON_WSCALE_NONE;
@@ -51,19 +52,34 @@ void tcon_track_release(struct tcon_track *t)
 	tcon_rounds_clear(&t->rounds);
 }
 
+/* RFC 6298; as in Linux the lower bound is on the variation. */
+static u32 rto_us(const struct tcon_track *t, u32 least_us)
+{
+	if (!t->srtt_x8_us)
+		return TCON_RTO_INIT_US;
+	return min_t(u32, t->cc.srtt_us + max(t->rttvar_x4_us, least_us), TCON_RTO_MAX_US);
+}
+
 /**
  * tcon_track_rto_us() - retransmission time-out that the guest should have
  * @t: the tracker
  *
- * Return: microseconds, RFC 6298 with Linux's lower bound on the variation.
+ * Return: microseconds, RFC 6298 with Linux's lower bound.
  */
 u32 tcon_track_rto_us(const struct tcon_track *t)
 {
-	if (!t->srtt_x8_us)
-		return TCON_RTO_INIT_US;
-	return min_t(u32, t->cc.srtt_us + max_t(u32, t->rttvar_x4_us,
-						TCON_RTO_MIN_US),
-		     TCON_RTO_MAX_US);
+	return rto_us(t, TCON_RTO_MIN_US);
+}
+
+/**
+ * tcon_track_own_rto_us() - retransmission time-out of what TCon repairs
+ * @t: the tracker
+ *
+ * Return: microseconds, RFC 6298 with the lower bound that the flow's rule has.
+ */
+u32 tcon_track_own_rto_us(const struct tcon_track *t)
+{
+	return rto_us(t, t->timer.rto_min_us);
 }
 
 /**

@@ -16,7 +16,7 @@
 #include "sender/sendq.h"
 #include "wire/packet.h"
 
-/* Lower bound of the RTO, as in Linux (RFC 6298 has 1 s). */
+/* Lower bound of a guest's RTO, as in Linux (RFC 6298 has 1 s). */
 #define TCON_RTO_MIN_US		200000U
 #define TCON_RTO_INIT_US	1000000U	/* RFC 6298, 2.1 */
 #define TCON_RTO_MAX_US		120000000U
@@ -98,6 +98,7 @@ struct tcon_rack {
  * @probe_end: nxt when the tail was probed
  * @probe_bytes: how much the probe repeated; 0: no probe is in flight
  * @sampled_us: when a round trip was last measured
+ * @rto_min_us: least time-out beyond the smoothed RTT
  * @backoff: how often the RTO is doubled, until a round trip is measured
  * @tries: number of time-outs in a row without progress
  * @probed: no further probe before una advances or new data leaves
@@ -108,6 +109,7 @@ struct tcon_timer {
 	u32 probe_end;
 	u32 probe_bytes;
 	u64 sampled_us;
+	u32 rto_min_us;
 	u8 backoff;
 	u8 tries;
 	bool probed;
@@ -274,6 +276,7 @@ void tcon_track_init(struct tcon_track *t, struct tcon_budget *budget);
 void tcon_track_release(struct tcon_track *t);
 void tcon_track_app_limited(struct tcon_track *t);
 u32 tcon_track_rto_us(const struct tcon_track *t);
+u32 tcon_track_own_rto_us(const struct tcon_track *t);
 
 /* Computes what is in flight. */
 static inline void tcon_track_count_inflight(struct tcon_track *t)

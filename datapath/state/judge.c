@@ -226,6 +226,7 @@ void tcon_judge(struct tcon_flow *flow, u64 now_us)
 	tcon_assert_rcu();
 	if (flow->rule)
 		ops = rcu_dereference(flow->rule->ops);
+	flow->track.timer.rto_min_us = flow->rule ? flow->rule->rto_min_us : TCON_RTO_MIN_US;
 	reason = obstacle(flow, ops);
 	tcon_flow_set_evading(flow, is_guests_doing(reason));
 	state = reason ? fallback(flow, reason, ops) : TCON_STATE_ENFORCED;

@@ -242,7 +242,8 @@ static void take_up(struct tcon_rule *rule, const struct tcon_cc_ops *ops)
 static bool same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
 {
 	return !strcmp(a->cc_name, b->cc_name) && a->ecn == b->ecn &&
-	       a->fallback == b->fallback && a->entry.share == b->entry.share &&
+	       a->fallback == b->fallback && a->rto_min_us == b->rto_min_us &&
+	       a->entry.share == b->entry.share &&
 	       !memcmp(a->params, b->params, sizeof(a->params));
 }
 

@@ -36,6 +36,7 @@ struct tcon_given {
  * @entry: whose guests it is for, and what it selects; in tcon_net.classifier
  * @ecn: enum tcon_rule_ecn
  * @fallback: enum tcon_rule_fallback
+ * @rto_min_us: least retransmission time-out beyond the smoothed RTT
  * @cc_name: the CC, or %TCON_CC_OBSERVE
  * @ops: the CC; NULL for %TCON_CC_OBSERVE, and while its module is gone
  * @params: the CC's parameters, defaults where the user gave none
@@ -55,6 +56,7 @@ struct tcon_rule {
 	struct tcon_entry entry;
 	u8 ecn;
 	u8 fallback;
+	u32 rto_min_us;
 	char cc_name[TCON_CC_NAME_MAX];
 	const struct tcon_cc_ops __rcu *ops;
 	s64 params[TCON_MAX_PARAMS];

@@ -250,6 +250,7 @@ static void something(struct world *x)
 		break;
 	case 3:
 		host.fallback = what / 8 % TCON_RULE_FALLBACK_DROP;
+		host.rto_min_us = what & 0x80 ? TCON_RTO_LEAST_US : 0;
 		break;
 	case 4:
 		leave_port(x);

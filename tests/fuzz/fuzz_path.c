@@ -699,6 +699,7 @@ static void set_up(struct world *x)
 	host.algorithm = a % n_rules;
 	host.fallback = d % TCON_RULE_FALLBACK_DROP;	/* with drop, a transfer may not end */
 	host.settled = d & 0x10;
+	host.rto_min_us = d & 0x80 ? 1000 : 0;
 	if (d & 0x40)
 		bound(TCON_SHARE_HELD, 20000);
 	host.ruleless = d & 0x20;

@@ -25,6 +25,7 @@
  * struct host - the host
  * @algorithm: index in rules of the present one
  * @fallback: of the rules, enum tcon_rule_fallback
+ * @rto_min_us: of the rules; 0: the default
  * @ruleless: there is no rule
  * @settled: what passes elsewhere is held to be the guest's doing
  * @failures: allocations that will fail in TCon
@@ -34,6 +35,7 @@
 struct host {
 	u32 algorithm;
 	u8 fallback;
+	u32 rto_min_us;
 	bool ruleless, settled;
 	u32 failures;
 	struct tcon_net tnet;
@@ -79,6 +81,7 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 	if (host.ruleless)
 		return NULL;
 	rule->fallback = host.fallback;
+	rule->rto_min_us = host.rto_min_us ?: TCON_RTO_DEFAULT_US;
 	rule->refs.refs++;
 	return rule;
 }

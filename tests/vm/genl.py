@@ -230,6 +230,7 @@ class Genl:
         params: dict[str, int] | None = None,
         ecn: int | None = None,
         fallback: str | None = None,
+        rto_min_us: int | None = None,
     ) -> None:
         """Put a rule into force."""
         parts = [u32(E["TCON_RULE_A_PRIORITY"], priority), text(E["TCON_RULE_A_CC"], cc)]
@@ -238,6 +239,8 @@ class Genl:
         if fallback is not None:
             value = E[f"TCON_RULE_FALLBACK_{fallback.upper()}"]
             parts.append(u8(E["TCON_RULE_A_FALLBACK"], value))
+        if rto_min_us is not None:
+            parts.append(u32(E["TCON_RULE_A_RTO_MIN_US"], rto_min_us))
         for name, value in (params or {}).items():
             parts.append(
                 nest(

@@ -184,6 +184,35 @@ def test_what_a_rule_says_of_ecn(lab: Lab) -> None:
     appctl("tcon/del-cc", "br0")
 
 
+def test_what_a_rule_says_of_its_timer(lab: Lab) -> None:
+    """Shown, kept and refused as ECN is."""
+
+    def said() -> list[int]:
+        return [r["rto_min_us"] for r in lab.br0.tcon_show()["bridges"][0]["rules"]]
+
+    appctl("tcon/del-cc", "br0")
+    lab.br0.set_cc("tcp", "cubic", rto_min_us=1000)
+    line = "    flow=priority=32768,tcp cubic rto_min_us=1000; flows: 0; since 2"
+    assert line in appctl("tcon/show", "br0")
+    rigs.run("rmmod", *rigs.CCS, "tcon")
+    rigs.load_all()
+    poll(lambda: line in appctl("tcon/show", "br0"), "vswitchd has sent it again", 20, 0.2)
+    assert said() == [1000]
+    for words, complaint in (
+        (["cubic", "rto_min_us=199"], "rto_min_us=199 is out of range (200 to 1000000)"),
+        (["cubic", "rto_min_us=1000001"], "rto_min_us=1000001 is out of range (200 to 1000000)"),
+        (["cubic", "rto_min_us=1ms"], "rto_min_us=1ms"),
+        (["none", "rto_min_us=1000"], "none has no parameter 'rto_min_us', nor any other"),
+    ):
+        with pytest.raises(LabError, match=re.escape(complaint)):
+            appctl("tcon/set-cc", "br0", "flow=tcp", *words)
+    assert said() == [1000]
+    lab.br0.set_cc("tcp", "cubic", rto_min_us=200000)
+    assert said() == [200000]
+    assert "rto_min_us" not in appctl("tcon/show", "br0")
+    appctl("tcon/del-cc", "br0")
+
+
 def test_the_same_decision_is_as_old_as_it_was(lab: Lab) -> None:
     """In other words, too: a default, another order; also behind a reload of tcon.ko."""
 

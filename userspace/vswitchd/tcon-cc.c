@@ -252,18 +252,19 @@ parse_param(const struct tcon_cc *cc, const char *arg, struct tcon_rule *rule,
 static const char *const ecn_words[] = TCON_RULE_ECN_NAMES;
 static const char *const fallback_words[] = TCON_RULE_FALLBACK_NAMES;
 
-enum option { ECN, FALLBACK, SHARE, UNTIL, FOR, N_OPTIONS };
+enum option { ECN, FALLBACK, RTO_MIN, SHARE, UNTIL, FOR, N_OPTIONS };
 
 static const char *const option_keys[N_OPTIONS] = {
     [ECN] = "ecn",
     [FALLBACK] = "fallback",
+    [RTO_MIN] = "rto_min_us",
     [SHARE] = "share",
     [UNTIL] = "until",
     [FOR] = "for",
 };
 
 /* Returns the option that 'arg' gives, or N_OPTIONS.  A rule that only observes
- * has no CC that could hear of marks, or be missed. */
+ * has no CC that could hear of marks, or be missed, and repairs nothing. */
 static enum option
 find_option(const char *arg, bool observes)
 {
@@ -291,6 +292,22 @@ parse_option_word(const char *key, const char *word,
     }
     tcon_error_set(error, "%s=%.40s: must be %s", key, word, allowed);
     return false;
+}
+
+/* Reads "rto_min_us=". */
+static bool
+parse_rto_min(const char *text, struct tcon_rule *rule,
+              struct tcon_error *error)
+{
+    int64_t value_us;
+
+    if (!tcon_value_parse(option_keys[RTO_MIN], TCON_PARAM_UINT,
+                          TCON_RTO_LEAST_US, TCON_RTO_MOST_US, text,
+                          &value_us, error)) {
+        return false;
+    }
+    rule->rto_min_us = value_us == TCON_RTO_DEFAULT_US ? 0 : value_us;
+    return true;
 }
 
 /* Reads "for=".  A rule of OVSDB is read again whenever the daemon starts, and
@@ -338,6 +355,8 @@ parse_option(enum option i, const char *arg, unsigned int *given,
                                  ARRAY_SIZE(fallback_words),
                                  "auto, pass, pace or drop", &rule->fallback,
                                  error);
+    case RTO_MIN:
+        return parse_rto_min(text, rule, error);
     case SHARE:
         return tcon_share_parse(text, &rule->share, error);
     case UNTIL:

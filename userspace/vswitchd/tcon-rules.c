@@ -48,6 +48,7 @@ static const struct tcon_nl_field rule_fields[] = {
     { TCON_RULE_A_AGE_MS,   NL_A_U64,    NULL },
     { TCON_RULE_A_TAKEN,    NL_A_UNSPEC, NULL },
     { TCON_RULE_A_LEFT,     NL_A_UNSPEC, NULL },
+    { TCON_RULE_A_RTO_MIN_US, NL_A_U32,  NULL },
 };
 
 static const struct tcon_nl_field rule_param_fields[] = {
@@ -137,6 +138,9 @@ tcon_rule_from_attrs(struct nlattr *top[], struct tcon_rule *rule)
     if (attrs[TCON_RULE_A_FALLBACK]) {
         rule->fallback = nl_attr_get_u8(attrs[TCON_RULE_A_FALLBACK]);
     }
+    if (attrs[TCON_RULE_A_RTO_MIN_US]) {
+        rule->rto_min_us = nl_attr_get_u32(attrs[TCON_RULE_A_RTO_MIN_US]);
+    }
     if (attrs[TCON_RULE_A_SHARE]) {
         rule->share = nl_attr_get_u16(attrs[TCON_RULE_A_SHARE]);
     }
@@ -164,6 +168,9 @@ put_rule(struct ofpbuf *request, const struct tcon_rule *rule)
     }
     if (rule->fallback) {
         nl_msg_put_u8(request, TCON_RULE_A_FALLBACK, rule->fallback);
+    }
+    if (rule->rto_min_us) {
+        nl_msg_put_u32(request, TCON_RULE_A_RTO_MIN_US, rule->rto_min_us);
     }
     if (rule->share) {
         nl_msg_put_u16(request, TCON_RULE_A_SHARE, rule->share);
@@ -238,7 +245,8 @@ bool
 tcon_rule_same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
 {
     if (strcmp(a->cc, b->cc) || a->ecn != b->ecn
-        || a->fallback != b->fallback || a->share != b->share
+        || a->fallback != b->fallback || a->rto_min_us != b->rto_min_us
+        || a->share != b->share
         || a->n_params != b->n_params) {
         return false;
     }

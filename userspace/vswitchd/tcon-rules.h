@@ -29,6 +29,7 @@ struct tcon_rule {
     char cc[TCON_CC_NAME_MAX];
     uint8_t ecn;                /* enum tcon_rule_ecn. */
     uint8_t fallback;           /* enum tcon_rule_fallback. */
+    uint32_t rto_min_us;        /* 0: TCON_RTO_DEFAULT_US. */
     uint16_t share;             /* Of TCON_SHARE_ALL flows; 0: all. */
     int64_t until_s;            /* When it ends, since 1970; 0: never. */
     struct tcon_param params[TCON_MAX_PARAMS];

@@ -205,6 +205,8 @@ tcon_rule_to_json(const struct tcon_rule *rule, const struct tcon_ccs *ccs)
     json_object_put_string(json, "fallback",
                            rule->fallback < ARRAY_SIZE(rule_fallback)
                            ? rule_fallback[rule->fallback] : "?");
+    json_put_num(json, "rto_min_us", rule->rto_min_us ? rule->rto_min_us
+                                                      : TCON_RTO_DEFAULT_US);
     put_terms(json, rule);
     json_put_num(json, "flows", rule->flows);
     json_object_put(json, "cc_loaded",

@@ -100,6 +100,9 @@ tcon_rule_format(const struct tcon_rule *rule)
         && rule->fallback < ARRAY_SIZE(fallback_words)) {
         ds_put_format(&ds, " fallback=%s", fallback_words[rule->fallback]);
     }
+    if (rule->rto_min_us) {
+        ds_put_format(&ds, " rto_min_us=%"PRIu32, rule->rto_min_us);
+    }
     if (rule->share) {
         char share[TCON_VALUE_TEXT_MAX];
 

@@ -476,6 +476,36 @@ static void silence_after_a_rest_frees_little(void **unused)
 	assert_in_range(world.packets, 0, 3000 / RTT_MS * 2 * TCON_INIT_CWND_SEGS);
 }
 
+/* Round trips do not vary, and a segment is lost.  Returns how often it leaves in two of them. */
+static u32 left_soon(void)
+{
+	u32 i;
+
+	open_flow();
+	for (i = 0; i < 20; i++) {
+		guest_sends(TCON_TCP_ACK);
+		wait_ms(RTT_MS);
+		peer_acks(world.now);
+	}
+	world.packets = 0;
+	guest_sends(TCON_TCP_ACK);
+	wait_ms(2 * RTT_MS);
+	return world.packets;
+}
+
+static void losses_wait_for_a_time_out_of_linux(void **unused)
+{
+	assert_int_equal(left_soon(), 1);
+	wait_ms(200);
+	assert_true(world.packets > 1);
+}
+
+static void losses_are_repaired_as_soon_as_the_rule_says(void **unused)
+{
+	host.rto_min_us = 1000;
+	assert_int_equal(left_soon(), 2);
+}
+
 /* The peer may have the time stamp of an ACK without data, and discards what is older (PAWS). */
 static void ack_of_what_waits_is_not_older_than_the_one_before(void **unused)
 {
@@ -628,6 +658,8 @@ int main(void)
 		TEST(new_connection_does_not_wait_for_the_old_one),
 		TEST(hidden_flow_is_hidden_whoever_sends_first),
 		TEST(belief_ends_with_the_connection),
+		TEST(losses_wait_for_a_time_out_of_linux),
+		TEST(losses_are_repaired_as_soon_as_the_rule_says),
 		TEST(silence_after_a_rest_frees_little),
 		TEST(ack_of_what_waits_is_not_older_than_the_one_before),
 		TEST(fragments_of_another_protocol_are_held),

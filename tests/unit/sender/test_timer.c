@@ -108,8 +108,44 @@ static void soonest(void **state)
 		soonest_us = tcon_timer_soonest_us(&c->t);
 		assert_true(soonest_us > c->now_us + 8000 - 1);
 		assert_true(soonest_us <= tcon_timer_next_us(&c->t));
+		c->t.timer.rto_min_us = 500;
+		soonest_us = tcon_timer_soonest_us(&c->t);
+		assert_true(soonest_us == c->now_us + 500);
+		assert_true(soonest_us <= tcon_timer_next_us(&c->t));
 		conn_close(c);
 	}
+}
+
+/* A rule may want time-outs that are short where round trips are. */
+static void short_timeouts(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	c->t.srtt_x8_us = 8 * 100;
+	c->t.cc.srtt_us = 100;
+	c->t.rttvar_x4_us = 50;
+	c->t.timer.rto_min_us = 1000;
+	send(c, 3);
+	assert_expires(c, 1100, TCON_EXPIRY_PROBE);
+	probe(c);
+	assert_expires(c, 1100, TCON_EXPIRY_TIMEOUT);
+	assert_expires(c, 2200, TCON_EXPIRY_TIMEOUT);
+	assert_expires(c, 4400, TCON_EXPIRY_TIMEOUT);
+	/* What the guest does is not changed by it. */
+	assert_int_equal(tcon_track_rto_us(&c->t), 200100);
+	conn_close(c);
+}
+
+/* Variation counts as before. */
+static void short_timeouts_of_long_paths(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	c->t.timer.rto_min_us = 1000;
+	assert_int_equal(tcon_track_own_rto_us(&c->t), RTT_US + 2 * RTT_US);
+	send(c, 1);
+	assert_expires(c, 3 * RTT_US, TCON_EXPIRY_PROBE);
+	conn_close(c);
 }
 
 /* Where the time-out comes first, the probe takes its place, once. */
@@ -529,6 +565,8 @@ int main(void)
 		cmocka_unit_test(probe_time),
 		cmocka_unit_test(probe_of_single),
 		cmocka_unit_test(soonest),
+		cmocka_unit_test(short_timeouts),
+		cmocka_unit_test(short_timeouts_of_long_paths),
 		cmocka_unit_test(probe_for_timeout),
 		cmocka_unit_test(probe_once),
 		cmocka_unit_test(probe_again),

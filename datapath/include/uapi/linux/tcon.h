@@ -139,6 +139,10 @@ enum tcon_rule_attr {
 	TCON_RULE_A_LEFT,	/* likewise, of those that MATCH selects, and that neither it nor
 				 * another rule with a share took, nor a rule above it
 				 */
+	TCON_RULE_A_RTO_MIN_US,	/* u32, TCON_RTO_LEAST_US .. TCON_RTO_MOST_US: the least time-out
+				 * of TCon's repairs beyond the smoothed RTT; absent:
+				 * TCON_RTO_DEFAULT_US
+				 */
 	__TCON_RULE_A_MAX,
 };
 #define TCON_RULE_A_MAX (__TCON_RULE_A_MAX - 1)
@@ -166,6 +170,10 @@ enum tcon_outcome {
 };
 #define TCON_OUTCOME_LOG	1024
 #define TCON_OUTCOME_PART	65536
+
+#define TCON_RTO_LEAST_US	200
+#define TCON_RTO_DEFAULT_US	200000
+#define TCON_RTO_MOST_US	1000000
 
 /* Does TCon ask for ECN where a guest does not speak it? */
 enum tcon_rule_ecn {
