@@ -40,8 +40,10 @@ def server() -> Iterator[int]:
     process.wait()
 
 
-def fetch(port: int, *words: float, address: str = "127.0.0.1") -> subprocess.CompletedProcess[str]:
-    arguments = [str(word) for word in words]
+def fetch(
+    port: int, *words: float, address: str = "127.0.0.1", fan_in: int = 1
+) -> subprocess.CompletedProcess[str]:
+    arguments = [str(word) for word in (*words, fan_in)]
     return subprocess.run(
         [sys.executable, "-I", PROGRAM, "fetch", address, str(port), *arguments],
         capture_output=True, text=True, check=False, timeout=60,
@@ -55,6 +57,54 @@ def test_one_after_another(server: int) -> None:
     assert all(record["seconds"] > 0 for record in records)
     ends = [record["start_s"] + record["seconds"] for record in records]
     assert all(end <= record["start_s"] for end, record in zip(ends, records[1:], strict=False))
+
+
+def test_over_several_connections_at_once(server: int) -> None:
+    run = fetch(server, 700_000, 4, 0, 1, fan_in=20)
+    records = [json.loads(line) for line in run.stdout.splitlines()]
+    assert (run.returncode, len(records)) == (0, 4)
+    ends = [record["start_s"] + record["seconds"] for record in records]
+    assert all(end <= record["start_s"] for end, record in zip(ends, records[1:], strict=False))
+
+
+def test_several_connections_are_kept() -> None:
+    """Each is asked again, when all have answered, and none is opened anew."""
+    asked: list[int] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer(number: int, connection: socket.socket) -> None:
+            with connection:
+                while request := connection.recv(8, socket.MSG_WAITALL):
+                    asked.append(number)
+                    time.sleep(0.02 * number)
+                    connection.sendall(bytes(int.from_bytes(request, "big")))
+
+        def accept() -> None:
+            for number in range(3):
+                connection, _ = listener.accept()
+                threading.Thread(target=answer, args=(number, connection), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        run = fetch(listener.getsockname()[1], 5000, 4, 0, 1, fan_in=3)
+    assert (run.returncode, len(run.stdout.splitlines())) == (0, 4)
+    assert [sorted(asked[i : i + 3]) for i in range(0, 12, 3)] == 4 * [[0, 1, 2]]
+    assert min(json.loads(line)["seconds"] for line in run.stdout.splitlines()) >= 0.04
+
+
+def test_one_of_several_that_ends_too_early_is_an_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            kept = [listener.accept()[0] for _ in range(2)]
+            kept[0].sendall(bytes(1000))
+            kept[1].sendall(bytes(400))
+            kept[1].shutdown(socket.SHUT_WR)
+            time.sleep(5)
+
+        threading.Thread(target=answer, daemon=True).start()
+        run = fetch(listener.getsockname()[1], 1000, 3, 0, 1, fan_in=2)
+    assert run.returncode == 1
+    assert json.loads(run.stdout)["error"] == "the connection ended 600 bytes early"
 
 
 def test_over_ipv6(server: int) -> None:

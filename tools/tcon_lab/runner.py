@@ -272,7 +272,7 @@ def _start_client(lab: Lab, index: int, mode: str, out: Any) -> subprocess.Popen
 def _fetch_command(lab: Lab, index: int, transfer: Transfer) -> list[str]:
     per_second = transfer.per_second(lab.scenario.path.rate_bps)
     numbers = (TRANSFER_PORT, transfer.size_bytes, transfer.count, per_second, lab.scenario.seed)
-    words = [str(number) for number in numbers]
+    words = [str(number) for number in (*numbers, transfer.fan_in)]
     return ["python3", str(_TRANSFER), "fetch", lab.sender_address(index), *words]
 
 
@@ -328,7 +328,7 @@ def _allowed_ccs(lab: Lab, mode: str) -> Iterator[None]:
 
 
 def _set_guests(lab: Lab, mode: str) -> None:
-    """The guests' CCs, and ECN where their stacks speak it.
+    """The guests' CCs, their least time-outs, and ECN where their stacks speak it.
 
     The receiver answers CE as its own CC wants: DCTCP needs DCTCP at both ends.  Where the
     guests do not speak ECN the receiver's stack, which would agree to it by default, does so
@@ -338,6 +338,8 @@ def _set_guests(lab: Lab, mode: str) -> None:
         set_cc = f"sysctl -qw net.ipv4.tcp_congestion_control={flow.stack_cc(mode)}"
         set_ecn = " net.ipv4.tcp_ecn=1" if flow.speaks_ecn(mode) else ""
         run_in(lab.sender(index), set_cc + set_ecn)
+        if least_us := flow.stack_rto_min_us(mode):
+            lab.set_rto_min(index, least_us)
         if flow.stack_cc(mode) == "dctcp":
             run_in(lab.receiver(index), set_cc + set_ecn)
         elif set_ecn:

@@ -98,12 +98,19 @@ class Path:
 class Transfer:
     """``count`` transfers of ``size_bytes`` between one pair of guests, one after
     another where ``load_fraction`` is None, else at random times at which they
-    take that share of the path's rate.
+    take that share of the path's rate.  Each is over ``fan_in`` connections at once, with
+    ``size_bytes`` over each.
     """
 
     size_bytes: int
     count: int
     load_fraction: float | None
+    fan_in: int = 1
+
+    @property
+    def whole_bytes(self) -> int:
+        """The bytes of a transfer, over all its connections."""
+        return self.size_bytes * self.fan_in
 
     def per_second(self, rate_bps: int) -> float:
         """How many begin in a second; 0: one after another."""
@@ -119,7 +126,8 @@ class Flow:
     one of GUESTS, which the sender is; without ``tso`` the guest cuts its super-packets
     itself, without ``gso`` it makes none; with ``quickack`` the receiver delays no ACK; with
     ``ecn`` its stack speaks ECN; ``guest_params`` are the kernel's, of ``guest_cc``, and
-    ``native_params`` of ``native_cc``; TCon's CC has ``weight`` and ``params``; without
+    ``native_params`` of ``native_cc``; TCon's CC has ``weight`` and ``params``, and repairs wait
+    for ``rto_min_us`` at least, natively the stack for ``native_rto_min_us``; without
     ``receiver_tcon`` TCon is at the sender only, and there it is where ``placement`` says.
     """
 
@@ -142,6 +150,8 @@ class Flow:
     native_params: dict[str, int] = dataclasses.field(default_factory=dict, hash=False)
     weight: float = 1.0
     params: dict[str, float] = dataclasses.field(default_factory=dict, hash=False)
+    rto_min_us: int | None = None
+    native_rto_min_us: int | None = None
     receiver_tcon: bool = True
     placement: str = HYPERVISOR
     transfer: Transfer | None = None
@@ -169,6 +179,10 @@ class Flow:
             cc = enforced.removeprefix(KERNEL_CC)
             found.append((cc, self.native_params if cc == self.native_cc else {}))
         return found
+
+    def stack_rto_min_us(self, mode: str) -> int | None:
+        """The least time-out of the guest's own stack in ``mode``; None: the kernel's."""
+        return self.native_rto_min_us if mode in NATIVE_MODES else None
 
     def speaks_ecn(self, mode: str) -> bool:
         """Whether the guests' own stacks speak ECN in ``mode``."""

@@ -96,6 +96,7 @@ class _BulkFlow(_Flow):
 class _TransferTimes(_Whole):
     bytes: _Count
     load_fraction: _Share | None
+    fan_in: _Count
     seconds: _of("Seconds", float, "mean", "min", "p50", "p95", "p99", "max")
     each_s: Annotated[list[float], Field(min_length=1)]
 

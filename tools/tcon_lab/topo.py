@@ -345,8 +345,18 @@ class Lab:
             key = "ipv6_src" if flow.ipv6 else "nw_src"
             inner, _ = placement.ports(flow.placement)
             match += f",in_port={inner},{key}={self.sender_address(index)}"
-        weight = {"weight": flow.weight} if flow.weight != 1 else {}
-        self.tcons[flow.placement].set_cc(match, cc, **weight, **flow.params)
+        words = {"weight": flow.weight} if flow.weight != 1 else {}
+        if flow.rto_min_us:
+            words["rto_min_us"] = flow.rto_min_us
+        self.tcons[flow.placement].set_cc(match, cc, **words, **flow.params)
+
+    def set_rto_min(self, index: int, least_us: int) -> None:
+        """The least time-out of a sender's own stack, which its route has, in ms."""
+        for option, gateway in (("", _ipv4(1, _ROUTER_INDEX)), ("-6", _ipv6(1, _ROUTER_INDEX))):
+            run_in(
+                self.sender(index),
+                f"ip {option} route change default via {gateway} rto_min {least_us // 1000}ms",
+            )
 
     def base_rtt_us(self, flow: Flow) -> int:
         """The round trip of a flow when nothing queues."""

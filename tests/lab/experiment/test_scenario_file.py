@@ -348,6 +348,20 @@ def test_transfers() -> None:
     assert scenario.from_json(got.to_json()) == got
 
 
+def test_transfers_over_several_connections() -> None:
+    got = parse(TRANSFERS.replace("count = 20", 'count = 20\nfan_in = 8\nrto_min = "0.5ms"\n'
+                                  'native_rto_min = "4ms"'))  # fmt: skip
+    first, second = got.flows
+    assert first.transfer == Transfer(1_500_000, 20, None, 8)
+    assert first.transfer.whole_bytes == 12_000_000
+    assert (first.count, first.rto_min_us) == (1, 500)
+    assert [first.stack_rto_min_us(mode) for mode in ("native", "guest", "enforced")] == [
+        4000, None, None,
+    ]  # fmt: skip
+    assert (second.transfer.fan_in, second.rto_min_us, second.native_rto_min_us) == (1, None, None)
+    assert scenario.from_json(got.to_json()) == got
+
+
 def test_flows_come_before_transfers() -> None:
     got = parse(TRANSFERS + '[[flow]]\ncount = 2\nguest_cc = "vegas"\n')
     assert [flow.guest_cc for flow in got.connections()] == ["vegas", "vegas", "cubic", "reno"]
@@ -364,6 +378,10 @@ def test_flows_come_before_transfers() -> None:
         ('"5%"', '"100%"', 15, "transfer 2's load is 100%"),
         ("count = 20", "count = 0", 9, "transfer 1's count is 0"),
         ("count = 20", "count = 4001", 9, "transfer 1's count is 4001"),
+        ("count = 20", "fan_in = 0", 9, "transfer 1's fan_in is 0"),
+        ('"5%"', '"5%"\nfan_in = 2', 16, "transfer 2's fan_in does not go with load"),
+        ("count = 20", 'rto_min = "0.1ms"', 9, 'transfer 1\'s rto_min is "0.1ms": not from 200us'),
+        ("count = 20", 'native_rto_min = "1.5ms"', 9, "no whole number of ms"),
         ('"1s"', '"60s"', 17, "transfer 2's start is \"60s\", but the run ends after 60s"),
         ("[[transfer]]\nbytes = \"100kB\"", '[[flow]]\nbytes = "100kB"', 14,
          'unknown key "bytes" in [flow]'),

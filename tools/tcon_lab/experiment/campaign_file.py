@@ -12,8 +12,8 @@ A campaign file is a scenario file (see :mod:`.scenario_file`) with, instead of
                                  # police_burst, link: in place of [path]'s
     rtt = ["8ms", "64ms"]
     guest_cc = ["reno", "bbr"]   # guest_cc, native_cc, enforce, count, guest,
-                                 # receiver_tcon: every flow's and transfer's; bytes,
-                                 # load: every transfer's
+                                 # receiver_tcon, rto_min, native_rto_min: every flow's and
+                                 # transfer's; bytes, load, fan_in: every transfer's
     cc = ["reno", "linux:bic"]   # native_cc and enforce at once, of every flow and
                                  # transfer; or a list for each: ["cubic", "bbr"] of
                                  # two [[flow]] are a pair
@@ -100,8 +100,8 @@ _AQM_KEYS = tuple(key for key in _PATH["properties"] if key.startswith("aqm"))
 _PATH_KEYS = ("rate", "rtt", "loss", "queue", *_AQM_KEYS,
               "reorder", "reorder_by", "police", "police_burst", "link")  # fmt: skip
 _FLOW_KEYS = ("count", "guest_cc", "native_cc", "enforce", "guest_delay", "guest_pause",
-              "guest", "receiver_tcon", "placement")  # fmt: skip
-_TRANSFER_KEYS = ("bytes", "load")
+              "guest", "receiver_tcon", "placement", "rto_min", "native_rto_min")  # fmt: skip
+_TRANSFER_KEYS = ("bytes", "load", "fan_in")
 MATRIX_KEYS = (*_PATH_KEYS, *_FLOW_KEYS, "cc", *_TRANSFER_KEYS)
 #: Which tables of flows there are, and what "cc" sets in them.
 _FLOW_TABLES = ("flow", "transfer")

@@ -73,6 +73,10 @@ A scenario file, where modes are as in :mod:`..scenario`::
                                  # takes its share; default 1
     params = {beta = 0.8}        # mode enforced: of TCon's CC, as `tcon/list-cc` has them;
                                  # numbers, 0 and 1 for off and on; default none
+    rto_min = "1ms"              # mode enforced: TCon's repairs wait for so long at least;
+                                 # default 200ms
+    native_rto_min = "4ms"       # mode native: likewise the guest's stack, in whole ms, which
+                                 # the kernel rounds up to ticks of 4 ms; default 200ms
     receiver_tcon = true         # TCon sees the receiver too, and may count for the
                                  # sender's; default true
     placement = "hypervisor"     # where TCon is on Server 1: on the guests' bridge; in a
@@ -82,6 +86,8 @@ A scenario file, where modes are as in :mod:`..scenario`::
     bytes = "10MB"               # of each transfer: kB, MB, GB
     count = 100                  # default 1; a connection each, one after another
     load = "5%"                  # or: at random times, this share of the rate
+    fan_in = 1                   # over so many connections at once, which are kept, and so many
+                                 # bytes over each; default 1; not with load
     guest_cc = "cubic"           # this and the others: as of a flow
 
 The queue is a plain FIFO (droptail) or under an AQM; ``queue`` is how many packets it
@@ -163,10 +169,13 @@ MAX_SECONDS = 36_000
 MAX_FLOWS = 1000
 #: The probe tells that many connections apart.
 MAX_TRANSFERS = 4000
+MAX_FAN_IN = 1000
 MAX_QUEUE_PACKETS = 10_000_000
 MAX_DELAY_S = 10
 #: algorithms/weight.h
 MIN_WEIGHT, MAX_WEIGHT = 0.05, 16
+#: TCON_RTO_LEAST_US, TCON_RTO_MOST_US of datapath/include/uapi/linux/tcon.h
+MIN_RTO_US, MAX_RTO_US = 200, 1_000_000
 
 #: Units of quantities, with what they are in bits/s, bytes and us.
 _RATE_UNITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
@@ -223,6 +232,18 @@ def _params(value: Any) -> dict[str, float]:
         ):
             raise InputError("is no number", name)
     return value
+
+
+def _rto_min_us(time_us: Decimal, text: str) -> int:
+    if not MIN_RTO_US <= time_us <= MAX_RTO_US:
+        raise InputError(f'is "{text}": not from {MIN_RTO_US}us to {MAX_RTO_US // 1000}ms')
+    return round(time_us)
+
+
+def _native_rto_min_us(time_us: Decimal, text: str) -> int:
+    if time_us < 1000 or time_us % 1000:
+        raise InputError(f'is "{text}": no whole number of ms, which routes have')
+    return int(time_us)
 
 
 def _fraction(percent: Decimal, text: str) -> float:
@@ -505,6 +526,8 @@ class FlowTable(Table):
     native_params: _KernelParams | None = None
     weight: _Weight = 1
     params: _Params = Field({})
+    rto_min_us: quantity(_TIME_UNITS, 1, _rto_min_us, "a time") | None = None
+    native_rto_min_us: quantity(_TIME_UNITS, 1, _native_rto_min_us, "a time") | None = None
     receiver_tcon: bool = True
     placement: one_of(PLACEMENTS) = HYPERVISOR
 
@@ -530,12 +553,14 @@ class TransferTable(FlowTable):
         None
     ) = None
     count: whole(1, MAX_TRANSFERS) = 1
+    fan_in: whole(1, MAX_FAN_IN) = 1
 
     def flow(self) -> Flow:
         """What is run."""
         made = dict(self) | self.native() | {"count": 1}
-        size_bytes, load = made.pop("size_bytes"), made.pop("load_fraction")
-        return Flow(**made, transfer=Transfer(size_bytes, self.count, load))
+        parts = [made.pop(name) for name in ("size_bytes", "load_fraction", "fan_in")]
+        size_bytes, load, fan_in = parts
+        return Flow(**made, transfer=Transfer(size_bytes, self.count, load, fan_in))
 
 
 class ScenarioFile(Table):
@@ -568,6 +593,9 @@ class ScenarioFile(Table):
                 if (start_s := table.start_us / 1e6) >= self.seconds:
                     what = f'is "{start_s:g}s", but the run ends after {self.seconds:g}s'
                     raise InputError(what, kind, index, "start")
+                if kind == "transfer" and table.fan_in > 1 and table.load_fraction:
+                    what = "does not go with load: the next begins when all is there"
+                    raise InputError(what, kind, index, "fan_in")
                 if table.guest_pause_us and table.guest_delay_us:
                     what = "does not go with guest_delay: one queue holds what waits for either"
                     raise InputError(what, kind, index, "guest_pause")

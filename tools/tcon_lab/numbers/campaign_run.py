@@ -83,7 +83,7 @@ def _expected_s(scenario: Scenario) -> float:
         if flow.transfer is None:
             return scenario.seconds
         per_second = flow.transfer.per_second(scenario.path.rate_bps)
-        alone_s = 8 * flow.transfer.size_bytes / scenario.path.rate_bps
+        alone_s = 8 * flow.transfer.whole_bytes / scenario.path.rate_bps
         alone_s += 3 * scenario.path.rtt_us / 1e6
         each_s = 1 / per_second if per_second else alone_s
         expected_s = max(expected_s, flow.transfer.count * each_s)
@@ -98,10 +98,11 @@ def _effective(scenario: Scenario, mode: str, seed: int) -> Scenario:
         params = flow.stack_params(mode)
         kept = {"guest_cc": cc, "native_cc": cc, "enforce": flow.enforced_cc(mode)}
         kept |= {"guest_params": params, "native_params": params}
+        kept |= {"native_rto_min_us": flow.stack_rto_min_us(mode)}
         if (flow.enforced_cc(mode) or "").startswith(KERNEL_CC):
             kept |= {"native_cc": flow.native_cc, "native_params": flow.native_params}
         if not flow.enforced_cc(mode):
-            kept |= {"receiver_tcon": True, "weight": 1.0, "params": {}}
+            kept |= {"receiver_tcon": True, "weight": 1.0, "params": {}, "rto_min_us": None}
         flows.append(dataclasses.replace(flow, **kept))
     changes = {"modes": (mode,), "seed": seed, "flows": tuple(flows)}
     return dataclasses.replace(scenario, **changes)

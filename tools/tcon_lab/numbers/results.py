@@ -423,7 +423,7 @@ def _transfer_result(flow: Record, probe: list[Record], scenario: Scenario) -> R
         "kernel_params": flow.get("kernel_params") or {},
         "seconds": _seconds(sum(times_s)),
         "error": None if rtts else "the probe saw no data of it",
-        "goodput_bps": round(8 * transfer.size_bytes * len(times_s) / sum(times_s)),
+        "goodput_bps": round(8 * transfer.whole_bytes * len(times_s) / sum(times_s)),
         "rtt_us": {
             "min": min(rtt["min"] for rtt in rtts),
             "p50": percentile([rtt["p50"] for rtt in rtts], 50),
@@ -449,7 +449,8 @@ def _transfer_result(flow: Record, probe: list[Record], scenario: Scenario) -> R
         "reasons": sorted({r["reason"] for r in tcon} - {"none"}),
         "samples": [],
         "transfers": {
-            "bytes": transfer.size_bytes,
+            "bytes": transfer.whole_bytes,
+            "fan_in": transfer.fan_in,
             "load_fraction": transfer.load_fraction,
             "seconds": completion(times_s),
             "each_s": times_s,
