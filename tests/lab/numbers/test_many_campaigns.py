@@ -428,6 +428,20 @@ def test_fairness_over_time_is_of_whole_seconds() -> None:
     assert (panel, list(trace.x), list(trace.y)) == (5, [1, 2], [1.0, 0.5])
 
 
+def test_sequence_numbers_over_time() -> None:
+    """una is what has been acknowledged so far, and nxt what is in flight beyond it."""
+    columns = {"t_s": [0.5, 1.0, 1.5], "goodput_bps": [8e6, None, 16e6]}
+    inflight = {"tcon_inflight_bytes": [1000, 2000, None]}
+    una, nxt = time_plots._sequence("enforced", {"bbr": [{"columns": columns | inflight}]})
+    assert [(panel, trace.name) for panel, trace in (una, nxt)] == [
+        (6, "enforced bbr: una"), (6, "enforced bbr: nxt"),
+    ]  # fmt: skip
+    assert list(una[1].y) == [0.5, 0.5, 1.5]
+    assert list(nxt[1].y) == [0.501, 0.502, None]
+    ((panel, trace),) = time_plots._sequence("native", {"bbr": [{"columns": columns}]})
+    assert (panel, trace.name) == (6, "native bbr: una")
+
+
 def test_flows_of_a_cc_that_are_not_alike_are_drawn_apart() -> None:
     flows = [{"index": n, "cc": "bbr", "table": n // 2} for n in range(3)]
     samples = {"flows": [{"index": n, "columns": {"t_s": [1]}} for n in range(3)]}

@@ -88,8 +88,9 @@ def test_every_plot_of_the_overview_is_drawn(page: Page, all_campaigns: Path) ->
             "vm-baseline-time-3", "vm-baseline-map-goodput"} <= set(marks)  # fmt: skip
     check_drawn(marks)
     assert marks["vm-pairs-shares"] == [2, 2]  # a matrix for each mode
-    # Of each mode cwnd, ssthresh, RTT, goodput, what is sent again; the model's window and RTT.
-    assert marks["cubic-one-flow-time-0"] == [5 + 5 + 2] * 2
+    # Of each mode cwnd, ssthresh, RTT, goodput, what is sent again, una; of the enforced one the
+    # window given and nxt; the model's window and RTT.
+    assert marks["cubic-one-flow-time-0"] == [6 + 8 + 2] * 2
     check_quiet(page, all_campaigns)
 
 

@@ -8,6 +8,7 @@ of :mod:`..numbers.cubic_model`, where the cell is one of the thesis's experimen
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import statistics
 from collections.abc import Callable
@@ -114,14 +115,16 @@ def _scatter(
 _CURVES = (
     (1, "{who}_cwnd_bytes", 1e3, "cwnd", 2.0),
     (1, "{who}_ssthresh_bytes", 1e3, "ssthresh", 1.0),
+    (1, "{who}_window_bytes", 1e3, "window given", 0.7),
     (2, "rtt_us", 1e3, "path RTT", 2.0),
     (3, "goodput_bps", 1e6, "goodput", 2.0),
     (4, "retransmitted_bytes", 1e3, "sent again", 1.0),
 )
-_FAIRNESS = 5
+_FAIRNESS, _SEQUENCE = 5, 6
 _PANELS = (
-    "cwnd and ssthresh, kB", "path RTT, ms", "goodput of a flow, Mbit/s",
+    "cwnd, ssthresh and window, kB", "path RTT, ms", "goodput of a flow, Mbit/s",
     "sent again of a flow, kB a sample", "Jain's index of each second",
+    "sequence numbers of a flow, MB",
 )  # fmt: skip
 
 
@@ -176,6 +179,28 @@ def _measured(mode: str, by_cc: _ByCc) -> list[tuple[int, go.Scatter]]:
             style = (colour, "dot" if what == "ssthresh" else dash)
             name = f"{mode} {cc}: {what}"
             traces.append((panel, _scatter(x, drawn, name, style, width / (1 + number), panel)))
+    return traces
+
+
+def _sequence(mode: str, by_cc: _ByCc) -> list[tuple[int, go.Scatter]]:
+    """How far una has come in a flow, and nxt where TCon told what is in flight."""
+    traces = []
+    colour, dash = STYLES.get(mode, OTHER_STYLE)
+    for number, (cc, flows) in enumerate(by_cc.items()):
+        x, rates_bps = _mean_column(flows, "goodput_bps")
+        _, inflight = _mean_column(flows, "tcon_inflight_bytes")
+        steps_s = [later - earlier for earlier, later in itertools.pairwise(x)]
+        una, bytes_so_far = [], 0.0
+        for rate_bps, step_s in zip(rates_bps, [*steps_s[:1], *steps_s], strict=False):
+            bytes_so_far += (rate_bps or 0) * step_s / 8
+            una.append(bytes_so_far)
+        nxt = [None if more is None else at + more for at, more in zip(una, inflight, strict=False)]
+        for what, values, style in (("una", una, dash), ("nxt", nxt, "dot")):
+            drawn = [None if value is None else round(value / 1e6, 4) for value in values]
+            if any(drawn):
+                name = f"{mode} {cc}: {what}"
+                curve = _scatter(x, drawn, name, (colour, style), 2.0 / (1 + number), _SEQUENCE)
+                traces.append((_SEQUENCE, curve))
     return traces
 
 
@@ -252,7 +277,8 @@ def _cell_plot(experiment: Experiment, cell: str) -> Plot | None:
     if not found:
         return None
     traces = [trace for mode, by_cc in found.items() for trace in _measured(mode, by_cc)]
-    traces += [trace for mode, by_cc in found.items() for trace in _fairness(mode, by_cc)]
+    for more in (_fairness, _sequence):
+        traces += [trace for mode, by_cc in found.items() for trace in more(mode, by_cc)]
     traces += _models(experiment, scenario, found)
     figure = figures.stacked(traces, _PANELS)
     several = [
