@@ -953,6 +953,27 @@ def test_tail_probe_then_time_outs_with_back_off(ends: Ends, tcon: genl.Genl) ->
     assert waits[0] < 1
 
 
+@pytest.mark.parametrize("rto_min_us", [None, 1000])
+def test_time_outs_are_as_short_as_the_rule_says(
+    ends: Ends, tcon: genl.Genl, rto_min_us: int | None
+) -> None:
+    """Behind a handshake of a millisecond; a change of that concerns the flow that runs."""
+    conn = connect(Conn(*ends), tcon, rtt_s=0.001)
+    tcon.set_rule("cubic", rto_min_us=rto_min_us)
+    only = send(conn, 1)[0]
+    waits: list[float] = []
+    with counted(tcon, probe_sent=1, timeout=1):
+        for _ in range(2):
+            with timed(waits):
+                repaired(conn, only)
+    if rto_min_us:
+        assert max(waits) < 0.05, waits
+    else:
+        assert min(waits) >= 0.2, waits
+    discard(conn.peer)
+    finish(conn, tcon)
+
+
 @pytest.mark.parametrize("sack", [True, False], ids=["sack", "no-sack"])
 def test_path_that_becomes_slow(ends: Ends, tcon: genl.Genl, sack: bool) -> None:
     """ACKs come after 0.3 s, behind a handshake of 20 ms: not everything is sent twice."""
