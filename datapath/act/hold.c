@@ -151,27 +151,28 @@ static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
 	return flow->hold.release_ns - QUANTUM_NS;
 }
 
-/* How much of it is new?  Repeats need no room: what they repeat is counted as lost already, or
- * as in flight.
+/* How much of a segment is new?  Repeats need no room: what they repeat is counted as lost already,
+ * or as in flight.
  */
-static inline u32 new_bytes(const struct tcon_flow *flow, const struct tcon_segment *cb)
+static inline u32 new_bytes(const struct tcon_flow *flow, u32 end_seq, u32 payload_bytes)
 {
 	u32 nxt = flow->track.cc.nxt;
 
-	if (!seq_after(cb->end_seq, nxt))
+	if (!seq_after(end_seq, nxt))
 		return 0;
-	return min(cb->payload_bytes, cb->end_seq - nxt);
+	return min(payload_bytes, end_seq - nxt);
 }
 
 /* When may it leave by cwnd?  0: now. */
 static inline u64 cwnd_gate(struct tcon_flow *flow,
 			    const struct tcon_segment *cb, u64 now_ns)
 {
+	u32 bytes = new_bytes(flow, cb->end_seq, cb->payload_bytes);
 	const struct tcon_track *t = &flow->track;
 	const struct tcon_cc *cc = &t->cc;
 
-	if (!cc->inflight_bytes || (seq_before(cb->seq, cc->nxt) && !new_bytes(flow, cb)) ||
-	    tcon_track_fits(t, new_bytes(flow, cb)))
+	if (!cc->inflight_bytes || (seq_before(cb->seq, cc->nxt) && !bytes) ||
+	    tcon_track_fits(t, bytes))
 		return 0;
 	note_stall(flow, tcon_us(now_ns));
 	if (!cc->inflight_bytes || !tcon_flow_runs_cc(flow) || is_flushing(flow))
@@ -665,6 +666,18 @@ static bool is_apart(const struct tcon_flow *flow, const struct tcon_packet *pkt
 	       seq_after(pkt->end_seq, flow->track.cc.una + TCON_CWND_MAX_BYTES);
 }
 
+/*
+ * Does the guest send too much of what takes no room in flight?  That is all of a segment that is
+ * @apart, else what it repeats: it may begin far before its only new byte.
+ */
+static bool is_excess(struct tcon_flow *flow, const struct tcon_packet *pkt, bool apart,
+		      u64 now_us)
+{
+	u32 bytes = apart ? 0 : new_bytes(flow, pkt->end_seq, pkt->payload_bytes);
+
+	return tcon_hold_exceeds(flow, pkt->payload_bytes - bytes, now_us);
+}
+
 /* Did the guest send data without regard to its windows, and no more may wait? */
 static bool is_beyond(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
@@ -846,8 +859,8 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	if (is_absorbed(flow, skb, pkt, repeats && tcon_flow_repaired(flow), waiting))
 		return absorb(flow, skb, pkt, tcon_us(now_ns));
 	apart = old || is_apart(flow, pkt);
-	if (unlikely(apart ? tcon_hold_exceeds(flow, pkt->payload_bytes, tcon_us(now_ns)) :
-			     is_beyond(flow, pkt))) {
+	if (unlikely(is_excess(flow, pkt, apart, tcon_us(now_ns)) ||
+		     (!apart && is_beyond(flow, pkt)))) {
 		kfree_skb_reason(skb, TCON_DROP_RULE);
 		return false;
 	}
@@ -935,15 +948,17 @@ static inline void trace_released(const struct tcon_flow *flow, const struct sk_
 }
 
 /*
- * Was it new when it came, and has all of it left meanwhile?  A guest can send again what waits, if
- * it looks as if it came into a gap.  Then it is as much again as its other repeats.
+ * Was it new when it came, and has it left meanwhile, all of it or a part?  A guest can send again
+ * what waits, if it looks as if it came into a gap, or with a new byte behind it.  Then it is as
+ * much again as its other repeats.
  */
 static bool is_needless(struct tcon_flow *flow, const struct sk_buff *skb, u64 now_us)
 {
 	const struct tcon_segment *seg = tcon_segment(skb);
+	u32 bytes = seg->payload_bytes;
 
-	return !seg->apart && !seq_after(seg->end_seq, flow->track.cc.nxt) &&
-	       tcon_hold_exceeds(flow, seg->payload_bytes, now_us);
+	return !seg->apart &&
+	       tcon_hold_exceeds(flow, bytes - new_bytes(flow, seg->end_seq, bytes), now_us);
 }
 
 /* What waited leaves. */

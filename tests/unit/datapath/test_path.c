@@ -638,6 +638,32 @@ static void fragments_of_ipv4_tell_nothing_of_ipv6(void **unused)
 		assert_true(guest_says_part(i, SECOND, UDP, 0, PART));
 }
 
+/* All but a byte of each segment has left before. */
+static void repeats_with_a_new_byte_are_bounded(void **unused)
+{
+	u32 i;
+
+	open_flow();
+	for (i = 0; i < MANY; i++)
+		guest_says(TCON_TCP_ACK, ++world.now - SEG_MSS, SEG_MSS);
+	assert_in_range(world.packets, 1, 4 * TCON_INIT_CWND_SEGS);
+}
+
+/* The same of what waits. */
+static void repeats_of_what_waits_with_a_new_byte_are_bounded(void **unused)
+{
+	u32 i;
+
+	open_flow();
+	while (guest_sends(TCON_TCP_ACK))
+		;
+	for (i = 0; i < MANY; i++)
+		guest_says(TCON_TCP_ACK, ++world.now - SEG_MSS, SEG_MSS);
+	peer_acks(world.now - MANY - SEG_MSS);
+	wait_ms(10);
+	assert_in_range(world.packets, TCON_INIT_CWND_SEGS + 2, 4 * TCON_INIT_CWND_SEGS);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -666,6 +692,8 @@ int main(void)
 		TEST(fragments_of_another_protocol_do_not_complete_a_segment),
 		TEST(fragments_of_another_protocol_pass),
 		TEST(fragments_of_ipv4_tell_nothing_of_ipv6),
+		TEST(repeats_with_a_new_byte_are_bounded),
+		TEST(repeats_of_what_waits_with_a_new_byte_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
