@@ -130,6 +130,18 @@ static bool is_reset(const struct tcon_flow *flow,
 }
 
 /*
+ * Does a segment of the peer's go on where its last one ended, within a window?  A guest that claims
+ * to have what was not sent yet cannot make it look like somebody else's by that.
+ */
+static bool goes_on(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	const struct tcon_track *t = &flow->track;
+	u32 bytes = (u32)flow->said.window << tcon_track_guest_wscale(t);
+
+	return pkt->seq - t->peer_nxt <= max_t(u32, bytes, U16_MAX);
+}
+
+/*
  * Would the guest take a segment of the peer's for one of the connection (RFC 9293,
  * 3.10.7.4)?  It honours each window that it has offered (RFC 7323, 2.4).  Whoever knows
  * addresses and ports can send a segment that the guest throws away.  TCon must neither
@@ -145,8 +157,8 @@ static inline bool is_heard(const struct tcon_flow *flow,
 		     !tcon_track_established(t) || t->guest.ambiguous ||
 		     t->peer.ambiguous))
 		return true;
-	return !seq_before(pkt->end_seq, flow->said.ack) &&
-	       !seq_after(pkt->seq, flow->said.edge);
+	return (!seq_before(pkt->end_seq, flow->said.ack) &&
+		!seq_after(pkt->seq, flow->said.edge)) || goes_on(flow, pkt);
 }
 
 /* Is a packet the connection's last? */

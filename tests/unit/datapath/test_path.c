@@ -664,6 +664,44 @@ static void repeats_of_what_waits_with_a_new_byte_are_bounded(void **unused)
 	assert_in_range(world.packets, TCON_INIT_CWND_SEGS + 2, 4 * TCON_INIT_CWND_SEGS);
 }
 
+/* The guest claims to have got @bytes that its peer has not sent, and more each time. */
+static void claim(u8 flags, u32 bytes)
+{
+	u32 ms, i, seq;
+
+	open_flow();
+	for (ms = 0; ms < 2000; ms += RTT_MS) {
+		for (i = 0; i < 5; i++)
+			guest_sends(TCON_TCP_ACK);
+		seq = flags & TCON_TCP_SYN ? GUEST_ISN : world.now;
+		for (i = 1; i <= 4; i++) {
+			world.heard = i * bytes;
+			guest_says(flags, seq, 0);
+		}
+		world.heard = 0;
+		wait_ms(RTT_MS);
+		peer_acks(flow()->track.cc.nxt);
+	}
+	assert_int_equal(flow()->state, TCON_STATE_REPAIRED);
+	assert_int_equal(flow()->track.cc.inflight_bytes, 0);
+}
+
+/* By none of these the peer's ACKs look as if they were out of the window. */
+static void claim_of_little_hides_no_acks(void **unused)
+{
+	claim(TCON_TCP_ACK, SEG_MSS);
+}
+
+static void claim_of_much_hides_no_acks(void **unused)
+{
+	claim(TCON_TCP_ACK, 3 << 29);
+}
+
+static void claim_of_a_syn_hides_no_acks(void **unused)
+{
+	claim(TCON_TCP_SYN | TCON_TCP_ACK, 1 << 29);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -694,6 +732,9 @@ int main(void)
 		TEST(fragments_of_ipv4_tell_nothing_of_ipv6),
 		TEST(repeats_with_a_new_byte_are_bounded),
 		TEST(repeats_of_what_waits_with_a_new_byte_are_bounded),
+		TEST(claim_of_little_hides_no_acks),
+		TEST(claim_of_much_hides_no_acks),
+		TEST(claim_of_a_syn_hides_no_acks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
