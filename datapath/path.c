@@ -502,7 +502,8 @@ static bool belongs(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 
 /*
  * Data of a flow whose handshake is not complete.  With each connection that is adopted nothing is
- * in flight.  Returns whether it may go on.
+ * in flight, and to adopt one takes as much time for a byte as for a segment: all that waits is
+ * looked at.  Returns whether it may go on.
  */
 static bool check_beginning(struct tcon_flow *flow, const struct sk_buff *skb,
 			    const struct tcon_packet *pkt, u64 now_us)
@@ -518,7 +519,7 @@ static bool check_beginning(struct tcon_flow *flow, const struct sk_buff *skb,
 			tcon_judge(flow, now_us);
 		return true;
 	}
-	if (tcon_hold_exceeds(flow, pkt->payload_bytes, now_us))
+	if (tcon_hold_exceeds(flow, max(pkt->payload_bytes, t->cc.mss_bytes), now_us))
 		return false;
 	adopt(flow, skb, pkt, now_us);
 	return true;

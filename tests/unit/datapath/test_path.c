@@ -702,6 +702,16 @@ static void claim_of_a_syn_hides_no_acks(void **unused)
 	claim(TCON_TCP_SYN | TCON_TCP_ACK, 1 << 29);
 }
 
+static void small_data_that_goes_backwards_is_bounded(void **unused)
+{
+	u32 i;
+
+	host.settled = true;
+	for (i = 0; i < MANY; i++)
+		guest_says(TCON_TCP_ACK, GUEST_ISN - i, 1);
+	assert_in_range(world.packets, 0, 4 * TCON_INIT_CWND_SEGS);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -735,6 +745,7 @@ int main(void)
 		TEST(claim_of_little_hides_no_acks),
 		TEST(claim_of_much_hides_no_acks),
 		TEST(claim_of_a_syn_hides_no_acks),
+		TEST(small_data_that_goes_backwards_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
