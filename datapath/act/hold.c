@@ -528,6 +528,21 @@ static bool is_held(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 		 seq_after(pkt->end_seq, flow->said.gap_start));
 }
 
+/* A segment begins at @seq, beyond what the guest has sent.  Of several gaps in what waits, what lies
+ * between them counts as a gap, too: it is better to send something twice than to drop what comes
+ * late.
+ */
+static void note_gap(struct tcon_flow *flow, u32 seq)
+{
+	const struct tcon_track *t = &flow->track;
+	u32 end = flow->said.gap_end;
+
+	if (flow->said.gap_start == end || end == t->cc.nxt ||
+	    !seq_between(end, t->cc.nxt, t->nxt_guest))
+		flow->said.gap_start = t->nxt_guest;
+	flow->said.gap_end = seq;
+}
+
 /* The guest has sent it. */
 static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
@@ -535,10 +550,8 @@ static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 
 	if (seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES))
 		return;
-	if (seq_after(pkt->seq, t->nxt_guest)) {
-		flow->said.gap_start = t->nxt_guest;
-		flow->said.gap_end = pkt->seq;
-	}
+	if (seq_after(pkt->seq, t->nxt_guest))
+		note_gap(flow, pkt->seq);
 	t->nxt_guest = seq_max(t->nxt_guest, pkt->end_seq);
 	if (pkt->payload_bytes % t->cc.mss_bytes) {
 		flow->said.part_end = pkt->end_seq;

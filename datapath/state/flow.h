@@ -119,8 +119,8 @@ enum tcon_astray {
  * @said.edge: right edge of the windows that it has offered
  * @said.data_us: when it last sent data
  * @said.unseen_ack: acknowledgment number that set @unseen
- * @said.gap_start: start of a gap that a segment left in what the guest sent
- * @said.gap_end: end of that gap
+ * @said.gap_start: start of the first gap that segments left in what the guest sent, and waits
+ * @said.gap_end: end of the last such gap
  * @said.part_end: end of its last segment that was not full
  * @said.last_bytes: payload of its last segment
  * @said.wire_bytes: payload of its full segments at present; 0: not known

@@ -712,6 +712,23 @@ static void small_data_that_goes_backwards_is_bounded(void **unused)
 	assert_in_range(world.packets, 0, 4 * TCON_INIT_CWND_SEGS);
 }
 
+/* Data that comes late into the first of two gaps does not wait here already. */
+static void late_data_of_two_gaps_waits(void **unused)
+{
+	u32 next, held;
+
+	open_flow();
+	while (guest_sends(TCON_TCP_ACK))
+		;
+	next = world.now;
+	held = flow()->held.bytes;
+	guest_says(TCON_TCP_ACK, next + SEG_MSS, SEG_MSS);
+	guest_says(TCON_TCP_ACK, next + 3 * SEG_MSS, SEG_MSS);
+	guest_says(TCON_TCP_ACK, next, SEG_MSS);
+	guest_says(TCON_TCP_ACK, next + 2 * SEG_MSS, SEG_MSS);
+	assert_int_equal(flow()->held.bytes, held + 4 * SEG_MSS);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -746,6 +763,7 @@ int main(void)
 		TEST(claim_of_much_hides_no_acks),
 		TEST(claim_of_a_syn_hides_no_acks),
 		TEST(small_data_that_goes_backwards_is_bounded),
+		TEST(late_data_of_two_gaps_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
