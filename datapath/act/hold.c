@@ -528,9 +528,10 @@ static bool is_held(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 		 seq_after(pkt->end_seq, flow->said.gap_start));
 }
 
-/* A segment begins at @seq, beyond what the guest has sent.  Of several gaps in what waits, what lies
- * between them counts as a gap, too: it is better to send something twice than to drop what comes
- * late.
+/*
+ * A segment begins at @seq, beyond what the guest has sent.  Of several gaps in what waits, what
+ * lies between them counts as a gap, too: it is better to send something twice than to drop what
+ * comes late.
  */
 static void note_gap(struct tcon_flow *flow, u32 seq)
 {

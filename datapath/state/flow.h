@@ -138,6 +138,7 @@ enum tcon_astray {
  * @rest.wakes: tcon_port.wakes when its packets were last all seen; otherwise it lags
  * @rest.ack: while it lags: the peer's last acknowledgment number, if @rest.heard
  * @rest.edge: right edge of the peer's window then
+ * @rest.end_seq: sequence number after that segment of the peer
  * @rest.unheard: while it lags or is @saved: segments with data that did not tell where it is
  * @rest.heard: the peer has sent since the port woke
  * @rest.attended: counted in tcon_port.attended
@@ -252,6 +253,7 @@ struct tcon_flow {
 		u32 wakes;
 		u32 ack;
 		u32 edge;
+		u32 end_seq;
 		u8 unheard;
 		bool heard;
 		bool attended;

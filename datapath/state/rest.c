@@ -62,9 +62,24 @@ void tcon_rest_heard(struct tcon_flow *flow, const struct tcon_packet *pkt)
 	if (!(pkt->flags & TCON_TCP_ACK) || pkt->flags & TCON_TCP_RST)
 		return;
 	flow->rest.heard = true;
+	flow->rest.end_seq = pkt->end_seq;
 	flow->rest.ack = pkt->ack;
 	flow->rest.edge = pkt->ack +
 			  ((u32)pkt->window << tcon_track_peer_wscale(&flow->track));
+}
+
+/*
+ * Was it the peer that was heard?  Whoever knows addresses and ports can send something, but that
+ * hardly lies near what the guest now acknowledges: within a window before or behind.
+ */
+static bool was_peer(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	u32 bytes = (u32)pkt->window << tcon_track_guest_wscale(&flow->track);
+
+	if (flow->mid_stream)	/* the window's scale is not known */
+		bytes = TCON_CWND_MAX_BYTES;
+	bytes = max_t(u32, bytes, U16_MAX);
+	return seq_between(flow->rest.end_seq, pkt->ack - bytes, pkt->ack + bytes);
 }
 
 /* Up to where is the peer known to have what the guest has sent, if the guest now sends @seq? */
@@ -158,6 +173,8 @@ bool tcon_rest_resume(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	u32 una;
 
 	lockdep_assert_held(&flow->lock);
+	if (tcon_rest_tells(pkt) && !was_peer(flow, pkt))
+		flow->rest.heard = false;
 	if (!(flow->rest.heard && tcon_rest_tells(pkt)) &&
 	    (!pkt->payload_bytes || tcon_rest_is_patient(flow)))
 		return false;

@@ -729,6 +729,19 @@ static void late_data_of_two_gaps_waits(void **unused)
 	assert_int_equal(flow()->held.bytes, held + 4 * SEG_MSS);
 }
 
+/* Somebody who knows addresses and ports, but no sequence numbers, sends at a port that woke. */
+static void resuming_flow_believes_not_anybody(void **unused)
+{
+	shake_unseen();
+	peer_acks(FIRST);
+	peer_says(TCON_TCP_ACK, PEER_ISN + (1 << 28), FIRST + (1 << 28));
+	guest_sends(TCON_TCP_ACK);
+	peer_acks(FIRST);
+	guest_sends(TCON_TCP_ACK);
+	assert_int_equal(flow()->track.cc.una, FIRST);
+	assert_int_equal(flow()->track.cc.nxt, FIRST + 2 * SEG_MSS);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -764,6 +777,7 @@ int main(void)
 		TEST(claim_of_a_syn_hides_no_acks),
 		TEST(small_data_that_goes_backwards_is_bounded),
 		TEST(late_data_of_two_gaps_waits),
+		TEST(resuming_flow_believes_not_anybody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
