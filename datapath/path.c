@@ -789,11 +789,11 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 				ack_of_held(flow, pkt, now_us);
 			return false;
 		}
-		if (flow->mid_stream || now_us < flow->rest.believe_us)
+		if (now_us < flow->rest.believe_us) {
 			tcon_handshake_resync(&flow->track, pkt->ack, now_us);
-		if (now_us < flow->rest.believe_us)
 			return false;
-		flow->unseen = !flow->mid_stream;
+		}
+		flow->unseen = true;
 		flow->said.unseen_ack = pkt->ack;
 		if (tcon_flow_enforced(flow) &&
 		    is_overdue(flow, flow->said.data_us, now_us))

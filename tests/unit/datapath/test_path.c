@@ -742,6 +742,24 @@ static void resuming_flow_believes_not_anybody(void **unused)
 	assert_int_equal(flow()->track.cc.nxt, FIRST + 2 * SEG_MSS);
 }
 
+static void flow_in_mid_stream_believes_not_anybody(void **unused)
+{
+	u32 ms, i;
+
+	host.settled = true;
+	world.now = FIRST;
+	for (ms = 0; ms < 1000; ms += RTT_MS) {
+		for (i = 0; i < 5; i++)
+			guest_sends(TCON_TCP_ACK);
+		wait_ms(RTT_MS);
+		if (ms == 100)
+			peer_acks(FIRST + (1 << 28));
+		peer_acks(min(world.now, flow()->track.cc.nxt));
+	}
+	assert_int_equal(flow()->state, TCON_STATE_PACED);
+	assert_in_range(world.left, 400 * SEG_MSS, 500 * SEG_MSS);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -778,6 +796,7 @@ int main(void)
 		TEST(small_data_that_goes_backwards_is_bounded),
 		TEST(late_data_of_two_gaps_waits),
 		TEST(resuming_flow_believes_not_anybody),
+		TEST(flow_in_mid_stream_believes_not_anybody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
