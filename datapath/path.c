@@ -995,8 +995,10 @@ static bool drop_unread(struct tcon_port *port, struct sk_buff *skb)
 
 /*
  * Nobody can tell of which half-flow it is: a fragment whose first one has not come, or has not
- * all of the header, or more extension headers than anybody has to bear (RFC 8504, 5.3).  If
- * rules bind what it may be of, it is dropped, or the guest could send all its data so.
+ * all of the header, more extension headers than anybody has to bear (RFC 8504, 5.3), or IPv6
+ * without a length.  (Linux takes that for as long as its frame if hop-by-hop options follow, a
+ * jumbo payload or not.)  If rules bind what it may be of, it is dropped, or the guest could send
+ * all its data so.
  */
 static bool unread(struct tcon_port *port, struct sk_buff *skb, const struct tcon_packet *pkt)
 {
@@ -1040,8 +1042,14 @@ static bool ingress_other(struct tcon_port *port, struct sk_buff *skb,
 		return !tcon_policy_binds_any(port) || drop_unread(port, skb);
 	if (parsed == TCON_PARSE_LATER)
 		return ingress_later(port, skb, pkt);
-	return pkt->skip != TCON_COUNTER_FRAGMENT && pkt->skip != TCON_COUNTER_EXT_HEADER ?
-	       true : unread(port, skb, pkt);
+	switch (pkt->skip) {
+	case TCON_COUNTER_FRAGMENT:
+	case TCON_COUNTER_EXT_HEADER:
+	case TCON_COUNTER_JUMBOGRAM:
+		return unread(port, skb, pkt);
+	default:
+		return true;
+	}
 }
 
 /* Is it surely of no interest, because its port rests? */

@@ -271,13 +271,13 @@ static enum tcon_parse parse_ipv6(struct tcon_packet *pkt, struct cursor *at,
 	payload_bytes = get_unaligned_be16(ip + 4);
 	if (ip[0] >> 4 != 6)
 		return skip(pkt, TCON_COUNTER_MALFORMED);
+	pkt->family = AF_INET6;
 	if (!payload_bytes && !at->super)
 		return skip(pkt, TCON_COUNTER_JUMBOGRAM);
 	end = end_of(at, IPV6_BYTES + payload_bytes);
 	if (!end)
 		return skip(pkt, TCON_COUNTER_MALFORMED);
 
-	pkt->family = AF_INET6;
 	pkt->tos = get_unaligned_be16(ip) >> 4 & 0xff;
 	pkt->foreign = false;
 	at->offset += IPV6_BYTES;

@@ -225,11 +225,19 @@ def nine_extensions(conn: Conn) -> list[bytes]:
     return [conn.from_guest(PSH | ACK, bytes(9), extensions=headers, first_header=60).frame()]
 
 
+def without_length(conn: Conn) -> list[bytes]:
+    """Linux takes it for as long as its frame, since hop-by-hop options follow."""
+    padding = bytes((6, 0, 1, 4, 0, 0, 0, 0))
+    sent = conn.from_guest(PSH | ACK, bytes(9), extensions=padding, first_header=0).frame()
+    return [sent[:18] + bytes(2) + sent[20:]]
+
+
 @pytest.mark.parametrize("fallback", ["auto", "pass"])
 @pytest.mark.parametrize(("family", "make", "dropped"), [
     (4, later_first, 2), (6, later_first, 2), (4, tiny, None), (6, tiny, None),
-    (6, nine_extensions, 1),
-], ids=["later-first", "later-first-6", "tiny", "tiny-6", "nine-extensions"])  # fmt: skip
+    (6, nine_extensions, 1), (6, without_length, 1),
+], ids=["later-first", "later-first-6", "tiny", "tiny-6", "nine-extensions",
+        "without-length"])  # fmt: skip
 def test_what_is_of_no_known_flow_is_dropped(
     ends: Ends, tcon: genl.Genl, family: int, make: Callable, dropped: int | None, fallback: str
 ) -> None:

@@ -760,6 +760,27 @@ static void flow_in_mid_stream_believes_not_anybody(void **unused)
 	assert_in_range(world.left, 400 * SEG_MSS, 500 * SEG_MSS);
 }
 
+/* Linux takes an IPv6 packet without a length for as long as its frame, if options follow. */
+static void data_without_a_length_is_dropped(void **unused)
+{
+	struct sk_buff *skb;
+	struct frame f;
+	u32 i;
+
+	for (i = 0; i < MANY; i++) {
+		frame_ethernet(&f, 0, ETH_P_IPV6);
+		frame_ipv6(&f, 0);
+		frame_extension(&f, IPPROTO_TCP, 0);
+		frame_tcp(&f, TCON_TCP_ACK, NULL, 0);
+		frame_put(&f, SEG_MSS);
+		skb = alloc_skb(NET_SKB_PAD + NET_IP_ALIGN + f.bytes, GFP_KERNEL);
+		skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
+		skb_put_data(skb, f.data, f.bytes);
+		skb_reset_mac_header(skb);
+		assert_false(ingress(skb));
+	}
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -797,6 +818,7 @@ int main(void)
 		TEST(late_data_of_two_gaps_waits),
 		TEST(resuming_flow_believes_not_anybody),
 		TEST(flow_in_mid_stream_believes_not_anybody),
+		TEST(data_without_a_length_is_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -361,7 +361,7 @@ enum tcon_ecn_mode {
 	X(NOT_TCP,	"not-tcp",	"packets passed: not TCP over IP") \
 	X(FRAGMENT,	"fragment",	"packets not read: IP fragments")	\
 	X(MALFORMED,	"malformed",	"packets passed: headers that contradict themselves") \
-	X(JUMBOGRAM,	"jumbogram",	"packets passed: IPv6 jumbograms that are no super-packets") \
+	X(JUMBOGRAM,	"jumbogram",	"packets not read: IPv6 jumbograms that are no super-packets") \
 	X(EXT_HEADER,	"ext-header",	"packets not read: IPv6 extension headers beyond the parser") \
 	X(ENCAP_DEPTH,	"vlan-depth",	"packets passed: more VLAN tags than the parser reads") \
 	X(DATA_OUT,	"data-out",	"packets with data from guests")	\
