@@ -565,10 +565,9 @@ static void check_end(struct tcon_flow *flow, const struct tcon_packet *pkt, u64
 		return;
 	t->fin_guest = false;
 	tcon_flow_reopen(flow);
+	t->anew = true;
 	tcon_judge(flow, now_us);
-	if (tcon_flow_runs_cc(flow))
-		t->cc.cwnd_bytes = min(t->cc.cwnd_bytes,
-				       TCON_INIT_CWND_SEGS * t->cc.mss_bytes);
+	t->anew = false;
 }
 
 /* The guest has echoed a time stamp that it was given, which shows how long it takes to answer. */

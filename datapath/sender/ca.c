@@ -70,8 +70,9 @@ static void update_prr(struct tcon_track *t, u32 delivered_bytes, bool safe)
  *
  * In a flow that runs already cwnd begins at what is in flight, but at no less than RFC 6928
  * allows a new connection: the guest may just have nothing to send.  Nor at less than the same
- * CC had on the host that the guest came from.  A flow without a loss so far may still be in
- * slow start.  What follows shows nothing of the guest's own CC: its rounds are forgotten.
+ * CC had on the host that the guest came from.  A connection that seemed to have ended has won no
+ * window by that.  A flow without a loss so far may still be in slow start.  What follows shows
+ * nothing of the guest's own CC: its rounds are forgotten.
  *
  * Return: 0; or the CC's error: then the tracker stays without a CC.
  */
@@ -91,7 +92,7 @@ int tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
 		cc->params = NULL;
 		return err;
 	}
-	cc->cwnd_bytes = clamp(max(cc->inflight_bytes, t->resume_bytes), initial,
+	cc->cwnd_bytes = clamp(max(t->anew ? 0 : cc->inflight_bytes, t->resume_bytes), initial,
 			       TCON_CWND_MAX_BYTES);
 	t->resume_bytes = 0;
 	if (!cc->ssthresh_bytes)

@@ -133,6 +133,7 @@ struct tcon_timer {
  * @unheard: ACKs take another way, see tcon_ca_unheard()
  * @heard_pacing_bps: while @unheard: the CC's pacing rate
  * @resume_bytes: cwnd that the CC had on another host, until one starts here; 0: none
+ * @anew: a CC that starts begins as with a new connection, whatever is in flight
  * @newly_bytes: delivered by the ACK that the CC is being told of
  * @cwr_point: nxt when the reduction for marks began; it ends when una is beyond
  * @nxt_guest: next sequence number that the guest will send
@@ -254,6 +255,7 @@ struct tcon_track {
 	u8 ece_rounds;
 	bool synced;
 	bool unheard;
+	bool anew;
 	bool has_ts;
 	u32 ece_round_end;
 	u32 tsval_floor;

@@ -781,6 +781,54 @@ static void data_without_a_length_is_dropped(void **unused)
 	}
 }
 
+static void use_cc(const char *name)
+{
+	for (host.algorithm = 0; strcmp(rules[host.algorithm].cc_name, name); host.algorithm++)
+		assert_in_range(host.algorithm + 1, 1, n_rules - 1);
+}
+
+/* Three segments have arrived behind the first. */
+static void peer_misses_one(void)
+{
+	struct tcon_packet p = segment(TCON_TCP_ACK, PEER_ISN + 1, flow()->track.cc.una, 0);
+
+	p.sacks[p.n_sacks++] = (struct tcon_sack) { p.ack + SEG_MSS, p.ack + 4 * SEG_MSS };
+	egress(segment_new(&p, false, 0, false));
+}
+
+/* The guest sends what it may, and a segment more, which waits. */
+static void fill_window(void)
+{
+	while (guest_sends(TCON_TCP_ACK))
+		;
+}
+
+/* A RST that the peer does not take, while data waits, does not let a CC get out of step. */
+static void rst_while_data_waits_ends_no_enforcement(void **unused)
+{
+	u32 i, n, end;
+
+	use_cc("ctcp");
+	open_flow();
+	flow()->track.cc.ssthresh_bytes = 50 * SEG_MSS;
+	for (i = 0; i < 50; i++) {
+		fill_window();
+		wait_ms(RTT_MS);
+		for (end = flow()->track.cc.nxt, n = 8; n; n--)
+			peer_acks(end - (end - flow()->track.cc.una) * (n - 1) / n);
+		wait_ms(1);
+	}
+	fill_window();
+	assert_in_range(flow()->track.cc.cwnd_bytes, 50 * SEG_MSS, 1000 * SEG_MSS);
+	guest_says(TCON_TCP_RST, flow()->track.cc.una + 1, 0);
+	assert_true(flow()->closed_us);
+	guest_sends(TCON_TCP_ACK);
+	wait_ms(RTT_MS);
+	peer_misses_one();
+	assert_int_equal(flow()->reason, TCON_REASON_NONE);
+	assert_int_equal(flow()->state, TCON_STATE_REPAIRED);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -819,6 +867,7 @@ int main(void)
 		TEST(resuming_flow_believes_not_anybody),
 		TEST(flow_in_mid_stream_believes_not_anybody),
 		TEST(data_without_a_length_is_dropped),
+		TEST(rst_while_data_waits_ends_no_enforcement),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -361,6 +361,11 @@ static void start_while_running(void **state)
 	assert_int_equal(t.cc.cwnd_bytes, 40 * MSS);
 	assert_int_equal(t.cc.ssthresh_bytes, 33000);
 	tcon_ca_stop(&t);
+	t.anew = true;
+	tcon_ca_start(&t, &mock, NULL, now_us);
+	assert_int_equal(t.cc.cwnd_bytes, TCON_INIT_CWND_SEGS * MSS);
+	t.anew = false;
+	tcon_ca_stop(&t);
 	t.cc.ssthresh_bytes = 0;		/* observed so far */
 	tcon_ca_start(&t, &mock, NULL, now_us);
 	assert_int_equal(t.cc.ssthresh_bytes, TCON_SSTHRESH_INFINITE);
