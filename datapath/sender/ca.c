@@ -54,6 +54,16 @@ static void set_state(struct tcon_track *t, enum tcon_ca_state state,
 		begin_prr(t, flight_bytes(t));
 }
 
+/*
+ * The CC has been called.  While it hears nothing the rate is no more than @rate_bps, which it was
+ * before (tcon_ca_unheard()): a CC that does not pace may write that there is none.
+ */
+static void keep_rate(struct tcon_track *t, u64 rate_bps)
+{
+	if (unlikely(t->unheard))
+		t->cc.pacing_rate_bps = min_not_zero(t->cc.pacing_rate_bps, rate_bps);
+}
+
 static void update_prr(struct tcon_track *t, u32 delivered_bytes, bool safe)
 {
 	if (t->prr.active)
@@ -144,8 +154,11 @@ static void note_loss(struct tcon_track *t, u32 bytes, u64 now_us)
  */
 void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us)
 {
+	u64 rate_bps = t->cc.pacing_rate_bps;
+
 	note_loss(t, bytes, now_us);
 	update_prr(t, 0, false);
+	keep_rate(t, rate_bps);
 }
 
 /*
@@ -265,11 +278,14 @@ static void take_in_two(struct tcon_track *t, const struct tcon_ack *ack)
  */
 void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
 {
+	u64 rate_bps = t->cc.pacing_rate_bps;
+
 	if (ack->early_bytes && t->cc.ops->ecn != TCON_CC_ECN_NONE &&
 	    t->cc.ca_state == TCON_CA_OPEN && !ack->rs.losses_bytes)
 		take_in_two(t, ack);
 	else
 		take_ack(t, ack);
+	keep_rate(t, rate_bps);
 }
 
 /**
@@ -282,8 +298,11 @@ void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
  */
 void tcon_ca_timeout(struct tcon_track *t, u64 now_us)
 {
+	u64 rate_bps = t->cc.pacing_rate_bps;
+
 	t->recovery_point = t->cc.nxt;
 	set_state(t, TCON_CA_LOSS, now_us);
+	keep_rate(t, rate_bps);
 }
 
 /**
@@ -293,8 +312,12 @@ void tcon_ca_timeout(struct tcon_track *t, u64 now_us)
  */
 void tcon_ca_tx_start(struct tcon_track *t, u64 now_us)
 {
-	if (t->cc.ops->cwnd_event)
-		t->cc.ops->cwnd_event(&t->cc, TCON_CA_EVENT_TX_START, now_us);
+	u64 rate_bps = t->cc.pacing_rate_bps;
+
+	if (!t->cc.ops->cwnd_event)
+		return;
+	t->cc.ops->cwnd_event(&t->cc, TCON_CA_EVENT_TX_START, now_us);
+	keep_rate(t, rate_bps);
 }
 
 /**

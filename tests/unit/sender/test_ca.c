@@ -1000,6 +1000,58 @@ static void unheard(void **state)
 	stop_cc(&t);
 }
 
+/* As the adapter of the kernel's CCs does it: each callback writes what the CC wants. */
+static void forgetful_set_state(struct tcon_cc *cc, enum tcon_ca_state state, u64 now_us)
+{
+	cc->pacing_rate_bps = 0;
+}
+
+static void forgetful_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event, u64 now_us)
+{
+	cc->pacing_rate_bps = 0;
+}
+
+static void forgetful_cong_control(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
+{
+	cc->pacing_rate_bps = 0;
+}
+
+static const struct tcon_cc_ops forgetful = {
+	.name = "forgetful",
+	.init = mock_init,
+	.cong_control = forgetful_cong_control,
+	.set_state = forgetful_set_state,
+	.cwnd_event = forgetful_cwnd_event,
+	.undo_cwnd = mock_undo_cwnd,
+};
+
+/* Whatever a CC does meanwhile, the rate is no more than that. */
+static void unheard_whatever_the_cc_does(void **state)
+{
+	struct tcon_track t;
+	u64 rate_bps;
+
+	open_conn(&t);
+	tcon_ca_start(&t, &forgetful, NULL, now_us);
+	send_segs(&t, 0, 6);
+	tcon_ca_unheard(&t, now_us);
+	rate_bps = t.cc.pacing_rate_bps;
+	assert_int_not_equal(rate_bps, 0);
+	tcon_ca_tx_start(&t, now_us);
+	assert_int_equal(t.cc.pacing_rate_bps, rate_bps);
+	tcon_ca_timeout(&t, now_us);
+	assert_int_equal(t.cc.pacing_rate_bps, rate_bps);
+	tcon_ca_lost(&t, MSS, now_us);
+	assert_int_equal(t.cc.pacing_rate_bps, rate_bps);
+	ack(&t, 0, 1, 2);
+	assert_int_equal(t.cc.pacing_rate_bps, rate_bps);
+	tcon_ca_heard(&t);
+	assert_int_equal(t.cc.pacing_rate_bps, 0);
+	tcon_ca_tx_start(&t, now_us);
+	assert_int_equal(t.cc.pacing_rate_bps, 0);
+	stop_cc(&t);
+}
+
 static void sane(void **state)
 {
 	struct tcon_cc cc = { .mss_bytes = MSS };
@@ -1166,6 +1218,7 @@ int main(void)
 		cmocka_unit_test(no_undo_when_open),
 		cmocka_unit_test(timed_out),
 		cmocka_unit_test(unheard),
+		cmocka_unit_test(unheard_whatever_the_cc_does),
 		cmocka_unit_test(timeout_in_recovery),
 		cmocka_unit_test(limit_of_a_recovery),
 		cmocka_unit_test(flight_of_a_recovery),
