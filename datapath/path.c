@@ -387,16 +387,19 @@ static void check_edge(struct tcon_flow *flow, const struct tcon_packet *pkt, u6
 
 /*
  * The guest sends data, and some packets of its connection took another way.  If those were its
- * data, the data is back now.  If they are the ACKs, what TCon knows must not fall too far behind.
+ * data, the data is back now.  If they are the ACKs, what TCon knows must not fall too far behind:
+ * an edge of long ago would seem to be ahead.
  */
 static void check_astray(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
 	struct tcon_track *t = &flow->track;
 
-	if (flow->astray == TCON_ASTRAY_DATA)
+	if (flow->astray == TCON_ASTRAY_DATA) {
 		go_astray(flow, TCON_ASTRAY_NONE, now_us);
-	else if (seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES / 2))
+	} else if (seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES / 2)) {
 		tcon_handshake_resync(t, pkt->seq, now_us);
+		flow->window.valid = false;
+	}
 }
 
 /*

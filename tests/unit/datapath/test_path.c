@@ -829,6 +829,26 @@ static void rst_while_data_waits_ends_no_enforcement(void **unused)
 	assert_int_equal(flow()->state, TCON_STATE_REPAIRED);
 }
 
+/* ACKs take another way for so long that the last window known seems to be ahead. */
+static void windows_of_long_ago_are_forgotten(void **unused)
+{
+	u32 i;
+
+	open_flow();
+	wait_ms(2000);
+	world.now = flow()->window.edge + 5 * SEG_MSS;
+	guest_sends(TCON_TCP_ACK);
+	assert_int_equal(flow()->reason, TCON_REASON_UNSEEN_ACKS);
+	for (i = 0; i < 5; i++) {
+		world.now += TCON_CWND_MAX_BYTES / 2 + SEG_MSS;
+		guest_sends(TCON_TCP_ACK);
+	}
+	peer_acks(flow()->track.cc.nxt);
+	assert_int_equal(flow()->reason, TCON_REASON_NONE);
+	assert_in_range(flow()->window.edge - flow()->track.cc.una, SEG_MSS,
+			2 * flow()->track.cc.cwnd_bytes);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -868,6 +888,7 @@ int main(void)
 		TEST(flow_in_mid_stream_believes_not_anybody),
 		TEST(data_without_a_length_is_dropped),
 		TEST(rst_while_data_waits_ends_no_enforcement),
+		TEST(windows_of_long_ago_are_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
