@@ -130,8 +130,8 @@ static bool is_reset(const struct tcon_flow *flow,
 }
 
 /*
- * Does a segment of the peer's go on where its last one ended, within a window?  A guest that claims
- * to have what was not sent yet cannot make it look like somebody else's by that.
+ * Does a segment of the peer's go on where its last one ended, within a window?  A guest that
+ * claims to have what was not sent yet cannot make it look like somebody else's by that.
  */
 static bool goes_on(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
@@ -237,6 +237,15 @@ static void guest_syn(struct tcon_flow *flow, struct tcon_packet *pkt, u64 now_u
 	tcon_handshake_guest(t, pkt, now_us);
 }
 
+/* Is it an answer to the guest where only an opening was seen, which the guest has not answered? */
+static bool displaces(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return pkt->flags & TCON_TCP_ACK && t->peer.syn_seen && t->peer.isn != pkt->seq &&
+	       !t->peer.acked && !t->peer_answers && !t->guest.acked && !flow->mid_stream;
+}
+
 /*
  * The peer opens, or answers.  Anybody could have sent it: an answer must fit
  * what the guest sent, and an opening in place of one that was seen before
@@ -253,6 +262,10 @@ static void peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 
 	}
 	if (answer && (!t->synced || !tcon_side_answered(&t->guest, pkt->ack)))
 		return;
+	if (unlikely(displaces(flow, pkt))) {
+		flow->pending = t->peer;
+		t->peer.syn_seen = false;
+	}
 	if (t->peer.syn_seen ? t->peer.isn == pkt->seq :
 	    !flow->mid_stream && !t->guest.acked)
 		tcon_handshake_peer(t, pkt);

@@ -128,6 +128,7 @@ void tcon_handshake_peer(struct tcon_track *t, const struct tcon_packet *pkt)
 	if (is_settled(t, &t->peer, pkt))
 		return;
 	tcon_handshake_note(&t->peer, pkt);
+	t->peer_answers = pkt->flags & TCON_TCP_ACK;
 	t->peer_nxt = pkt->seq + 1 + t->peer.data_bytes;
 	tcon_handshake_agree(t);
 	if (pkt->flags & TCON_TCP_ACK)

@@ -183,6 +183,8 @@ struct tcon_timer {
  * @tsval_floor_end: the bound is valid until una is there
  * @tsval_floor_us: when the guest sent the segment with @tsval_floor
  * @peer_nxt: highest sequence number that the peer has sent
+ * @peer_answers: @peer is of a SYN-ACK that fits the guest's SYN; otherwise of a SYN, which
+ *	anybody may have sent
  * @peer_window: window field of the peer's last valid ACK
  * @zero_window: the window is zero, and has been since @closed_nxt was stored
  * @peer_tsval: newest TSval of the peer that passed
@@ -256,6 +258,7 @@ struct tcon_track {
 	bool synced;
 	bool unheard;
 	bool anew;
+	bool peer_answers;
 	bool has_ts;
 	u32 ece_round_end;
 	u32 tsval_floor;

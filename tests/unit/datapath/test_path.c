@@ -849,6 +849,23 @@ static void windows_of_long_ago_are_forgotten(void **unused)
 			2 * flow()->track.cc.cwnd_bytes);
 }
 
+/* Somebody has sent a SYN that the guest has reset, or not answered. */
+static void opening_of_anybody_does_not_count(void **unused)
+{
+	peer_says(TCON_TCP_SYN, PEER_ISN + 5000000, 0);
+	guest_says(TCON_TCP_RST | TCON_TCP_ACK, 0, 0);
+	open_flow();
+	assert_int_equal(flow()->track.peer.isn, PEER_ISN);
+}
+
+static void opening_during_an_opening_does_not_count(void **unused)
+{
+	guest_says(TCON_TCP_SYN, GUEST_ISN, 0);
+	peer_says(TCON_TCP_SYN, PEER_ISN + 5000000, 0);
+	open_flow();
+	assert_int_equal(flow()->track.peer.isn, PEER_ISN);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -889,6 +906,8 @@ int main(void)
 		TEST(data_without_a_length_is_dropped),
 		TEST(rst_while_data_waits_ends_no_enforcement),
 		TEST(windows_of_long_ago_are_forgotten),
+		TEST(opening_of_anybody_does_not_count),
+		TEST(opening_during_an_opening_does_not_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
