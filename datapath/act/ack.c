@@ -83,11 +83,16 @@ static bool is_superfluous(const struct tcon_flow *flow,
 				    now_us);
 }
 
-/* Should the guest not get it?  @before: the windows before this ACK. */
+/*
+ * Should the guest not get it?  @before: the windows before this ACK.  To a guest that opens anew
+ * it may be its peer's answer (RFC 5961, 4), without which it cannot end the old connection.
+ */
 static bool must_hide(struct tcon_flow *flow, const struct sk_buff *skb,
 		      const struct tcon_packet *pkt, const struct tcon_window *before,
 		      u64 now_us)
 {
+	if (unlikely(flow->again.syn_seen))
+		return false;
 	if (is_bare_duplicate(flow, pkt, before->given_bytes)) {
 		flow->repair.hidden_acks++;
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ACK_HIDDEN);

@@ -28,12 +28,13 @@
  * @left: payload that has left to the peer, passed or injected
  * @packets: packets with payload, of these
  * @later: IP fragments but first ones, of these
+ * @given: packets of the peer that have passed to the guest
  * @last: what left last
  * @on_inject: called once when something is injected
  */
 static struct {
 	u32 now, heard;
-	u32 left, packets, later;
+	u32 left, packets, later, given;
 	struct tcon_packet last;
 	void (*on_inject)(void);
 } world;
@@ -118,6 +119,7 @@ static void egress(struct sk_buff *skb)
 	enter_tcon();
 	pass = tcon_path_egress(&host.port.hook, skb);
 	leave_tcon();
+	world.given += pass;
 	if (pass)
 		kfree_skb(skb);
 }
@@ -866,6 +868,22 @@ static void opening_during_an_opening_does_not_count(void **unused)
 	assert_int_equal(flow()->track.peer.isn, PEER_ISN);
 }
 
+/*
+ * The guest has started anew, and opens from the same port.  Its peer asks what that means
+ * (RFC 5961, 4), and only the guest's RST ends the old connection.
+ */
+static void answer_to_an_opening_reaches_the_guest(void **unused)
+{
+	u32 given;
+
+	open_flow();
+	assert_true(guest_sends(TCON_TCP_ACK));
+	assert_true(guest_says(TCON_TCP_SYN, world.now + 1000000, 0));
+	given = world.given;
+	peer_acks(world.now - SEG_MSS);
+	assert_int_equal(world.given, given + 1);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -908,6 +926,7 @@ int main(void)
 		TEST(windows_of_long_ago_are_forgotten),
 		TEST(opening_of_anybody_does_not_count),
 		TEST(opening_during_an_opening_does_not_count),
+		TEST(answer_to_an_opening_reaches_the_guest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
