@@ -72,35 +72,31 @@ static inline enum tcon_parse parse(const struct tcon_port *port, struct sk_buff
 	return ret;
 }
 
-/*
- * False where there are more VLAN tags than the key has room for.  Identifier 0 means no VLAN, only
- * a priority (IEEE 802.1Q): the answers may have no tag.
- */
-static bool set_vlans(struct tcon_key *key, const struct sk_buff *skb,
+/* Identifier 0 means no VLAN, only a priority (IEEE 802.1Q): the answers may have no tag. */
+static void set_vlans(struct tcon_key *key, const struct sk_buff *skb,
 		      const struct tcon_packet *pkt)
 {
+	const unsigned int last = ARRAY_SIZE(key->vlans) - 1;
 	unsigned int n = 0, i;
 
 	if (skb_vlan_tag_present(skb) && skb_vlan_tag_get_id(skb))
 		key->vlans[n++] = skb_vlan_tag_get_id(skb) + 1;
 	for (i = 0; i < pkt->n_vlans; i++) {
-		if (n == ARRAY_SIZE(key->vlans))
-			return false;
-		key->vlans[n++] = pkt->vlan_ids[i] + 1;
+		if (n <= last)
+			key->vlans[n++] = pkt->vlan_ids[i] + 1;
+		else
+			key->vlans[last] = tcon_packet_fold_vlans(key->vlans[last] - 1,
+								  pkt->vlan_ids[i]) + 1;
 	}
-	return true;
 }
 
-static inline bool make_key(struct tcon_key *key, const struct tcon_port *port,
+static inline void make_key(struct tcon_key *key, const struct tcon_port *port,
 			    const struct sk_buff *skb,
 			    const struct tcon_packet *pkt, bool from_guest)
 {
 	tcon_key_set_ends(key, skb->data, pkt, from_guest);
 	key->port_id = port->id;
-	if (likely(set_vlans(key, skb, pkt)))
-		return true;
-	tcon_count(port->tnet->stats, TCON_COUNTER_ENCAP_DEPTH);
-	return false;
+	set_vlans(key, skb, pkt);
 }
 
 static void close_flow(struct tcon_flow *flow, u64 now_us)
@@ -1021,8 +1017,8 @@ static bool unread(struct tcon_port *port, struct sk_buff *skb, const struct tco
 	struct tcon_key key;
 
 	tcon_key_set_addresses(&key, skb->data, pkt, true);
-	return !set_vlans(&key, skb, pkt) || !tcon_policy_binds(port, &key, &traits) ||
-	       drop_unread(port, skb);
+	set_vlans(&key, skb, pkt);
+	return !tcon_policy_binds(port, &key, &traits) || drop_unread(port, skb);
 }
 
 /* A fragment but the first one. */
@@ -1033,8 +1029,7 @@ static bool ingress_later(struct tcon_port *port, struct sk_buff *skb, struct tc
 
 	tcon_key_set_addresses(&key, skb->data, pkt, true);
 	key.port_id = port->id;
-	if (!set_vlans(&key, skb, pkt))
-		return true;
+	set_vlans(&key, skb, pkt);
 	switch (tcon_fragment_find(port, &key, pkt, tcon_us(tcon_now_ns()))) {
 	case TCON_FRAGMENT_OF_OTHER:
 		tcon_count(port->tnet->stats, TCON_COUNTER_NOT_TCP);
@@ -1086,8 +1081,7 @@ static noinline bool ingress_seen(struct tcon_port *port, struct sk_buff *skb)
 		return ingress_other(port, skb, &pkt, parsed);
 	if (READ_ONCE(port->rests) && !tcon_packet_is_end(&pkt))
 		return true;
-	if (!make_key(&key, port, skb, &pkt, true))
-		return true;
+	make_key(&key, port, skb, &pkt, true);
 	if (unlikely(pkt.fragment) &&
 	    !tcon_fragment_note(port, &key, &pkt, tcon_us(tcon_now_ns())))
 		return unread(port, skb, &pkt);
@@ -1126,8 +1120,7 @@ static noinline bool egress_seen(struct tcon_port *port, struct sk_buff *skb)
 		tcon_count(port->tnet->stats, TCON_COUNTER_FRAGMENT);
 		return true;
 	}
-	if (!make_key(&key, port, skb, &pkt, false))
-		return true;
+	make_key(&key, port, skb, &pkt, false);
 	flow = find_or_create(port, &key, skb, &pkt, false);
 	if (!flow)
 		return true;

@@ -2,7 +2,7 @@
 /*
  * The parser: from a frame to a &struct tcon_packet.
  *
- * It reads Ethernet with up to two VLANs, IPv4, IPv6 with the extension headers that
+ * It reads Ethernet with VLANs, IPv4, IPv6 with the extension headers that
  * may precede TCP (RFC 8200), and TCP with its options.  It never reads beyond the linear
  * part of the packet.  If headers are longer, it asks the caller for more.  The caller
  * passes everything else untouched, and counts it.
@@ -20,7 +20,6 @@
 #define IPV6_BYTES		40
 #define TCP_MIN_BYTES		20
 #define VLAN_TAG_BYTES		4
-#define VLAN_ID_MASK		0x0fff
 #define IPV6_MAX_EXT_HEADERS	8
 #define TAGS_MAX		16
 
@@ -92,14 +91,16 @@ static bool is_vlan(u16 ethertype)
 }
 
 /* A tag of identifier 0 only has a priority.  Receivers take off any number of these. */
-static bool note_tag(struct tcon_packet *pkt, u16 id)
+static void note_tag(struct tcon_packet *pkt, u16 id)
 {
+	u16 *last = &pkt->vlan_ids[TCON_MAX_VLANS - 1];
+
 	if (!id)
-		return true;
-	if (pkt->n_vlans == TCON_MAX_VLANS)
-		return false;
-	pkt->vlan_ids[pkt->n_vlans++] = id;
-	return true;
+		return;
+	if (pkt->n_vlans < TCON_MAX_VLANS)
+		pkt->vlan_ids[pkt->n_vlans++] = id;
+	else
+		*last = tcon_packet_fold_vlans(*last, id);
 }
 
 /* Leaves the cursor at the network header. */
@@ -123,8 +124,7 @@ static enum tcon_parse parse_ethernet(struct tcon_packet *pkt,
 		ret = need(pkt, at, VLAN_TAG_BYTES);
 		if (ret)
 			return ret;
-		if (!note_tag(pkt, get_unaligned_be16(at->frame + at->offset) & VLAN_ID_MASK))
-			return skip(pkt, TCON_COUNTER_ENCAP_DEPTH);
+		note_tag(pkt, get_unaligned_be16(at->frame + at->offset) & TCON_VLAN_ID_MASK);
 		*ethertype = get_unaligned_be16(at->frame + at->offset + 2);
 		at->offset += VLAN_TAG_BYTES;
 	}

@@ -16,6 +16,8 @@
 
 #define TCON_MAX_SACKS		4	/* as many as 40 bytes of options hold */
 #define TCON_MAX_VLANS		2
+#define TCON_VLAN_ID_MASK	0x0fff
+#define TCON_VLANS_FOLDED	0x8000	/* of more than one */
 #define TCON_WSCALE_NONE	0xff
 #define TCON_WSCALE_MAX		14	/* RFC 7323, 2.3 */
 
@@ -86,8 +88,10 @@ enum tcon_fragment {
  *	the TCP header
  * @foreign: a later fragment says that it is of another protocol, which counts for nothing if the
  *	first one says something else (RFC 8200, 4.5)
- * @n_vlans: number of VLAN tags in the frame, without those of identifier 0
- * @vlan_ids: their identifiers, outermost first
+ * @n_vlans: number of VLAN tags in the frame, without those of identifier 0; at most
+ *	%TCON_MAX_VLANS
+ * @vlan_ids: their identifiers, outermost first; if there are more, the last is of all that follow:
+ *	tcon_packet_fold_vlans()
  * @l3_offset: offset of the IP header from the start of the frame, bytes
  * @l4_offset: offset of the TCP header
  * @payload_offset: offset of the TCP payload
@@ -169,6 +173,15 @@ enum tcon_parse {
 
 enum tcon_parse tcon_packet_parse(struct tcon_packet *pkt, const u8 *frame,
 				  u32 linear_bytes, u32 frame_bytes, bool super);
+
+/*
+ * One number for the identifiers of two VLANs, one within the other, or of more.  A key has no room
+ * for each.  That others may have the same number matters to nobody but the guest that uses them.
+ */
+static inline u16 tcon_packet_fold_vlans(u16 outer, u16 inner)
+{
+	return ((outer ^ inner) & TCON_VLAN_ID_MASK) | TCON_VLANS_FOLDED;
+}
 
 /* Does a segment begin or end a connection? */
 static inline bool tcon_packet_is_end(const struct tcon_packet *pkt)

@@ -884,6 +884,25 @@ static void answer_to_an_opening_reaches_the_guest(void **unused)
 	assert_int_equal(world.given, given + 1);
 }
 
+/* Data within so many VLANs that a key has no room for all of them. */
+static void data_in_many_vlans_is_bounded(void **unused)
+{
+	struct frame f;
+	u32 i;
+
+	host.settled = true;
+	for (i = 0; i < MANY; i++) {
+		frame_ethernet(&f, 4, ETH_P_IP);
+		frame_ipv4(&f, 0);
+		frame_tcp(&f, TCON_TCP_ACK, NULL, 0);
+		put_unaligned_be32(1000 + i * SEG_MSS, f.data + f.l4 + 4);
+		frame_put(&f, SEG_MSS);
+		ingress_frame(&f);
+	}
+	assert_int_equal(flow()->state, TCON_STATE_PACED);
+	assert_in_range(world.packets, 1, 2 * TCON_INIT_CWND_SEGS);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -927,6 +946,7 @@ int main(void)
 		TEST(opening_of_anybody_does_not_count),
 		TEST(opening_during_an_opening_does_not_count),
 		TEST(answer_to_an_opening_reaches_the_guest),
+		TEST(data_in_many_vlans_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -363,7 +363,7 @@ enum tcon_ecn_mode {
 	X(MALFORMED,	"malformed",	"packets passed: headers that contradict themselves") \
 	X(JUMBOGRAM,	"jumbogram",	"packets not read: IPv6 jumbograms that are no super-packets") \
 	X(EXT_HEADER,	"ext-header",	"packets not read: IPv6 extension headers beyond the parser") \
-	X(ENCAP_DEPTH,	"vlan-depth",	"packets passed: more VLAN tags than the parser reads") \
+	X(ENCAP_DEPTH,	"vlan-depth",	"packets not read: more VLAN tags than the parser reads") \
 	X(DATA_OUT,	"data-out",	"packets with data from guests")	\
 	X(ACK_IN,	"ack-in",	"ACKs to guests that were processed")	\
 	X(WINDOW_WRITTEN, "window-written", "ACKs whose window was lowered") \
