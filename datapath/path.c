@@ -126,14 +126,18 @@ static bool is_reset(const struct tcon_flow *flow,
 }
 
 /*
- * Does a segment of the peer's go on where its last one ended, within a window?  A guest that
- * claims to have what was not sent yet cannot make it look like somebody else's by that.
+ * What the guest says to have got was not sent, or it offers a window that there cannot be.  By
+ * that each segment of its peer would look like somebody else's.  Does one go on where the peer's
+ * last one ended, within a window?
  */
 static bool goes_on(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
 	const struct tcon_track *t = &flow->track;
 	u32 bytes = (u32)flow->said.window << tcon_track_guest_wscale(t);
 
+	if (!seq_after(flow->said.ack, t->peer_nxt) &&
+	    flow->said.edge - t->peer_nxt <= TCON_CWND_MAX_BYTES)
+		return false;
 	return pkt->seq - t->peer_nxt <= max_t(u32, bytes, U16_MAX);
 }
 

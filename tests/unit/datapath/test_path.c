@@ -666,8 +666,10 @@ static void repeats_of_what_waits_with_a_new_byte_are_bounded(void **unused)
 	assert_in_range(world.packets, TCON_INIT_CWND_SEGS + 2, 4 * TCON_INIT_CWND_SEGS);
 }
 
-/* The guest claims to have got @bytes that its peer has not sent, and more each time. */
-static void claim(u8 flags, u32 bytes)
+/* The guest claims to have got @bytes that its peer has not sent, and more each time.  @then: and
+ * takes it back.
+ */
+static void claim(u8 flags, u32 bytes, bool then)
 {
 	u32 ms, i, seq;
 
@@ -681,6 +683,8 @@ static void claim(u8 flags, u32 bytes)
 			guest_says(flags, seq, 0);
 		}
 		world.heard = 0;
+		if (then)
+			guest_says(TCON_TCP_ACK, world.now, 0);
 		wait_ms(RTT_MS);
 		peer_acks(flow()->track.cc.nxt);
 	}
@@ -691,17 +695,22 @@ static void claim(u8 flags, u32 bytes)
 /* By none of these the peer's ACKs look as if they were out of the window. */
 static void claim_of_little_hides_no_acks(void **unused)
 {
-	claim(TCON_TCP_ACK, SEG_MSS);
+	claim(TCON_TCP_ACK, SEG_MSS, false);
 }
 
 static void claim_of_much_hides_no_acks(void **unused)
 {
-	claim(TCON_TCP_ACK, 3 << 29);
+	claim(TCON_TCP_ACK, 3 << 29, false);
 }
 
 static void claim_of_a_syn_hides_no_acks(void **unused)
 {
-	claim(TCON_TCP_SYN | TCON_TCP_ACK, 1 << 29);
+	claim(TCON_TCP_SYN | TCON_TCP_ACK, 1 << 29, false);
+}
+
+static void claim_of_a_window_hides_no_acks(void **unused)
+{
+	claim(TCON_TCP_ACK, (1 << 29) - 1, true);
 }
 
 static void small_data_that_goes_backwards_is_bounded(void **unused)
@@ -936,6 +945,7 @@ int main(void)
 		TEST(claim_of_little_hides_no_acks),
 		TEST(claim_of_much_hides_no_acks),
 		TEST(claim_of_a_syn_hides_no_acks),
+		TEST(claim_of_a_window_hides_no_acks),
 		TEST(small_data_that_goes_backwards_is_bounded),
 		TEST(late_data_of_two_gaps_waits),
 		TEST(resuming_flow_believes_not_anybody),
