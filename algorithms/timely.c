@@ -221,6 +221,11 @@ static int tcon_timely_get_info(const struct tcon_cc *cc, char *buf, int size)
 			 timely->rate_bps, timely->diff_ns, timely->rtt_us);
 }
 
+static const char *tcon_timely_complaint(const s64 *values)
+{
+	return values[PARAM_T_LOW] > values[PARAM_T_HIGH] ? "t_low is more than t_high" : NULL;
+}
+
 static struct tcon_cc_ops timely_ops = {
 	.name		= "timely",
 	.category	= "delay",
@@ -231,6 +236,7 @@ static struct tcon_cc_ops timely_ops = {
 	.priv_bytes	= sizeof(struct timely),
 	.params		= timely_params,
 	.n_params	= ARRAY_SIZE(timely_params),
+	.complaint	= tcon_timely_complaint,
 	.init		= tcon_timely_init,
 	.cong_control	= tcon_timely_cong_control,
 	.set_state	= tcon_timely_set_state,

@@ -302,6 +302,11 @@ static int tcon_vegas_get_info(const struct tcon_cc *cc, char *buf, int size)
 			 vegas->diff_segs);
 }
 
+static const char *tcon_vegas_complaint(const s64 *values)
+{
+	return values[PARAM_ALPHA] > values[PARAM_BETA] ? "alpha is more than beta" : NULL;
+}
+
 static struct tcon_cc_ops vegas_ops = {
 	.name		= "vegas",
 	.category	= "delay",
@@ -310,6 +315,7 @@ static struct tcon_cc_ops vegas_ops = {
 	.priv_bytes	= sizeof(struct vegas),
 	.params		= vegas_params,
 	.n_params	= ARRAY_SIZE(vegas_params),
+	.complaint	= tcon_vegas_complaint,
 	.init		= tcon_vegas_init,
 	.cong_control	= tcon_vegas_cong_control,
 	.set_state	= tcon_vegas_set_state,

@@ -109,6 +109,17 @@ static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 	return 0;
 }
 
+/* Do the rule's parameters go together? */
+static int check_params(const struct tcon_rule *rule, struct netlink_ext_ack *extack)
+{
+	const struct tcon_cc_ops *ops;
+	const char *why;
+
+	ops = rcu_dereference_protected(rule->ops, lockdep_is_held(&tcon_cc_lock));
+	why = ops ? tcon_cc_complaint(ops, rule->params) : NULL;
+	return why ? tcon_nl_refuse(extack, -EINVAL, why) : 0;
+}
+
 static int read_rule(struct genl_info *info, struct tcon_rule *rule)
 {
 	int err;
@@ -126,7 +137,8 @@ static int read_rule(struct genl_info *info, struct tcon_rule *rule)
 				info->extack);
 	if (err)
 		return err;
-	return get_decision(info->attrs[TCON_A_RULE], rule, info->extack);
+	err = get_decision(info->attrs[TCON_A_RULE], rule, info->extack);
+	return err ? : check_params(rule, info->extack);
 }
 
 /* Loads the module of the CC that a request names, if the CC is not registered. */

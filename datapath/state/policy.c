@@ -214,8 +214,8 @@ void tcon_rule_note_given(struct tcon_rule *rule,
 
 /*
  * A CC has come back, perhaps in another version with other parameters.  Given parameters
- * that it does not have, or whose value is out of its range, are dropped.  No flow uses
- * @rule->params.
+ * that it does not have, or whose value is out of its range, are dropped; all of them if they do
+ * not go together any more.  No flow uses @rule->params.
  */
 static void take_up(struct tcon_rule *rule, const struct tcon_cc_ops *ops)
 {
@@ -235,6 +235,11 @@ static void take_up(struct tcon_rule *rule, const struct tcon_cc_ops *ops)
 			pr_warn("tcon: CC %s does not take %s=%lld any more: a rule of bridge %s goes on without\n",
 				ops->name, given->name, given->value,
 				rule->entry.bridge);
+	}
+	if (tcon_cc_complaint(ops, rule->params)) {
+		pr_warn("tcon: CC %s: %s: a rule of bridge %s goes on without its parameters\n",
+			ops->name, tcon_cc_complaint(ops, rule->params), rule->entry.bridge);
+		tcon_cc_defaults(ops, rule->params);
 	}
 	tcon_rule_note_given(rule, ops);
 }

@@ -54,7 +54,7 @@ static struct tcon_cc_family *get_family(const char *name, size_t len)
 	return found;
 }
 
-/* A copy of a family's sentence.  A reply may still use it when the family's module has been
+/* A copy of a module's sentence.  A reply may still use it when the module has been
  * removed.  The sentences are few constants, so the copies are kept.
  */
 static const char *keep(const char *why)
@@ -168,6 +168,22 @@ int tcon_cc_param_index(const struct tcon_cc_ops *ops, const char *name)
 		if (!strcmp(ops->params[i].name, name))
 			return i;
 	return -ENOENT;
+}
+
+/**
+ * tcon_cc_complaint() - do values of a CC's parameters go together?
+ * @ops: the CC
+ * @params: the values, each within its bounds
+ *
+ * Context: tcon_cc_lock held.
+ * Return: NULL, or why not.
+ */
+const char *tcon_cc_complaint(const struct tcon_cc_ops *ops, const s64 *params)
+{
+	const char *why = ops->complaint ? ops->complaint(params) : NULL;
+
+	lockdep_assert_held(&tcon_cc_lock);
+	return why ? keep(why) : NULL;
 }
 
 /**

@@ -16,5 +16,6 @@ const char *tcon_cc_autoload(const char *name);
 void tcon_cc_scan(void);
 void tcon_cc_defaults(const struct tcon_cc_ops *ops, s64 *params);
 int tcon_cc_param_index(const struct tcon_cc_ops *ops, const char *name);
+const char *tcon_cc_complaint(const struct tcon_cc_ops *ops, const s64 *params);
 
 #endif /* _TCON_REGISTRY_H */

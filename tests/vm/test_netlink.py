@@ -154,6 +154,18 @@ REFUSED: dict[str, tuple[str, list[bytes], int, str | None]] = {
         errno.EINVAL,
         "no such parameter",
     ),
+    "parameters of vegas": (
+        "SET_RULE",
+        [BR0, match(), rule("vegas", param("alpha", 5))],
+        errno.EINVAL,
+        "alpha is more than beta",
+    ),
+    "parameters of timely": (
+        "SET_RULE",
+        [BR0, match(), rule("timely", param("t_low", 501))],
+        errno.EINVAL,
+        "t_low is more than t_high",
+    ),
     "parameter too large": (
         "SET_RULE",
         [BR0, match(), rule("cubic", param("beta", 10**15))],

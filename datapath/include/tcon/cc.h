@@ -166,6 +166,8 @@ struct tcon_cc_param {
  * @priv_bytes: size of the private area, at most %TCON_CC_PRIV_BYTES
  * @params: parameters, in the order of tcon_cc.params
  * @n_params: their number, at most %TCON_MAX_PARAMS
+ * @complaint: do values of @params, each within its bounds, go together?  Returns NULL, or why
+ *	not, in a few words.  May sleep.  Optional.
  * @prepare: before @init: allocates what does not fit the private area.  If it does not
  *	return 0, the flow is only observed, and no other call follows.  Optional.
  * @init: starts on @cc.  The tracker's fields are set.  cwnd_bytes is
@@ -206,6 +208,7 @@ struct tcon_cc_ops {
 	const struct tcon_cc_param *params;
 	unsigned int n_params;
 
+	const char *(*complaint)(const s64 *params);
 	int (*prepare)(struct tcon_cc *cc);
 	void (*init)(struct tcon_cc *cc, u64 now_us);
 	void (*release)(struct tcon_cc *cc);

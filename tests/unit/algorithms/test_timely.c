@@ -195,10 +195,20 @@ static void extremes(void **unused)
 	extreme_paths(&timely_ops);
 }
 
+static void t_low_is_not_above_t_high(void **unused)
+{
+	s64 values[] = { [PARAM_T_LOW] = 500, [PARAM_T_HIGH] = 500 };
+
+	assert_null(timely_ops.complaint(values));
+	values[PARAM_T_LOW] = 501;
+	assert_string_equal(timely_ops.complaint(values), "t_low is more than t_high");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(branches),
+		cmocka_unit_test(t_low_is_not_above_t_high),
 		cmocka_unit_test(hyperactive),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(loss),

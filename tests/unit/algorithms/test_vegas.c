@@ -105,6 +105,15 @@ static void avoidance(void **unused)
 	assert_int_equal(change(TCON_RTT_NONE_US), -(int)MSS);
 }
 
+static void alpha_is_not_above_beta(void **unused)
+{
+	s64 values[] = { [PARAM_ALPHA] = 4, [PARAM_BETA] = 4, [PARAM_GAMMA] = 9 };
+
+	assert_null(vegas_ops.complaint(values));
+	values[PARAM_ALPHA] = 5;
+	assert_string_equal(vegas_ops.complaint(values), "alpha is more than beta");
+}
+
 /* Diff 10 at 100 / 0.9 = 111111.1 us, 21 at 100 / 0.79 = 126582.3 us. */
 static void alpha_and_beta(void **unused)
 {
@@ -610,6 +619,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(diff_table),
 		cmocka_unit_test(avoidance),
+		cmocka_unit_test(alpha_is_not_above_beta),
 		cmocka_unit_test(alpha_and_beta),
 		cmocka_unit_test(once_per_round),
 		cmocka_unit_test(slow_start),
