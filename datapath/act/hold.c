@@ -660,9 +660,9 @@ bool tcon_hold_exceeds(struct tcon_flow *flow, u32 payload_bytes, u64 now_us)
 	if (!payload_bytes || !is_bound(flow))
 		return false;
 	if (past_us > tcon_track_rto_us(&flow->track) ||
-	    (past_us > cc->srtt_us && cc->delivered_bytes != flow->hold.again_delivered)) {
+	    (past_us > cc->srtt_us && (u32)cc->delivered_bytes != flow->hold.again_delivered)) {
 		flow->hold.again_us = now_us;
-		flow->hold.again_delivered = cc->delivered_bytes;
+		flow->hold.again_delivered = (u32)cc->delivered_bytes;
 		flow->hold.again_bytes = 0;
 	}
 	if (flow->hold.again_bytes >= most) {

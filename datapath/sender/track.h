@@ -257,8 +257,6 @@ struct tcon_track {
 	u8 ece_rounds;
 	bool synced;
 	bool unheard;
-	bool anew;
-	bool peer_answers;
 	bool has_ts;
 	u32 ece_round_end;
 	u32 tsval_floor;
@@ -275,6 +273,8 @@ struct tcon_track {
 	bool has_tsval_floor;
 	bool fin_guest;
 	bool fin_peer;
+	bool anew;
+	bool peer_answers;
 };
 
 void tcon_track_init(struct tcon_track *t, struct tcon_budget *budget);

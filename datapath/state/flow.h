@@ -154,7 +154,7 @@ enum tcon_astray {
  * @hold.drain: pass what is held at once
  * @hold.overdue: pass it at once, since nothing was heard for an RTO; repairs still obey cwnd
  * @hold.again_us: when the guest began to send @hold.again_bytes
- * @hold.again_delivered: what was delivered then
+ * @hold.again_delivered: what was delivered then, its low 32 bits
  * @hold.again_bytes: what it has sent again within a round trip
  * @hold.release_ns: when the pacer's clock allows the next packet
  * @hold.passed_us: when a packet last passed, its low 32 bits
@@ -266,14 +266,14 @@ struct tcon_flow {
 		u32 cpu;
 		u32 burst_bytes;
 		u32 again_bytes;
-		bool injecting;
-		bool kicked;
-		bool drain;
-		bool overdue;
+		u32 again_delivered;
 		u64 again_us;
-		u64 again_delivered;
 		u64 release_ns;
 		u32 passed_us;
+		bool injecting:1;
+		bool kicked:1;
+		bool drain:1;
+		bool overdue:1;
 		u8 merged;
 	} hold;
 
