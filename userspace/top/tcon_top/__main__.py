@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -18,36 +20,47 @@ from .keys import Keyboard, NoKeyboard, keyboard, press
 from .screen import View, screen
 from .source import Appctl, Recording, Source, SourceError
 
-#: Flows that are asked for; the daemon does nothing else while it writes them down.
-LIMIT = 1000
+#: Flows that are asked for, and the most that can be.
+LIMIT, MOST = 1000, 2**32 - 1
 
 
-def _interval(text: str) -> float:
-    value = float(text)
-    if not 0.1 <= value <= 3600:
-        raise argparse.ArgumentTypeError("not between 0.1 and 3600 seconds")
-    return value
+class _Parser(argparse.ArgumentParser):
+    """One whose complaint is one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and end."""
+        self.exit(2, f"{self.prog}: {message}\n")
 
 
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("less than 1")
-    return value
+def _number(kind: type, low: float, high: float, what: str) -> Callable[[str], Any]:
+    """Reads a number from low to high."""
+
+    def read(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"'{text}' is not {what}")
+        return value
+
+    return read
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="tcon-top", description="TCon's flows, live.")
+    interval = _number(float, 0.1, 3600, "between 0.1 and 3600 seconds")
+    count = _number(int, 1, MOST, f"a whole number from 1 to {MOST}")
+    parser = _Parser(prog="tcon-top", description="TCon's flows, live.")
     parser.add_argument("bridge", nargs="?", help="the bridge, such as br0")
     parser.add_argument("match", nargs="?", default="", metavar="MATCH",
                         help="only these flows; as in tcon/flows br0 flow=MATCH")  # fmt: skip
     parser.add_argument("-s", "--sort", choices=SORTS, default="rate", help="what comes first")
-    parser.add_argument("-d", "--delay", type=_interval, default=1.0, metavar="S",
+    parser.add_argument("-d", "--delay", type=interval, default=1.0, metavar="S",
                         help="seconds between two looks (1)")  # fmt: skip
     parser.add_argument(
-        "-n", "--iterations", type=_count, metavar="N", help="look N times, then end"
+        "-n", "--iterations", type=count, metavar="N", help="look N times, then end"
     )
-    parser.add_argument("-l", "--limit", type=_count, default=LIMIT, metavar="N",
+    parser.add_argument("-l", "--limit", type=count, default=LIMIT, metavar="N",
                         help=f"look at N flows at most ({LIMIT})")  # fmt: skip
     parser.add_argument("-b", "--batch", action="store_true",
                         help="print each look below the one before")  # fmt: skip
@@ -145,6 +158,8 @@ def main(words: Sequence[str] | None = None) -> int:
     asked = _arguments(words)
     view = View(asked.bridge or str(asked.replay), asked.sort, asked.match)
     console = Console(highlight=False, markup=False)
+    # The terminal is put back whoever ends it.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with contextlib.ExitStack() as open_files:
         try:
             top = Top(_source(asked, open_files), view, console)

@@ -35,8 +35,25 @@ class Source(Protocol):
         """The next answer; None: there will be none any more."""
 
 
+#: What every flow has.
+_FLOW = {
+    "port": str, "protocol": str, "src": str, "tp_src": int, "dst": str, "tp_dst": int, "cc": str,
+    "state": str, "reason": str, "reason_text": str, "acked_bytes": int, "age_ms": int,
+}  # fmt: skip
+
+
 def _answer(time_s: float, raw: dict[str, Any]) -> Answer:
-    return Answer(time_s, raw["flows"], raw["more"])
+    """Raises KeyError or TypeError if it is none."""
+    answer = Answer(time_s, raw["flows"], raw["more"])
+    if not (
+        isinstance(time_s, int | float)
+        and isinstance(answer.more, int)
+        and all(
+            isinstance(flow[name], kind) for flow in answer.flows for name, kind in _FLOW.items()
+        )
+    ):
+        raise TypeError
+    return answer
 
 
 class Appctl:
