@@ -226,6 +226,24 @@ def test_what_is_wrong_is_said_in_time(exporter: Exporter, script: str, problem:
     assert exporter.problem() == (1, set())
 
 
+def test_a_bridge_that_goes_meanwhile_is_no_problem(exporter: Exporter) -> None:
+    exporter.instead("[ $1 = tcon/show ] || { echo \"no bridge is named 'br0'\" >&2; exit 2; }")
+    assert exporter.problem() == (1, set())
+
+
+def test_a_rule_that_waits_beside_one_in_the_kernel(exporter: Exporter) -> None:
+    """They may differ by parameters only, and have one series."""
+    show = copy.deepcopy(RECORDED["show"])
+    (bridge,) = show["bridges"]
+    rule = bridge["rules"][0] | {"params": {"weight": 0.5}}
+    waits = rule | {"params": {"weight": 0.3}, "flows": 0, "in_kernel": False}
+    bridge["rules"] = [waits, rule | {"flows": 3}]
+    exporter.say(show, RECORDED["flows"])
+    samples = exporter.scrape()
+    assert [v for name, v in samples.items() if name.startswith("ovs_tcon_rule_flows{")] == [3]
+    assert [v for name, v in samples.items() if name.startswith("ovs_tcon_rule_weight{")] == [0.5]
+
+
 def test_a_newer_module_is_told_by_its_names(exporter: Exporter) -> None:
     show = copy.deepcopy(RECORDED["show"])
     show["counters"].append({"name": "77", "text": "", "value": 1})
@@ -263,7 +281,9 @@ def test_series_are_bounded(exporter: Exporter) -> None:
     ("options", "complaint"),
     [
         (["--listen", "nowhere"], "argument --listen: 'nowhere' is neither ADDRESS:PORT nor PORT"),
-        (["--timeout", "0"], "argument --timeout: '0' is no number from 1 on"),
+        (["--timeout", "0"], "argument --timeout: '0' is no number from 1 to 3600"),
+        (["--timeout", "9" * 20], f"argument --timeout: '{'9' * 20}' is no number from 1 to 3600"),
+        (["--flows", "4294967296"], "argument --flows: '4294967296' is no number from 1 to 42949"),
         (["--flow"], "argument --flows: expected one argument"),
         (["now"], "unrecognized arguments: now"),
         (["--listen", "203.0.113.1:1"], "cannot listen on 203.0.113.1, port 1: "),
