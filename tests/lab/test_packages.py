@@ -61,7 +61,7 @@ def test_services_wait_for_what_is_not_there_yet():
     """systemd starts a service five times in ten seconds, and then never again: a bridge, a module
     or an address may come later than that.
     """
-    for name in ("tcon-exporter", "tcon-monitor@"):
+    for name in ("tcon-exporter", "tcon-monitor@", "tcon-switchd"):
         unit = (TOP / f"debian/tcon-switch.{name}.service").read_text()
         assert "Restart=on-failure\n" in unit
         assert int(re.search(r"^RestartSec=(\d+)$", unit, re.M)[1]) * 4 > 10, name
@@ -83,3 +83,22 @@ def test_an_upgrade_leaves_no_service_stopped(tmp_path):
     assert "deb-systemd-invoke try-restart 'tcon-exporter.service'" in after
     after = (TOP / "debian/tcon-switch.postinst").read_text()  # debhelper knows no instances
     assert re.search(r"#DEBHELPER#\n(.*\n)*.*try-restart 'tcon-monitor@\*\.service'", after)
+
+
+def test_a_removal_ends_the_daemon_last(tmp_path):
+    """The monitors' rules are taken back by it."""
+    called = tmp_path / "called"
+    for program in ("deb-systemd-invoke", "ovs-appctl"):
+        fake = tmp_path / program
+        fake.write_text(f'#!/bin/sh\necho "{program} $*" >>{called}\n')
+        fake.chmod(0o755)
+    script = (TOP / "debian/tcon-switch.prerm").read_text().replace("/run/systemd", str(tmp_path))
+    (tmp_path / "system").mkdir()
+    for action in ("upgrade", "remove"):
+        assert not called.exists(), "nothing is stopped"
+        command = ["/bin/sh", "-c", script, "prerm", action]
+        subprocess.run(command, env={"PATH": f"{tmp_path}:/bin"}, check=True)
+    assert called.read_text().splitlines() == [
+        "deb-systemd-invoke stop tcon-exporter.service tcon-monitor@*.service",
+        "ovs-appctl --timeout=10 -t tcon-switchd exit --cleanup",
+    ]
