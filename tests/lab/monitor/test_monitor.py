@@ -159,6 +159,7 @@ SHOW = {
                 {"name": "up", "role": "uplink"},
             ],
             "rules": [],
+            "config": [],
         }
     ]
 }
@@ -512,12 +513,29 @@ def test_what_is_refused(host: Host, options: tuple[str, ...], words: str) -> No
     assert host.err().count("\n") == 1
 
 
-@pytest.mark.parametrize("said", ["nonsense", "[]", '{"bridges": []}'])
+@pytest.mark.parametrize(
+    "said",
+    ["nonsense", "[]", '{"bridges": []}', '{"bridges": [{}]}', '{"bridges": [{"ports": 3}]}'],
+)
 def test_an_answer_that_is_none(host: Host, said: str) -> None:
     (host.folder / "instead").write_text(f"echo '{said}'; exit\n")
     assert host.start().wait(10) == 1
     words = "the daemon's answer is not what it was: it is of another version"
     assert host.err() == f"tcon-monitor: {words}\n"
+
+
+def test_a_reader_that_goes(host: Host, ended: list[subprocess.Popen[str]]) -> None:
+    """What was set is taken back all the same, and nothing is said of the inside."""
+    host.start("--json").kill()  # which makes the files
+    words = ["/usr/bin/python3", MONITOR, "br0", "--json", "--after", "2", "--period", "0.1",
+             "--appctl", host.appctl, "--net", host.folder / "net"]  # fmt: skip
+    program = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    ended.append(program)
+    host.send(95e6, 15e6, until=lambda: len(host.asked()) > 0)
+    program.stdout.close()
+    assert program.wait(10) == 128 + signal.SIGPIPE
+    assert host.asked()[-1] == "tcon/del-cc br0 flow=in_port=a,priority=0"
+    assert "Traceback" not in program.stderr.read()
 
 
 def test_a_bridge_without_one_uplink(host: Host) -> None:
