@@ -19,7 +19,7 @@ import rig as rigs
 from asked import scenario
 from rig import poll
 from tcon_lab.errors import LabError
-from tcon_lab.ovs import appctl
+from tcon_lab.ovs import appctl, vsctl
 from tcon_lab.scenario import Path as NetPath
 from tcon_lab.topo import Lab, run_in
 
@@ -229,6 +229,27 @@ def test_the_same_decision_is_as_old_as_it_was(lab: Lab) -> None:
     rigs.load_all()
     poll(lambda: len(rules()) == 2, "vswitchd has sent both again", 20, 0.2)
     assert rules() == wanted
+
+
+def test_another_module_of_a_cc_may_know_more(lab: Lab) -> None:
+    """A rule that was refused for its parameter is tried again."""
+
+    def told() -> str:
+        keys = lab.br0.tcon_show()["bridges"][0]["config"]
+        return next(f"{key['state']}: {key['detail']}" for key in keys if key["key"] == name)
+
+    name = "tcon-rule-x"
+    rule = "flow=priority=32768,tp_dst=9 badcc good_segs=20"
+    with rigs.badcc(other_version=1):
+        vsctl("set", "Bridge", "br0", f'other_config:{name}="{rule}"')
+        complaint = "refused: badcc has no parameter 'good_segs' (it has: after_bytes, "
+        poll(lambda: told().startswith(complaint), "it is refused")
+    with rigs.badcc():
+        poll(lambda: told() == f"applied: {rule}", "it is applied", 20, 0.2)
+        # That it is wrong is final: nobody asks again.
+        vsctl("set", "Bridge", "br0", f'other_config:{name}="{rule} ecn=maybe"')
+        poll(lambda: told().startswith("refused: ecn=maybe: must be"), "it is refused")
+        vsctl("remove", "Bridge", "br0", "other_config", name)
 
 
 def windows(lab: Lab, cc: str, **params: float) -> list[float]:

@@ -212,7 +212,18 @@ set_unknown_param(const struct tcon_cc *cc, const char *name,
     ds_destroy(&known);
 }
 
-/* Reads "name=value" and appends it to the parameters of 'rule'. */
+/* Notes that 'rule' is refused by the CC's module that there is now.  "none" has no
+ * module. */
+static void
+leave_to_module(struct tcon_rule *rule)
+{
+    if (strcmp(rule->cc, TCON_CC_OBSERVE)) {
+        rule->cc[0] = '\0';
+    }
+}
+
+/* Reads "name=value" and appends it to the parameters of 'rule'.  Where another
+ * module of the CC might take it, leaves the rule without a CC. */
 static bool
 parse_param(const struct tcon_cc *cc, const char *arg, struct tcon_rule *rule,
             struct tcon_error *error)
@@ -232,6 +243,7 @@ parse_param(const struct tcon_cc *cc, const char *arg, struct tcon_rule *rule,
     param = tcon_cc_param_find(cc, name);
     if (!param) {
         set_unknown_param(cc, name, error);
+        leave_to_module(rule);
         return false;
     }
     for (size_t i = 0; i < rule->n_params; i++) {
@@ -243,8 +255,12 @@ parse_param(const struct tcon_cc *cc, const char *arg, struct tcon_rule *rule,
     value = &rule->params[rule->n_params++];
     ovs_strlcpy(value->name, name, sizeof value->name);
     value->type = param->type;
-    return tcon_value_parse(name, param->type, param->min, param->max,
-                            arg + name_len + 1, &value->value, error);
+    if (!tcon_value_parse(name, param->type, param->min, param->max,
+                          arg + name_len + 1, &value->value, error)) {
+        leave_to_module(rule);
+        return false;
+    }
+    return true;
 }
 
 /* What belongs to the rule, whatever its CC: "KEY=VALUE". */
@@ -447,7 +463,8 @@ parse_params(const struct tcon_cc *cc, int n_args, const char *args[],
     return true;
 }
 
-/* Reads the CC 'name' and its parameters into 'rule'. */
+/* Reads the CC 'name' and its parameters into 'rule'.  Where that fails and another
+ * module might take them, the rule has no CC then. */
 bool
 tcon_cc_parse(struct tcon_nl *nl, const char *name, int n_args,
               const char *args[], struct tcon_rule *rule,

@@ -308,7 +308,7 @@ entry_parse(struct tcon_entry *entry, struct tcon_nl *nl)
     ovs_strlcpy(rule.bridge, entry->bridge, sizeof rule.bridge);
     entry->tried = true;
     if (!tcon_rule_parse_text(nl, entry->text, &rule, &entry->error)) {
-        /* Another module may bring a CC that is missing. */
+        /* Another module may bring a CC, or a parameter, that is missing. */
         entry->final = rule.priority == UINT32_MAX || rule.cc[0];
     } else if (!complete_port(entry, &rule.match, &entry->error)) {
         entry->final = true;
