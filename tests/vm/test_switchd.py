@@ -5,23 +5,35 @@
 commands do the same there is for the files that it runs with this one.
 """
 
+import contextlib
+import os
+import re
 import subprocess
 import time
 from pathlib import Path
 
+import genl
 import pytest
 from rig import run
 
 OWN = "/usr/lib/tcon-switch/ovs-appctl"
 SWITCHD = "/usr/sbin/tcon-switchd"
+PIDFILE = Path("/run/openvswitch/tcon-switchd.pid")
+DUMPFAULT = Path("/run/dumpfault")
 
 
 def ask(*words):
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
-def start():
-    run(SWITCHD, "--pidfile", "--detach", "--log-file", "-vconsole:off")
+def start(**environment):
+    command = [SWITCHD, "--pidfile", "--detach", "--log-file", "-vconsole:off"]
+    subprocess.run(command, env=os.environ | environment, check=True)
+
+
+def stop():
+    run("ovs-appctl", "-t", "tcon-switchd", "exit")
+    wait_for(lambda: not PIDFILE.exists())
 
 
 def wait_for(what):
@@ -64,14 +76,12 @@ def test_rules_outlive_the_daemon_unless_it_cleans_up(net, tcon):
     run("ovs-appctl", "tcon/set-cc", "br0", "flow=all", "bbr")
     before = tcon.rules()
     assert before
-    run("ovs-appctl", "-t", "tcon-switchd", "exit")
-    pidfile = Path("/run/openvswitch/tcon-switchd.pid")
-    wait_for(lambda: not pidfile.exists())
+    stop()
     assert tcon.rules() == before
     start()
     assert "bbr" in ask("ovs-appctl", "tcon/show", "br0").stdout, "taken over"
     run("ovs-appctl", "-t", "tcon-switchd", "exit", "--cleanup")
-    wait_for(lambda: not pidfile.exists())
+    wait_for(lambda: not PIDFILE.exists())
     assert not tcon.rules()
     start()
 
@@ -80,6 +90,60 @@ def test_exit_takes_no_other_option():
     reply = ask("ovs-appctl", "-t", "tcon-switchd", "exit", "--clean")
     assert reply.returncode == 2
     assert "the only option is --cleanup" in reply.stderr
+
+
+@contextlib.contextmanager
+def failing(dump):
+    """Such dumps of tcon.ko fail halfway, for a daemon that was started for it."""
+    DUMPFAULT.write_text(str(genl.E[f"TCON_CMD_{dump}"]))
+    try:
+        yield
+    finally:
+        DUMPFAULT.unlink()
+
+
+@pytest.fixture
+def fallible():
+    """The daemon, to be started again where dumps may fail."""
+    yield lambda: start(LD_PRELOAD="/lab/dumpfault.so")
+    stop()
+    start()
+
+
+def resident_kb():
+    status = Path(f"/proc/{PIDFILE.read_text().strip()}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status)[1])
+
+
+#: Commands, and the dumps that each makes.
+DUMPS = (
+    ("tcon/list-cc", "GET_CC"),
+    ("tcon/show", "GET_CC"), ("tcon/show", "GET_PORT"), ("tcon/show", "GET_RULE"),
+    ("tcon/compare br0", "GET_CC"), ("tcon/compare br0", "GET_RULE"),
+    ("tcon/trace br0 tcp,in_port=p1", "GET_CC"), ("tcon/trace br0 tcp,in_port=p1", "GET_PORT"),
+    ("tcon/trace br0 tcp,in_port=p1", "GET_RULE"),
+    ("tcon/set-cc br0 flow=all bbr", "GET_CC"),
+    ("tcon/set-cc br0 flow=in_port=p1 bbr", "GET_PORT"),
+)  # fmt: skip
+
+
+def test_nothing_is_left_of_a_dump_that_fails(net, tcon, fallible):
+    """Neither memory nor half of an answer: one sentence."""
+    stop()
+    fallible()
+    run("ovs-appctl", "tcon/set-cc", "br0", "flow=all", "reno", "share=50%")
+    before = tcon.rules()
+    assert len(before) == 1
+    for command, dump in DUMPS:
+        sizes = []
+        with failing(dump):
+            for _ in range(40):
+                reply = ask("ovs-appctl", *command.split())
+                assert (reply.returncode, reply.stdout) == (2, ""), command
+                assert reply.stderr.startswith("Cannot allocate memory\n"), command
+                sizes.append(resident_kb())
+        assert sizes[-1] - sizes[9] < 400, (command, dump)
+        assert tcon.rules() == before
 
 
 def test_a_port_is_known_as_soon_as_the_database_says(net):

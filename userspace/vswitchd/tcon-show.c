@@ -471,7 +471,7 @@ show_to_json(struct tcon_nl *nl, const char *bridge, struct tcon_error *error)
 {
     struct json *bridges = json_array_create_empty();
     struct json *json = json_object_create();
-    struct tcon_ccs ccs;
+    struct tcon_ccs ccs = { .n = 0 };
     bool ok;
 
     json_object_put(json, "bridges", bridges);
@@ -481,8 +481,8 @@ show_to_json(struct tcon_nl *nl, const char *bridge, struct tcon_error *error)
     if (ok) {
         json_object_put(json, "ccs", ccs_to_json(&ccs));
         ok = bridges_to_json(nl, bridge, &ccs, bridges, error);
-        tcon_ccs_destroy(&ccs);
     }
+    tcon_ccs_destroy(&ccs);
     if (!ok) {
         json_destroy(json);
         return NULL;
