@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Preloaded into tcon-switchd: lets dumps of tcon.ko fail halfway, as they do where the kernel
- * lacks memory.  Of which command is in the file /run/dumpfault; without it all is as it is.
+ * Preloaded into tcon-switchd: lets requests to tcon.ko fail, as they do where the kernel lacks
+ * memory.  Of which command is in the file /run/dumpfault; a negative number lets dumps fail
+ * halfway.  Without the file all is as it is.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-/* The command whose dumps are to fail; 0: none. */
+/* The command that is to fail; 0: none. */
 static int faulty(void)
 {
 	FILE *file = fopen("/run/dumpfault", "r");
@@ -26,7 +27,7 @@ static int faulty(void)
 	return command;
 }
 
-/* Lets a dump of which something was received end with an error. */
+/* Lets a dump of which something was received end with an error, now or after that. */
 static void spoil(struct nlmsghdr *msg, size_t bytes, int command)
 {
 	static bool began;
@@ -34,8 +35,12 @@ static void spoil(struct nlmsghdr *msg, size_t bytes, int command)
 	for (; NLMSG_OK(msg, bytes); msg = NLMSG_NEXT(msg, bytes)) {
 		const struct genlmsghdr *genl = NLMSG_DATA(msg);
 
-		if (msg->nlmsg_type >= NLMSG_MIN_TYPE) {
-			began = genl->cmd == command;
+		if (msg->nlmsg_type > NLMSG_MIN_TYPE && genl->cmd == command) {
+			msg->nlmsg_type = NLMSG_DONE;
+			*(int *)NLMSG_DATA(msg) = -ENOMEM;
+			return;
+		} else if (msg->nlmsg_type > NLMSG_MIN_TYPE) {
+			began = genl->cmd == -command;
 		} else if (msg->nlmsg_type == NLMSG_DONE && began) {
 			*(int *)NLMSG_DATA(msg) = -ENOMEM;
 			began = false;
@@ -43,16 +48,37 @@ static void spoil(struct nlmsghdr *msg, size_t bytes, int command)
 	}
 }
 
+static bool is_netlink(int fd)
+{
+	socklen_t len = sizeof(int);
+	int domain;
+
+	return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) && domain == AF_NETLINK;
+}
+
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	ssize_t (*real)(int, struct msghdr *, int) = dlsym(RTLD_NEXT, "recvmsg");
 	ssize_t bytes = real(fd, msg, flags);
-	socklen_t len = sizeof(int);
-	int command, domain;
+	int command;
 
-	if (bytes > 0 && bytes <= msg->msg_iov[0].iov_len &&
-	    !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) && domain == AF_NETLINK &&
+	if (bytes > 0 && bytes <= msg->msg_iov[0].iov_len && is_netlink(fd) &&
 	    (command = faulty()))
 		spoil(msg->msg_iov[0].iov_base, bytes, command);
 	return bytes;
+}
+
+ssize_t send(int fd, const void *data, size_t bytes, int flags)
+{
+	ssize_t (*real)(int, const void *, size_t, int) = dlsym(RTLD_NEXT, "send");
+	const struct nlmsghdr *request = data;
+	const struct genlmsghdr *genl = NLMSG_DATA(request);
+	int command;
+
+	if (is_netlink(fd) && (command = faulty()) && request->nlmsg_type > NLMSG_MIN_TYPE &&
+	    genl->cmd == command && (request->nlmsg_flags & NLM_F_DUMP) != NLM_F_DUMP) {
+		errno = ENOBUFS;
+		return -1;
+	}
+	return real(fd, data, bytes, flags);
 }

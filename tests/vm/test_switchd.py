@@ -19,6 +19,7 @@ from rig import run
 OWN = "/usr/lib/tcon-switch/ovs-appctl"
 SWITCHD = "/usr/sbin/tcon-switchd"
 PIDFILE = Path("/run/openvswitch/tcon-switchd.pid")
+LOG = Path("/var/log/openvswitch/tcon-switchd.log")
 DUMPFAULT = Path("/run/dumpfault")
 
 
@@ -93,9 +94,9 @@ def test_exit_takes_no_other_option():
 
 
 @contextlib.contextmanager
-def failing(dump):
-    """Such dumps of tcon.ko fail halfway, for a daemon that was started for it."""
-    DUMPFAULT.write_text(str(genl.E[f"TCON_CMD_{dump}"]))
+def failing(command, *, halfway=False):
+    """Such requests to tcon.ko fail, for a daemon that was started for it."""
+    DUMPFAULT.write_text(str(genl.E[f"TCON_CMD_{command}"] * (-1 if halfway else 1)))
     try:
         yield
     finally:
@@ -108,6 +109,33 @@ def fallible():
     yield lambda: start(LD_PRELOAD="/lab/dumpfault.so")
     stop()
     start()
+
+
+def ages(tcon):
+    """The rules as the kernel tries them, newest first."""
+    return [(rule["cc"], rule["match"]) for rule in tcon.rules()]
+
+
+def test_what_could_not_be_read_at_first_is_read_later(net, tcon, fallible):
+    """Rules that nobody wants any more go, and the others have their order."""
+    for dst, cc in ((1, "bbr"), (2, "reno"), (3, "cubic")):
+        run("ovs-appctl", "tcon/set-cc", "br0", f"flow=tp_dst={dst}", cc)
+    listed = run("ovs-vsctl", "get", "Bridge", "br0", "other_config")
+    first, second, _ = re.findall(r"tcon-rule-\d+", listed)
+    cubic, reno, bbr = ages(tcon)
+    stop()
+    run("ovs-vsctl", "remove", "Bridge", "br0", "other_config", second, "--", "set", "Bridge",
+        "br0", 'other_config:tcon-rule-9999="flow=tp_dst=1 bbr"', "--", "remove", "Bridge", "br0",
+        "other_config", first)  # fmt: skip
+    with failing("GET_RULE"):
+        fallible()
+        run("ovs-appctl", "tcon/set-cc", "--volatile", "br0", "flow=tp_dst=4", "vegas")
+        assert reno in ages(tcon)
+        assert "the rules in tcon.ko cannot be read yet: Cannot allocate" in LOG.read_text()
+    wait_for(lambda: ages(tcon)[1:] == [bbr, cubic])
+    assert ages(tcon)[0][0] == "vegas"
+    run("ovs-appctl", "tcon/del-cc", "br0")
+    assert not tcon.rules()
 
 
 def resident_kb():
@@ -136,7 +164,7 @@ def test_nothing_is_left_of_a_dump_that_fails(net, tcon, fallible):
     assert len(before) == 1
     for command, dump in DUMPS:
         sizes = []
-        with failing(dump):
+        with failing(dump, halfway=True):
             for _ in range(40):
                 reply = ask("ovs-appctl", *command.split())
                 assert (reply.returncode, reply.stdout) == (2, ""), command

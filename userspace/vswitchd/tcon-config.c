@@ -168,15 +168,21 @@ push_ports(struct tcon_nl *nl, bool first_time)
     return complete;
 }
 
-/* Takes over what an earlier ovs-vswitchd left in tcon.ko. */
-static void
-adopt(struct tcon_nl *nl)
+/* Takes over what an earlier ovs-vswitchd left in tcon.ko, once.  Returns false if
+ * that must be tried again. */
+static bool
+adopt(struct tcon_nl *nl, bool first_time)
 {
     struct tcon_error error;
 
-    if (tcon_rules_adopt(nl, &error)) {
-        VLOG_WARN("the rules in tcon.ko cannot be read: %s", error.text);
+    if (!adopted) {
+        adopted = !tcon_rules_adopt(nl, &error);
+        if (!adopted && first_time) {
+            VLOG_WARN("the rules in tcon.ko cannot be read yet: %s",
+                      error.text);
+        }
     }
+    return adopted;
 }
 
 /* Tells tcon.ko, if it is loaded, what it was not told yet or refused.  Returns
@@ -193,11 +199,8 @@ apply(bool first_time)
         tcon_ovsdb_apply(NULL, &error);
         return true;
     }
-    if (!adopted) {
-        adopt(&nl);
-    }
-    adopted = true;
-    complete = push_ports(&nl, first_time);
+    complete = adopt(&nl, first_time);
+    complete &= push_ports(&nl, first_time);
     complete &= tcon_ovsdb_apply(&nl, NULL);
     complete &= tcon_rules_push(&nl, first_time);
     tcon_rates_begin();

@@ -495,45 +495,67 @@ tcon_rules_push(struct tcon_nl *nl, bool first_time)
     return complete;
 }
 
-/* Puts one of the kernel's rules at the front of the list: the list is oldest
- * first, while the kernel's dump is newest first among equal priorities. */
+/* Puts one of the kernel's rules at the front of 'found_': that is oldest first,
+ * while the kernel's dump is newest first among equal priorities. */
 static bool
-adopt_rule(struct nlattr *attrs[], void *aux OVS_UNUSED)
+find_rule(struct nlattr *attrs[], void *found_)
 {
     struct tcon_rule *rule = xmalloc(sizeof *rule);
+    struct ovs_list *found = found_;
 
     if (tcon_rule_from_attrs(attrs, rule)) {
-        rule->adopted = true;
-        ovs_list_push_front(&rules, &rule->node);
-        hmap_insert(&places, &rule->place_node, hash_place(rule));
+        ovs_list_push_front(found, &rule->node);
     } else {
         free(rule);
     }
     return true;
 }
 
-/* Reads the rules that an earlier ovs-vswitchd left in tcon.ko, into the list,
- * which is empty.  Those that OVSDB does not want go with the next
- * tcon_rules_replace().  Returns an error number, with a sentence, if they
- * cannot be read. */
+/* Takes note that tcon.ko has 'rule', as the newest. */
+static void
+adopt_rule(struct tcon_rule *rule)
+{
+    struct tcon_rule *kept = tcon_rule_find(rule);
+
+    rule->age = ++newest;
+    if (!kept) {
+        rule->adopted = true;
+        append(rule);
+    } else {
+        take_over(rule, kept);
+    }
+}
+
+/* Reads the rules that an earlier ovs-vswitchd left in tcon.ko, into the list.
+ * That may have rules already, where an earlier attempt has failed.  What nobody
+ * wants goes with the next tcon_rules_replace().  Returns an error number, with a
+ * sentence, if they cannot be read; then nothing is changed. */
 int
 tcon_rules_adopt(struct tcon_nl *nl, struct tcon_error *error)
 {
     struct tcon_rule *rule;
     int err;
 
-    err = tcon_nl_dump(nl, tcon_nl_request(nl, TCON_CMD_GET_RULE), adopt_rule,
-                       NULL, error);
-    LIST_FOR_EACH (rule, node, &rules) {
-        rule->age = ++newest;
+    err = tcon_nl_dump(nl, tcon_nl_request(nl, TCON_CMD_GET_RULE), find_rule,
+                       &found, error);
+    if (!err) {
+        tcon_rules_lost();
+    }
+    LIST_FOR_EACH_SAFE (rule, node, &found) {
+        if (!err) {
+            adopt_rule(rule);
+        }
+        ovs_list_remove(&rule->node);
+        free(rule);
     }
     return err;
 }
 
-/* tcon.ko was loaded anew and has no rules. */
+/* tcon.ko has none of the rules. */
 void
 tcon_rules_lost(void)
 {
+    struct ovs_list found = OVS_LIST_INITIALIZER(&found);
     struct tcon_rule *rule;
 
     LIST_FOR_EACH (rule, node, &rules) {
