@@ -285,7 +285,7 @@ def test_a_cc_from_outside_of_the_tree(lab: Lab) -> None:
         rigs.unload("tcon_aimd")
 
 
-def test_flows(data_flow: Callable[[], dict[str, Any]]) -> None:
+def test_flows(data_flow: Callable[[], dict[str, Any]], lab: Lab) -> None:
     flow, text = data_flow(), appctl("tcon/flows", "-v", "br0")
     assert (flow["state"], flow["reason"]) == ("repair-enforced", "none")
     # 20 Mbit/s in 4 s are 6600 packets, of which 2 % are lost.
@@ -309,6 +309,14 @@ def test_flows(data_flow: Callable[[], dict[str, Any]]) -> None:
     assert found, text
     shares = [float(share) for share in found.groups()]
     assert sum(shares) == pytest.approx(100, abs=0.2)
+    # JSON has all of that, also if it is asked for both.
+    (both,) = (one for one in lab.br0.tcon_flows("-v")["flows"] if one["tp_src"] == flow["tp_src"])
+    assert both.keys() == flow.keys()
+    lines = [line for line in text.splitlines() if re.match(r"    (?!bbr:)", line)]
+    told = {name for line in lines for name in re.findall(r"([a-z_]+) \d", line)}
+    assert len(told) > 25
+    names = flow.keys() | spent_us.keys() | {"copies"}
+    assert [name for name in told if not any(key.startswith(name) for key in names)] == []
 
 
 def test_the_ccs_that_guests_run(lab: Lab) -> None:
@@ -579,7 +587,7 @@ def test_coverage_counts_what_the_daemon_does(lab: Lab) -> None:
 
 def test_options_stand_anywhere(lab: Lab) -> None:
     for words in (("-j", "br0"), ("br0", "-j"), ("br0", "limit=1", "flow=tcp", "-j"),
-                  ("br0", "-v", "-j")):  # fmt: skip
+                  ("br0", "-v", "-j"), ("-j", "-v", "br0", "-j", "-v")):  # fmt: skip
         assert json.loads(appctl("tcon/flows", *words)).keys() == {"flows", "more"}
     shows = [json.loads(appctl("tcon/show", "br0", "-j")), lab.br0.tcon_show()]
     assert shows[0].keys() == shows[1].keys()

@@ -860,7 +860,8 @@ flows_begin(int argc, const char *argv[], struct flows_args *args,
                             args->with_rounds, error);
 }
 
-/* tcon/flows [-j [-r] | -v] BRIDGE [flow=MATCH] [limit=N] */
+/* tcon/flows [-v] [-j [-r]] BRIDGE [flow=MATCH] [limit=N].  JSON has all that -v
+ * tells, also without it. */
 static void
 tcon_unixctl_flows(struct unixctl_conn *conn, int argc, const char *argv[],
                    void *aux OVS_UNUSED)
@@ -930,7 +931,7 @@ tcon_flows_init(void)
     unixctl_command_register("tcon/advise", "[-j] bridge [flow=MATCH]", 1, 3,
                              tcon_unixctl_advise, NULL);
     unixctl_command_register("tcon/flows",
-                             "[-j [-r] | -v] bridge [flow=MATCH] [limit=N]",
+                             "[-v] [-j [-r]] bridge [flow=MATCH] [limit=N]",
                              1, 6,
                              tcon_unixctl_flows, NULL);
 }

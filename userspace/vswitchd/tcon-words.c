@@ -39,22 +39,25 @@ tcon_bridge_lookup(const char *name, struct tcon_error *error)
     return bridge;
 }
 
-/* Takes 'option' from the arguments, wherever it stands, to behind their end:
- * the caller's caller frees them all.  Returns true if it was there. */
+/* Takes 'option' from the arguments, wherever and however often it stands, to
+ * behind their end: the caller's caller frees them all.  Returns true if it was
+ * there. */
 bool
 tcon_take_option(int *argc, const char *argv[], const char *option)
 {
-    for (int i = 1; i < *argc; i++) {
+    bool there = false;
+
+    for (int i = *argc - 1; i > 0; i--) {
         const char *arg = argv[i];
 
         if (!strcmp(arg, option)) {
             --*argc;
             memmove(&argv[i], &argv[i + 1], (*argc - i) * sizeof *argv);
             argv[*argc] = arg;
-            return true;
+            there = true;
         }
     }
-    return false;
+    return there;
 }
 
 static const struct tcon_port *
