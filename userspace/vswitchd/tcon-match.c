@@ -1071,9 +1071,9 @@ parse_bool(const char *text, int64_t *value)
 }
 
 /* Reads a decimal number with at most 'decimals' digits behind the point and
- * stores it times 10^decimals.  A number that is too large is refused. */
+ * stores it times 10^decimals.  Sets '*huge' if no int64_t holds that. */
 static bool
-parse_decimal(const char *text, int decimals, int64_t *value)
+parse_decimal(const char *text, int decimals, int64_t *value, bool *huge)
 {
     bool negative = *text == '-';
     const char *digits = text + negative;
@@ -1088,17 +1088,15 @@ parse_decimal(const char *text, int decimals, int64_t *value)
             point = true;
             continue;
         }
-        if (!is_digit(*p) || n > (INT64_MAX - (*p - '0')) / 10
-            || (point && decimals-- == 0)) {
+        if (!is_digit(*p) || (point && decimals-- == 0)) {
             return false;
         }
-        n = n * 10 + (*p - '0');
+        *huge |= n > (INT64_MAX - (*p - '0')) / 10;
+        n = *huge ? 0 : n * 10 + (*p - '0');
     }
     for (; decimals > 0; decimals--) {
-        if (n > INT64_MAX / 10) {
-            return false;
-        }
-        n *= 10;
+        *huge |= n > INT64_MAX / 10;
+        n = *huge ? 0 : n * 10;
     }
     *value = negative ? -n : n;
     return true;
@@ -1112,7 +1110,7 @@ tcon_value_parse(const char *name, enum tcon_param_type type, int64_t min,
                  struct tcon_error *error)
 {
     char min_text[TCON_VALUE_TEXT_MAX], max_text[TCON_VALUE_TEXT_MAX];
-    bool ok;
+    bool ok, huge = false;
     int64_t n;
 
     tcon_value_format(type, min, min_text);
@@ -1122,11 +1120,11 @@ tcon_value_parse(const char *name, enum tcon_param_type type, int64_t min,
         ok = parse_bool(text, &n);
         break;
     case TCON_PARAM_MILLI:
-        ok = parse_decimal(text, 3, &n);
+        ok = parse_decimal(text, 3, &n, &huge);
         break;
     case TCON_PARAM_UINT:
     default:
-        ok = parse_decimal(text, 0, &n);
+        ok = parse_decimal(text, 0, &n, &huge);
         break;
     }
     if (!ok) {
@@ -1137,7 +1135,7 @@ tcon_value_parse(const char *name, enum tcon_param_type type, int64_t min,
                        : "a whole number");
         return false;
     }
-    if (n < min || n > max) {
+    if (huge || n < min || n > max) {
         tcon_error_set(error, "%.32s=%.40s is out of range (%s to %s)", name,
                        text, min_text, max_text);
         return false;

@@ -447,8 +447,11 @@ static const struct {
 	{ TCON_PARAM_UINT, 0, 10, "11", "p=11 is out of range (0 to 10)" },
 	{ TCON_PARAM_UINT, 0, 10, "-1", "p=-1 is out of range (0 to 10)" },
 	{ TCON_PARAM_UINT, 5, 10, "4", "(5 to 10)" },
-	{ TCON_PARAM_UINT, 0, INT64_MAX, "9223372036854775808", "not a" },
-	{ TCON_PARAM_UINT, 0, INT64_MAX, "99999999999999999999", "not a" },
+	{ TCON_PARAM_UINT, 0, INT64_MAX, "9223372036854775808",
+	  "p=9223372036854775808 is out of range (0 to 9223372036854775807)" },
+	{ TCON_PARAM_UINT, 0, INT64_MAX, "99999999999999999999", "is out of range" },
+	{ TCON_PARAM_UINT, INT64_MIN, 0, "-9223372036854775809", "is out of range" },
+	{ TCON_PARAM_UINT, 0, 10, "99999999999999999999x", "not a whole number" },
 	{ TCON_PARAM_MILLI, 0, 1000, "0.7001", "at most three decimals" },
 	{ TCON_PARAM_MILLI, 0, 1000, ".7", "at most three decimals" },
 	{ TCON_PARAM_MILLI, 0, 1000, "1.", "at most three decimals" },
@@ -456,8 +459,8 @@ static const struct {
 	{ TCON_PARAM_MILLI, 0, 1000, "0.1.2", "at most three decimals" },
 	{ TCON_PARAM_MILLI, 0, 1000, "7e-1", "at most three decimals" },
 	{ TCON_PARAM_MILLI, 100, 900, "0.95", "p=0.95 is out of range (0.1 to 0.9)" },
-	{ TCON_PARAM_MILLI, 0, INT64_MAX, "9223372036854775.808", "not a" },
-	{ TCON_PARAM_MILLI, 0, INT64_MAX, "99999999999999999", "not a" },
+	{ TCON_PARAM_MILLI, 0, INT64_MAX, "9223372036854775.808", "is out of range" },
+	{ TCON_PARAM_MILLI, 0, INT64_MAX, "99999999999999999", "is out of range" },
 };
 
 static void values_accepted(void **state)
