@@ -7,11 +7,16 @@ the kernel.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import os
 import re
+import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import rig as rigs
@@ -458,6 +463,130 @@ def test_a_database_that_does_not_answer() -> None:
     assert config() == before
     assert rules() == [flow("tp_dst=9 cubic"), flow("all bbr")]
     appctl("tcon/del-cc", "br0", "flow=tp_dst=9")
+
+
+@contextlib.contextmanager
+def slow_database() -> Iterator[None]:
+    """It answers nobody meanwhile, but keeps its connections."""
+    pid = int(Path("/run/openvswitch/ovsdb-server.pid").read_text())
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+Command = subprocess.Popen[str]
+
+
+def begin(*words: str) -> Command:
+    """A command that goes on; it has reached the daemon, which waits for the database."""
+    command = subprocess.Popen(
+        ["ovs-appctl", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(0.5)
+    assert command.poll() is None, command.communicate()
+    return command
+
+
+def ends(*commands: Command) -> None:
+    for command in commands:
+        _, complaint = command.communicate(timeout=20)
+        assert command.returncode == 0, complaint
+
+
+def test_a_volatile_rule_stays_whatever_becomes_of_one_that_is_being_written() -> None:
+    with slow_database():
+        first = begin("tcon/set-cc", "br0", "flow=all", "bbr")
+        assert rules() == [flow("all bbr")]
+        appctl("tcon/set-cc", "--volatile", "br0", "flow=all", "reno")
+    ends(first)
+    (key,) = config()
+    assert config() == {key: flow("all bbr")}
+    becomes("hidden: by a command", key.replace("tcon-rule-", "tcon_rule_"))
+    assert rules() == [flow("all reno")]
+    appctl("tcon/del-cc", "br0")
+    with slow_database():
+        first = begin("tcon/set-cc", "br0", "flow=all", "bbr")
+        appctl("tcon/set-cc", "--volatile", "br0", "flow=all", "bbr")
+    ends(first)
+    becomes("applied: .*", next(iter(config())).replace("tcon-rule-", "tcon_rule_"))
+    appctl("tcon/del-cc", "br0")
+
+
+@pytest.mark.parametrize(("volatile", "left"), [("bbr", "bbr"), ("reno", "reno"), (None, None)])
+def test_a_rule_goes_that_the_database_does_not_take(
+    volatile: str | None, left: str | None
+) -> None:
+    """Not one that is volatile, even if it says the same."""
+    with slow_database():
+        first = begin("tcon/set-cc", "br0", "flow=all", "bbr")
+        if volatile:
+            appctl("tcon/set-cc", "--volatile", "br0", "flow=all", volatile)
+        ovs.stop("ovsdb-server")
+    _, complaint = first.communicate(timeout=20)
+    assert first.returncode == 2
+    assert "OVSDB does not take the change" in complaint
+    expected = [flow(f"all {left}")] if left else []
+    assert rules() == expected
+    ovs.start_ovsdb()
+    vsctl("set", "Bridge", "br0", "external_ids:back=yes")
+    assert (rules(), config()) == (expected, {})
+    appctl("tcon/del-cc", "br0")
+
+
+def test_commands_for_one_rule_are_carried_out_in_their_order() -> None:
+    """A command that is given again while the first still waits is no second rule."""
+    twice = ("tcon/set-cc", "br0", "flow=tp_dst=1", "bbr")
+    with slow_database():
+        commands = [
+            begin(*twice), begin(*twice),
+            begin("tcon/set-cc", "br0", "flow=tp_dst=2", "bbr"),
+            begin("tcon/set-cc", "br0", "flow=tp_dst=2", "reno"),
+            begin("tcon/set-cc", "br0", "flow=tp_dst=3", "bbr"),
+            begin("tcon/del-cc", "br0", "flow=tp_dst=3"),
+        ]  # fmt: skip
+    ends(*commands)
+    assert sorted(config().values()) == [flow("tp_dst=1 bbr"), flow("tp_dst=2 reno")]
+    assert sorted(rules()) == [flow("tp_dst=1 bbr"), flow("tp_dst=2 reno")]
+    with slow_database():
+        commands = [
+            begin("tcon/del-cc", "br0", "flow=tp_dst=1"),
+            begin("tcon/set-cc", "br0", "flow=tp_dst=1", "cubic"),
+            begin("tcon/del-cc", "br0"),
+            begin("tcon/set-cc", "br0", "flow=tp_dst=4", "bbr"),
+        ]
+    ends(*commands)
+    assert (rules(), [*config().values()]) == ([flow("tp_dst=4 bbr")],) * 2
+
+
+def test_a_volatile_rule_outlives_the_one_that_it_hides() -> None:
+    appctl("tcon/set-cc", "br0", "flow=all", "bbr", "for=4s")
+    appctl("tcon/set-cc", "--volatile", "br0", "flow=all", "bbr")
+    poll(lambda: config() == {}, "the first one has ended", 15, 0.1)
+    time.sleep(1)
+    assert rules() == [flow("all bbr")]
+    appctl("tcon/del-cc", "br0")
+
+
+def test_numbers_of_any_size_are_names() -> None:
+    """What set-cc writes is the newest, also behind the largest number that 64 bits hold."""
+    for largest in (2**63 - 1, 2**64 - 1, 10**40):
+        vsctl("set", "Bridge", "br0", f'other_config:tcon-rule-{largest}="flow=tp_dst=1 bbr"')
+        for n in (1, 2):
+            appctl("tcon/set-cc", "br0", f"flow=tp_dst={n + 1}", "reno")
+            assert rules()[0] == flow(f"tp_dst={n + 1} reno")
+            assert f"tcon-rule-{largest + n}" in config()
+        appctl("tcon/set-cc", "br0", "flow=tp_dst=1", "cubic")
+        assert (rules()[0], len(config())) == (flow("tp_dst=1 cubic"), 3)
+        appctl("tcon/del-cc", "br0")
+    last = f"tcon-rule-{'9' * 63}"
+    vsctl("set", "Bridge", "br0", f'other_config:{last}="flow=tp_dst=1 bbr"')
+    with pytest.raises(LabError, match=f"no number is left behind {last} of Bridge br0"):
+        appctl("tcon/set-cc", "br0", "flow=tp_dst=2", "reno")
+    assert (rules(), [*config()]) == ([flow("tp_dst=1 bbr")], [last])
+    appctl("tcon/del-cc", "br0")
 
 
 def test_many_rules() -> None:

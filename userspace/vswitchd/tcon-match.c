@@ -188,13 +188,38 @@ tcon_rule_name_ok(const char *name)
     return len && !name[len] && len < TCON_RULE_NAME_MAX;
 }
 
-/* True if 'name' is a number, as tcon/set-cc gives to the rules that it
- * writes. */
+/* True if 'name' is a number of any length, as tcon/set-cc gives to the rules that
+ * it writes: without a leading zero. */
 bool
-tcon_rule_name_number(const char *name, uint64_t *number)
+tcon_rule_name_is_number(const char *name)
 {
-    return is_digit(name[0]) && name[strspn(name, "0123456789")] == '\0'
-           && tcon_uint_parse(name, UINT64_MAX / 2, number);
+    return is_digit(name[0]) && (name[0] != '0' || !name[1])
+           && name[strspn(name, "0123456789")] == '\0';
+}
+
+/* Writes the number behind 'number'.  Returns false if that is too long for a
+ * name. */
+bool
+tcon_rule_name_next(const char *number, char next[TCON_RULE_NAME_MAX])
+{
+    size_t len = strlen(number);
+    size_t nines = 0;
+
+    while (nines < len && number[len - 1 - nines] == '9') {
+        nines++;
+    }
+    if (nines < len) {
+        memcpy(next, number, len - nines);
+        next[len - nines - 1]++;
+    } else if (len + 1 < TCON_RULE_NAME_MAX) {
+        *next = '1';
+        len++;
+    } else {
+        return false;
+    }
+    memset(next + len - nines, '0', nines);
+    next[len] = '\0';
+    return true;
 }
 
 /* The order of names: words as bytes are, then numbers by their value.  So what
@@ -202,12 +227,13 @@ tcon_rule_name_number(const char *name, uint64_t *number)
 int
 tcon_rule_name_compare(const char *a, const char *b)
 {
-    uint64_t a_number, b_number;
-    bool a_is = tcon_rule_name_number(a, &a_number);
-    bool b_is = tcon_rule_name_number(b, &b_number);
+    bool a_is = tcon_rule_name_is_number(a);
+    bool b_is = tcon_rule_name_is_number(b);
 
-    if (a_is && b_is) {
-        return a_number < b_number ? -1 : a_number > b_number;
+    if (a_is && b_is && strlen(a) != strlen(b)) {
+        return strlen(a) < strlen(b) ? -1 : 1;
+    } else if (a_is && b_is) {
+        return strcmp(a, b);
     }
     return a_is ? 1 : b_is ? -1 : strcmp(a, b);
 }

@@ -85,7 +85,8 @@ void tcon_error_set(struct tcon_error *, const char *format, ...)
 bool tcon_uint_parse(const char *text, uint64_t max, uint64_t *value);
 size_t tcon_words_split(char *text, const char *words[], size_t max);
 bool tcon_rule_name_ok(const char *name);
-bool tcon_rule_name_number(const char *name, uint64_t *number);
+bool tcon_rule_name_is_number(const char *name);
+bool tcon_rule_name_next(const char *number, char next[TCON_RULE_NAME_MAX]);
 int tcon_rule_name_compare(const char *a, const char *b);
 
 bool tcon_flow_spec_parse(const char *text, struct tcon_flow_spec *,

@@ -77,7 +77,13 @@ struct write {
     struct ovsdb_idl_txn *txn;  /* NULL where nothing is to be written. */
     struct unixctl_conn *conn;
     bool sets;                  /* 'rule' was set before it was written. */
-    struct tcon_rule rule;
+    bool whole_bridge;          /* All of the rule's bridge are removed. */
+    struct tcon_rule rule;      /* Or its place, where it is removed. */
+
+    /* Where 'rule' is written. */
+    enum table table;
+    char *record;
+    char *key;
 };
 
 /* By table, record, key and bridge. */
@@ -90,6 +96,9 @@ static struct ovsdb_idl *idl;
 
 /* The rule of an entry has ended: see remove_ended(). */
 static bool any_ended;
+
+/* A command's transaction has ended since tcon_ovsdb_has_written() was called. */
+static bool has_written;
 
 /* Why tcon.ko does not answer; empty where it does. */
 static struct tcon_error no_kernel;
@@ -445,6 +454,64 @@ entry_at(const struct tcon_rule *place)
     return found;
 }
 
+/* Takes 'key' of 'record' into the highest number among the names of rules. */
+static void
+raise_number(enum table table, const char *record, const char *key,
+             const struct write *where, char highest[TCON_RULE_NAME_MAX])
+{
+    const char *name = key + strlen(RULE_PREFIX);
+
+    if (table == where->table && !strcmp(record, where->record)
+        && !strncmp(key, RULE_PREFIX, strlen(RULE_PREFIX))
+        && strlen(name) < TCON_RULE_NAME_MAX && tcon_rule_name_is_number(name)
+        && tcon_rule_name_compare(name, highest) > 0) {
+        ovs_strlcpy(highest, name, TCON_RULE_NAME_MAX);
+    }
+}
+
+/* Returns the key for a rule that becomes the newest where 'where' says.  Returns
+ * NULL, with a sentence, if there is none. */
+static char *
+next_key(const struct write *where, struct tcon_error *error)
+{
+    char highest[TCON_RULE_NAME_MAX] = "0", next[TCON_RULE_NAME_MAX];
+    const struct shash_node *node;
+    const struct write *write;
+
+    SHASH_FOR_EACH (node, &entries) {
+        const struct tcon_entry *entry = node->data;
+
+        raise_number(entry->table, entry->record, entry->key, where, highest);
+    }
+    LIST_FOR_EACH (write, node, &writes) {
+        if (write->sets) {
+            raise_number(write->table, write->record, write->key, where,
+                         highest);
+        }
+    }
+    if (!tcon_rule_name_next(highest, next)) {
+        tcon_error_set(error, "no number is left behind "RULE_PREFIX"%s of "
+                       "%s %s: give that rule another name", highest,
+                       table_names[where->table], where->record);
+        return NULL;
+    }
+    return xasprintf(RULE_PREFIX"%s", next);
+}
+
+/* Finds out where 'rule' is to be written: where 'old' is, the one of its place,
+ * unless that is NULL, else to its bridge.  A name that an operator gave is kept.
+ * Returns false, with a sentence, if no name is left. */
+static bool
+place_write(const struct tcon_rule *rule, const struct tcon_entry *old,
+            struct write *where, struct tcon_error *error)
+{
+    where->table = old ? old->table : BRIDGE;
+    where->record = xstrdup(old ? old->record : rule->bridge);
+    where->key = (old && !tcon_rule_name_is_number(rule_name(old))
+                  ? xstrdup(old->key) : next_key(where, error));
+    return where->key != NULL;
+}
+
 /* As tcon_ovsdb_is_writable(), with a sentence. */
 static bool
 check_writable(struct tcon_error *error)
@@ -476,7 +543,47 @@ tcon_ovsdb_has(const struct tcon_rule *rule)
 bool
 tcon_ovsdb_can_set(const struct tcon_rule *rule, struct tcon_error *error)
 {
-    return tcon_ovsdb_has(rule) || check_writable(error);
+    struct write where;
+    bool ok;
+
+    if (tcon_ovsdb_has(rule)) {
+        return true;
+    }
+    ok = check_writable(error);
+    if (ok) {
+        ok = place_write(rule, entry_at(rule), &where, error);
+        free(where.record);
+        free(where.key);
+    }
+    return ok;
+}
+
+/* True if a command is about to write the rule at 'place', or if that is NULL
+ * any of 'bridge'.  The next one that writes there must wait: it could not know
+ * what is there. */
+bool
+tcon_ovsdb_is_writing(const char *bridge, const struct tcon_rule *place)
+{
+    const struct write *write;
+
+    LIST_FOR_EACH (write, node, &writes) {
+        if (!strcmp(write->rule.bridge, bridge)
+            && (write->whole_bridge || !place
+                || tcon_rule_same_place(&write->rule, place))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns true if a command that had to wait may be tried again. */
+bool
+tcon_ovsdb_has_written(void)
+{
+    bool written = has_written;
+
+    has_written = false;
+    return written;
 }
 
 /* Calls that differ by table only. */
@@ -510,26 +617,6 @@ set_key(enum table table, const char *record, const char *key,
     }
 }
 
-/* Returns the key for a rule that becomes the newest of its record. */
-static char *
-next_key(enum table table, const char *record)
-{
-    static uint64_t given;
-    struct shash_node *node;
-    uint64_t number;
-
-    SHASH_FOR_EACH (node, &entries) {
-        const struct tcon_entry *entry = node->data;
-
-        if (entry->table == table && !strcmp(entry->record, record)
-            && !strncmp(entry->key, RULE_PREFIX, strlen(RULE_PREFIX))
-            && tcon_rule_name_number(rule_name(entry), &number)) {
-            given = MAX(given, number);
-        }
-    }
-    return xasprintf(RULE_PREFIX"%"PRIu64, ++given);
-}
-
 /* Starts a transaction.  The caller fills and commits it, before vswitchd
  * starts one of its own.  'conn' is NULL if no command waits for it. */
 static struct write *
@@ -545,38 +632,30 @@ write_start(struct unixctl_conn *conn, const char *command)
     return write;
 }
 
-/* Writes 'rule', which tcon.ko and the list have, and replies to 'conn'.  It
- * goes where a rule of its place is, else to its bridge.  A name that an
- * operator gave is kept. */
+/* Writes 'rule', which tcon.ko and the list have, and replies to 'conn'.
+ * tcon_ovsdb_can_set() has said that this can be done. */
 void
 tcon_ovsdb_set(struct unixctl_conn *conn, const struct tcon_rule *rule)
 {
     const struct tcon_entry *old = entry_at(rule);
-    enum table table = old ? old->table : BRIDGE;
-    const char *record = old ? old->record : rule->bridge;
     struct tcon_rule written = *rule;
+    struct tcon_error error;
     struct write *write;
-    uint64_t number;
-    char *key, *text;
+    char *text;
 
-    if (table == INTERFACE) {
+    write = write_start(conn, "tcon/set-cc");
+    write->rule = *rule;
+    ovs_assert(place_write(rule, old, write, &error));
+    write->sets = true;
+    if (write->table == INTERFACE) {
         memset(written.match.ifname, 0, sizeof written.match.ifname);
     }
-    text = tcon_rule_format(&written);
-    write = write_start(conn, "tcon/set-cc");
-    write->sets = true;
-    write->rule = *rule;
-    if (old && !tcon_rule_name_number(rule_name(old), &number)) {
-        key = xstrdup(old->key);
-    } else {
-        key = next_key(table, record);
-        if (old) {
-            set_key(table, record, old->key, NULL);
-        }
+    if (old && strcmp(old->key, write->key)) {
+        set_key(write->table, write->record, old->key, NULL);
     }
-    set_key(table, record, key, text);
+    text = tcon_rule_format(&written);
+    set_key(write->table, write->record, write->key, text);
     ovsdb_idl_txn_commit(write->txn);
-    free(key);
     free(text);
 }
 
@@ -646,6 +725,12 @@ tcon_ovsdb_remove(struct unixctl_conn *conn, const char *bridge,
     struct shash_node *node;
     bool any = false;
 
+    write->whole_bridge = !place;
+    if (place) {
+        write->rule = *place;
+    } else {
+        ovs_strlcpy(write->rule.bridge, bridge, sizeof write->rule.bridge);
+    }
     SHASH_FOR_EACH (node, &entries) {
         struct tcon_entry *entry = node->data;
 
@@ -663,17 +748,29 @@ tcon_ovsdb_remove(struct unixctl_conn *conn, const char *bridge,
     }
 }
 
-/* The rule that 'write' has set is OVSDB's now, or nobody's; what it was to
- * remove is gone, or stays. */
+/* The rule that 'write' has set is OVSDB's now, or nobody's.  But what
+ * set-cc --volatile has set there since stays as it is. */
+static void
+hand_over(const struct write *write, bool ok)
+{
+    struct tcon_rule *rule = write->sets ? tcon_rule_find(&write->rule) : NULL;
+
+    if (rule && !rule->entry
+        && (ok ? tcon_rule_same_decision(rule, &write->rule)
+                 && !tcon_rule_outlives(rule, &write->rule)
+               : rule->being_written)) {
+        rule->adopted = true;
+    }
+}
+
+/* Replies.  What 'write' was to remove is gone, or stays. */
 static void
 write_finish(struct write *write, enum ovsdb_idl_txn_status status)
 {
-    struct tcon_rule *rule = write->sets ? tcon_rule_find(&write->rule) : NULL;
+    bool ok = status == TXN_SUCCESS || status == TXN_UNCHANGED;
     struct shash_node *node;
 
-    if (rule && !rule->entry) {
-        rule->adopted = true;
-    }
+    hand_over(write, ok);
     SHASH_FOR_EACH (node, &entries) {
         struct tcon_entry *entry = node->data;
 
@@ -683,7 +780,7 @@ write_finish(struct write *write, enum ovsdb_idl_txn_status status)
     }
     if (!write->conn) {
         /* Nobody asked for it. */
-    } else if (status == TXN_SUCCESS || status == TXN_UNCHANGED) {
+    } else if (ok) {
         unixctl_command_reply(write->conn, NULL);
     } else {
         struct tcon_error error;
@@ -697,7 +794,10 @@ write_finish(struct write *write, enum ovsdb_idl_txn_status status)
     if (write->txn) {
         ovsdb_idl_txn_destroy(write->txn);
     }
+    has_written = true;
     ovs_list_remove(&write->node);
+    free(write->record);
+    free(write->key);
     free(write);
 }
 
@@ -708,7 +808,6 @@ remove_ended(void)
 {
     struct write *write = NULL;
     struct shash_node *node;
-    uint64_t number;
 
     if (!any_ended || !tcon_ovsdb_is_writable()) {
         return;
@@ -719,7 +818,7 @@ remove_ended(void)
 
         if (entry->good && !entry->remover && is_changeable(entry)
             && tcon_rule_has_ended(&entry->rule)
-            && tcon_rule_name_number(rule_name(entry), &number)) {
+            && tcon_rule_name_is_number(rule_name(entry))) {
             write = write ? write : write_start(NULL, "a rule has ended");
             entry->remover = write;
             set_key(entry->table, entry->record, entry->key, NULL);

@@ -35,6 +35,8 @@ bool tcon_ovsdb_can_remove(const char *bridge, const struct tcon_rule *place,
 void tcon_ovsdb_set(struct unixctl_conn *, const struct tcon_rule *);
 void tcon_ovsdb_remove(struct unixctl_conn *, const char *bridge,
                        const struct tcon_rule *place);
+bool tcon_ovsdb_is_writing(const char *bridge, const struct tcon_rule *place);
+bool tcon_ovsdb_has_written(void);
 bool tcon_ovsdb_run(void);
 void tcon_ovsdb_wait(void);
 

@@ -290,7 +290,7 @@ note_end(const struct tcon_rule *rule)
 }
 
 /* Makes a copy of 'rule' the newest of the list. */
-static void
+static struct tcon_rule *
 append(const struct tcon_rule *rule)
 {
     struct tcon_rule *new = xmemdup(rule, sizeof *rule);
@@ -298,6 +298,7 @@ append(const struct tcon_rule *rule)
     ovs_list_push_back(&rules, &new->node);
     hmap_insert(&places, &new->place_node, hash_place(new));
     note_end(new);
+    return new;
 }
 
 void
@@ -311,7 +312,7 @@ tcon_rule_destroy(struct tcon_rule *rule)
 /* Keeps a copy of 'rule', which tcon.ko has, as the newest rule.  As there, a
  * rule that is set again with the same CC and parameters keeps its age. */
 void
-tcon_rule_keep(const struct tcon_rule *rule)
+tcon_rule_keep(const struct tcon_rule *rule, bool is_volatile)
 {
     struct tcon_rule *old = tcon_rule_find(rule);
 
@@ -320,6 +321,10 @@ tcon_rule_keep(const struct tcon_rule *rule)
             old->in_kernel = true;
             old->age = rule->age;
         }
+        if (is_volatile) {
+            old->being_written = false;
+            old->entry = tcon_rule_outlives(rule, old) ? NULL : old->entry;
+        }
         old->until_s = rule->until_s;
         note_end(old);
         return;
@@ -327,7 +332,7 @@ tcon_rule_keep(const struct tcon_rule *rule)
     if (old) {
         tcon_rule_destroy(old);
     }
-    append(rule);
+    append(rule)->being_written = !is_volatile;
 }
 
 void
@@ -346,6 +351,14 @@ bool
 tcon_rule_has_ended(const struct tcon_rule *rule)
 {
     return rule->until_s && rule->until_s <= time_wall();
+}
+
+/* True if 'rule' is still there when 'other' has ended. */
+bool
+tcon_rule_outlives(const struct tcon_rule *rule, const struct tcon_rule *other)
+{
+    return other->until_s
+           && (!rule->until_s || rule->until_s > other->until_s);
 }
 
 /* Returns when tcon_rules_end() is to be called. */
@@ -533,6 +546,7 @@ adopt_rule(struct tcon_rule *rule)
 int
 tcon_rules_adopt(struct tcon_nl *nl, struct tcon_error *error)
 {
+    struct ovs_list found = OVS_LIST_INITIALIZER(&found);
     struct tcon_rule *rule;
     int err;
 
@@ -555,7 +569,6 @@ tcon_rules_adopt(struct tcon_nl *nl, struct tcon_error *error)
 void
 tcon_rules_lost(void)
 {
-    struct ovs_list found = OVS_LIST_INITIALIZER(&found);
     struct tcon_rule *rule;
 
     LIST_FOR_EACH (rule, node, &rules) {

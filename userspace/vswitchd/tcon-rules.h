@@ -45,6 +45,7 @@ struct tcon_rule {
      * for as long as ovs-vswitchd runs. */
     const struct tcon_entry *entry; /* OVSDB has it here. */
     bool adopted;               /* An earlier ovs-vswitchd left it. */
+    bool being_written;         /* Goes if OVSDB does not take it. */
 };
 
 /* A rule that tcon.ko has, from a message of TCON_CMD_GET_RULE. */
@@ -58,12 +59,13 @@ bool tcon_rule_same_decision(const struct tcon_rule *,
 
 /* In the list. */
 struct tcon_rule *tcon_rule_find(const struct tcon_rule *key);
-void tcon_rule_keep(const struct tcon_rule *);
+void tcon_rule_keep(const struct tcon_rule *, bool is_volatile);
 void tcon_rule_destroy(struct tcon_rule *);
 void tcon_rules_forget_bridge(const char *bridge);
 
 /* Rules that end. */
 bool tcon_rule_has_ended(const struct tcon_rule *);
+bool tcon_rule_outlives(const struct tcon_rule *, const struct tcon_rule *);
 int64_t tcon_rules_next_end_s(void);
 void tcon_rules_end(struct tcon_nl *);
 

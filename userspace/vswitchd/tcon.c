@@ -15,7 +15,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <string.h>
 
+#include "openvswitch/list.h"
 #include "tcon-compare.h"
 #include "tcon-flows.h"
 #include "tcon-ovsdb.h"
@@ -29,10 +31,72 @@
 #include "unixctl.h"
 #include "util.h"
 
-/* Reads 'words' into 'rule' and gives it to tcon.ko. */
+/* A command that waits until another one has written to OVSDB. */
+struct postponed {
+    struct ovs_list node;
+    unixctl_cb_func *command;
+    struct unixctl_conn *conn;
+    int argc;
+    char **argv;
+};
+
+static struct ovs_list postponed = OVS_LIST_INITIALIZER(&postponed);
+
+static void
+postpone(unixctl_cb_func *command, struct unixctl_conn *conn, int argc,
+         const char *argv[])
+{
+    struct postponed *p = xmalloc(sizeof *p);
+
+    p->command = command;
+    p->conn = conn;
+    p->argc = argc;
+    p->argv = xmalloc(argc * sizeof *p->argv);
+    for (int i = 0; i < argc; i++) {
+        p->argv[i] = xstrdup(argv[i]);
+    }
+    ovs_list_push_back(&postponed, &p->node);
+}
+
+/* True if a command that writes the rule at 'place' of 'bridge', or if that is NULL
+ * any, must wait: for one that is writing there, or for one that waits itself. */
+static bool
+must_wait(const char *bridge, const struct tcon_rule *place)
+{
+    const struct postponed *p;
+
+    LIST_FOR_EACH (p, node, &postponed) {
+        if (!strcmp(p->argv[1], bridge)) {
+            return true;
+        }
+    }
+    return tcon_ovsdb_is_writing(bridge, place);
+}
+
+/* Tries again the commands that had to wait, in their order. */
+static void
+run_postponed(void)
+{
+    struct ovs_list list;
+    struct postponed *p;
+
+    ovs_list_init(&list);
+    ovs_list_push_back_all(&list, &postponed);
+    LIST_FOR_EACH_POP (p, node, &list) {
+        p->command(p->conn, p->argc, (const char **) p->argv, NULL);
+        for (int i = 0; i < p->argc; i++) {
+            free(p->argv[i]);
+        }
+        free(p->argv);
+        free(p);
+    }
+}
+
+/* Reads 'words' into 'rule' and gives it to tcon.ko.  Sets '*wait' instead if
+ * another command is about to write there. */
 static bool
 set_cc(struct tcon_nl *nl, const struct tcon_bridge *bridge, bool is_volatile,
-       int n_words, const char *words[], struct tcon_rule *rule,
+       int n_words, const char *words[], struct tcon_rule *rule, bool *wait,
        struct tcon_error *error)
 {
     struct tcon_error why;
@@ -48,14 +112,15 @@ set_cc(struct tcon_nl *nl, const struct tcon_bridge *bridge, bool is_volatile,
         tcon_error_set(error, "until=%s: that is past", date);
         return false;
     }
-    if (!is_volatile && !tcon_ovsdb_can_set(rule, error)) {
+    *wait = !is_volatile && must_wait(rule->bridge, rule);
+    if (*wait || (!is_volatile && !tcon_ovsdb_can_set(rule, error))) {
         return false;
     }
     if (tcon_rule_set(nl, rule, &why)) {
         tcon_error_set(error, "tcon.ko refuses the rule: %s", why.text);
         return false;
     }
-    tcon_rule_keep(rule);
+    tcon_rule_keep(rule, is_volatile);
     return true;
 }
 
@@ -68,18 +133,20 @@ tcon_unixctl_set_cc(struct unixctl_conn *conn, int argc, const char *argv[],
     struct tcon_rule rule = { .n_params = 0 };
     const struct tcon_bridge *bridge;
     struct tcon_error error;
+    bool ok = false, wait = false;
     struct tcon_nl nl;
-    bool ok = false;
 
     bridge = tcon_bridge_lookup(argc > 1 ? argv[1] : "", &error);
     if (bridge && tcon_nl_open(&nl, &error)) {
         ovs_strlcpy(rule.bridge, argv[1], sizeof rule.bridge);
         ok = set_cc(&nl, bridge, is_volatile, argc - 2, argv + 2, &rule,
-                    &error);
+                    &wait, &error);
         tcon_nl_close(&nl);
         tcon_config_changed();
     }
-    if (!ok) {
+    if (wait) {
+        postpone(tcon_unixctl_set_cc, conn, argc, argv);
+    } else if (!ok) {
         unixctl_command_reply_error(conn, error.text);
     } else if (is_volatile || tcon_ovsdb_has(&rule)) {
         unixctl_command_reply(conn, NULL);
@@ -159,7 +226,10 @@ tcon_unixctl_del_cc(struct unixctl_conn *conn, int argc, const char *argv[],
         /* Rules are kept by port name.  They outlive the port. */
         tcon_use_port_name(bridge, &key.match);
     }
-    if (bridge && (argc < 3 || place) && del_cc(argv[1], place, &error)) {
+    if (bridge && (argc < 3 || place) && must_wait(argv[1], place)) {
+        postpone(tcon_unixctl_del_cc, conn, argc, argv);
+    } else if (bridge && (argc < 3 || place)
+               && del_cc(argv[1], place, &error)) {
         tcon_ovsdb_remove(conn, argv[1], place);
     } else {
         unixctl_command_reply_error(conn, error.text);
@@ -187,6 +257,9 @@ void
 tcon_run(void)
 {
     tcon_config_run();
+    if (tcon_ovsdb_has_written()) {
+        run_postponed();
+    }
     tcon_rates_run();
     tcon_flows_run();
 }

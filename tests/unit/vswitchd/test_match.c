@@ -514,6 +514,58 @@ static void extreme_values(void **state)
 	assert_string_equal(text, "-0.007");
 }
 
+#define NINES "99999999999999999999"
+
+static const char *const names_in_order[] = {
+	"", "-", "00", "007", "0x5", "1a", "a", "a10", "a9", "fleet.1",
+	"0", "5", "9", "10", "4294967296", "9223372036854775806",
+	"9223372036854775807", "9223372036854775808", "18446744073709551615",
+	"18446744073709551616", NINES NINES "8", NINES NINES "9", NINES NINES NINES "999",
+};
+
+static int sign(int n)
+{
+	return (n > 0) - (n < 0);
+}
+
+/* Words by their bytes, then numbers by their value, however large. */
+static void names_have_an_order(void **state)
+{
+	size_t i, j;
+
+	for (i = 0; i < N_ELEMS(names_in_order); i++) {
+		assert_int_equal(tcon_rule_name_is_number(names_in_order[i]), i >= 10);
+		for (j = 0; j < N_ELEMS(names_in_order); j++)
+			assert_int_equal(sign(tcon_rule_name_compare(names_in_order[i],
+								     names_in_order[j])),
+					 sign((int)i - (int)j));
+	}
+}
+
+static void the_next_name_is_the_newest(void **state)
+{
+	static const struct {
+		const char *name, *next;
+	} names[] = {
+		{ "0", "1" }, { "9", "10" }, { "199", "200" },
+		{ "9223372036854775807", "9223372036854775808" },
+		{ "18446744073709551615", "18446744073709551616" },
+		{ NINES NINES NINES "998", NINES NINES NINES "999" },
+		{ NINES NINES NINES "99", "100000000000000000000000000000000000000000000000000"
+					  "000000000000" },
+	};
+	char next[TCON_RULE_NAME_MAX];
+	size_t i;
+
+	for (i = 0; i < N_ELEMS(names); i++) {
+		assert_true(tcon_rule_name_next(names[i].name, next));
+		assert_string_equal(next, names[i].next);
+		assert_true(tcon_rule_name_ok(next));
+		assert_true(tcon_rule_name_compare(names[i].name, next) < 0);
+	}
+	assert_false(tcon_rule_name_next(NINES NINES NINES "999", next));
+}
+
 /* A sentence is cut, not overrun, and never breaks a terminal. */
 static void errors_are_printable(void **state)
 {
@@ -537,6 +589,8 @@ int main(void)
 		cmocka_unit_test(values_accepted),
 		cmocka_unit_test(values_refused),
 		cmocka_unit_test(extreme_values),
+		cmocka_unit_test(names_have_an_order),
+		cmocka_unit_test(the_next_name_is_the_newest),
 		cmocka_unit_test(errors_are_printable),
 	};
 
