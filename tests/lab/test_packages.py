@@ -102,3 +102,16 @@ def test_a_removal_ends_the_daemon_last(tmp_path):
         "deb-systemd-invoke stop tcon-exporter.service tcon-monitor@*.service",
         "ovs-appctl --timeout=10 -t tcon-switchd exit --cleanup",
     ]
+
+
+def test_packages_replace_only_packages(tmp_path):
+    (tmp_path / "mine").touch()
+    for words, complaint in (
+        ((), "name the folder for the packages, and nothing else"),
+        (("",), "name the folder for the packages, and nothing else"),
+        (("a", "b"), "name the folder for the packages, and nothing else"),
+        ((tmp_path,), f"{tmp_path} has something else than packages that were made here"),
+    ):
+        done = subprocess.run([TOP / "tools/make-deb", *words], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (1, f"make-deb: {complaint}\n")
+    assert (tmp_path / "mine").exists()
