@@ -6,6 +6,7 @@ commands do the same there is for the files that it runs with this one.
 """
 
 import contextlib
+import json
 import os
 import re
 import subprocess
@@ -37,8 +38,8 @@ def stop():
     wait_for(lambda: not PIDFILE.exists())
 
 
-def wait_for(what):
-    deadline = time.monotonic() + 10
+def wait_for(what, timeout_s=10):
+    deadline = time.monotonic() + timeout_s
     while not what():
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -136,6 +137,17 @@ def test_what_could_not_be_read_at_first_is_read_later(net, tcon, fallible):
     assert ages(tcon)[0][0] == "vegas"
     run("ovs-appctl", "tcon/del-cc", "br0")
     assert not tcon.rules()
+
+
+def test_counters_that_could_not_be_read_have_rates_later(net, fallible):
+    run("ovs-appctl", "tcon/set-cc", "br0", "flow=all", "bbr")
+    stop()
+    with failing("GET_INFO"):
+        fallible()
+        reply = ask("ovs-appctl", "tcon/show")
+        assert reply.stderr.startswith("netlink to tcon.ko failed: No buffer space available\n")
+        time.sleep(1)
+    wait_for(lambda: json.loads(run("ovs-appctl", "tcon/show", "-j"))["rate_over_ms"], 30)
 
 
 def resident_kb():

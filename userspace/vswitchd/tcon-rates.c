@@ -82,6 +82,7 @@ tcon_rates_run(void)
     struct tcon_sample sample = { .age_ms = 0 };
     struct tcon_error error;
     struct tcon_nl nl;
+    int err;
 
     if (time_msec() < next_ms) {
         return;
@@ -90,8 +91,8 @@ tcon_rates_run(void)
     if (!tcon_nl_open(&nl, &error)) {
         return;
     }
-    tcon_nl_do(&nl, tcon_nl_request(&nl, TCON_CMD_GET_INFO), sample_cb,
-               &sample, &error);
+    err = tcon_nl_do(&nl, tcon_nl_request(&nl, TCON_CMD_GET_INFO), sample_cb,
+                     &sample, &error);
     if (sample.age_ms) {
         free(samples[0].counters);
         samples[0] = samples[1];
@@ -100,6 +101,8 @@ tcon_rates_run(void)
     } else if (sample.counters) {   /* tcon.ko is not a millisecond old. */
         free(sample.counters);
         next_ms = time_msec() + LEAST_MS;
+    } else if (err) {
+        next_ms = time_msec() + INTERVAL_MS;
     }
     tcon_nl_close(&nl);
 }
