@@ -60,11 +60,12 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	ssize_t (*real)(int, struct msghdr *, int) = dlsym(RTLD_NEXT, "recvmsg");
 	ssize_t bytes = real(fd, msg, flags);
+	size_t first = msg->msg_iov[0].iov_len;
 	int command;
 
-	if (bytes > 0 && bytes <= msg->msg_iov[0].iov_len && is_netlink(fd) &&
-	    (command = faulty()))
-		spoil(msg->msg_iov[0].iov_base, bytes, command);
+	/* Of a long message what is in the first buffer tells enough. */
+	if (bytes > 0 && is_netlink(fd) && (command = faulty()))
+		spoil(msg->msg_iov[0].iov_base, bytes < first ? bytes : first, command);
 	return bytes;
 }
 

@@ -179,8 +179,8 @@ def test_nothing_is_left_of_a_dump_that_fails(net, tcon, fallible):
         with failing(dump, halfway=True):
             for _ in range(40):
                 reply = ask("ovs-appctl", *command.split())
-                assert (reply.returncode, reply.stdout) == (2, ""), command
-                assert reply.stderr.startswith("Cannot allocate memory\n"), command
+                assert (reply.returncode, reply.stdout) == (2, ""), (command, dump)
+                assert reply.stderr.startswith("Cannot allocate memory\n"), (command, dump)
                 sizes.append(resident_kb())
         assert sizes[-1] - sizes[9] < 400, (command, dump)
         assert tcon.rules() == before
