@@ -68,7 +68,7 @@ def test_it_gets_no_socket(net: Net, registered: None) -> None:
     transfer.finish()
     net.tcon.del_rules()
     (now,) = counts()
-    assert now["acks_sent"] == now["acks_taken"] > 200
+    assert now["acks_sent"] == now["acks_taken"] > 100
     assert now["stored"] == now["options_set"] == 0
     assert now["inits"] == now["releases"] >= 1
 
