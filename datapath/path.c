@@ -305,7 +305,7 @@ static u32 slack_bytes(const struct tcon_flow *flow, u64 now_us)
 	u32 mss_bytes = t->cc.mss_bytes, allowance_bytes;
 
 	if (!t->cc.pacing_rate_bps)
-		return 2 * mss_bytes;
+		return 2 * mss_bytes + tcon_flow_gathers_bytes(flow);
 	allowance_bytes = tcon_flow_allowance_bytes(flow);
 	if (tcon_track_has_hole(t))
 		return max(allowance_bytes, 4 * mss_bytes) - 2 * mss_bytes;

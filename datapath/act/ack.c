@@ -22,12 +22,24 @@
 /* A guest's start is over after so many round trips. */
 #define START_ROUNDS		32
 /* A flow that is not paced is clocked by ACKs.  It gets all ACKs until so many segments are
- * in flight, so that a short request does not wait.
+ * in flight, so that a short request does not wait; and when its own start is over, so that what
+ * it sends after some that it did not get is no burst for a short queue.
  */
 #define UNPACED_SEGS		40
 
 #define TS_OPTION_BYTES		(2 + 10)	/* two NOPs before it */
 #define DSACK_OPTION_BYTES	(2 + 10)	/* so here */
+
+/*
+ * What a guest needs beyond cwnd.  In a recovery it is what it gathers: so there is data at hand
+ * for each ACK, and what leaves is no burst of a guest that has waited.
+ */
+static u32 ahead_bytes(const struct tcon_flow *flow)
+{
+	u32 bytes = tcon_answer_bytes(&flow->answer, &flow->track.cc);
+
+	return min(bytes + tcon_flow_gathers_bytes(flow), tcon_held_flow_max() / 2);
+}
 
 static u32 wanted_edge(const struct tcon_flow *flow)
 {
@@ -40,7 +52,7 @@ static u32 wanted_edge(const struct tcon_flow *flow)
 		return flow->window.edge;
 	edge = tcon_window_wanted(cc, t->nxt_guest, tcon_track_cwnd_bytes(t),
 				  cc->pacing_rate_bps ? tcon_flow_allowance_bytes(flow) : 0);
-	edge += min(tcon_answer_bytes(&flow->answer, cc), tcon_held_flow_max() / 2);
+	edge += ahead_bytes(flow);
 
 	if (!tcon_flow_repaired(flow))
 		return edge;
@@ -76,7 +88,8 @@ static bool is_superfluous(const struct tcon_flow *flow,
 	const struct tcon_cc *cc = &flow->track.cc;
 
 	return (cc->pacing_rate_bps ||
-		cc->inflight_bytes > UNPACED_SEGS * cc->mss_bytes) &&
+		(cc->cwnd_bytes < cc->ssthresh_bytes &&
+		 cc->inflight_bytes > UNPACED_SEGS * cc->mss_bytes)) &&
 	       tcon_packet_is_pure_ack(pkt) &&
 	       now_us - flow->created_us < (u64)START_ROUNDS * cc->srtt_us &&
 	       tcon_thin_holds_back(&flow->thin, &flow->track, pkt->ack,

@@ -332,19 +332,21 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 }
 
 /*
- * How large may a super-packet be that does not fit?  After a mark no larger than what may
- * leave now, since only a part of what is not used now may leave later (prr.c).  But a window
- * is not cut into more than 16 pieces.
+ * How large may a super-packet be that does not fit?  In a recovery no larger than what may
+ * leave now: if it waited for more, that would leave in a burst.  After a mark likewise, since
+ * only a part of what is not used now may leave later (prr.c).  But then a window is not cut
+ * into more than 16 pieces.
  */
 static u32 piece_bytes(const struct tcon_track *t)
 {
 	const struct tcon_cc *cc = &t->cc;
 	u32 most = cc->cwnd_bytes / 4;
+	u32 least = tcon_track_marked(t) ? most / 4 : 0;
 
-	if (!tcon_track_marked(t) || !tcon_track_fits(t, cc->mss_bytes) ||
+	if (!t->prr.active || !tcon_track_fits(t, cc->mss_bytes) ||
 	    t->prr.limit_bytes < cc->inflight_bytes)
 		return most;
-	return clamp(t->prr.limit_bytes - cc->inflight_bytes, most / 4, most);
+	return clamp(t->prr.limit_bytes - cc->inflight_bytes, least, most);
 }
 
 /* What the clock, if there is one, lets leave at once. */

@@ -32,6 +32,12 @@ static void begin_prr(struct tcon_track *t, u32 flight_bytes)
 		tcon_prr_begin(&t->prr, &t->cc, flight_bytes, t->sent_bytes);
 }
 
+static void end_prr(struct tcon_track *t)
+{
+	tcon_prr_end(&t->prr, &t->cc, t->sent_bytes);
+	t->cwr_point = t->cc.nxt;
+}
+
 /* What was in flight before the ACK that shows a loss.  Data that was SACKed earlier does not
  * count, since it is not delivered again (RFC 9937, 6.1).
  */
@@ -168,9 +174,13 @@ void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us)
  */
 static void end_recovery(struct tcon_track *t, u64 now_us)
 {
+	bool reduces = t->prr.active;
+
 	set_state(t, TCON_CA_OPEN, now_us);
 	t->unproven_bytes = 0;
 	tcon_loss_recovered(t);
+	if (reduces)
+		end_prr(t);
 	/* While repeats are in flight nobody can tell which were needless, so this recovery
 	 * is not undone.  A repeat of what was never judged lost (beyond judged_edge) is no
 	 * sign of loss.
@@ -192,15 +202,16 @@ static void note_mark(struct tcon_track *t, u64 now_us)
 	u32 cwnd_bytes = t->cc.cwnd_bytes;
 
 	t->cc.ops->cwnd_event(&t->cc, TCON_CA_EVENT_ECE, now_us);
-	if (t->cc.ca_state != TCON_CA_OPEN || t->prr.active)
+	if (t->cc.ca_state != TCON_CA_OPEN || tcon_track_marked(t))
 		return;
 	t->cwr_point = t->cc.nxt;
 	begin_prr(t, cwnd_bytes);
 }
 
+/* A reduction outside a recovery ends after a round trip. */
 static void end_cwr(struct tcon_track *t)
 {
-	if (tcon_track_marked(t) && seq_after(t->cc.una, t->cwr_point))
+	if (t->cc.ca_state == TCON_CA_OPEN && seq_after(t->cc.una, t->cwr_point))
 		t->prr.active = false;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What may leave in a recovery, and after an ECN mark: Proportional Rate Reduction
- * (RFC 9937).
+ * What may leave in a recovery and right after it, and after an ECN mark: Proportional Rate
+ * Reduction (RFC 9937).
  *
  * A CC says how large cwnd is to be after a loss or a mark.  If cwnd were the limit, a
  * sender would be silent until less than cwnd is in flight.  After many losses it would send
@@ -12,6 +12,13 @@
  * advances una and shows no new loss.  What the RFC calls ssthresh is cwnd here, since the
  * CC has lowered it before.
  *
+ * A guest often cannot send what it may.  It does not see SACK blocks, so its own cwnd is full
+ * of what has arrived, and it has to wait until una advances.  Then much has arrived and not
+ * left, and the RFC would let it leave in one burst, which a short queue drops.  The same is
+ * true of what cwnd has room for when the recovery ends (RFC 6582, 3.2, asks to avoid that).
+ * So no more leaves at once than twice of what an ACK delivers and an initial window, in the
+ * recovery and for a round trip after it.
+ *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
 #include <linux/kernel.h>
@@ -20,9 +27,9 @@
 #include "sender/prr.h"
 
 /* Is it for marks, without a loss? */
-static bool is_for_marks(const struct tcon_cc *cc)
+static bool is_for_marks(const struct tcon_prr *p, const struct tcon_cc *cc)
 {
-	return cc->ca_state == TCON_CA_OPEN;
+	return cc->ca_state == TCON_CA_OPEN && !p->after;
 }
 
 /**
@@ -40,8 +47,9 @@ static bool is_for_marks(const struct tcon_cc *cc)
 void tcon_prr_begin(struct tcon_prr *p, const struct tcon_cc *cc,
 		    u32 flight_bytes, u64 sent_bytes)
 {
-	if (!p->active) {
+	if (!p->active || p->after) {
 		p->active = true;
+		p->after = false;
 		p->flight_bytes = max(flight_bytes, 1U);	/* a CC may err */
 		p->delivered_bytes = 0;
 		p->sent_before = sent_bytes;
@@ -49,8 +57,14 @@ void tcon_prr_begin(struct tcon_prr *p, const struct tcon_cc *cc,
 	p->first_after = sent_bytes;
 	p->sent_then = sent_bytes;
 	p->may_bytes = 0;
-	p->limit_bytes = is_for_marks(cc) ? cc->cwnd_bytes :
+	p->limit_bytes = is_for_marks(p, cc) ? cc->cwnd_bytes :
 					    cc->inflight_bytes + cc->mss_bytes;
+}
+
+/* No more than this leaves at once: in slow start it would be as much. */
+static u64 burst_bytes(const struct tcon_cc *cc, u32 delivered_bytes)
+{
+	return 2 * (u64)delivered_bytes + TCON_INIT_CWND_SEGS * cc->mss_bytes;
 }
 
 /* What might have been sent and was not.  A sender that has all data at hand leaves nothing
@@ -62,7 +76,7 @@ static u32 unused(const struct tcon_prr *p, const struct tcon_cc *cc,
 {
 	u64 sent = sent_bytes - p->sent_then;
 
-	if (is_for_marks(cc))
+	if (is_for_marks(p, cc))
 		return 0;
 	return p->may_bytes - min_t(u64, p->may_bytes, sent);
 }
@@ -78,9 +92,12 @@ static s64 conserved(const struct tcon_prr *p, const struct tcon_cc *cc,
 		  unused(p, cc, sent_bytes);
 
 	may = max_t(s64, may, (s64)p->delivered_bytes - sent);
-	if (safe)
+	if (p->after)
+		may = max_t(s64, may, 2 * (s64)delivered_bytes);
+	else if (safe)
 		may += cc->mss_bytes;
-	return min_t(s64, may, cc->cwnd_bytes - cc->inflight_bytes);
+	may = min_t(s64, may, cc->cwnd_bytes - cc->inflight_bytes);
+	return min_t(s64, may, burst_bytes(cc, delivered_bytes));
 }
 
 /* With more than cwnd in flight: cwnd for each RecoverFS that is delivered, in whole segments.
@@ -94,9 +111,27 @@ static s64 proportional(const struct tcon_prr *p, const struct tcon_cc *cc,
 	u64 bytes = div64_u64(share + each - 1, each) * cc->mss_bytes;
 	s64 sent = sent_bytes - p->sent_before;
 
-	if (is_for_marks(cc))
+	if (is_for_marks(p, cc))
 		bytes = min_t(u64, bytes, p->delivered_bytes);
 	return (s64)bytes - sent;
+}
+
+/**
+ * tcon_prr_end() - the recovery is over
+ * @p: the reduction
+ * @cc: inflight, cwnd and MSS
+ * @sent_bytes: what has left so far, with repeats
+ *
+ * What cwnd has room for is filled as in slow start, a burst and then twice of what arrives.  The
+ * caller ends that after a round trip.
+ */
+void tcon_prr_end(struct tcon_prr *p, const struct tcon_cc *cc, u64 sent_bytes)
+{
+	p->active = true;
+	p->after = true;
+	p->sent_then = sent_bytes;
+	p->may_bytes = burst_bytes(cc, 0);
+	p->limit_bytes = min_t(u64, (u64)cc->inflight_bytes + p->may_bytes, cc->cwnd_bytes);
 }
 
 /**

@@ -374,7 +374,13 @@ static inline bool tcon_track_sack(const struct tcon_track *t)
 /* Is a reduction for ECN marks under way, without a loss? */
 static inline bool tcon_track_marked(const struct tcon_track *t)
 {
-	return t->prr.active && t->cc.ca_state == TCON_CA_OPEN;
+	return t->prr.active && !t->prr.after && t->cc.ca_state == TCON_CA_OPEN;
+}
+
+/* Does what leaves follow what arrives, after a loss? */
+static inline bool tcon_track_recovers(const struct tcon_track *t)
+{
+	return t->prr.active && t->cc.ca_state == TCON_CA_RECOVERY;
 }
 
 /* How much may be in flight now: cwnd, or PRR's limit during a reduction. */

@@ -378,6 +378,18 @@ static inline u32 tcon_flow_allowance_bytes(const struct tcon_flow *flow)
 		   tcon_held_flow_max() / 2);
 }
 
+/*
+ * What may a guest gather before it sends, in a recovery of a flow that is clocked by ACKs?  It
+ * sees few of them.  As long as Linux expects some it waits until it may send a third of its
+ * window, or its largest super-packet (tcp_tso_should_defer()).
+ */
+static inline u32 tcon_flow_gathers_bytes(const struct tcon_flow *flow)
+{
+	if (likely(!tcon_track_recovers(&flow->track)) || flow->track.cc.pacing_rate_bps)
+		return 0;
+	return max(flow->hold.burst_bytes, min_t(u32, flow->window.given_bytes / 3, U16_MAX));
+}
+
 /* Read the time with the flow's lock held.  It is then not before times that an earlier holder of
  * the lock has stored, and differences, which are unsigned, are right.
  */

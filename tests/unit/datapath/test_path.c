@@ -814,6 +814,115 @@ static void fill_window(void)
 		;
 }
 
+/* A window of about @segs segments, which has lost something before; all of it is acknowledged. */
+static void grow(u32 segs)
+{
+	struct tcon_cc *cc = &flow()->track.cc;
+	u32 end, n;
+
+	while (cc->cwnd_bytes < segs * SEG_MSS) {
+		fill_window();
+		wait_ms(RTT_MS);
+		for (end = cc->nxt, n = 8; n; n--)
+			peer_acks(end - (end - cc->una) * (n - 1) / n);
+		wait_ms(1);
+	}
+	while (!tcon_held_empty(&flow()->held) || cc->una != cc->nxt) {
+		wait_ms(RTT_MS);
+		peer_acks(cc->nxt);
+	}
+	cc->ssthresh_bytes = cc->cwnd_bytes;
+	world.now = cc->nxt;
+}
+
+/* All but the first of what is in flight arrives, up to that many segments. */
+static void all_but_first_until(u32 segs)
+{
+	struct tcon_packet p = segment(TCON_TCP_ACK, PEER_ISN + 1, flow()->track.cc.una, 0);
+
+	p.sacks[p.n_sacks++] = (struct tcon_sack) { p.ack + SEG_MSS, p.ack + segs * SEG_MSS };
+	egress(segment_new(&p, false, 0, false));
+}
+
+/* Of a window one segment was lost, and a quarter has arrived.  The guest sends what it may. */
+static struct tcon_flow *begin_recovery(u32 segs)
+{
+	struct tcon_flow *f;
+	u32 i;
+
+	use_cc("reno");
+	open_flow();
+	grow(segs);
+	f = flow();
+	while (tcon_track_fits(&f->track, SEG_MSS))
+		assert_true(guest_sends(TCON_TCP_ACK));
+	wait_ms(RTT_MS);
+	for (i = 4; i <= segs / 4; i += 2) {
+		all_but_first_until(i);
+		wait_ms(1);
+		while (tcon_track_fits(&f->track, SEG_MSS))
+			guest_sends(TCON_TCP_ACK);
+	}
+	assert_int_equal(f->track.cc.ca_state, TCON_CA_RECOVERY);
+	return f;
+}
+
+/*
+ * In a recovery Linux waits for ACKs, which it does not see, until it may send a third of its
+ * window or a super-packet.  So that there is data at hand it has that beyond what may leave.
+ */
+static void guest_gets_what_it_gathers_in_a_recovery(void **unused)
+{
+	struct tcon_flow *f = begin_recovery(80);
+
+	assert_true(f->window.edge - f->track.nxt_guest >=
+		    min_t(u32, f->window.given_bytes / 3, U16_MAX));
+}
+
+/* What it then sends as a super-packet leaves as ACKs arrive, and not when all of it may. */
+static void super_packet_leaves_little_by_little_in_a_recovery(void **unused)
+{
+	struct tcon_flow *f = begin_recovery(80);
+	u32 i, before, most = 0;
+
+	assert_false(guest_says(TCON_TCP_ACK, world.now, 15 * SEG_MSS));
+	world.left = 0;
+	for (i = 22; i < 80; i += 2) {
+		before = world.left;
+		all_but_first_until(i);
+		wait_ms(1);
+		most = max(most, world.left - before);
+	}
+	assert_int_equal(world.left, 15 * SEG_MSS);
+	assert_in_range(most, SEG_MSS, 2 * SEG_MSS);
+	assert_true(tcon_held_empty(&f->held));
+}
+
+/*
+ * Some ACKs in a row are kept from a guest in slow start, or its HyStart would end that.  What it
+ * sends for the next is a burst, so where TCon's CC is beyond its own the guest gets all of them.
+ */
+static void guest_gets_all_acks_after_slow_start(void **unused)
+{
+	struct tcon_cc *cc;
+	u32 i, n = 0;
+
+	use_cc("reno");
+	open_flow();
+	grow(200);
+	cc = &flow()->track.cc;
+	for (i = 0; i < 200; i++)
+		assert_true(guest_sends(TCON_TCP_ACK));
+	wait_ms(RTT_MS);
+	world.given = 0;
+	for (; cc->una != cc->nxt; n++) {
+		peer_acks(cc->una + 2 * SEG_MSS);
+		shim_now_ns += 150 * NSEC_PER_USEC;
+	}
+	assert_int_equal(world.given, n);
+	assert_true(shim_now_ns / NSEC_PER_USEC - flow()->created_us < 32 * cc->srtt_us);
+}
+
 /* A RST that the peer does not take, while data waits, does not let a CC get out of step. */
 static void rst_while_data_waits_ends_no_enforcement(void **unused)
 {
@@ -957,6 +1066,9 @@ int main(void)
 		TEST(opening_during_an_opening_does_not_count),
 		TEST(answer_to_an_opening_reaches_the_guest),
 		TEST(data_in_many_vlans_is_bounded),
+		TEST(guest_gets_what_it_gathers_in_a_recovery),
+		TEST(super_packet_leaves_little_by_little_in_a_recovery),
+		TEST(guest_gets_all_acks_after_slow_start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

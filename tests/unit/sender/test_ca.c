@@ -785,7 +785,7 @@ static void limit_of_a_recovery(void **state)
 	}
 }
 
-/* It is over with the recovery, also where that was for nothing. */
+/* It is over a round trip after the recovery, and at once where that was for nothing. */
 static void limit_is_over(void **state)
 {
 	struct tcon_track t;
@@ -796,12 +796,23 @@ static void limit_is_over(void **state)
 	ack(&t, 0, 1, 4);
 	assert_true(t.prr.active);
 	send_seg(&t, 0);
+	ack(&t, 10, 0, 0);
+	send_segs(&t, 20, 24);
 	ack(&t, 20, 0, 0);
-	assert_false(t.prr.active);
-	send_segs(&t, 20, 40);
-	ack(&t, 20, 22, 25);
+	assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
+	assert_false(tcon_track_marked(&t));
+	assert_int_equal(tcon_track_cwnd_bytes(&t), 20 * MSS);
+	ack(&t, 23, 0, 0);
+	assert_int_equal(tcon_track_cwnd_bytes(&t), (1 + 2 * 3 + TCON_INIT_CWND_SEGS) * MSS);
+	send_seg(&t, 24);
+	ack(&t, 24, 0, 0);
 	assert_true(t.prr.active);
 	ack(&t, 25, 0, 0);
+	assert_false(t.prr.active);
+	send_segs(&t, 25, 45);
+	ack(&t, 25, 27, 30);
+	assert_true(t.prr.active);
+	ack(&t, 30, 0, 0);
 	assert_string_equal(noted(), "");
 	assert_false(t.prr.active);
 	stop_cc(&t);

@@ -163,13 +163,81 @@ static void what_is_saved_may_follow(void **state)
 	u32 i;
 
 	ack(&s, 0, 0, false);		/* one ahead of what was delivered */
-	for (i = 1; i <= 10; i++) {
+	for (i = 1; i <= 5; i++) {
 		s.cc.inflight_bytes -= MSS;
 		tcon_prr_update(&s.p, &s.cc, sent_bytes(&s), MSS, true);
-		assert_int_equal(s.p.limit_bytes, (61 + min(i, 9U)) * MSS);
+		assert_int_equal(s.p.limit_bytes, (61 + i) * MSS);
 	}
-	assert_int_equal(ack(&s, 1, 0, false), CWND - 61 + 11);
-	assert_int_equal(s.cc.inflight_bytes, CWND * MSS);
+	assert_int_equal(ack(&s, 1, 0, true), 12);
+	assert_int_equal(s.cc.inflight_bytes, 67 * MSS);
+}
+
+/* But not all of it at once, which a queue of 50 would drop: a guest whose own cwnd is full of
+ * what has arrived sends nothing for a round trip.  It goes on with a burst, and as in a recovery.
+ */
+static void what_is_saved_is_no_burst(void **state)
+{
+	struct sender s = recovery(CWND);
+	u32 i;
+
+	for (i = 1; i <= 60; i++) {
+		s.cc.inflight_bytes -= MSS;
+		tcon_prr_update(&s.p, &s.cc, sent_bytes(&s), MSS, false);
+	}
+	assert_int_equal(s.cc.inflight_bytes, 10 * MSS);
+	for (i = 1; i <= 5; i++)
+		assert_in_range(ack(&s, 1, 0, true), 2, TCON_INIT_CWND_SEGS + 2);
+	assert_in_range(s.cc.inflight_bytes, 20 * MSS, CWND * MSS);
+}
+
+static struct sender over(u32 inflight)
+{
+	struct sender s = recovery(inflight);
+
+	s.sent = 1;		/* the repair */
+	s.cc.ca_state = TCON_CA_OPEN;
+	tcon_prr_end(&s.p, &s.cc, sent_bytes(&s));
+	return s;
+}
+
+/* When it is over, too: a burst, then two for each that arrives, until cwnd is full. */
+static void end_is_no_burst(void **state)
+{
+	struct sender s = over(20);
+	u32 acks = 0;
+
+	assert_int_equal(s.p.limit_bytes, (20 + TCON_INIT_CWND_SEGS) * MSS);
+	assert_int_equal(ack(&s, 1, 0, true), TCON_INIT_CWND_SEGS + 1);
+	while (s.cc.inflight_bytes < CWND * MSS) {
+		assert_in_range(ack(&s, 1, 0, true), 1, 2);
+		assert_true(++acks < CWND);
+	}
+	assert_in_range(acks, CWND - 20 - TCON_INIT_CWND_SEGS - 1, CWND - 20);
+	assert_int_equal(ack(&s, 1, 0, true), 1);
+}
+
+/* No more than cwnd; and where more is in flight, less leaves than arrives. */
+static void end_of_most(void **state)
+{
+	struct sender s = over(CWND - 3);
+
+	assert_int_equal(s.p.limit_bytes, CWND * MSS);
+	s = over(CWND + 5);
+	assert_int_equal(s.p.limit_bytes, CWND * MSS);
+	assert_int_equal(ack(&s, 5, 0, true), 0);
+	assert_int_equal(ack(&s, 5, 0, true), 5);
+}
+
+/* A loss, or a mark, meanwhile begins anew. */
+static void loss_after_it(void **state)
+{
+	struct sender s = over(20);
+
+	s.cc.ca_state = TCON_CA_RECOVERY;
+	tcon_prr_begin(&s.p, &s.cc, 20 * MSS, sent_bytes(&s));
+	assert_false(s.p.after);
+	assert_int_equal(s.p.flight_bytes, 20 * MSS);
+	assert_int_equal(ack(&s, 0, 0, false), 1);
 }
 
 static struct sender marked(u32 inflight)
@@ -246,6 +314,7 @@ static void anything(void **state)
 		s.cc.cwnd_bytes = prng_below(&rng, TCON_CWND_MAX_BYTES + 1);
 		s.cc.ca_state = prng_below(&rng, 3);
 		s.p.active = prng_below(&rng, 2);
+		s.p.after = prng_below(&rng, 2);
 		tcon_prr_begin(&s.p, &s.cc, prng_below(&rng, 2) * PRIOR * MSS,
 			       prng_below(&rng, 4711));
 		inflight = s.cc.inflight_bytes;
@@ -269,6 +338,10 @@ int main(void)
 		cmocka_unit_test(repairs_are_lost),
 		cmocka_unit_test(parts_of_segments),
 		cmocka_unit_test(what_is_saved_may_follow),
+		cmocka_unit_test(what_is_saved_is_no_burst),
+		cmocka_unit_test(end_is_no_burst),
+		cmocka_unit_test(end_of_most),
+		cmocka_unit_test(loss_after_it),
 		cmocka_unit_test(marks_in_proportion),
 		cmocka_unit_test(what_is_saved_is_lost_after_a_mark),
 		cmocka_unit_test(nothing_adds_up),
