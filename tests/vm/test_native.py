@@ -19,6 +19,8 @@ from tcon_lab.topo import Lab, run_in
 # Of ten seconds one is 8 % from the next, of forty 4 %.
 SECONDS = 40
 PATH = Path(100_000_000, 1000, 0.05, 1000)
+# A tenth of the BDP fits into the queue.
+SHORT = Path(300_000_000, 20_000, 0.0, 50)
 RENO = Flow(1, "reno", "reno", None)
 POLICED = Path(100_000_000, 40_000, 0.0, 300, police_bps=20_000_000, police_burst_bytes=10_000)
 
@@ -30,6 +32,16 @@ def test_reno_with_windows_of_five_segments() -> None:
         enforced = goodput_bps(lab, "reno", SECONDS)
     assert 20e6 < native < 60e6
     assert 0.85 < enforced / native < 1.15
+
+
+def test_cubic_with_a_queue_much_shorter_than_its_window() -> None:
+    """A burst in a recovery, or after it, is lost again: it may cost 30 % of the first ten seconds."""
+    with Lab(scenario(SHORT)) as lab:
+        native = goodput_bps(lab, "cubic", 10)
+        lab.br0.set_cc("all", "cubic")
+        enforced = goodput_bps(lab, "cubic", 10)
+    assert 120e6 < native < 280e6
+    assert 0.9 < enforced / native < 1.1
 
 
 def test_bbr_with_one_segment_in_flight(net: Net) -> None:
