@@ -45,9 +45,11 @@
 /* What keeps the guest from sending, as things stand. */
 static inline enum tcon_limit limited_by(const struct tcon_flow *flow, u64 now_us)
 {
-	return tcon_limit_now(&flow->track, &flow->window,
-			      max(flow->track.cc.mss_bytes, flow->hold.burst_bytes),
-			      tcon_flow_waits(flow), now_us);
+	u32 slack_bytes = max(flow->track.cc.mss_bytes, flow->hold.burst_bytes) +
+			  tcon_flow_gathers_bytes(flow);
+
+	return tcon_limit_now(&flow->track, &flow->window, slack_bytes, tcon_flow_waits(flow),
+			      now_us);
 }
 
 /* The module is about to go: pass everything. */

@@ -34,14 +34,17 @@
  * What a guest needs beyond cwnd.  In a recovery it is what it gathers: so there is data at hand
  * for each ACK, and what leaves is no burst of a guest that has waited.
  */
-static u32 ahead_bytes(const struct tcon_flow *flow)
+static u32 ahead_bytes(struct tcon_flow *flow)
 {
 	u32 bytes = tcon_answer_bytes(&flow->answer, &flow->track.cc);
+	u32 gathers = tcon_flow_gathers_bytes(flow);
 
-	return min(bytes + tcon_flow_gathers_bytes(flow), tcon_held_flow_max() / 2);
+	flow->hold.gathers_segs = min_t(u32, DIV_ROUND_UP(gathers, flow->track.cc.mss_bytes),
+					U16_MAX);
+	return min(bytes + gathers, tcon_held_flow_max() / 2);
 }
 
-static u32 wanted_edge(const struct tcon_flow *flow)
+static u32 wanted_edge(struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
 	const struct tcon_cc *cc = &t->cc;

@@ -942,14 +942,16 @@ static bool must_cut(const struct tcon_flow *flow, const struct sk_buff *skb)
 }
 
 /*
- * A silence frees what the guest was allowed to send, as far as that is known, and one packet more,
- * for which an ACK may come.  If it freed all, a guest whose peer is silent now and then would get
- * through whatever it sends.
+ * A silence frees what the guest was allowed to send, as far as that is known, but not what it has
+ * only to have data at hand; and one packet more, for which an ACK may come.  If it freed all, a
+ * guest whose peer is silent now and then would get through whatever it sends.
  */
 static inline void end_overdue(struct tcon_flow *flow, const struct sk_buff *skb)
 {
+	u32 ahead_bytes = flow->hold.gathers_segs * flow->track.cc.mss_bytes;
+
 	if (unlikely(flow->hold.overdue) &&
-	    !(flow->window.valid && is_allowed(flow, tcon_segment(skb)->end_seq)))
+	    !(flow->window.valid && is_allowed(flow, tcon_segment(skb)->end_seq + ahead_bytes)))
 		flow->hold.overdue = false;
 }
 

@@ -208,10 +208,20 @@ static void note_mark(struct tcon_track *t, u64 now_us)
 	begin_prr(t, cwnd_bytes);
 }
 
-/* A reduction outside a recovery ends after a round trip. */
-static void end_cwr(struct tcon_track *t)
+/*
+ * A reduction outside a recovery ends after a round trip, by new data.  That after a recovery goes
+ * on where cwnd is larger than what may leave, and a sender has used that.
+ */
+static void end_cwr(struct tcon_track *t, const struct tcon_rate_sample *rs)
 {
-	if (t->cc.ca_state == TCON_CA_OPEN && seq_after(t->cc.una, t->cwr_point))
+	const struct tcon_prr *p = &t->prr;
+
+	if (t->cc.ca_state != TCON_CA_OPEN || !seq_after(t->cc.una, t->cwr_point))
+		return;
+	if (p->active && p->after && p->limit_bytes < t->cc.cwnd_bytes &&
+	    rs->prior_inflight_bytes + t->cc.mss_bytes > p->limit_bytes)
+		t->cwr_point = t->cc.nxt;
+	else
 		t->prr.active = false;
 }
 
@@ -223,7 +233,7 @@ static void take_ack(struct tcon_track *t, const struct tcon_ack *ack)
 	t->newly_bytes = ack->rs.acked_sacked_bytes;
 	if (cc->ops->pkts_acked && ack->delivered_any)
 		cc->ops->pkts_acked(cc, &ack->rs);
-	end_cwr(t);
+	end_cwr(t, &ack->rs);
 	if (ack->rs.is_ece && cc->ops->cwnd_event)
 		note_mark(t, now_us);
 	if (cc->ca_state != TCON_CA_OPEN) {

@@ -17,7 +17,7 @@
  * left, and the RFC would let it leave in one burst, which a short queue drops.  The same is
  * true of what cwnd has room for when the recovery ends (RFC 6582, 3.2, asks to avoid that).
  * So no more leaves at once than twice of what an ACK delivers and an initial window, in the
- * recovery and for a round trip after it.
+ * recovery and until cwnd is full after it.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -42,12 +42,15 @@ static bool is_for_marks(const struct tcon_prr *p, const struct tcon_cc *cc)
  *
  * A recovery that begins during the reduction for a mark continues it, unless the caller has
  * ended that.  Until the next tcon_prr_update() one segment may leave: the first repair.  After
- * a mark cwnd is the limit until then: an ACK that delivers nothing takes nothing away.
+ * a mark cwnd is the limit until then, or what it was after a recovery: an ACK that delivers
+ * nothing takes nothing away.
  */
 void tcon_prr_begin(struct tcon_prr *p, const struct tcon_cc *cc,
 		    u32 flight_bytes, u64 sent_bytes)
 {
-	if (!p->active || p->after) {
+	bool after = p->active && p->after;
+
+	if (!p->active || after) {
 		p->active = true;
 		p->after = false;
 		p->flight_bytes = max(flight_bytes, 1U);	/* a CC may err */
@@ -57,8 +60,10 @@ void tcon_prr_begin(struct tcon_prr *p, const struct tcon_cc *cc,
 	p->first_after = sent_bytes;
 	p->sent_then = sent_bytes;
 	p->may_bytes = 0;
-	p->limit_bytes = is_for_marks(p, cc) ? cc->cwnd_bytes :
-					    cc->inflight_bytes + cc->mss_bytes;
+	if (!is_for_marks(p, cc))
+		p->limit_bytes = cc->inflight_bytes + cc->mss_bytes;
+	else
+		p->limit_bytes = after ? min(p->limit_bytes, cc->cwnd_bytes) : cc->cwnd_bytes;
 }
 
 /* No more than this leaves at once: in slow start it would be as much. */
@@ -96,8 +101,7 @@ static s64 conserved(const struct tcon_prr *p, const struct tcon_cc *cc,
 		may = max_t(s64, may, 2 * (s64)delivered_bytes);
 	else if (safe)
 		may += cc->mss_bytes;
-	may = min_t(s64, may, cc->cwnd_bytes - cc->inflight_bytes);
-	return min_t(s64, may, burst_bytes(cc, delivered_bytes));
+	return min_t(s64, may, cc->cwnd_bytes - cc->inflight_bytes);
 }
 
 /* With more than cwnd in flight: cwnd for each RecoverFS that is delivered, in whole segments.
@@ -123,7 +127,7 @@ static s64 proportional(const struct tcon_prr *p, const struct tcon_cc *cc,
  * @sent_bytes: what has left so far, with repeats
  *
  * What cwnd has room for is filled as in slow start, a burst and then twice of what arrives.  The
- * caller ends that after a round trip.
+ * caller ends that when it is no longer what limits the flow.
  */
 void tcon_prr_end(struct tcon_prr *p, const struct tcon_cc *cc, u64 sent_bytes)
 {
@@ -152,9 +156,10 @@ void tcon_prr_update(struct tcon_prr *p, const struct tcon_cc *cc,
 
 	p->delivered_bytes += delivered_bytes;
 	if (cc->inflight_bytes > cc->cwnd_bytes)
-		may = proportional(p, cc, sent_bytes);
+		may = p->after ? 0 : proportional(p, cc, sent_bytes);
 	else
 		may = conserved(p, cc, sent_bytes, delivered_bytes, safe);
+	may = min_t(s64, may, burst_bytes(cc, delivered_bytes));
 	p->may_bytes = clamp_t(s64, may, least, TCON_CWND_MAX_BYTES);
 	p->sent_then = sent_bytes;
 	p->limit_bytes = clamp_t(u64, (u64)cc->inflight_bytes + p->may_bytes,

@@ -12,7 +12,7 @@
 /**
  * struct tcon_prr - a reduction that is under way
  * @active: a reduction is under way; otherwise nothing else is valid
- * @after: the recovery was over less than a round trip ago
+ * @after: the recovery is over, and cwnd is not full yet
  * @flight_bytes: what was in flight, or lost, before it (RecoverFS); for marks cwnd
  * @delivered_bytes: delivered since it began (prr_delivered)
  * @sent_before: total sent when it began, repeats included; prr_out counts from there

@@ -128,14 +128,15 @@ struct tcon_timer {
  * @resent: what was sent again and is not delivered
  * @rack: state of RACK
  * @timer: state of the timers
- * @prr: the limit in a recovery, and in a reduction for ECN marks
+ * @prr: the limit in a recovery and after it, and in a reduction for ECN marks
  * @rounds: while the flow is observed: its last round trips
  * @unheard: ACKs take another way, see tcon_ca_unheard()
  * @heard_pacing_bps: while @unheard: the CC's pacing rate
  * @resume_bytes: cwnd that the CC had on another host, until one starts here; 0: none
  * @anew: a CC that starts begins as with a new connection, whatever is in flight
  * @newly_bytes: delivered by the ACK that the CC is being told of
- * @cwr_point: nxt when the reduction for marks began; it ends when una is beyond
+ * @cwr_point: nxt when the reduction for marks began, or the recovery ended; the former, and what
+ *	follows the latter, ends when una is beyond
  * @nxt_guest: next sequence number that the guest will send
  * @lost_edge: original transmissions up to here have been judged
  * @judged_edge: nothing beyond has ever been judged lost
@@ -391,7 +392,8 @@ static inline u32 tcon_track_cwnd_bytes(const struct tcon_track *t)
 
 /* May @bytes of new data leave?  cwnd counts segments, so data may leave while less than cwnd is in
  * flight, even if only a part of it fits.  In a recovery all of it must fit.  Otherwise, where a
- * repair was small, the rest of its segment would let another packet leave, into a full queue.
+ * repair was small, the rest of its segment would let another packet leave, into a full queue; and
+ * after it likewise.
  * After a mark all of it must fit as long as PRR's limit is not cwnd.
  */
 static inline bool tcon_track_fits(const struct tcon_track *t, u32 bytes)

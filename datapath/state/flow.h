@@ -149,6 +149,7 @@ enum tcon_astray {
  * @hold: state of hold.c
  * @hold.cpu: on which its packets count as sent, plus 1; 0: none has left
  * @hold.burst_bytes: size of the guest's recent super-packets
+ * @hold.gathers_segs: part of its window that is beyond what may leave (tcon_flow_gathers_bytes())
  * @hold.injecting: packets of this flow are being injected, without @lock
  * @hold.kicked: tcon_flow_kick() was called meanwhile
  * @hold.drain: pass what is held at once
@@ -275,6 +276,7 @@ struct tcon_flow {
 		bool drain:1;
 		bool overdue:1;
 		u8 merged;
+		u16 gathers_segs;
 	} hold;
 
 	struct {

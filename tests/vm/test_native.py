@@ -35,7 +35,7 @@ def test_reno_with_windows_of_five_segments() -> None:
 
 
 def test_cubic_with_a_queue_much_shorter_than_its_window() -> None:
-    """A burst in a recovery, or after it, is lost again: it may cost 30 % of the first ten seconds."""
+    """A burst in a recovery, or after it, is lost again: of ten seconds it may cost a third."""
     with Lab(scenario(SHORT)) as lab:
         native = goodput_bps(lab, "cubic", 10)
         lab.br0.set_cc("all", "cubic")

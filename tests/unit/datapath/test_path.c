@@ -898,6 +898,25 @@ static void super_packet_leaves_little_by_little_in_a_recovery(void **unused)
 	assert_true(tcon_held_empty(&f->held));
 }
 
+/* Then the peer falls silent: at the time-out little of it leaves. */
+static void what_it_gathers_does_not_leave_at_a_time_out(void **unused)
+{
+	struct tcon_flow *f = begin_recovery(80);
+	u32 i;
+
+	while (!seq_after(f->track.nxt_guest + SEG_MSS, f->window.edge))
+		guest_sends(TCON_TCP_ACK);
+	assert_true(f->held.bytes > 30 * SEG_MSS);
+	world.left = 0;
+	for (i = 0; f->track.cc.ca_state != TCON_CA_LOSS; i++) {
+		assert_in_range(i, 0, 2000);
+		wait_ms(1);
+	}
+	wait_ms(1);
+	assert_in_range(f->track.cc.cwnd_bytes, SEG_MSS, 2 * SEG_MSS);
+	assert_in_range(world.left, SEG_MSS, 6 * SEG_MSS);
+}
+
 /*
  * Some ACKs in a row are kept from a guest in slow start, or its HyStart would end that.  What it
  * sends for the next is a burst, so where TCon's CC is beyond its own the guest gets all of them.
@@ -1068,6 +1087,7 @@ int main(void)
 		TEST(data_in_many_vlans_is_bounded),
 		TEST(guest_gets_what_it_gathers_in_a_recovery),
 		TEST(super_packet_leaves_little_by_little_in_a_recovery),
+		TEST(what_it_gathers_does_not_leave_at_a_time_out),
 		TEST(guest_gets_all_acks_after_slow_start),
 	};
 

@@ -818,6 +818,80 @@ static void limit_is_over(void **state)
 	stop_cc(&t);
 }
 
+/*
+ * A guest whose own cwnd was full could send nothing in the recovery.  When that ends nothing is in
+ * flight, and cwnd is filled as in slow start, as long as that takes.
+ */
+static void recovery_that_left_nothing(void **state)
+{
+	u32 sent = 200, acked = 200, burst = 2 + TCON_INIT_CWND_SEGS, rounds;
+	struct tcon_track t;
+
+	start_cc(&t);
+	t.cc.cwnd_bytes = 200 * MSS;
+	send_segs(&t, 0, sent);
+	ack(&t, 0, 1, 200);
+	send_seg(&t, 0);
+	ack(&t, 200, 0, 0);
+	assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
+	for (rounds = 0; t.prr.active; rounds++) {
+		u32 until = sent;
+
+		assert_true(rounds < 10);
+		while (tcon_track_fits(&t, MSS))
+			send_seg(&t, sent++);
+		now_us += RTT_US;
+		for (; acked < until && t.prr.active; acked += 2) {
+			u32 before = sent;
+
+			ack(&t, acked + 2, 0, 0);
+			while (t.prr.active && tcon_track_fits(&t, MSS))
+				send_seg(&t, sent++);
+			assert_in_range(sent - before, 0, burst + 2);
+		}
+	}
+	assert_in_range(rounds, 4, 7);
+	assert_true(t.cc.inflight_bytes > 150 * MSS);
+	stop_cc(&t);
+}
+
+/* An application that has less to send is not limited by that for longer than a round trip. */
+static void recovery_of_an_application(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	t.cc.cwnd_bytes = 200 * MSS;
+	send_segs(&t, 0, 200);
+	ack(&t, 0, 1, 200);
+	send_seg(&t, 0);
+	ack(&t, 200, 0, 0);
+	assert_true(t.prr.active);
+	send_segs(&t, 200, 203);
+	now_us += RTT_US;
+	ack(&t, 203, 0, 0);
+	assert_false(t.prr.active);
+	stop_cc(&t);
+}
+
+/* A mark on an ACK that delivers nothing does not fill cwnd at once either. */
+static void mark_after_a_recovery(void **state)
+{
+	struct tcon_track t;
+
+	start_cc(&t);
+	t.cc.cwnd_bytes = 200 * MSS;
+	send_segs(&t, 0, 200);
+	ack(&t, 0, 1, 200);
+	send_seg(&t, 0);
+	ack(&t, 200, 0, 0);
+	send_segs(&t, 200, 210);
+	now_us += RTT_US;
+	ack_flags(&t, TCON_TCP_ECE, 200, 0, 0);
+	assert_true(tcon_track_cwnd_bytes(&t) <= (10 + 2 + TCON_INIT_CWND_SEGS) * MSS);
+	stop_cc(&t);
+}
+
 /* A mark: what leaves follows what arrives, until more is acknowledged than was in flight,
  * unless the CC sees to that or is not told of marks.
  */
@@ -1234,6 +1308,9 @@ int main(void)
 		cmocka_unit_test(limit_of_a_recovery),
 		cmocka_unit_test(flight_of_a_recovery),
 		cmocka_unit_test(limit_is_over),
+		cmocka_unit_test(recovery_that_left_nothing),
+		cmocka_unit_test(recovery_of_an_application),
+		cmocka_unit_test(mark_after_a_recovery),
 		cmocka_unit_test(limit_after_a_mark),
 		cmocka_unit_test(recovery_after_a_mark),
 		cmocka_unit_test(second_reduction),

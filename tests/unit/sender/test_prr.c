@@ -228,6 +228,41 @@ static void end_of_most(void **state)
 	assert_int_equal(ack(&s, 5, 0, true), 5);
 }
 
+/* A CC that lowers cwnd meanwhile: what was delivered to a flow that had little to send is no
+ * claim to more than cwnd.
+ */
+static void end_of_little(void **state)
+{
+	struct sender s = recovery(20);
+	u32 i;
+
+	s.p.active = false;
+	tcon_prr_begin(&s.p, &s.cc, 20 * MSS, 4711);
+	ack(&s, 0, 1, false);
+	for (i = 0; i < 60; i++)
+		ack(&s, 1, 0, true);
+	s.cc.ca_state = TCON_CA_OPEN;
+	tcon_prr_end(&s.p, &s.cc, sent_bytes(&s));
+	for (i = 0; i < 60; i++)
+		ack(&s, 1, 0, true);
+	s.cc.cwnd_bytes -= 2 * MSS;
+	assert_int_equal(ack(&s, 1, 0, true), 0);
+	assert_true(s.cc.inflight_bytes <= CWND * MSS);
+}
+
+/* A guest that waits while more than cwnd is in flight does not send all it might have at once. */
+static void what_is_saved_in_proportion_is_no_burst(void **state)
+{
+	struct sender s = recovery(PRIOR);
+	u32 i;
+
+	for (i = 0; i < 25; i++) {
+		s.cc.inflight_bytes -= MSS;
+		tcon_prr_update(&s.p, &s.cc, sent_bytes(&s), MSS, false);
+	}
+	assert_int_equal(ack(&s, 1, 0, false), TCON_INIT_CWND_SEGS + 2);
+}
+
 /* A loss, or a mark, meanwhile begins anew. */
 static void loss_after_it(void **state)
 {
@@ -341,6 +376,8 @@ int main(void)
 		cmocka_unit_test(what_is_saved_is_no_burst),
 		cmocka_unit_test(end_is_no_burst),
 		cmocka_unit_test(end_of_most),
+		cmocka_unit_test(end_of_little),
+		cmocka_unit_test(what_is_saved_in_proportion_is_no_burst),
 		cmocka_unit_test(loss_after_it),
 		cmocka_unit_test(marks_in_proportion),
 		cmocka_unit_test(what_is_saved_is_lost_after_a_mark),
