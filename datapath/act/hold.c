@@ -948,10 +948,12 @@ static bool must_cut(const struct tcon_flow *flow, const struct sk_buff *skb)
  */
 static inline void end_overdue(struct tcon_flow *flow, const struct sk_buff *skb)
 {
-	u32 ahead_bytes = flow->hold.gathers_segs * flow->track.cc.mss_bytes;
+	u32 end;
 
-	if (unlikely(flow->hold.overdue) &&
-	    !(flow->window.valid && is_allowed(flow, tcon_segment(skb)->end_seq + ahead_bytes)))
+	if (likely(!flow->hold.overdue))
+		return;
+	end = tcon_segment(skb)->end_seq + flow->hold.gathers_segs * flow->track.cc.mss_bytes;
+	if (!flow->window.valid || !is_allowed(flow, end))
 		flow->hold.overdue = false;
 }
 

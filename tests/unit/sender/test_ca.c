@@ -818,6 +818,18 @@ static void limit_is_over(void **state)
 	stop_cc(&t);
 }
 
+/* A recovery that ends with nothing in flight, where cwnd is 200 segments. */
+static void leave_nothing(struct tcon_track *t)
+{
+	start_cc(t);
+	t->cc.cwnd_bytes = 200 * MSS;
+	send_segs(t, 0, 200);
+	ack(t, 0, 1, 200);
+	send_seg(t, 0);
+	ack(t, 200, 0, 0);
+	assert_int_equal(t->cc.ca_state, TCON_CA_OPEN);
+}
+
 /*
  * A guest whose own cwnd was full could send nothing in the recovery.  When that ends nothing is in
  * flight, and cwnd is filled as in slow start, as long as that takes.
@@ -827,13 +839,7 @@ static void recovery_that_left_nothing(void **state)
 	u32 sent = 200, acked = 200, burst = 2 + TCON_INIT_CWND_SEGS, rounds;
 	struct tcon_track t;
 
-	start_cc(&t);
-	t.cc.cwnd_bytes = 200 * MSS;
-	send_segs(&t, 0, sent);
-	ack(&t, 0, 1, 200);
-	send_seg(&t, 0);
-	ack(&t, 200, 0, 0);
-	assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
+	leave_nothing(&t);
 	for (rounds = 0; t.prr.active; rounds++) {
 		u32 until = sent;
 
@@ -860,12 +866,7 @@ static void recovery_of_an_application(void **state)
 {
 	struct tcon_track t;
 
-	start_cc(&t);
-	t.cc.cwnd_bytes = 200 * MSS;
-	send_segs(&t, 0, 200);
-	ack(&t, 0, 1, 200);
-	send_seg(&t, 0);
-	ack(&t, 200, 0, 0);
+	leave_nothing(&t);
 	assert_true(t.prr.active);
 	send_segs(&t, 200, 203);
 	now_us += RTT_US;
@@ -879,12 +880,7 @@ static void mark_after_a_recovery(void **state)
 {
 	struct tcon_track t;
 
-	start_cc(&t);
-	t.cc.cwnd_bytes = 200 * MSS;
-	send_segs(&t, 0, 200);
-	ack(&t, 0, 1, 200);
-	send_seg(&t, 0);
-	ack(&t, 200, 0, 0);
+	leave_nothing(&t);
 	send_segs(&t, 200, 210);
 	now_us += RTT_US;
 	ack_flags(&t, TCON_TCP_ECE, 200, 0, 0);
