@@ -512,7 +512,7 @@ def test_the_command_writes_page_json_and_csv(campaigns: list[Path], tmp_path: P
     made = json.loads(out.with_suffix(".json").read_text())
     assert made["level"] == 0.95
     rows = list(csv.DictReader(out.with_suffix(".csv").open(newline="")))
-    assert {row["what"] for row in rows} == {"answer", "cell", "published"}
+    assert {row["what"] for row in rows} == {"answer", "cell", "flows", "published"}
     (row,) = [r for r in rows if r["what"] == "answer" and r["experiment"] == "vm-baseline"
               and (r["cc"], r["metric"]) == ("bbr", "goodput")]  # fmt: skip
     assert float(row["mean"]) == pytest.approx(folders.ratio_of_bbr(), rel=0.03)
@@ -520,6 +520,8 @@ def test_the_command_writes_page_json_and_csv(campaigns: list[Path], tmp_path: P
               and (r["mode"], r["metric"]) == ("native", "throughput, MB/s")]  # fmt: skip
     assert (row["published"], row["where"]) == ("5", "section 5.1")
     assert float(row["mean"]) == pytest.approx(94 / 16, rel=0.03)
+    names = [tuple(row.values())[:7] for row in rows]
+    assert len(names) == len(set(names))  # what the comparison shows is not there twice
     again = tcon_lab("report", *campaigns, "--out", tmp_path / "again.html")
     assert again.returncode == 0
     assert (tmp_path / "again.json").read_bytes() == out.with_suffix(".json").read_bytes()

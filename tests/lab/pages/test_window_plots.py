@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import folders
 import pytest
@@ -19,16 +18,6 @@ def test_a_spread_by_hand() -> None:
     assert shares == pytest.approx([0.4, 1.2, 1.2, 1.2])
     assert covs == pytest.approx([0, 0.5])
     assert window_plots.spread([]) == ([], [])
-
-
-def test_windows_of_the_same_time_stand_together() -> None:
-    def flow(*windows: float | None) -> dict[str, Any]:
-        return {"t_s": [1.0, 2.0, 3.0, 4.0], "tcon_cwnd_bytes": list(windows)}
-
-    flows = [flow(9, 10, 30, None), flow(9, 20, 40, 50)]
-    # The first third is left out, and a time at which a flow has no window.
-    assert window_plots.moments_of(flows, "tcon") == [[10, 20], [30, 40]]
-    assert window_plots.moments_of(flows, "guest") == []
 
 
 def test_the_fluid_model_keeps_some_windows() -> None:

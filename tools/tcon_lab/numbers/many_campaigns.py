@@ -9,6 +9,7 @@ An overview is plain data, the JSON beside the page that :mod:`..pages.many_camp
      "experiments": [{"name", "folder", "about": what its campaign file opens with,
                       "comparison": as in :mod:`.against_native`,
                       "sides": [tables of published against ours, see :mod:`.against_published`],
+                      "more": [what the comparison does not show, see :mod:`.of_cells`],
                       "shares": {mode: {first CC: {second CC: share of the first}}}}]}
 
 An answer is the ratio of the enforced run to the baseline's (native, or stock) with the
@@ -24,13 +25,14 @@ import dataclasses
 import io
 import itertools
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import LabError
 from ..machine.products import TOP
-from . import against_published
+from . import against_published, of_cells
 from .against_native import COMPARED
 from .campaign_run import Store
 from .confidence import LEVEL, interval
@@ -199,6 +201,19 @@ def _shares(experiment: Experiment) -> Record:
     }
 
 
+def _more(experiment: Experiment) -> list[Record]:
+    """What a comparison does not show, of each cell and mode."""
+    found = []
+    for cell, modes in experiment.runs.items():
+        for mode, by_seed in modes.items():
+            runs = [
+                (stored["run"], experiment.samples(cell, mode, seed))
+                for seed, stored in sorted(by_seed.items())
+            ]
+            found += of_cells.rows(cell, mode, runs)
+    return found
+
+
 def about(name: str, folder: Path = CAMPAIGNS) -> list[str]:
     """What the file of a campaign that comes with TCon opens with: its paragraphs.
 
@@ -241,6 +256,7 @@ def overview(experiments: list[Experiment]) -> Record:
                 "sides": against_published.sides(
                     experiment.comparison, experiment.runs, experiment.samples
                 ),
+                "more": _more(experiment),
                 "shares": _shares(experiment),
             }
             for experiment in experiments
@@ -256,13 +272,34 @@ CSV_HEADINGS = (
 )  # fmt: skip
 
 
+def _cell_rows(experiment: Record) -> Iterator[list[Any]]:
+    """Of each cell its comparison, then what that does not show."""
+    name, more = experiment["name"], experiment["more"]
+    for cell in experiment["comparison"]["cells"]:
+        compared: set[tuple[str, str]] = set()
+        several = [(mode, found) for mode, found in cell["modes"].items()]
+        several.append((COMPARED, {f"{k} ratio": v for k, v in cell["metrics"].items()}))
+        for mode, found in several:
+            for metric, spread in found.items():
+                compared.add((mode, metric))
+                numbers = [spread["mean"], spread["min"], spread["max"], len(spread["seeds"])]
+                yield [name, cell["cell"], "", "cell", "", mode, metric, *numbers, None, ""]
+        for row in (row for row in more if row["cell"] == cell["cell"]):
+            if not row["of"] and (row["mode"], row["metric"]) in compared:
+                continue
+            values = row["values"]
+            numbers = [sum(values) / len(values), min(values), max(values), len(values)]
+            first = [name, row["cell"], row["of"], "flows" if row["of"] else "cell", row["cc"]]
+            yield [*first, row["mode"], row["metric"], *numbers, None, ""]
+
+
 def csv_rows(made: Record) -> list[list[Any]]:
     """An overview as rows under CSV_HEADINGS.
 
     ``what`` is "answer" (a ratio with its interval), "cell" (a quantity or ratio of one
-    cell, with the smallest and largest of its seeds) or "published".  Quantities are in
-    bits/s, bytes, us and s; published ones, of the row that ``of`` names, in their
-    table's unit.
+    cell, with the smallest and largest of its seeds), "flows" (the same of the flows of
+    the [[flow]] that ``of`` names) or "published".  Quantities are in bits/s, bytes, us and
+    s; published ones, of the row that ``of`` names, in their table's unit.
     """
     rows: list[list[Any]] = []
     for answer in [*({"experiment": "all"} | a for a in made["overall"]), *made["answers"]]:
@@ -270,14 +307,7 @@ def csv_rows(made: Record) -> list[list[Any]]:
         names = [answer["experiment"], "", "", "answer", answer["cc"], COMPARED, answer["metric"]]
         rows.append([*names, *numbers, None, ""])
     for experiment in made["experiments"]:
-        for cell in experiment["comparison"]["cells"]:
-            several = [(mode, found) for mode, found in cell["modes"].items()]
-            several.append((COMPARED, {f"{k} ratio": v for k, v in cell["metrics"].items()}))
-            for mode, found in several:
-                for name, spread in found.items():
-                    numbers = [spread["mean"], spread["min"], spread["max"], len(spread["seeds"])]
-                    first = [experiment["name"], cell["cell"], "", "cell", "", mode, name]
-                    rows.append([*first, *numbers, None, ""])
+        rows += _cell_rows(experiment)
         for side in experiment["sides"]:
             for row in side["rows"]:
                 for mode, value in row["ours"].items():

@@ -19,7 +19,7 @@ import plotly.graph_objects as go
 from ..numbers.cubic_model import Moment
 from ..numbers.losses import decider
 from ..numbers.many_campaigns import Experiment
-from ..numbers.samples import column
+from ..numbers.of_cells import moments_of
 from . import figures, time_plots
 from .report import OTHER_STYLE, STYLES
 
@@ -40,17 +40,6 @@ def spread(moments: Iterable[list[float]]) -> tuple[list[float], list[float]]:
     shares = sorted(window / mean for windows in moments for window in windows)
     covs = sorted(statistics.pstdev(windows) / statistics.fmean(windows) for windows in moments)
     return shares, covs
-
-
-def moments_of(flows: list[Record], who: str) -> list[list[float]]:
-    """The windows of all flows at each time at which each has one, after the first third."""
-    at: dict[float, list[float]] = {}
-    for columns in flows:
-        times = column(columns, "t_s")
-        for t_s, window in zip(times, column(columns, f"{who}_cwnd_bytes"), strict=True):
-            if window is not None and t_s > times[-1] / 3:
-                at.setdefault(round(t_s, 1), []).append(window)
-    return [windows for _, windows in sorted(at.items()) if len(windows) == len(flows)]
 
 
 def _curve(values: list[float], name: str, colour: str, dash: str) -> go.Scatter:
