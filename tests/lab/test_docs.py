@@ -68,6 +68,15 @@ def test_the_datapaths_page_names_what_there_is() -> None:
         assert there <= set(re.findall(r"`([a-z]+)`", row)), folder
 
 
+def test_the_page_about_ccs_has_a_row_for_each() -> None:
+    text = (TOP / "algorithms/README.md").read_text()
+    part = text.split("## The CCs that TCon has")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`[^|]+) \|", part, re.M)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    there = {file.stem for file in (TOP / "algorithms").glob("*.c")}
+    assert sorted(named) == sorted(there - {"linux"})
+
+
 def test_the_man_page_has_every_module_parameter_with_its_default() -> None:
     found, there = {}, 0
     for file in (TOP / "datapath").rglob("*.c"):
