@@ -15,9 +15,9 @@
  *
  * which is v / delta segments per round trip.  RTTstanding is the smallest RTT of the last
  * srtt / 2, so that delayed and bunched ACKs do not count.  RTTmin is that of the last 10 s.  The
- * velocity v is 1 until the window has moved in one direction for three round trips.  From then
- * on it doubles in each, until the direction changes.  The flow is paced at
- * 2 cwnd / RTTstanding.
+ * velocity v is 1 in slow start, and until the window has moved in one direction for three round
+ * trips.  From then on it doubles in each, until the direction changes or the window stays as it
+ * is.  The flow is paced at 2 cwnd / RTTstanding.
  *
  * The states.
  *
@@ -34,6 +34,9 @@
  *
  * What a hypervisor does differently:
  * - RTTmin starts from the tracker's minimum.
+ * - The first ACK that asks for another direction ends v, not the end of its round trip.
+ * - delta is decided at the end of a round trip.  A queue of no delay is nearly empty, also where
+ *   the RTT has never been longer.
  * - The window at most doubles, or falls by half, in a round trip, whatever v is.  It grows only
  *   while it limits the flow.
  * - After a time-out the flow begins anew with two segments, which the paper leaves to TCP.  Other
@@ -82,7 +85,7 @@ static const struct tcon_cc_param copa_params[] = {
  * @velocity: v
  * @round_end: nxt when the round began
  * @round_cwnd_bytes: cwnd then
- * @steady: rounds with the present direction
+ * @steady: rounds in which the window moved in the present direction, as far as they count
  * @full: rounds since the queue was nearly empty
  * @rose: the direction of the last round
  * @up: the direction of the last ACK
@@ -171,15 +174,29 @@ static void choose_price(struct tcon_cc *cc)
 	copa->lost = false;
 }
 
-/* The end of a round: v. */
+/* v is 1 until the window has moved in one direction for some rounds. */
+static void slow_down(struct copa *copa)
+{
+	copa->velocity = 1;
+	copa->steady = 0;
+}
+
+/* The end of a round: v.  A window that has not moved has no direction. */
 static void choose_velocity(const struct tcon_cc *cc)
 {
 	struct copa *copa = tcon_cc_priv(cc);
 	bool rose = cc->cwnd_bytes > copa->round_cwnd_bytes;
 
-	copa->steady = rose == copa->rose ? min(copa->steady + 1, STEADY_ROUNDS) : 0;
+	if (cc->cwnd_bytes == copa->round_cwnd_bytes) {
+		slow_down(copa);
+		return;
+	}
+	if (copa->steady && rose == copa->rose)
+		copa->steady = min(copa->steady + 1, STEADY_ROUNDS + 1);
+	else
+		copa->steady = 1;
 	copa->rose = rose;
-	if (copa->steady == STEADY_ROUNDS)
+	if (copa->steady > STEADY_ROUNDS)
 		copa->velocity = min_t(u32, 2 * copa->velocity, VELOCITY_MAX);
 	else
 		copa->velocity = 1;
@@ -205,9 +222,8 @@ static void move(struct tcon_cc *cc, u32 acked_bytes, bool up, bool may_grow)
 
 	if (up != copa->up) {
 		copa->up = up;
-		copa->velocity = 1;
-		copa->steady = 0;
 		copa->rest = 0;
+		slow_down(copa);
 	}
 	if (up && !may_grow)
 		return;
@@ -234,6 +250,7 @@ static void tcon_copa_cong_control(struct tcon_cc *cc,
 {
 	struct copa *copa = tcon_cc_priv(cc);
 	bool over = tcon_reno_before(copa->round_end, cc->una);
+	bool starts = tcon_reno_in_slow_start(cc);
 
 	tcon_reno_acked(cc, &copa->reno);
 	if (rs->rtt_us >= 0)
@@ -242,7 +259,7 @@ static void tcon_copa_cong_control(struct tcon_cc *cc,
 		return;
 	if (is_nearly_empty(copa))
 		copa->full = 0;
-	if (!tcon_reno_in_slow_start(cc))
+	if (!starts)
 		move(cc, rs->acked_sacked_bytes, is_below_target(cc),
 		     rs->is_cwnd_limited);
 	else if (!is_below_target(cc))
@@ -251,7 +268,10 @@ static void tcon_copa_cong_control(struct tcon_cc *cc,
 		tcon_reno_slow_start(cc, rs->acked_sacked_bytes);
 	if (over) {
 		choose_price(cc);
-		choose_velocity(cc);
+		if (starts)
+			slow_down(copa);
+		else
+			choose_velocity(cc);
 		begin_round(cc);
 	}
 	/* below ssthresh would be slow start */
@@ -273,7 +293,8 @@ static void tcon_copa_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 		return;
 	cc->cwnd_bytes = tcon_reno_min_cwnd_bytes(cc);
 	cc->ssthresh_bytes = TCON_SSTHRESH_INFINITE;
-	copa->velocity = 1;
+	copa->rest = 0;
+	slow_down(copa);
 	begin_round(cc);
 	pace(cc);
 }

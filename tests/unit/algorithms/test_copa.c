@@ -89,6 +89,53 @@ static void velocity(void **unused)
 	assert_int_equal(priv(&cc)->velocity, 1);
 }
 
+/* A window that stays as it is has no direction; the next three rounds are slow again. */
+static void still(void **unused)
+{
+	struct tcon_cc cc;
+	int i;
+
+	flow_at(&cc, 100, BASE_US);
+	priv(&cc)->up = true;
+	for (i = 0; i < 20; i++) {
+		move(&cc, SEGS(100), true, false);
+		choose_velocity(&cc);
+		begin_round(&cc);
+		assert_int_equal(priv(&cc)->velocity, 1);
+	}
+	for (i = 0; i < 3; i++) {
+		cc.cwnd_bytes += MSS;
+		choose_velocity(&cc);
+		begin_round(&cc);
+		assert_int_equal(priv(&cc)->velocity, 1);
+	}
+}
+
+/* Ten round trips of slow start: when a queue ends it, v is 1. */
+static void slow_start(void **unused)
+{
+	struct tcon_rate_sample rs = { .rtt_us = BASE_US, .is_cwnd_limited = true };
+	struct tcon_cc cc;
+	int i;
+
+	default_params(&copa_ops);
+	start(&cc, &copa_ops, MSS, SEGS(2), BASE_US);
+	for (i = 0; i < 10; i++) {
+		rs.now_us = T0_US + (i + 1) * BASE_US;
+		rs.acked_bytes = cc.cwnd_bytes;
+		rs.acked_sacked_bytes = cc.cwnd_bytes;
+		cc.nxt += cc.cwnd_bytes;
+		cc.una = cc.nxt;
+		tcon_copa_cong_control(&cc, &rs);
+	}
+	assert_true(tcon_reno_in_slow_start(&cc));
+	rs.rtt_us = 3 * BASE_US;
+	rs.now_us += 3 * BASE_US;
+	tcon_copa_cong_control(&cc, &rs);
+	assert_false(tcon_reno_in_slow_start(&cc));
+	assert_int_equal(priv(&cc)->velocity, 1);
+}
+
 /*
  * d_q is 50 ms of the 60 that the RTT has risen at most: not nearly empty.  In the sixth round that
  * is so 1 / delta begins to rise from 2; a loss halves it, but not below 2.
@@ -194,6 +241,8 @@ int main(void)
 		cmocka_unit_test(target),
 		cmocka_unit_test(steps),
 		cmocka_unit_test(velocity),
+		cmocka_unit_test(still),
+		cmocka_unit_test(slow_start),
 		cmocka_unit_test(competitive),
 		cmocka_unit_test(loss),
 		cmocka_unit_test(lone),
