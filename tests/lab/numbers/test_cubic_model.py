@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import random
 from decimal import Decimal, getcontext
 from pathlib import Path as File
 
@@ -229,3 +230,85 @@ def test_equal_seeds_give_equal_numbers() -> None:
     runs = [model.fluid(path, 0.5, flows=20, seed=seed) for seed in (3, 3, 4)]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
+
+
+# --- which flows lose together ----------------------------------------------
+
+
+def test_from_which_rtt_a_flow_adds_two_packets() -> None:
+    """5.5.1 prints 0.35, 0.25 and 1.35 s, of the times of its Figure 5.14."""
+    assert model.two_packets_from_s(0) == pytest.approx(0.35, abs=0.005)
+    assert model.two_packets_from_s(1) == pytest.approx(0.25, abs=0.005)
+    assert model.two_packets_from_s(-1) == pytest.approx(1.35, abs=0.01)
+    after = {row["above"]: row["after"] for row in THESIS.table("5.5.1").records()}
+    for above, after_s in after.items():
+        assert math.cbrt(above / 0.4) == pytest.approx(after_s, abs=0.011)  # type: ignore
+
+
+@pytest.mark.parametrize("above", [-1, 0, 1, 5])
+def test_synchronisation_is_high_from_that_rtt_on(above: float) -> None:
+    """The criterion of both: two packets in a round trip with a full queue."""
+    limit_s = model.two_packets_from_s(above)
+    for factor, high in ((0.99, False), (1.01, True)):
+        tau_s = 0.5 * limit_s * factor
+        path = Path(100_000, tau_s, 100_000 * (limit_s * factor - tau_s))
+        assert model.always_cubic(path)
+        got = model.lose_together(path, 10, above=above)
+        assert (got.cubic_mode, got.high) == (True, high)
+        assert got.full_rtt_s == pytest.approx(limit_s * factor)
+        assert got.packets == pytest.approx(2, rel=0.03)
+
+
+def of_scenario(name: str, buffer: float | None = None) -> Path:
+    """A flow's share of the test-bed of chapter 5, which 100 flows had."""
+    row = next(r for r in THESIS.table(name).records() if r["which"] == "test-bed")
+    packets = float(row["buffer"]) if buffer is None else buffer * float(row["bdp"])  # type: ignore
+    return Path(float(row["rate"]) * 1e6 / PACKET_BITS / 100, float(row["rtt"]) / 1e3,  # type: ignore
+                packets / 100)  # fmt: skip
+
+
+def test_which_scenarios_lose_together() -> None:
+    """B is in TCP mode and not synchronised, C in cubic mode and is, Reno's flows are not (5.4.1);
+    within a data centre nobody is (5.5.4).
+    """
+    assert not model.lose_together(of_scenario("5.2"), 100, beta=0.2).cubic_mode
+    c = model.lose_together(of_scenario("5.3", 0.6), 100, beta=0.2)
+    assert c.cubic_mode
+    assert c.high
+    assert c.share > 0.95
+    for name, buffer in (("5.1", 1.0), ("5.2", None), ("5.3", 0.6)):
+        reno = model.lose_together(of_scenario(name, buffer), 100, reno=True)
+        assert (reno.packets, reno.high, reno.cubic_mode) == (1, False, False)
+    inside = model.lose_together(Path(8333 / 10, 0.001, 119), 10, beta=0.2)
+    assert (inside.cubic_mode, inside.high) == (False, False)
+    assert inside.packets == pytest.approx(3 * 0.2 / 1.8)
+
+
+def test_the_share_is_that_of_random_losses() -> None:
+    """Throw as many losses as the flows add packets, at random."""
+    rng, flows = random.Random(5), 40
+    for path in (of_scenario("5.2"), of_scenario("5.3", 0.6), Path(1000, 0.1, 200)):
+        got = model.lose_together(path, flows)
+        losses = round(flows * got.packets)
+        hit = [len({rng.randrange(flows) for _ in range(losses)}) / flows for _ in range(2000)]
+        assert got.share == pytest.approx(sum(hit) / len(hit), abs=0.015)
+
+
+# --- how large a buffer should be -------------------------------------------
+
+
+def test_the_rules_of_buffers() -> None:
+    """By hand of 100 flows, and what the thesis's own values have."""
+    rules = model.buffer_rules(100)
+    assert list(rules.values()) == pytest.approx([1, 0.1, 0.063, 0.2, 0.1, 0.3, 0.6])
+    own = {v.of["cc"]: v.value for v in THESIS.values if v.quantity.startswith("buffer ")}
+    assert own == {"cubic": 30, "reno": 60}
+    assert model.buffer_rules(1)["C RTT / sqrt(N) (1.2)"] == 1
+
+
+def test_the_least_buffer_for_a_share() -> None:
+    points = [(1.0, 0.99), (0.1, 0.9), (0.3, 0.98)]
+    assert model.buffer_for(points, 0.94) == (pytest.approx(0.2), "")
+    assert model.buffer_for(points, 0.985) == (pytest.approx(0.65), "")
+    assert model.buffer_for(points, 0.9) == (0.1, "<")
+    assert model.buffer_for(points, 0.995) == (1.0, ">")

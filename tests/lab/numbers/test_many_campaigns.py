@@ -512,7 +512,7 @@ def test_the_command_writes_page_json_and_csv(campaigns: list[Path], tmp_path: P
     made = json.loads(out.with_suffix(".json").read_text())
     assert made["level"] == 0.95
     rows = list(csv.DictReader(out.with_suffix(".csv").open(newline="")))
-    assert {row["what"] for row in rows} == {"answer", "cell", "flows", "published"}
+    assert {row["what"] for row in rows} == {"answer", "cell", "flows", "model", "published"}
     (row,) = [r for r in rows if r["what"] == "answer" and r["experiment"] == "vm-baseline"
               and (r["cc"], r["metric"]) == ("bbr", "goodput")]  # fmt: skip
     assert float(row["mean"]) == pytest.approx(folders.ratio_of_bbr(), rel=0.03)

@@ -17,10 +17,14 @@ thesis solves (3.2) on a grid of all windows and plateaus; here ``flows`` of the
 followed, each with a window and a plateau, of which a loss is drawn with the probability
 that (3.2) gives it: of many flows both are the same.  The second term of growth in (3.2)
 has a factor (w - 1) / r(t), with which the shares would not sum up to 1; it is left out.
+
+Which flows lose together (section 5.5), and how large a buffer should be (1.4.1, 3.5.2): what it
+has are a criterion and rules, no model; see :func:`lose_together` and :func:`buffer_rules`.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from dataclasses import dataclass
@@ -267,3 +271,90 @@ def _step(
         )  # fmt: skip
         flow.window += (3 * C_CUBIC * (since_s - flow.v_s) ** 2 if cubic else tcp) * step_s
     return lost
+
+
+# --- which flows lose together ------------------------------------------------
+
+
+def two_packets_from_s(above: float) -> float:
+    """From which RTT on, in s, CUBIC adds two packets in the round trip in which it passes what
+    the path holds (5.5.1).
+
+    ``above``: by how many packets the path holds more than the plateau.  The three scenarios
+    there are a plateau that is right (0: 0.35 s), one packet too low, as fast convergence leaves
+    it (1: 0.25 s), and one too high (-1: 1.35 s).
+    """
+    return math.cbrt((above + 2) / C_CUBIC) - math.cbrt((above + 1) / C_CUBIC)
+
+
+@dataclass(frozen=True)
+class Together:
+    """What section 5.5 says of flows of a path."""
+
+    cubic_mode: bool
+    full_rtt_s: float  # with a full queue
+    packets: float  # that a flow adds in the round trip in which it passes what the path holds
+    share: float  # of the flows that lose something then
+
+    @property
+    def high(self) -> bool:
+        """ "If they send two packets or more, synchronization will be high" (5.5.1)."""
+        return self.packets >= 2
+
+
+def lose_together(
+    path: Path, flows: int, reno: bool = False, beta: float = BETA, above: float = 0.0
+) -> Together:
+    """Whether ``flows`` flows, each with ``path`` as its share, lose in the same moments.
+
+    The thesis has no formula of how many do.  It has a criterion, by which synchronisation is
+    mild where a flow adds one packet in the round trip in which the path overflows, as Reno
+    does, and high where it adds two or more (5.5.1); and in TCP mode there is none (5.5.4).  The
+    packets are those of (2.1), a full RTT after the function has passed what the path holds
+    (``above`` as in :func:`two_packets_from_s`), and in TCP mode those of (2.5).  The mode is
+    that of section 2.2.2.
+
+    The share follows if what is too much in that round trip is lost, ``packets`` of each flow,
+    and every loss hits any flow: 1 - (1 - 1 / N)^(N packets).  That is not the thesis's.
+    """
+    full_rtt_s = path.tau_s + path.buffer_packets / path.capacity_pps
+    cubic = not reno and always_cubic(path, beta)
+    packets = 1.0 if reno else slope(beta)
+    if cubic:
+        packets = C_CUBIC * (math.cbrt((above + 1) / C_CUBIC) + full_rtt_s) ** 3 - above
+    share = 1 - (1 - 1 / flows) ** (flows * packets)
+    return Together(cubic, full_rtt_s, packets, share)
+
+
+# --- how large a buffer should be ---------------------------------------------
+
+
+def buffer_rules(flows: int) -> dict[str, float]:
+    """How large a buffer should be for ``flows`` flows, in BDPs (C RTT), by each rule that the
+    thesis has: section 1.4.1, and what its own model says in 3.5.2.
+    """
+    return {
+        "C RTT (1.1)": 1.0,
+        "C RTT / sqrt(N) (1.2)": 1 / math.sqrt(flows),
+        "0.63 C RTT / sqrt(N) (1.3)": 0.63 / math.sqrt(flows),
+        "20 % of C RTT (1.4.1)": 0.2,
+        "10 % of C RTT (1.4.1)": 0.1,
+        "30 % of C RTT, CUBIC (3.5.2)": 0.3,
+        "60 % of C RTT, Reno (3.5.2)": 0.6,
+    }
+
+
+def buffer_for(points: list[tuple[float, float]], share: float) -> tuple[float, str]:
+    """The least buffer with which ``share`` of a link is used, in the unit of the points.
+
+    ``points``: buffers and what share was used with each.  Between two of them it is taken from a
+    straight line.  Also "" where that is so, "<" where the smallest of them was enough already,
+    and ">" where none was.
+    """
+    points = sorted(points)
+    if points[0][1] >= share:
+        return points[0][0], "<"
+    for (buffer, used), (more, then) in itertools.pairwise(points):
+        if then >= share:
+            return buffer + (more - buffer) * (share - used) / (then - used), ""
+    return points[-1][0], ">"

@@ -10,6 +10,8 @@ An overview is plain data, the JSON beside the page that :mod:`..pages.many_camp
                       "comparison": as in :mod:`.against_native`,
                       "sides": [tables of published against ours, see :mod:`.against_published`],
                       "more": [what the comparison does not show, see :mod:`.of_cells`],
+                      "models": [the thesis's models beside ours, see :mod:`.against_models`],
+                      "buffers": how large one must be, there, too; null of most,
                       "shares": {mode: {first CC: {second CC: share of the first}}}}]}
 
 An answer is the ratio of the enforced run to the baseline's (native, or stock) with the
@@ -32,7 +34,7 @@ from typing import Any
 
 from ..errors import LabError
 from ..machine.products import TOP
-from . import against_published, of_cells
+from . import against_models, against_published, of_cells
 from .against_native import COMPARED
 from .campaign_run import Store
 from .confidence import LEVEL, interval
@@ -257,6 +259,10 @@ def overview(experiments: list[Experiment]) -> Record:
                     experiment.comparison, experiment.runs, experiment.samples
                 ),
                 "more": _more(experiment),
+                "models": against_models.rows(
+                    experiment.comparison, experiment.runs, experiment.samples
+                ),
+                "buffers": against_models.buffers(experiment.comparison, experiment.runs),
                 "shares": _shares(experiment),
             }
             for experiment in experiments
@@ -298,8 +304,10 @@ def csv_rows(made: Record) -> list[list[Any]]:
 
     ``what`` is "answer" (a ratio with its interval), "cell" (a quantity or ratio of one
     cell, with the smallest and largest of its seeds), "flows" (the same of the flows of
-    the [[flow]] that ``of`` names) or "published".  Quantities are in bits/s, bytes, us and
-    s; published ones, of the row that ``of`` names, in their table's unit.
+    the [[flow]] that ``of`` names), "published", "model" (what the mode "model" says, and the
+    same of ours) or "buffer" (how many BDPs fill a share of a link, and, under mode "rule",
+    what ``of`` names says).  Quantities are in bits/s, bytes, us and s; published ones, of the
+    row that ``of`` names, and models' in the unit that is named.
     """
     rows: list[list[Any]] = []
     for answer in [*({"experiment": "all"} | a for a in made["overall"]), *made["answers"]]:
@@ -315,6 +323,32 @@ def csv_rows(made: Record) -> list[list[Any]]:
                     name = f"{row['quantity']}, {row['unit']}"
                     rest = [value, None, None, None, row["text"], side["where"]]
                     rows.append([*first, mode, name, *rest])
+        rows += _model_rows(experiment)
+    return rows
+
+
+def _model_rows(experiment: Record) -> list[list[Any]]:
+    """What models and rules say of an experiment, and what is so."""
+    rows: list[list[Any]] = []
+    nothing = [None, None, None, None, ""]
+    for row in experiment["models"]:
+        for mode, value in {"model": row["model"], **row["ours"]}.items():
+            name = f"{row['quantity']}, {row['unit']}"
+            first = [experiment["name"], row["cell"], "", "model", row["cc"], mode, name]
+            rows.append([*first, value, *nothing])
+    found = experiment["buffers"] or {"rules": {}, "needed": [], "points": {}}
+    for rule, bdp in found["rules"].items():
+        first = [experiment["name"], "", rule, "buffer", "", "rule", "buffer, BDPs"]
+        rows.append([*first, bdp, *nothing])
+    for need in found["needed"]:
+        of = f"{need['share']:.0%} {need['bound']}".strip()
+        first = [experiment["name"], "", of, "buffer", need["cc"], need["mode"], "buffer, BDPs"]
+        rows.append([*first, need["bdp"], *nothing])
+    for cc, by_mode in found["points"].items():
+        for mode, points in by_mode.items():
+            for bdp, share in points:
+                first = [experiment["name"], f"{bdp:.2g}bdp", "", "buffer", cc, mode]
+                rows.append([*first, "link used, share", share, *nothing])
     return rows
 
 

@@ -329,6 +329,69 @@ def _plots(experiment: Experiment, prefix: str) -> str:
     return "".join(parts)
 
 
+def model_table(made: Record) -> tuple[list[str], list[list[str]]]:
+    """The models' numbers, and each mode's with by how much it differs."""
+    baseline = made["comparison"]["baseline"]
+    modes = list(dict.fromkeys(mode for row in made["models"] for mode in row["ours"]))
+    modes.sort(key=lambda mode: (mode != baseline, mode))
+    headings = ["cell", "quantity", "unit", "model"]
+    for mode in modes:
+        headings += [mode, "differs"]
+    rows = []
+    for row in made["models"]:
+        texts = [row["cell"], row["quantity"], row["unit"], f"{row['model']:.3g}"]
+        for mode in modes:
+            value = row["ours"].get(mode)
+            differs = None if value is None or not row["model"] else value / row["model"] - 1
+            texts.append("-" if value is None else f"{value:.3g}")
+            texts.append("-" if differs is None else _percent(differs))
+        rows.append(texts)
+    return headings, rows
+
+
+def buffer_tables(found: Record) -> list[tuple[list[str], list[list[str]]]]:
+    """Buffers by the rules; those with which links are full; how full they are with which."""
+    packets = found["bdp_packets"]
+    rules = [[rule, f"{bdp:.3g}", f"{bdp * packets:.0f}"] for rule, bdp in found["rules"].items()]
+    needed = [
+        [n["cc"], n["mode"], f"{n['share']:.0%}", f"{n['bound']}{n['bdp']:.3g}",
+         f"{n['bound']}{n['bdp'] * packets:.0f}"]
+        for n in found["needed"]
+    ]  # fmt: skip
+    points = [
+        [cc, mode, f"{bdp:.2g}", f"{100 * share:.1f}"]
+        for cc, by_mode in found["points"].items()
+        for mode, several in by_mode.items()
+        for bdp, share in several
+    ]
+    return [
+        (["rule", "buffer, BDPs", "packets"], rules),
+        (["CC", "mode", "link used", "buffer, BDPs", "packets"], needed),
+        (["CC", "mode", "buffer, BDPs", "link used, %"], points),
+    ]
+
+
+def _models(made: Record, prefix: str) -> str:
+    """The thesis's models and rules beside the runs."""
+    parts = []
+    if made["models"]:
+        parts.append(
+            "<h3>The thesis's models beside the runs</h3>"
+            + _table(*model_table(made), texts=2, name=f"{prefix}-models")
+            + '<p class="note">Of one flow the model of chapter 2, of several the fluid model of '
+            "chapter 3 in equilibrium, both with Linux's beta; CoV is the standard deviation as a "
+            "share of the mean, over the flows at a time (of one flow over time). Of the flows "
+            "that lose together the thesis has a criterion (5.5.1), from which a share follows "
+            "if losses hit flows at random.</p>"
+        )
+    if made["buffers"]:
+        parts.append(f"<h3>How large a buffer must be: {made['buffers']['flows']} flows</h3>")
+        for number, (headings, rows) in enumerate(buffer_tables(made["buffers"])):
+            texts = 1 if number == 0 else 2
+            parts.append(_table(headings, rows, texts, f"{prefix}-buffers-{number}"))
+    return "".join(parts)
+
+
 def _about(paragraphs: list[str]) -> str:
     """What a campaign's file says of itself, folded: above all, what differs and why."""
     if not paragraphs:
@@ -374,6 +437,7 @@ def _experiment(made: Record, experiment: Experiment) -> str:
         f'<p class="about">{len(comparison["cells"])} cells, {comparison["seconds"]:g} s, '
         f"seeds {seeds}</p>{source if comparison['published'] else ''}"
         f"{_about(made['about'])}<ul>{answers}</ul>{warnings}{compared}{matrix}"
+        f"{_models(made, prefix)}"
         f"{_completions(comparison, prefix)}"
         f"<h3>Cells</h3>{_table(headings, rows, name=f'{prefix}-cells')}{others}"
         f"{_maps(comparison, prefix)}{_plots(experiment, prefix)}</section>"

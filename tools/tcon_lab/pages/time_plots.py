@@ -19,6 +19,18 @@ from typing import Any
 import plotly.graph_objects as go
 
 from ..numbers import cubic_model
+from ..numbers.against_models import (
+    BUFFERS,
+    FLUID_FLOWS,
+    LINK_BYTES,
+    ONE_FLOW,
+    PAYLOAD_BYTES,
+    SCENARIOS,
+    base_name,
+    model_path,
+    settled,
+    used,
+)
 from ..numbers.losses import cycle_s, decider, loss_times
 from ..numbers.many_campaigns import Experiment
 from ..numbers.samples import column
@@ -29,20 +41,13 @@ from .report import OTHER_STYLE, STYLES
 
 Record = dict[str, Any]
 
-#: Payload of a full packet with time stamps: what a packet of the models is in bytes.
-_PAYLOAD_BYTES = 1448
 #: Cells of an experiment that get a plot over time.
 MAX_CELLS = 30
 #: Points of a curve; more are thinned out.
 _MAX_POINTS = 600
 _MODEL_STYLE = ("#7f5fc7", "dashdot")
-#: Flows that the fluid model follows, and how long (the lab's runs may be longer).
-_FLUID_FLOWS = 100
+#: How long the fluid model is drawn from its begin; the lab's runs may be longer.
 _FLUID_S = 30.0
-#: A campaign's runs to which the models belong, "-short" or not.
-ONE_FLOW = "cubic-one-flow"
-BUFFERS = "cubic-buffers"
-SCENARIOS = "cubic-scenarios"
 
 
 @dataclass(frozen=True)
@@ -52,21 +57,6 @@ class Plot:
     title: str
     note: str
     figure: go.Figure
-
-
-def _base_name(experiment: Experiment) -> str:
-    return experiment.name.removesuffix("-short")
-
-
-def model_path(scenario: Record) -> cubic_model.Path:
-    """A scenario's bottleneck as the models want it; each flow's share of it."""
-    path = scenario["path"]
-    flows = sum(flow["count"] for flow in scenario["flows"])
-    return cubic_model.Path(
-        path["rate_bps"] / (8 * PACKET_BYTES) / flows,
-        path["rtt_us"] / 1e6,
-        path["queue_packets"] / flows,
-    )
 
 
 # --- what was measured ------------------------------------------------------
@@ -214,7 +204,7 @@ def _one_flow_model(scenario: Record, modes: dict[str, _ByCc]) -> list[tuple[int
         return []
     at_s = losses[len(losses) // 2]
     name = f"model of one flow (2.1, 2.5, 2.11), loss laid at {at_s:g} s"
-    kilobytes = [round(w * _PAYLOAD_BYTES / 1e3, 3) for w in cycle.series(times, at_s)]
+    kilobytes = [round(w * PAYLOAD_BYTES / 1e3, 3) for w in cycle.series(times, at_s)]
     queue = [max(0.0, w - cycle.path.bdp_packets) for w in cycle.series(times, at_s)]
     rtts_ms = [
         round(1e3 * (cycle.path.tau_s + q / cycle.path.capacity_pps), 3) for q in queue
@@ -228,22 +218,14 @@ def _one_flow_model(scenario: Record, modes: dict[str, _ByCc]) -> list[tuple[int
 @functools.cache
 def _fluid(path: cubic_model.Path, seconds: float, reno: bool) -> list[cubic_model.Moment]:
     """The fluid model of a path, computed once."""
-    return cubic_model.fluid(path, seconds, reno=reno, flows=_FLUID_FLOWS)
-
-
-def fluid_of(experiment: Experiment, stored: Record) -> list[cubic_model.Moment]:
-    """The fluid model of a run; nothing where it is not one of the experiments it is about."""
-    scenario, ccs = stored["scenario"], {str(flow["cc"]) for flow in stored["run"]["flows"]}
-    if _base_name(experiment) not in (BUFFERS, SCENARIOS) or ccs not in ({"cubic"}, {"reno"}):
-        return []
-    return _fluid(model_path(scenario), min(scenario["seconds"], _FLUID_S), ccs == {"reno"})
+    return cubic_model.fluid(path, seconds, reno=reno, flows=FLUID_FLOWS)
 
 
 def _fluid_model(scenario: Record, reno: bool) -> list[tuple[int, go.Scatter]]:
     """The mean window and the RTT of the fluid model."""
     moments = _fluid(model_path(scenario), min(scenario["seconds"], _FLUID_S), reno)
     x = [round(moment.t_s, 4) for moment in moments]
-    windows = [round(moment.window * _PAYLOAD_BYTES / 1e3, 3) for moment in moments]
+    windows = [round(moment.window * PAYLOAD_BYTES / 1e3, 3) for moment in moments]
     rtts_ms = [round(1e3 * moment.rtt_s, 3) for moment in moments]
     return [
         (1, _scatter(x, windows, "fluid model (3.2 to 3.6)", _MODEL_STYLE, 1.5, 1)),
@@ -255,7 +237,7 @@ def _models(
     experiment: Experiment, scenario: Record, modes: dict[str, _ByCc]
 ) -> list[tuple[int, go.Scatter]]:
     """The thesis's models of a cell; nothing where it is not one of its experiments."""
-    name, ccs = _base_name(experiment), {cc for by_cc in modes.values() for cc in by_cc}
+    name, ccs = base_name(experiment.comparison), {cc for by_cc in modes.values() for cc in by_cc}
     if name == ONE_FLOW and ccs == {"cubic"}:
         return _one_flow_model(scenario, modes)
     if name in (BUFFERS, SCENARIOS) and len(ccs) == 1 and ccs <= {"cubic", "reno"}:
@@ -383,16 +365,18 @@ def _cycles(experiment: Experiment) -> list[Plot]:
     return [Plot("Period of a cycle against the RTT", note, figure)]
 
 
+def _queue_kb(path: cubic_model.Path, reno: bool) -> float:
+    """The median of a flow's share of the queue in the fluid model."""
+    queue = statistics.median_low(moment.queue_packets for moment in settled(path, reno))
+    return queue * PACKET_BYTES / 1e3
+
+
 #: Quantity, divisor, title: what the fluid model tells of a buffer.
-_BUFFER_PANELS: tuple[tuple[str, float, str, Callable[[list[Any], cubic_model.Path], float]], ...]
+_BUFFER_PANELS: tuple[tuple[str, float, str, Callable[[cubic_model.Path, bool], float]], ...]
 _BUFFER_PANELS = (
-    ("utilisation", _PAYLOAD_BYTES / PACKET_BYTES, "link used, share of full packets' payload",
-     lambda moments, path: sum(
-         min(1.0, m.window / m.rtt_s / path.capacity_pps) for m in moments) / len(moments)),
-    ("queue", 1e3, "queue p50, kB",
-     lambda moments, _: sorted(
-         m.queue_packets for m in moments)[len(moments) // 2] * PACKET_BYTES / 1e3),
-)  # fmt: skip
+    ("utilisation", PAYLOAD_BYTES / LINK_BYTES, "link used, share of full packets' payload", used),
+    ("queue", 1e3, "queue p50, kB", _queue_kb),
+)
 
 
 def _buffers(experiment: Experiment) -> list[Plot]:
@@ -411,9 +395,7 @@ def _buffers(experiment: Experiment) -> list[Plot]:
                     value = quantities[name]["mean"] / divisor
                     points.setdefault((cc, mode), []).append((buffer, value))
             flows = sum(flow["count"] for flow in scenario["flows"])
-            moments = _fluid(path, min(scenario["seconds"], _FLUID_S), cc == "reno")
-            value = model(moments[len(moments) // 3 :], path)
-            value *= flows if name == "queue" else 1
+            value = model(path, cc == "reno") * (flows if name == "queue" else 1)
             points.setdefault((cc, "model"), []).append((buffer, value))
         traces = []
         for (cc, mode), several in points.items():
@@ -427,14 +409,12 @@ def _buffers(experiment: Experiment) -> list[Plot]:
                 else _points(x, y, mode, f"{cc}, {mode}", symbol)
             )
         figure = figures.simple(traces, "buffer, BDPs", title)
-        plots.append(
-            Plot(f"{title} against the buffer", "The model's after its first third.", figure)
-        )
+        plots.append(Plot(f"{title} against the buffer", "The model's in equilibrium.", figure))
     return plots
 
 
 def over_path(experiment: Experiment) -> list[Plot]:
     """Plots of an experiment of the thesis against what its models are about."""
     makers = {ONE_FLOW: _cycles, BUFFERS: _buffers}
-    maker = makers.get(_base_name(experiment))
+    maker = makers.get(base_name(experiment.comparison))
     return maker(experiment) if maker else []

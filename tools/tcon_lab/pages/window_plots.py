@@ -4,7 +4,8 @@
 As Figures 3.12 and 3.13 of Belhareth's thesis have them: the distribution of all windows as a
 share of their mean, and that over time of their coefficient of variation (CoV), which is their
 standard deviation as a share of their mean.  Both are of what comes after the first third of a
-run.  Of each cell the first seed is drawn; beside the thesis's experiments stands its model.
+run.  Of each cell the first seed is drawn; beside the thesis's experiments stands its model, in
+equilibrium.
 """
 
 from __future__ import annotations
@@ -12,21 +13,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator
 from html import escape
-from typing import Any
 
 import plotly.graph_objects as go
 
-from ..numbers.cubic_model import Moment
+from ..numbers.against_models import FEWEST_FLOWS, Modelled, modelled, settled
 from ..numbers.losses import decider
 from ..numbers.many_campaigns import Experiment
 from ..numbers.of_cells import moments_of
 from . import figures, time_plots
 from .report import OTHER_STYLE, STYLES
 
-Record = dict[str, Any]
-
-#: Cells with fewer flows have no distribution worth a plot.
-FEWEST_FLOWS = 10
 _POINTS = 100
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
@@ -57,16 +53,16 @@ def _curve(values: list[float], name: str, colour: str, dash: str) -> go.Scatter
 
 def _curves(experiment: Experiment, cell: str) -> Iterator[tuple[str, str, list[list[float]]]]:
     """Of a cell: a name, a mode, and windows at each moment; the model's under mode "model"."""
-    model: list[Moment] = []
+    of: Modelled | None = None
     for mode, by_seed in experiment.runs[cell].items():
         seed = min(by_seed)
         samples = experiment.samples(cell, mode, seed) or {"flows": []}
         flows = [flow["columns"] for flow in samples["flows"] if flow["columns"]]
         if len(flows) >= FEWEST_FLOWS:
             yield f"{cell}, {mode}", mode, moments_of(flows, decider(mode))
-            model = time_plots.fluid_of(experiment, by_seed[seed])
-    later = model[len(model) // 3 :]
-    if kept := [list(moment.windows) for moment in later if moment.windows]:
+            of = modelled(experiment.comparison, by_seed[seed])
+    if of is not None:
+        kept = [list(m.windows) for m in settled(of.path, of.reno) if m.windows]
         yield f"{cell}, fluid model (3.2 to 3.6)", "model", kept
 
 
