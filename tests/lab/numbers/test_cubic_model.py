@@ -225,6 +225,23 @@ def test_windows_scale_with_the_capacity() -> None:
     assert means[1] / means[0] == pytest.approx(4, rel=0.15)
 
 
+def test_one_loss_in_a_round_trip() -> None:
+    """Scenario C, with ten of its flows: no flow loses again within a round trip, where in the
+    thesis's model many do; so fewer windows are small.
+    """
+    path = Path(1e8 / PACKET_BITS / 100, 0.5, 41.67)
+    means = {}
+    for once in (False, True):
+        moments = model.fluid(path, 300, flows=30, once=once)
+        means[once] = sum(m.window for m in moments[len(moments) // 2 :])
+        again = 0
+        for n in range(len(moments) // 2, len(moments) - 15):  # at most 0.75 s
+            lost = sum(m.lost for m in moments[n : n + 10])
+            again += lost > 1.001
+        assert (again == 0) is once
+    assert means[True] > 1.2 * means[False]
+
+
 def test_equal_seeds_give_equal_numbers() -> None:
     path = within_a_data_centre(0.3)
     runs = [model.fluid(path, 0.5, flows=20, seed=seed) for seed in (3, 3, 4)]

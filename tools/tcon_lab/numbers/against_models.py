@@ -23,7 +23,8 @@ Variation of windows
     Figure 3.13); of one flow that over time.
 
 From loss to loss
-    The mean time from one loss of a flow to its next.
+    The mean time from one loss of a flow to its next: the run's loss period, and where it has
+    none, the time between falls of the window.
 
 Queueing delay
     The median of the RTT, less tau.
@@ -115,12 +116,14 @@ def modelled(comparison: Record, stored: Record) -> Modelled | None:
 
 
 @functools.cache
-def settled(path: cubic_model.Path, reno: bool) -> tuple[cubic_model.Moment, ...]:
-    """The fluid model of a path in equilibrium."""
+def settled(
+    path: cubic_model.Path, reno: bool, once: bool = False
+) -> tuple[cubic_model.Moment, ...]:
+    """The fluid model of a path in equilibrium; ``once`` as in :func:`.cubic_model.fluid`."""
     full_rtt_s = path.tau_s + path.buffer_packets / path.capacity_pps
     step_s = max(path.tau_s / 10, full_rtt_s / 100)
     moments = cubic_model.fluid(
-        path, _FLUID_ROUNDS * full_rtt_s, reno=reno, flows=FLUID_FLOWS, step_s=step_s
+        path, _FLUID_ROUNDS * full_rtt_s, reno=reno, flows=FLUID_FLOWS, step_s=step_s, once=once
     )
     return tuple(moments[len(moments) // 2 :])
 
@@ -198,8 +201,10 @@ def _sampled(samples: Record | None, mode: str) -> dict[str, float | None]:
 def _measured(of: Modelled, run: Record) -> dict[str, float | None]:
     """What a run's numbers have."""
     rtts_us = [flow["rtt_us"]["p50"] for flow in run["flows"] if (flow["rtt_us"] or {}).get("p50")]
+    periods = [flow["loss_period_s"] for flow in run["flows"] if flow.get("loss_period_s")]
     sync = run.get("loss_synchronisation")
     return {
+        "from loss to loss": statistics.fmean(periods) if periods else None,
         "queueing delay": (
             statistics.median(rtts_us) / 1e3 - 1e3 * of.path.tau_s if rtts_us else None
         ),
@@ -220,7 +225,9 @@ def rows(comparison: Record, runs: Runs, samples: Samples) -> list[Record]:
         ours: dict[str, dict[str, list[float]]] = {}
         for mode, by_seed in modes.items():
             for seed, stored in by_seed.items():
-                got = _measured(of, stored["run"]) | _sampled(samples(cell, mode, seed), mode)
+                got = _sampled(samples(cell, mode, seed), mode)
+                numbers = _measured(of, stored["run"]).items()
+                got |= {quantity: value for quantity, value in numbers if value is not None}
                 for quantity, value in got.items():
                     if value is not None:
                         ours.setdefault(quantity, {}).setdefault(mode, []).append(value)

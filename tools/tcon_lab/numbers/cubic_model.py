@@ -189,11 +189,11 @@ class _Flow:
     """A flow of the fluid model: what it lost, what that left, and its V_cubic."""
 
     def __init__(self, w_max: float, beta: float) -> None:
-        self.lose(w_max, beta)
+        self.lose(w_max, beta, 0.0)
 
-    def lose(self, w_max: float, beta: float) -> None:
+    def lose(self, w_max: float, beta: float, now_s: float) -> None:
         """A loss at a window of ``w_max``."""
-        self.w_max = w_max
+        self.w_max, self.lost_s = w_max, now_s
         self.window = self.start = max(1.0, (1 - beta) * w_max)
         self.v_s = plateau_s(w_max, self.start) if w_max > self.start else 0.0  # (2.12)
 
@@ -219,12 +219,17 @@ def fluid(
     flows: int = 200,
     step_s: float | None = None,
     seed: int = 1,
+    once: bool = False,
 ) -> list[Moment]:
     """The fluid model (3.2) to (3.6) of flows that share a drop-tail buffer.
 
     ``path`` is what each flow has of it: its share of the capacity, and of the buffer.
     All flows begin with a plateau of 5 packets (section 3.4).  ``step_s`` is a tenth of
     tau where it is not given.
+
+    With ``once`` it is not the thesis's: a flow loses at most once in a round trip, as TCP
+    lowers its window once for all that is lost of one, and it grows by the time since its own
+    last loss, not by the mean of all (3.6).
     """
     step = step_s or path.tau_s / 10
     rng = random.Random(seed)
@@ -246,7 +251,8 @@ def fluid(
         heard = delayed[max(0, number - round(rtt_s / step))]
         intensity += heard * rate * step  # of (3.6)
         since_s = t_s if intensity < 1 else t_s / intensity  # t - s_loss(t)
-        lost = _step(all_flows, since_s, heard, rtt_s, step, reno, beta, rng)
+        since = None if once else since_s
+        lost = _step(all_flows, since, t_s, heard, rtt_s, step, reno, beta, rng)
         kept = tuple(f.window for f in all_flows) if number % kept_each == 0 else ()
         found.append(Moment(t_s, mean, queue, rtt_s, dropped, lost / flows, kept))
         grown = queue + ((1 - dropped) * rate - path.capacity_pps) * step  # (3.3)
@@ -255,21 +261,26 @@ def fluid(
 
 
 def _step(
-    flows: list[_Flow], since_s: float, heard: float, rtt_s: float, step_s: float, reno: bool,
-    beta: float, rng: random.Random,
+    flows: list[_Flow], since_s: float | None, now_s: float, heard: float, rtt_s: float,
+    step_s: float, reno: bool, beta: float, rng: random.Random,
 ) -> int:  # fmt: skip
-    """Let every flow lose, or grow by A of (3.2); how many lost."""
+    """Let every flow lose, or grow by A of (3.2); how many lost.
+
+    ``since_s``: for how long no flow has lost; None: each has its own time, and a round trip in
+    which it does not lose again.
+    """
     lost = 0
     tcp = (1.0 if reno else slope(beta)) / rtt_s
     for flow in flows:
-        if heard and rng.random() < 1 - math.exp(-heard * flow.window / rtt_s * step_s):
-            flow.lose(flow.window, beta)
+        own_s = now_s - flow.lost_s
+        may_lose = heard and (since_s is not None or own_s > rtt_s)
+        if may_lose and rng.random() < 1 - math.exp(-heard * flow.window / rtt_s * step_s):
+            flow.lose(flow.window, beta, now_s)
             lost += 1
             continue
-        cubic = not reno and (
-            w_cubic(since_s, flow.v_s, flow.w_max) > flow.start + tcp * since_s
-        )  # fmt: skip
-        flow.window += (3 * C_CUBIC * (since_s - flow.v_s) ** 2 if cubic else tcp) * step_s
+        at_s = own_s if since_s is None else since_s
+        cubic = not reno and w_cubic(at_s, flow.v_s, flow.w_max) > flow.start + tcp * at_s
+        flow.window += (3 * C_CUBIC * (at_s - flow.v_s) ** 2 if cubic else tcp) * step_s
     return lost
 
 
