@@ -88,7 +88,8 @@
  * - bw.h decides whether a round shows a full pipe.  A larger rate at any time of a round
  *   ends the plateau, not only in its last sample (Google).
  * - What the pacer holds is not in flight.
- * - After a time-out the smallest window is two segments (%TCON_MIN_CWND_SEGS).
+ * - The smallest window is two segments (%TCON_MIN_CWND_SEGS).  After a time-out only one is
+ *   used at first (datapath/sender/prr.c).
  *
  * The private area takes all of its 256 bytes.
  * Units: bits/s (bw.h), bytes of TCP payload and microseconds.

@@ -74,8 +74,8 @@
  *   was in flight is acknowledged: it is the window for after the recovery.
  * - Time in which the window did not limit the flow does not count (RFC 9438, 5.8).  The
  *   epoch is shifted by it, both when idle and on ACKs that were not window-limited.
- * - The smallest window is two segments (%TCON_MIN_CWND_SEGS), also after a time-out,
- *   where RFC 5681 has one.
+ * - The smallest window is two segments (%TCON_MIN_CWND_SEGS).  After a time-out only one is
+ *   used at first (datapath/sender/prr.c), which is RFC 5681's loss window.
  *
  * Private quantities are in bytes and microseconds; those of Linux's pace are in segments
  * and jiffies.  A window fits 30 bits, so the product of a window and an ACK's bytes fits

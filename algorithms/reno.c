@@ -40,8 +40,8 @@
  *   window for after the recovery.  During it TCon counts what is in flight
  *   (datapath/sender/prr.c).  So duplicate ACKs need not inflate cwnd (RFC 5681, 3.2,
  *   step 4).
- * - The smallest window is two segments (%TCON_MIN_CWND_SEGS), also after a time-out,
- *   where RFC 5681 has one.
+ * - The smallest window is two segments (%TCON_MIN_CWND_SEGS).  After a time-out only one is
+ *   used at first (datapath/sender/prr.c), which is RFC 5681's loss window.
  * - After an idle time cwnd stays.  The guest has its own restart window (RFC 5681,
  *   4.1), which is then the smaller one.
  */

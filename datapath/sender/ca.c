@@ -174,7 +174,7 @@ void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us)
  */
 static void end_recovery(struct tcon_track *t, u64 now_us)
 {
-	bool reduces = t->prr.active;
+	bool reduces = t->prr.active && !t->cc.ops->own_recovery;
 
 	set_state(t, TCON_CA_OPEN, now_us);
 	t->unproven_bytes = 0;
@@ -315,7 +315,8 @@ void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
  * @now_us: the time
  *
  * A CC hears of each, as in Linux.  When all is lost again, cwnd must not stay at what it has
- * grown to since the last one (RFC 5681, 3.1).
+ * grown to since the last one (RFC 5681, 3.1).  Of its cwnd no more than a segment is used at
+ * first, also of a CC with its own_recovery (prr.c).
  */
 void tcon_ca_timeout(struct tcon_track *t, u64 now_us)
 {
@@ -323,6 +324,7 @@ void tcon_ca_timeout(struct tcon_track *t, u64 now_us)
 
 	t->recovery_point = t->cc.nxt;
 	set_state(t, TCON_CA_LOSS, now_us);
+	tcon_prr_timeout(&t->prr, &t->cc, t->sent_bytes);
 	keep_rate(t, rate_bps);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What may leave in a recovery and right after it, and after an ECN mark: Proportional Rate
- * Reduction (RFC 9937).
+ * Reduction (RFC 9937).  And after a time-out: slow start from one segment (RFC 5681, 3.1).
  *
  * A CC says how large cwnd is to be after a loss or a mark.  If cwnd were the limit, a
  * sender would be silent until less than cwnd is in flight.  After many losses it would send
@@ -18,6 +18,11 @@
  * true of what cwnd has room for when the recovery ends (RFC 6582, 3.2, asks to avoid that).
  * So no more leaves at once than twice of what an ACK delivers and an initial window, in the
  * recovery and until cwnd is full after it.
+ *
+ * After a time-out one segment leaves, and twice of what an ACK delivers, up to cwnd.  A CC's
+ * cwnd is two segments or more, because of a guest that is given less the ACKs are delayed.
+ * Where most is lost, a time-out is all that slows a sender down, and two segments for each
+ * would be twice of what is asked of it.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -120,6 +125,17 @@ static s64 proportional(const struct tcon_prr *p, const struct tcon_cc *cc,
 	return (s64)bytes - sent;
 }
 
+/* Cwnd is filled as in slow start, beginning with @may_bytes. */
+static void begin_filling(struct tcon_prr *p, const struct tcon_cc *cc, u64 sent_bytes,
+			  u32 may_bytes)
+{
+	p->active = true;
+	p->after = true;
+	p->sent_then = sent_bytes;
+	p->may_bytes = may_bytes;
+	p->limit_bytes = min_t(u64, (u64)cc->inflight_bytes + may_bytes, cc->cwnd_bytes);
+}
+
 /**
  * tcon_prr_end() - the recovery is over
  * @p: the reduction
@@ -131,11 +147,24 @@ static s64 proportional(const struct tcon_prr *p, const struct tcon_cc *cc,
  */
 void tcon_prr_end(struct tcon_prr *p, const struct tcon_cc *cc, u64 sent_bytes)
 {
-	p->active = true;
-	p->after = true;
-	p->sent_then = sent_bytes;
-	p->may_bytes = burst_bytes(cc, 0);
-	p->limit_bytes = min_t(u64, (u64)cc->inflight_bytes + p->may_bytes, cc->cwnd_bytes);
+	begin_filling(p, cc, sent_bytes, burst_bytes(cc, 0));
+}
+
+/**
+ * tcon_prr_timeout() - a time-out: all that was in flight counts as lost
+ * @p: the reduction
+ * @cc: inflight, cwnd and MSS
+ * @sent_bytes: what has left so far, with repeats
+ *
+ * The loss window of RFC 5681, 3.1, is one segment, which may have left already, if it was the
+ * guest that sent again.  Until an ACK delivers it no other leaves.
+ */
+void tcon_prr_timeout(struct tcon_prr *p, const struct tcon_cc *cc, u64 sent_bytes)
+{
+	p->delivered_bytes = 0;
+	p->sent_before = sent_bytes;
+	begin_filling(p, cc, sent_bytes,
+		      cc->mss_bytes - min(cc->inflight_bytes, cc->mss_bytes));
 }
 
 /**

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How much may leave in a recovery and right after it, and after an ECN mark: Proportional
- * Rate Reduction (RFC 9937).
+ * Rate Reduction (RFC 9937).  And after a time-out.
  */
 #ifndef _TCON_PRR_H
 #define _TCON_PRR_H
@@ -12,7 +12,7 @@
 /**
  * struct tcon_prr - a reduction that is under way
  * @active: a reduction is under way; otherwise nothing else is valid
- * @after: the recovery is over, and cwnd is not full yet
+ * @after: the recovery is over, or there was a time-out, and cwnd is not full yet
  * @flight_bytes: what was in flight, or lost, before it (RecoverFS); for marks cwnd
  * @delivered_bytes: delivered since it began (prr_delivered)
  * @sent_before: total sent when it began, repeats included; prr_out counts from there
@@ -37,6 +37,7 @@ struct tcon_prr {
 void tcon_prr_begin(struct tcon_prr *p, const struct tcon_cc *cc,
 		    u32 flight_bytes, u64 sent_bytes);
 void tcon_prr_end(struct tcon_prr *p, const struct tcon_cc *cc, u64 sent_bytes);
+void tcon_prr_timeout(struct tcon_prr *p, const struct tcon_cc *cc, u64 sent_bytes);
 void tcon_prr_update(struct tcon_prr *p, const struct tcon_cc *cc,
 		     u64 sent_bytes, u32 delivered_bytes, bool safe);
 

@@ -21,6 +21,8 @@ SECONDS = 40
 PATH = Path(100_000_000, 1000, 0.05, 1000)
 # A tenth of the BDP fits into the queue.
 SHORT = Path(300_000_000, 20_000, 0.0, 50)
+# Nearly half is lost, whatever is sent.
+LOSSY = Path(10_000_000, 36_000, 0.4, 250)
 RENO = Flow(1, "reno", "reno", None)
 POLICED = Path(100_000_000, 40_000, 0.0, 300, police_bps=20_000_000, police_burst_bytes=10_000)
 
@@ -32,6 +34,17 @@ def test_reno_with_windows_of_five_segments() -> None:
         enforced = goodput_bps(lab, "reno", SECONDS)
     assert 20e6 < native < 60e6
     assert 0.85 < enforced / native < 1.15
+
+
+def test_reno_where_nearly_half_is_lost() -> None:
+    """Time-outs are all that slows a sender down: one segment for each, and they double."""
+    with Lab(scenario(LOSSY, RENO)) as lab:
+        native = goodput_bps(lab, "reno", 400)
+        lab.br0.set_cc("all", "reno")
+        enforced = goodput_bps(lab, "reno", 400)
+    print(f"native {native}, enforced {enforced} bit/s")
+    assert native < 200e3
+    assert 0.6 < enforced / native < 1.7
 
 
 def test_cubic_with_a_queue_much_shorter_than_its_window() -> None:

@@ -162,7 +162,8 @@ struct tcon_cc_param {
  * @paced: it sets @pacing_rate_bps of its flows and needs the pacer
  * @own_recovery: in a recovery, and after ECN marks, its cwnd is what may be in flight.
  *	Otherwise its cwnd is then the target for afterwards, which TCon reaches by
- *	RFC 9937 (datapath/sender/prr.c)
+ *	RFC 9937 (datapath/sender/prr.c).  After a time-out TCon lets one segment leave at
+ *	first, and cwnd be filled as in slow start, in any case
  * @priv_bytes: size of the private area, at most %TCON_CC_PRIV_BYTES
  * @params: parameters, in the order of tcon_cc.params
  * @n_params: their number, at most %TCON_MAX_PARAMS

@@ -778,11 +778,73 @@ static void limit_of_a_recovery(void **state)
 		now_us += RTT_US;
 		tcon_ca_lost(&t, MSS, now_us);	/* by a timer: what may leave stays */
 		assert_int_equal(tcon_track_cwnd_bytes(&t), limit);
-		tcon_ca_timeout(&t, now_us);
-		assert_int_equal(tcon_track_cwnd_bytes(&t), 20 * MSS);
 		stop_cc(&t);
 		assert_int_equal(tcon_track_cwnd_bytes(&t), 0);
 	}
+}
+
+/* RFC 5681, 3.1: after a time-out one segment leaves, and then as in slow start, as far as cwnd
+ * allows it.
+ */
+static void loss_window(void **state)
+{
+	static const struct tcon_cc_ops *all[] = { &mock, &sovereign };
+	struct tcon_track t;
+	u32 i, seg;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		open_conn(&t);
+		tcon_ca_start(&t, all[i], NULL, now_us);
+		t.cc.cwnd_bytes = 5 * MSS;
+		send_segs(&t, 0, 20);
+		now_us += 1000000;
+		assert_int_equal(send_seg(&t, 0), TCON_SENT_TIMEOUT);
+		tcon_ca_timeout(&t, now_us);
+		assert_int_equal(t.cc.inflight_bytes, MSS);
+		assert_int_equal(tcon_track_cwnd_bytes(&t), MSS);
+		assert_int_equal(t.cc.cwnd_bytes, 5 * MSS);
+		now_us += RTT_US;
+		ack(&t, 1, 0, 0);
+		assert_int_equal(tcon_track_cwnd_bytes(&t), 2 * MSS);
+		send_segs(&t, 1, 3);
+		now_us += RTT_US;
+		ack(&t, 3, 0, 0);
+		assert_int_equal(tcon_track_cwnd_bytes(&t), 4 * MSS);
+		send_segs(&t, 3, 7);
+		now_us += RTT_US;
+		ack(&t, 7, 0, 0);
+		assert_int_equal(tcon_track_cwnd_bytes(&t), 5 * MSS);
+		for (seg = 7; seg < 20; seg++)
+			send_seg(&t, seg);
+		ack(&t, 20, 0, 0);
+		assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
+		assert_int_equal(tcon_track_cwnd_bytes(&t), 5 * MSS);
+		assert_int_equal(t.prr.active, all[i] == &mock);
+		stop_cc(&t);
+	}
+}
+
+/* It is one segment each time, whoever sends it. */
+static void loss_window_again(void **state)
+{
+	struct tcon_track t;
+	u32 i;
+
+	start_cc(&t);
+	t.cc.cwnd_bytes = 5 * MSS;
+	send_segs(&t, 0, 4);
+	for (i = 0; i < 3; i++) {
+		now_us += 5000000;
+		assert_int_equal(send_seg(&t, 0), TCON_SENT_TIMEOUT);
+		tcon_ca_timeout(&t, now_us);
+		assert_int_equal(t.cc.inflight_bytes, MSS);
+		assert_int_equal(tcon_track_cwnd_bytes(&t), MSS);
+	}
+	tcon_loss_mark_all(&t);
+	tcon_ca_timeout(&t, now_us);
+	assert_int_equal(t.cc.inflight_bytes, 0);
+	assert_int_equal(tcon_track_cwnd_bytes(&t), MSS);
+	stop_cc(&t);
 }
 
 /* It is over a round trip after the recovery, and at once where that was for nothing. */
@@ -947,10 +1009,10 @@ static void recovery_after_a_mark(void **state)
 	assert_true(t.prr.active);
 	now_us += 1000000;
 	tcon_ca_timeout(&t, now_us);
-	assert_false(t.prr.active);
+	assert_true(t.prr.after);
 	ack_flags(&t, TCON_TCP_ECE, 12, 0, 0);	/* ends that, and is too late */
 	assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
-	assert_false(t.prr.active);
+	assert_false(tcon_track_marked(&t));
 	stop_cc(&t);
 }
 
@@ -1302,6 +1364,8 @@ int main(void)
 		cmocka_unit_test(unheard_whatever_the_cc_does),
 		cmocka_unit_test(timeout_in_recovery),
 		cmocka_unit_test(limit_of_a_recovery),
+		cmocka_unit_test(loss_window),
+		cmocka_unit_test(loss_window_again),
 		cmocka_unit_test(flight_of_a_recovery),
 		cmocka_unit_test(limit_is_over),
 		cmocka_unit_test(recovery_that_left_nothing),
