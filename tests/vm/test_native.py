@@ -7,12 +7,13 @@ flight, so that one wrong decision costs a quarter of the goodput.
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 
 from asked import goodput_bps, scenario
 from hosts import Net
-from rig import ip
+from rig import RawEnd, ip, run
 from tcon_lab.scenario import Flow, Path
 from tcon_lab.topo import Lab, run_in
 
@@ -21,8 +22,6 @@ SECONDS = 40
 PATH = Path(100_000_000, 1000, 0.05, 1000)
 # A tenth of the BDP fits into the queue.
 SHORT = Path(300_000_000, 20_000, 0.0, 50)
-# Nearly half is lost, whatever is sent.
-LOSSY = Path(10_000_000, 36_000, 0.4, 250)
 RENO = Flow(1, "reno", "reno", None)
 POLICED = Path(100_000_000, 40_000, 0.0, 300, police_bps=20_000_000, police_burst_bytes=10_000)
 
@@ -34,17 +33,6 @@ def test_reno_with_windows_of_five_segments() -> None:
         enforced = goodput_bps(lab, "reno", SECONDS)
     assert 20e6 < native < 60e6
     assert 0.85 < enforced / native < 1.15
-
-
-def test_reno_where_nearly_half_is_lost() -> None:
-    """Time-outs are all that slows a sender down: one segment for each, and they double."""
-    with Lab(scenario(LOSSY, RENO)) as lab:
-        native = goodput_bps(lab, "reno", 400)
-        lab.br0.set_cc("all", "reno")
-        enforced = goodput_bps(lab, "reno", 400)
-    print(f"native {native}, enforced {enforced} bit/s")
-    assert native < 200e3
-    assert 0.6 < enforced / native < 1.7
 
 
 def test_cubic_with_a_queue_much_shorter_than_its_window() -> None:
@@ -73,6 +61,40 @@ def test_bbr_with_one_segment_in_flight(net: Net) -> None:
     native = seconds("bbr")
     net.tcon.set_rule("bbr")
     assert seconds("cubic") < 1.005 * native
+
+
+def lose(share: str) -> None:
+    run("tc", *f"qdisc change dev ifb-s root netem limit 10000 loss {share}".split(), ns="s")
+
+
+def bursts_after_silence(net: Net, cc: str) -> list[int]:
+    """How many segments each time-out sends into a path that loses 40 %."""
+    lose("0%")
+    transfer = net.transfer(400_000, cc=cc, start=False)
+    lose("40%")
+    wire = RawEnd("s-e", "s")
+    transfer.start()
+    at_s = []
+    while transfer.running():
+        frame = wire.recv(1.0)
+        if frame and len(frame) > 500:
+            at_s.append(time.monotonic())
+    wire.close()
+    transfer.finish()
+    begins = [b for a, b in itertools.pairwise(at_s) if b - a > 0.15]
+    return [sum(b <= one < b + 0.02 for one in at_s) for b in begins]
+
+
+def test_a_timeout_sends_one_segment(net: Net) -> None:
+    """RFC 5681, 3.1: where nearly half is lost nothing else slows a sender down."""
+    net.cut()
+    net.shape(rate="10mbit", delay="36ms", loss="40%")
+    native = bursts_after_silence(net, "reno")
+    net.tcon.set_rule("reno")
+    enforced = bursts_after_silence(net, "cubic")
+    for bursts in (native, enforced):
+        assert len(bursts) > 15
+        assert sum(bursts) < 1.25 * len(bursts), bursts
 
 
 def test_bbr_finds_the_rate_of_a_policer() -> None:
