@@ -1,35 +1,51 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What br0 is told to do with flows whose TCon is in a VM."""
+"""What br0 is told to do with flows whose TCon is in VMs."""
 
-from tcon_lab.placement import HYPERVISOR, VM, flows, groups, ports
+from tcon_lab.placement import HYPERVISOR, ROUTER, VM, bridges, flows, ports
 
 
 def actions(rules: list[str]) -> dict[str, str]:
     """By what a rule is for."""
-    return dict(rule.split(",actions=") for rule in rules)
+    found = dict(rule.split(",actions=") for rule in rules)
+    assert len(found) == len(rules)
+    return found
 
 
-def test_only_what_is_redirected_goes_through_the_vm() -> None:
-    guests = [("br0-h1", "02:00:00:00:00:01", HYPERVISOR), ("br0-h2", "02:00:00:00:00:02", VM)]
+def through(*members: str, table: int) -> str:
+    """Past one of these ports."""
+    choice = f"symmetric_l3l4,0,hrw,ofport,reg0[0..15],members:{','.join(members)}"
+    return f"bundle_load({choice}),resubmit(,{table})"
+
+
+def test_only_what_is_redirected_goes_through_the_vms() -> None:
+    """Without any that is up, OFPP_NONE in reg0, the direct way is taken."""
+    guests = [(f"br0-h{n}", f"02:00:00:00:00:0{n}", vms) for n, vms in ((1, 0), (2, 1), (3, 2))]
     assert actions(flows(guests)) == {
         "priority=1": "drop",
-        "priority=9,in_port=br0-vup": "output:br0-up",
-        "priority=9,in_port=br0-vin": "resubmit(,1)",
+        "priority=9,in_port=br0-v1up": "output:br0-up",
+        "priority=9,in_port=br0-v1in": "resubmit(,1)",
+        "priority=9,in_port=br0-v2up": "output:br0-up",
+        "priority=9,in_port=br0-v2in": "resubmit(,1)",
+        "table=2,priority=9,reg0=0xffff/0xffff": "output:br0-up",
+        "table=2,priority=1": "output:reg0[0..15]",
+        "table=3,priority=9,reg0=0xffff/0xffff": "resubmit(,1)",
+        "table=3,priority=1": "output:reg0[0..15]",
         "priority=9,in_port=br0-h1": "output:br0-up",
         "priority=9,in_port=br0-up,dl_dst=02:00:00:00:00:01": "resubmit(,1)",
         "table=1,dl_dst=02:00:00:00:00:01": "output:br0-h1",
-        "priority=9,in_port=br0-h2": "group:1",
-        "priority=9,in_port=br0-up,dl_dst=02:00:00:00:00:02": "group:2",
+        "priority=9,in_port=br0-h2": through("br0-v1in", table=2),
+        "priority=9,in_port=br0-up,dl_dst=02:00:00:00:00:02": through("br0-v1up", table=3),
         "table=1,dl_dst=02:00:00:00:00:02": "output:br0-h2",
+        "priority=9,in_port=br0-h3": through("br0-v1in", "br0-v2in", table=2),
+        "priority=9,in_port=br0-up,dl_dst=02:00:00:00:00:03": through(
+            "br0-v1up", "br0-v2up", table=3
+        ),
+        "table=1,dl_dst=02:00:00:00:00:03": "output:br0-h3",
     }
 
 
-def test_the_direct_way_is_second() -> None:
-    """Of each group the first bucket whose port is up is taken."""
-    assert [group.split("bucket=") for group in groups()] == [
-        ["group_id=1,type=ff,", "watch_port:br0-vin,output:br0-vin,",
-         "watch_port:br0-up,output:br0-up"],
-        ["group_id=2,type=ff,", "watch_port:br0-vup,output:br0-vup,",
-         "watch_port:br0-up,resubmit(,1)"],
+def test_the_bridges_of_each_placement() -> None:
+    assert [bridges(where, 2) for where in (HYPERVISOR, VM, ROUTER)] == [
+        ("br0",), ("brv1", "brv2"), ("brr",),
     ]  # fmt: skip
-    assert ports(VM) == ("brv-in", "brv-up")
+    assert ports("brv2") == ("brv2-in", "brv2-up")

@@ -85,7 +85,8 @@ guest_params = {beta = 800}
 native_params = {probe_rtt_mode_ms = 100}
 params = {beta = 0.8}
 receiver_tcon = false
-placement = "router"
+placement = "vm"
+tcon_vms = 2
 [[transfer]]
 bytes = "1MB"
 count = 3

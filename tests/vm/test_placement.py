@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""TCon in a VM that flows are redirected to, and on a router: the lab's placements."""
+"""TCon in VMs that flows are redirected to, and on a router: the lab's placements."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,69 +12,172 @@ from dataclasses import replace
 import pytest
 from asked import CUBIC, scenario
 from rig import poll
+from tcon_lab import placement, transfer
 from tcon_lab.placement import HYPERVISOR, ROUTER, VM
 from tcon_lab.scenario import Path
 from tcon_lab.topo import Lab, run_in
 
 PATH = Path(20_000_000, 20_000, 0.0, 100)
 FLOW = replace(CUBIC, enforce="bbr")
+#: So many share two machines: that one of these gets none is unlikely.
+CONNECTIONS = 8
+ENFORCED = "repair-enforced"
+MID_STREAM = "mid-stream"
 
 
 class Transfer:
-    """It runs from its making on."""
+    """Of so many bytes over each of some connections at once; it runs from its making on."""
 
-    def __init__(self, lab: Lab, index: int, size: str) -> None:
-        receiver = lab.receiver(index)
-        self._server = receiver.popen(["iperf3", "-s", "-1"])
-        poll(lambda: "5201" in run_in(receiver, "ss -Hltn"), "the server listens", 20)
-        words = ["-c", lab.receiver_address(index), "-n", size]
-        self._client = lab.sender(index).popen(["iperf3", *words])
+    def __init__(
+        self, lab: Lab, index: int, size_bytes: int, connections: int = 1, port: int = 7000
+    ) -> None:
+        sender, script = lab.sender(index), ["python3", transfer.__file__]
+        self._server = sender.popen([*script, "serve", str(port)])
+        poll(lambda: f":{port}" in run_in(sender, "ss -Hltn"), "the guest listens", 20)
+        self._least_s = connections * size_bytes * 8 / PATH.rate_bps
+        words = [lab.sender_address(index), port, size_bytes, 1, 0, 1, connections]
+        self._client = lab.receiver(index).popen([*script, "fetch", *map(str, words)])
 
-    def finish(self, timeout_s: float = 30) -> None:
-        """Wait until it is complete."""
+    def finish(self, timeout_s: float = 40) -> float:
+        """Wait until all is there; what it took, as a multiple of what the rate alone takes."""
         out, err = self._client.communicate(timeout=timeout_s)
-        assert self._client.returncode == 0, out + err
+        self._server.kill()
         self._server.wait(timeout_s)
+        assert self._client.returncode == 0, out + err
+        return float(json.loads(out)["seconds"]) / self._least_s
 
 
-def enforced(lab: Lab, where: str) -> set[str]:
-    """Whose flows a placement's TCon repairs."""
-    found = lab.tcons[where].tcon_flows()["flows"]
-    return {flow["src"] for flow in found if flow["state"] == "repair-enforced"}
+def told(lab: Lab, bridge: str, port: int = 7000) -> dict[int, str]:
+    """What a TCon says of each connection to this port of the guest's, by the peer's: that it is
+    enforced, or else why not.
+    """
+    return {
+        flow["tp_dst"]: ENFORCED if flow["state"] == ENFORCED else flow["reason"]
+        for flow in lab.tcons[bridge].tcon_flows()["flows"]
+        if flow["tp_src"] == port
+    }
+
+
+def shared(lab: Lab, port: int = 7000) -> dict[str, set[int]]:
+    """The connections of each machine, when each is enforced in one."""
+
+    def all_are() -> dict[str, set[int]]:
+        both = {bridge: told(lab, bridge, port) for bridge in lab.tcons}
+        states = [state for found in both.values() for state in found.values()]
+        done = states == [ENFORCED] * CONNECTIONS
+        return {bridge: set(found) for bridge, found in both.items()} if done else {}
+
+    return poll(all_are, "each connection is enforced in one machine", 20)
 
 
 @contextlib.contextmanager
-def lab_of(*placements: str, ipv6: bool = False) -> Iterator[Lab]:
-    flows = (replace(FLOW, placement=where, ipv6=ipv6) for where in placements)
-    with Lab(scenario(PATH, *flows)) as lab:
-        for index in range(len(placements)):
-            lab.enforce(index, "bbr")
+def lab_of(*placements: str, ipv6: bool = False, tcon_vms: int = 1) -> Iterator[Lab]:
+    asked = (replace(FLOW, placement=where, ipv6=ipv6, tcon_vms=tcon_vms) for where in placements)
+    with Lab(scenario(PATH, *asked)) as lab:
         yield lab
 
 
 @pytest.mark.parametrize("ipv6", [False, True])
 def test_each_placement_enforces(ipv6: bool) -> None:
     """Of one server's guests each has its TCon elsewhere; none of them sees another's flows."""
-    placements = (HYPERVISOR, VM, ROUTER)
-    with lab_of(*placements, ipv6=ipv6) as lab:
-        transfers = [Transfer(lab, index, "3M") for index in range(len(placements))]
-        wanted = {where: {lab.sender_address(n)} for n, where in enumerate(placements)}
-        poll(lambda: {where: enforced(lab, where) for where in placements} == wanted, "flows", 20)
-        for transfer in transfers:
-            transfer.finish()
+    with lab_of(HYPERVISOR, VM, ROUTER, ipv6=ipv6) as lab:
+        transfers = []
+        for index in range(3):
+            lab.enforce(index, "bbr")
+            transfers.append(Transfer(lab, index, 3_000_000))
+
+        def enforced() -> dict[str, set[str]]:
+            found = {name: bridge.tcon_flows()["flows"] for name, bridge in lab.tcons.items()}
+            return {
+                name: {flow["src"] for flow in flows if flow["state"] == ENFORCED}
+                for name, flows in found.items()
+            }
+
+        bridges = ("br0", "brv1", "brr")
+        wanted = {name: {lab.sender_address(index)} for index, name in enumerate(bridges)}
+        poll(lambda: enforced() == wanted, "each is enforced where it is to be", 20)
+        for each in transfers:
+            each.finish()
 
 
-def test_the_vm_dies() -> None:
-    """What was redirected goes the direct way, with no CC enforced; later through it again."""
-    with lab_of(VM) as lab:
-        transfer = Transfer(lab, 0, "10M")
-        poll(lambda: enforced(lab, VM), "the flow is enforced", 20)
-        lab.set_tcon_vm(up=False)
+@pytest.mark.parametrize("tcon_vms", [1, 2])
+def test_all_vms_die(tcon_vms: int) -> None:
+    """What was redirected goes the direct way, with no CC enforced; later through them again."""
+    with lab_of(VM, tcon_vms=tcon_vms) as lab:
+        lab.enforce(0, "bbr")
+        running = Transfer(lab, 0, 1_500_000, CONNECTIONS)
+        shared(lab)
+        for bridge in lab.tcons:
+            lab.set_tcon_vm(bridge, up=False)
+        assert running.finish() < 1.4
+        for bridge in lab.tcons:
+            lab.set_tcon_vm(bridge, up=True)
+        later = Transfer(lab, 0, 400_000, CONNECTIONS, 7001)
+        shared(lab, 7001)
+        later.finish()
+
+
+@pytest.mark.parametrize("ipv6", [False, True])
+def test_vms_share_the_load(ipv6: bool) -> None:
+    """A connection has both directions in one of them, which enforces it, and is fast as native."""
+    with lab_of(VM, ipv6=ipv6, tcon_vms=2) as lab:
+        native = Transfer(lab, 0, 1_000_000, CONNECTIONS).finish()
+        lab.enforce(0, "cubic")
+        running = Transfer(lab, 0, 1_000_000, CONNECTIONS, 7001)
+        assert all(shared(lab, 7001).values())
+        assert running.finish() == pytest.approx(native, rel=0.1)
+
+
+@pytest.mark.parametrize("dead", ["brv1", "brv2"])
+def test_one_of_the_vms_dies(dead: str) -> None:
+    """The other has its connections then, and says that it has not seen them begin.
+
+    It enforces its own as before, and new ones.  When the first is back it has its share again.
+    """
+    with lab_of(VM, tcon_vms=2) as lab:
+        lab.enforce(0, "bbr")
+        running = Transfer(lab, 0, 1_500_000, CONNECTIONS)
+        of = shared(lab)
+        (left,) = set(lab.tcons) - {dead}
+        lab.set_tcon_vm(dead, up=False)
+        wanted = dict.fromkeys(of[left], ENFORCED) | dict.fromkeys(of[dead], MID_STREAM)
+        poll(lambda: told(lab, left) == wanted, "the other has all of them", 20)
+        later = Transfer(lab, 0, 500_000, CONNECTIONS, 7001)
+        new = [ENFORCED] * CONNECTIONS
+        poll(lambda: [*told(lab, left, 7001).values()] == new, "new ones are enforced", 20)
+        assert told(lab, left) == wanted
+        lab.set_tcon_vm(dead, up=True)
+        print(running.finish(), later.finish(), of)
+        last = Transfer(lab, 0, 500_000, CONNECTIONS, 7002)
+        assert all(shared(lab, 7002).values())
+        last.finish()
+
+
+def test_bfd_finds_a_vm_that_hangs() -> None:
+    """Its links stay up, and nothing passes."""
+    with lab_of(VM, tcon_vms=2) as lab:
+        links = {name: placement.ports(name) + placement.vm_ports(name) for name in lab.tcons}
+        for port in sum(links.values(), ()):
+            words = "bfd:enable=true bfd:min_rx=100 bfd:min_tx=100"
+            run_in(lab.br0, f"ovs-vsctl set Interface {port} {words}")
+
+        def forwards(name: str) -> bool:
+            states = [
+                run_in(lab.br0, f"ovs-vsctl get Interface {port} bfd_status:forwarding").strip()
+                for port in placement.vm_ports(name)
+            ]
+            return states == ['"true"', '"true"']
+
+        poll(lambda: all(map(forwards, lab.tcons)), "BFD is up", 20)
+        lab.enforce(0, "bbr")
+        running = Transfer(lab, 0, 1_500_000, CONNECTIONS)
+        of = shared(lab)
+        for port in links["brv1"]:
+            run_in(lab.br0, f"tc qdisc add dev {port} root netem loss 100%")
         began_s = time.monotonic()
-        transfer.finish()
-        # 10 MB at 20 Mbit/s are 4.2 s
-        assert time.monotonic() - began_s < 8
-        lab.set_tcon_vm(up=True)
-        transfer = Transfer(lab, 0, "3M")
-        poll(lambda: enforced(lab, VM), "the next flow is enforced", 20)
-        transfer.finish()
+        poll(lambda: not forwards("brv1"), "BFD is down", 20)
+        print(time.monotonic() - began_s)
+        wanted = dict.fromkeys(of["brv2"], ENFORCED) | dict.fromkeys(of["brv1"], MID_STREAM)
+        poll(lambda: told(lab, "brv2") == wanted, "the other has all of them", 20)
+        print(time.monotonic() - began_s)
+        print(running.finish())

@@ -3,19 +3,22 @@
 
 * ``hypervisor``: on br0, to whose ports the guests are attached.
 * ``vm``: in a virtual machine on Server 1, to which br0's OpenFlow rules redirect what the guest
-  sends and what is sent to it.  The machine is a bridge of its own, brv::
+  sends and what is sent to it.  The machine is a bridge of its own, brv1::
 
-      h1 -- br0 -(br0-vin)---(brv-in)- brv -(brv-up)---(br0-vup)- br0 -(br0-up)-- r1
+      h1 -- br0 -(br0-v1in)---(brv1-in)- brv1 -(brv1-up)---(br0-v1up)- br0 -(br0-up)-- r1
 
+  Several, brv1 to brvN, share a guest's connections: a hash of addresses and TCP ports, which is
+  the same for both directions of a connection, says which of them it goes through.
 * ``router``: on a switch that all of Server 1's traffic passes, brr::
 
       h1 -- br0 -(br0-up)---(brr-in)- brr -(brr-up)---(r1-up)- r1
 
 Flows of one scenario may have different ones.
 
-When the machine that TCon is in dies, its links go down, and br0 sends what was redirected the
-direct way: its rules are fast-failover groups, which watch the ports.  A machine that hangs with
-its links up is not found out so; for that there is BFD.
+When a machine that TCon is in dies, its links go down, and br0 takes another one for what went
+through it, or, where none is left, the direct way.  What goes through others stays with them: of
+those whose ports are up each connection takes the one with the highest of the hashes that it has
+with each (highest random weight).  A machine that hangs with its links up is found out by BFD.
 """
 
 from __future__ import annotations
@@ -24,44 +27,68 @@ from collections.abc import Iterable
 
 HYPERVISOR, VM, ROUTER = "hypervisor", "vm", "router"
 PLACEMENTS = (HYPERVISOR, VM, ROUTER)
-#: TCon's bridge of each, and the port that its guests' packets come in by.
-BRIDGES = {VM: "brv", ROUTER: "brr"}
-#: br0's ports to the machine: guests' side, and network's side.
-VM_PORTS = ("br0-vin", "br0-vup")
-_TO_VM, _FROM_NETWORK, _TO_GUESTS = 1, 2, 1  # groups; a table
+ROUTER_BRIDGE = "brr"
+#: Of the machines that share what is redirected.
+MAX_VMS = 8
+_TO_GUESTS, _TO_VM, _FROM_NETWORK = 1, 2, 3  # tables
+_CHOSEN = "reg0[0..15]"
+_NONE_IS_UP = "reg0=0xffff/0xffff"
 
 
-def ports(placement: str) -> tuple[str, str]:
+def vm_bridges(vms: int) -> tuple[str, ...]:
+    """TCon's, in so many machines."""
+    return tuple(f"brv{number}" for number in range(1, vms + 1))
+
+
+def bridges(placement: str, vms: int) -> tuple[str, ...]:
+    """Those that TCon is on; ``vms``: machines, where it is in such."""
+    return {HYPERVISOR: ("br0",), ROUTER: (ROUTER_BRIDGE,)}.get(placement) or vm_bridges(vms)
+
+
+def ports(bridge: str) -> tuple[str, str]:
     """Of TCon's bridge, where that is not br0: towards the guests, and towards the network."""
-    return f"{BRIDGES[placement]}-in", f"{BRIDGES[placement]}-up"
+    return f"{bridge}-in", f"{bridge}-up"
 
 
-def groups() -> list[str]:
-    """br0's: each way through the machine, else the direct one."""
-    to_vm, from_vm = VM_PORTS
-    return [
-        f"group_id={_TO_VM},type=ff,bucket=watch_port:{to_vm},output:{to_vm},"
-        "bucket=watch_port:br0-up,output:br0-up",
-        f"group_id={_FROM_NETWORK},type=ff,bucket=watch_port:{from_vm},output:{from_vm},"
-        f"bucket=watch_port:br0-up,resubmit(,{_TO_GUESTS})",
-    ]
+def vm_ports(bridge: str) -> tuple[str, str]:
+    """br0's to a machine: the guests' side, and the network's."""
+    number = bridge.removeprefix("brv")
+    return f"br0-v{number}in", f"br0-v{number}up"
 
 
-def flows(guests: Iterable[tuple[str, str, str]]) -> list[str]:
-    """br0's OpenFlow rules; of each guest the port, the address and its placement.
+def _choose(side: int, vms: int, table: int) -> str:
+    """A machine that is up, the same for both directions of a connection; then on in a table.
 
-    Nothing is flooded: what is flooded through the machine would come back.
+    Not by symmetric_l4, which looks at Ethernet addresses too: where routers share an address
+    (VRRP) what they send comes from another one than is sent to.
     """
-    to_vm, from_vm = VM_PORTS
-    found = [
-        "priority=1,actions=drop",
-        f"priority=9,in_port={from_vm},actions=output:br0-up",
-        f"priority=9,in_port={to_vm},actions=resubmit(,{_TO_GUESTS})",
-    ]
-    for port, mac, placement in guests:
-        redirected = placement == VM
-        out = f"group:{_TO_VM}" if redirected else "output:br0-up"
-        back = f"group:{_FROM_NETWORK}" if redirected else f"resubmit(,{_TO_GUESTS})"
+    members = ",".join(vm_ports(bridge)[side] for bridge in vm_bridges(vms))
+    choice = f"symmetric_l3l4,0,hrw,ofport,{_CHOSEN},members:{members}"
+    return f"bundle_load({choice}),resubmit(,{table})"
+
+
+def flows(guests: Iterable[tuple[str, str, int]]) -> list[str]:
+    """br0's OpenFlow rules; of each guest the port, the address and how many machines share what
+    is redirected of it, from the first on; 0: nothing is.
+
+    Nothing is flooded: what is flooded through a machine would come back.
+    """
+    guests = list(guests)
+    found = ["priority=1,actions=drop"]
+    for bridge in vm_bridges(max(vms for _, _, vms in guests)):
+        inside, outside = vm_ports(bridge)
+        found += [
+            f"priority=9,in_port={outside},actions=output:br0-up",
+            f"priority=9,in_port={inside},actions=resubmit(,{_TO_GUESTS})",
+        ]
+    for table, direct in ((_TO_VM, "output:br0-up"), (_FROM_NETWORK, f"resubmit(,{_TO_GUESTS})")):
+        found += [
+            f"table={table},priority=9,{_NONE_IS_UP},actions={direct}",
+            f"table={table},priority=1,actions=output:{_CHOSEN}",
+        ]
+    for port, mac, vms in guests:
+        out = _choose(0, vms, _TO_VM) if vms else "output:br0-up"
+        back = _choose(1, vms, _FROM_NETWORK) if vms else f"resubmit(,{_TO_GUESTS})"
         found += [
             f"priority=9,in_port={port},actions={out}",
             f"priority=9,in_port=br0-up,dl_dst={mac},actions={back}",

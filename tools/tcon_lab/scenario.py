@@ -128,7 +128,8 @@ class Flow:
     ``ecn`` its stack speaks ECN; ``guest_params`` are the kernel's, of ``guest_cc``, and
     ``native_params`` of ``native_cc``; TCon's CC has ``weight`` and ``params``, and repairs wait
     for ``rto_min_us`` at least, natively the stack for ``native_rto_min_us``; without
-    ``receiver_tcon`` TCon is at the sender only, and there it is where ``placement`` says.
+    ``receiver_tcon`` TCon is at the sender only, and there it is where ``placement`` says, in
+    ``tcon_vms`` machines if in such.
     """
 
     count: int
@@ -154,6 +155,7 @@ class Flow:
     native_rto_min_us: int | None = None
     receiver_tcon: bool = True
     placement: str = HYPERVISOR
+    tcon_vms: int = 1
     transfer: Transfer | None = None
 
     @property

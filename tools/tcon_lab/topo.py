@@ -147,28 +147,28 @@ class PathTopo(Topo):
     """N guests on each of two servers, two routers between them."""
 
     def build(
-        self, pairs: int = 1, machines: tuple[str, ...] = (), placements: Collection[str] = ()
+        self, pairs: int = 1, machines: tuple[str, ...] = (), tcons: Collection[str] = ()
     ) -> None:
         """Mininet's hook; ``pairs``: guests on each server, but for those in ``machines``;
-        ``placements``: of the sending ones' TCons.
+        ``tcons``: the bridges that the sending ones' TCons are on.
         """
-        vm, router = placement.VM in placements, placement.ROUTER in placements
+        router = placement.ROUTER_BRIDGE in tcons
+        vms = sorted(set(tcons) - {"br0", placement.ROUTER_BRIDGE})
         for number, bridge in ((1, "br0"), (2, "br1")):
             uplinks = _UPLINKS[bridge][:1]
-            if vm and bridge == "br0":
-                uplinks += placement.VM_PORTS
+            if bridge == "br0":
+                uplinks += tuple(port for vm in vms for port in placement.vm_ports(vm))
             self.addSwitch(bridge, cls=TConSwitch, dpid=str(number), uplinks=uplinks)
             self.addHost(f"r{number}", ip=None)
             if not (router and bridge == "br0"):
                 self._add_uplink(number, bridge, _UPLINKS[bridge][0])
-        if vm:
-            ours = self._add_tcon(placement.VM, 3)
-            for mine, its in zip(placement.VM_PORTS, ours, strict=True):
-                name = placement.BRIDGES[placement.VM]
-                self.addLink("br0", name, intfName1=mine, intfName2=its)
+        for number, vm in enumerate(vms, 4):
+            its = self._add_tcon(vm, number)
+            for mine, other in zip(placement.vm_ports(vm), its, strict=True):
+                self.addLink("br0", vm, intfName1=mine, intfName2=other)
         if router:
-            inner, outer = self._add_tcon(placement.ROUTER, 4)
-            name = placement.BRIDGES[placement.ROUTER]
+            inner, outer = self._add_tcon(placement.ROUTER_BRIDGE, 3)
+            name = placement.ROUTER_BRIDGE
             self.addLink("br0", name, intfName1=_UPLINKS["br0"][0], intfName2=inner)
             self._add_uplink(1, name, outer)
         self.addLink("r1", "r2", intfName1="r1-r2", intfName2="r2-r1",
@@ -186,10 +186,9 @@ class PathTopo(Topo):
                     addr2=_mac(number, index),
                 )
 
-    def _add_tcon(self, where: str, number: int) -> tuple[str, str]:
+    def _add_tcon(self, name: str, number: int) -> tuple[str, str]:
         """A bridge for TCon alone; its ports."""
-        inner, outer = placement.ports(where)
-        name = placement.BRIDGES[where]
+        inner, outer = placement.ports(name)
         self.addSwitch(name, cls=TConSwitch, dpid=str(number), uplinks=(outer,))
         return inner, outer
 
@@ -252,6 +251,11 @@ def _router_script(number: int, pairs: int) -> str:
     return "\n".join(lines)
 
 
+def _bridges_of(flow: Flow) -> tuple[str, ...]:
+    """Those that its TCon is on."""
+    return placement.bridges(flow.placement, flow.tcon_vms)
+
+
 class Lab:
     """A scenario's network; use as a context manager.
 
@@ -267,14 +271,14 @@ class Lab:
         self.scenario = scenario
         self.pairs = scenario.connections()
         self._machines: dict[str, VirtualMachine] = {}
-        self.placements = {flow.placement for flow in self.pairs}
+        self._tcons = sorted({name for flow in self.pairs for name in _bridges_of(flow)})
         self._refuse_existing()
         _set_limits(2 * len(self.pairs))
         self.net = Mininet(
             PathTopo(
                 pairs=len(self.pairs),
                 machines=tuple(self._machine_names()),
-                placements=self.placements,
+                tcons=self._tcons,
             ),
             switch=TConSwitch,
             controller=None,
@@ -332,23 +336,23 @@ class Lab:
 
     @property
     def tcons(self) -> dict[str, TConSwitch]:
-        """The bridge that flows of each placement have their TCon on."""
-        return {p: self.net[placement.BRIDGES.get(p, "br0")] for p in sorted(self.placements)}
+        """The bridges that the sending guests' TCons are on, by name."""
+        return {name: self.net[name] for name in self._tcons}
 
     def enforce(self, index: int, cc: str) -> None:
         """Set a CC for a connection, where its TCon is.  Raises LabError."""
         flow = self.pairs[index]
-        match = "tcp6" if flow.ipv6 else "tcp"
-        if flow.placement == placement.HYPERVISOR:
-            match += f",in_port={self.sender_port(index)}"
-        else:
-            key = "ipv6_src" if flow.ipv6 else "nw_src"
-            inner, _ = placement.ports(flow.placement)
-            match += f",in_port={inner},{key}={self.sender_address(index)}"
+        protocol, key = ("tcp6", "ipv6_src") if flow.ipv6 else ("tcp", "nw_src")
         words = {"weight": flow.weight} if flow.weight != 1 else {}
         if flow.rto_min_us:
             words["rto_min_us"] = flow.rto_min_us
-        self.tcons[flow.placement].set_cc(match, cc, **words, **flow.params)
+        for name in _bridges_of(flow):
+            if flow.placement == placement.HYPERVISOR:
+                match = f"in_port={self.sender_port(index)}"
+            else:
+                inner, _ = placement.ports(name)
+                match = f"in_port={inner},{key}={self.sender_address(index)}"
+            self.tcons[name].set_cc(f"{protocol},{match}", cc, **words, **flow.params)
 
     def set_rto_min(self, index: int, least_us: int) -> None:
         """The least time-out of a sender's own stack, which its route has, in ms."""
@@ -370,7 +374,7 @@ class Lab:
         return max(_MIN_BUFFER_BYTES, _BUFFER_FACTOR * (in_path + queued))
 
     def _refuse_existing(self) -> None:
-        for name in ("br0", "br1", *placement.BRIDGES.values()):
+        for name in {"br0", "br1", *self._tcons}:
             known = subprocess.run(["ovs-vsctl", "br-exists", name], capture_output=True)
             if known.returncode == 0 or Path("/sys/class/net", name).exists():
                 raise LabError(f"{name} exists already: the lab will not replace it")
@@ -410,7 +414,7 @@ class Lab:
                 run_in(self.sender(index), f"ethtool -K {device} {_NO_OFFLOAD}")
             if not flow.gso:
                 run_in(self.sender(index), f"ip link set dev {device} gso_max_segs 1")
-        if placement.VM in self.placements:
+        if any(flow.placement == placement.VM for flow in self.pairs):
             self._redirect()
         self._shape_path()
         for index, flow in enumerate(self.pairs):
@@ -420,18 +424,21 @@ class Lab:
             self._leave_alone(unseen)
 
     def _redirect(self) -> None:
-        """br0's rules for flows whose TCon is in a VM."""
+        """br0's rules where TCon is in VMs."""
         guests = [
-            (self.sender_port(index), _mac(1, index + 1), flow.placement)
+            (
+                self.sender_port(index),
+                _mac(1, index + 1),
+                flow.tcon_vms if flow.placement == placement.VM else 0,
+            )
             for index, flow in enumerate(self.pairs)
         ]
-        commands = [f"add-group br0 {shlex.quote(group)}" for group in placement.groups()]
-        commands += [f"add-flow br0 {shlex.quote(flow)}" for flow in placement.flows(guests)]
-        run_in(self.br0, "\n".join(f"ovs-ofctl -O OpenFlow13 {words}" for words in commands))
+        rules = (shlex.quote(rule) for rule in placement.flows(guests))
+        run_in(self.br0, "\n".join(f"ovs-ofctl add-flow br0 {rule}" for rule in rules))
 
-    def set_tcon_vm(self, up: bool) -> None:
-        """Let the VM that TCon is in die, or come back."""
-        for port in placement.ports(placement.VM):
+    def set_tcon_vm(self, name: str, up: bool) -> None:
+        """Let a VM that TCon is in die, or come back; ``name``: its bridge's."""
+        for port in placement.ports(name):
             run_in(self.br0, f"ip link set dev {port} {'up' if up else 'down'}")
 
     def _moderate(self) -> None:

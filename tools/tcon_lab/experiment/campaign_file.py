@@ -100,7 +100,8 @@ _AQM_KEYS = tuple(key for key in _PATH["properties"] if key.startswith("aqm"))
 _PATH_KEYS = ("rate", "rtt", "loss", "queue", *_AQM_KEYS,
               "reorder", "reorder_by", "police", "police_burst", "link")  # fmt: skip
 _FLOW_KEYS = ("count", "guest_cc", "native_cc", "enforce", "guest_delay", "guest_pause",
-              "guest", "receiver_tcon", "placement", "rto_min", "native_rto_min")  # fmt: skip
+              "guest", "receiver_tcon", "placement", "tcon_vms", "rto_min",
+              "native_rto_min")  # fmt: skip
 _TRANSFER_KEYS = ("bytes", "load", "fan_in")
 MATRIX_KEYS = (*_PATH_KEYS, *_FLOW_KEYS, "cc", *_TRANSFER_KEYS)
 #: Which tables of flows there are, and what "cc" sets in them.

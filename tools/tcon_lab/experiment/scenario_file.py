@@ -82,6 +82,8 @@ A scenario file, where modes are as in :mod:`..scenario`::
     placement = "hypervisor"     # where TCon is on Server 1: on the guests' bridge; in a
                                  # "vm" that their packets are redirected to; on a
                                  # "router" behind it; default hypervisor
+    tcon_vms = 2                 # placement "vm": in so many, which share the flow's
+                                 # connections; up to 8, default 1
     [[transfer]]                 # beside flows, or instead: for completion times
     bytes = "10MB"               # of each transfer: kB, MB, GB
     count = 100                  # default 1; a connection each, one after another
@@ -126,7 +128,7 @@ from ..aqm import (
     REDS,
     Aqm,
 )
-from ..placement import HYPERVISOR, PLACEMENTS
+from ..placement import HYPERVISOR, MAX_VMS, PLACEMENTS, VM
 from ..scenario import (
     ENFORCE_CCS,
     FRAME_BYTES,
@@ -530,6 +532,7 @@ class FlowTable(Table):
     native_rto_min_us: quantity(_TIME_UNITS, 1, _native_rto_min_us, "a time") | None = None
     receiver_tcon: bool = True
     placement: one_of(PLACEMENTS) = HYPERVISOR
+    tcon_vms: whole(1, MAX_VMS) = 1
 
     def native(self) -> dict[str, Any]:
         """What mode native has, which by default is what the others have."""
@@ -596,6 +599,9 @@ class ScenarioFile(Table):
                 if kind == "transfer" and table.fan_in > 1 and table.load_fraction:
                     what = "does not go with load: the next begins when all is there"
                     raise InputError(what, kind, index, "fan_in")
+                if table.tcon_vms > 1 and table.placement != VM:
+                    what = f'is {table.tcon_vms}, which only goes with placement = "vm"'
+                    raise InputError(what, kind, index, "tcon_vms")
                 if table.guest_pause_us and table.guest_delay_us:
                     what = "does not go with guest_delay: one queue holds what waits for either"
                     raise InputError(what, kind, index, "guest_pause")
