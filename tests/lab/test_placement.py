@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What br0 is told to do with flows whose TCon is in VMs."""
 
+import re
+from pathlib import Path
+
 from tcon_lab.placement import HYPERVISOR, ROUTER, VM, bridges, flows, ports
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "placements.md"
 
 
 def actions(rules: list[str]) -> dict[str, str]:
@@ -49,3 +54,15 @@ def test_the_bridges_of_each_placement() -> None:
         ("br0",), ("brv1", "brv2"), ("brr",),
     ]  # fmt: skip
     assert ports("brv2") == ("brv2-in", "brv2-up")
+
+
+def test_the_document_has_the_labs_rules() -> None:
+    text = DOCUMENT.read_text()
+    (choice,) = re.findall(r'past\(\) \{ echo "(.*)\$1\)"; \}', text)
+    told = [
+        re.sub(r"\$\(past ([^)]*)\)", rf"{choice}\1)", rule)
+        for _, rule in re.findall(r"ovs-ofctl add-flow br0 (['\"])(.*)\1", text)
+    ]
+    (drop, *rest) = flows([("br0-h1", "$MAC", 1)])
+    assert drop == "priority=1,actions=drop"
+    assert sorted(told) == sorted(rest)

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path as FilePath
 
 import pytest
 from asked import CUBIC, scenario
@@ -23,6 +24,7 @@ FLOW = replace(CUBIC, enforce="bbr")
 CONNECTIONS = 8
 ENFORCED = "repair-enforced"
 MID_STREAM = "mid-stream"
+ADOPT_S = FilePath("/sys/module/tcon/parameters/adopt_s")
 
 
 class Transfer:
@@ -128,56 +130,86 @@ def test_vms_share_the_load(ipv6: bool) -> None:
         assert running.finish() == pytest.approx(native, rel=0.1)
 
 
-@pytest.mark.parametrize("dead", ["brv1", "brv2"])
-def test_one_of_the_vms_dies(dead: str) -> None:
+@contextlib.contextmanager
+def adopting(seconds: str) -> Iterator[None]:
+    """So long TCon believes a guest that its connections are older than their port."""
+    before = ADOPT_S.read_text()
+    ADOPT_S.write_text(seconds)
+    try:
+        yield
+    finally:
+        ADOPT_S.write_text(before)
+
+
+@pytest.mark.parametrize(
+    ("dead", "adopt_s", "reason"), [("brv1", "60", MID_STREAM), ("brv2", "0", "hidden")]
+)
+def test_one_of_the_vms_dies(dead: str, adopt_s: str, reason: str) -> None:
     """The other has its connections then, and says that it has not seen them begin.
 
     It enforces its own as before, and new ones.  When the first is back it has its share again.
     """
-    with lab_of(VM, tcon_vms=2) as lab:
+    with adopting(adopt_s), lab_of(VM, tcon_vms=2) as lab:
         lab.enforce(0, "bbr")
         running = Transfer(lab, 0, 1_500_000, CONNECTIONS)
         of = shared(lab)
         (left,) = set(lab.tcons) - {dead}
         lab.set_tcon_vm(dead, up=False)
-        wanted = dict.fromkeys(of[left], ENFORCED) | dict.fromkeys(of[dead], MID_STREAM)
+        wanted = dict.fromkeys(of[left], ENFORCED) | dict.fromkeys(of[dead], reason)
         poll(lambda: told(lab, left) == wanted, "the other has all of them", 20)
         later = Transfer(lab, 0, 500_000, CONNECTIONS, 7001)
         new = [ENFORCED] * CONNECTIONS
         poll(lambda: [*told(lab, left, 7001).values()] == new, "new ones are enforced", 20)
         assert told(lab, left) == wanted
         lab.set_tcon_vm(dead, up=True)
-        print(running.finish(), later.finish(), of)
+        # Both together take 4 and 1.33 times what the rate alone takes for each.
+        assert running.finish() < 1.6
+        assert later.finish() < 5
         last = Transfer(lab, 0, 500_000, CONNECTIONS, 7002)
         assert all(shared(lab, 7002).values())
         last.finish()
 
 
-def test_bfd_finds_a_vm_that_hangs() -> None:
-    """Its links stay up, and nothing passes."""
+def test_fragments_of_two_addresses_have_one_vm() -> None:
+    """They have no ports to look at."""
     with lab_of(VM, tcon_vms=2) as lab:
-        links = {name: placement.ports(name) + placement.vm_ports(name) for name in lab.tcons}
-        for port in sum(links.values(), ()):
+
+        def way(tp_src: int, frag: str) -> str:
+            flow = f"tcp,nw_src=10.1.0.1,nw_dst=10.2.0.1,tp_src={tp_src},tp_dst=80,nw_frag={frag}"
+            words = f"ovs-appctl ofproto/trace br0 in_port=br0-h1,{flow}"
+            return run_in(lab.br0, words).splitlines()[-1]
+
+        assert len({way(port, "no") for port in range(CONNECTIONS)}) == 2
+        assert len({way(port, f) for port in range(CONNECTIONS) for f in ("first", "later")}) == 1
+
+
+def bfd_is_up(lab: Lab, ports: tuple[str, ...]) -> bool:
+    """Whether each of them has heard that the other end hears it: only then BFD is as quick as it
+    has been told to be.
+    """
+    words = "ovs-vsctl --bare --columns=bfd_status list Interface"
+    told = run_in(lab.br0, f"{words} {' '.join(ports)}")
+    return told.count("remote_state=up") == len(ports)
+
+
+def test_bfd_finds_a_vm_that_hangs() -> None:
+    """Its links stay up, and nothing passes: soon the other has its connections."""
+    with lab_of(VM, tcon_vms=2) as lab:
+        of_br0 = {bridge: placement.vm_ports(bridge) for bridge in lab.tcons}
+        links = {bridge: ports + placement.ports(bridge) for bridge, ports in of_br0.items()}
+        for port in links["brv1"] + links["brv2"]:
             words = "bfd:enable=true bfd:min_rx=100 bfd:min_tx=100"
             run_in(lab.br0, f"ovs-vsctl set Interface {port} {words}")
-
-        def forwards(name: str) -> bool:
-            states = [
-                run_in(lab.br0, f"ovs-vsctl get Interface {port} bfd_status:forwarding").strip()
-                for port in placement.vm_ports(name)
-            ]
-            return states == ['"true"', '"true"']
-
-        poll(lambda: all(map(forwards, lab.tcons)), "BFD is up", 20)
+        poll(lambda: bfd_is_up(lab, links["brv1"] + links["brv2"]), "BFD is up", 20)
         lab.enforce(0, "bbr")
         running = Transfer(lab, 0, 1_500_000, CONNECTIONS)
         of = shared(lab)
         for port in links["brv1"]:
             run_in(lab.br0, f"tc qdisc add dev {port} root netem loss 100%")
-        began_s = time.monotonic()
-        poll(lambda: not forwards("brv1"), "BFD is down", 20)
-        print(time.monotonic() - began_s)
+        hung_s = time.monotonic()
         wanted = dict.fromkeys(of["brv2"], ENFORCED) | dict.fromkeys(of["brv1"], MID_STREAM)
         poll(lambda: told(lab, "brv2") == wanted, "the other has all of them", 20)
-        print(time.monotonic() - began_s)
-        print(running.finish())
+        found_ms = (time.monotonic() - hung_s) * 1000
+        print(f"left after {found_ms:.0f} ms")
+        assert found_ms < 500
+        assert running.finish() < 1.4

@@ -12,8 +12,9 @@ A campaign file is a scenario file (see :mod:`.scenario_file`) with, instead of
                                  # police_burst, link: in place of [path]'s
     rtt = ["8ms", "64ms"]
     guest_cc = ["reno", "bbr"]   # guest_cc, native_cc, enforce, count, guest,
-                                 # receiver_tcon, rto_min, native_rto_min: every flow's and
-                                 # transfer's; bytes, load, fan_in: every transfer's
+                                 # receiver_tcon, placement, tcon_vms, rto_min, native_rto_min:
+                                 # every flow's and transfer's; bytes, load, fan_in: every
+                                 # transfer's
     cc = ["reno", "linux:bic"]   # native_cc and enforce at once, of every flow and
                                  # transfer; or a list for each: ["cubic", "bbr"] of
                                  # two [[flow]] are a pair
