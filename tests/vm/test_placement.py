@@ -211,5 +211,7 @@ def test_bfd_finds_a_vm_that_hangs() -> None:
         poll(lambda: told(lab, "brv2") == wanted, "the other has all of them", 20)
         found_ms = (time.monotonic() - hung_s) * 1000
         print(f"left after {found_ms:.0f} ms")
-        assert found_ms < 500
+        # BFD takes 300 ms; then each connection is there when its sender's time-out, which
+        # doubles, has it send again.
+        assert found_ms < 1500
         assert running.finish() < 1.4
