@@ -28,7 +28,8 @@ def all_runs() -> dict[str, Runs]:
             runs.setdefault(key, ({}, line["published"]))[0][line["mode"]] = float(line["mean"])
     for runs in found.values():
         for (cell, of, metric), (shares, _) in list(runs.items()):
-            if metric == "first_share":
+            # Beside transfers there is no goodput of the flows alone.
+            if metric == "first_share" and (cell, of, "goodput") in runs:
                 rates, _ = runs[cell, of, "goodput"]
                 for name, part in (("first", lambda x: x), ("second", lambda x: 1 - x)):
                     made = {mode: rates[mode] * part(share) for mode, share in shares.items()}
