@@ -242,7 +242,7 @@ def test_reno_as_ours(ends: Ends, tcon: genl.Genl) -> None:
         "avoidance": (21, 20),
         "a window that does not bind": (21, 20),
         "avoidance again": (22, 20),
-        "time-out": (2, 11),
+        "time-out": (1, 11),  # what may leave; cwnd is two segments
     }  # fmt: skip
     # Linux's slow start begins with one segment, of which TCon makes two.
     assert over[0][1] == over[1][1] == 11
@@ -303,10 +303,10 @@ def test_life_of(ends: Ends, tcon: genl.Genl, name: str) -> None:
     print(noted)
     cwnd = {what: segments for what, (segments, _) in noted.items()}
     assert cwnd["start"] == (2 if name == "hybla" else 10)
+    assert cwnd.pop("time-out") == 1  # what may leave
     assert min(cwnd.values()) >= 2
     assert max(cwnd.values()) <= 200
     assert cwnd["slow start again"] == {"hybla": 13}.get(name, 40)
-    assert cwnd["time-out"] <= 4
     if name != "bbr":
         assert cwnd["loss"] < cwnd["slow start again"]
 
