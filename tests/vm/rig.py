@@ -670,7 +670,7 @@ def counted(client: genl.Genl, **expected: int) -> Iterator[None]:
     grown = {
         name: after[name.replace("_", "-")] - before[name.replace("_", "-")] for name in expected
     }
-    assert grown == expected
+    assert grown == expected, grown
 
 
 def ack_of_what_waits(conn: Conn, tcon: genl.Genl, payload: bytes) -> wire.Segment:
