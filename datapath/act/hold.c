@@ -13,10 +13,9 @@
  * overtake.  But that is for what a guest was allowed to send.  What it sends without
  * regard to its windows is dropped at the bounds.
  *
- * If no ACK comes for an RTO, the CC is told of a time-out.  Where TCon repairs, what waits goes on
- * waiting for cwnd, which is a segment then.  Otherwise, or after the last of TCon's time-outs, it
- * leaves, as far as the guest was allowed to send it: its ACKs may take another way.  Later packets
- * wait again.
+ * If no ACK comes for an RTO, what waits leaves, as far as the guest was allowed to send it: the
+ * peer may be waiting for it, or its ACKs take another way.  The CC is told of a time-out.  Later
+ * packets wait again.
  */
 #include <linux/math64.h>
 #include <linux/moduleparam.h>
@@ -107,28 +106,19 @@ static void flush(struct tcon_flow *flow)
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
 }
 
-/* How long what waits for cwnd waits, if nothing is heard and nothing leaves meanwhile.  Under
- * repair TCon's own timer sends what is in flight again.  If that made room for what waits, each
- * time-out would be a burst into a path that has just lost all, where RFC 5681, 3.1, allows one
- * segment.
- */
+/* How long what waits for cwnd waits, if nothing is heard and nothing leaves meanwhile. */
 static u64 patience_ns(const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
-	u64 since_us = t->timeout_us;
+	u64 since_us = tcon_flow_repaired(flow) ? t->timer.sent_us : t->timeout_us;
 
-	if (tcon_flow_repaired(flow)) {
-		if (!tcon_track_persists(t))
-			return NOT_BEFORE_AN_ACK;
-		since_us = t->timer.sent_us;
-	}
 	return (max(t->progress_us, since_us) + tcon_track_rto_us(t)) * NSEC_PER_USEC;
 }
 
 /* No ACK for an RTO: what is in flight is lost, or waits for what is held.  This counts as a
  * time-out, like the guest's own, once in an RTO.  Under repair TCon's own timer finds it
- * out.  But that does not run while the peer's window is closed.  It may have been opened past
- * TCon: so what waits leaves.
+ * out.  But that timer backs off, or waits for a window that was opened past TCon.  If the
+ * guest still sends, it hears ACKs that TCon does not.  So what waits leaves.
  */
 static void note_stall(struct tcon_flow *flow, u64 now_us)
 {
@@ -262,10 +252,11 @@ static inline void advance_clock(struct tcon_flow *flow, const struct sk_buff *s
 static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
 		    u64 now_us)
 {
-	if (what == TCON_SENT_TIMEOUT)
+	if (what == TCON_SENT_TIMEOUT) {
 		trace_tcon_loss(flow, flow->track.lost.bytes);
-	if (what == TCON_SENT_TIMEOUT && !tcon_flow_repaired(flow)) {
 		flush(flow);
+	}
+	if (what == TCON_SENT_TIMEOUT && !tcon_flow_repaired(flow)) {
 		tcon_mark_timeout(flow);
 		tcon_ca_timeout(&flow->track, now_us);
 	} else if (idle && what == TCON_SENT_NEW) {
@@ -921,6 +912,7 @@ static u64 collect_repairs(struct tcon_flow *flow, struct sk_buff_head *out,
 		if (skb)
 			__skb_queue_tail(out, skb);
 		break;
+	case TCON_EXPIRY_TIMEOUT:
 	case TCON_EXPIRY_GIVE_UP:
 		flush(flow);
 		break;

@@ -7,13 +7,12 @@ flight, so that one wrong decision costs a quarter of the goodput.
 
 from __future__ import annotations
 
-import itertools
 import re
 import time
 
 from asked import goodput_bps, scenario
 from hosts import Net
-from rig import RawEnd, ip, run
+from rig import ip
 from tcon_lab.scenario import Flow, Path
 from tcon_lab.topo import Lab, run_in
 
@@ -61,40 +60,6 @@ def test_bbr_with_one_segment_in_flight(net: Net) -> None:
     native = seconds("bbr")
     net.tcon.set_rule("bbr")
     assert seconds("cubic") < 1.005 * native
-
-
-def lose(share: str) -> None:
-    run("tc", *f"qdisc change dev ifb-s root netem limit 10000 loss {share}".split(), ns="s")
-
-
-def bursts_after_silence(net: Net, cc: str) -> list[int]:
-    """How many segments each time-out sends into a path that loses 40 %."""
-    lose("0%")
-    transfer = net.transfer(400_000, cc=cc, start=False)
-    lose("40%")
-    wire = RawEnd("s-e", "s")
-    transfer.start()
-    at_s = []
-    while transfer.running():
-        frame = wire.recv(1.0)
-        if frame and len(frame) > 500:
-            at_s.append(time.monotonic())
-    wire.close()
-    transfer.finish()
-    begins = [b for a, b in itertools.pairwise(at_s) if b - a > 0.15]
-    return [sum(b <= one < b + 0.02 for one in at_s) for b in begins]
-
-
-def test_a_timeout_sends_one_segment(net: Net) -> None:
-    """RFC 5681, 3.1: where nearly half is lost nothing else slows a sender down."""
-    net.cut()
-    net.shape(rate="10mbit", delay="36ms", loss="40%")
-    native = bursts_after_silence(net, "reno")
-    net.tcon.set_rule("reno")
-    enforced = bursts_after_silence(net, "cubic")
-    for bursts in (native, enforced):
-        assert len(bursts) > 15
-        assert sum(bursts) < 1.25 * len(bursts), bursts
 
 
 def test_bbr_finds_the_rate_of_a_policer() -> None:
