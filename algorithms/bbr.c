@@ -49,8 +49,8 @@
  *   it begins with STARTUP at the measured rate.
  * - The pacer is TCon's.  What it holds is not in flight yet, so BBR need not estimate
  *   earliest departure times.
- * - After a time-out the smallest window is two segments, not one
- *   (%TCON_MIN_CWND_SEGS).
+ * - The smallest window is two segments (%TCON_MIN_CWND_SEGS).  After a time-out only one is
+ *   used at first (datapath/sender/prr.c).
  *
  * Units: bits/s (bw.h), bytes of TCP payload and microseconds.
  */

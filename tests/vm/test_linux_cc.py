@@ -244,7 +244,7 @@ def test_reno_as_ours(ends: Ends, tcon: genl.Genl) -> None:
         "avoidance again": (22, 20),
         "time-out": (1, 11),  # what may leave; cwnd is two segments
     }  # fmt: skip
-    # Linux's slow start begins with one segment, of which TCon makes two.
+    # Linux's cwnd is one segment after a time-out, of which TCon makes two.
     assert over[0][1] == over[1][1] == 11
     assert over[0][0] == pytest.approx(over[1][0], abs=1)
 

@@ -11,9 +11,8 @@ import random
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from reno_model import INFINITE, MAX_BYTES, MIN_SEGS, NO_RTT, Reno
-from replayed import Conditions, Flow, any_event, build_replays, replay, start
+from replayed import Conditions, Flow, any_event, replay, start
 
 #: The velocity, and 1 / delta in thousandths, are at most this.
 MOST = 2**20
@@ -234,12 +233,6 @@ def copa_flow(rng: random.Random) -> CopaFlow:
     for _ in range(60):
         any_event(flow)
     return flow
-
-
-@pytest.fixture(scope="module")
-def programs() -> Path:
-    """The folder with ``replay_NAME``."""
-    return build_replays()
 
 
 #: What must happen in these flows, and how often at least.

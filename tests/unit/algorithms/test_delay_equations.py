@@ -9,9 +9,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
 from reno_model import INFINITE, MAX_BYTES, MIN_SEGS, NO_RTT, Reno
-from replayed import Conditions, Flow, any_event, build_replays, replay, start
+from replayed import Conditions, Flow, any_event, replay, start
 
 
 class Tahoe(Reno):
@@ -231,12 +230,6 @@ def timely_flow(rng: random.Random) -> Flow:
     for _ in range(40):
         any_event(flow)
     return flow
-
-
-@pytest.fixture(scope="module")
-def programs() -> Path:
-    """The folder with ``replay_NAME``."""
-    return build_replays()
 
 
 def flows_of(name: str, make: Callable[[random.Random], Flow], count: int) -> list[Flow]:

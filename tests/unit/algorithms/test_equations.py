@@ -20,7 +20,7 @@ import pytest
 from bbr3_model import Bbr2, Bbr3, Sample
 from cubic_model import DIGITS, AccuCubic, Cubic, LinCubic, LinuxCubic
 from reno_model import INFINITE, MAX_BYTES, MIN_SEGS, NO_RTT, NewReno, Reno
-from replayed import Conditions, Flow, MarkedFlow, any_event, build_replays, replay, start
+from replayed import Conditions, Flow, MarkedFlow, any_event, replay, start
 
 
 class Vegas(Reno):
@@ -406,12 +406,6 @@ class BbrFlow:
             self.round()
             if self.rng.random() < 0.15:
                 self.other()
-
-
-@pytest.fixture(scope="module")
-def programs() -> Path:
-    """The folder with ``replay_NAME``."""
-    return build_replays()
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
-from replayed import Conditions, build_replays, replay
+from replayed import Conditions, replay
 
 T, B, C, EPSILON = 0.9, 900.0, 11.35, 0.05
 MOST_BPS = 1e12
@@ -176,12 +175,6 @@ class VivaceFlow:
         self.lines.append(f"sample {' '.join(map(str, fields))}")
         self.rates.append(model.sending)
         self.sure.append(model.sure)
-
-
-@pytest.fixture(scope="module")
-def programs() -> Path:
-    """The folder with ``replay_NAME``."""
-    return build_replays()
 
 
 def test_vivace(programs: Path) -> None:

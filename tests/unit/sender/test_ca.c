@@ -279,6 +279,14 @@ static void send_segs(struct tcon_track *t, u32 lo, u32 hi)
 		send_seg(t, lo);
 }
 
+/* So long nothing comes, and the guest's timer goes off. */
+static void time_out(struct tcon_track *t, u64 silence_us)
+{
+	now_us += silence_us;
+	assert_int_equal(send_seg(t, 0), TCON_SENT_TIMEOUT);
+	tcon_ca_timeout(t, now_us);
+}
+
 /* An ACK that passes; returns what the CC heard. */
 static const char *pass(struct tcon_track *t, const struct tcon_packet *pkt)
 {
@@ -722,15 +730,11 @@ static void timed_out(void **state)
 
 	start_cc(&t);
 	send_segs(&t, 0, 5);
-	now_us += 1000000;
-	assert_int_equal(send_seg(&t, 0), TCON_SENT_TIMEOUT);
-	tcon_ca_timeout(&t, now_us);
+	time_out(&t, 1000000);
 	assert_string_equal(noted(), "L");
 	assert_int_equal(notes.at_us, now_us);
 	assert_int_equal(notes.state_before, TCON_CA_OPEN);
-	now_us += 2000000;				/* once more */
-	assert_int_equal(send_seg(&t, 0), TCON_SENT_TIMEOUT);
-	tcon_ca_timeout(&t, now_us);
+	time_out(&t, 2000000);				/* once more */
 	assert_string_equal(noted(), "L");
 	assert_int_equal(notes.at_us, now_us);
 	assert_int_equal(notes.state_before, TCON_CA_LOSS);
@@ -748,9 +752,7 @@ static void timeout_in_recovery(void **state)
 	start_cc(&t);
 	send_segs(&t, 0, 10);
 	assert_string_equal(ack(&t, 0, 1, 4), "Rc");
-	now_us += 1000000;
-	assert_int_equal(send_seg(&t, 0), TCON_SENT_TIMEOUT);
-	tcon_ca_timeout(&t, now_us);
+	time_out(&t, 1000000);
 	assert_string_equal(noted(), "L");
 	assert_int_equal(notes.state_before, TCON_CA_RECOVERY);
 	stop_cc(&t);
@@ -790,16 +792,14 @@ static void loss_window(void **state)
 {
 	static const struct tcon_cc_ops *all[] = { &mock, &sovereign };
 	struct tcon_track t;
-	u32 i, seg;
+	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(all); i++) {
 		open_conn(&t);
 		tcon_ca_start(&t, all[i], NULL, now_us);
 		t.cc.cwnd_bytes = 5 * MSS;
 		send_segs(&t, 0, 20);
-		now_us += 1000000;
-		assert_int_equal(send_seg(&t, 0), TCON_SENT_TIMEOUT);
-		tcon_ca_timeout(&t, now_us);
+		time_out(&t, 1000000);
 		assert_int_equal(t.cc.inflight_bytes, MSS);
 		assert_int_equal(tcon_track_cwnd_bytes(&t), MSS);
 		assert_int_equal(t.cc.cwnd_bytes, 5 * MSS);
@@ -814,8 +814,7 @@ static void loss_window(void **state)
 		now_us += RTT_US;
 		ack(&t, 7, 0, 0);
 		assert_int_equal(tcon_track_cwnd_bytes(&t), 5 * MSS);
-		for (seg = 7; seg < 20; seg++)
-			send_seg(&t, seg);
+		send_segs(&t, 7, 20);
 		ack(&t, 20, 0, 0);
 		assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
 		assert_int_equal(tcon_track_cwnd_bytes(&t), 5 * MSS);
@@ -834,9 +833,7 @@ static void loss_window_again(void **state)
 	t.cc.cwnd_bytes = 5 * MSS;
 	send_segs(&t, 0, 4);
 	for (i = 0; i < 3; i++) {
-		now_us += 5000000;
-		assert_int_equal(send_seg(&t, 0), TCON_SENT_TIMEOUT);
-		tcon_ca_timeout(&t, now_us);
+		time_out(&t, 5000000);
 		assert_int_equal(t.cc.inflight_bytes, MSS);
 		assert_int_equal(tcon_track_cwnd_bytes(&t), MSS);
 	}
@@ -1093,9 +1090,7 @@ static void undo_of_timeout(void **state)
 
 	start_cc(&t);
 	send_segs(&t, 0, 6);
-	now_us += 1000000;
-	assert_int_equal(send_seg(&t, 0), TCON_SENT_TIMEOUT);
-	tcon_ca_timeout(&t, now_us);
+	time_out(&t, 1000000);
 	noted();
 	assert_string_equal(ack(&t, 5, 0, 0), "c");
 	assert_string_equal(ack(&t, 5, 0, 1), "");	/* 5 is still unproven */

@@ -40,7 +40,7 @@ from __future__ import annotations
 import functools
 import math
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,6 +131,11 @@ def settled(
 # --- what is compared -------------------------------------------------------
 
 
+def cov(windows: Collection[float]) -> float:
+    """The coefficient of variation: the standard deviation as a share of the mean, not 0."""
+    return statistics.pstdev(windows) / statistics.fmean(windows)
+
+
 def variation(moments: Iterable[Iterable[float]]) -> float | None:
     """The mean over time of the CoV over the flows; of one flow the CoV over time."""
     each = [list(windows) for windows in moments]
@@ -138,7 +143,7 @@ def variation(moments: Iterable[Iterable[float]]) -> float | None:
         return None
     if len(each[0]) == 1:
         each = [[windows[0] for windows in each]]
-    return statistics.fmean(statistics.pstdev(w) / statistics.fmean(w) for w in each if any(w))
+    return statistics.fmean(cov(windows) for windows in each if any(windows))
 
 
 def _of_one(of: Modelled) -> dict[str, float | None]:

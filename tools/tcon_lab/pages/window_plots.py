@@ -16,7 +16,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from ..numbers.against_models import FEWEST_FLOWS, Modelled, modelled, settled
+from ..numbers.against_models import FEWEST_FLOWS, Modelled, cov, modelled, settled
 from ..numbers.losses import decider
 from ..numbers.many_campaigns import Experiment
 from ..numbers.of_cells import moments_of
@@ -34,7 +34,7 @@ def spread(moments: Iterable[list[float]]) -> tuple[list[float], list[float]]:
         return [], []
     mean = statistics.fmean(window for windows in moments for window in windows)
     shares = sorted(window / mean for windows in moments for window in windows)
-    covs = sorted(statistics.pstdev(windows) / statistics.fmean(windows) for windows in moments)
+    covs = sorted(cov(windows) for windows in moments)
     return shares, covs
 
 
