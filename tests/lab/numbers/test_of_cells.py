@@ -91,3 +91,22 @@ def test_flows_that_begin_together_are_joined_by_none() -> None:
 def test_enforced_windows_are_those_of_tcon() -> None:
     found = values(of_cells.rows("a cell", "enforced", [(RUN, SAMPLES)]))
     assert "window_most" not in found  # these samples have the guests'
+
+
+def test_what_is_in_flight_of_all_flows() -> None:
+    def flight(*several: float | None) -> dict[str, Any]:
+        return {"t_s": [1.0, 2.0, 3.0], "tcon_inflight_bytes": list(several)}
+
+    # A time at which no flow is known counts for nothing, one at which one is, for that one.
+    flows = [flight(500, None, None), flight(40, 80, None)]
+    assert of_cells.inflight_bytes(flows) == [80, 540]
+    assert of_cells.inflight_bytes([{"t_s": [1.0]}]) == []
+
+
+def test_percentiles_of_what_is_in_flight() -> None:
+    columns = {"t_s": [float(n) for n in range(100)], "tcon_inflight_bytes": list(range(100))}
+    kept = {"flows": [{"index": n, "columns": columns} for n in range(3)]}
+    found = values(of_cells.rows("a cell", "enforced", [(RUN, kept)]))
+    names = ("p10", "p50", "p90", "p99", "most")
+    assert [found[f"inflight_{n}"] for n in names] == [[27], [147], [267], [294], [297]]
+    assert "inflight_p50" not in values(of_cells.rows("a cell", "native", [(RUN, SAMPLES)]))

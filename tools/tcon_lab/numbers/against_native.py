@@ -294,6 +294,7 @@ def _cell(campaign: Campaign, cell: Cell, runs: dict[str, dict[int, Record]]) ->
     }
     times_s = {mode: data.times_s(mode) for mode in campaign.modes}
     published = campaign.published.get(cell.values.get("case", ""))
+    theirs = {"where", "mean_s", "p999_reduction"}
     return {
         "cell": cell.name,
         "values": cell.values,
@@ -302,7 +303,7 @@ def _cell(campaign: Campaign, cell: Cell, runs: dict[str, dict[int, Record]]) ->
         "completion": {mode: completion(times) for mode, times in times_s.items() if times},
         "completion_s": {mode: times for mode, times in times_s.items() if times},
         "kinds": {mode: kinds(list(runs.get(mode, {}).values())) for mode in campaign.modes},
-        "published": published.model_dump(include={"where", "mean_s"}) if published else None,
+        "published": published.model_dump(include=theirs) if published else None,
     }
 
 

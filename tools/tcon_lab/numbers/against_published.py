@@ -34,7 +34,9 @@ Samples = Callable[[str, str, int], Record | None]
 _Read = Callable[[Record, list[Record]], float | None]
 
 #: Payload of a full packet with time stamps: what documents count as a packet.
-_PAYLOAD_BYTES = 1448
+PAYLOAD_BYTES = 1448
+#: Quantity and unit of what TCon buffers: it keeps a copy of each packet in flight.
+PACKETS_IN_FLIGHT = ("packets in flight", "packets")
 #: Documents' names for a CC that the lab has under another.
 _SAME_CC = {"bbr2": "bbr"}
 
@@ -84,7 +86,7 @@ _OURS: dict[tuple[str, str], _Read] = {
     ("sending_rate", "MB/s"): _of_flows(_in_a_second("sent_bytes", 1e6)),
     ("rtt", "ms"): _of_flows(lambda flow: _scaled(flow, "rtt_mean_us", 1e3)),
     ("cwnd", "kB"): _of_flows(_cwnd("mean", 1e3)),
-    ("cwnd", "packets"): _of_flows(_cwnd("max", _PAYLOAD_BYTES)),
+    ("cwnd", "packets"): _of_flows(_cwnd("max", PAYLOAD_BYTES)),
     ("jain", "share"): lambda run, _: run.get("jain_mean"),
     ("synchronised flows in a congestion epoch", "count"): lambda run, flows: (
         run["loss_synchronisation"]["mean"] * len(flows)
@@ -101,9 +103,9 @@ _OURS_OF_ALL: dict[tuple[str, str], _Read] = {
 
 #: The same in one second, of what a table has for a whole run, which has its length.
 _OURS_IN_A_SECOND: dict[tuple[str, str], _Read] = {
-    ("retransmissions", "packets"): _of_flows(_in_a_second("retransmitted_bytes", _PAYLOAD_BYTES)),
+    ("retransmissions", "packets"): _of_flows(_in_a_second("retransmitted_bytes", PAYLOAD_BYTES)),
     ("total_retransmissions", "packets"): _of_all(
-        _in_a_second("retransmitted_bytes", _PAYLOAD_BYTES)
+        _in_a_second("retransmitted_bytes", PAYLOAD_BYTES)
     ),
     ("sent", "MB"): _of_flows(_in_a_second("sent_bytes", 1e6)),
     ("total_sent", "MB"): _of_all(_in_a_second("sent_bytes", 1e6)),
@@ -113,13 +115,13 @@ _OURS_IN_A_SECOND: dict[tuple[str, str], _Read] = {
 
 def _packets_in_flight(columns: Record, _: str) -> float | None:
     flight_bytes = median(columns, "tcon_inflight_bytes")
-    return None if flight_bytes is None else flight_bytes / _PAYLOAD_BYTES
+    return None if flight_bytes is None else flight_bytes / PAYLOAD_BYTES
 
 
 #: The same of the samples of a run's first flow, and who decides.
 _OURS_OF_SAMPLES: dict[tuple[str, str], Callable[[Record, str], float | None]] = {
     ("cwnd after a loss, of that before", "%"): left_percent,
-    ("packets in flight", "packets"): _packets_in_flight,
+    PACKETS_IN_FLIGHT: _packets_in_flight,
 }
 
 
@@ -417,18 +419,27 @@ def _values_side(comparison: Record, runs: Runs, samples: Samples) -> Record | N
     return {"title": "What the text says", "where": "", "rows": rows}
 
 
+def _completions(cell: Record) -> Iterator[tuple[tuple[str, str], str, float, float]]:
+    """Of a cell: quantity and unit, mode, published, ours."""
+    theirs, ours = cell["published"] or {}, cell["completion"]
+    for mode, mean_s in theirs.get("mean_s", {}).items():
+        if mode in ours:
+            yield ("mean completion time", "s"), mode, mean_s, ours[mode]["mean"]
+    for mode, share in theirs.get("p999_reduction", {}).items():
+        slow = {of: ours[of]["p999"] for of in ("guest", mode) if "p999" in ours.get(of, {})}
+        if len(slow) == 2:
+            below = 100 * (1 - slow[mode] / slow["guest"])
+            yield ("99.9th percentile, below CUBIC's", "%"), mode, 100 * share, below
+
+
 def _completion_side(comparison: Record) -> Record | None:
-    """Mean completion times, by case and mode."""
+    """Completion times, by case and mode: means, and 99.9th percentiles."""
     rows = []
     for cell in comparison["cells"]:
-        theirs = cell["published"] or {}
-        for mode, mean_s in theirs.get("mean_s", {}).items():
-            ours = cell["completion"].get(mode)
-            if ours is not None:
-                shown = {"published": mean_s, "low": mean_s, "high": mean_s, "text": f"{mean_s:g}"}
-                column = ("mean completion time", "s")
-                of = f"{cell['cell']}, {mode} ({theirs['where']})"
-                rows.append(_row(of, cell["cell"], "", column, shown, {mode: ours["mean"]}))
+        for column, mode, value, ours in _completions(cell):
+            shown = {"published": value, "low": value, "high": value, "text": f"{value:g}"}
+            of = f"{cell['cell']}, {mode} ({cell['published']['where']})"
+            rows.append(_row(of, cell["cell"], "", column, shown, {mode: ours}))
     if not rows:
         return None
     return {"title": "Completion times", "where": "", "rows": rows}

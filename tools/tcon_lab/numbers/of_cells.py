@@ -14,6 +14,9 @@ loss_epochs
 window_most, window_least
     the largest and the smallest sum of all flows' windows, in bytes, after the first third
     of a run, at times at which each flow has one;
+inflight_p10, inflight_p25, inflight_p50, inflight_p75, inflight_p90, inflight_p99, inflight_most
+    what of all flows is in flight under TCon, which keeps a copy of it, in bytes: percentiles
+    of a run's samples;
 
 of the flows of one [[flow]], means over them:
 
@@ -37,6 +40,7 @@ from typing import Any
 from .against_native import QUANTITIES
 from .kinds import kinds
 from .losses import decider
+from .results import spread
 from .samples import column
 
 Record = dict[str, Any]
@@ -51,6 +55,20 @@ _OF_FLOWS = {
 #: What is left out of a flow's time alone, and of that beside one that has come.
 _START_S = 2.0
 _COMING_S = 1.0
+
+
+_INFLIGHT = {f"inflight_p{n}": n for n in (10, 25, 50, 75, 90, 99)} | {"inflight_most": 100}
+
+
+def inflight_bytes(flows: list[Record]) -> list[float]:
+    """What of all flows is in flight under TCon, at each time at which it has one, sorted."""
+    at: dict[float, float] = {}
+    for columns in flows:
+        known = zip(column(columns, "t_s"), column(columns, "tcon_inflight_bytes"), strict=True)
+        for t_s, flight_bytes in known:
+            if flight_bytes is not None:
+                at[round(t_s, 1)] = at.get(round(t_s, 1), 0) + flight_bytes
+    return sorted(at.values())
 
 
 def moments_of(flows: list[Record], who: str) -> list[list[float]]:
@@ -71,6 +89,7 @@ def _of_run(run: Record, samples: Record | None, mode: str) -> dict[str, float]:
     flows = [flow["columns"] for flow in (samples or {"flows": []})["flows"]]
     if sums := [sum(windows) for windows in moments_of(flows, decider(mode))]:
         found |= {"window_most": max(sums), "window_least": min(sums)}
+    found |= spread(inflight_bytes(flows), _INFLIGHT) or {}
     return {name: value for name, value in found.items() if value is not None}
 
 

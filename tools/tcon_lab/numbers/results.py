@@ -386,11 +386,14 @@ def _repair_result(data: _FlowData, tcon: list[Record], settling_s: float) -> Re
 
 
 _COMPLETION = {"min": 0, "p50": 50, "p95": 95, "p99": 99, "max": 100}
+#: As few have a 99.9th percentile that is not their largest.
+_FEWEST_FOR_P999 = 1000
 
 
 def completion(times_s: list[float]) -> dict[str, float] | None:
-    """Mean and percentiles of completion times; None of nothing."""
-    found = spread(times_s, _COMPLETION)
+    """Mean and percentiles of completion times, p999 of 1000 and more; None of nothing."""
+    names = _COMPLETION | ({"p999": 99.9} if len(times_s) >= _FEWEST_FOR_P999 else {})
+    found = spread(times_s, names)
     return found and found | {"mean": round(sum(times_s) / len(times_s), 6)}
 
 

@@ -230,15 +230,18 @@ def completions(comparison: Record) -> tuple[list[str], list[list[str]]]:
     A paper's means and savings stand beside ours; no rows without transfers.
     """
     paper = bool(comparison["published"])
-    headings = ["cell", "mode", "transfers", *(f"{name}, s" for name in COMPLETION), "saved"]
+    cells = comparison["cells"]
+    many = any("p999" in found for cell in cells for found in cell["completion"].values())
+    names = (*COMPLETION, "p999") if many else COMPLETION
+    headings = ["cell", "mode", "transfers", *(f"{name}, s" for name in names), "saved"]
     headings += ["paper: mean, s", "paper: saved"] if paper else []
     rows = []
-    for cell in comparison["cells"]:
+    for cell in cells:
         means = {mode: found["mean"] for mode, found in cell["completion"].items()}
         theirs = (cell["published"] or {}).get("mean_s", {})
         for mode, found in cell["completion"].items():
             row = [cell["cell"], mode, str(len(cell["completion_s"][mode]))]
-            row += [_seconds(found[name]) for name in COMPLETION]
+            row += [_seconds(found[name]) if name in found else "-" for name in names]
             row.append(_saving(means, mode))
             if paper:
                 row.append(_seconds(theirs[mode]) if mode in theirs else "-")

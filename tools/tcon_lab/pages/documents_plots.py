@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,10 +19,12 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from ..errors import LabError
 from ..experiment import published
 from ..machine.products import TOP
+from ..numbers.against_published import PACKETS_IN_FLIGHT, PAYLOAD_BYTES
 from .report import STYLES
 
 Line = dict[str, str]
@@ -35,6 +38,8 @@ SIDES = {
     "native": (STYLES["native"][0], "o"),
     "enforced": (STYLES["enforced"][0], "x"),
 }
+#: Of the rows of :class:`Curves`, in turn.
+_DASHES = ("-", "--", ":")
 _ROW_INCHES, _WIDTH_INCHES = 0.2, 9.0
 _SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "tcon", "font.size": 8}
 #: Nothing of the program, the day or the licence of a picture.
@@ -64,6 +69,14 @@ def span(text: str) -> Span:
     if found := re.fullmatch(rf"at most {_NUMBER}", text):
         return 0.0, float(found[1])
     return float(text), float(text)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Distributions: each a label, its values at growing shares, and what was published."""
+
+    title: str
+    rows: Sequence[tuple[str, Sequence[tuple[float, float]], float]]
 
 
 def _point(text: str, unit: float = 1) -> Span:
@@ -170,8 +183,21 @@ def cubic_thesis(lines: Sequence[Line]) -> list[Panel]:
     ]
 
 
-def tcon_paper(lines: Sequence[Line]) -> list[Panel]:
-    """Times of files of 10 MB, and what is saved of CUBIC's."""
+def _in_flight(lines: Sequence[Line]) -> list[tuple[str, list[tuple[float, float]], float]]:
+    """Of each client the distribution of packets in flight, and what was published."""
+    shares = {f"inflight_p{n}": n for n in (10, 25, 50, 75, 90, 99)} | {"inflight_most": 100}
+    found: dict[str, list[tuple[float, float]]] = {}
+    for line in lines:
+        if line["metric"] in shares:
+            packets = float(line["mean"]) / PAYLOAD_BYTES
+            found.setdefault(line["cell"], []).append((packets, shares[line["metric"]]))
+    wanted = ", ".join(PACKETS_IN_FLIGHT)
+    theirs = {line["cell"]: float(line["published"]) for line in lines if line["metric"] == wanted}
+    return [(cell, sorted(points), theirs[cell]) for cell, points in found.items()]
+
+
+def tcon_paper(lines: Sequence[Line]) -> list[Panel | Curves]:
+    """Times of files of 10 MB, what is saved of CUBIC's, and how many packets are buffered."""
     document = published.load(TOP / "tools/published/tcon-paper.toml")
     names = {"guest": "CUBIC", "native": "native BBR", "enforced": "BBR by TCon"}
     measured = dict(_cells(_of(lines, "files"), "completion_mean"))
@@ -194,11 +220,12 @@ def tcon_paper(lines: Sequence[Line]) -> list[Panel]:
     return [
         Panel("mean time, s", times, log=True),
         Panel("saved of CUBIC's time, %", savings),
+        Curves("packets in flight, % of time", _in_flight(_of(lines, "buffered"))),
     ]
 
 
 #: Of each document, by its file in tools/published.
-PLOTS: dict[str, Callable[[Sequence[Line]], list[Panel]]] = {
+PLOTS: dict[str, Callable[[Sequence[Line]], Sequence[Panel | Curves]]] = {
     "virtual-machines": virtual_machines,
     "cc-pairs": cc_pairs,
     "five-ccs": five_ccs,
@@ -228,8 +255,26 @@ def _draw(axes: Axes, panel: Panel) -> None:
         axes.set_xscale("log")
 
 
-def _legend(panels: Sequence[Panel]) -> list[Line2D]:
-    drawn = [side for side in SIDES if any(side in row for p in panels for _, row in p.rows)]
+def _draw_curves(axes: Axes, curves: Curves) -> None:
+    """Each row has a dash of its own, of the colours of both sides."""
+    for (label, points, theirs), dash in zip(curves.rows, itertools.cycle(_DASHES)):
+        look = {"linestyle": dash, "linewidth": 1.3}
+        axes.plot(*zip(*points, strict=True), color=SIDES["enforced"][0], **look)
+        axes.axvline(theirs, color=SIDES["published"][0], **look)
+        axes.plot([], [], color="black", label=label, **look)
+    axes.legend(loc="center left", handlelength=2.5, frameon=False, fontsize=7)
+    axes.set_title(curves.title, fontsize=9)
+    axes.grid(alpha=0.3)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xticks([5, 10, 20, 50, 100, 200])
+    axes.set_xlim(left=1.5)
+
+
+def _legend(panels: Sequence[Panel | Curves]) -> list[Line2D]:
+    rows = [row for panel in panels if isinstance(panel, Panel) for _, row in panel.rows]
+    drawn = [side for side in SIDES if any(side in row for row in rows)]
     return [
         Line2D([], [], color=SIDES[side][0], marker=SIDES[side][1], linestyle="none",
                fillstyle="none", label=side)
@@ -237,15 +282,18 @@ def _legend(panels: Sequence[Panel]) -> list[Line2D]:
     ]  # fmt: skip
 
 
-def figure(panels: Sequence[Panel]) -> Figure:
+def figure(panels: Sequence[Panel | Curves]) -> Figure:
     """A document's plot: its panels beside each other; rows that are the same are named once."""
     height = 1 + _ROW_INCHES * max(len(panel.rows) for panel in panels)
     made = Figure((_WIDTH_INCHES, height), layout="constrained")
-    first, *others = zip(made.subplots(1, len(panels), squeeze=False)[0], panels, strict=True)
-    _draw(*first)
-    for axes, panel in others:
+    labels: list[str] = []
+    for axes, panel in zip(made.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        if isinstance(panel, Curves):
+            _draw_curves(axes, panel)
+            continue
         _draw(axes, panel)
-        if _labels(panel) == _labels(panels[0]):
+        labels = labels or _labels(panel)
+        if axes is not made.axes[0] and _labels(panel) == labels:
             axes.set_yticklabels([])
     made.legend(handles=(lines := _legend(panels)), loc="outside lower center", ncols=len(lines),
                 frameon=False)  # fmt: skip

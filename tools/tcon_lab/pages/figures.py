@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from html import escape
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 GRID = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
+
+#: Of how many points a distribution is drawn.
+_POINTS = 100
 
 
 def look(figure: go.Figure) -> None:
@@ -39,6 +43,19 @@ def simple(traces: list[go.Scatter], x_title: str, y_title: str) -> go.Figure:
     figure.update_layout(height=360)
     look(figure)
     return figure
+
+
+def distribution(values: Sequence[float], name: str, colour: str, dash: str) -> go.Scatter:
+    """Which share of sorted values is at or below each."""
+    ranks = [round(n * (len(values) - 1) / _POINTS) for n in range(_POINTS + 1)]
+    return go.Scatter(
+        x=[round(values[rank], 4) for rank in ranks],
+        y=[n / _POINTS for n in range(_POINTS + 1)],
+        name=escape(name),
+        mode="lines",
+        line={"color": colour, "dash": dash, "width": 1.5},
+        hovertemplate="%{x:.4~g}: %{y:.3~g}",
+    )
 
 
 def stacked(traces: Iterable[tuple[int, go.Scatter]], titles: Sequence[str]) -> go.Figure:

@@ -13,6 +13,7 @@ from plotly.offline import get_plotlyjs
 from ..numbers.against_published import differences, safe_id
 from ..numbers.many_campaigns import METRICS, Experiment
 from . import campaign_page, figures, time_plots, window_plots
+from .buffered_plot import buffered
 from .completion import completion_curves
 from .report import PAGE_SCRIPT, PAGE_STYLE, STYLES
 
@@ -307,11 +308,13 @@ def _completions(comparison: Record, prefix: str) -> str:
     return f"<h3>Completion times</h3>{curves}{_table(headings, rows, 2)}"
 
 
-def _plots(experiment: Experiment, prefix: str) -> str:
+def _plots(experiment: Experiment, sides: list[Record], prefix: str) -> str:
     parts = []
     over = {
-        "path": time_plots.over_path(experiment), "windows": window_plots.distributions(experiment)
-    }  # fmt: skip
+        "path": time_plots.over_path(experiment),
+        "windows": window_plots.distributions(experiment),
+        "buffered": buffered(experiment, sides),
+    }
     for what, several in over.items():
         for number, plot in enumerate(several):
             parts.append(
@@ -440,7 +443,7 @@ def _experiment(made: Record, experiment: Experiment) -> str:
         f"{_models(made, prefix)}"
         f"{_completions(comparison, prefix)}"
         f"<h3>Cells</h3>{_table(headings, rows, name=f'{prefix}-cells')}{others}"
-        f"{_maps(comparison, prefix)}{_plots(experiment, prefix)}</section>"
+        f"{_maps(comparison, prefix)}{_plots(experiment, made['sides'], prefix)}</section>"
     )
 
 

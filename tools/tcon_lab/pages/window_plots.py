@@ -12,9 +12,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator
-from html import escape
-
-import plotly.graph_objects as go
 
 from ..numbers.against_models import FEWEST_FLOWS, Modelled, cov, modelled, settled
 from ..numbers.losses import decider
@@ -23,7 +20,6 @@ from ..numbers.of_cells import moments_of
 from . import figures, time_plots
 from .report import OTHER_STYLE, STYLES
 
-_POINTS = 100
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
@@ -36,19 +32,6 @@ def spread(moments: Iterable[list[float]]) -> tuple[list[float], list[float]]:
     shares = sorted(window / mean for windows in moments for window in windows)
     covs = sorted(cov(windows) for windows in moments)
     return shares, covs
-
-
-def _curve(values: list[float], name: str, colour: str, dash: str) -> go.Scatter:
-    """Which share of sorted values is below each."""
-    ranks = [round(n * (len(values) - 1) / _POINTS) for n in range(_POINTS + 1)]
-    return go.Scatter(
-        x=[round(values[rank], 4) for rank in ranks],
-        y=[n / _POINTS for n in range(_POINTS + 1)],
-        name=escape(name),
-        mode="lines",
-        line={"color": colour, "dash": dash, "width": 1.5},
-        hovertemplate="%{x:.4~g}: %{y:.3~g}",
-    )
 
 
 def _curves(experiment: Experiment, cell: str) -> Iterator[tuple[str, str, list[list[float]]]]:
@@ -75,8 +58,8 @@ def distributions(experiment: Experiment) -> list[time_plots.Plot]:
             shares, unlike = spread(moments)
             if shares:
                 colour, _ = STYLES.get(mode, OTHER_STYLE)
-                windows.append(_curve(shares, name, colour, dash))
-                covs.append(_curve(unlike, name, colour, dash))
+                windows.append(figures.distribution(shares, name, colour, dash))
+                covs.append(figures.distribution(unlike, name, colour, dash))
     if not windows:
         return []
     note = "After the first third of each cell's first run."
