@@ -8,6 +8,7 @@ from pathlib import Path
 import folders
 import pytest
 from tcon_lab.numbers.many_campaigns import load
+from tcon_lab.numbers.samples import write
 from tcon_lab.pages.buffered_plot import buffered
 
 
@@ -29,7 +30,15 @@ def test_enforced_runs_are_drawn_beside_what_was_published(tmp_path: Path) -> No
     )
 
 
-def test_runs_without_tcon_are_not(tmp_path: Path) -> None:
+def test_native_runs_are_not(tmp_path: Path) -> None:
+    """TCon watches their flows, but keeps no copies."""
     native = folders.ONE_FLOW.replace('modes = ["native", "enforced"]', 'modes = ["native"]')
     _, folder = folders.make(tmp_path / "one", native)
+    experiment = load(folder)
+    samples = experiment.samples("ADSL", "native", 1)
+    samples["flows"][0]["columns"]["tcon_inflight_bytes"] = [1448] * len(
+        samples["flows"][0]["columns"]["t_s"]
+    )
+    (key,) = experiment.keys.values()
+    write(folder / "samples" / f"{key}.json.gz", samples)
     assert buffered(load(folder), []) == []

@@ -89,7 +89,8 @@ def _of_run(run: Record, samples: Record | None, mode: str) -> dict[str, float]:
     flows = [flow["columns"] for flow in (samples or {"flows": []})["flows"]]
     if sums := [sum(windows) for windows in moments_of(flows, decider(mode))]:
         found |= {"window_most": max(sums), "window_least": min(sums)}
-    found |= spread(inflight_bytes(flows), _INFLIGHT) or {}
+    if decider(mode) == "tcon":
+        found |= spread(inflight_bytes(flows), _INFLIGHT) or {}
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from ..numbers.against_published import PACKETS_IN_FLIGHT, PAYLOAD_BYTES
+from ..numbers.losses import decider
 from ..numbers.many_campaigns import Experiment
 from ..numbers.of_cells import inflight_bytes
 from . import figures, time_plots
@@ -43,6 +44,8 @@ def buffered(experiment: Experiment, sides: list[Record]) -> list[time_plots.Plo
     traces, published = [], _published(sides)
     for number, cell in enumerate(list(experiment.runs)[: time_plots.MAX_CELLS]):
         for mode, by_seed in experiment.runs[cell].items():
+            if decider(mode) != "tcon":
+                continue
             samples = experiment.samples(cell, mode, min(by_seed)) or {"flows": []}
             flights = inflight_bytes([flow["columns"] for flow in samples["flows"]])
             if not flights:
