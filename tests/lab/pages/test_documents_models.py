@@ -49,6 +49,7 @@ MANY = {
     ),
     "ten flows, 190 ms, CUBIC": ("cubic-ten-flows", "190ms, 10 cubic", 0.19, 1583, 10, "high"),
     "ten flows, 1 ms, CUBIC": ("cubic-ten-flows", "1ms, 10 cubic", 0.001, 1192, 10, "none"),
+    "100 flows, 1 ms, CUBIC": ("cubic-ten-flows", "1ms, 100 cubic", 0.001, 1192, 100, "none"),
     "350 ms, CUBIC": ("cubic-aqm", "FIFO cubic", 0.35, 2917, 100, "81 %"),
     "350 ms, Reno": ("cubic-aqm", "FIFO reno", 0.35, 2917, 100, "less than with an AQM"),
 }  # fmt: skip
