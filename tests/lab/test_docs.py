@@ -16,20 +16,22 @@ DOCUMENTS = (
     "README.md",
     "tools/README.md",
     "algorithms/README.md",
-    "tools/campaigns/README.md",
     "tests/bench/README.md",
     "datapath/README.md",
     "docs/documents.md",
     "docs/experiments.md",
     "docs/fleet.md",
     "docs/foreign.md",
+    "docs/naming.md",
     "docs/packages.md",
+    "docs/placements.md",
     "docs/races.md",
     "docs/reality.md",
     "docs/results.md",
     "docs/top.md",
     "docs/tracing.md",
     "docs/weights.md",
+    *sorted(f"tools/campaigns/{file.name}" for file in (TOP / "tools/campaigns").glob("*.md")),
 )
 UAPI = (TOP / "datapath/include/uapi/linux/tcon.h").read_text()
 MAN = (TOP / "userspace/man/tcon.7").read_text().replace("\\-", "-")

@@ -59,7 +59,7 @@ static const struct tcon_advice advices[] = {
         "queueing", "bbr", "its queue adds half of the RTT or more; where that "
         "is the queue of other flows, BBR cannot shorten it",
         "docs/results.md: 100 Mbit/s, 20 ms, 1000 packets: BBR enforced on "
-        "CUBIC 93.91 Mbit/s at 22.2 ms, the CUBIC guest 95.36 at 120.2",
+        "CUBIC 93.90 Mbit/s at 22.2 ms, the CUBIC guest 95.36 at 120.2",
     },
     [CLEAN] = {
         "clean", 0, "neither losses nor a queue: the CCs differ by little",
