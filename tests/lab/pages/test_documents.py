@@ -254,3 +254,22 @@ def test_what_it_says_of_table_5_1_and_5_4() -> None:
     rtts = {of: ratio for of, ratio in rtts.items() if of.endswith("VMs")}
     assert f"Vegas's are longer: {rtts.pop('vegas, 1 VMs'):.1f} times alone" in text
     assert f"{min(rtts.values()):.2f} to {max(rtts.values()):.2f} times in 5.1" in text
+
+
+def test_what_connections_take_of_a_cpu() -> None:
+    """The difference of instructions a byte, at the enforced goodput, of 3e9 a second."""
+    instructions, shares = [], []
+    for flows in (1, 16, 64):
+        per_byte = RUNS["connections"][str(flows), "", "instructions"][0]
+        goodput_bps = RUNS["connections"][str(flows), "", "goodput"][0]["enforced"]
+        more = per_byte["enforced"] - per_byte["native"]
+        instructions.append([f"{per_byte[mode]:.1f}" for mode in ("native", "enforced")])
+        shares.append(f"{100 * more * goodput_bps / 8 / 3e9:.1f}")
+    native, enforced = zip(*instructions, strict=True)
+    text = PARTS["tcon-paper"]
+    assert "take {}, {} and {} instructions a byte of the whole machine".format(*native) in text
+    assert "and {}, {} and {} under TCon".format(*enforced) in text
+    assert "TCon takes {}, {} and {} %".format(*shares) in text
+    page = (TOP / "tools/campaigns/documents.md").read_text()
+    for flows, (alone, under), share in zip((1, 16, 64), instructions, shares, strict=True):
+        assert f"| {flows} | {alone} / {under} | {share} % |" in page
