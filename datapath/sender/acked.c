@@ -288,14 +288,17 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	w->out->una_advanced = true;
 }
 
-/* RFC 6582: each duplicate ACK is a segment that has arrived. */
+/*
+ * RFC 6582: each duplicate ACK is a segment that has arrived.  Those of where a recovery ended
+ * may be of needless repeats (3.2, step 1): they are no sign of a loss.
+ */
 static void count_duplicate(struct tcon_track *t, struct ack_work *w)
 {
 	u32 span = t->cc.nxt - t->cc.una, mss = t->cc.mss_bytes;
 	u32 known = t->sacked.bytes + t->dup_credit_bytes, bytes;
 
 	t->dup_acks++;
-	if (t->dup_acks >= TCON_DUP_THRESH &&
+	if (t->dup_acks >= TCON_DUP_THRESH && t->cc.una != t->recovery_point &&
 	    !seq_after(t->lost_edge, t->cc.una))
 		tcon_loss_mark_head(t);
 	t->dup_bytes += min(mss, span - min(span, t->dup_bytes));

@@ -1331,9 +1331,42 @@ static void flight_of_a_recovery(void **state)
 	stop_cc(&t);
 }
 
+/*
+ * RFC 6582, 3.2, step 1: without SACK duplicate ACKs of needless repeats, after a time-out, are
+ * no sign of a loss until more than recover is acknowledged.
+ */
+static void needless_repeats_after_a_timeout_begin_no_recovery(void **state)
+{
+	struct tcon_track t;
+	u32 i;
+
+	start_cc(&t);
+	t.guest.sack_permitted = false;
+	send_segs(&t, 0, 40);
+	now_us += RTT_US;
+	time_out(&t, 1500000);
+	now_us += RTT_US;
+	ack(&t, 12, 0, 0);			/* 0 was lost, and 12, and 20 */
+	send_segs(&t, 12, 14);
+	now_us += RTT_US;
+	ack(&t, 20, 0, 0);
+	ack(&t, 20, 0, 0);
+	send_segs(&t, 20, 24);
+	now_us += RTT_US;
+	ack(&t, 40, 0, 0);			/* of 20 */
+	assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
+	send_segs(&t, 40, 44);
+	for (i = 0; i < 3; i++)			/* of 21 to 23 */
+		ack(&t, 40, 0, 0);
+	assert_int_equal(t.lost.bytes, 0);
+	assert_int_equal(t.cc.ca_state, TCON_CA_OPEN);
+	stop_cc(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(needless_repeats_after_a_timeout_begin_no_recovery),
 		cmocka_unit_test(start_and_stop),
 		cmocka_unit_test(start_while_running),
 		cmocka_unit_test(start_that_allocates),
