@@ -38,7 +38,7 @@ from .scenario import Scenario
 _BASE_MODULES = ("openvswitch", "nf_conntrack_netlink", "veth", "sch_netem", "sch_tbf", "tcp_diag")
 #: What runs on this side and decides on numbers that a campaign keeps.
 _DECISIVE = (
-    "machine/qemu.py", "machine/uml.py", "machine/uml/cpu.h", "machine/uml/host.c",
+    "lab.py", "machine/qemu.py", "machine/uml.py", "machine/uml/cpu.h", "machine/uml/host.c",
     "numbers/results.py", "numbers/sharing.py", "numbers/samples.py", "numbers/gallery.py",
 )  # fmt: skip
 _BUILT_IN_CCS = ("cubic", "reno")
@@ -166,7 +166,8 @@ class Host:
         """A digest of all that a run's numbers depend on beside its job: kernel, root,
         engine, and what makes numbers of its records.
         """
-        state = hashlib.sha256(f"{self.engine.name} {self.options}".encode())
+        program = f"{self.engine.name} {self.engine.version()}"
+        state = hashlib.sha256(f"{program} {self.options}".encode())
         for file in _DECISIVE:
             state.update((Path(__file__).parent / file).read_bytes())
         with scratch() as folder:
@@ -327,7 +328,6 @@ def run_campaign(
     digests = {host: host.digest() for host in set(hosts.values())}
     runs = runs_of(campaign, lambda mode: digests[hosts[mode]])
     store = Store(folder)
-    store.prepare(campaign, runs)
 
     def progress(line: str) -> None:
         say(campaign.name, line)
@@ -335,20 +335,22 @@ def run_campaign(
     def here(scenario: Scenario, mode: str, out: Path, stop: threading.Event) -> dict[str, Any]:
         return run_in_vm(hosts[mode], scenario, mode, out, _quiet, stop)
 
-    if not cluster:
-        return conduct(runs, store, here, jobs, progress)
-    from .cluster import PENDING, Cluster  # slow to import
+    with store.alone():
+        store.prepare(campaign, runs)
+        if not cluster:
+            return conduct(runs, store, here, jobs, progress)
+        from .cluster import PENDING, Cluster  # slow to import
 
-    with contextlib.closing(Cluster(cluster)) as remote:
-        cpus = remote.cpus(set(digests.values()))
-        progress(f"{cpus} CPUs of {cluster} are for it" if cpus else
-                 f"{cluster} has no worker for it yet: start `tcon-lab worker {cluster} "
-                 f"--engine={options.engine}` from this tree")  # fmt: skip
+        with contextlib.closing(Cluster(cluster)) as remote:
+            cpus = remote.cpus(set(digests.values()))
+            progress(f"{cpus} CPUs of {cluster} are for it" if cpus else
+                     f"{cluster} has no worker for it yet: start `tcon-lab worker {cluster} "
+                     f"--engine={options.engine}` from this tree")  # fmt: skip
 
-        def there(scenario: Scenario, mode: str, *rest: Any) -> dict[str, Any]:
-            return remote.run(digests[hosts[mode]], scenario, mode, *rest)
+            def there(scenario: Scenario, mode: str, *rest: Any) -> dict[str, Any]:
+                return remote.run(digests[hosts[mode]], scenario, mode, *rest)
 
-        return conduct(runs, store, there, PENDING, progress)
+            return conduct(runs, store, there, PENDING, progress)
 
 
 def _quiet(label: str, line: str) -> None:

@@ -47,6 +47,8 @@ FIRST_SOURCE_PORT = 40001
 INTERVAL_S = 0.1
 #: Of the queue, where a tenth of a second is many round trips.
 _SHORT_INTERVAL_S = 0.01
+#: Between the seeds of two series of transfers: a prime above all that people number by.
+_SEEDS_APART = 1_000_003
 _SHORT_RTT_US = 10_000
 #: When tcon/flows is read: this long before the run ends.
 _SNAPSHOT_BEFORE_END_S = 0.2
@@ -179,10 +181,28 @@ def _queue_counts(lab: Lab, checked: dict[str, Any]) -> dict[str, int]:
 # --- one run ----------------------------------------------------------------
 
 
+class _Started(contextlib.AbstractContextManager["_Started"]):
+    """Processes of a run, which end with it: on a host nobody else would end them."""
+
+    def __init__(self) -> None:
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def add(self, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
+        """One more."""
+        self._processes.append(process)
+        return process
+
+    def __exit__(self, *error: object) -> None:
+        for process in self._processes:
+            process.kill()
+
+
 class _Probes:
     """tcon-probe on Server 1's uplink, on the bottleneck's queue and on guests' sockets."""
 
-    def __init__(self, lab: Lab, folder: Path, program: str | None, tcon: bool) -> None:
+    def __init__(
+        self, lab: Lab, folder: Path, program: str | None, tcon: bool, started: _Started
+    ) -> None:
         self._files = {kind: folder / f"{kind}.jsonl" for kind in ("probe", "queue", "sockets")}
         self._processes: list[subprocess.Popen[bytes]] = []
         if program:
@@ -202,7 +222,7 @@ class _Probes:
                     continue
                 options = ["--interval-ms", str(round(interval_s * 1000)), *what]
                 command = [program, *options, "--out", str(self._files[kind])]
-                self._processes.append(node.popen(command))
+                self._processes.append(started.add(node.popen(command)))
             _wait_for("tcon-probe", self._started)
 
     def _started(self) -> bool:
@@ -237,7 +257,7 @@ def _sockets(lab: Lab) -> list[str]:
     return options
 
 
-def _start_server(lab: Lab, index: int) -> subprocess.Popen[bytes]:
+def _start_server(lab: Lab, index: int, started: _Started) -> None:
     """What a connection's client connects to: iperf3 at the receiver, which waits
     for data, or at the sender what waits for requests.
     """
@@ -247,10 +267,9 @@ def _start_server(lab: Lab, index: int) -> subprocess.Popen[bytes]:
     else:
         node, port = lab.receiver(index), IPERF3_PORT
         command = ["iperf3", "-s", "-p", str(port), "-J", "-i", str(INTERVAL_S)]
-    server = node.popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    started.add(node.popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     listening = re.compile(f":{port:04X} 0+:0000 0A")
     _wait_for(command[0], lambda: listening.search(_tcp_tables(node)) is not None)
-    return server
 
 
 def _tcp_tables(node: Guest) -> str:
@@ -271,7 +290,9 @@ def _start_client(lab: Lab, index: int, mode: str, out: Any) -> subprocess.Popen
 
 def _fetch_command(lab: Lab, index: int, transfer: Transfer) -> list[str]:
     per_second = transfer.per_second(lab.scenario.path.rate_bps)
-    numbers = (TRANSFER_PORT, transfer.size_bytes, transfer.count, per_second, lab.scenario.seed)
+    # Transfers of two tables must not come in the same moments.
+    seed = lab.scenario.seed + _SEEDS_APART * index
+    numbers = (TRANSFER_PORT, transfer.size_bytes, transfer.count, per_second, seed)
     words = [str(number) for number in (*numbers, transfer.fan_in)]
     return ["python3", str(_TRANSFER), "fetch", lab.sender_address(index), *words]
 
@@ -442,7 +463,9 @@ def _wait_for_transfers(
         time.sleep(_POLL_S)
 
 
-def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) -> dict[str, Any]:
+def _traffic(
+    lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress, started: _Started
+) -> dict[str, Any]:
     """Start the clients in time, wait for them; their reports and TCon's state."""
     seconds = lab.scenario.seconds
     clients = {}
@@ -452,7 +475,7 @@ def _traffic(lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress) 
     for index, flow in sorted(enumerate(lab.pairs), key=lambda item: item[1].start_us):
         _sleep_until(start_s + flow.start_us / 1e6)
         with files[index].open("wb") as out:
-            clients[index] = _start_client(lab, index, mode, out)
+            clients[index] = started.add(_start_client(lab, index, mode, out))
     fetching = [index for index, flow in enumerate(lab.pairs) if flow.transfer]
     if len(fetching) < len(lab.pairs):
         _wait_for_time(lab.scenario, mode, start_s, progress)
@@ -549,23 +572,21 @@ def run(job: dict[str, Any], progress: Progress, take: Take) -> dict[str, Any]:
         _observing() if observed else contextlib.nullcontext(),
         tempfile.TemporaryDirectory() as scratch,
         KernelParams(run_in) as kernels,
+        _Started() as started,
     ):
         checked = check_path(lab, progress)
         lab.complete_path()
         _set_guests(lab, mode)
         params = kernels.apply(lab, mode)
         _set_rules(lab, mode)
-        servers = [_start_server(lab, index) for index in range(len(lab.pairs))]
-        probes = _Probes(lab, Path(scratch), job.get("probe"), tcon)
-        try:
-            raw = _traffic(lab, mode, tcon, Path(scratch), progress)
-            for flow, found in zip(raw["flows"], params, strict=True):
-                flow["kernel_params"] = found
-            probes.stop(take)
-            raw["queue_counts"] = _queue_counts(lab, checked)
-        finally:
-            for server in servers:
-                server.kill()
+        for index in range(len(lab.pairs)):
+            _start_server(lab, index, started)
+        probes = _Probes(lab, Path(scratch), job.get("probe"), tcon, started)
+        raw = _traffic(lab, mode, tcon, Path(scratch), progress, started)
+        for flow, found in zip(raw["flows"], params, strict=True):
+            flow["kernel_params"] = found
+        probes.stop(take)
+        raw["queue_counts"] = _queue_counts(lab, checked)
     return {
         "scenario": job["scenario"],
         "mode": mode,

@@ -95,9 +95,11 @@ def test_the_first_bar_that_fits_counts() -> None:
 
 
 def test_bars_by_loss_and_guest_cc() -> None:
-    text = change('rtt_max = "8ms"', 'loss_max = "0%"\nguest_cc = ["reno"]')
-    assert parse(text).bars[0].fits(parse(FULL).cells[0].scenario) is False
-    text = text.replace('["reno"]', '["cubic"]')
+    text = change('rtt_max = "8ms"', 'loss_max = "0%"\nguest_cc = ["cubic"]')
+    reno = parse(
+        text.replace('guest_cc = "cubic"', 'guest_cc = "reno"').replace('["cubic"]', '["reno"]')
+    )
+    assert parse(text).bars[0].fits(reno.cells[0].scenario) is False
     assert [parse(text).bars[0].fits(cell.scenario) for cell in parse(FULL).cells[:2]] == [
         True, False
     ]  # fmt: skip
@@ -184,7 +186,7 @@ def test_the_campaigns_that_come_with_tcon() -> None:
         if got.modes == (OBSERVED,):  # for tcon-lab naming: there is nothing to compare
             continue
         assert COMPARED in got.modes
-        assert got.bars
+        assert got.bars or got.show
 
 
 @pytest.mark.parametrize("file", sorted(CAMPAIGNS.glob("*.toml")), ids=lambda file: file.stem)
@@ -430,3 +432,45 @@ def test_errors_about_pairs_flows_and_short(
         parse(change(old, new, text), "f")
     assert str(caught.value).startswith(f"f:{line}: ")
     assert words in str(caught.value)
+
+
+_JUDGED = """\
+name = "x"
+seconds = 5
+modes = [{modes}]
+{more}
+[path]
+rate = "10mbit"
+rtt = "10ms"
+[[flow]]
+guest_cc = "cubic"
+enforce = "reno"
+{bar}
+"""
+_BAR = '[[bar]]\nmetric = "{}"\nmin = 0.9\n'
+
+
+@pytest.mark.parametrize(
+    ("modes", "bar", "said"),
+    [
+        ('"enforced"', _BAR.format("utilisation"),
+         "utilisation is a ratio, and there is no mode to compare with"),
+        ('"guest", "native"', _BAR.format("goodput"), "cannot be judged without mode enforced"),
+        ('"native", "enforced"', _BAR.format("saving_kept"),
+         "saving_kept cannot be judged without mode guest"),
+        ('"native", "enforced"', _BAR.format("goodput") + 'guest_cc = ["vegas"]',
+         "no cell has a guest with vegas"),
+        ('"native", "enforced"', _BAR.format("goodput") + "max = 0.5",
+         "min 0.9 is more than max 0.5"),
+    ],
+)  # fmt: skip
+def test_a_bar_that_can_never_be_judged(modes: str, bar: str, said: str) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(said)):
+        parse(_JUDGED.format(modes=modes, bar=bar, more=""))
+
+
+def test_a_metric_is_shown_without_a_bar() -> None:
+    text = _JUDGED.format(modes='"enforced"', bar="", more='show = ["utilisation", "cwnd"]')
+    assert parse(text).show == ("utilisation", "cwnd")
+    with pytest.raises(ScenarioError, match="show 2 can only have one of rtt_p95"):
+        parse(text.replace("cwnd", "goodput"))

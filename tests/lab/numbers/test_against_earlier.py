@@ -305,3 +305,16 @@ def test_what_cannot_be_compared(tmp_path: Path) -> None:
     assert tcon_lab("compare", good, good, "--alpha", "2").returncode == 2
     assert tcon_lab("compare", good, good, "--least", "-1").returncode == 2
     assert load(good).versions["kernel"] == "6.1.0"
+
+
+def test_what_comes_to_a_stand_is_worse() -> None:
+    """With one seed, too, and where others go on."""
+    assert worse(changes(*(_one_seed(goodputs) for goodputs in ([9e6] * 5, [0.0] * 5))))
+    some = [0.0] * 6 + [9.0e6, 9.01e6, 8.99e6]
+    assert worse(changes(_one_seed([9e6] * 9), _one_seed(some)))
+    assert not worse(changes(_one_seed([0.0] * 5), _one_seed([9e6] * 5)))
+
+
+def _one_seed(goodputs: list[float]) -> ResultSet:
+    cells = {f"c{n}": [run_of(goodput)] for n, goodput in enumerate(goodputs)}
+    return results(cells)

@@ -206,7 +206,7 @@ def test_transfers_are_weighed_by_their_bytes() -> None:
         next(r for r in runs(load(CAMPAIGNS / "transfers.toml")) if r.cell.name == name)
         for name in ("LAN 10MB", "LAN large")
     )
-    assert small.weight == pytest.approx(12 + 20 * (0.8 + 0.003) * 1.1)
+    assert small.weight == pytest.approx(12 + 100 * (0.8 + 0.003) * 1.1)
     assert large.weight == pytest.approx(12 + 4 * (5.04 + 0.003) * 1.1)
     (request, *_) = runs(load(CAMPAIGNS / "light-load.toml"))
     assert request.weight == pytest.approx(12 + 16 * 1.1)  # 1000 at 62.5 in a second
@@ -239,3 +239,22 @@ def test_a_series_has_300_points_at_most() -> None:
     assert linux["cwnd_bytes"][1] == 9  # TCon's, not the guest's
     assert gallery.series(samples[:1], "native") is None
     assert gallery.series([], "native") is None
+
+
+def test_one_command_runs_in_a_folder(tmp_path: Path) -> None:
+    store = Store(tmp_path / "x")
+    refused = pytest.raises(LabError, match="another command runs a campaign in")
+    with store.alone(), refused, Store(tmp_path / "x").alone():
+        pass
+    with Store(tmp_path / "x").alone():
+        pass
+
+
+def test_another_campaigns_index_stays(tmp_path: Path) -> None:
+    campaign = parse(SMALL)
+    store = Store(tmp_path)
+    store.prepare(campaign, runs(campaign))
+    other = parse(SMALL.replace(f'name = "{campaign.name}"', 'name = "other"'))
+    with pytest.raises(LabError, match=f"holds the results of campaign {campaign.name}"):
+        store.prepare(other, runs(other))
+    assert len(store.index(campaign)) == len(runs(campaign))

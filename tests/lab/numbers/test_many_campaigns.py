@@ -14,8 +14,9 @@ import folders
 import pytest
 from commands import TOOLS, tcon_lab
 from tcon_lab.errors import LabError
-from tcon_lab.experiment import published
+from tcon_lab.experiment import campaign_file, published
 from tcon_lab.numbers import against_published
+from tcon_lab.numbers.campaign_run import Store, runs_of
 from tcon_lab.numbers.confidence import interval, t_quantile
 from tcon_lab.numbers.losses import left_percent, loss_times
 from tcon_lab.numbers.many_campaigns import about, load, load_all, overview
@@ -529,7 +530,7 @@ def test_the_command_writes_page_json_and_csv(campaigns: list[Path], tmp_path: P
 
 def test_a_campaign_without_native_runs(tmp_path: Path) -> None:
     text = folders.BASELINE.replace('["native", "enforced"]', '["guest", "enforced"]')
-    text = text.replace("cc = [", "enforce = [").replace("min = 0.95", "min = 0.95\n")
+    text = text.replace("cc = [", "enforce = [").split("[[bar]]")[0]
     _, folder = folders.make(tmp_path / "alone", text)
     done = tcon_lab("report", folder, "--out", tmp_path / "x.html")
     assert (done.returncode, done.stderr) == (0, "")
@@ -563,3 +564,47 @@ def test_a_folder_of_an_older_version(campaigns: list[Path], tmp_path: Path) -> 
     (tmp_path / "comparison.json").write_text(json.dumps(text))
     with pytest.raises(LabError, match="holds no run of campaign vm-baseline"):
         load(tmp_path)
+
+
+# --- runs and comparison are of one another -------------------------------------------
+
+
+def _run_again(folder: Path, text: str, factors: folders.Factors) -> None:
+    """What `tcon-lab campaign` leaves that was interrupted after its last run."""
+    (folder / "campaign.toml").write_text(text)
+    campaign, store = campaign_file.load(folder / "campaign.toml"), Store(folder)
+    runs = runs_of(campaign, lambda mode: f"changed, {mode}")
+    store.prepare(campaign, runs)
+    for run in runs:
+        store.save(run, folders._raw(run, factors), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        (folders.BASELINE, folders.BASELINE),
+        (folders.BUFFERS, folders.BUFFERS.replace('"1.0bdp"]', '"1.0bdp", "2.0bdp"]')),
+    ],
+    ids=["other-runs", "more-cells"],
+)
+def test_a_comparison_of_other_runs_is_refused(tmp_path: Path, text: str, changed: str) -> None:
+    _, folder = folders.make(tmp_path / "x", text)
+    load(folder)
+    _run_again(folder, changed, folders.alike)
+    with pytest.raises(LabError, match=r"is of other runs than index\.json"):
+        load(folder)
+
+
+def test_a_number_of_100_ms_stands_beside_cells_of_100_ms() -> None:
+    """Figures 6.8 and 6.9 of the thesis, which has other RTTs in a section of their own."""
+    campaign = campaign_file.load(TOOLS / "campaigns/cubic-aqm-interval.toml")
+    values = [value.model_dump() for value in campaign.values]
+    found = set()
+    for cell in campaign.cells:
+        scenario = json.loads(cell.scenario.to_json())
+        run = {"scenario": scenario, "run": {"flows": [{"cc": "reno"}] * 64}}
+        for value in values:
+            here = against_published._in_cell(value["of"], {"values": cell.values}, run)
+            if value["of"] and value["where"].startswith("section 6.4.2") and here:
+                found.add(cell.scenario.path.rtt_us)
+    assert found == {100_000}

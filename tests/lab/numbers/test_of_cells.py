@@ -111,3 +111,12 @@ def test_percentiles_of_what_is_in_flight() -> None:
     assert [found[f"inflight_{n}"] for n in names] == [[27], [147], [267], [294], [297]]
     # TCon watches native flows, too, but keeps no copies.
     assert "inflight_p50" not in values(of_cells.rows("a cell", "native", [(RUN, kept)]))
+
+
+def test_each_sample_is_a_moment_of_its_own() -> None:
+    """Also where times end in half a tenth, which rounds to either side."""
+    times_s = [round(0.05 + 0.1 * n, 3) for n in range(90)]
+    columns = {"t_s": times_s, "tcon_inflight_bytes": [1000] * 90, "tcon_cwnd_bytes": [1000] * 90}
+    assert of_cells.inflight_bytes([columns]) == [1000] * 90
+    later = [t_s for t_s in times_s if t_s > times_s[-1] / 3]
+    assert of_cells.moments_of([columns, columns], "tcon") == [[1000, 1000]] * len(later)

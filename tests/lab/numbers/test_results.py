@@ -250,6 +250,9 @@ def test_alpha_of_the_dctcp_that_decides() -> None:
         {"type": "socket", "t_s": n / 10, **key, "ssthresh_bytes": None, "dctcp_alpha": alpha}
         for n, alpha in enumerate((1.0, 0.5, 0.25, 0.15))
     ] + [{"type": "socket", "t_s": 9.0, **key, "sport": 9, "ssthresh_bytes": 1, "dctcp_alpha": 1}]
+    # A DCTCP guest under an enforced one hears of no mark.
+    assert results_from_raw([raw])["runs"][0]["flows"][0]["dctcp_alpha"] == 0.35
+    raw["mode"], raw["scenario"]["modes"] = "native", ["native"]
     assert results_from_raw([raw])["runs"][0]["flows"][0]["dctcp_alpha"] == 0.2
 
 

@@ -100,3 +100,15 @@ def test_folders(tmp_path: Path) -> None:
     assert "published" in got.stdout
     assert "ours, native" in got.stdout
     assert json.loads((tmp_path / "r.json").read_text())["native"]["baseline"]
+
+
+def test_folders_that_lack_runs_or_are_there_twice(tmp_path: Path) -> None:
+    """What is missing would make another CC the best."""
+    whole = of("vm-loss", cell(kind("cubic", 9)))
+    write(tmp_path / "part", whole | {"missing": ["5% cubic, native, seed 1"]})
+    with pytest.raises(LabError, match=r"part lacks 1 runs, the first 5% cubic, native, seed 1"):
+        load([tmp_path / "part"])
+    for name in ("a", "b"):
+        write(tmp_path / name, whole)
+    with pytest.raises(LabError, match="b is a second folder of campaign vm-loss"):
+        load([tmp_path / "a", tmp_path / "b"])

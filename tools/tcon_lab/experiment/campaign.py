@@ -42,7 +42,10 @@ METRICS = {
 }
 _OF_THE_ENFORCED = ("saving_kept", "own_limit", "guest_marks")
 RATIOS = tuple(metric for metric in METRICS if metric not in _OF_THE_ENFORCED)
-#: What is shown only where a bar is about it.
+#: The mode that is compared, and those to which it may be, the first of them that there is.
+COMPARED = "enforced"
+BASELINES = ("stock", "native", "linux")
+#: What is shown only where a bar is about it, or the campaign's "show" has it.
 ON_REQUEST = (
     "rtt_p95", "queue", "utilisation", "jain", "jain_mean", "convergence", "loss_sync",
     "first_share", "alpha", "guest_marks", "cwnd", "retransmitted", "loss_period",
@@ -104,7 +107,8 @@ class Campaign:
     """A matrix of cells, each to be run in all its modes with all seeds.
 
     ``published`` are a paper's completion times by case, ``tables`` and ``values`` what
-    else it has of this campaign, ``source`` is the paper.
+    else it has of this campaign, ``source`` is the paper.  ``show`` are metrics of ON_REQUEST
+    that are shown without a bar.
     """
 
     name: str
@@ -115,6 +119,7 @@ class Campaign:
     source: str
     tables: tuple[published.Table, ...] = ()
     values: tuple[published.Value, ...] = ()
+    show: tuple[str, ...] = ()
 
     @property
     def modes(self) -> tuple[str, ...]:

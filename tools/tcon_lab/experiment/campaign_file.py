@@ -42,6 +42,7 @@ A campaign file is a scenario file (see :mod:`.scenario_file`) with, instead of
     receiver_tcon = true         # only cells whose flows have it so
     over = "cells"               # "mean": for the mean of all cells instead
 
+    show = ["queue", "cwnd"]     # metrics of campaign.ON_REQUEST that are shown without a bar
     published = "paper.toml"     # a file as in tools/published: completion times by
                                  # case, tables and values that name this campaign are
                                  # printed beside; counts from the campaign's folder
@@ -63,7 +64,7 @@ from pydantic import ConfigDict, Field, create_model, model_validator
 from ..aqm import KINDS, PARAMETERS
 from ..scenario import ENFORCE_CCS, GUEST_CCS, KERNEL_CC, MAX_SEED
 from . import published
-from .campaign import METRICS, RATIOS, Bar, Campaign, Cell
+from .campaign import BASELINES, COMPARED, METRICS, ON_REQUEST, RATIOS, Bar, Campaign, Cell
 from .scenario_file import (
     MAX_DELAY_S,
     FlowTable,
@@ -138,6 +139,12 @@ def _cc_name(name: Any) -> str:
     return name
 
 
+def _shown_metric(name: Any) -> str:
+    if name not in ON_REQUEST:
+        raise InputError(f"can only have one of {', '.join(ON_REQUEST)}")
+    return str(name)
+
+
 _Seeds = several("numbers", {"type": "integer", "minimum": 0, "maximum": MAX_SEED}, _seed)
 _Number = number(lambda value: value >= 0, ": it cannot be negative", minimum=0)
 _STRING = {"type": "string"}
@@ -200,6 +207,8 @@ class _BarTable(Table):
     def _has_a_meaning(self) -> _BarTable:
         if self.low is None and self.high is None and self.aim is None:
             raise InputError("has neither min nor max nor aim")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise SentenceError(f"min {self.low:g} is more than max {self.high:g}", "min")
         if self.over == "mean" and self.metric not in RATIOS:
             raise SentenceError(f"{self.metric} has no mean over the cells", "over")
         return self
@@ -220,6 +229,7 @@ class _Head(Table):
     matrix: _Matrix = Field({})
     case: list[_Case] = Field([])
     bar: list[_BarTable] = Field([])
+    show: several("metrics", {"enum": list(ON_REQUEST)}, _shown_metric, least=0) = Field([])
     published: str | None = None
     short: _Short | None = None
 
@@ -432,20 +442,40 @@ class _Reading:
         if "case" in short and not self.file.case:
             raise InputError("keeps cases, but there is no [[case]]", "short", "case")
 
+    def check_bars(self, cells: tuple[Cell, ...]) -> None:
+        """That each bar is of something that the campaign's modes can bring."""
+        modes = cells[0].scenario.modes
+        for index, bar in enumerate(self.file.bar):
+            metric = bar.metric
+            wanted = {COMPARED, "guest"} if metric == "saving_kept" else {COMPARED}
+            if lacking := sorted(wanted - set(modes)):
+                raise SentenceError(f"{metric} cannot be judged without mode {lacking[0]}",
+                                    "bar", index, "metric")  # fmt: skip
+            if (metric in RATIOS or metric == "saving_kept") and not set(BASELINES) & set(modes):
+                raise SentenceError(f"{metric} is a ratio, and there is no mode to compare with",
+                                    "bar", index, "metric")  # fmt: skip
+            for cc in bar.guest_ccs or ():
+                if not any(cc == flow.guest_cc for cell in cells for flow in cell.scenario.flows):
+                    raise SentenceError(f"no cell has a guest with {cc}",
+                                        "bar", index, "guest_cc")  # fmt: skip
+
     def campaign(self) -> Campaign:
         """The whole file."""
         document, name = self.published(), self.file.name
         self.check_short()
+        cells = self.cells()
+        self.check_bars(cells)
         short_seeds = self.file.short.seeds if self.short else None
         return Campaign(
             name=f"{name}-short" if self.short else name,
-            cells=self.cells(),
+            cells=cells,
             seeds=short_seeds or self.file.seeds,
             bars=tuple(table.bar() for table in self.file.bar),
             published={c.case: c for c in document.completions} if document else {},
             source=document.source if document else "",
             tables=tuple(document.tables) if document else (),
             values=tuple(document.values) if document else (),
+            show=tuple(self.file.show),
         )  # fmt: skip
 
 

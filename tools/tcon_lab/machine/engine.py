@@ -104,6 +104,10 @@ class Engine(ABC):
         """What guests need to run well on this engine: files, their names in the VM."""
         return []
 
+    def version(self) -> str:
+        """Which program it is, where that is none of those that are built and kept."""
+        return ""
+
     @abstractmethod
     def run(self, machine: Machine, initrd: Path, outcome: Outcome, log: Path) -> None:
         """Boot, run the job in the initrd, fill outcome; the console goes to log.

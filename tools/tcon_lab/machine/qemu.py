@@ -69,6 +69,13 @@ class Qemu(Engine):
         if kvm:
             self._probe_kvm()
 
+    def version(self) -> str:
+        """See :meth:`Engine.version`.  Raises LabError where QEMU does not say."""
+        told = subprocess.run([_QEMU, "--version"], capture_output=True, text=True, check=False)
+        if told.returncode or not told.stdout:
+            raise LabError(f"{_QEMU} --version: {told.stderr.strip() or 'no answer'}")
+        return told.stdout.splitlines()[0]
+
     def run(self, machine: Machine, initrd: Path, outcome: Outcome, log: Path) -> None:
         """See :meth:`Engine.run`."""
         start = time.monotonic()

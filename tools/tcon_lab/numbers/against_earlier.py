@@ -275,10 +275,19 @@ def _of_all(changes: list[Record]) -> list[Record]:
     return found
 
 
+def _is_of_nothing(change: Record) -> bool:
+    """From nothing or to nothing, which no ratio and no mean of ratios tells."""
+    if change["quantity"] in SHARES or change["before"] is None:
+        return False
+    return not -1 < change["change"] < math.inf
+
+
 def _verdict(change: Record, picked: bool, least: float) -> str:
-    if change["p"] is None:
-        return "untested"
     quantity, size = change["quantity"], change["change"]
+    if _is_of_nothing(change):
+        picked = True
+    elif change["p"] is None:
+        return "untested"
     small = abs(size) < least
     if change["before"] is not None:
         difference = abs(change["after"]["mean"] - change["before"]["mean"])

@@ -42,17 +42,27 @@ A verdict is "reached", "aim missed", "missed", or null where there is no bar.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Callable
 from typing import Any
 
-from ..experiment.campaign import METRICS, ON_REQUEST, RATIOS, Bar, Campaign, Cell
+from ..experiment.campaign import (
+    BASELINES,
+    COMPARED,
+    METRICS,
+    ON_REQUEST,
+    RATIOS,
+    Bar,
+    Campaign,
+    Cell,
+)
 from .kinds import kinds
 from .results import completion, median
 
 Record = dict[str, Any]
 
-COMPARED = "enforced"
 MIN_SAVING = 0.10
 
 #: Of a run and a key: what the store has, or None.
@@ -266,14 +276,15 @@ def _judged(value: float, bar: Bar | None) -> Record:
 
 def baseline_of(campaign: Campaign) -> str:
     """The mode to which the enforced one is compared."""
-    for mode in ("stock", "native", "linux"):
+    for mode in BASELINES:
         if mode in campaign.modes:
             return mode
     return "native"
 
 
 def _shown(campaign: Campaign, name: str) -> bool:
-    return name not in ON_REQUEST or any(bar.metric == name for bar in campaign.bars)
+    asked = {*campaign.show, *(bar.metric for bar in campaign.bars)}
+    return name not in ON_REQUEST or name in asked
 
 
 def _cell(campaign: Campaign, cell: Cell, runs: dict[str, dict[int, Record]]) -> Record:
@@ -342,6 +353,12 @@ def _warnings(cell: str, mode: str, seed: int, run: Record) -> list[str]:
     return [f"{cell}, {mode}, seed {seed}: {text}" for text in found]
 
 
+def made_of(index: list[Record]) -> str:
+    """A digest of which runs a comparison is of, by their cells, modes, seeds and keys."""
+    runs = sorted([run["cell"], run["mode"], run["seed"], run["key"]] for run in index)
+    return hashlib.sha256(json.dumps(runs).encode()).hexdigest()
+
+
 def compare(campaign: Campaign, index: list[Record], load: Load) -> Record:
     """Make the comparison of the runs in ``index`` that there are."""
     by_cell: dict[str, dict[str, dict[int, Record]]] = {}
@@ -359,6 +376,7 @@ def compare(campaign: Campaign, index: list[Record], load: Load) -> Record:
     cells = [_cell(campaign, cell, by_cell.get(cell.name, {})) for cell in campaign.cells]
     return {
         "campaign": campaign.name,
+        "made_of": made_of(index),
         "compared": COMPARED,
         "baseline": baseline_of(campaign),
         "seconds": campaign.cells[0].scenario.seconds,

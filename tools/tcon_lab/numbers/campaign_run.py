@@ -16,7 +16,9 @@ beside three guest CCs) is done once, and new modules are measured anew.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import fcntl
 import hashlib
 import json
 import threading
@@ -146,8 +148,32 @@ class Store:
         self._runs = folder / "runs"
         self._samples = folder / "samples"
 
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Meanwhile no other command runs in the folder.
+
+        Raises LabError where one does, or where the folder cannot be made.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = (self.folder / ".lock").open("w")
+        except OSError as error:
+            raise LabError(f"{self.folder}: {error.strerror}") from None
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LabError(f"another command runs a campaign in {self.folder}") from None
+            yield
+
     def prepare(self, campaign: Campaign, runs: list[Run]) -> None:
-        """Make the folder and write the index.  Raises LabError where it cannot."""
+        """Make the folder and write the index.
+
+        Raises LabError where it cannot, or where the folder has another campaign's.
+        """
+        other = (self._read(self.folder / "index.json") or {}).get("campaign", campaign.name)
+        if other != campaign.name:
+            raise LabError(f"{self.folder} holds the results of campaign {other}")
         index = {
             "campaign": campaign.name,
             "runs": [

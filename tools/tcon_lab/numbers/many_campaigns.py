@@ -35,7 +35,7 @@ from typing import Any
 from ..errors import LabError
 from ..machine.products import TOP
 from . import against_models, against_published, of_cells
-from .against_native import COMPARED
+from .against_native import COMPARED, made_of
 from .campaign_run import Store
 from .confidence import LEVEL, interval
 from .results import median
@@ -53,7 +53,17 @@ METRICS = {
 #: Where the campaigns that come with TCon are.
 CAMPAIGNS = TOP / "tools/campaigns"
 #: What a comparison must have; those of older versions may lack some.
-_NEEDED = {"baseline", "cells", "overall", "published", "seeds", "tables", "values", "versions"}
+_NEEDED = {
+    "baseline",
+    "cells",
+    "made_of",
+    "overall",
+    "published",
+    "seeds",
+    "tables",
+    "values",
+    "versions",
+}
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,11 @@ def load(folder: Path) -> Experiment:
         raise LabError(
             f"{folder}/comparison.json has no {missing[0]}: make it anew with "
             "`tcon-lab campaign --report`"
+        )
+    if comparison["made_of"] != made_of(index):
+        raise LabError(
+            f"{folder}/comparison.json is of other runs than index.json: let `tcon-lab campaign` "
+            "end, or make it anew with `--report`"
         )
     store, runs = Store(folder), {}
     for (cell, mode, seed), key in keys.items():

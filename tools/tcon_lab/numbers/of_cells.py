@@ -67,7 +67,7 @@ def inflight_bytes(flows: list[Record]) -> list[float]:
         known = zip(column(columns, "t_s"), column(columns, "tcon_inflight_bytes"), strict=True)
         for t_s, flight_bytes in known:
             if flight_bytes is not None:
-                at[round(t_s, 1)] = at.get(round(t_s, 1), 0) + flight_bytes
+                at[t_s] = at.get(t_s, 0) + flight_bytes
     return sorted(at.values())
 
 
@@ -78,7 +78,7 @@ def moments_of(flows: list[Record], who: str) -> list[list[float]]:
         times = column(columns, "t_s")
         for t_s, window in zip(times, column(columns, f"{who}_cwnd_bytes"), strict=True):
             if window is not None and t_s > times[-1] / 3:
-                at.setdefault(round(t_s, 1), []).append(window)
+                at.setdefault(t_s, []).append(window)
     return [windows for _, windows in sorted(at.items()) if len(windows) == len(flows)]
 
 

@@ -332,7 +332,7 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
             str(state): round(states.count(state) / len(states), 4) for state in set(states)
         },
         "reasons": sorted({r["reason"] for r in tcon if r.get("reason") not in (None, "none")}),
-        "dctcp_alpha": _alpha(flow, data.sockets, tcon),
+        "dctcp_alpha": _alpha(flow, data.sockets, tcon, bool(asked.enforced_cc(mode))),
         "steal_share": flow.get("steal_share"),
         "samples": samples,
     }
@@ -357,12 +357,14 @@ def _cwnd(samples: list[Record], enforced: bool) -> Record | None:
     return found and found | {"mean": _mean([*known])}
 
 
-def _alpha(flow: Record, sockets: list[Record], tcon: list[Record]) -> float | None:
-    """The mean of DCTCP's alpha, which the stack tells, or else TCon, once it has settled."""
+def _alpha(flow: Record, sockets: list[Record], tcon: list[Record], enforced: bool) -> float | None:
+    """The mean of the deciding DCTCP's alpha, the stack's or TCon's, once it has settled."""
     words = [re.search(r"\balpha=([\d.]+)", r.get("cc_info") or "") for r in tcon]
-    known = [r["dctcp_alpha"] for r in sockets if "dctcp_alpha" in r]
-    if not known and flow.get("cc") in ("dctcp", "linux:dctcp"):
-        known = [float(word[1]) for word in words if word]
+    if enforced:
+        dctcp = flow.get("cc") in ("dctcp", "linux:dctcp")
+        known = [float(word[1]) for word in words if word and dctcp]
+    else:
+        known = [r["dctcp_alpha"] for r in sockets if "dctcp_alpha" in r]
     if not known:
         return None
     settled = known[len(known) // 2 :]

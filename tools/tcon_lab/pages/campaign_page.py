@@ -233,7 +233,9 @@ def completions(comparison: Record) -> tuple[list[str], list[list[str]]]:
     cells = comparison["cells"]
     many = any("p999" in found for cell in cells for found in cell["completion"].values())
     names = (*COMPLETION, "p999") if many else COMPLETION
-    headings = ["cell", "mode", "transfers", *(f"{name}, s" for name in names), "saved"]
+    shown = {"p999": "p99.9"}
+    headings = ["cell", "mode", "transfers"]
+    headings += [*(f"{shown.get(name, name)}, s" for name in names), "saved"]
     headings += ["paper: mean, s", "paper: saved"] if paper else []
     rows = []
     for cell in cells:

@@ -44,8 +44,10 @@ _Found = dict[str, float]
 
 
 def load(folders: list[Path]) -> list[Record]:
-    """The comparisons in campaigns' folders.  Raises LabError where one has none."""
-    found = []
+    """The comparisons in campaigns' folders.  Raises LabError where one has none or lacks runs,
+    and where two are of one campaign.
+    """
+    found: list[Record] = []
     for folder in folders:
         file = folder / "comparison.json"
         try:
@@ -56,6 +58,10 @@ def load(folders: list[Path]) -> list[Record]:
         if not any(name in names for names in GROUPS.values()):
             known = ", ".join(name for names in GROUPS.values() for name in names)
             raise LabError(f"{folder} holds campaign {name}, which is none of {known}")
+        if any(other["campaign"] == name for other in found):
+            raise LabError(f"{folder} is a second folder of campaign {name}")
+        if missing := comparison.get("missing"):
+            raise LabError(f"{folder} lacks {len(missing)} runs, the first {missing[0]}")
         found.append(comparison | {"campaign": name})
     return found
 

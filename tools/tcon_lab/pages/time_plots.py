@@ -71,7 +71,7 @@ def _mean_column(flows: list[Record], key: str) -> tuple[list[float], list[float
     for flow in flows:
         pairs = zip(column(flow["columns"], "t_s"), column(flow["columns"], key), strict=True)
         for t_s, value in pairs:
-            known = at.setdefault(round(t_s, 1), [])
+            known = at.setdefault(t_s, [])
             if value is not None:
                 known.append(value)
     times = sorted(at)
