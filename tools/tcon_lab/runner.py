@@ -181,27 +181,11 @@ def _queue_counts(lab: Lab, checked: dict[str, Any]) -> dict[str, int]:
 # --- one run ----------------------------------------------------------------
 
 
-class _Started(contextlib.AbstractContextManager["_Started"]):
-    """Processes of a run, which end with it: on a host nobody else would end them."""
-
-    def __init__(self) -> None:
-        self._processes: list[subprocess.Popen[bytes]] = []
-
-    def add(self, process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
-        """One more."""
-        self._processes.append(process)
-        return process
-
-    def __exit__(self, *error: object) -> None:
-        for process in self._processes:
-            process.kill()
-
-
 class _Probes:
     """tcon-probe on Server 1's uplink, on the bottleneck's queue and on guests' sockets."""
 
     def __init__(
-        self, lab: Lab, folder: Path, program: str | None, tcon: bool, started: _Started
+        self, lab: Lab, folder: Path, program: str | None, tcon: bool, started: contextlib.ExitStack
     ) -> None:
         self._files = {kind: folder / f"{kind}.jsonl" for kind in ("probe", "queue", "sockets")}
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -222,7 +206,8 @@ class _Probes:
                     continue
                 options = ["--interval-ms", str(round(interval_s * 1000)), *what]
                 command = [program, *options, "--out", str(self._files[kind])]
-                self._processes.append(started.add(node.popen(command)))
+                self._processes.append(node.popen(command))
+                started.callback(self._processes[-1].kill)
             _wait_for("tcon-probe", self._started)
 
     def _started(self) -> bool:
@@ -257,7 +242,7 @@ def _sockets(lab: Lab) -> list[str]:
     return options
 
 
-def _start_server(lab: Lab, index: int, started: _Started) -> None:
+def _start_server(lab: Lab, index: int, started: contextlib.ExitStack) -> None:
     """What a connection's client connects to: iperf3 at the receiver, which waits
     for data, or at the sender what waits for requests.
     """
@@ -267,7 +252,8 @@ def _start_server(lab: Lab, index: int, started: _Started) -> None:
     else:
         node, port = lab.receiver(index), IPERF3_PORT
         command = ["iperf3", "-s", "-p", str(port), "-J", "-i", str(INTERVAL_S)]
-    started.add(node.popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    server = node.popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    started.callback(server.kill)
     listening = re.compile(f":{port:04X} 0+:0000 0A")
     _wait_for(command[0], lambda: listening.search(_tcp_tables(node)) is not None)
 
@@ -464,7 +450,7 @@ def _wait_for_transfers(
 
 
 def _traffic(
-    lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress, started: _Started
+    lab: Lab, mode: str, tcon: bool, folder: Path, progress: Progress, started: contextlib.ExitStack
 ) -> dict[str, Any]:
     """Start the clients in time, wait for them; their reports and TCon's state."""
     seconds = lab.scenario.seconds
@@ -475,7 +461,8 @@ def _traffic(
     for index, flow in sorted(enumerate(lab.pairs), key=lambda item: item[1].start_us):
         _sleep_until(start_s + flow.start_us / 1e6)
         with files[index].open("wb") as out:
-            clients[index] = started.add(_start_client(lab, index, mode, out))
+            clients[index] = _start_client(lab, index, mode, out)
+            started.callback(clients[index].kill)
     fetching = [index for index, flow in enumerate(lab.pairs) if flow.transfer]
     if len(fetching) < len(lab.pairs):
         _wait_for_time(lab.scenario, mode, start_s, progress)
@@ -572,7 +559,7 @@ def run(job: dict[str, Any], progress: Progress, take: Take) -> dict[str, Any]:
         _observing() if observed else contextlib.nullcontext(),
         tempfile.TemporaryDirectory() as scratch,
         KernelParams(run_in) as kernels,
-        _Started() as started,
+        contextlib.ExitStack() as started,  # on a host nobody else ends what a run has started
     ):
         checked = check_path(lab, progress)
         lab.complete_path()

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from .against_models import PAYLOAD_BYTES
 from .losses import decider, left_percent
 from .samples import median
 
@@ -33,8 +34,6 @@ Samples = Callable[[str, str, int], Record | None]
 #: Reads our number out of a run and those of its flows that it is of.
 _Read = Callable[[Record, list[Record]], float | None]
 
-#: Payload of a full packet with time stamps: what documents count as a packet.
-PAYLOAD_BYTES = 1448
 #: Quantity and unit of what TCon buffers: it keeps a copy of each packet in flight.
 PACKETS_IN_FLIGHT = ("packets in flight", "packets")
 #: Documents' names for a CC that the lab has under another.

@@ -41,7 +41,7 @@ from .against_native import QUANTITIES
 from .kinds import kinds
 from .losses import decider
 from .results import spread
-from .samples import column
+from .samples import column, known_at
 
 Record = dict[str, Any]
 
@@ -62,24 +62,13 @@ _INFLIGHT = {f"inflight_p{n}": n for n in (10, 25, 50, 75, 90, 99)} | {"inflight
 
 def inflight_bytes(flows: list[Record]) -> list[float]:
     """What of all flows is in flight under TCon, at each time at which it has one, sorted."""
-    at: dict[float, float] = {}
-    for columns in flows:
-        known = zip(column(columns, "t_s"), column(columns, "tcon_inflight_bytes"), strict=True)
-        for t_s, flight_bytes in known:
-            if flight_bytes is not None:
-                at[t_s] = at.get(t_s, 0) + flight_bytes
-    return sorted(at.values())
+    return sorted(sum(known) for _, known in known_at(flows, "tcon_inflight_bytes") if known)
 
 
 def moments_of(flows: list[Record], who: str) -> list[list[float]]:
     """The windows of all flows at each time at which each has one, after the first third."""
-    at: dict[float, list[float]] = {}
-    for columns in flows:
-        times = column(columns, "t_s")
-        for t_s, window in zip(times, column(columns, f"{who}_cwnd_bytes"), strict=True):
-            if window is not None and t_s > times[-1] / 3:
-                at.setdefault(t_s, []).append(window)
-    return [windows for _, windows in sorted(at.items()) if len(windows) == len(flows)]
+    at = known_at(flows, f"{who}_cwnd_bytes")
+    return [known for t_s, known in at if len(known) == len(flows) and t_s > at[-1][0] / 3]
 
 
 def _of_run(run: Record, samples: Record | None, mode: str) -> dict[str, float]:

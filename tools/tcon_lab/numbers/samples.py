@@ -63,6 +63,20 @@ def column(columns: Record, key: str) -> list[Any]:
     return found
 
 
+def known_at(flows: list[Record], key: str) -> list[tuple[float, list[Any]]]:
+    """Each time of these flows' columns, in order, and what of ``key`` is known then.
+
+    All flows of a run are sampled at the same times, to the digit.
+    """
+    at: dict[float, list[Any]] = {}
+    for columns in flows:
+        for t_s, value in zip(column(columns, "t_s"), column(columns, key), strict=True):
+            known = at.setdefault(t_s, [])
+            if value is not None:
+                known.append(value)
+    return sorted(at.items(), key=lambda item: item[0])
+
+
 def median(columns: Record, key: str) -> float | None:
     """The lower median of a column; None where nobody measured it."""
     known = sorted(value for value in column(columns, key) if value is not None)

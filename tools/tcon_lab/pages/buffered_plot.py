@@ -11,7 +11,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from ..numbers.against_published import PACKETS_IN_FLIGHT, PAYLOAD_BYTES
+from ..numbers.against_models import PAYLOAD_BYTES
+from ..numbers.against_published import PACKETS_IN_FLIGHT
 from ..numbers.losses import decider
 from ..numbers.many_campaigns import Experiment
 from ..numbers.of_cells import inflight_bytes

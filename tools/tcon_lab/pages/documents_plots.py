@@ -24,7 +24,8 @@ from matplotlib.ticker import NullFormatter, ScalarFormatter
 from ..errors import LabError
 from ..experiment import published
 from ..machine.products import TOP
-from ..numbers.against_published import PACKETS_IN_FLIGHT, PAYLOAD_BYTES
+from ..numbers.against_models import PAYLOAD_BYTES
+from ..numbers.against_published import PACKETS_IN_FLIGHT
 from .report import STYLES
 
 Line = dict[str, str]

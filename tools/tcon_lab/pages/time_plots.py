@@ -33,7 +33,7 @@ from ..numbers.against_models import (
 )
 from ..numbers.losses import cycle_s, decider, loss_times
 from ..numbers.many_campaigns import Experiment
-from ..numbers.samples import column
+from ..numbers.samples import column, known_at
 from ..numbers.sharing import jain
 from ..scenario import PACKET_BYTES
 from . import figures
@@ -67,15 +67,9 @@ def _mean_column(flows: list[Record], key: str) -> tuple[list[float], list[float
     if len(flows) == 1:
         columns = flows[0]["columns"]
         return column(columns, "t_s"), column(columns, key)
-    at: dict[float, list[float]] = {}
-    for flow in flows:
-        pairs = zip(column(flow["columns"], "t_s"), column(flow["columns"], key), strict=True)
-        for t_s, value in pairs:
-            known = at.setdefault(t_s, [])
-            if value is not None:
-                known.append(value)
-    times = sorted(at)
-    return times, [sum(at[t]) / len(at[t]) if at[t] else None for t in times]
+    at = known_at([flow["columns"] for flow in flows], key)
+    means = [sum(known) / len(known) if known else None for _, known in at]
+    return [t_s for t_s, _ in at], means
 
 
 # --- over time --------------------------------------------------------------
