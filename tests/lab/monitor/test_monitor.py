@@ -273,6 +273,20 @@ def test_a_rule_comes_and_goes(host: Host, ended: list[subprocess.Popen[str]]) -
     assert all(look["guests"]["b"]["weight"] == 1 for look in looks)
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_while_the_daemon_is_asked(
+    host: Host, ended: list[subprocess.Popen[str]], number: signal.Signals, code: int
+) -> None:
+    """The rule that it is asked for then is removed, too."""
+    (host.folder / "instead").write_text("[ $1 != tcon/set-cc ] || sleep 1\n")
+    program = host.start()
+    ended.append(program)
+    host.send(95e6, 15e6, until=lambda: len(host.asked()) > 0)
+    program.send_signal(number)
+    assert program.wait(10) == code
+    assert host.asked()[-1] == "tcon/del-cc br0 flow=in_port=a,priority=0"
+
+
 def test_the_operators_rules(host: Host, ended: list[subprocess.Popen[str]]) -> None:
     """They come first, unless --override says otherwise; one at the same place is let alone."""
     program = host.start("--override", "--cc", "reno")
