@@ -100,6 +100,32 @@ def test_cells_that_miss() -> None:
     assert verdicts == ["missed", "aim missed", "reached", "reached"]
 
 
+def test_ratios_where_one_side_has_nothing() -> None:
+    """A queue that is empty natively gives no ratio, which is said; one that is empty enforced does
+    not make the mean of all cells 0.
+    """
+    bar = '[[bar]]\nmetric = "queue"\nover = "mean"\nmax = 1.15\n'
+    campaign = parse(SMALL[: SMALL.index("[[bar]]")] + bar)
+    first, second = (cell.name for cell in campaign.cells[:2])
+    queues = {(first, "native"): 0.0, (second, COMPARED): 0.0}
+    index, stored = [], {}
+    for run in runs(campaign):
+        cell, mode, seed = run.cell.name, run.mode, run.scenario.seed
+        index.append({"cell": cell, "mode": mode, "seed": seed, "key": run.key})
+        bytes_ = queues.get((cell, mode), 24e3 if mode == COMPARED else 20e3)
+        made = {"goodput_bps": 1e6, "flows": [flow_record(1e6, 20_000, None)], "warnings": [],
+                "jain": 1.0, "queue_bytes": {"p50": bytes_}}  # fmt: skip
+        stored[run.key] = {"versions": {}, "run": made}
+    made = compare(campaign, index, stored.get)
+    assert "queue" not in made["cells"][0]["metrics"]
+    assert made["cells"][1]["metrics"]["queue"]["mean"] == 0
+    assert made["overall"]["queue"]["geometric_mean"] == pytest.approx(1.2)
+    assert made["overall"]["queue"]["verdict"] == "missed"
+    said = f"{first}, seed 1: queue is 0 native, and not 0 enforced: it has no ratio"
+    assert said in made["warnings"]
+    assert len(made["warnings"]) == len(campaign.seeds)
+
+
 def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
     """One flow against two, which have another share in each mode."""
     asked = ["rtt_p95", "utilisation", "jain_mean", "convergence", "loss_sync", "first_share",

@@ -318,16 +318,33 @@ def _cell(campaign: Campaign, cell: Cell, runs: dict[str, dict[int, Record]]) ->
     }
 
 
+def _mean_ratio(name: str, cells: list[Record]) -> float | None:
+    """Over cells.  Where less is better, one with nothing at all would make the mean 0, whatever
+    others have: it is of these then.
+    """
+    means = [cell["metrics"][name]["mean"] for cell in cells]
+    return geometric_mean(means if METRICS[name] else [mean for mean in means if mean > 0])
+
+
+def _no_ratios(campaign: Campaign, cell: str, runs: dict[str, dict[int, Record]]) -> list[str]:
+    """Where nothing natively is something enforced: no ratio says that, so a warning does."""
+    data, baseline = _CellData(runs), baseline_of(campaign)
+    return [
+        f"{cell}, seed {seed}: {name} is 0 {baseline}, and not 0 {COMPARED}: it has no ratio"
+        for name in RATIOS
+        if name in QUANTITIES and _shown(campaign, name)
+        for seed, value in data.values(COMPARED, name).items()
+        if value and data.values(baseline, name).get(seed) == 0
+    ]
+
+
 def _overall(campaign: Campaign, cells: list[Record]) -> Record:
     overall: Record = {}
     for name in METRICS:
         known = [cell for cell in cells if name in cell["metrics"]]
         if not known:
             continue
-        mean = None
-        if name in RATIOS:
-            mean = geometric_mean([cell["metrics"][name]["mean"] for cell in known])
-
+        mean = _mean_ratio(name, known) if name in RATIOS else None
         barred = [cell for cell in known if cell["metrics"][name]["bar"] is not None]
         aimed = [cell for cell in known if cell["metrics"][name]["aim"] is not None]
 
@@ -374,6 +391,8 @@ def compare(campaign: Campaign, index: list[Record], load: Load) -> Record:
         warnings += _warnings(cell, mode, seed, stored["run"])
         by_cell.setdefault(cell, {}).setdefault(mode, {})[seed] = stored["run"]
     cells = [_cell(campaign, cell, by_cell.get(cell.name, {})) for cell in campaign.cells]
+    for cell in campaign.cells:
+        warnings += _no_ratios(campaign, cell.name, by_cell.get(cell.name, {}))
     return {
         "campaign": campaign.name,
         "made_of": made_of(index),
