@@ -112,23 +112,50 @@ bool tcon_sent_repair(struct tcon_track *t, u32 start, u32 end,
 	tcon_loss_unmark(t, start, end, 0);
 	tcon_track_count_inflight(t);
 	fill_record(t, &r->tx, now_us);
+	r->repair = true;
 	t->sent_bytes += payload_bytes;
 	t->repaired_bytes += payload_bytes;
 	t->repairs++;
 	return true;
 }
 
+/* Has TCon repeated the head within an RTO?  A guest's own repeats do not count: by these it could
+ * do without time-outs.
+ */
+static bool sees_to_head(const struct tcon_track *t, u64 now_us)
+{
+	const struct tcon_resend *r = tcon_resent_find(&t->resent, t->cc.una, t->cc.una + 1);
+
+	return r && r->repair && now_us - r->tx.tx_us < tcon_track_rto_us(t);
+}
+
+/**
+ * tcon_sent_repairs_end() - from now on what is lost is the guest's to repeat
+ * @t: the tracker
+ *
+ * So its next time-out is one, however young TCon's last repair of the head is.
+ */
+void tcon_sent_repairs_end(struct tcon_track *t)
+{
+	struct tcon_resend *r = tcon_resent_find(&t->resent, t->cc.una, t->cc.una + 1);
+
+	/* What is behind that becomes the head with progress, and an RTO later is too old. */
+	if (r)
+		r->repair = false;
+}
+
 /*
  * A repeat of the head after an RTO without progress is the guest's time-out.  It counts once
  * in an RTO, since looking at all that is in flight takes long.  A tail probe (RFC 8985, 7)
  * that repeats all that is in flight looks the same, and is no time-out.  Nor is a probe of
- * a closed window.
+ * a closed window.  Nor is it one where TCon repeats the head: the guest does not see the SACKs
+ * that come meanwhile, and a sender's timer starts anew with each such repeat (timer.c).
  */
 static bool is_timeout(const struct tcon_track *t, u32 start, u32 end,
 		       u64 now_us)
 {
 	return start == t->cc.una && end != t->cc.nxt && !tcon_track_persists(t) &&
-	       tcon_track_is_silent(t, t->timeout_us, now_us);
+	       tcon_track_is_silent(t, t->timeout_us, now_us) && !sees_to_head(t, now_us);
 }
 
 /* @start .. @end lies before nxt: a repeat, unless it fills a gap. */

@@ -25,5 +25,6 @@ void tcon_sent_elsewhere(struct tcon_track *t, u32 end, u64 sent_us);
 void tcon_sent_overtaking(struct tcon_track *t, u32 tsval, u64 now_us);
 bool tcon_sent_repair(struct tcon_track *t, u32 start, u32 end,
 		      u32 payload_bytes, u64 now_us);
+void tcon_sent_repairs_end(struct tcon_track *t);
 
 #endif /* _TCON_SENT_H */

@@ -32,6 +32,7 @@
 
 #include "base/contract.h"
 #include "sender/seed.h"
+#include "sender/sent.h"
 #include "state/flow.h"
 #include "wire/segment.h"
 
@@ -148,6 +149,8 @@ void tcon_flow_set_state(struct tcon_flow *flow, enum tcon_state state, enum tco
 		tcon_count_flow(stats, reason_before, -1);
 		tcon_count_flow(stats, reason, 1);
 	}
+	if (state_before == TCON_STATE_REPAIRED)
+		tcon_sent_repairs_end(&flow->track);
 	flow->state = state;
 	flow->reason = reason;
 	trace_tcon_state(flow, state_before, reason_before);

@@ -917,6 +917,41 @@ static void what_it_gathers_does_not_leave_at_a_time_out(void **unused)
 	assert_in_range(world.left, SEG_MSS, 6 * SEG_MSS);
 }
 
+/* All that is in flight but its first segment arrives; the guest sends what may leave then. */
+static void lose_the_first_again(struct tcon_flow *f)
+{
+	wait_ms(RTT_MS);
+	all_but_first_until((f->track.cc.nxt - f->track.cc.una) / SEG_MSS);
+	wait_ms(1);
+	while (tcon_track_fits(&f->track, SEG_MSS))
+		assert_true(guest_sends(TCON_TCP_ACK));
+}
+
+/*
+ * A segment and its repairs are lost, until the timer of the guest goes off, which is not shown
+ * what arrives meanwhile.  TCon knows what of the rest has arrived, and has just repeated the
+ * segment: of what is in flight nothing is lost by that.
+ */
+static void timer_of_the_guest_in_a_recovery_is_no_time_out(void **unused)
+{
+	struct tcon_flow *f = begin_recovery(80);
+	struct tcon_track *t = &f->track;
+	u32 inflight_bytes;
+
+	while (!tcon_track_is_silent(t, 0, shim_now_ns / NSEC_PER_USEC))
+		lose_the_first_again(f);
+	inflight_bytes = t->cc.inflight_bytes;
+	assert_in_range(inflight_bytes, 4 * SEG_MSS, 80 * SEG_MSS);
+	world.left = 0;
+	assert_true(guest_says(TCON_TCP_ACK, t->cc.una, SEG_MSS));
+	assert_int_equal(t->cc.ca_state, TCON_CA_RECOVERY);
+	assert_in_range(t->cc.inflight_bytes, inflight_bytes, inflight_bytes + SEG_MSS);
+	while (guest_sends(TCON_TCP_ACK))
+		;
+	wait_ms(3);
+	assert_in_range(world.left, SEG_MSS, 2 * SEG_MSS);
+}
+
 /*
  * Some ACKs in a row are kept from a guest in slow start, or its HyStart would end that.  What it
  * sends for the next is a burst, so where TCon's CC is beyond its own the guest gets all of them.
@@ -1088,6 +1123,7 @@ int main(void)
 		TEST(guest_gets_what_it_gathers_in_a_recovery),
 		TEST(super_packet_leaves_little_by_little_in_a_recovery),
 		TEST(what_it_gathers_does_not_leave_at_a_time_out),
+		TEST(timer_of_the_guest_in_a_recovery_is_no_time_out),
 		TEST(guest_gets_all_acks_after_slow_start),
 	};
 

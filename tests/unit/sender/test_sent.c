@@ -45,6 +45,56 @@ static void timeout_once_in_an_rto(void **state)
 	conn_close(c);
 }
 
+/* The head is lost in vain until the guest's timer goes off: TCon has just sent it again. */
+static struct conn *timeout_after_repair(void)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 5);
+	wait_us(c, RTT_US);
+	ack_sack(c, 0, 1, 4);
+	wait_us(c, tcon_track_rto_us(&c->t));
+	assert_true(tcon_sent_repair(&c->t, FIRST, FIRST + MSS, MSS, c->now_us));
+	return c;
+}
+
+/* That repeat of the guest's is not the last of its kind: with it the head is the guest's. */
+static void timeout_not_while_repaired(void **state)
+{
+	struct conn *c = timeout_after_repair();
+	u32 rto_us = tcon_track_rto_us(&c->t);
+
+	wait_us(c, rto_us - 1);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.lost_bytes, MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 2 * MSS);
+	wait_us(c, 1);
+	send_at(c, FIRST, MSS, TCON_SENT_TIMEOUT);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	conn_close(c);
+}
+
+static void timeout_an_rto_after_a_repair(void **state)
+{
+	struct conn *c = timeout_after_repair();
+
+	wait_us(c, tcon_track_rto_us(&c->t));
+	send_at(c, FIRST, MSS, TCON_SENT_TIMEOUT);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	conn_close(c);
+}
+
+static void timeout_when_repairs_have_ended(void **state)
+{
+	struct conn *c = timeout_after_repair();
+
+	wait_us(c, 1);
+	tcon_sent_repairs_end(&c->t);
+	send_at(c, FIRST, MSS, TCON_SENT_TIMEOUT);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	conn_close(c);
+}
+
 /* What is SACKed is not lost at a time-out. */
 static void timeout_spares_sacked(void **state)
 {
@@ -371,6 +421,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timeout_inferred),
 		cmocka_unit_test(timeout_once_in_an_rto),
+		cmocka_unit_test(timeout_not_while_repaired),
+		cmocka_unit_test(timeout_an_rto_after_a_repair),
+		cmocka_unit_test(timeout_when_repairs_have_ended),
 		cmocka_unit_test(timeout_spares_sacked),
 		cmocka_unit_test(tail_probe),
 		cmocka_unit_test(timeout_after_progress),
