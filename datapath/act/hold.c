@@ -616,9 +616,9 @@ static void forget_held(struct tcon_flow *flow, const struct tcon_packet *pkt, u
 
 /* Does TCon have it already?  @repeats: a repeat under repair; @waiting: others wait. */
 static bool is_absorbed(struct tcon_flow *flow, struct sk_buff *skb,
-			const struct tcon_packet *pkt, bool repeats, bool waiting)
+			const struct tcon_packet *pkt, bool repeats, bool waiting, u64 now_us)
 {
-	if (repeats && tcon_repair_absorbs(flow, skb, pkt))
+	if (repeats && tcon_repair_absorbs(flow, skb, pkt, now_us))
 		return true;
 	/* Repairs may wait for ACKs that only this repeat brings.  The TSvals of what
 	 * it overtakes are raised when that leaves or is repaired.
@@ -872,7 +872,8 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		forget_held(flow, pkt, tcon_us(now_ns));
 	/* Behind others, held or just being injected? */
 	waiting = tcon_flow_waits(flow) || flow->hold.injecting;
-	if (is_absorbed(flow, skb, pkt, repeats && tcon_flow_repaired(flow), waiting))
+	if (is_absorbed(flow, skb, pkt, repeats && tcon_flow_repaired(flow), waiting,
+			tcon_us(now_ns)))
 		return absorb(flow, skb, pkt, tcon_us(now_ns));
 	apart = old || is_apart(flow, pkt);
 	if (unlikely(is_excess(flow, pkt, apart, tcon_us(now_ns)) ||

@@ -335,18 +335,31 @@ static bool cut_smaller(const struct sk_buff *copy, const struct sk_buff *skb,
 	       pkt->end_seq != tcon_segment(copy)->end_seq;
 }
 
+/*
+ * Does the guest go on where TCon only waits?  TCon's timer has gone off, and is doubled, while the
+ * guest repeats what is behind una: it has heard ACKs that took another way, which started its own
+ * timer anew.  By such repeats it gets further once in an RTO.
+ */
+static bool is_behind(const struct tcon_track *t, u32 seq, u64 now_us)
+{
+	return t->timer.tries && seq_after(seq, t->cc.una) &&
+	       now_us - t->timer.sent_us >= tcon_track_rto_us(t);
+}
+
 /**
  * tcon_repair_absorbs() - is a guest's segment a repeat that TCon takes care of?
  * @flow: its lock is held, under repair
  * @skb: the segment
  * @pkt: the same, parsed; with payload or FIN, begins before nxt
+ * @now_us: the time
  *
- * Keep-alives and window probes pass, and so does what TCon has repaired in vain.
+ * Keep-alives and window probes pass, and so does what TCon has repaired in vain, or does not come
+ * to.
  *
  * Return: true: it is not needed; false: it has to pass.
  */
 bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
-			 const struct tcon_packet *pkt)
+			 const struct tcon_packet *pkt, u64 now_us)
 {
 	struct tcon_track *t = &flow->track;
 	struct tcon_resend *again;
@@ -354,8 +367,8 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 	u32 end;
 
 	lockdep_assert_held(&flow->lock);
-	if (seq_before(pkt->seq, t->cc.una) ||
-	    seq_after(pkt->end_seq, t->nxt_guest) || !flow->window.peer_bytes)
+	if (seq_before(pkt->seq, t->cc.una) || seq_after(pkt->end_seq, t->nxt_guest) ||
+	    !flow->window.peer_bytes || is_behind(t, pkt->seq, now_us))
 		return false;
 	copy = copy_of(flow, pkt->seq, &end);
 	if (!copy)

@@ -19,7 +19,7 @@ struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us);
 enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us);
 void tcon_repair_raise_tsval(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us);
 bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
-			 const struct tcon_packet *pkt);
+			 const struct tcon_packet *pkt, u64 now_us);
 
 /**
  * tcon_repair_heard() - take note of a guest's segment, whether it passes or not

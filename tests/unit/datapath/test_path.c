@@ -953,6 +953,35 @@ static void timer_of_the_guest_in_a_recovery_is_no_time_out(void **unused)
 }
 
 /*
+ * ACKs take another way, so that TCon's timer goes off and is doubled, and the guest's is not.  TCon
+ * keeps back repeats of what it sees to itself, but not for longer than an RTO, or all would stand
+ * until its timer goes off again.
+ */
+static void repeats_pass_where_only_the_guest_hears_acks(void **unused)
+{
+	struct tcon_track *t;
+	u32 una;
+
+	use_cc("reno");
+	open_flow();
+	t = &flow()->track;
+	fill_window();
+	una = t->cc.una;
+	while (t->timer.tries < 2)
+		wait_ms(1);
+	wait_ms(2);
+	assert_false(guest_says(TCON_TCP_ACK, una + 2 * SEG_MSS, SEG_MSS));
+	wait_ms(tcon_track_rto_us(t) / 1000 + 1);
+	assert_int_equal(t->timer.tries, 2);
+	assert_false(guest_says(TCON_TCP_ACK, una, SEG_MSS));
+	assert_true(guest_says(TCON_TCP_ACK, una + 2 * SEG_MSS, SEG_MSS));
+	assert_false(guest_says(TCON_TCP_ACK, una + 3 * SEG_MSS, SEG_MSS));
+	peer_acks(una + 3 * SEG_MSS);
+	assert_int_equal(t->timer.tries, 0);
+	assert_int_equal(flow()->state, TCON_STATE_REPAIRED);
+}
+
+/*
  * Some ACKs in a row are kept from a guest in slow start, or its HyStart would end that.  What it
  * sends for the next is a burst, so where TCon's CC is beyond its own the guest gets all of them.
  */
@@ -1124,6 +1153,7 @@ int main(void)
 		TEST(super_packet_leaves_little_by_little_in_a_recovery),
 		TEST(what_it_gathers_does_not_leave_at_a_time_out),
 		TEST(timer_of_the_guest_in_a_recovery_is_no_time_out),
+		TEST(repeats_pass_where_only_the_guest_hears_acks),
 		TEST(guest_gets_all_acks_after_slow_start),
 	};
 
