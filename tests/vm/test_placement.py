@@ -162,8 +162,9 @@ def test_one_of_the_vms_dies(dead: str, adopt_s: str, reason: str) -> None:
         poll(lambda: [*told(lab, left, 7001).values()] == new, "new ones are enforced", 20)
         assert told(lab, left) == wanted
         lab.set_tcon_vm(dead, up=True)
-        # Both together take 4 and 1.33 times what the rate alone takes for each.
-        assert running.finish() < 1.6
+        # Both together take 4 and 1.33 times what the rate alone takes for each; what the dead one
+        # had in flight is lost, and who has waited for that twice is the last to end.
+        assert running.finish() < 2
         assert later.finish() < 5
         last = Transfer(lab, 0, 500_000, CONNECTIONS, 7002)
         assert all(shared(lab, 7002).values())
