@@ -7,6 +7,7 @@ kernel's log (checked after each).
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,21 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import genl
 import hosts
+import parts
 import rig as rigs
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With TCON_PART, only a part of each test's parameters: see parts.py."""
+    part = os.environ.get("TCON_PART")
+    if not part:
+        return
+    try:
+        chosen = parts.chosen([item.nodeid for item in items], part)
+    except ValueError as error:
+        raise pytest.UsageError(f"TCON_PART: {error}") from error
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
+    items[:] = [item for item in items if item.nodeid in chosen]
 
 
 @pytest.fixture(scope="session", autouse=True)

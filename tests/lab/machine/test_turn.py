@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""check-turn with a lab and tests that are not real: whose turn it is."""
+"""Whose turn it is: check-turn with a lab and tests that are not real, and parts of parameters."""
 
 from __future__ import annotations
 
+import importlib
 import os
+import shutil
 import subprocess
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,9 +35,8 @@ def executable(file: Path, script: str) -> Path:
 def tree(tmp_path: Path) -> Path:
     (tmp_path / "tests/vm").mkdir(parents=True)
     (tmp_path / "tests/vm/Makefile").write_text(MAKEFILE)
-    check = tmp_path / "tests/check-turn"
-    check.write_bytes((TOP / "tests/check-turn").read_bytes())
-    check.chmod(0o755)
+    for name in ("check-turn", "turn"):
+        shutil.copy(TOP / "tests" / name, tmp_path / "tests")
     executable(tmp_path / "lab", "printf 'trixie\\nforky\\n'")
     return tmp_path
 
@@ -111,3 +114,41 @@ def test_who_may_not_mount_is_told_that_nothing_was_run(tree: Path) -> None:
     run = check_turn(tree, "842", unshared=1)
     assert run.returncode == 0
     assert run.stdout == "check-turn: skipped: other suites are made where root may mount\n"
+
+
+# --- tests/vm/parts.py ------------------------------------------------------------
+
+NAMES = [
+    *(f"a.py::many[{index}]" for index in range(7)),
+    "a.py::one",
+    "b.py::two[x]",
+    "b.py::two[y]",
+]
+
+
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str], str], set[str]]:
+    monkeypatch.syspath_prepend(TOP / "tests/vm")
+    found: Callable[[list[str], str], set[str]] = importlib.import_module("parts").chosen
+    return found
+
+
+def test_each_test_has_some_of_its_parameters(chosen: Callable[[list[str], str], set[str]]) -> None:
+    for turn in range(900, 906):
+        part = chosen(NAMES, f"{turn}/3")
+        assert {name.partition("[")[0] for name in part} == {"a.py::many", "a.py::one", "b.py::two"}
+        assert len(part) == len([name for name in part if "many" in name]) + 2
+        assert len(part) in (4, 5)
+
+
+def test_each_parameter_has_its_turn(chosen: Callable[[list[str], str], set[str]]) -> None:
+    times = Counter(name for turn in range(900, 903) for name in chosen(NAMES, f"{turn}/3"))
+    assert set(times) == set(NAMES)
+    assert all(times[name] == 1 for name in NAMES[:7])
+    assert chosen(NAMES, "900/1") == set(NAMES)
+
+
+@pytest.mark.parametrize("part", ["3", "1/0", "-1/3", "a/3", "1/3/5", ""])
+def test_what_is_no_part(chosen: Callable[[list[str], str], set[str]], part: str) -> None:
+    with pytest.raises(ValueError, match="is no part, such as 2/3"):
+        chosen(NAMES, part)
