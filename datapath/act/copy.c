@@ -102,8 +102,10 @@ void tcon_copy_give_up(struct tcon_flow *flow, enum tcon_reason why)
 	lockdep_assert_held(&flow->lock);
 	if (flow->copies.charged_bytes)
 		tcon_sendq_drop_copies(&t->sendq);
+	/* Something that waits may be known to need the guest, too: see cut_smaller(). */
+	if (!flow->copies.bare || seq_before(flow->copies.bare_end, t->cc.nxt))
+		flow->copies.bare_end = t->cc.nxt;
 	flow->copies.bare = true;
-	flow->copies.bare_end = t->cc.nxt;
 	flow->copies.bare_reason = why;
 	tcon_judge_level(flow);
 }

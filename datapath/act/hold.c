@@ -256,7 +256,9 @@ static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
 		trace_tcon_loss(flow, flow->track.lost.bytes);
 		flush(flow);
 	}
-	if (what == TCON_SENT_TIMEOUT && !tcon_flow_repaired(flow)) {
+	/* Under repair TCon's own timer tells it, but for the first one. */
+	if (what == TCON_SENT_TIMEOUT &&
+	    (!tcon_flow_repaired(flow) || !flow->track.timer.tries)) {
 		tcon_mark_timeout(flow);
 		tcon_ca_timeout(&flow->track, now_us);
 	} else if (idle && what == TCON_SENT_NEW) {
@@ -861,7 +863,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	bool repeats = pkt->end_seq != pkt->seq && seq_before(pkt->seq, flow->track.cc.nxt);
 	bool old = repeats && !seq_after(pkt->end_seq, flow->track.cc.nxt);
-	bool urgent = old && tcon_flow_repaired(flow);
+	bool urgent = old && tcon_flow_repaired(flow) && !flow->hold.injecting;
 	bool waiting, split, probe, apart;
 	u64 when;
 

@@ -368,7 +368,7 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 
 	lockdep_assert_held(&flow->lock);
 	if (seq_before(pkt->seq, t->cc.una) || seq_after(pkt->end_seq, t->nxt_guest) ||
-	    !flow->window.peer_bytes || is_behind(t, pkt->seq, now_us))
+	    !flow->window.peer_bytes)
 		return false;
 	copy = copy_of(flow, pkt->seq, &end);
 	if (!copy)
@@ -381,6 +381,8 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 		flow->copies.bare_end = t->nxt_guest;	/* what waits is as large */
 		return false;
 	}
+	if (is_behind(t, pkt->seq, now_us))
+		return false;
 	again = tcon_resent_find(&t->resent, pkt->seq, pkt->end_seq);
 	if (again && again->count >= FAILED_OFTEN + !again->lost)
 		return false;	/* the last one may still be on its way */

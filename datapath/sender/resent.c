@@ -191,6 +191,7 @@ static void forget_oldest(struct tcon_resent *set)
 struct tcon_resend *tcon_resent_add(struct tcon_resent *set, u32 start, u32 end)
 {
 	struct tcon_resend *r, *old;
+	u64 repair_us = 0;
 	u8 count = 0;
 
 	r = kzalloc(sizeof(*r), GFP_ATOMIC | __GFP_NOWARN);
@@ -198,6 +199,7 @@ struct tcon_resend *tcon_resent_add(struct tcon_resent *set, u32 start, u32 end)
 		return NULL;
 	while ((old = tcon_resent_find(set, start, end))) {
 		count = max(count, old->count);
+		repair_us = max(repair_us, old->repair_us);
 		tcon_resent_cut(set, old, start, end);
 	}
 	if (has_no_room(set))
@@ -205,6 +207,7 @@ struct tcon_resend *tcon_resent_add(struct tcon_resent *set, u32 start, u32 end)
 	r->tx.start = start;
 	r->tx.end = end;
 	r->count = count + (count < U8_MAX);
+	r->repair_us = repair_us;
 	list_add_tail(&r->node, &set->sent);
 	insert(set, r);
 	return r;

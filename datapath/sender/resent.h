@@ -21,7 +21,7 @@
  * @tx: its last transmission; tx.start to tx.end is what is not delivered of it
  * @count: how often it was sent again
  * @lost: that transmission was judged lost too; the range waits for the next
- * @repair: TCon made that transmission, and not the guest
+ * @repair_us: when TCon last sent it again; 0: only the guest did
  */
 struct tcon_resend {
 	struct rb_node by_seq;
@@ -29,7 +29,7 @@ struct tcon_resend {
 	struct tcon_send tx;
 	u8 count;
 	bool lost;
-	bool repair;
+	u64 repair_us;
 };
 
 /**

@@ -112,7 +112,7 @@ bool tcon_sent_repair(struct tcon_track *t, u32 start, u32 end,
 	tcon_loss_unmark(t, start, end, 0);
 	tcon_track_count_inflight(t);
 	fill_record(t, &r->tx, now_us);
-	r->repair = true;
+	r->repair_us = now_us;
 	t->sent_bytes += payload_bytes;
 	t->repaired_bytes += payload_bytes;
 	t->repairs++;
@@ -126,7 +126,7 @@ static bool sees_to_head(const struct tcon_track *t, u64 now_us)
 {
 	const struct tcon_resend *r = tcon_resent_find(&t->resent, t->cc.una, t->cc.una + 1);
 
-	return r && r->repair && now_us - r->tx.tx_us < tcon_track_rto_us(t);
+	return r && r->repair_us && now_us - r->repair_us < tcon_track_rto_us(t);
 }
 
 /**
@@ -141,7 +141,7 @@ void tcon_sent_repairs_end(struct tcon_track *t)
 
 	/* What is behind that becomes the head with progress, and an RTO later is too old. */
 	if (r)
-		r->repair = false;
+		r->repair_us = 0;
 }
 
 /*

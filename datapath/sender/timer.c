@@ -29,24 +29,27 @@
 /* Two ticks of Linux at 250 Hz: a host that is busy is not a lost tail. */
 #define PROBE_SLACK_US	8000U
 
-/* When did what stands at una last leave? */
+/*
+ * When did what stands at una last leave?  The guest's own repeats count once only: by these it
+ * could do without time-outs.
+ */
 static u64 head_tx_us(const struct tcon_track *t)
 {
+	u64 own_us = max(t->progress_us, t->timer.restart_us);
 	const struct tcon_sendq *q = &t->sendq;
 	u32 una = t->cc.una;
 	struct tcon_resend *r = tcon_resent_find(&t->resent, una, una + 1);
 
-	if (r)
-		return r->tx.tx_us;
-	return q->head == q->tail ? 0 : tcon_sendq_at(q, q->head)->tx_us;
+	if (!r)
+		return q->head == q->tail ? own_us : max(own_us, tcon_sendq_at(q, q->head)->tx_us);
+	own_us = max(own_us, r->repair_us);
+	return clamp(r->tx.tx_us, own_us, own_us + tcon_track_own_rto_us(t));
 }
 
 static u64 timeout_us(const struct tcon_track *t)
 {
-	u64 base_us = max3(t->progress_us, t->timer.restart_us, head_tx_us(t));
-
-	return base_us + min_t(u64, (u64)tcon_track_own_rto_us(t) <<
-			       t->timer.backoff, TCON_RTO_MAX_US);
+	return head_tx_us(t) + min_t(u64, (u64)tcon_track_own_rto_us(t) <<
+				     t->timer.backoff, TCON_RTO_MAX_US);
 }
 
 /* RFC 8985, 7.2: not while something is known to be missing. */

@@ -149,8 +149,10 @@ void tcon_flow_set_state(struct tcon_flow *flow, enum tcon_state state, enum tco
 		tcon_count_flow(stats, reason_before, -1);
 		tcon_count_flow(stats, reason, 1);
 	}
-	if (state_before == TCON_STATE_REPAIRED)
+	if (state_before == TCON_STATE_REPAIRED) {
 		tcon_sent_repairs_end(&flow->track);
+		flow->repair.absorbed_valid = false;	/* from now on repeats are needed */
+	}
 	flow->state = state;
 	flow->reason = reason;
 	trace_tcon_state(flow, state_before, reason_before);

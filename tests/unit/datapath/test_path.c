@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "frame.h"
+#include "act/copy.h"
 #include "state/move.h"
 #include "tests/fuzz/segments.h"
 
@@ -953,6 +954,80 @@ static void timer_of_the_guest_in_a_recovery_is_no_time_out(void **unused)
 }
 
 /*
+ * The peer falls silent.  A guest sends two bytes again and again, of which the second is the head:
+ * by that it must not do without time-outs, its CC's and TCon's.
+ */
+static void repeats_of_the_head_do_not_put_off_time_outs(void **unused)
+{
+	struct tcon_track *t;
+	u32 i;
+
+	use_cc("reno");
+	open_flow();
+	grow(100);
+	t = &flow()->track;
+	fill_window();
+	world.left = 0;
+	for (i = 0; i < 100; i++) {
+		wait_ms(50);
+		guest_says(TCON_TCP_ACK, t->cc.una - 1, 2);
+		while (!seq_after(world.now + SEG_MSS, flow()->window.edge))
+			guest_sends(TCON_TCP_ACK);
+	}
+	assert_int_equal(t->cc.ca_state, TCON_CA_LOSS);
+	assert_in_range(world.left, 0, 100 * SEG_MSS);
+}
+
+/* A repeat across una has to pass, and has a newer time stamp than what waits. */
+static bool has_overtaken;
+
+static void repeat_while_others_are_injected(void)
+{
+	has_overtaken = guest_says(TCON_TCP_ACK, flow()->track.cc.una - 1, SEG_MSS + 1);
+}
+
+/*
+ * While packets are injected the lock is free.  What enters then must not overtake them: the peer
+ * would discard them (PAWS).
+ */
+static void repeat_does_not_overtake_what_is_injected(void **unused)
+{
+	u32 i;
+
+	use_cc("reno");
+	open_flow();
+	fill_window();
+	for (i = 0; i < 5; i++)
+		guest_sends(TCON_TCP_ACK);
+	wait_ms(5);
+	world.on_inject = repeat_while_others_are_injected;
+	peer_acks(FIRST + 4 * SEG_MSS);
+	wait_ms(2);
+	assert_null(world.on_inject);
+	assert_false(has_overtaken);
+}
+
+/* Then repeats of the guest's are needed, and what waits may be too large for the path. */
+static void end_of_repairs_leaves_all_to_the_guest(void **unused)
+{
+	struct tcon_flow *f = begin_recovery(80);
+	u32 end = f->track.cc.nxt + 5 * SEG_MSS;
+
+	assert_false(guest_says(TCON_TCP_ACK, f->track.cc.una, SEG_MSS));
+	assert_true(f->repair.absorbed_valid);
+	enter_tcon();
+	spin_lock(&f->lock);
+	tcon_copy_give_up(f, TCON_REASON_PATH_MTU);
+	f->copies.bare_end = end;
+	tcon_copy_give_up(f, TCON_REASON_COPY_MEMORY);
+	spin_unlock(&f->lock);
+	leave_tcon();
+	assert_int_equal(f->state, TCON_STATE_ENFORCED);
+	assert_false(f->repair.absorbed_valid);
+	assert_int_equal(f->copies.bare_end, end);
+}
+
+/*
  * ACKs take another way, so that TCon's timer goes off and is doubled, and the guest's is not.  TCon
  * keeps back repeats of what it sees to itself, but not for longer than an RTO, or all would stand
  * until its timer goes off again.
@@ -1153,6 +1228,9 @@ int main(void)
 		TEST(super_packet_leaves_little_by_little_in_a_recovery),
 		TEST(what_it_gathers_does_not_leave_at_a_time_out),
 		TEST(timer_of_the_guest_in_a_recovery_is_no_time_out),
+		TEST(repeats_of_the_head_do_not_put_off_time_outs),
+		TEST(repeat_does_not_overtake_what_is_injected),
+		TEST(end_of_repairs_leaves_all_to_the_guest),
 		TEST(repeats_pass_where_only_the_guest_hears_acks),
 		TEST(guest_gets_all_acks_after_slow_start),
 	};

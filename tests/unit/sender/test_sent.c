@@ -58,7 +58,7 @@ static struct conn *timeout_after_repair(void)
 	return c;
 }
 
-/* That repeat of the guest's is not the last of its kind: with it the head is the guest's. */
+/* However often the guest sends it, too: it is one an RTO after TCon's repair. */
 static void timeout_not_while_repaired(void **state)
 {
 	struct conn *c = timeout_after_repair();
