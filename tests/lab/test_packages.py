@@ -88,7 +88,7 @@ def test_an_upgrade_leaves_no_service_stopped(tmp_path):
 def test_a_removal_ends_the_daemon_last(tmp_path):
     """The monitors' rules are taken back by it."""
     called = tmp_path / "called"
-    for program in ("deb-systemd-invoke", "ovs-appctl"):
+    for program in ("deb-systemd-invoke", "systemctl", "ovs-appctl"):
         fake = tmp_path / program
         fake.write_text(f'#!/bin/sh\necho "{program} $*" >>{called}\n')
         fake.chmod(0o755)
@@ -100,6 +100,8 @@ def test_a_removal_ends_the_daemon_last(tmp_path):
         subprocess.run(command, env={"PATH": f"{tmp_path}:/bin"}, check=True)
     assert called.read_text().splitlines() == [
         "deb-systemd-invoke stop tcon-exporter.service tcon-monitor@*.service",
+        # One that was stopped before has left its rules in tcon.ko.
+        "systemctl --job-mode=ignore-dependencies start tcon-switchd.service",
         "ovs-appctl --timeout=10 -t tcon-switchd exit --cleanup",
     ]
 
