@@ -296,6 +296,21 @@ def test_without_ovs_appctl(tmp_path: Path) -> None:
     assert done.stderr == "tcon-top: ovs-appctl cannot be run: No such file or directory\n"
 
 
+def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
+    """Nothing is said of the inside, whichever rich there is; nor where a disk is full."""
+    env = switch(tmp_path, answers(tmp_path))
+    words = [sys.executable, str(TOP), "br0", "-b", "-d", "0.1"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as shown:
+        assert shown.stdout
+        shown.stdout.close()
+        assert shown.wait(20) != 0
+        assert b"Traceback" not in shown.stderr.read()
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=20,
+                              check=False, env=env)  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "tcon-top: output: No space left on device\n")
+
+
 class Terminal:
     """A terminal of 100 by 30 in which tcon-top runs, as over ssh."""
 

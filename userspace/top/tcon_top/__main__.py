@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import signal
 import sys
 import time
@@ -169,6 +170,13 @@ def main(words: Sequence[str] | None = None) -> int:
                 _live(top, asked.delay, asked.iterations)
         except SourceError as error:
             print(f"tcon-top: {error}", file=sys.stderr)
+            return 1
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 128 + signal.SIGPIPE
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print(f"tcon-top: output: {error.strerror}", file=sys.stderr)
             return 1
         except KeyboardInterrupt:
             return 0
