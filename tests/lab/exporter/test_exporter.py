@@ -488,3 +488,19 @@ def test_a_real_prometheus(exporter: Exporter, tmp_path: Path) -> None:
         exporter.instead("exit 1")
         assert ask('ovs_tcon_problem{problem="daemon"} == 1') == [1]
         assert ask('ALERTS{alertname="TConGone",alertstate="pending"}') == [1]
+
+
+@pytest.mark.parametrize("exporter", [("--interfaces", "1")], indirect=True)
+def test_a_counter_of_others_never_falls(exporter: Exporter) -> None:
+    """Which ports have series of their own changes with their flows."""
+    show, flows = copy.deepcopy(RECORDED["show"]), RECORDED["flows"]
+    (bridge,) = show["bridges"]
+    (guest,) = [port for port in bridge["ports"] if port["role"] == "guest"]
+    bridge["ports"] += [guest | {"name": name, "ofport": 90 + n, "flows": 0, "evaded": evaded}
+                        for n, (name, evaded) in enumerate((("x", 1000), ("y", 7)))]  # fmt: skip
+    exporter.say(show, flows)
+    name = 'ovs_tcon_evaded_total{bridge="br0",interface="other"}'
+    before = exporter.scrape()[name]
+    bridge["ports"][-2]["flows"] = 100000  # x has the most now
+    exporter.say(show, flows)
+    assert exporter.scrape()[name] >= before
