@@ -536,6 +536,50 @@ def test_a_rule_goes_that_the_database_does_not_take(
     appctl("tcon/del-cc", "br0")
 
 
+def test_a_volatile_rule_comes_back_if_the_database_does_not_take_another() -> None:
+    """A command that fails has changed nothing."""
+    appctl("tcon/set-cc", "--volatile", "br0", "flow=all", "vegas")
+    with slow_database():
+        first = begin("tcon/set-cc", "br0", "flow=all", "bbr")
+        assert rules() == [flow("all bbr")]
+        ovs.stop("ovsdb-server")
+    _, complaint = first.communicate(timeout=20)
+    assert first.returncode == 2
+    assert "OVSDB does not take the change" in complaint
+    assert rules() == [flow("all vegas")]
+    ovs.start_ovsdb()
+    vsctl("set", "Bridge", "br0", "external_ids:back=yes")
+    assert (rules(), config()) == ([flow("all vegas")], {})
+    appctl("tcon/del-cc", "br0")
+
+
+def written() -> int:
+    """So many transactions of TCon's have begun."""
+    return int(appctl("coverage/read-counter", "tcon_ovsdb_write"))
+
+
+def test_a_database_that_takes_nothing_is_not_asked_all_the_time() -> None:
+    """A rule has ended, and its key cannot be removed: the database is another's backup now."""
+    # Where its statistics are due, a vswitchd without a database does not sleep.
+    vsctl("set", "Open_vSwitch", ".", "other_config:stats-update-interval=600000")
+    time.sleep(0.1)
+    appctl("tcon/set-cc", "br0", "flow=all", "bbr", f"until={in_utc(3)}")
+    before = written()
+    server = ("-t", "ovsdb-server")
+    appctl(*server, "ovsdb-server/set-active-ovsdb-server", "unix:/run/nobody")
+    appctl(*server, "ovsdb-server/connect-active-ovsdb-server")
+    try:
+        time.sleep(4)
+        assert rules() == []
+        tried = written()
+        assert tried > before
+        time.sleep(2)
+        assert written() <= tried + 1
+    finally:
+        appctl(*server, "ovsdb-server/disconnect-active-ovsdb-server")
+    poll(lambda: config() == {}, "the key is removed", 20)
+
+
 def test_commands_for_one_rule_are_carried_out_in_their_order() -> None:
     """A command that is given again while the first still waits is no second rule."""
     twice = ("tcon/set-cc", "br0", "flow=tp_dst=1", "bbr")

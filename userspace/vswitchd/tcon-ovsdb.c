@@ -31,11 +31,16 @@
 #include "tcon-rules.h"
 #include "tcon-text.h"
 #include "tcon-when.h"
+#include "timeval.h"
 #include "unixctl.h"
 #include "util.h"
 #include "vswitch-idl.h"
 
 COVERAGE_DEFINE(tcon_ovsdb_write);
+
+/* Keys of rules that have ended are removed so often at most: the database may
+ * refuse that for long, as when its disk is full. */
+#define REMOVE_PAUSE_MS 10000
 
 #define KEY_PREFIX "tcon-"
 #define RULE_PREFIX "tcon-rule-"
@@ -79,6 +84,8 @@ struct write {
     bool sets;                  /* 'rule' was set before it was written. */
     bool whole_bridge;          /* All of the rule's bridge are removed. */
     struct tcon_rule rule;      /* Or its place, where it is removed. */
+    struct tcon_rule *before;   /* The volatile one that 'rule' took the place
+                                 * of, or NULL. */
 
     /* Where 'rule' is written. */
     enum table table;
@@ -96,6 +103,7 @@ static struct ovsdb_idl *idl;
 
 /* The rule of an entry has ended: see remove_ended(). */
 static bool any_ended;
+static long long int remove_at_ms;
 
 /* A command's transaction has ended since tcon_ovsdb_has_written() was called. */
 static bool has_written;
@@ -633,9 +641,11 @@ write_start(struct unixctl_conn *conn, const char *command)
 }
 
 /* Writes 'rule', which tcon.ko and the list have, and replies to 'conn'.
- * tcon_ovsdb_can_set() has said that this can be done. */
+ * tcon_ovsdb_can_set() has said that this can be done.  Takes over 'before', the
+ * volatile rule that was there, or NULL: it comes back if this fails. */
 void
-tcon_ovsdb_set(struct unixctl_conn *conn, const struct tcon_rule *rule)
+tcon_ovsdb_set(struct unixctl_conn *conn, const struct tcon_rule *rule,
+               struct tcon_rule *before)
 {
     const struct tcon_entry *old = entry_at(rule);
     struct tcon_rule written = *rule;
@@ -645,6 +655,7 @@ tcon_ovsdb_set(struct unixctl_conn *conn, const struct tcon_rule *rule)
 
     write = write_start(conn, "tcon/set-cc");
     write->rule = *rule;
+    write->before = before;
     ovs_assert(place_write(rule, old, write, &error));
     write->sets = true;
     if (write->table == INTERFACE) {
@@ -748,14 +759,21 @@ tcon_ovsdb_remove(struct unixctl_conn *conn, const char *bridge,
     }
 }
 
-/* The rule that 'write' has set is OVSDB's now, or nobody's.  But what
- * set-cc --volatile has set there since stays as it is. */
+/* The rule that 'write' has set is OVSDB's now, or goes, and the volatile one that
+ * was there comes back.  But what set-cc --volatile has set there since stays as
+ * it is. */
 static void
 hand_over(const struct write *write, bool ok)
 {
     struct tcon_rule *rule = write->sets ? tcon_rule_find(&write->rule) : NULL;
 
-    if (rule && !rule->entry
+    if (rule && !rule->entry && !ok && write->before
+        && (rule->being_written
+            || (tcon_rule_same_decision(rule, write->before)
+                && rule->until_s == write->rule.until_s))) {
+        write->before->in_kernel = false;
+        tcon_rule_keep(write->before, true);
+    } else if (rule && !rule->entry
         && (ok ? tcon_rule_same_decision(rule, &write->rule)
                  && !tcon_rule_outlives(rule, &write->rule)
                : rule->being_written)) {
@@ -796,6 +814,7 @@ write_finish(struct write *write, enum ovsdb_idl_txn_status status)
     }
     has_written = true;
     ovs_list_remove(&write->node);
+    free(write->before);
     free(write->record);
     free(write->key);
     free(write);
@@ -809,7 +828,8 @@ remove_ended(void)
     struct write *write = NULL;
     struct shash_node *node;
 
-    if (!any_ended || !tcon_ovsdb_is_writable()) {
+    if (!any_ended || !tcon_ovsdb_is_writable()
+        || time_msec() < remove_at_ms) {
         return;
     }
     any_ended = false;
@@ -825,6 +845,7 @@ remove_ended(void)
         }
     }
     if (write) {
+        remove_at_ms = time_msec() + REMOVE_PAUSE_MS;
         ovsdb_idl_txn_commit(write->txn);
     }
 }
@@ -854,6 +875,9 @@ tcon_ovsdb_wait(void)
 {
     struct write *write;
 
+    if (any_ended && tcon_ovsdb_is_writable()) {
+        poll_timer_wait_until(remove_at_ms);
+    }
     LIST_FOR_EACH (write, node, &writes) {
         if (write->txn) {
             ovsdb_idl_txn_wait(write->txn);
@@ -1003,6 +1027,23 @@ tcon_ovsdb_write_status(void)
     ovsdb_idl_txn_destroy(txn);
 }
 
+/* Where the rule is that 'entry' says, or said last: null if there is none. */
+static void
+put_place(struct json *json, const struct tcon_entry *entry)
+{
+    char match[TCON_MATCH_TEXT_MAX];
+
+    if (entry->good) {
+        tcon_match_format(&entry->rule.match, match);
+        json_object_put_string(json, "match", match);
+        json_object_put(json, "priority",
+                        json_integer_create(entry->rule.priority));
+    } else {
+        json_object_put(json, "match", json_null_create());
+        json_object_put(json, "priority", json_null_create());
+    }
+}
+
 static struct json *
 entry_to_json(const struct tcon_entry *entry)
 {
@@ -1032,6 +1073,7 @@ tcon_ovsdb_to_json(const char *bridge)
             json_object_put_string(json, "value", entry->text);
             json_object_put_string(json, "state", entry_state(entry, &detail));
             json_object_put_string(json, "detail", detail);
+            put_place(json, entry);
             json_array_add(array, json);
             free(detail);
         }

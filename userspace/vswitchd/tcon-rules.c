@@ -335,6 +335,12 @@ tcon_rule_keep(const struct tcon_rule *rule, bool is_volatile)
     append(rule)->being_written = !is_volatile;
 }
 
+bool
+tcon_rule_is_volatile(const struct tcon_rule *rule)
+{
+    return !rule->entry && !rule->adopted && !rule->being_written;
+}
+
 void
 tcon_rules_forget_bridge(const char *bridge)
 {

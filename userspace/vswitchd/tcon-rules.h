@@ -61,6 +61,7 @@ bool tcon_rule_same_decision(const struct tcon_rule *,
 struct tcon_rule *tcon_rule_find(const struct tcon_rule *key);
 void tcon_rule_keep(const struct tcon_rule *, bool is_volatile);
 void tcon_rule_destroy(struct tcon_rule *);
+bool tcon_rule_is_volatile(const struct tcon_rule *);
 void tcon_rules_forget_bridge(const char *bridge);
 
 /* Rules that end. */

@@ -93,14 +93,17 @@ run_postponed(void)
 }
 
 /* Reads 'words' into 'rule' and gives it to tcon.ko.  Sets '*wait' instead if
- * another command is about to write there. */
+ * another command is about to write there.  Sets '*before' to a copy of the volatile
+ * rule whose place one takes that is to be written, or to NULL. */
 static bool
 set_cc(struct tcon_nl *nl, const struct tcon_bridge *bridge, bool is_volatile,
        int n_words, const char *words[], struct tcon_rule *rule, bool *wait,
-       struct tcon_error *error)
+       struct tcon_rule **before, struct tcon_error *error)
 {
+    const struct tcon_rule *old;
     struct tcon_error why;
 
+    *before = NULL;
     if (!tcon_rule_parse(nl, n_words, words, rule, error)
         || !tcon_resolve_guest_port(bridge, nl, rule, error)) {
         return false;
@@ -120,6 +123,10 @@ set_cc(struct tcon_nl *nl, const struct tcon_bridge *bridge, bool is_volatile,
         tcon_error_set(error, "tcon.ko refuses the rule: %s", why.text);
         return false;
     }
+    old = is_volatile ? NULL : tcon_rule_find(rule);
+    if (old && tcon_rule_is_volatile(old)) {
+        *before = xmemdup(old, sizeof *old);
+    }
     tcon_rule_keep(rule, is_volatile);
     return true;
 }
@@ -130,7 +137,7 @@ tcon_unixctl_set_cc(struct unixctl_conn *conn, int argc, const char *argv[],
                     void *aux OVS_UNUSED)
 {
     bool is_volatile = tcon_take_option(&argc, argv, "--volatile");
-    struct tcon_rule rule = { .n_params = 0 };
+    struct tcon_rule rule = { .n_params = 0 }, *before = NULL;
     const struct tcon_bridge *bridge;
     struct tcon_error error;
     bool ok = false, wait = false;
@@ -140,7 +147,7 @@ tcon_unixctl_set_cc(struct unixctl_conn *conn, int argc, const char *argv[],
     if (bridge && tcon_nl_open(&nl, &error)) {
         ovs_strlcpy(rule.bridge, argv[1], sizeof rule.bridge);
         ok = set_cc(&nl, bridge, is_volatile, argc - 2, argv + 2, &rule,
-                    &wait, &error);
+                    &wait, &before, &error);
         tcon_nl_close(&nl);
         tcon_config_changed();
     }
@@ -151,8 +158,10 @@ tcon_unixctl_set_cc(struct unixctl_conn *conn, int argc, const char *argv[],
     } else if (is_volatile || tcon_ovsdb_has(&rule)) {
         unixctl_command_reply(conn, NULL);
     } else {
-        tcon_ovsdb_set(conn, &rule);
+        tcon_ovsdb_set(conn, &rule, before);
+        before = NULL;
     }
+    free(before);
 }
 
 /* Removes the rule at the place of 'key' from tcon.ko and the list. */

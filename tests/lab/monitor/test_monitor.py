@@ -5,6 +5,7 @@ weight; and what it asks of the switch, for which a script and files stand here.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import random
@@ -315,12 +316,11 @@ def test_an_operators_rule_that_comes(host: Host, ended: list[subprocess.Popen[s
     """At the very place of one of the monitor's: nobody but the operator removes it."""
     mine = {"match": "in_port=a", "priority": 0, "source": None}
     own = {"match": "in_port=a", "priority": 0, "source": {"table": "Bridge", "record": "br0"}}
-    key = {"table": "Bridge", "record": "br0", "state": "hidden"}
-    on_port = {"table": "Interface", "record": "a", "state": "hidden"}
+    key = {"match": "in_port=a", "priority": 0}
     for rule, config in (
         (own, []),  # by tcon/set-cc
-        (mine, [key | {"value": "flow=in_port=a,priority=0 reno"}]),  # by ovs-vsctl
-        (mine, [on_port | {"value": "flow=priority=0,all reno"}]),
+        (mine, [key | {"state": "hidden"}]),  # by ovs-vsctl
+        (mine, [key | {"state": "refused"}]),  # its text has become wrong: the last good one stays
     ):
         host.say(SHOW)
         program = host.start()
@@ -457,6 +457,22 @@ def test_an_operators_rule_that_goes(
     assert re.fullmatch(r"br0: a: weight 0\.\d+, as before\n", capsys.readouterr().err)
 
 
+def test_an_operators_rule_that_stays_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A weight that was never in force says nothing of which one is needed."""
+    switch, given = Counters(), []
+    monkeypatch.setattr(monitor.time, "monotonic", lambda: switch.now_s)
+    monkeypatch.setattr(switch, "set_weight", lambda _, weight, __: given.append(weight))
+    mine = monitor.Monitor(switch, ASKED)
+    mine.look()
+    for _ in range(30):
+        switch.second(85e6, 15e6)
+        mine.look()
+    switch.taken = False
+    switch.second(85e6, 15e6)
+    mine.look()
+    assert given == [round(1 / 1.7, 3)]
+
+
 class Unwilling(Counters):
     """It refuses the first guest's rule."""
 
@@ -550,6 +566,45 @@ def test_a_reader_that_goes(host: Host, ended: list[subprocess.Popen[str]]) -> N
     assert program.wait(10) == 128 + signal.SIGPIPE
     assert host.asked()[-1] == "tcon/del-cc br0 flow=in_port=a,priority=0"
     assert "Traceback" not in program.stderr.read()
+
+
+class Willing(Unwilling):
+    """It notes which rules there are."""
+
+    def set_weight(self, port: str, weight: float, term_s: int) -> None:
+        self.set.append(port)
+
+    def reset_weight(self, port: str) -> None:
+        self.set.remove(port)
+
+
+class Closed:
+    """A log that nobody reads any more."""
+
+    def write(self, text: str) -> None:
+        raise BrokenPipeError
+
+    def flush(self) -> None:
+        """Nothing is kept."""
+
+
+def test_a_log_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that was set is taken back all the same."""
+    switch = Willing()
+    monkeypatch.setattr(monitor.time, "monotonic", lambda: switch.now_s)
+    mine = monitor.Monitor(switch, ASKED)
+    mine.look()
+    for _ in range(2):
+        switch.second(45e6, 45e6)
+        mine.look()
+    assert switch.set == ["a", "b"]
+    came = argparse.Namespace(si_signo=signal.SIGTERM)
+    monkeypatch.setattr(monitor.signal, "sigtimedwait", lambda *_: came)
+    switch.second(45e6, 45e6)
+    monkeypatch.setattr(monitor.sys, "stderr", Closed())
+    with contextlib.suppress(BrokenPipeError):
+        mine.run()
+    assert switch.set == []
 
 
 def test_a_bridge_without_one_uplink(host: Host) -> None:
