@@ -296,6 +296,18 @@ def test_without_ovs_appctl(tmp_path: Path) -> None:
     assert done.stderr == "tcon-top: ovs-appctl cannot be run: No such file or directory\n"
 
 
+def test_a_recording_whose_end_is_cut(tmp_path: Path) -> None:
+    """By a full disk, or where the host went down: what is whole is shown."""
+    file, *lines = tmp_path / "recording", *RECORDED.read_text().splitlines(keepends=True)
+    shown = []
+    for text in ("".join(lines[:-1]), "".join(lines[:-1]) + lines[-1][:100]):
+        file.write_text(text)
+        done = top("--replay", str(file), "-b")
+        assert done.returncode == 0, done.stderr
+        shown.append(done.stdout)
+    assert shown[0] == shown[1] != ""
+
+
 def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
     """Nothing is said of the inside, whichever rich there is; nor where a disk is full."""
     env = switch(tmp_path, answers(tmp_path))

@@ -119,7 +119,8 @@ class Recording:
     @staticmethod
     def _read(file: Path) -> Iterator[Answer]:
         try:
-            lines = file.read_text().splitlines()
+            *lines, cut = file.read_bytes().split(b"\n")  # a full disk or a crash cuts the last one
+            lines = lines or [cut]
             answers = [_answer(one["time_s"], one["answer"]) for one in map(json.loads, lines)]
         except OSError as error:
             raise SourceError(f"{file}: {error.strerror}") from error
