@@ -711,7 +711,7 @@ static bool from_guest(struct tcon_flow *flow, struct sk_buff *skb,
 	if (unlikely(pkt->flags & TCON_TCP_SYN && pkt->payload_bytes) &&
 	    tcon_hold_exceeds(flow, pkt->payload_bytes, now_us))
 		return drop(skb);
-	if (unlikely(tcon_mark_concerns(flow, pkt)) && !pkt->fragment) {
+	if (!pkt->fragment && unlikely(tcon_mark_concerns(flow, pkt))) {
 		tcon_mark_from_guest(flow, skb, pkt);
 		tcon_rest_attend(flow);
 	}
@@ -1015,13 +1015,15 @@ static bool drop_unread(struct tcon_port *port, struct sk_buff *skb)
  * all of the header, more extension headers than anybody has to bear (RFC 8504, 5.3), or IPv6
  * without a length.  (Linux takes that for as long as its frame if hop-by-hop options follow, a
  * jumbo payload or not.)  If rules bind what it may be of, it is dropped, or the guest could send
- * all its data so.
+ * all its data so.  While a port rests none can, and first fragments are not noted.
  */
 static bool unread(struct tcon_port *port, struct sk_buff *skb, const struct tcon_packet *pkt)
 {
 	const struct tcon_traits traits = traits_of(skb, true);
 	struct tcon_key key;
 
+	if (READ_ONCE(port->rests))
+		return true;
 	tcon_key_set_addresses(&key, skb->data, pkt, true);
 	set_vlans(&key, skb, pkt);
 	return !tcon_policy_binds(port, &key, &traits) || drop_unread(port, skb);

@@ -357,7 +357,8 @@ static u32 at_once_bytes(const struct tcon_cc *cc)
 	return max(tcon_cc_quantum_bytes(cc), tcon_pace_burst_bytes(cc));
 }
 
-/* Is a super-packet too large for cwnd, where a smaller one would fit, or for the clock?
+/* Is a super-packet too large for cwnd, where a smaller one would fit, or for the clock?  Not an IP
+ * fragment, which only a guest with ill will makes one: no header says where its pieces begin.
  * Two segments are not.  But in a reduction they are: the first may show that the repair
  * was lost, too, and the second should wait for that.
  */
@@ -367,7 +368,8 @@ static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
 	const struct tcon_cc *cc = &t->cc;
 	u32 bytes = tcon_segment(skb)->payload_bytes;
 
-	if (!skb_is_gso(skb) || !tcon_flow_runs_cc(flow) || is_flushing(flow) ||
+	if (!skb_is_gso(skb) || tcon_segment(skb)->fragment || !tcon_flow_runs_cc(flow) ||
+	    is_flushing(flow) ||
 	    (bytes <= 2 * cc->mss_bytes &&
 	     (!t->prr.active || !tcon_track_fits(t, cc->mss_bytes))))
 		return false;

@@ -804,10 +804,15 @@ static bool is_out_of_sight(const struct tcon_flow *flow)
 	return READ_ONCE(flow->port->rests) && t->guest.syn_seen && t->peer.syn_seen;
 }
 
-/* For how long was none of its packets seen, although its port looked at them? */
+/*
+ * For how long was none of its packets seen, although its port looked at them?  Another CPU may
+ * have read the time after this one.
+ */
 static u64 idle_us_of(const struct tcon_stub *stub, u64 now_us)
 {
-	return now_us - max(stub->seen_us, READ_ONCE(stub->port->woken_us));
+	u64 since_us = max(stub->seen_us, READ_ONCE(stub->port->woken_us));
+
+	return now_us > since_us ? now_us - since_us : 0;
 }
 
 static bool is_stale(const struct tcon_flow *flow, u64 now_us,

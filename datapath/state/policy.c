@@ -61,7 +61,8 @@ bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key,
 	struct tcon_entry *e;
 
 	tcon_assert_rcu();
-	if (!conf || READ_ONCE(port->role) != TCON_ROLE_GUEST)
+	/* Rules of other ports are no reason. */
+	if (!conf || READ_ONCE(port->role) != TCON_ROLE_GUEST || !READ_ONCE(port->ruled))
 		return false;
 	place = place_of(port, conf, traits);
 	e = tcon_classifier_find(&tnet->classifier, &place, key);

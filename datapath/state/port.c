@@ -326,7 +326,7 @@ int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 
 static bool may_rest(const struct tcon_port *port)
 {
-	return !READ_ONCE(observe) && !port->ruled && !atomic_read(&port->attended) &&
+	return !READ_ONCE(observe) && !READ_ONCE(port->ruled) && !atomic_read(&port->attended) &&
 	       tcon_port_told(port) && !tcon_share_used(port->shares, TCON_SHARE_HELD);
 }
 
@@ -384,7 +384,7 @@ void tcon_port_wake(struct tcon_port *port)
 void tcon_port_rule(struct tcon_port *port, bool ruled)
 {
 	lockdep_assert_held(&port->tnet->lock);
-	port->ruled = ruled;
+	WRITE_ONCE(port->ruled, ruled);
 	if (ruled)
 		tcon_port_wake(port);
 }

@@ -48,7 +48,7 @@ struct tcon_port_conf {
  *
  * @hook: what the vport points to
  * @rests: no rule can match, and data passes unseen: rest.c; under @lock
- * @ruled: a rule can match its flows; under tcon_net.lock
+ * @ruled: a rule can match its flows; written under tcon_net.lock
  * @less_ruled: a rule that could has gone since @ruled was found out; under tcon_net.lock
  * @calm: it might have rested at the last look; under tcon_net.lock
  * @wakes: how often its rest has ended; under @lock

@@ -534,6 +534,36 @@ static void ack_of_what_waits_is_not_older_than_the_one_before(void **unused)
 	assert_in_range(world.last.tsval, tsval, tsval + 5);
 }
 
+/* A port wakes, on another CPU, when the collector has just read the time. */
+static void flow_is_not_idle_when_its_port_wakes(void **unused)
+{
+	open_flow();
+	host.port.woken_us = shim_now_ns / NSEC_PER_USEC + 1;
+	shim_work->func(shim_work);	/* from the start the next time */
+	shim_work->func(shim_work);
+	assert_non_null(rb_first_cached(&host.port.flow_tree));
+}
+
+/* A packet comes, on another CPU, when the time to reap has just been read. */
+static void ended_flow_that_just_sent_lingers(void **unused)
+{
+	u64 then_us;
+	bool reaped;
+
+	open_flow();
+	guest_says(TCON_TCP_ACK | TCON_TCP_FIN, world.now, 0);
+	peer_says(TCON_TCP_ACK | TCON_TCP_FIN, PEER_ISN + 1, world.now + 1);
+	guest_says(TCON_TCP_ACK, world.now + 1, 0);
+	assert_true(flow()->closed_us);
+	then_us = shim_now_ns / NSEC_PER_USEC;
+	wait_ms(1);
+	guest_says(TCON_TCP_ACK, world.now + 1, 0);
+	rcu_read_lock();
+	reaped = tcon_flow_reap(&host.port, then_us);
+	rcu_read_unlock();
+	assert_false(reaped);
+}
+
 #define PART	804U		/* of a segment, in an IP fragment */
 #define SECOND	(8 + 20 + PART)	/* where the second begins */
 #define UDP	17
@@ -639,6 +669,33 @@ static void fragments_of_ipv4_tell_nothing_of_ipv6(void **unused)
 		guest_says_first(i, 1000 + i * PART, PART);
 	for (i = 0; i < MANY; i++)
 		assert_true(guest_says_part(i, SECOND, UDP, 0, PART));
+}
+
+/* The second IPv4 fragment of a segment. */
+static bool guest_says_second(u32 ident, u32 bytes)
+{
+	struct frame f;
+
+	frame_ethernet(&f, 0, ETH_P_IP);
+	frame_ipv4(&f, 0);
+	put_unaligned_be16(ident, f.data + f.l4 - 16);
+	put_unaligned_be16((20 + PART) / 8, f.data + f.l4 - 14);
+	frame_put(&f, bytes);
+	return ingress_frame(&f);
+}
+
+/* No rule can match at the port: rules with TCP ports of other ports are no reason to drop. */
+static void fragments_of_a_port_at_rest_pass(void **unused)
+{
+	u32 i;
+
+	host.ruleless = true;
+	host.port.rests = true;
+	for (i = 0; i < MANY; i++) {
+		assert_true(guest_says_first(i, 1000 + i * 2 * PART, PART));
+		assert_true(guest_says_second(i, PART));
+	}
+	assert_int_equal(host.tnet.stats->count[TCON_COUNTER_UNREAD_DROPPED], 0);
 }
 
 /* All but a byte of each segment has left before. */
@@ -1207,6 +1264,9 @@ int main(void)
 		TEST(fragments_of_another_protocol_do_not_complete_a_segment),
 		TEST(fragments_of_another_protocol_pass),
 		TEST(fragments_of_ipv4_tell_nothing_of_ipv6),
+		TEST(fragments_of_a_port_at_rest_pass),
+		TEST(flow_is_not_idle_when_its_port_wakes),
+		TEST(ended_flow_that_just_sent_lingers),
 		TEST(repeats_with_a_new_byte_are_bounded),
 		TEST(repeats_of_what_waits_with_a_new_byte_are_bounded),
 		TEST(claim_of_little_hides_no_acks),
