@@ -259,6 +259,21 @@ def test_what_is_of_no_known_flow_is_dropped(
         assert frames_leave(conn.peer, again) == again
 
 
+@pytest.mark.parametrize("family", [4, 6])
+def test_rules_of_another_bridge_drop_no_fragments(
+    ends: Ends, tcon: genl.Genl, family: int
+) -> None:
+    """Whatever TCP ports they are for: none of them can match here."""
+    tcon.set_rule("cubic", genl.u16(genl.E["TCON_MATCH_A_DPORT"], 5201), bridge="br9")
+    conn = shake(Conn(*ends, family=family))
+    frames_leave(conn.peer)
+    for sent in (later_first(conn), later_first(conn)[::-1]):
+        with counted(tcon, unread_dropped=0):
+            for frame in sent:
+                conn.guest.send(frame)
+            assert frames_leave(conn.peer, sent) == sent
+
+
 @pytest.mark.parametrize("fallback", ["auto", "pass"])
 def test_what_is_behind_too_many_tags_is_dropped(
     ends: Ends, tcon: genl.Genl, fallback: str
