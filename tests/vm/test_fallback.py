@@ -271,7 +271,7 @@ def test_rules_of_another_bridge_drop_no_fragments(
         with counted(tcon, unread_dropped=0):
             for frame in sent:
                 conn.guest.send(frame)
-            assert frames_leave(conn.peer, sent) == sent
+            assert sorted(frames_leave(conn.peer, sent)) == sorted(sent)
 
 
 @pytest.mark.parametrize("fallback", ["auto", "pass"])
