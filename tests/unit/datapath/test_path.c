@@ -181,6 +181,15 @@ static void open_flow(void)
 	world.packets = 0;
 }
 
+/* Both ends have sent a FIN, and it is acknowledged. */
+static void end_connection(void)
+{
+	guest_says(TCON_TCP_ACK | TCON_TCP_FIN, world.now, 0);
+	peer_says(TCON_TCP_ACK | TCON_TCP_FIN, PEER_ISN + 1, world.now + 1);
+	guest_says(TCON_TCP_ACK, world.now + 1, 0);
+	assert_true(flow()->closed_us);
+}
+
 /* A connection begins at a port that rests; then a rule can match it. */
 static void shake_unseen(void)
 {
@@ -270,10 +279,7 @@ static void old_data_after_the_end_is_bounded(void **unused)
 	u32 i;
 
 	open_flow();
-	guest_says(TCON_TCP_ACK | TCON_TCP_FIN, world.now, 0);
-	peer_says(TCON_TCP_ACK | TCON_TCP_FIN, PEER_ISN + 1, world.now + 1);
-	guest_says(TCON_TCP_ACK, world.now + 1, 0);
-	assert_true(flow()->closed_us);
+	end_connection();
 	for (i = 0; i < MANY; i++)
 		guest_says(TCON_TCP_ACK, FIRST, SEG_MSS);
 	assert_in_range(world.packets, 0, 4 * TCON_INIT_CWND_SEGS);
@@ -551,10 +557,7 @@ static void ended_flow_that_just_sent_lingers(void **unused)
 	bool reaped;
 
 	open_flow();
-	guest_says(TCON_TCP_ACK | TCON_TCP_FIN, world.now, 0);
-	peer_says(TCON_TCP_ACK | TCON_TCP_FIN, PEER_ISN + 1, world.now + 1);
-	guest_says(TCON_TCP_ACK, world.now + 1, 0);
-	assert_true(flow()->closed_us);
+	end_connection();
 	then_us = shim_now_ns / NSEC_PER_USEC;
 	wait_ms(1);
 	guest_says(TCON_TCP_ACK, world.now + 1, 0);
