@@ -140,7 +140,7 @@ static bool add_option(struct sk_buff *skb, struct tcon_packet *pkt,
 		       const struct tcon_ecn_edit *edit)
 {
 	__be32 option[TCON_OPTION_COUNT_BYTES / 4] = {
-		htonl(TCON_OPTION_KIND << 24 | edit->add_bytes << 16 |
+		htonl((u32)TCON_OPTION_KIND << 24 | edit->add_bytes << 16 |
 		      TCON_OPTION_EXID),
 		htonl(edit->ce_bytes),
 	};

@@ -5,6 +5,7 @@
 #include <linux/if_arp.h>
 #include <linux/moduleparam.h>
 #include <linux/openvswitch.h>
+#include <linux/rculist.h>
 #include <linux/slab.h>
 #include <net/bareudp.h>
 #include <net/geneve.h>

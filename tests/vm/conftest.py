@@ -7,7 +7,6 @@ kernel's log (checked after each).
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,21 +17,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import genl
 import hosts
-import parts
 import rig as rigs
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With TCON_PART, only a part of each test's parameters: see parts.py."""
-    part = os.environ.get("TCON_PART")
-    if not part:
-        return
-    try:
-        chosen = parts.chosen([item.nodeid for item in items], part)
-    except ValueError as error:
-        raise pytest.UsageError(f"TCON_PART: {error}") from error
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
-    items[:] = [item for item in items if item.nodeid in chosen]
+def pytest_configure(config: pytest.Config) -> None:
+    """Marks, by which `make check` chooses; make check-thorough runs all in the machine."""
+    for mark in (
+        "script: packets in, packets out, which also runs in user space (tests/packet)",
+        "machine: of these, one that needs the machine",
+        "both: of these, one that make check runs in the machine as well",
+    ):
+        config.addinivalue_line("markers", mark)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -46,22 +41,25 @@ def machine() -> None:
 @pytest.fixture
 def tcon(machine: None) -> genl.Genl:
     """A client of tcon.ko's netlink family."""
-    return genl.Genl()
+    return rigs.Genl()
 
 
 @pytest.fixture(autouse=True)
-def clean(machine: None) -> Iterator[None]:
+def clean(machine: None, request: pytest.FixtureRequest) -> Iterator[None]:
     """Modules and rules are put back; the kernel must not have complained.
 
-    How long the tests before took must not decide whose doing a hidden beginning is (adopt_s).
+    How long the tests before took must not decide whose doing a hidden beginning is (adopt_s), nor
+    whether a script's port rests (observe).
     """
     rigs.set_parameter("adopt_s", 3600)
+    rigs.set_parameter("observe", int(bool(request.node.get_closest_marker("script"))))
     with rigs.kernel_log() as records:
         yield
         rigs.load_all()
-        client = genl.Genl()
+        client = rigs.Genl()
         for bridge in {str(rule["bridge"]) for rule in client.rules()}:
             client.del_rules(bridge)
+        rigs.rest()
     faults = [record for record in records if rigs.BAD_LOG.search(record)]
     assert not faults, f"the kernel complains: {faults}"
 

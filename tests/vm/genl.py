@@ -209,13 +209,18 @@ class Genl:
         info = dict(parse(dict(parse(reply))[E["TCON_A_INFO"]]))
         return info[E["TCON_INFO_A_ATTACH"]].rstrip(b"\0").decode()
 
+    @staticmethod
+    def ifindex(ifname: str) -> int:
+        """A device's index.  Raises OSError."""
+        return socket.if_nametoindex(ifname)
+
     def set_port(
         self, ifname: str, bridge: str = "br0", ofport: int = 1, role: str = "AUTO"
     ) -> None:
         """Tell the kernel about a port."""
         port = nest(
             E["TCON_A_PORT"],
-            u32(E["TCON_PORT_A_IFINDEX"], socket.if_nametoindex(ifname)),
+            u32(E["TCON_PORT_A_IFINDEX"], self.ifindex(ifname)),
             u32(E["TCON_PORT_A_OFPORT"], ofport),
             u8(E["TCON_PORT_A_ROLE"], E[f"TCON_ROLE_{role}"]),
         )

@@ -18,6 +18,7 @@ import wire
 from rig import TSO, Conn, ack_of_what_waits, counted
 from wire import ACK, CWR, ECE, FIN, PSH, RST, SYN
 
+pytestmark = pytest.mark.script
 Ends = tuple[rigs.RawEnd, rigs.RawEnd]
 
 MSS = 1448
@@ -119,7 +120,7 @@ def test_other_ccs_leave_ecn_alone(ends: Ends, tcon: genl.Genl) -> None:
 ASKING = {"AUTO": None, "ON": True, "OFF": False}
 
 
-@pytest.mark.parametrize("cc", ["cubic", "bbr", "bbr3", "vegas", "dctcp", "linux:cubic"])
+@pytest.mark.parametrize("cc", rigs.ccs("cubic", "bbr", "bbr3", "vegas", "dctcp", "linux:cubic"))
 @pytest.mark.parametrize("word", ASKING)
 def test_what_a_rule_asks_for(ends: Ends, tcon: genl.Genl, cc: str, word: str) -> None:
     """Under any CC, for a guest that does not speak ECN; or not even under DCTCP."""
@@ -641,7 +642,7 @@ LEFT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("cc", LEFT)
+@pytest.mark.parametrize("cc", rigs.ccs(*LEFT))
 def test_every_cc_hears_what_the_guest_does_not(ends: Ends, tcon: genl.Genl, cc: str) -> None:
     """A guest that speaks ECN under a CC that does not ask for it."""
     tcon.set_rule(cc)
@@ -675,7 +676,8 @@ def test_every_cc_hears_what_the_guest_does_not(ends: Ends, tcon: genl.Genl, cc:
 
 @pytest.mark.parametrize(
     ("cc", "left", "params"),
-    [(cc, left, None) for cc, left in LEFT.items() if left and left < 1]
+    [(cc, left, None) for cc, left in LEFT.items() if left and left < 1 and ":" not in cc]
+    + [pytest.param("linux:reno", LEFT["linux:reno"], None, marks=pytest.mark.machine)]
     + [("reno", 0.8, {"beta_ecn": 800}), ("cubic", 0.85, {"beta_ecn": 850})],
 )
 def test_mark_in_avoidance(
@@ -703,6 +705,7 @@ def test_mark_in_avoidance(
     assert flow["ssthresh_bytes"] / MSS == pytest.approx(cwnd * left, abs=1)
 
 
+@pytest.mark.machine
 def test_cc_that_hears_of_no_marks(ends: Ends, tcon: genl.Genl) -> None:
     """Then the guest must: it alone can react."""
     rigs.run("insmod", "/lab/example/tcon_aimd.ko")
@@ -845,6 +848,7 @@ def test_guest_that_speaks_ecn(ends: Ends, tcon: genl.Genl) -> None:
 # --- counts -----------------------------------------------------------------------
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 @pytest.mark.parametrize("vlans", [(), (10, 20)], ids=["untagged", "two-tags"])
 def test_count_is_added(ends: Ends, tcon: genl.Genl, family: int, vlans: tuple[int, ...]) -> None:
@@ -1045,6 +1049,7 @@ def test_repairs_are_marked(ends: Ends, tcon: genl.Genl, family: int) -> None:
 # --- super-packets ----------------------------------------------------------------
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 @pytest.mark.parametrize("offload", [0, TSO], ids=["segmented", "whole"])
 def test_super_packet(rig: rigs.Rig, tcon: genl.Genl, family: int, offload: int) -> None:
@@ -1076,6 +1081,7 @@ def test_super_packet(rig: rigs.Rig, tcon: genl.Genl, family: int, offload: int)
     assert flags == [CWR] + [0] * (len(flags) - 1)
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 def test_option_on_a_partial_checksum(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
     """What the device will sum up has become longer, and begins elsewhere."""

@@ -21,6 +21,7 @@ import wire
 from rig import Conn, ack_of_what_waits, counted, state
 from wire import ACK, FIN, PSH, RST, SYN
 
+pytestmark = pytest.mark.script
 Ends = tuple[rigs.RawEnd, rigs.RawEnd]
 
 MSS = 1448  # payload of a segment with time stamps
@@ -101,6 +102,7 @@ def burst(conn: Conn, count: int) -> list[wire.Segment]:
     return leaves(conn)
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("reason", EVASIONS)
 def test_what_cannot_be_edited_is_paced(ends: Ends, tcon: genl.Genl, reason: str) -> None:
     """No window is written, but no more is in flight than the CC allows."""
@@ -174,6 +176,7 @@ def frames_leave(end: rigs.RawEnd, sent: list[bytes] | None = None) -> list[byte
     return got
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 def test_fragments_are_held_like_segments(ends: Ends, tcon: genl.Genl, family: int) -> None:
     tcon.set_rule("cubic")
@@ -259,6 +262,7 @@ def test_what_is_of_no_known_flow_is_dropped(
         assert frames_leave(conn.peer, again) == again
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 def test_rules_of_another_bridge_drop_no_fragments(
     ends: Ends, tcon: genl.Genl, family: int

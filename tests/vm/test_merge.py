@@ -15,6 +15,7 @@ from rig import TSO, Conn, counted
 from test_ecn import with_offer
 from wire import ACK, CWR, ECE, PSH, SYN, URG
 
+pytestmark = pytest.mark.script
 MSS = 1448  # payload of a full segment with time stamps
 CSUM = 1  # the guest leaves checksums to the device, and no more
 ECT0 = 2
@@ -57,6 +58,7 @@ def arrives(conn: Conn, acknowledged: int) -> list[wire.Segment]:
     return got
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("sizes", [(MSS, MSS), (MSS, 700)], ids=["full", "short"])
 @pytest.mark.parametrize("family", [4, 6])
 def test_they_leave_as_one(
@@ -75,6 +77,7 @@ def test_they_leave_as_one(
     assert got.check == struct.unpack_from("!H", whole.tcp(), 16)[0], "the pseudo-header's sum"
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 def test_a_device_that_does_not_segment_has_the_same_segments(
     rig: rigs.Rig, tcon: genl.Genl, family: int
@@ -184,6 +187,7 @@ def test_a_parameter_leaves_them_apart(rig: rigs.Rig, tcon: genl.Genl) -> None:
         assert len(arrives(conn, before)) == 2
 
 
+@pytest.mark.both
 def test_a_lost_part_is_sent_again(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """The copy is of the super-packet, the repair of the segment that is missing."""
     conn = full(rig, tcon, uplink=0)

@@ -7,7 +7,6 @@ A port stands for a host: a scripted guest moves from p1 to p2.
 from __future__ import annotations
 
 import errno
-import socket
 import struct
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from genl import E
 from rig import Conn, counted, state
 from wire import ACK, PSH, RST, SYN
 
+pytestmark = pytest.mark.script
 MSS = 1448
 RECORD_BYTES = 168
 NOT_ECT, CE = 0, 3
@@ -62,7 +62,7 @@ def two(both: Hosts) -> Hosts:
 
 
 def port(ifname: str) -> bytes:
-    ifindex = genl.u32(E["TCON_PORT_A_IFINDEX"], socket.if_nametoindex(ifname))
+    ifindex = genl.u32(E["TCON_PORT_A_IFINDEX"], rigs.Genl.ifindex(ifname))
     return genl.nest(E["TCON_A_PORT"], ifindex)
 
 
@@ -136,6 +136,7 @@ def test_flow_goes_on(
     assert state(tcon, conn.sport, "p2") == ("repair-enforced", "none", "cubic")
 
 
+@pytest.mark.both
 def test_guest_that_was_saved(two: Hosts, tcon: genl.Genl) -> None:
     """It is restored later, and repeats what the peer has: no round trip, no time-out of its CC."""
     tcon.set_rule("cubic")
@@ -211,9 +212,11 @@ def passes_unseen(conn: Conn, tcon: genl.Genl) -> bool:
     return flow is not None and flow["una"] == conn.isn[0] + 1
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("rule_at", ["there", "neither"])
 def test_from_a_port_at_rest(two: Hosts, tcon: genl.Genl, rule_at: str) -> None:
     """A rule of the other host takes over what began without one; so does a later rule."""
+    rigs.set_parameter("observe", 0)
     rigs.poll(lambda: passes_unseen(sending(two), tcon), "the port rests", 10, 0.5)
     conn = sending(two)
     if rule_at == "there":
@@ -397,6 +400,7 @@ def test_refused_requests(two: Hosts, tcon: genl.Genl) -> None:
     assert rigs.find_flow(tcon, conn.sport, "p2") is None
 
 
+@pytest.mark.machine
 def test_nobody_may(two: Hosts, tcon: genl.Genl) -> None:
     conn = sending(two)
     record = record_of(tcon, conn)

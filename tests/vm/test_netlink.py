@@ -93,6 +93,7 @@ def port_attrs(ifindex: int, role: int = 0, ofport: int = 7) -> bytes:
 
 
 BR0 = text(E["TCON_A_BRIDGE"], "br0")
+pytestmark = pytest.mark.script
 M = {
     name.removeprefix("TCON_MATCH_A_"): n
     for name, n in E.items()
@@ -414,7 +415,7 @@ def test_refused(
 def test_another_version_is_refused(port: str, tcon: genl.Genl, command: str, version: int) -> None:
     attrs = {
         "SET_RULE": [BR0, match(), rule()],
-        "SET_PORT": [text(E["TCON_A_BRIDGE"], "brx"), port_attrs(socket.if_nametoindex(port))],
+        "SET_PORT": [text(E["TCON_A_BRIDGE"], "brx"), port_attrs(rigs.Genl.ifindex(port))],
         "DEL_RULE": [BR0],
         "GET_INFO": [],
     }[command]
@@ -436,6 +437,7 @@ def test_flow_filter_is_checked(port: str, tcon: genl.Genl) -> None:
         tcon.dump("GET_FLOW", match(attr(77, b"")))
 
 
+@pytest.mark.machine
 def test_nobody_may_change_or_learn_anything(port: str, tcon: genl.Genl) -> None:
     """Rules, ports and totals tell about tenants, too."""
     tcon.set_rule("cubic")
@@ -449,12 +451,13 @@ def test_nobody_may_change_or_learn_anything(port: str, tcon: genl.Genl) -> None
     assert everything(tcon) == before
 
 
+@pytest.mark.machine
 def test_nobody_in_another_namespace_is_root_only_there(port: str, tcon: genl.Genl) -> None:
     """CAP_NET_ADMIN counts over the socket's namespace, which has its own rules."""
     tcon.set_rule("cubic")
     before = everything(tcon)
     with rigs.inside("g"):
-        other = genl.Genl()
+        other = rigs.Genl()
     assert other.rules() == []
     assert other.ports() == []
     other.set_rule("bbr")
@@ -463,6 +466,7 @@ def test_nobody_in_another_namespace_is_root_only_there(port: str, tcon: genl.Ge
     other.del_rules()
 
 
+@pytest.mark.both
 def test_truncated_messages(port: str, tcon: genl.Genl) -> None:
     """Every prefix of a good request, its header's length telling the truth."""
     tcon.set_rule("bbr", u16(M["DPORT"], 81))
@@ -539,6 +543,7 @@ def test_rules_are_tried_by_priority_then_age(port: str, tcon: genl.Genl) -> Non
     assert order == [4, 2, 3, 1, 5]
 
 
+@pytest.mark.both
 def test_everything_of_a_rule_comes_back(port: str, tcon: genl.Genl) -> None:
     parts = [text(M["IFNAME"], port), u32(M["OFPORT"], 1), u8(M["FAMILY"], socket.AF_INET6),
              attr(M["SRC"], ip("fd00::")), u8(M["SRC_PLEN"], 64), attr(M["DST"], ip("fd01::1")),
@@ -580,9 +585,10 @@ def test_long_dumps_are_complete(port: str, tcon: genl.Genl) -> None:
     assert ports == list(range(1500, 0, -1))
 
 
+@pytest.mark.machine
 def test_too_many_rules_are_refused(port: str, tcon: genl.Genl) -> None:
     with rigs.inside("g"):  # its rules are tried for no flow
-        other = genl.Genl()
+        other = rigs.Genl()
     for n in range(4096):
         other.set_rule("none", u16(M["DPORT"], n + 1))
     with refused(other, errno.ENOSPC, "too many rules"):
@@ -605,6 +611,7 @@ def _answer_s() -> float:
         return time.monotonic() - begin
 
 
+@pytest.mark.both
 def test_dump_of_many_flows(port: str, tcon: genl.Genl) -> None:
     """Complete and without repeats, also filtered."""
     end = rigs.RawEnd("g-e", "g")
@@ -629,6 +636,7 @@ def test_dump_of_many_flows(port: str, tcon: genl.Genl) -> None:
             rigs.poll(lambda: not tcon.flows(mine), "they are collected", 5, 0.2)
 
 
+@pytest.mark.machine
 def test_a_long_answer_lets_others_through(many_flows: Callable[[int], bytes]) -> None:
     """vswitchd does all else, too, while it lists many flows."""
     n_flows = int(os.environ.get("TCON_MANY_FLOWS", "1200"))
@@ -654,6 +662,7 @@ def test_a_long_answer_lets_others_through(many_flows: Callable[[int], bytes]) -
             assert longest_s < max(took_s / 4, 1e-3), form
 
 
+@pytest.mark.machine
 def test_long_addresses_in_the_table(port: str, tcon: genl.Genl) -> None:
     """They have a line of their own, so the columns stay where they are."""
     guest, peer = (f"2001:db8:1234:5678:9abc:def0:1234:{n}" for n in (1111, 2222))
@@ -673,9 +682,10 @@ def test_long_addresses_in_the_table(port: str, tcon: genl.Genl) -> None:
         end.close()
 
 
+@pytest.mark.both
 def test_dump_while_flows_come_and_go(port: str, tcon: genl.Genl) -> None:
     """Each that is there all the time is told once."""
-    end, dumping = rigs.RawEnd("g-e", "g"), genl.Genl()
+    end, dumping = rigs.RawEnd("g-e", "g"), rigs.Genl()
 
     def send(first: int, flows: int) -> None:
         for n in range(first, first + flows):
@@ -732,6 +742,7 @@ def test_ccs_describe_themselves(port: str, tcon: genl.Genl) -> None:
     assert names["dctcp"] == {"dctcp_shift_g", "dctcp_alpha_on_init", "weight"}
 
 
+@pytest.mark.both
 def test_random_bytes(port: str, tcon: genl.Genl) -> None:
     """Good requests with a few bytes changed, and plain noise."""
     rng = random.Random(20260101)
@@ -761,11 +772,12 @@ def test_random_bytes(port: str, tcon: genl.Genl) -> None:
     assert [r["cc"] for r in tcon.rules()] == ["cubic"]
 
 
+@pytest.mark.both
 def test_changes_while_dumping(port: str, tcon: genl.Genl) -> None:
     """A dump that is read slowly while rules come and go ends."""
     for n in range(1, 1001):
         tcon.set_rule("none", u16(M["DPORT"], n))
-    slow = genl.Genl()
+    slow = rigs.Genl()
     answers = slow.raw(slow.family, GET_RULE, NLM_F_DUMP)
     next(answers)
     assert not slow.interrupted
@@ -783,7 +795,7 @@ def test_other_rules_while_dumping(port: str, tcon: genl.Genl) -> None:
     """Rules that stay are told once, in their order, whatever comes and goes around them."""
     for n in range(1, 1001):
         tcon.set_rule("none", u16(M["DPORT"], n), priority=n)
-    slow, found = genl.Genl(), []
+    slow, found = rigs.Genl(), []
     for n, raw in enumerate(slow.start_dump("GET_RULE")):
         nest = dict(genl.parse(dict(genl.parse(raw))[E["TCON_A_RULE_MATCH"]]))
         found.append(int.from_bytes(nest[M["DPORT"]], "little"))
@@ -844,6 +856,7 @@ def at_once() -> Iterator[None]:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
+@pytest.mark.machine
 def test_a_change_spreads_to_silent_flows(
     port: str, tcon: genl.Genl, many_flows: Callable[[int], bytes]
 ) -> None:
@@ -853,7 +866,7 @@ def test_a_change_spreads_to_silent_flows(
     rigs.poll(lambda: not tcon.spreading(), "nothing is on its way")
     assert tcon.reasons()[E["TCON_REASON_NO_RULE"]] == 4000
     with rigs.inside("g"):  # who changes the rules of another namespace waits for nobody here
-        other = genl.Genl()
+        other = rigs.Genl()
     other.set_rule("cubic")
     other.del_rules()
     assert not tcon.spreading()
@@ -872,6 +885,7 @@ def test_a_change_spreads_to_silent_flows(
     assert with_rule(tcon, mine) == 0
 
 
+@pytest.mark.machine
 def test_changes_let_others_run(
     port: str, tcon: genl.Genl, many_flows: Callable[[int], bytes]
 ) -> None:

@@ -20,6 +20,7 @@ import wire
 from rig import TSO, Conn, counted, poll, state
 from wire import ACK, FIN, PSH, RST, SYN
 
+pytestmark = pytest.mark.script
 Ends = tuple[rigs.RawEnd, rigs.RawEnd]
 
 MSS = 1448  # payload of a segment with time stamps
@@ -113,6 +114,7 @@ def test_fast_open_answer_that_does_not_fit(ends: Ends, tcon: genl.Genl) -> None
 # --- windows --------------------------------------------------------------------
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 @pytest.mark.parametrize(
     "vlans",
@@ -524,6 +526,7 @@ def test_shrinking_receiver_is_believed(ends: Ends, tcon: genl.Genl) -> None:
     assert conn.peer_sends(window=50).window == 50
 
 
+@pytest.mark.both
 def test_window_update_is_injected(ends: Ends, tcon: genl.Genl) -> None:
     """A paced guest that used up its window gets more as the pacer drains."""
     tcon.set_rule("bbr")
@@ -750,6 +753,7 @@ def test_passes_untouched_and_counted(
     assert grown == {counter: 1}
 
 
+@pytest.mark.both
 def test_extension_headers_are_walked(ends: Ends, tcon: genl.Genl) -> None:
     """A header that the parser knows before TCP: enforced all the same."""
     conn = enforced(Conn(*ends, family=6), tcon, syn_window=8000)
@@ -885,6 +889,7 @@ def test_mptcp_that_the_peer_refuses_is_plain_tcp(ends: Ends, tcon: genl.Genl) -
     assert state(tcon, conn.sport) == ENFORCED_CUBIC
 
 
+@pytest.mark.machine
 def test_reason_cc_gone_and_back(ends: Ends, tcon: genl.Genl) -> None:
     conn = enforced(Conn(*ends), tcon)
     conn.guest_sends(PSH | ACK, bytes(MSS))
@@ -897,6 +902,7 @@ def test_reason_cc_gone_and_back(ends: Ends, tcon: genl.Genl) -> None:
     assert conn.peer_sends(window=BIG).window < BIG
 
 
+@pytest.mark.both
 @pytest.mark.parametrize(
     "params",
     [
@@ -981,6 +987,7 @@ def test_fin_out_of_place_ends_nothing(ends: Ends, tcon: genl.Genl) -> None:
     assert state(tcon, conn.sport) == ("observed", "closed", "none")
 
 
+@pytest.mark.both
 def test_close_by_either_end(ends: Ends, tcon: genl.Genl) -> None:
     for first in ("guest", "peer"):
         conn = enforced(Conn(*ends), tcon)
@@ -1138,6 +1145,7 @@ def readdress(frame: bytearray, at: int, n: int) -> None:
     frame[50:52] = (~(total % 0xFFFF) & 0xFFFF).to_bytes(2, "big")
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("source", ["guest", "peer"])
 def test_syn_flood_is_bounded(ends: Ends, tcon: genl.Genl, source: str) -> None:
     forget_flows(tcon)
@@ -1312,6 +1320,7 @@ def test_a_flood_of_data_costs_others_no_connection(
 # --- taps -------------------------------------------------------------------------
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 @pytest.mark.parametrize("offload", [0, TSO], ids=["complete", "partial"])
 def test_partial_checksum_towards_a_tap(
@@ -1338,6 +1347,7 @@ def test_partial_checksum_towards_a_tap(
         assert got.sums_ok
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 @pytest.mark.parametrize("offload", [0, TSO], ids=["segmented", "whole"])
 def test_super_packet_of_a_tap(rig: rigs.Rig, tcon: genl.Genl, family: int, offload: int) -> None:
@@ -1403,6 +1413,7 @@ def test_length_of_a_super_packet_is_what_there_is(
     assert flow["sent_bytes"] == flow["inflight_bytes"] == 5 * MSS
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 def test_packet_beyond_64_kib_is_split(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
     """BIG TCP: more than cwnd allows; the pieces have no header for a length beyond that."""
@@ -1507,6 +1518,7 @@ def test_super_packet_is_split_into_smaller_ones(
     poll(lambda: tcon.info("HELD_BYTES") == 0, "nothing is held")
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 def test_super_packet_is_split_and_paced(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
     guest, uplink = rig.taps(TSO)
@@ -1575,6 +1587,7 @@ def test_tiny_segments_count_as_what_they_are_on_the_wire(rig: rigs.Rig, tcon: g
     assert times[-1] - times[0] > 0.2 * wire_s, (times[-1] - times[0], wire_s)
 
 
+@pytest.mark.machine
 def test_tiny_segments_let_others_run(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """One packet of a guest is 7500 on the wire, which the kernel has to make."""
     guest, uplink = rig.taps(TSO)
@@ -1643,6 +1656,7 @@ def test_clock_earns_nothing_where_the_guest_was_late(rig: rigs.Rig, tcon: genl.
     assert times[2] - times[1] > 0.7 * segment_s, "half of its time was given away"
 
 
+@pytest.mark.both
 def test_unsplittable_super_packet_still_passes(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """A checksum start that lies is the tap's own refusal, not TCon's."""
     guest, uplink = rig.taps(TSO)
@@ -1657,6 +1671,7 @@ def test_unsplittable_super_packet_still_passes(rig: rigs.Rig, tcon: genl.Genl) 
 # --- ports ------------------------------------------------------------------------
 
 
+@pytest.mark.machine
 def test_rebooted_guest_comes_back_on_a_new_port(rig: rigs.Rig, tcon: genl.Genl) -> None:
     rig.bridge("br1")
     uplink = rig.tap("tu")
@@ -1680,6 +1695,7 @@ def test_rebooted_guest_comes_back_on_a_new_port(rig: rigs.Rig, tcon: genl.Genl)
         guest.close()
 
 
+@pytest.mark.machine
 def test_roles(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """Internal ports are never a guest's; uplinks are not looked at."""
     guest, uplink = rig.taps()
@@ -1702,6 +1718,7 @@ def test_port_that_is_no_guest_any_more(rig: rigs.Rig, tcon: genl.Genl) -> None:
     assert state(tcon, conn.sport) == ("observed", "no-rule", "none")
 
 
+@pytest.mark.machine
 def test_device_without_link_layer_headers_is_no_guest(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """The first bytes of its packets are not addresses, and no type follows."""
     rigs.ip("tuntap add tun9 mode tun")
@@ -1713,6 +1730,7 @@ def test_device_without_link_layer_headers_is_no_guest(rig: rigs.Rig, tcon: genl
     assert role == (genl.E["TCON_ROLE_NEVER"], genl.E["TCON_WHY_TUNNEL"])
 
 
+@pytest.mark.both
 def test_two_guests_are_two_half_flows(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """Same addresses on both ports' keys, each seen from its own end."""
     rig.bridge("br1")

@@ -21,6 +21,7 @@ import wire
 from rig import TSO, Conn, counted, poll, state
 from wire import ACK, FIN, PSH, RST, SYN, URG
 
+pytestmark = pytest.mark.script
 Ends = tuple[rigs.RawEnd, rigs.RawEnd]
 
 MSS = 1448  # payload of a segment with time stamps
@@ -279,6 +280,7 @@ def test_a_small_repair_lets_nothing_else_out(ends: Ends, tcon: genl.Genl) -> No
     finish(conn, tcon)
 
 
+@pytest.mark.both
 def test_ect_is_cleared_on_repairs(ends: Ends, tcon: genl.Genl) -> None:
     """A repeat is not ECN-capable (RFC 3168, 6.1.5), and tells no CWR twice."""
     conn = connect(Conn(*ends), tcon)
@@ -291,6 +293,7 @@ def test_ect_is_cleared_on_repairs(ends: Ends, tcon: genl.Genl) -> None:
     finish(conn, tcon)
 
 
+@pytest.mark.both
 def test_extension_headers_are_repeated(ends: Ends, tcon: genl.Genl) -> None:
     header = bytes((6, 0, 1, 4, 0, 0, 0, 0))
     conn = connect(Conn(*ends, family=6), tcon)
@@ -369,6 +372,7 @@ def super_packet(conn: Conn, size_bytes: int, partial: bool, **changes: object) 
     return sent.but(partial=False)
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 @pytest.mark.parametrize("offload", [0, TSO], ids=["segmented", "whole"])
 def test_only_the_lost_part_of_a_super_packet(
@@ -394,6 +398,7 @@ def test_only_the_lost_part_of_a_super_packet(
     finish(conn, tcon)
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 def test_packets_beyond_64_kib(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
     """BIG TCP: what TCon makes of such a packet's headers is a segment of the usual size."""
@@ -463,6 +468,7 @@ def test_two_segments_are_split_in_a_recovery(rig: rigs.Rig, tcon: genl.Genl) ->
     finish(conn, tcon)
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 @pytest.mark.parametrize("offload", [0, TSO], ids=["complete", "partial"])
 def test_copy_without_its_checksum(
@@ -569,6 +575,7 @@ def through_conntrack(rig: rigs.Rig) -> tuple[rigs.Tap, rigs.Tap]:
     return taps
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize("family", [4, 6])
 def test_damaged_packet_that_was_only_added_up(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
     """CHECKSUM_COMPLETE says what the sum is, not that it is right."""
@@ -585,6 +592,7 @@ def test_damaged_packet_that_was_only_added_up(rig: rigs.Rig, tcon: genl.Genl, f
     finish(conn, tcon)
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("what", ["ack", "window", "reset", "sack"])
 @pytest.mark.parametrize("family", [4, 6])
 def test_damaged_packet_is_not_believed(
@@ -908,6 +916,7 @@ def timed(times: list[float]) -> Iterator[None]:
     times.append(time.monotonic() - start)
 
 
+@pytest.mark.both
 def test_tail_probe_then_time_outs_with_back_off(ends: Ends, tcon: genl.Genl) -> None:
     conn = connect(Conn(*ends), tcon)
     head, tail = send(conn, 2)  # so that both are repeated
@@ -1327,6 +1336,7 @@ def test_repair_switched_off(ends: Ends, tcon: genl.Genl) -> None:
     assert state(tcon, conn.sport) == REPAIRED
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("bound", ["copy_flow_bytes", "copy_port_bytes", "copy_host_bytes"])
 def test_no_room_for_copies(ends: Ends, tcon: genl.Genl, bound: str) -> None:
     conn = connect(Conn(*ends), tcon)

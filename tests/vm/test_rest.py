@@ -14,6 +14,7 @@ from rig import Conn, counted, find_flow, poll, state
 from test_move import bring, patched, record_of
 from wire import ACK, FIN, PSH, RST, SYN
 
+pytestmark = pytest.mark.script
 MSS = 1448
 Ends = tuple[rigs.RawEnd, rigs.RawEnd]
 RESUMING = ("observed", "resuming", "none")
@@ -57,6 +58,7 @@ def resting(ends: Ends, tcon: genl.Genl, request: pytest.FixtureRequest) -> Iter
         yield conn
 
 
+@pytest.mark.both
 def test_data_passes_unseen(resting: Conn, tcon: genl.Genl) -> None:
     transfer(resting, 5)
     flow = find_flow(tcon, resting.sport)
@@ -84,6 +86,7 @@ def test_a_rule_takes_over_what_runs(resting: Conn, tcon: genl.Genl) -> None:
     assert state(tcon, resting.sport) == ENFORCED
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("sends", ["data", "keep-alive"])
 def test_a_silent_connection_is_taken_over(resting: Conn, tcon: genl.Genl, sends: str) -> None:
     transfer(resting, 3)
@@ -245,6 +248,7 @@ def cost_ns(guest: rigs.RawEnd, peer: rigs.RawEnd, conn: Conn) -> tuple[float, f
     return median(spent["data"]), median(spent["ack"])
 
 
+@pytest.mark.machine
 def test_it_costs_nearly_nothing(resting: Conn, ends: Ends, tcon: genl.Genl) -> None:
     """Against a port that is no guest's, whose packets TCon does not see."""
     if rigs.DEBUG_KERNEL or rigs.ATTACH == "netfilter":

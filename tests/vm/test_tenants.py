@@ -23,6 +23,7 @@ from rig import Conn
 from test_fallback import EVASIONS, fragments, shake
 from wire import ACK, FIN, PSH, RST, SYN, URG
 
+pytestmark = [pytest.mark.script, pytest.mark.both]
 Ends = tuple[rigs.Tap, rigs.Tap]
 
 MSS = 1400  # payload of a segment, with room for what some ways add
@@ -43,7 +44,7 @@ def ends(machine: None) -> Iterator[Ends]:
         try:
             yield made.taps(rigs.TSO)
         finally:
-            genl.Genl().del_rules("br1")
+            rigs.Genl().del_rules("br1")
             made.close()
 
 
@@ -72,9 +73,9 @@ def half_open(conn: Conn) -> Conn:
 def claims_much(conn: Conn) -> Conn:
     """Both say that they take larger segments than the guest's device: cwnd counts segments."""
     conn.mss_bytes = 65000
-    rigs.ip(f"link set tg mtu {MSS + 40}")
+    rigs.set_mtu("tg", MSS + 40)
     shake(conn)
-    rigs.ip(f"link set tg mtu {rigs.SCRIPTED_MTU}")
+    rigs.set_mtu("tg", rigs.SCRIPTED_MTU)
     return conn
 
 
@@ -201,9 +202,9 @@ WAYS = {
     "hidden-and-more": Way(EVASIONS["hidden"], bounds=SMALL),
     "slow-and-more": Way(bounds=SMALL, answer_s=0.2),
 }
-#: With each `make check`.
+#: In the machine with each `make check`.
 SHORT = ("large-segments", "many-tags", "understated", "very-silent-peer", "slow-and-more")
-ALL = bool(os.environ.get("TCON_TENANTS"))
+ALL = bool(rigs.LIBRARY or os.environ.get("TCON_TENANTS"))
 
 
 # --- what gets through ------------------------------------------------------------

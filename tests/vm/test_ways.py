@@ -16,6 +16,7 @@ import wire
 from rig import TSO, Conn, counted, poll, state
 from wire import ACK, FIN, PSH, RST, SYN
 
+pytestmark = pytest.mark.script
 Ends = tuple[rigs.RawEnd, rigs.RawEnd]
 
 MSS = 1448  # payload of a segment with time stamps
@@ -77,6 +78,7 @@ def round_trip(conn: Conn) -> None:
 # --- what is held ----------------------------------------------------------------
 
 
+@pytest.mark.both
 @pytest.mark.parametrize("repair", [1, 0], ids=["repaired", "window only"])
 def test_what_is_held_leaves_after_an_rto_of_silence(
     ends: Ends, tcon: genl.Genl, repair: int
@@ -140,6 +142,7 @@ def test_what_waited_leaves_with_the_time_stamp_of_what_overtook_it(
         assert got == sent.but(options=got.options)
 
 
+@pytest.mark.both
 def test_super_packet_into_an_empty_pipe_is_cut_to_cwnd(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """A guest that has been given much sends all of it after a time-out."""
     guest, uplink = rig.taps(TSO, TSO)

@@ -9,4 +9,6 @@
 #define IS_ERR(p)		((uintptr_t)(p) > (uintptr_t)-4096)
 #define IS_ERR_OR_NULL(p)	(!(p) || IS_ERR(p))
 
+#define ERR_PTR(err)	((void *)(long)(err))
+
 #endif /* _SHIM_LINUX_ERR_H */

@@ -14,6 +14,11 @@ static inline void ether_addr_copy(u8 *dst, const u8 *src)
 	memcpy(dst, src, ETH_ALEN);
 }
 
+static inline void eth_broadcast_addr(u8 *addr)
+{
+	memset(addr, 0xff, ETH_ALEN);
+}
+
 static inline bool is_zero_ether_addr(const u8 *addr)
 {
 	static const u8 zero[ETH_ALEN];

@@ -15,5 +15,6 @@ __attribute__((__weak__)) u64 shim_now_ns;
 #define ktime_get_ns()		shim_now_ns
 #define ktime_get()		((ktime_t)shim_now_ns)
 #define ns_to_ktime(ns)		((ktime_t)(ns))
+#define ktime_to_us(t)		((t) / NSEC_PER_USEC)
 
 #endif /* _SHIM_LINUX_KTIME_H */

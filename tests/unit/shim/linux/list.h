@@ -12,6 +12,9 @@
 	list_entry((head)->next, type, member)
 #define list_first_entry_or_null(head, type, member)			\
 	(list_empty(head) ? NULL : list_first_entry(head, type, member))
+#define list_next_entry(pos, member)					\
+	list_entry((pos)->member.next, __typeof__(*(pos)), member)
+#define list_entry_is_head(pos, head, member)	(&(pos)->member == (head))
 #define list_empty_careful	list_empty
 #define list_for_each_entry(pos, head, member)				\
 	for (pos = list_entry((head)->next, __typeof__(*pos), member);	\

@@ -10,6 +10,8 @@
 extern int shim_bh;
 __attribute__((__weak__)) int shim_bh;
 
+#define local_bh_disable()		((void)shim_bh++)
+#define local_bh_enable()		((void)shim_bh--)
 #define lockdep_is_held(l)		((l)->held)
 #define lockdep_assert_held(l)		BUG_ON(!(l)->held)
 #define lockdep_assert_not_held(l)	BUG_ON((l)->held)

@@ -9,6 +9,7 @@
 struct rcu_head {
 	struct rcu_head *next;
 	void (*func)(struct rcu_head *head);
+	void *whole;
 };
 
 extern int shim_rcu_readers;
@@ -23,12 +24,17 @@ __attribute__((__weak__)) struct rcu_head *shim_rcu_waits;
 #define rcu_read_lock_bh_held()		rcu_read_lock_held()
 #define rcu_dereference(p)		READ_ONCE(p)
 #define rcu_dereference_protected(p, c)	(p)
+#define rcu_dereference_raw(p)		READ_ONCE(p)
+#define rcu_access_pointer(p)		READ_ONCE(p)
+#define RCU_INIT_POINTER(p, v)		WRITE_ONCE(p, v)
 #define rcu_assign_pointer(p, v)	WRITE_ONCE(p, v)
 #define kvfree_rcu(p, member)		free(p)	/* tests change nothing while they read */
 #define smp_load_acquire(p)		READ_ONCE(*(p))
 #define smp_store_release(p, v)		WRITE_ONCE(*(p), v)
-#define synchronize_net()		BUG_ON(shim_rcu_readers)
+#define synchronize_net()		rcu_barrier()
+#define synchronize_rcu()		rcu_barrier()
 #define cond_resched()			do { } while (0)
+#define cpu_relax()			do { } while (0)
 
 static inline void call_rcu(struct rcu_head *head,
 			    void (*func)(struct rcu_head *head))
@@ -38,6 +44,12 @@ static inline void call_rcu(struct rcu_head *head,
 	shim_rcu_waits = head;
 }
 
+#define kfree_rcu(p, member)						\
+	do {								\
+		(p)->member.whole = (p);				\
+		call_rcu(&(p)->member, NULL);				\
+	} while (0)
+
 static inline void rcu_barrier(void)
 {
 	struct rcu_head *head;
@@ -45,7 +57,10 @@ static inline void rcu_barrier(void)
 	BUG_ON(shim_rcu_readers);
 	while ((head = shim_rcu_waits)) {
 		shim_rcu_waits = head->next;
-		head->func(head);
+		if (head->func)
+			head->func(head);
+		else
+			free(head->whole);
 	}
 }
 

@@ -21,6 +21,8 @@
 #define CHECKSUM_COMPLETE	2
 #define CHECKSUM_PARTIAL	3
 #define SHIM_NO_HEADER		0xffff
+#define SHIM_SHINFO_BYTES	320
+#define SHIM_SKB_BYTES		256
 
 /* There are no pages: all of a packet is in its head. */
 struct page;
@@ -56,6 +58,7 @@ struct sk_buff {
 	u32 mark;
 	u32 priority;
 	void *dev;
+	void *sk;
 	bool head_frag;
 	__wsum csum;
 	u16 csum_start;
@@ -91,10 +94,9 @@ __attribute__((__weak__)) long shim_skbs;
 #define compound_head(page)		(page)
 #define page_size(page)			((page) ? 4096U : 0)
 #define virt_to_head_page(p)		((void)(p), (struct page *)NULL)
-#define skb_end_offset(skb)		((skb)->buf->bytes)
+#define skb_end_offset(skb)		(shim_slab_bytes((skb)->buf->bytes) - SHIM_SHINFO_BYTES)
 #define SKB_DATA_ALIGN(bytes)		(bytes)
-#define SKB_TRUESIZE(bytes)		((bytes) + sizeof(struct sk_buff) + \
-					 sizeof(struct skb_shared_info))
+#define SKB_TRUESIZE(bytes)		((bytes) + SHIM_SHINFO_BYTES + SHIM_SKB_BYTES)
 #define skb_copy			skb_clone
 #define skb_walk_frags(skb, part)	for (part = NULL; part; part = NULL)
 #define skb_has_frag_list(skb)		((void)(skb), false)
@@ -120,6 +122,16 @@ static inline struct shim_buf *shim_buf_alloc(u32 bytes, gfp_t gfp)
 	return buf;
 }
 
+/* As in the kernel, data and shared info take a slab of a power of two. */
+static inline u32 shim_slab_bytes(u32 bytes)
+{
+	u32 slab_bytes = 512;
+
+	while (slab_bytes < bytes + SHIM_SHINFO_BYTES)
+		slab_bytes *= 2;
+	return slab_bytes;
+}
+
 static inline struct sk_buff *alloc_skb(u32 bytes, gfp_t gfp)
 {
 	struct sk_buff *skb = kzalloc(sizeof(*skb), gfp);
@@ -133,7 +145,7 @@ static inline struct sk_buff *alloc_skb(u32 bytes, gfp_t gfp)
 	}
 	skb->head = skb->buf->data;
 	skb->data = skb->head;
-	skb->truesize = bytes + sizeof(*skb) + sizeof(*skb->buf);
+	skb->truesize = shim_slab_bytes(bytes) + SHIM_SKB_BYTES;
 	skb->mac_header = SHIM_NO_HEADER;
 	skb->transport_header = SHIM_NO_HEADER;
 	shim_skbs++;

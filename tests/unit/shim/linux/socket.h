@@ -4,5 +4,6 @@
 #define _SHIM_LINUX_SOCKET_H
 
 #include <sys/socket.h>
+#include_next <linux/socket.h>
 
 #endif /* _SHIM_LINUX_SOCKET_H */

@@ -23,6 +23,14 @@ static inline __maybe_unused ssize_t strscpy(char *dst, const char *src,
 	return n;
 }
 
+/* Equal, but for a newline at the end, which writers to /sys add. */
+static inline __maybe_unused bool sysfs_streq(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "\n");
+
+	return n == strcspn(b, "\n") && !strncmp(a, b, n);
+}
+
 /* The first byte that is not @c, or NULL. */
 static inline __maybe_unused void *memchr_inv(const void *start, int c, size_t bytes)
 {
