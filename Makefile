@@ -13,9 +13,9 @@ C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/* datapath/include/tc
 PYTHON_FILES := tools tests userspace/exporter userspace/monitor userspace/top
 
 # The longest first: started late, one would run on alone.
-CHECKS = check-debug check-vm check-flows check-netfilter check-turn check-lab check-fuzz check-unit style
+CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz check-packets check-unit style
 # In real time, or seen to differ by microseconds where many machines share few cores.
-ALONE = check-smp check-turn-races check-repeat
+ALONE = check-smp check-races-short check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-watchers check-guests \
 	check-matrix check-ovs-kernel check-races check-races-debug check-tenants check-thorough \
@@ -47,16 +47,24 @@ demo: lab				## a guest's CUBIC, native BBR and enforced BBR; then a campaign
 	@$(LAB) campaign tools/campaigns/demo.toml --out build/demo/campaign --jobs $(JOBS)
 	@$(LAB) report build/demo/campaign --out build/demo/campaign.html
 
-# On virtual machines it has a third of each test's parameters, by turns; PART=1/1 are all.
-check: PART := $(or $(PART),$(shell tests/turn)/3)
+# Always the same tests.  PARTS: where each part notes how it ended.
+PARTS := $(CURDIR)/build/check
 check: deps lab				## all tests
-	@echo "$(CHECKS), side by side; each shows its output when it ends (part $(PART)):"
-	@PART=$(PART) $(MAKE) -s -j$(JOBS) --output-sync=recurse $(CHECKS)
-	@$(MAKE) -s -j1 $(ALONE)
+	@rm -rf $(PARTS)
+	@echo "$(CHECKS), side by side; each shows its output when it ends:"
+	@$(MAKE) -s -k -j$(JOBS) --output-sync=recurse $(CHECKS:%=part-%); status=$$?; \
+		$(MAKE) -s -k -j1 $(ALONE:%=part-%) && [ $$status = 0 ]; status=$$?; \
+		tests/part --table $(PARTS); exit $$status
+
+part-%:
+	@tests/part $(PARTS) $* $(MAKE) -s $*
 
 check-unit: deps lab			## unit tests in user space, ASan and UBSan; the equations of CCs
 	@$(MAKE) -s -C tests/unit run
 	@$(PYTHON) -m pytest -q tests/unit
+
+check-packets: deps lab			## packets in, packets out: all of tcon.ko in user space, ASan and UBSan
+	@$(MAKE) -s -C tests/packet run PYTHON=$(PYTHON)
 
 check-fuzz: deps			## fuzzers, each for a fixed number of inputs
 	@$(MAKE) -s -C tests/fuzz run
@@ -86,6 +94,10 @@ check-smp: deps lab			## what two CPUs do to each other, in real time
 check-races: deps lab			## data races between CPUs, by KCSAN on User-Mode Linux, as root
 	@$(MAKE) -s -C tests/vm races LAB=$(abspath $(LAB))
 
+check-races-short: deps lab		## two minutes of check-races, as root
+	@$(MAKE) -s -C tests/vm races LAB=$(abspath $(LAB)) RACES_SECONDS=60 \
+		RACES_TESTS="-k everything test_races.py"
+
 check-races-debug: deps lab		## what check-races runs, with KASAN and lockdep on several CPUs, as root
 	@$(MAKE) -s -C tests/vm races-debug LAB=$(abspath $(LAB))
 
@@ -110,12 +122,6 @@ check-tenants: deps lab			## guests that want more than their rule gives them, w
 
 check-matrix: deps lab			## as root: a selection, and the demo, on each suite's kernel and Open vSwitch
 	@tests/check-matrix $(abspath $(LAB))
-
-check-turn: deps lab			## as root: some of that on one of those suites, each in its turn
-	@tests/check-turn suites $(abspath $(LAB))
-
-check-turn-races: deps lab		## as root: minutes of check-races, then of check-races-debug, in turn
-	@tests/check-turn races $(abspath $(LAB))
 
 check-fleet: deps lab			## a cluster of databases and 100 hosts that follow it, in User-Mode Linux
 	@$(MAKE) -s -C tests/vm fleet LAB=$(abspath $(LAB))
