@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What debian/ repeats of the tree is what the tree says."""
 
+import contextlib
+import os
 import re
+import select
 import shutil
 import subprocess
 from pathlib import Path
@@ -85,25 +88,48 @@ def test_an_upgrade_leaves_no_service_stopped(tmp_path):
     assert re.search(r"#DEBHELPER#\n(.*\n)*.*try-restart 'tcon-monitor@\*\.service'", after)
 
 
-def test_a_removal_ends_the_daemon_last(tmp_path):
-    """The monitors' rules are taken back by it."""
-    called = tmp_path / "called"
-    for program in ("deb-systemd-invoke", "systemctl", "ovs-appctl"):
-        fake = tmp_path / program
-        fake.write_text(f'#!/bin/sh\necho "{program} $*" >>{called}\n')
+def removed(folder, *, database):
+    """What the removal of tcon-switch calls, in order: on a host without systemd's programs, and
+    with a daemon that takes commands where it has a database.
+    """
+    called, pid = folder / "called", folder / "pid"
+    for program, does in (
+        ("deb-systemd-invoke", "true"),
+        ("tcon-switchd", f"sleep 300 >&- 2>&- & echo $! >{pid}"),
+        ("ovs-appctl", f"kill $(cat {pid}) && rm {pid}" if database else "false"),
+    ):
+        fake = folder / program
+        fake.write_text(f'#!/bin/sh\necho "{program} $*" >>{called}\n{does}\n')
         fake.chmod(0o755)
-    script = (TOP / "debian/tcon-switch.prerm").read_text().replace("/run/systemd", str(tmp_path))
-    (tmp_path / "system").mkdir()
+    script = (TOP / "debian/tcon-switch.prerm").read_text().replace("/run/systemd", str(folder))
+    script = script.replace("/run/openvswitch/tcon-switchd.pid", str(pid))
+    (folder / "system").mkdir()
     for action in ("upgrade", "remove"):
         assert not called.exists(), "nothing is stopped"
         command = ["/bin/sh", "-c", script, "prerm", action]
-        subprocess.run(command, env={"PATH": f"{tmp_path}:/bin"}, check=True)
-    assert called.read_text().splitlines() == [
+        subprocess.run(command, env={"PATH": f"{folder}:/bin"}, check=True)
+    return called.read_text().splitlines()
+
+
+@pytest.mark.parametrize("database", [True, False])
+def test_a_removal_ends_the_daemon_last(tmp_path, database):
+    """The monitors' rules are taken back by it; it ends, too, where it takes no command."""
+    assert removed(tmp_path, database=database) == [
         "deb-systemd-invoke stop tcon-exporter.service tcon-monitor@*.service",
         # One that was stopped before has left its rules in tcon.ko.
-        "systemctl --job-mode=ignore-dependencies start tcon-switchd.service",
+        "tcon-switchd --pidfile --detach -vconsole:off",
         "ovs-appctl --timeout=10 -t tcon-switchd exit --cleanup",
     ]
+    if not database:
+        ended((tmp_path / "pid").read_text())
+
+
+def ended(pid):
+    """Wait for a process; a minute is more than a signal takes."""
+    with contextlib.suppress(ProcessLookupError):
+        descriptor = os.pidfd_open(int(pid))
+        assert select.select([descriptor], [], [], 60)[0], "it runs on"
+        os.close(descriptor)
 
 
 def test_packages_replace_only_packages(tmp_path):

@@ -21,6 +21,7 @@ OWN = "/usr/lib/tcon-switch/ovs-appctl"
 SWITCHD = "/usr/sbin/tcon-switchd"
 PIDFILE = Path("/run/openvswitch/tcon-switchd.pid")
 LOG = Path("/var/log/openvswitch/tcon-switchd.log")
+PRERM = Path("/lab/tcon-switch.prerm")
 DUMPFAULT = Path("/run/dumpfault")
 
 
@@ -83,6 +84,17 @@ def test_rules_outlive_the_daemon_unless_it_cleans_up(net, tcon):
     start()
     assert "bbr" in ask("ovs-appctl", "tcon/show", "br0").stdout, "taken over"
     run("ovs-appctl", "-t", "tcon-switchd", "exit", "--cleanup")
+    wait_for(lambda: not PIDFILE.exists())
+    assert not tcon.rules()
+    start()
+
+
+def test_a_removal_takes_away_what_a_stopped_daemon_left(net, tcon, tmp_path):
+    run("ovs-appctl", "tcon/set-cc", "br0", "flow=all", "bbr")
+    stop()
+    assert tcon.rules()
+    script = PRERM.read_text().replace("/run/systemd/system", str(tmp_path))
+    run("sh", "-c", script, "prerm", "remove")
     wait_for(lambda: not PIDFILE.exists())
     assert not tcon.rules()
     start()
