@@ -132,14 +132,129 @@ def ended(pid):
         os.close(descriptor)
 
 
+def refused(*words):
+    done = subprocess.run([TOP / "tools/make-deb", *words], capture_output=True, text=True)
+    assert done.returncode == 1
+    return done.stderr
+
+
 def test_packages_replace_only_packages(tmp_path):
     (tmp_path / "mine").touch()
-    for words, complaint in (
-        ((), "name the folder for the packages, and nothing else"),
-        (("",), "name the folder for the packages, and nothing else"),
-        (("a", "b"), "name the folder for the packages, and nothing else"),
-        ((tmp_path,), f"{tmp_path} has something else than packages that were made here"),
-    ):
-        done = subprocess.run([TOP / "tools/make-deb", *words], capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (1, f"make-deb: {complaint}\n")
+    for words in ((), ("",), ("a", "b")):
+        assert refused(*words) == (
+            "make-deb: name the folder for the packages, and nothing else\n"
+        )
+    assert refused(tmp_path) == (
+        f"make-deb: {tmp_path} has something else than packages that were made here: empty it,"
+        " or name another\n"
+    )
     assert (tmp_path / "mine").exists()
+
+
+#: In place of the build: its packages are the list of files that it was given, and a file's text.
+BUILD = """#!/bin/sh
+find . -type f | LC_ALL=C sort >../tcon_1.changes
+cp algorithms/tcon_a.c ../tcon-dkms_1_all.deb
+"""
+
+
+class Tree:
+    """A small tree with tools/make-deb, whose tools are others."""
+
+    def __init__(self, folder):
+        self.top = folder / "tree"
+        self.out = folder / "out"
+        self._programs = folder / "bin"
+        self._programs.mkdir()
+        for program in ("dh", "dh_dkms", "lintian", "dpkg-checkbuilddeps"):
+            self._program(program, "#!/bin/sh\n")
+        self._program("dpkg-parsechangelog", "#!/bin/sh\necho 1\n")
+        self._program("dpkg-buildpackage", BUILD)
+        for name in ("algorithms/tcon_a.c", "debian/control", "tests/go.mod"):
+            self.write(name, "first\n")
+        (self.top / "tools").mkdir()
+        shutil.copy(TOP / "tools/make-deb", self.top / "tools")
+
+    def _program(self, name, text):
+        (self._programs / name).write_text(text)
+        (self._programs / name).chmod(0o755)
+
+    def write(self, name, text=""):
+        path = self.top / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def git(self, *words):
+        subprocess.run(["git", "-C", self.top, *words], check=True, capture_output=True)
+
+    def packed(self):
+        """The files that packages are made of, without those that each tree here has."""
+        path = f"{self._programs}:{os.environ['PATH']}"
+        subprocess.run([self.top / "tools/make-deb", self.out], check=True, capture_output=True,
+                       env=os.environ | {"PATH": path})  # fmt: skip
+        listed = (self.out / "tcon_1.changes").read_text().split()
+        return sorted(set(listed) - {"./debian/control", "./tools/make-deb"})
+
+
+@pytest.fixture
+def tree(tmp_path):
+    return Tree(tmp_path)
+
+
+STRAY = (
+    "algorithms/tcon_a.o", "algorithms/.tcon_a.o.cmd", "algorithms/tcon_a.mod", "tcon_a.ko",
+    "algorithms/tcon_a.mod.c", "Module.symvers", "build/x", "tools/__pycache__/x.pyc",
+)  # fmt: skip
+
+
+def test_packages_are_of_what_git_has(tree):
+    """As it is in the work tree."""
+    tree.write("algorithms/gone.c")
+    tree.git("init", "--quiet")
+    tree.git("add", ".")
+    (tree.top / "algorithms/gone.c").unlink()
+    for name in (*STRAY, "algorithms/untracked.c"):
+        tree.write(name)
+    tree.write("algorithms/tcon_a.c", "second\n")
+    assert tree.packed() == ["./algorithms/tcon_a.c", "./tests/go.mod"]
+    assert (tree.out / "tcon-dkms_1_all.deb").read_text() == "second\n"
+
+
+def test_packages_without_a_repository_are_of_what_is_not_built(tree):
+    for name in STRAY:
+        tree.write(name)
+    assert tree.packed() == ["./algorithms/tcon_a.c", "./tests/go.mod"]
+
+
+def test_a_repository_that_git_refuses_is_not_taken_for_none(tree):
+    tree.write(".git", "gitdir: nowhere\n")
+    with pytest.raises(subprocess.CalledProcessError):
+        tree.packed()
+
+
+def test_a_folder_with_a_log_is_not_removed(tree):
+    """Of a build of something else."""
+    tree.out.mkdir()
+    (tree.out / "build.log").touch()
+    (tree.out / "thesis.tex").touch()
+    with pytest.raises(subprocess.CalledProcessError):
+        tree.packed()
+    assert sorted(file.name for file in tree.out.iterdir()) == ["build.log", "thesis.tex"]
+
+
+def test_what_was_made_is_replaced_and_nothing_else(tree):
+    tree.packed()
+    (tree.out / "tcon-dkms_1_all.deb").rename(tree.out / "kept.deb")
+    (tree.out / "notes").mkdir()
+    (tree.out / "notes/mine").touch()
+    tree.write("algorithms/tcon_b.c")
+    assert "./algorithms/tcon_b.c" in tree.packed()
+    assert sorted(file.name for file in tree.out.iterdir()) == [
+        ".make-deb", "build.log", "kept.deb", "notes", "tcon-dkms_1_all.deb", "tcon_1.changes"
+    ]  # fmt: skip
+    assert (tree.out / "notes/mine").exists()
+    # A package that is not made any more is not left.
+    (tree.out / ".make-deb").open("a").write("tcon-old_1_all.deb\n")
+    (tree.out / "tcon-old_1_all.deb").touch()
+    tree.packed()
+    assert not (tree.out / "tcon-old_1_all.deb").exists()
