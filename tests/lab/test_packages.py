@@ -88,6 +88,19 @@ def test_an_upgrade_leaves_no_service_stopped(tmp_path):
     assert re.search(r"#DEBHELPER#\n(.*\n)*.*try-restart 'tcon-monitor@\*\.service'", after)
 
 
+def test_the_flags_do_not_say_where_packages_are_built(tmp_path):
+    """Open vSwitch would be built again for each folder."""
+    said = set()
+    for name in ("a", "b"):
+        shutil.copytree(TOP / "debian", tmp_path / name / "debian")
+        said.add(subprocess.run(
+            ["make", "-s", "-f", "debian/rules", "--eval=flags: ; @echo $(CFLAGS)", "flags"],
+            cwd=tmp_path / name, check=True, capture_output=True, text=True,
+        ).stdout)  # fmt: skip
+    assert len(said) == 1
+    assert "-O2" in said.pop()
+
+
 def removed(folder, *, database):
     """What the removal of tcon-switch calls, in order: on a host without systemd's programs, and
     with a daemon that takes commands where it has a database.
