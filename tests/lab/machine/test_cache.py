@@ -90,6 +90,42 @@ def test_a_folder_of_a_killed_process_goes_that_of_a_living_one_stays(tmp_path, 
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
+def test_what_somebody_else_has_in_scratch_stays(tmp_path, monkeypatch):
+    monkeypatch.setenv("TCON_CACHE", str(tmp_path))
+    (tmp_path / "scratch/mine").mkdir(parents=True)
+    (tmp_path / "scratch/mine/thesis.tex").touch()
+    (tmp_path / "scratch/notes").touch()
+    with cache.scratch():
+        pass
+    assert sorted(file.name for file in (tmp_path / "scratch").rglob("*")) == [
+        "mine", "notes", "thesis.tex"
+    ]  # fmt: skip
+
+
+def make_venv(folder, pip):
+    """tools/make-venv, with a pip that does what is asked: its status."""
+    script = (_TOOLS / "make-venv").read_text()
+    script = script.replace("/usr/bin/python3 -m venv --system-site-packages", "mkdir -p")
+    script = script.replace('"$1/bin/pip"', pip)
+    return subprocess.run(["sh", "-c", script, _TOOLS / "make-venv", folder],
+                          capture_output=True).returncode  # fmt: skip
+
+
+def test_a_python_is_made_again_where_making_it_was_broken_off(tmp_path):
+    folder = tmp_path / "venv"
+    assert make_venv(folder, f"touch {folder}/half && false") == 1
+    assert (folder / "half").exists()
+    assert make_venv(folder, "true") == 0
+    assert [file.name for file in folder.iterdir()] == [".stamp"]
+    assert make_venv(folder, "false") == 0
+
+
+def test_somebody_elses_folder_is_no_place_for_a_python(tmp_path):
+    (tmp_path / "thesis.tex").touch()
+    assert make_venv(tmp_path, "true") == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
+
+
 _MAIN = """
 import time
 from tcon_lab.machine import cache

@@ -96,11 +96,11 @@ def scratch() -> Iterator[Path]:
     home = cache_dir() / "scratch"
     with locked(home.with_name("scratch.lock")):
         home.mkdir(exist_ok=True)
-        for left in home.iterdir():
+        for left in home.glob("tcon-*"):  # TCON_CACHE may be a folder with another "scratch"
             if (nobodys := _owned(left)) is not None:
                 shutil.rmtree(left)
                 os.close(nobodys)
-        folder = Path(tempfile.mkdtemp(dir=home))
+        folder = Path(tempfile.mkdtemp(prefix="tcon-", dir=home))
         mine = _owned(folder)
     assert mine is not None
     try:
