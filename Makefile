@@ -13,12 +13,13 @@ C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/* datapath/include/tc
 PYTHON_FILES := tools tests userspace/exporter userspace/monitor userspace/top
 
 # The longest first: started late, one would run on alone.
-CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz check-packets check-unit style
+CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz check-packets check-unit \
+	check-deb-build style
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-races-short check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-watchers check-guests \
-	check-matrix check-ovs-kernel check-races check-races-debug check-tenants check-thorough \
+	check-demo check-matrix check-ovs-kernel check-races check-races-debug check-tenants check-thorough \
 	replay $(CHECKS) $(ALONE) bench deb check-deb check-deb-host install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
@@ -142,6 +143,9 @@ style: deps lab				## ruff, layers, checkpatch and sparse
 
 deb:					## Debian packages of this tree in build/deb, seen by lintian
 	@tools/make-deb build/deb
+
+check-deb-build: deps lab		## README's `make deb`, and what the packages have
+	@$(PYTHON) -m pytest -q tests/deb/test_build.py
 
 check-deb: deps lab			## as root: the packages in fresh chroots of Debian 12 and 13
 	@$(PYTHON) -m pytest -q -s tests/deb/test_chroot.py

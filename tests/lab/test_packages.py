@@ -60,6 +60,19 @@ def test_the_readmes_steps_are_where_they_are_tested():
     ]  # fmt: skip
 
 
+def test_the_readme_names_what_packages_are_built_with():
+    """And before `make check` it is installed."""
+    control = (TOP / "debian/control").read_text()
+    needed = re.search(r"^Build-Depends: (.*?)^\S", control, re.M | re.S)[1]
+    needed = {word.split()[0] for word in needed.split(",")} - {"debhelper-compat"}
+    needed = {word.replace("dh-sequence-", "dh-") for word in needed} | {"debhelper", "lintian"}
+    command = steps()[1][0].replace("\\\n", "").splitlines()[0]
+    _, _, named = command.partition("apt-get install --no-install-recommends ")
+    assert set(named.split()) == needed | {"build-essential"}
+    script = (TOP / "tools/install-deps").read_text()
+    assert set(named.split()) <= set(re.findall(r"[\w.-]+", re.sub(r"#.*", "", script)))
+
+
 def test_services_wait_for_what_is_not_there_yet():
     """systemd starts a service five times in ten seconds, and then never again: a bridge, a module
     or an address may come later than that.
@@ -154,9 +167,7 @@ def refused(*words):
 def test_packages_replace_only_packages(tmp_path):
     (tmp_path / "mine").touch()
     for words in ((), ("",), ("a", "b")):
-        assert refused(*words) == (
-            "make-deb: name the folder for the packages, and nothing else\n"
-        )
+        assert refused(*words) == ("make-deb: name the folder for the packages, and nothing else\n")
     assert refused(tmp_path) == (
         f"make-deb: {tmp_path} has something else than packages that were made here: empty it,"
         " or name another\n"
