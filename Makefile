@@ -131,6 +131,9 @@ check-fleet: deps lab			## a cluster of databases and 100 hosts that follow it, 
 check-repeat: lab			## one scenario again on each engine: the numbers must be equal
 	@tests/check-repeat $(LAB) build/repeat
 
+check-demo: deps lab			## README's `make demo`, and what it leaves
+	@$(PYTHON) -m pytest -q tests/demo
+
 bench: lab				## what TCon costs, against the stock datapath
 	@$(MAKE) -s -C tests/bench run LAB=$(abspath $(LAB))
 

@@ -53,6 +53,18 @@ def test_commands_reach_the_daemon(options):
     assert "bbr" in reply.stdout
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ovs-appctl tcon/set-cc br0 flow=tcp,nw_src=10.0.0.0/24,tp_dst=443 bbr",
+        "ovs-appctl tcon/set-cc br0 flow=in_port=vnet0 linux:illinois",
+    ],
+)
+def test_rules_of_the_readme_are_taken(net, tcon, command):
+    run(*command.replace("vnet0", "p1").split())
+    assert [rule["cc"] for rule in tcon.rules()] == [command.split()[-1]]
+
+
 def test_all_else_reaches_ovs_vswitchd():
     assert ask("ovs-appctl", "version").stdout.startswith("ovs-vswitchd (Open vSwitch)")
     listed = ask("ovs-appctl", "list-commands").stdout
