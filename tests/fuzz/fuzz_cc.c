@@ -15,6 +15,7 @@
  */
 #include <stdio.h>
 
+#include <linux/module.h>
 #include <linux/random.h>
 #include <linux/time64.h>
 
@@ -408,6 +409,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	x = (struct world) { .in = { data, size }, .each = 1, .rtt_us = 20000 };
 	randoms = 1;
+	if (!n_algorithms)
+		LOAD_ALL()
 	x.budget.pool = &x.pool;
 	tcon_pool_divide(&x.pool, U32_MAX, U32_MAX, 1);
 	tcon_track_init(&x.t, &x.budget);

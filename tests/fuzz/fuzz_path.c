@@ -28,6 +28,8 @@
  */
 #include "tests/unit/host.h"
 
+#include <linux/module.h>
+
 #include "state/judge.h"
 #include "state/move.h"
 #include "state/rest.h"
@@ -738,6 +740,11 @@ static void begin(struct world *x)
 	x->work_ns = START_NS + NSEC_PER_SEC;
 	x->leave_ns = NEVER;
 	x->come_ns = NEVER;
+	if (!n_rules) {
+		shim_load(tcon_reno);
+		shim_load(tcon_cubic);
+		shim_load(tcon_bbr);
+	}
 	host_begin(START_NS, &attach);
 	set_up(x);
 }

@@ -10,19 +10,13 @@
  *
  * An input is a list of steps: a byte that says what, then its arguments.
  */
-#include "datapath/sender/ca.c"
-#include "datapath/sender/prr.c"
-#include "datapath/sender/loss.c"
-#include "datapath/sender/ranges.c"
-#include "datapath/sender/resent.c"
-#include "datapath/sender/rounds.c"
-#include "datapath/sender/sendq.c"
-#include "datapath/sender/timer.c"
-#include "datapath/sender/sent.c"
-#include "datapath/sender/acked.c"
-#include "datapath/sender/handshake.c"
-#include "datapath/sender/track.c"
-#include "datapath/sender/window.c"
+#include "datapath/sender/acked.h"
+#include "datapath/sender/ca.h"
+#include "datapath/sender/handshake.h"
+#include "datapath/sender/loss.h"
+#include "datapath/sender/sent.h"
+#include "datapath/sender/timer.h"
+#include "datapath/sender/window.h"
 
 #include "tests/unit/copies.h"
 #include "tracker.h"

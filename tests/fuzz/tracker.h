@@ -6,6 +6,7 @@
 #define _TESTS_TRACKER_H
 
 #include "datapath/sender/ca.h"
+#include "datapath/sender/sendq.c"	/* for RECORDS_OF() */
 
 #include "input.h"
 

@@ -2,7 +2,6 @@
 /*
  * The CC that does what it is told, as a module that tests load.
  */
-#undef SHIM_MODULES_LOAD
 #include "tests/vm/badcc/tcon_badcc.c"
 
 int badcc_load(bool as_other_version);

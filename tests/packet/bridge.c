@@ -406,16 +406,23 @@ static void wait_until(u64 until_ns)
 		;
 }
 
-/* Modules are loaded when this library is, at time 0. */
+int shim_tcon_init(void);
+void shim_tcon_exit(void);
+
+/* Loads all modules. */
 void host_open(u64 now_ns)
 {
 	shim_wait = wait_until;
-	host_run(now_ns, 0);
+	shim_now_ns = now_ns;
+	BUG_ON(shim_tcon_init());
+	FOR_EACH_CC(shim_load);
 }
 
-/* All modules are gone: nothing may be left. */
-static __attribute__((__destructor__(101))) void host_close(void)
+/* All modules go, and nothing may be left. */
+void host_close(void)
 {
+	FOR_EACH_CC(shim_unload);
+	shim_tcon_exit();
 	rcu_barrier();
 	BUG_ON(shim_works || shim_skbs);
 }

@@ -25,6 +25,7 @@ struct offload {
 
 /* Clock. */
 void host_open(u64 now_ns);
+void host_close(void);
 u64 host_now_ns(void);
 bool host_run(u64 until_ns, int ifindex);
 

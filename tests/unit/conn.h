@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A connection that a test plays packet by packet, and the tracker's sources. */
+/* A connection that a test plays packet by packet. */
 #ifndef _TESTS_CONN_H
 #define _TESTS_CONN_H
 
-#include "datapath/sender/ca.c"
-#include "datapath/sender/prr.c"
-#include "datapath/sender/loss.c"
-#include "datapath/sender/ranges.c"
-#include "datapath/sender/resent.c"
-#include "datapath/sender/rounds.c"
-#include "datapath/sender/sendq.c"
-#include "datapath/sender/timer.c"
-#include "datapath/sender/sent.c"
-#include "datapath/sender/acked.c"
-#include "datapath/sender/handshake.c"
-#include "datapath/sender/track.c"
+#include "datapath/sender/acked.h"
+#include "datapath/sender/ca.h"
+#include "datapath/sender/handshake.h"
+#include "datapath/sender/loss.h"
+#include "datapath/sender/sent.h"
+#include "datapath/sender/timer.h"
+#include "datapath/sender/track.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

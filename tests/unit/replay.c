@@ -21,21 +21,19 @@
  *	min_rtt US		the tracker's minimum changes
  *	undo
  *
- * Built by `make -C tests/unit replay` once for each CC, from CC_FILE, whose
- * module is CC_NAME.
+ * Built by `make -C tests/unit replay` once for each CC, whose module is CC_NAME.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <linux/math64.h>
+#include <linux/module.h>
 #include <linux/random.h>
+#include <tcon/cc.h>
 
-#include CC_FILE
-
-#define CONCAT_(a, b, c)	a ## b ## c
-#define CONCAT(a, b, c)		CONCAT_(a, b, c)
-#define INIT			CONCAT(shim_tcon_, CC_NAME, _module_init)
+#define LOAD(name)	shim_load(name)
 
 static struct tcon_cc_ops *cc_ops;
 static s64 params[TCON_MAX_PARAMS];
@@ -227,7 +225,7 @@ int main(void)
 {
 	char line[512];
 
-	INIT();
+	LOAD(CC_NAME);
 	while (fgets(line, sizeof(line), stdin))
 		handle(line);
 	return 0;

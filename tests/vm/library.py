@@ -6,6 +6,7 @@ Time passes only where a script waits: time.sleep(), and where a frame is waited
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import errno
@@ -31,6 +32,7 @@ _lib.genl_dump_start.restype = ctypes.c_void_p
 _lib.host_open.argtypes = [ctypes.c_uint64]
 _lib.host_run.argtypes = [ctypes.c_uint64, ctypes.c_int]
 _lib.host_open(_START_S * _NS)
+atexit.register(_lib.host_close)
 
 
 # --- time -------------------------------------------------------------------------

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which callback of a CC is due (datapath/sender/ca.c), with a CC that takes notes. */
 #include "datapath/sender/ca.c"
-#include "datapath/sender/prr.c"
-#include "datapath/sender/loss.c"
-#include "datapath/sender/ranges.c"
-#include "datapath/sender/resent.c"
-#include "datapath/sender/rounds.c"
-#include "datapath/sender/sendq.c"
-#include "datapath/sender/timer.c"
-#include "datapath/sender/sent.c"
-#include "datapath/sender/acked.c"
-#include "datapath/sender/handshake.c"
-#include "datapath/sender/track.c"
+#include "datapath/sender/prr.h"
+#include "datapath/sender/loss.h"
+#include "datapath/sender/ranges.h"
+#include "datapath/sender/resent.h"
+#include "datapath/sender/rounds.h"
+#include "datapath/sender/sendq.h"
+#include "datapath/sender/timer.h"
+#include "datapath/sender/sent.h"
+#include "datapath/sender/acked.h"
+#include "datapath/sender/handshake.h"
+#include "datapath/sender/track.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

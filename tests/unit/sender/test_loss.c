@@ -4,6 +4,7 @@
  *
  * The path's RTT is 10 ms, so a quarter of the minimum is 2.5 ms.
  */
+#include "datapath/sender/loss.c"
 #include "conn.h"
 
 #define QUARTER_US	(RTT_US / 4)

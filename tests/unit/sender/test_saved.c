@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A half-flow that moves to another host (datapath/sender/saved.c): the record, and what it is for. */
 #include "datapath/sender/saved.c"
-#include "datapath/sender/window.c"
+#include "datapath/sender/window.h"
 
 #define send send_segments	/* the C library has another */
 #include "conn.h"

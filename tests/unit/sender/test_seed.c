@@ -2,7 +2,7 @@
 /* What is kept of a half-flow that sleeps (datapath/sender/seed.c). */
 #include "datapath/sender/seed.c"
 #include "datapath/sender/saved.c"
-#include "datapath/sender/window.c"
+#include "datapath/sender/window.h"
 
 #define send send_segments	/* the C library has another */
 #include "conn.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What leaves (datapath/sender/sent.c), on packet sequences with known outcomes. */
 
+#include "datapath/sender/sendq.c"
 #include "conn.h"
 
 static void timeout_inferred(void **state)

@@ -6,6 +6,7 @@
  * 200 ms (its lower bound).  A tail probe is due 20 ms + 8 ms after the last
  * transmission.
  */
+#include "datapath/sender/timer.c"
 #include "conn.h"
 
 #define RTO_US		210000U

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The tracker as such (datapath/sender/track.c). */
 
+#include "datapath/sender/acked.c"
 #include "conn.h"
 
 static void scale_needs_both(void **state)

@@ -22,28 +22,27 @@ struct module;
 #define MODULE_VERSION(s)	_Static_assert(sizeof(s) > 1, "empty")
 #define MODULE_LICENSE(s)	_Static_assert(sizeof(s) > 1, "empty")
 #define MODULE_ALIAS(s)		_Static_assert(sizeof(s) > 1, "empty")
-#ifdef SHIM_MODULES_LOAD	/* before main(), in the order of linking; they go the other way */
-#define shim_module_load(fn)						\
-	static __attribute__((__constructor__)) void shim_load_##fn(void) \
-	{								\
-		BUG_ON(fn());						\
-	}
-#define shim_module_unload(fn)						\
-	static __attribute__((__destructor__)) void shim_unload_##fn(void) \
-	{								\
-		fn();							\
-	}
-#else
-#define shim_module_load(fn)
-#define shim_module_unload(fn)
-#endif
 #define module_init(fn)							\
-	static __maybe_unused int shim_##fn(void) { return fn(); }	\
-	shim_module_load(fn)						\
+	int shim_##fn(void);						\
+	int shim_##fn(void) { return fn(); }				\
 	_Static_assert(1, "")
 #define module_exit(fn)							\
-	static __maybe_unused void shim_##fn(void) { fn(); }		\
-	shim_module_unload(fn)						\
+	void shim_##fn(void);						\
+	void shim_##fn(void) { fn(); }					\
 	_Static_assert(1, "")
+
+/* Loads the module NAME, which the program includes, or has from the archive. */
+#define shim_load(name)							\
+	do {								\
+		int shim_##name##_module_init(void);			\
+		BUG_ON(shim_##name##_module_init());			\
+	} while (0)
+
+/* And lets it go. */
+#define shim_unload(name)						\
+	do {								\
+		void shim_##name##_module_exit(void);			\
+		shim_##name##_module_exit();				\
+	} while (0)
 
 #endif /* _SHIM_LINUX_MODULE_H */
