@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import genl
 import hosts
 import rig as rigs
+from repeat import pytest_terminal_summary as pytest_terminal_summary
 
 
 def pytest_configure(config: pytest.Config) -> None:
