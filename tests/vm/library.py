@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import ctypes
 import errno
+import math
 import os
 import re
 import struct
@@ -44,8 +45,11 @@ def now_s() -> float:
 
 
 def wait(seconds: float, ifindex: int = 0) -> bool:
-    """Let time pass; less, if a frame leaves by a port.  Says whether one has."""
-    return _lib.host_run(_lib.host_now_ns() + round(max(seconds, 0) * _NS), ifindex)
+    """Let time pass; less, if a frame leaves by a port.  Says whether one has.
+
+    Rounded up, since a script that waits for a moment must get there.
+    """
+    return _lib.host_run(_lib.host_now_ns() + math.ceil(max(seconds, 0) * _NS), ifindex)
 
 
 time.sleep = wait  # type: ignore[assignment]
