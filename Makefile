@@ -19,7 +19,7 @@ CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz c
 ALONE = check-smp check-races-short check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-watchers check-guests \
-	check-demo check-matrix check-ovs-kernel check-races check-races-debug check-tenants check-thorough \
+	check-demo check-documents check-matrix check-ovs-kernel check-races check-races-debug check-tenants check-thorough \
 	replay $(CHECKS) $(ALONE) bench deb check-deb check-deb-host install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
@@ -72,6 +72,9 @@ check-fuzz: deps			## fuzzers, each for a fixed number of inputs
 
 check-lab: deps lab			## the lab's own tests
 	@$(PYTHON) -m pytest -q tests/lab
+
+check-documents: deps lab		## the pages on five published documents, against their numbers
+	@$(PYTHON) -m pytest -q tests/documents
 
 check-vm: deps lab			## packet and system tests on the real datapath, in the lab
 	@$(MAKE) -s -C tests/vm virtual LAB=$(abspath $(LAB))

@@ -19,7 +19,7 @@ from tcon_lab.numbers import cubic_model
 from tcon_lab.pages import documents_plots
 from tcon_lab.pages.time_plots import model_path
 
-TOP = Path(__file__).parents[3]
+TOP = Path(__file__).parents[2]
 PAGE = (TOP / "docs/documents.md").read_text()
 DOCUMENTS = {
     file.stem: published.load(file) for file in sorted((TOP / "tools/published").glob("*.toml"))

@@ -21,7 +21,7 @@ from tcon_lab.numbers import cubic_model
 from tcon_lab.pages import recommend
 from tcon_lab.pages.time_plots import model_path
 
-FOLDER = Path(__file__).parents[3] / "tools/campaigns"
+FOLDER = Path(__file__).parents[2] / "tools/campaigns"
 PAGE = (FOLDER / "documents.md").read_text()
 QUANTITIES = ("throughput", "rtt", "jain", "retransmissions")
 #: Those of which the page says by how much native differs.

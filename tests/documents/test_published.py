@@ -9,7 +9,7 @@ import pytest
 from tcon_lab.experiment.published import UNITS, Document, load, numbered, parse
 from tcon_lab.scenario import ScenarioError
 
-FOLDER = Path(__file__).parents[3] / "tools/published"
+FOLDER = Path(__file__).parents[2] / "tools/published"
 FILES = sorted(FOLDER.glob("*.toml"))
 
 #: Of each file: tables with their number of rows, values, and completion times.

@@ -16,7 +16,7 @@ from tcon_lab.numbers import cubic_model
 from tcon_lab.numbers.against_models import LINK_BYTES, PAYLOAD_BYTES, settled
 from tcon_lab.numbers.cubic_model import Cycle
 
-TOP = Path(__file__).parents[3]
+TOP = Path(__file__).parents[2]
 PAGE = (TOP / "docs/documents.md").read_text()
 PARTS = {part.split("\n")[0]: part for part in PAGE.split("\n### ")[1:]}
 with (TOP / "tools/campaigns/documents.csv").open(newline="") as _file:
