@@ -8,6 +8,7 @@ kernel's log (checked after each).
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import draw
 import genl
 import hosts
 import rig as rigs
@@ -54,6 +56,7 @@ def clean(machine: None, request: pytest.FixtureRequest) -> Iterator[None]:
     """
     rigs.set_parameter("adopt_s", 3600)
     rigs.set_parameter("observe", int(bool(request.node.get_closest_marker("script"))))
+    time.sleep(draw.later_s())
     with rigs.kernel_log() as records:
         yield
         rigs.load_all()

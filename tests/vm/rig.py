@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import draw
 import genl
 import pytest
 import rig_base
@@ -63,7 +64,7 @@ def parameters(**values: int) -> Iterator[None]:
 
 # --- a connection by hand -------------------------------------------------------
 
-_ports = itertools.count(20000)
+_ports = itertools.count(draw.first_port())
 _OPTIONS_TS = wire.NOP + wire.NOP
 
 
@@ -88,15 +89,15 @@ class Conn:
         ts: bool = True,
         sack: tuple[bool, bool] = (True, True),
         sport: int | None = None,
-        isn: tuple[int, int] = (1_000_000, 7_000_000),
+        isn: tuple[int, int] | None = None,
     ) -> None:
         self.guest, self.peer = guest, peer
         self.sack = sack
         self.vlans, self.ts, self.scales, self.mss_bytes = vlans, ts, scales, mss_bytes
         self.addresses = ("10.0.0.1", "10.0.1.2") if family == 4 else ("fd00::1", "fd01::2")
         self.sport, self.dport = sport or next(_ports), 5201
-        self.guest_nxt, self.peer_nxt = isn
-        self.isn = isn
+        self.isn = isn or draw.sequence_numbers()
+        self.guest_nxt, self.peer_nxt = self.isn
         self.clock = 100  # both ends' TSval
         self.guest_ts = self.peer_ts = 0  # last TSval that each has sent
         self.window = 4096  # field that the peer offers
