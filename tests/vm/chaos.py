@@ -21,10 +21,10 @@ import rig as rigs
 from tcon_lab.errors import LabError
 from tcon_lab.ovs import appctl
 
-#: How long, in seconds; on a slow host up to LONGEST, until each thing was done AT_LEAST so often,
-#: and TCon has done enough.
+#: How long, in seconds; on a slow host longer, until each thing was done AT_LEAST so often and TCon
+#: has done enough: up to LONGEST, after which it is not the host that is slow.
 SECONDS = int(os.environ.get("TCON_SECONDS", "60"))
-LONGEST = 5 * SECONDS
+LONGEST = 5 * SECONDS + 1800
 AT_LEAST = 2
 CCS = ("cubic", "bbr", "dctcp", "none", "bbr3", "linux:cubic", "vegas", "reno", "ctcp", "bbr")
 #: In which something is done to a flow.
