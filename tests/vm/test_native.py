@@ -7,8 +7,8 @@ flight, so that one wrong decision costs a quarter of the goodput.
 
 from __future__ import annotations
 
+import itertools
 import re
-import statistics
 import time
 
 from asked import goodput_bps, scenario
@@ -22,6 +22,7 @@ SECONDS = 40
 PATH = Path(100_000_000, 1000, 0.05, 1000)
 # A tenth of the BDP fits into the queue.
 SHORT = Path(300_000_000, 20_000, 0.0, 50)
+SHORT_SECONDS = 5
 RENO = Flow(1, "reno", "reno", None)
 POLICED = Path(100_000_000, 40_000, 0.0, 300, police_bps=20_000_000, police_burst_bytes=10_000)
 
@@ -36,16 +37,22 @@ def test_reno_with_windows_of_five_segments() -> None:
 
 
 def test_cubic_with_a_queue_much_shorter_than_its_window() -> None:
-    """A burst in a recovery, or after it, is lost again: of ten seconds it may cost a third.
+    """A burst in a recovery, or after it, is lost again: of five seconds it may cost a quarter.
 
-    One draw in ten has 0.81 of native's, all others have 0.99.
+    Slow start ends with some sixty of a window of 270 segments lost.  The two round trips after
+    that recovery bring up to 45 packets at once to the queue of 50, natively 12: where two are
+    lost, the window of 189 falls to 132.  That is a quarter of what the path holds, and CUBIC,
+    which saw none larger, adds a segment in two round trips.  So a draw has either 0.98 of
+    native's goodput or 0.77.  Of 89 draws 2 had that, and of 90 native ones none.  A fault has it
+    in each: that five in a row have it by chance is one case in 100 000 even at one in ten.
     """
     with Lab(scenario(SHORT)) as lab:
-        native = goodput_bps(lab, "cubic", 10)
+        native = goodput_bps(lab, "cubic", SHORT_SECONDS)
         lab.br0.set_cc("all", "cubic")
-        enforced = statistics.median(goodput_bps(lab, "cubic", 10) for _ in range(5))
-    assert 120e6 < native < 280e6
-    assert 0.9 < enforced / native < 1.1
+        draws = (goodput_bps(lab, "cubic", SHORT_SECONDS) / native for _ in range(5))
+        ratios = [*itertools.takewhile(lambda ratio: ratio < 0.9, draws)]
+    assert 100e6 < native < 200e6
+    assert len(ratios) < 5, ratios
 
 
 def test_bbr_with_one_segment_in_flight(net: Net) -> None:

@@ -20,8 +20,10 @@ from tcon_lab.topo import Lab, run_in
 
 PATH = Path(20_000_000, 20_000, 0.0, 100)
 FLOW = replace(CUBIC, enforce="bbr")
-#: So many share two machines: that one of these gets none is unlikely.
+#: So many share two machines.  The peer's ports are these, all of them: drawn ones would all have
+#: one machine once in 128 times.
 CONNECTIONS = 8
+PORTS = (40000, 40000 + CONNECTIONS - 1)
 ENFORCED = "repair-enforced"
 MID_STREAM = "mid-stream"
 ADOPT_S = FilePath("/sys/module/tcon/parameters/adopt_s")
@@ -76,6 +78,9 @@ def shared(lab: Lab, port: int = 7000) -> dict[str, set[int]]:
 def lab_of(*placements: str, ipv6: bool = False, tcon_vms: int = 1) -> Iterator[Lab]:
     asked = (replace(FLOW, placement=where, ipv6=ipv6, tcon_vms=tcon_vms) for where in placements)
     with Lab(scenario(PATH, *asked)) as lab:
+        for index in range(len(placements)):
+            words = "{} {}".format(*PORTS)
+            run_in(lab.receiver(index), f"echo {words} >/proc/sys/net/ipv4/ip_local_port_range")
         yield lab
 
 
