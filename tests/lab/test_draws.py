@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.machinery
 import importlib.util
 import shlex
@@ -109,10 +110,14 @@ def test_a_failure_without_a_reason_is_one(draws: ModuleType) -> None:
 
 
 def test_a_draw_can_be_run_by_hand(draws: ModuleType) -> None:
-    command = draws.command_of("flows", "test_x.py::test_y[not base64]", 7)
+    asked = draws.Asked("flows", "test_x.py::test_y[not base64]")
+    command = draws.command_of(asked, 7)
     assert command[3:5] == ["flows", "SEED=7"]
     words = shlex.split(command[5].partition("=")[2])
     assert words == ["-rpfE", "test_x.py::test_y[not base64]"]
+    assert draws.command_of(dataclasses.replace(asked, each=3), 7)[3:6] == [
+        "flows", "SEED=7", "EACH=3",
+    ]  # fmt: skip
     assert draws.quoted("test_x.py::test_y[4-bbr]") == "test_x.py::test_y[4-bbr]"
     with pytest.raises(draws.DrawsError, match="has a quote or a dollar"):
         draws.quoted("test_x.py::test_y['a']")
@@ -124,7 +129,7 @@ def run_made(
     """Draws are runs of this script, which knows the seed."""
     monkeypatch.setattr(draws, "LOGS", tmp_path / "logs")
     monkeypatch.setattr(
-        draws, "command_of", lambda target, test, seed: ["sh", "-c", f"SEED={seed}; {script}"]
+        draws, "command_of", lambda asked, seed: ["sh", "-c", f"SEED={seed}; {script}"]
     )
 
 
@@ -139,7 +144,7 @@ def test_failures_are_counted(
         [ $SEED = 8 ] && { printf 'FAILED test_x.py::test_y - a\\n'; exit 1; }
         echo 'PASSED test_x.py::test_y'
         [ $SEED != 9 ] || { printf 'lab: a fault\\nmake: *** [1]\\n'; exit 1; }""")  # fmt: skip
-    counts = draws.run_all("flows", "test_x.py", range(7, 10))
+    counts = draws.run_all(draws.Asked("flows", "test_x.py"), range(7, 10))
     assert list(draws.table(counts)) == [
         "test              draws failures",
         "test_x.py::test_y     3        1 (8)",
@@ -151,12 +156,26 @@ def test_failures_are_counted(
     assert (tmp_path / "logs/test_x.py-8.log").read_text() == "FAILED test_x.py::test_y - a\n"
 
 
+def test_draws_of_one_machine_are_of_one_test(
+    draws: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run_made(draws, monkeypatch, tmp_path, """
+        echo 'PASSED test_x.py::test_y[draw0]'; echo 'FAILED test_x.py::test_y[draw1] - a'
+        echo 'PASSED test_x.py::test_z[draw0-a-4]'; echo 'PASSED test_x.py::test_z[a-4-draw1]'
+        exit 1""")  # fmt: skip
+    counts = draws.run_all(draws.Asked("flows", "test_x.py", 2), range(5, 7))
+    assert {name: (count.draws, count.failures) for name, count in counts.items()} == {
+        "test_x.py::test_y": (4, [5, 6]),
+        "test_x.py::test_z[a-4]": (4, []),
+    }
+
+
 def test_a_test_that_is_skipped_is_no_draw(
     draws: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     run_made(draws, monkeypatch, tmp_path, "echo '1 skipped in 2 s'")
     with pytest.raises(draws.DrawsError, match="flows skips it, or has no such test"):
-        draws.run_all("flows", "test_x.py", range(1, 3))
+        draws.run_all(draws.Asked("flows", "test_x.py"), range(1, 3))
 
 
 def test_a_file_that_is_not_there() -> None:

@@ -33,6 +33,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", mark)
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Several draws in one machine: a test is run as often as TCON_EACH says."""
+    if draw.EACH > 1:
+        names = [f"draw{n}" for n in range(draw.EACH)]
+        metafunc.parametrize("later", range(draw.EACH), indirect=True, ids=names)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def machine() -> None:
     """Modules are loaded and Open vSwitch runs."""
@@ -48,7 +55,13 @@ def tcon(machine: None) -> genl.Genl:
 
 
 @pytest.fixture(autouse=True)
-def clean(machine: None, request: pytest.FixtureRequest) -> Iterator[None]:
+def later(machine: None) -> None:
+    """Of a draw a test begins at any moment."""
+    time.sleep(draw.later_s())
+
+
+@pytest.fixture(autouse=True)
+def clean(later: None, request: pytest.FixtureRequest) -> Iterator[None]:
     """Modules and rules are put back; the kernel must not have complained.
 
     How long the tests before took must not decide whose doing a hidden beginning is (adopt_s), nor
@@ -56,7 +69,6 @@ def clean(machine: None, request: pytest.FixtureRequest) -> Iterator[None]:
     """
     rigs.set_parameter("adopt_s", 3600)
     rigs.set_parameter("observe", int(bool(request.node.get_closest_marker("script"))))
-    time.sleep(draw.later_s())
     with rigs.kernel_log() as records:
         yield
         rigs.load_all()

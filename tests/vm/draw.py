@@ -11,6 +11,8 @@ import random
 
 #: The draw's number; empty where nothing is drawn.
 DRAW = os.environ.get("TCON_DRAW", "")
+#: How often a draw runs a test.
+EACH = int(os.environ.get("TCON_EACH", "1"))
 #: A test of a draw begins so much later at most: longer than any timer of TCon's but collection.
 LATER_S = 1.0
 _random = random.Random(DRAW)
