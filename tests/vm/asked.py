@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
 
 from rig import poll
 from tcon_lab.scenario import Flow, Path, Scenario
@@ -27,3 +29,16 @@ def goodput_bps(lab: Lab, cc: str, seconds: int) -> float:
     report = json.loads(run_in(lab.sender(0), command))
     server.wait(10)
     return float(report["end"]["sum_received"]["bits_per_second"])
+
+
+def one_is_within(
+    draw: Callable[[], float], least: float, most: float = math.inf, tries: int = 3
+) -> None:
+    """Of what scatters one of some draws is within bounds: a fault is in each.
+
+    What is outside by chance once in N draws is so in all tries once in N to their power.
+    """
+    found: list[float] = []
+    while not found or not least < found[-1] < most:
+        assert len(found) < tries, found
+        found.append(draw())

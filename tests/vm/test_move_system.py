@@ -91,20 +91,23 @@ def rate(transfer: Transfer, seconds: float) -> float:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("cc", ["cubic", "bbr", "bbr3"])
 def test_guest_stays_enforced(pair: Net, cc: str, way: str) -> None:
-    """The flow that runs is enforced with repair as before, and as fast."""
+    """The flow that runs is enforced with repair as before, and as fast.
+
+    Each BBR stops for 0.2 s now and then, to measure the RTT: of three seconds that is 7 %.
+    """
     pair.shape(rate="50mbit", delay="10ms")
     for bridge in ("br0", "br1"):
         pair.tcon.set_rule(cc, bridge=bridge)
-    transfer = pair.transfer(60 * MEGA)
+    transfer = pair.transfer()
     rate(transfer, 2)
     hosts.assert_enforced(pair.tcon, transfer.sport, cc)
-    before = rate(transfer, 1)
+    before = rate(transfer, 3)
     with counted(pair.tcon, moved_in=1, moved_unlike=0):
         move(pair, way)
         repaired = ("repair-enforced", "none", cc)
         poll(lambda: now(pair.tcon, transfer.sport) == repaired, "it is repaired")
     rate(transfer, 0.5)
-    after = rate(transfer, 1)
+    after = rate(transfer, 3)
     hosts.assert_enforced(pair.tcon, transfer.sport, cc)
     assert after > 0.9 * before, (before, after)
     assert "mid-stream" not in {genl.REASONS[f["reason"]] for f in pair.tcon.flows()}

@@ -7,17 +7,15 @@ flight, so that one wrong decision costs a quarter of the goodput.
 
 from __future__ import annotations
 
-import itertools
 import re
 import time
 
-from asked import goodput_bps, scenario
+from asked import goodput_bps, one_is_within, scenario
 from hosts import Net
 from rig import ip
 from tcon_lab.scenario import Flow, Path
 from tcon_lab.topo import Lab, run_in
 
-# Of ten seconds one is 8 % from the next, of forty 4 %.
 SECONDS = 40
 PATH = Path(100_000_000, 1000, 0.05, 1000)
 # A tenth of the BDP fits into the queue.
@@ -27,13 +25,26 @@ RENO = Flow(1, "reno", "reno", None)
 POLICED = Path(100_000_000, 40_000, 0.0, 300, police_bps=20_000_000, police_burst_bytes=10_000)
 
 
+def under_its_rule(lab: Lab, cc: str, seconds: int) -> float:
+    """Goodput of a CC that TCon enforces; the rule has gone then."""
+    lab.br0.set_cc("all", cc)
+    found = goodput_bps(lab, cc, seconds)
+    lab.br0.del_cc("all")
+    return found
+
+
 def test_reno_with_windows_of_five_segments() -> None:
+    """The standard deviation of ten draws' ratios is 5 %: three in a row are off by three of them
+    once in 50 million times.  What costs a quarter is found nine times of ten.
+    """
     with Lab(scenario(PATH, RENO)) as lab:
-        native = goodput_bps(lab, "reno", SECONDS)
-        lab.br0.set_cc("all", "reno")
-        enforced = goodput_bps(lab, "reno", SECONDS)
-    assert 20e6 < native < 60e6
-    assert 0.85 < enforced / native < 1.15
+
+        def ratio() -> float:
+            native = goodput_bps(lab, "reno", SECONDS)
+            assert 20e6 < native < 60e6
+            return under_its_rule(lab, "reno", SECONDS) / native
+
+        one_is_within(ratio, 0.85, 1.15)
 
 
 def test_cubic_with_a_queue_much_shorter_than_its_window() -> None:
@@ -48,11 +59,10 @@ def test_cubic_with_a_queue_much_shorter_than_its_window() -> None:
     """
     with Lab(scenario(SHORT)) as lab:
         native = goodput_bps(lab, "cubic", SHORT_SECONDS)
-        lab.br0.set_cc("all", "cubic")
-        draws = (goodput_bps(lab, "cubic", SHORT_SECONDS) / native for _ in range(5))
-        ratios = [*itertools.takewhile(lambda ratio: ratio < 0.9, draws)]
-    assert 100e6 < native < 200e6
-    assert len(ratios) < 5, ratios
+        assert 100e6 < native < 200e6
+        one_is_within(
+            lambda: under_its_rule(lab, "cubic", SHORT_SECONDS) / native, 0.9, 1.1, tries=5
+        )
 
 
 def test_bbr_with_one_segment_in_flight(net: Net) -> None:
