@@ -19,11 +19,13 @@ pytestmark = pytest.mark.script
 MSS = 1448  # payload of a full segment with time stamps
 CSUM = 1  # the guest leaves checksums to the device, and no more
 ECT0 = 2
+#: Of the peer: what was acknowledged before its SYN-ACK was.
+ISN = 7_000_000
 
 
 def full(rig: rigs.Rig, tcon: genl.Genl, family: int = 4, uplink: int = TSO) -> Conn:
     """A connection under CUBIC between taps; a window is in flight, so more waits."""
-    conn = Conn(*rig.taps(CSUM, uplink), family=family)
+    conn = Conn(*rig.taps(CSUM, uplink), family=family, isn=(1_000_000, ISN))
     tcon.set_rule("cubic", bridge="br1")
     conn.handshake()
     for _ in range(10):
@@ -93,7 +95,7 @@ def test_a_device_that_does_not_segment_has_the_same_segments(
 #: What a super-packet cannot have in one of its segments: of the first, and of the second.
 UNLIKE: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "window": ({}, {"window": 511}),
-    "acknowledgment": ({}, {"ack": 7_000_000}),
+    "acknowledgment": ({}, {"ack": ISN}),
     "echo": ({}, {"flags": ECE | ACK}),
     "push": ({"flags": PSH | ACK}, {}),
     "cwr": ({"flags": CWR | ACK}, {"flags": CWR | ACK}),

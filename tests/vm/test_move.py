@@ -237,12 +237,12 @@ def test_from_a_port_at_rest(two: Hosts, tcon: genl.Genl, rule_at: str) -> None:
     assert state(tcon, conn.sport, "p2") == ("repair-enforced", "none", "cubic")
 
 
-UNLIKE: dict[str, dict[str, object]] = {
-    "before una": {"seq": 1_000_000},
-    "beyond the window": {"seq": 1_000_000 + 0x50000000},
-    "before what it acknowledged": {"ack": 7_000_000},
-    "beyond its own window": {"ack": 7_000_000 + 0x50000000},
-    "other options": {"options": b""},
+UNLIKE: dict[str, Callable[[Conn], dict[str, object]]] = {
+    "before una": lambda conn: {"seq": conn.isn[0]},
+    "beyond the window": lambda conn: {"seq": conn.isn[0] + 0x50000000},
+    "before what it acknowledged": lambda conn: {"ack": conn.isn[1]},
+    "beyond its own window": lambda conn: {"ack": conn.isn[1] + 0x50000000},
+    "other options": lambda conn: {"options": b""},
 }
 
 
@@ -251,7 +251,7 @@ def test_guest_that_is_another(two: Hosts, tcon: genl.Genl, what: str) -> None:
     tcon.set_rule("cubic")
     conn = moved(two, tcon, sending(two))
     with counted(tcon, moved_in=0, moved_unlike=1):
-        conn.guest_sends(PSH | ACK, bytes(100), **UNLIKE[what])
+        conn.guest_sends(PSH | ACK, bytes(100), **UNLIKE[what](conn))
     assert state(tcon, conn.sport, "p2") == ("observed", "mid-stream", "none")
     assert conn.peer_sends().window == conn.window
 
