@@ -115,8 +115,10 @@ def test_a_draw_can_be_run_by_hand(draws: ModuleType) -> None:
     assert command[3:5] == ["flows", "SEED=7"]
     words = shlex.split(command[5].partition("=")[2])
     assert words == ["-rpfE", "test_x.py::test_y[not base64]"]
-    assert draws.command_of(dataclasses.replace(asked, each=3), 7)[3:6] == [
-        "flows", "SEED=7", "EACH=3",
+    command = draws.command_of(dataclasses.replace(asked, each=2), 7)
+    assert command[3:6] == ["flows", "SEED=7", "EACH=2"]
+    assert shlex.split(command[6])[1:] == [
+        "test_x.py::test_y[draw0-not base64]", "test_x.py::test_y[draw1-not base64]",
     ]  # fmt: skip
     assert draws.quoted("test_x.py::test_y[4-bbr]") == "test_x.py::test_y[4-bbr]"
     with pytest.raises(draws.DrawsError, match="has a quote or a dollar"):
@@ -161,7 +163,7 @@ def test_draws_of_one_machine_are_of_one_test(
 ) -> None:
     run_made(draws, monkeypatch, tmp_path, """
         echo 'PASSED test_x.py::test_y[draw0]'; echo 'FAILED test_x.py::test_y[draw1] - a'
-        echo 'PASSED test_x.py::test_z[draw0-a-4]'; echo 'PASSED test_x.py::test_z[a-4-draw1]'
+        echo 'PASSED test_x.py::test_z[draw0-a-4]'; echo 'PASSED test_x.py::test_z[draw1-a-4]'
         exit 1""")  # fmt: skip
     counts = draws.run_all(draws.Asked("flows", "test_x.py", 2), range(5, 7))
     assert {name: (count.draws, count.failures) for name, count in counts.items()} == {
