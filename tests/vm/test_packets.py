@@ -38,6 +38,11 @@ def enforced(conn: Conn, tcon: genl.Genl, cc: str = "cubic", syn_window: int = 0
     return conn
 
 
+def keep_awake(tcon: genl.Genl) -> None:
+    """A port whose last rule went a while ago rests: here is one, of no connection."""
+    tcon.set_rule("none", genl.u16(genl.E["TCON_MATCH_A_DPORT"], 9))
+
+
 def discard(*ends: rigs.RawEnd | rigs.Tap) -> None:
     """Forget what waits to be read."""
     for end in ends:
@@ -138,6 +143,7 @@ def test_window_is_lowered_in_every_encapsulation(
 
 
 def test_observed_flow_passes_bit_by_bit(ends: Ends, tcon: genl.Genl) -> None:
+    keep_awake(tcon)
     conn = Conn(*ends).handshake()
     with counted(tcon, window_written=0, ack_in=1):
         conn.guest_sends(PSH | ACK, bytes(100))
@@ -390,6 +396,7 @@ def test_edge_is_rounded_up_where_losses_decide(ends: Ends, tcon: genl.Genl) -> 
 def test_edge_is_rounded_up_where_units_are_larger_than_segments(
     ends: Ends, tcon: genl.Genl
 ) -> None:
+    keep_awake(tcon)
     conn = Conn(*ends, scales=(7, 13))
     conn.guest_sends(SYN)
     tcon.set_rule("dctcp")
@@ -778,6 +785,7 @@ def untouched(conn: Conn) -> None:
 
 
 def test_reason_no_rule_and_rule_none(ends: Ends, tcon: genl.Genl) -> None:
+    keep_awake(tcon)
     conn = Conn(*ends).handshake()
     conn.guest_sends(PSH | ACK, bytes(MSS))
     assert state(tcon, conn.sport) == ("observed", "no-rule", "none")
@@ -1040,14 +1048,14 @@ def test_peer_opens(ends: Ends, tcon: genl.Genl) -> None:
     assert conn.peer_sends(window=BIG).window < BIG
 
 
-@pytest.mark.parametrize("later", [0, 2_000_000], ids=["same", "other"])
-def test_peer_that_had_given_up_opens_again(ends: Ends, tcon: genl.Genl, later: int) -> None:
+@pytest.mark.parametrize("ahead", [0, 2_000_000], ids=["same", "other"])
+def test_peer_that_had_given_up_opens_again(ends: Ends, tcon: genl.Genl, ahead: int) -> None:
     """Its first SYN was not answered when it reset that."""
     tcon.set_rule("cubic")
     conn = Conn(*ends)
     conn.peer_sends(SYN)
     conn.peer_sends(RST)
-    conn.restart(conn.isn[0], conn.isn[1] + later)
+    conn.restart(conn.isn[0], conn.isn[1] + ahead)
     conn.peer_sends(SYN)
     conn.guest_sends(SYN | ACK)
     conn.peer_sends()
