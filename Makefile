@@ -13,8 +13,8 @@ C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/* datapath/include/tc
 PYTHON_FILES := tools tests userspace/exporter userspace/monitor userspace/top
 
 # The longest first: started late, one would run on alone.
-CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz check-packets check-unit \
-	check-deb-build style
+CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz check-goodput check-packets \
+	check-unit check-deb-build style
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-races-short check-repeat
 
@@ -69,6 +69,9 @@ check-packets: deps lab			## packets in, packets out: all of tcon.ko in user spa
 
 check-fuzz: deps			## fuzzers, each for a fixed number of inputs
 	@$(MAKE) -s -C tests/fuzz run
+
+check-goodput: deps			## each CC under TCon against itself as a guest's own, in user space
+	@$(MAKE) -s -C tests/goodput run
 
 check-lab: deps lab			## the lab's own tests
 	@$(PYTHON) -m pytest -q tests/lab

@@ -19,7 +19,9 @@
 #include "state/flow.h"
 #include "state/pacer.h"
 
+#ifndef HOST_ALGORITHMS_MAX
 #define HOST_ALGORITHMS_MAX	4
+#endif
 
 /**
  * struct host - the host

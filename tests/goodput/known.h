@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Cells that are beyond a bound for a known reason: elements of known[] in goodput.c.  The first one
+ * that fits counts.  Each .most is at least half as much again as was seen with 24 seeds.
+ */
+#define TIMELY	"timely takes a delayed ACK for a queue, and while the guest has little to send its rate only falls"
+#define VIVACE	"vivace ignores intervals that the guest limits, and those whose ACKs come late or together"
+#define HEADER	"what waited leaves with the header of when it came, so the peer takes its ACK for an old one"
+#define NEXT_HOP "repairs go to the MAC address that the next hop had when the guest sent the data"
+#define PRUNED	"what a peer drops after a SACK counts as delivered, so cwnd does not grow when it arrives again"
+#define BACKOFF	"where everything is repaired no round trip is measured but that of a hole: time-outs of minutes"
+#define DOUBLED	"of a peer without SACK each duplicate ACK counts as a segment that has arrived"
+#define REPEATS	"after three time-outs without progress the guest goes on alone, and some of its repeats are dropped"
+#define BURST	"a burst into a queue of ten segments ends in a time-out, natively in a probe"
+#define COPA	"copa takes a delayed ACK for a queue"
+	{ .cc = "timely", .class = "bulk", .than = PLAIN, .most = 2100, .why = TIMELY },
+	{ .cc = "timely", .class = "bulk-loss", .than = PLAIN, .most = 2000, .why = TIMELY },
+	{ .cc = "timely", .class = "both", .than = PLAIN, .most = 3200, .why = TIMELY },
+	{ .cc = "timely", .class = "both-loss", .than = PLAIN, .most = 2500, .why = TIMELY },
+	{ .cc = "timely", .class = "ask", .than = PLAIN, .most = 10100, .why = TIMELY },
+	{ .cc = "timely", .class = "ask-loss", .than = PLAIN, .most = 7500, .why = TIMELY },
+	{ .cc = "timely", .class = "pause", .than = PLAIN, .most = 5200, .why = TIMELY },
+	{ .cc = "timely", .class = "pause-loss", .than = PLAIN, .most = 4300, .why = TIMELY },
+	{ .cc = "timely", .class = "thin-acks", .than = PLAIN, .most = 3900, .why = TIMELY },
+	{ .cc = "timely", .class = "thin-acks", .than = NATIVE, .most = 1000, .rare = true, .why = TIMELY },
+	{ .cc = "timely", .class = "next-hop", .than = NATIVE, .most = 12400, .why = TIMELY },
+	{ .cc = "timely", .class = "next-hop", .than = PLAIN, .most = 29700, .why = TIMELY },
+	{ .cc = "timely", .class = "prunes", .than = PLAIN, .most = 1800, .why = TIMELY },
+	{ .cc = "timely", .class = "lost-acks", .than = PLAIN, .most = 19500, .why = TIMELY },
+	{ .cc = "timely", .class = "lost-acks", .than = NATIVE, .most = 8400, .rare = true, .why = TIMELY },
+	{ .cc = "timely", .class = "lost-acks-no-sack", .than = PLAIN, .most = 6800, .why = TIMELY },
+	{ .cc = "timely", .class = "lost-acks-no-sack", .than = NATIVE, .most = 2300, .rare = true, .why = TIMELY },
+	{ .cc = "timely", .class = "doubled-acks", .than = PLAIN, .most = 2700, .why = TIMELY },
+	{ .cc = "timely", .class = "doubled-acks", .than = NATIVE, .most = 1500, .rare = true, .why = TIMELY },
+	{ .cc = "timely", .class = "no-sack", .than = PLAIN, .most = 2200, .why = TIMELY },
+	{ .cc = "timely", .class = "no-sack", .than = NATIVE, .most = 2000, .rare = true, .why = TIMELY },
+	{ .cc = "timely", .class = "ask", .than = NATIVE, .most = 1000, .why = TIMELY },
+	{ .cc = "timely", .class = "ask-loss", .than = NATIVE, .most = 900, .rare = true, .why = TIMELY },
+	{ .cc = "vivace", .class = "both", .than = PLAIN, .most = 1300, .why = VIVACE },
+	{ .cc = "vivace", .class = "thin-acks", .than = NATIVE, .most = 900, .rare = true, .why = VIVACE },
+	{ .cc = "vivace", .class = "thin-acks", .than = PLAIN, .most = 1100, .rare = true, .why = VIVACE },
+	{ .class = "next-hop", .than = NATIVE, .most = 32300, .why = NEXT_HOP },
+	{ .class = "next-hop", .than = PLAIN, .most = 32100, .why = NEXT_HOP },
+	{ .class = "prunes", .than = PLAIN, .most = 1800, .why = PRUNED },
+	{ .class = "lost-acks", .than = NATIVE, .most = 8600, .why = BACKOFF },
+	{ .class = "lost-acks", .than = PLAIN, .most = 3000, .why = BACKOFF },
+	{ .class = "lost-acks-no-sack", .than = NATIVE, .most = 1500, .why = BACKOFF },
+	{ .class = "lost-acks-no-sack", .than = PLAIN, .most = 1800, .why = BACKOFF },
+	{ .class = "doubled-acks", .than = NATIVE, .most = 1400, .why = DOUBLED },
+	{ .class = "doubled-acks", .than = PLAIN, .most = 3600, .why = DOUBLED },
+	{ .class = "no-sack", .than = NATIVE, .most = 500, .why = REPEATS },
+	{ .class = "no-sack", .than = PLAIN, .most = 600, .rare = true, .why = REPEATS },
+	{ .cc = "bbr2", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = NATIVE, .most = 1800, .rare = true, .why = BURST },
+	{ .cc = "bbr2", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = PLAIN, .most = 1700, .rare = true, .why = BURST },
+	{ .cc = "bbr2", .class = "ask-loss", .mbps = 1000, .rtt_us = 200, .than = NATIVE, .most = 1800, .rare = true, .why = BURST },
+	{ .cc = "bbr2", .class = "ask-loss", .mbps = 1000, .rtt_us = 200, .than = PLAIN, .most = 1600, .rare = true, .why = BURST },
+	{ .cc = "bbr3", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = NATIVE, .most = 1800, .why = BURST },
+	{ .cc = "bbr3", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = PLAIN, .most = 1700, .rare = true, .why = BURST },
+	{ .cc = "bbr3", .class = "ask-loss", .mbps = 1000, .rtt_us = 200, .than = NATIVE, .most = 1800, .rare = true, .why = BURST },
+	{ .cc = "bbr3", .class = "ask-loss", .mbps = 1000, .rtt_us = 200, .than = PLAIN, .most = 1600, .rare = true, .why = BURST },
+	{ .cc = "copa", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = NATIVE, .most = 600, .rare = true, .why = COPA },
+	{ .cc = "copa", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = PLAIN, .most = 2400, .why = COPA },
+	{ .class = "both-fast", .than = TCON, .most = 1000, .why = HEADER },
+	{ .cc = "tahoe", .class = "both", .than = TCON, .most = 100, .rare = true, .why = HEADER },
+	{ .class = "both-fast", .than = NATIVE, .most = 1500, .rare = true, .why = HEADER },
+	{ .class = "both-fast", .than = PLAIN, .most = 2100, .rare = true, .why = HEADER },
