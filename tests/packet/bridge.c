@@ -382,16 +382,27 @@ static bool run_first(u64 until_ns)
 	return true;
 }
 
+/* Has a frame left by a port that is not read yet?  @ifindex: of the port; ANY_PORT; 0: no port's. */
+static bool has_sent(int ifindex)
+{
+	struct vport *port;
+
+	if (ifindex != ANY_PORT)
+		return ifindex && !skb_queue_empty(&vport_of(ifindex)->sent);
+	for (port = vports; port < vports + PORTS; port++)
+		if (port->there && !skb_queue_empty(&port->sent))
+			return true;
+	return false;
+}
+
 /* Lets time pass until then, or until a frame has left by a port.  Says whether one has. */
 bool host_run(u64 until_ns, int ifindex)
 {
-	const struct vport *port = ifindex ? vport_of(ifindex) : NULL;
-
-	while (!port || skb_queue_empty(&port->sent)) {
+	while (!has_sent(ifindex)) {
 		if (run_first(until_ns))
 			continue;
 		shim_now_ns = max(shim_now_ns, until_ns);
-		return port && !skb_queue_empty(&port->sent);
+		return has_sent(ifindex);
 	}
 	return true;
 }

@@ -13,6 +13,8 @@
 #define PORT_TSO4	2
 #define PORT_TSO6	4
 
+#define ANY_PORT	(-1)	/* of host_run() */
+
 /**
  * struct offload - what is left to a device to do with a frame
  * @csum_start: offset of the TCP header whose checksum is to be filled in; 0: none

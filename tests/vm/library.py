@@ -10,7 +10,6 @@ import atexit
 import contextlib
 import ctypes
 import errno
-import math
 import os
 import re
 import struct
@@ -23,6 +22,7 @@ from rig_base import SCRIPTED_MTU, TSO, BaseRig
 
 ATTACH = "openvswitch"
 DEBUG_KERNEL = False
+ANY_PORT = -1
 
 _NS = 1_000_000_000
 _START_S = 100
@@ -39,17 +39,20 @@ atexit.register(_lib.host_close)
 # --- time -------------------------------------------------------------------------
 
 
-def now_s() -> float:
+def now_ns() -> int:
     """What time it is in the datapath."""
-    return _lib.host_now_ns() / _NS
+    return _lib.host_now_ns()
+
+
+def now_s() -> float:
+    """The same in seconds."""
+    return now_ns() / _NS
 
 
 def wait(seconds: float, ifindex: int = 0) -> bool:
-    """Let time pass; less, if a frame leaves by a port.  Says whether one has.
-
-    Rounded up, since a script that waits for a moment must get there.
-    """
-    return _lib.host_run(_lib.host_now_ns() + math.ceil(max(seconds, 0) * _NS), ifindex)
+    """Let time pass; less, if a frame leaves by a port, or by ANY_PORT.  Says whether one has."""
+    ns = max(round(seconds * _NS), int(seconds > 0))  # or who waits for a moment never comes to it
+    return _lib.host_run(now_ns() + ns, ifindex)
 
 
 time.sleep = wait  # type: ignore[assignment]
@@ -86,7 +89,7 @@ class _End:
         size = _lib.port_sent(
             self.ifindex, self._frame, len(self._frame), ctypes.byref(self._offload)
         )
-        return self._frame.raw[:size] if size else None
+        return ctypes.string_at(self._frame, size) if size else None
 
     def close(self) -> None:
         """It goes with its rig."""
@@ -187,6 +190,7 @@ class Rig(BaseRig):
 
 _HEADER = struct.Struct("=IHHII")
 _REPLY_BYTES = 1 << 18
+_reply = ctypes.create_string_buffer(_REPLY_BYTES)
 
 
 class Genl(genl.Genl):
@@ -214,12 +218,11 @@ class Genl(genl.Genl):
     @staticmethod
     def _call(call: Any, *request: Any) -> tuple[bytes, int]:
         """Messages of the answer, and what the call returned.  Raises genl.Refused."""
-        reply = ctypes.create_string_buffer(_REPLY_BYTES)
         used, why = ctypes.c_uint32(), ctypes.c_char_p()
-        result = call(*request, reply, _REPLY_BYTES, ctypes.byref(used), ctypes.byref(why))
+        result = call(*request, _reply, _REPLY_BYTES, ctypes.byref(used), ctypes.byref(why))
         if result < 0:
             raise genl.Refused(-result, (why.value or b"").decode())
-        return reply.raw[: used.value], result
+        return ctypes.string_at(_reply, used.value), result
 
     def _bodies(self, data: bytes, _result: int) -> Iterator[bytes]:
         at = 0
