@@ -11,6 +11,7 @@ import dataclasses
 import ipaddress
 import platform
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << n for n in range(8))
@@ -45,14 +46,31 @@ def opt_sack(*blocks: tuple[int, int]) -> bytes:
     return bytes((5, 2 + len(raw))) + raw
 
 
+def options(raw: bytes) -> Iterator[tuple[int, bytes]]:
+    """Kinds and bodies of TCP options, as far as they make sense."""
+    at = 0
+    while at < len(raw) and raw[at]:
+        if raw[at] == 1:
+            at += 1
+            continue
+        if at + 1 >= len(raw) or raw[at + 1] < 2:
+            return
+        yield raw[at], raw[at + 2 : at + raw[at + 1]]
+        at += raw[at + 1]
+
+
+def sack_blocks(raw: bytes) -> list[tuple[int, int]]:
+    """SACK blocks among TCP options."""
+    return [pair for kind, body in options(raw) if kind == 5
+            for pair in struct.iter_unpack("!II", body)]  # fmt: skip
+
+
 def ones_sum(raw: bytes) -> int:
     """Ones' complement sum of 16-bit words, folded (RFC 1071)."""
     if len(raw) % 2:
         raw += b"\0"
-    total = sum(struct.unpack(f"!{len(raw) // 2}H", raw))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return total
+    rest = int.from_bytes(raw, "big") % 0xFFFF  # 65536 is 1 there
+    return rest or (0xFFFF if any(raw) else 0)
 
 
 def pseudo_header(src: str, dst: str, tcp_bytes: int) -> bytes:
@@ -87,6 +105,7 @@ class Segment:
     ae: bool = False  # the bit before the flags: AE, once NS
     partial: bool = False  # leave the pseudo header's sum, as for an offload
     sums_ok: bool = True  # what decode() found
+    flow_label: int = 0  # of IPv6
     check: int = field(default=0, compare=False)  # TCP checksum that decode() found
 
     def tcp(self) -> bytes:
@@ -116,7 +135,7 @@ class Segment:
                 rest = struct.pack("!BBBBI", first, 0, 0xC2, 4, size + 8) + rest
                 first = 0
             size = size if size <= 0xFFFF else 0
-            head = struct.pack("!IHBB", 6 << 28 | self.tos << 20, size, first, 64)
+            head = struct.pack("!IHBB", 6 << 28 | self.tos << 20 | self.flow_label, size, first, 64)
             return head + src + dst + rest
         size = 20 + len(payload)
         if size > 0xFFFF:
@@ -150,16 +169,9 @@ class Segment:
 
     def timestamps(self) -> tuple[int, int] | None:
         """TSval and TSecr, where the options hold them."""
-        at = 0
-        while at < len(self.options) and self.options[at]:
-            if self.options[at] == 1:
-                at += 1
-                continue
-            if at + 1 >= len(self.options) or self.options[at + 1] < 2:
-                return None
-            if self.options[at] == 8 and self.options[at + 1] == 10:
-                return struct.unpack_from("!II", self.options, at + 2)
-            at += self.options[at + 1]
+        for kind, body in options(self.options):
+            if kind == 8 and len(body) == 8:
+                return struct.unpack("!II", body)
         return None
 
 
@@ -171,7 +183,7 @@ def decode(frame: bytes) -> Segment | None:
         vlans.append(struct.unpack_from("!H", frame, at + 2)[0] & 0xFFF)
         at += 4
         (kind,) = struct.unpack_from("!H", frame, at)
-    at += 2
+    at, label = at + 2, 0
     if kind == ETH_IP and frame[at + 9] == IPPROTO_TCP:
         size = (frame[at] & 15) * 4
         (total,) = struct.unpack_from("!H", frame, at + 2)
@@ -182,7 +194,7 @@ def decode(frame: bytes) -> Segment | None:
         (total,) = struct.unpack_from("!H", frame, at + 4)
         src, dst = frame[at + 8 : at + 24], frame[at + 24 : at + 40]
         tos, tcp = (frame[at] & 15) << 4 | frame[at + 1] >> 4, frame[at + 40 : at + 40 + total]
-        ip_ok = True
+        label, ip_ok = int.from_bytes(frame[at + 1 : at + 4], "big") & 0xFFFFF, True
     else:
         return None
     a, b = str(ipaddress.ip_address(src)), str(ipaddress.ip_address(dst))
@@ -194,5 +206,5 @@ def decode(frame: bytes) -> Segment | None:
     return Segment(
         a, b, sport, dport, seq, ack, flags, window, tcp[20:end], tcp[end:],
         frame[6:12], frame[:6], tuple(vlans), tos, urgent, ae=bool(words & 1),
-        sums_ok=ip_ok and tcp_ok, check=check,
+        sums_ok=ip_ok and tcp_ok, flow_label=label, check=check,
     )  # fmt: skip
