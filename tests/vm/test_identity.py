@@ -1,0 +1,563 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Honest ends on TCon (ends.py): what it may change of what they say, and what it may not.
+
+Under a CC without limits nothing changes: no byte, no order, no time.  Under a CC that makes data
+wait, what leaves says what the guest said last, as the header of any sender does.
+
+What is asked for is one test each; they share the runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Iterator
+
+import genl
+import pytest
+import rig as rigs
+import wire
+from ends import Frame, Habits, Road, Scenario, Step, World
+from rig import TSO, Conn, counted, state
+from wire import ACK, CWR, ECE, SYN
+
+pytestmark = pytest.mark.script
+Taps = tuple[rigs.Tap, rigs.Tap]
+
+MACS = [bytes((2, 0, 0, 0, 1, n)) for n in range(4)]
+ANY_STATE = 4  # packets between two looks at a flow's state
+DELAYED_ACK_NS = 50_000_000  # longer than any delay of a receiver's here
+TALKS, WAITING_TALKS = 60, 150
+
+
+class Found(dict[str, str]):
+    """What was found, by its kind: the first of each."""
+
+    def note(self, kind: str, what: object) -> None:
+        self.setdefault(kind, f"{rigs.now_s():.6f} {what}")
+
+
+# --- scenarios --------------------------------------------------------------------
+
+
+def draw_steps(draw: random.Random) -> tuple[list[Step], list[Step]]:
+    """A talk: bulk one way and both ways, questions and answers, rests, and an end to each half."""
+    guest, peer = [Step()], [Step()]
+    said = {id(guest): 0, id(peer): 0}
+
+    def say(who: list[Step], other: list[Step], heard: int, most: int) -> None:
+        rest = draw.choice((0, 0, 0.002, 0.05, 0.7))
+        deaf = draw.choice((0, 0, 0, 0.03, 0.3))
+        size = draw.choice((1, 200, draw.randrange(most), most))
+        who.append(Step(heard, rest, size, deaf))
+        said[id(who)] += size
+
+    for _ in range(draw.randrange(2, 6)):
+        one, two = (guest, peer) if draw.random() < 0.5 else (peer, guest)
+        kind = draw.choice(("bulk", "both", "both", "ask"))
+        for _ in range(3 if kind == "ask" else 1):
+            heard = said[id(one)]
+            say(one, two, said[id(two)], 3000 if kind == "ask" else 150_000)
+            if kind == "both":
+                say(two, one, heard + 1, 150_000)
+            elif kind == "ask":
+                say(two, one, said[id(one)], 20_000)
+    first, last = (guest, peer) if draw.random() < 0.5 else (peer, guest)
+    first.append(Step(said[id(last)], closes=True))
+    if draw.random() < 0.5:  # the other half goes on
+        say(last, first, said[id(first)], 60_000)
+    last.append(Step(said[id(first)], closes=True))
+    return guest, peer
+
+
+def draw_habits(draw: random.Random, ecn: str) -> Habits:
+    scale = draw.choice((None, 0, 2, 7, 7, 10))
+    partial = draw.random() < 0.8
+    return Habits(
+        isn=draw.choice((0, 2**32 - 20_000, draw.randrange(2**32))),
+        mss=draw.choice((1460, 1460, 1400, 1220, 536)),
+        wscale=scale,
+        buffer_bytes=draw.choice((20_000, 65_000, 400_000)) if scale else 64_000,
+        ts=draw.random() < 0.8,
+        sack=draw.random() < 0.85,
+        dsack=draw.random() < 0.8,
+        ecn=ecn and draw.choice((ecn, ecn, "")),
+        burst_segs=draw.choice((1, 2, 10, 40)) if partial else 1,
+        partial=partial,
+        delay_s=draw.choice((0.0, 0.004)),
+        rethinks=draw.random() < 0.5,
+        byte_probe=draw.random() < 0.3,
+    )
+
+
+_ports = iter(range(30_000, 60_000))
+
+
+def draw_ways(draw: random.Random) -> tuple[wire.Segment, ...]:
+    """Headers of the guest's packets: a next hop, then another one, and back."""
+    six = draw.random() < 0.4
+    first = wire.Segment(
+        *(("fd00::1", "fd01::2") if six else ("10.0.0.1", "10.0.1.2")), next(_ports), 5201,
+        src_mac=MACS[0], dst_mac=MACS[1], tos=draw.choice((0, 0, 0x28)),
+        vlans=draw.choice(((), (), (10,), (10, 20), (0x6005,))),
+        flow_label=draw.randrange(1, 2**20) if six else 0,
+    )  # fmt: skip
+    label = draw.randrange(1, 2**20) if six else 0
+    return first, first.but(dst_mac=MACS[2]), first.but(src_mac=MACS[3], flow_label=label), first
+
+
+def draw_scenario(seed: int, lossy: bool, reports: bool = True) -> Scenario:
+    """@lossy: what the guest sends may be lost behind TCon; @reports: what it is sent may be."""
+    draw = random.Random(f"{seed} {lossy} {reports}")
+    ecn = draw.choice(("", "", "ecn", "accecn"))
+    steps = draw_steps(draw)
+    delay = draw.choice((0.01, 0.01, 0.04))
+    return Scenario(
+        seed, draw_habits(draw, ecn), draw_habits(draw, ecn), *steps,
+        ways=draw_ways(draw), way_s=draw.choice((0.05, 0.2)), peer_opens=draw.random() < 0.3,
+        out=Road(delay, draw.choice((0, 0.01, 0.03)) if lossy else 0,
+                 draw.choice((0, 0.02)) if lossy else 0),
+        back=Road(delay, draw.choice((0, 0.01, 0.05)) if reports else 0,
+                  draw.choice((0, 0.05)) if reports else 0, draw.choice((0, 0.3)) if lossy else 0),
+    )  # fmt: skip
+
+
+PLAIN = wire.Segment("fd00::1", "fd01::2", 0, 5201, src_mac=MACS[0], dst_mac=MACS[1], flow_label=1)
+GUEST, PEER = Habits(isn=5000, ts=False, burst_segs=4), Habits(isn=7000, ts=False, burst_segs=2)
+
+
+def special(
+    guest: Habits,
+    peer: Habits,
+    steps: list[Step],
+    answers: list[Step],
+    delay_s: float = 0.01,
+    **changes: object,
+) -> Scenario:
+    return Scenario(
+        0, guest, peer, steps, answers, (PLAIN.but(sport=next(_ports)),),
+        out=Road(delay_s), back=Road(delay_s), **changes,
+    )  # fmt: skip
+
+
+def specials() -> Iterator[tuple[Scenario, dict[str, int]]]:
+    """Moments that a drawn talk seldom has."""
+    # What waits was sent with a buffer that was full.  The buffer is read, and what is sent next
+    # says so.
+    full = dataclasses.replace(GUEST, buffer_bytes=3000, wscale=0)
+    talk = [Step(deaf_s=0.06), Step(rest_s=0.045, says=11_000), Step(heard=1000, says=1460)]
+    yield (
+        special(
+            full,
+            PEER,
+            [*talk, Step(heard=20_000, closes=True)],
+            [Step(says=20_000), Step(heard=12_460, closes=True)],
+        ),
+        rigs.constant_cwnd(2),
+    )
+    # The answer to a question waits behind what was said before.
+    talk = [Step(says=30_000), Step(heard=1, says=12_000), Step(heard=2921, says=1000)]
+    yield special(GUEST, PEER, [*talk, Step(closes=True)],
+                  [Step(heard=30_000, says=1), Step(rest_s=0.005, says=2920),
+                   Step(heard=43_000, closes=True)]), {"cwnd_bytes": 2_000_000,
+                                                       "pacing_bps": 1_000_000}  # fmt: skip
+
+
+# --- judges -----------------------------------------------------------------------
+
+
+class Looks:
+    """Looks at a flow's state now and then."""
+
+    def __init__(self, found: Found, tcon: genl.Genl, sport: int) -> None:
+        self.found, self.tcon, self.sport, self.seen = found, tcon, sport, 0
+
+    def saw(self, entered: Frame | None, left: list[Frame]) -> None:
+        """Nothing that honest ends do may lower it."""
+        self.seen += 1
+        if self.seen % ANY_STATE:
+            return
+        flow = rigs.find_flow(self.tcon, self.sport)
+        if not flow:
+            return
+        state, reason = genl.STATES[flow["state"]], genl.REASONS[flow["reason"]]
+        if reason not in ("handshake", "closed", "rule-none") and state != "repair-enforced":
+            self.found.note(f"state: {reason}", state)
+
+
+class Same(Looks):
+    """Each frame that enters leaves as it is, at once, and nothing else leaves."""
+
+    def saw(self, entered: Frame | None, left: list[Frame]) -> None:
+        super().saw(entered, left)
+        if entered is None or len(left) != 1 or left[0].at_guest == entered.at_guest:
+            self.found.note("order or time", (entered, left))
+        elif dataclasses.replace(left[0], at_guest=True, segment=entered.segment) != (
+            dataclasses.replace(entered, at_guest=True)
+        ):
+            self.found.note("bytes", (entered, left))
+
+
+class Says(Looks):
+    """What leaves says what the guest said last, whenever its data is from."""
+
+    def __init__(self, found: Found, tcon: genl.Genl, sport: int) -> None:
+        super().__init__(found, tcon, sport)
+        self.said: Frame | None = None
+        self.isn = self.left = 0
+        self.told: int | None = None  # what the peer was told that the guest has
+        self.untold_ns = 0
+        self.accurate = False
+        self.repairs = self._repairs()
+        self.stamps: dict[int, int] = {}
+        self.peer = PeerSays(found)
+
+    def saw(self, entered: Frame | None, left: list[Frame]) -> None:
+        super().saw(entered, left)
+        if entered and entered.at_guest:
+            self._guest_said(entered)
+        elif entered:
+            self.peer.said(entered)
+        for frame in left:
+            if not frame.sums_ok:
+                self.found.note("checksum", frame)
+            if frame.at_guest:
+                self.peer.given(frame, entered)
+            elif not entered or frame.raw != entered.raw:
+                self._left(frame)
+            if not frame.at_guest:
+                self.left = max(self.left, self._end(frame) if frame.segment.span else 0)
+                self._tell(frame.segment)
+        self._note_untold()
+
+    def _tell(self, got: wire.Segment) -> None:
+        if got.flags & ACK:
+            self.told = got.ack if self.told is None else newer(got.ack, self.told)
+
+    def _end(self, frame: Frame) -> int:
+        """Number of the byte after a segment of the guest's."""
+        return (frame.segment.seq + frame.segment.span - self.isn) % 2**32
+
+    def _is_repair(self, frame: Frame) -> bool:
+        """Of what has left before: it may be a repeat of the guest's as well, which waited."""
+        if self._end(frame) > self.left:
+            return False
+        before, self.repairs = self.repairs, self._repairs()
+        return self.repairs != before
+
+    def _repairs(self) -> int:
+        counters = self.tcon.counters()
+        return counters["repair-sent"] + counters["probe-sent"]
+
+    def _guest_said(self, entered: Frame) -> None:
+        got = entered.segment
+        self.said = entered
+        if got.flags & SYN:
+            self.isn, self.told = got.seq, None
+        self.accurate |= got.ae
+        stamps, size = got.timestamps(), entered.gso_bytes or max(len(got.payload), 1)
+        if stamps and got.span:
+            for at in range(0, max(len(got.payload), 1), size):
+                self.stamps.setdefault((got.seq + at) % 2**32, stamps[0])
+
+    def _left(self, frame: Frame) -> None:
+        """It waited, or is a repair, or an ACK that TCon made."""
+        assert self.said
+        got, said = frame.segment, self.said.segment
+        what = "repair" if self._is_repair(frame) else "held"
+        what = what if got.span else "ACK"
+        fits = {
+            "ACK number": got.ack == said.ack,
+            "window": got.window == said.window,
+            "ECN flags": (got.ae, got.flags & ECE) == (said.ae, said.flags & ECE),
+            "CWR": what == "held" or self.accurate or not got.flags & CWR,
+            "MACs and tags": frame.link == self.said.link,
+            "flow label": got.flow_label == said.flow_label,
+            "addresses": (got.src, got.dst, got.tos >> 2) == (said.src, said.dst, said.tos >> 2),
+            "SACK blocks": set(reports(got)) <= set(reports(said)),
+            "TSval": self._tsval_fits(got, said),
+            "TSecr": (got.timestamps() or (0, 0))[1] == (said.timestamps() or (0, 0))[1],
+        }
+        for name in (name for name, fit in fits.items() if not fit):
+            self.found.note(f"{what}: {name}", (got.but(payload=b""), said.but(payload=b"")))
+
+    def _tsval_fits(self, got: wire.Segment, said: wire.Segment) -> bool:
+        """It is no older than the original's, and no newer than the newest."""
+        stamps, newest = got.timestamps(), said.timestamps()
+        if not stamps or not newest:
+            return stamps == newest
+        first = self.stamps.get(got.seq, stamps[0]) if got.span else stamps[0]
+        return (stamps[0] - first) % 2**32 <= (newest[0] - first) % 2**32 < 2**31
+
+    def _note_untold(self) -> None:
+        """The peer hears of two segments without delay (RFC 5681, 4.2)."""
+        if self.told is None or (self.said.segment.ack - self.told) % 2**32 < 2 * 1460:
+            self.untold_ns = 0
+        elif not self.untold_ns:
+            self.untold_ns = rigs.now_ns()
+        elif rigs.now_ns() - self.untold_ns > DELAYED_ACK_NS:
+            self.found.note("late: ACK", (self.said.segment.ack, self.told))
+
+
+class PeerSays:
+    """What the guest is given is what the peer said, with a window that may be smaller."""
+
+    def __init__(self, found: Found) -> None:
+        self.found = found
+        self.scale = self.edge = self.next = self.tsval = 0
+
+    def said(self, entered: Frame) -> None:
+        got = entered.segment
+        if got.flags & SYN:
+            scales = [body[0] for kind, body in wire.options(got.options) if kind == 3]
+            self.scale = scales[0] if scales else 0
+            self.next, self.edge = got.seq, got.ack
+        self.next = newer((got.seq + got.span) % 2**32, self.next)
+        shift = 0 if got.flags & SYN else self.scale
+        self.edge = newer((got.ack + (got.window << shift)) % 2**32, self.edge)
+        if stamps := got.timestamps():
+            self.tsval = newer(stamps[0], self.tsval or stamps[0])
+
+    def given(self, frame: Frame, entered: Frame | None) -> None:
+        got, stamps = frame.segment, frame.segment.timestamps()
+        if not got.flags & SYN:
+            edge = (got.ack + (got.window << self.scale)) % 2**32
+            if newer(edge, self.edge) != self.edge:
+                self.found.note("given: more window", got.but(payload=b""))
+        if entered and not entered.at_guest and got.span == entered.segment.span > 0:
+            said = entered.segment
+            if got.but(window=said.window, options=said.options, flags=said.flags, sums_ok=True,
+                       tos=said.tos) != said.but(vlans=got.vlans, partial=False):  # fmt: skip
+                self.found.note("given: other data", (got.but(payload=b""), said.but(payload=b"")))
+        elif entered is None and (got.span or got.seq != self.next):
+            self.found.note("given: SEQ", (got, self.next))
+        elif entered is None and stamps and stamps[0] != self.tsval:
+            self.found.note("given: TSval", (got, self.tsval))
+
+
+def newer(a: int, b: int) -> int:
+    """The later one of two sequence numbers."""
+    return a if (a - b) % 2**32 < 2**31 else b
+
+
+def reports(segment: wire.Segment) -> list[bytes]:
+    """What a segment says that its end has got: SACK blocks one by one, and AccECN's counts."""
+    found = [b"%d-%d" % block for block in wire.sack_blocks(segment.options)]
+    return found + [body for kind, body in wire.options(segment.options) if kind in (172, 174)]
+
+
+# --- runs -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def taps(machine: None) -> Iterator[Taps]:
+    """A guest's port and an uplink; both take super-packets."""
+    made = rigs.Rig()
+    try:
+        yield made.taps(TSO, TSO)
+    finally:
+        made.close()
+
+
+def run(taps: Taps, scenario: Scenario, judge: Looks) -> float:
+    """To its end; what the ends found out is noted, too.  How long it took."""
+    world = World(*taps, scenario, judge)
+    took_s = world.run()
+    if not world.done:
+        judge.found.note("it does not end", scenario)
+    for name, end in (("guest", world.guest), ("peer", world.peer)):
+        for note in end.notes:
+            judge.found.note(f"{name}: {note}", scenario.seed)
+    return took_s
+
+
+#: What was found in groups of runs, by their names.
+_done: dict[str, Found] = {}
+
+
+def without_limits(taps: Taps, tcon: genl.Genl, losses: bool) -> Found:
+    """Talks under a CC without limits; @losses: of what the peer sends."""
+    name = f"without limits {losses}"
+    if name not in _done:
+        found, before = _done.setdefault(name, Found()), tcon.counters()
+        tcon.set_rule("unlimited", bridge="br1")
+        for seed in range(TALKS):
+            scenario = draw_scenario(seed, False, losses)
+            run(taps, scenario, Same(found, tcon, scenario.ways[0].sport))
+        for counter, value in tcon.counters().items():
+            if value != before[counter] and counter not in BOOKKEEPING:
+                found.note(f"counter: {counter}", value - before[counter])
+        tcon.del_rules("br1")
+    return _done[name]
+
+
+def draw_params(draw: random.Random) -> dict[str, int]:
+    """A cwnd that is too small for what the guest has to send, or a pace that is too slow."""
+    if draw.random() < 0.5:
+        return rigs.constant_cwnd(draw.choice((2, 4, 10, 30)))
+    return {"cwnd_bytes": 2_000_000, "pacing_bps": draw.choice((2_000_000, 20_000_000))}
+
+
+def waiting(taps: Taps, tcon: genl.Genl) -> Found:
+    """Talks under a CC for which data waits, over a path that loses."""
+    if "waiting" not in _done:
+        found = _done.setdefault("waiting", Found())
+        talks = [
+            (draw_scenario(seed, True), draw_params(random.Random(seed)))
+            for seed in range(WAITING_TALKS)
+        ]
+        with rigs.badcc():
+            for scenario, params in (*talks, *specials()):
+                tcon.set_rule("badcc", bridge="br1", params=params)
+                run(taps, scenario, Says(found, tcon, scenario.ways[0].sport))
+            tcon.del_rules("br1")
+    return _done["waiting"]
+
+
+def fault(reason: str) -> pytest.MarkDecorator:
+    """What is found today; whoever mends it takes this out."""
+    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)
+
+
+def known(faults: dict[str, str]) -> list[object]:
+    """Parameters of a test: what is found today, and why."""
+    return [pytest.param(kind, marks=fault(reason), id=kind) for kind, reason in faults.items()]
+
+
+# --- without limits ---------------------------------------------------------------
+
+#: What moves whatever comes by.  A segment that may begin a train waits for the end of the softirq.
+#: What a peer repeats in vain is no news.
+BOOKKEEPING = {
+    "flows-new", "flows-closed", "flows-idle", "flows-reused", "data-out", "ack-in", "window-kept",
+    "rule-moved", "held", "released", "out-of-window",
+}  # fmt: skip
+
+REPORTED = {
+    "state: mtu-probe": "a full segment after one with SACK blocks is taken for an MTU probe",
+}
+
+
+@pytest.mark.parametrize("losses", [False, True], ids=["no loss", "peer's losses"])
+def test_without_limits_nothing_changes(taps: Taps, tcon: genl.Genl, losses: bool) -> None:
+    """Every packet, both ways, leaves as it came and at once, and no special case is counted."""
+    found = without_limits(taps, tcon, losses)
+    assert not found.keys() - (REPORTED if losses else {}), found
+
+
+@pytest.mark.parametrize("kind", known(REPORTED))
+def test_reports_of_the_guest_lower_nothing(taps: Taps, tcon: genl.Genl, kind: str) -> None:
+    """Its headers have SACK blocks and AccECN's counts, which take room of its payload."""
+    assert not without_limits(taps, tcon, True).get(kind)
+
+
+def test_limits_are_seen(taps: Taps, tcon: genl.Genl) -> None:
+    """The judge of identity finds what any other CC does."""
+    found = Found()
+    tcon.set_rule("cubic", bridge="br1")
+    for seed in range(10):
+        scenario = draw_scenario(seed, True)
+        run(taps, scenario, Same(found, tcon, scenario.ways[0].sport))
+    assert {"order or time", "bytes"} <= found.keys()
+
+
+# --- what waits -------------------------------------------------------------------
+
+KNOWN = {
+    "held: ACK number": "what was held has the ACK number of when the guest sent it",
+    "held: window": "what was held has the window of when the guest sent it",
+    "held: TSecr": "what was held has the TSecr of when the guest sent it",
+    "held: ECN flags": "what was held has the ECE or ACE of when the guest sent it",
+    "held: SACK blocks": "what was held has the SACK blocks of when the guest sent it",
+    "held: MACs and tags": "what was held goes where the guest's packets went when it was sent",
+    "held: flow label": "what was held has the flow label of when the guest sent it",
+    "repair: MACs and tags": "repairs go where the guest's packets went before",
+    "repair: flow label": "repairs have the flow label that the guest had before",
+    "peer: thrown away: its ACK is too old": "the peer throws away what was held (RFC 5961, 5.2)",
+    "peer: the window closes again": "what was held closes the window that an ACK had opened",
+    "late: ACK": "an ACK on data that waits for the pacer waits as well",
+    "state: mtu-probe": "a full segment after one with SACK blocks is taken for an MTU probe",
+}
+
+
+def test_ends_find_nothing_without_a_rule(taps: Taps, tcon: genl.Genl) -> None:
+    """What they find, TCon does."""
+    found = Found()
+    tcon.set_rule("none", bridge="br1")
+    talks = [draw_scenario(seed, True) for seed in range(30)]
+    for scenario in (*talks, *(scenario for scenario, _ in specials())):
+        run(taps, scenario, Says(found, tcon, scenario.ways[0].sport))
+    assert not found
+
+
+@pytest.mark.parametrize("kind", known(KNOWN))
+def test_what_leaves_says_what_the_guest_said_last(taps: Taps, tcon: genl.Genl, kind: str) -> None:
+    """And each end takes it for what its peer has said."""
+    assert not waiting(taps, tcon).get(kind)
+
+
+def test_nothing_else_is_wrong_with_what_leaves(taps: Taps, tcon: genl.Genl) -> None:
+    """Bytes, order at the ends, addresses, TSval, CWR, checksums, windows; and all of it ends."""
+    found = waiting(taps, tcon)
+    assert not found.keys() - KNOWN.keys(), found
+
+
+# --- a way that is dead -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind",
+    known({
+        "another next hop": "repairs go to the next hop that is dead",
+        "another flow label": "repairs have the flow label of the path that is dead",
+    }),
+)  # fmt: skip
+def test_way_that_dies(taps: Taps, tcon: genl.Genl, kind: str) -> None:
+    """A flow goes on as soon as its guest takes another one: keepalived, or sk_rethink_txhash()."""
+    took_s = {}
+    for cc in ("none", "unlimited"):
+        guest = dataclasses.replace(GUEST, rethinks=kind == "another flow label")
+        scenario = special(
+            guest, PEER, [Step(says=300_000), Step(closes=True)],
+            [Step(heard=300_000, closes=True)], dies_s=0.1, way_s=0.15, limit_s=100,
+        )  # fmt: skip
+        if kind == "another next hop":
+            way = scenario.ways[0]
+            scenario = dataclasses.replace(scenario, ways=(way, way.but(dst_mac=MACS[2])))
+        tcon.set_rule(cc, bridge="br1")
+        judge = Looks(Found(), tcon, scenario.ways[0].sport)
+        took_s[cc] = run(taps, scenario, judge)
+    assert took_s["unlimited"] < 2 * took_s["none"]
+
+
+# --- moments ----------------------------------------------------------------------
+
+
+@fault("a repeat with SACK blocks is taken for a smaller path MTU")
+def test_repeat_with_sack_blocks_is_no_smaller_mtu(
+    ends: tuple[rigs.RawEnd, rigs.RawEnd], tcon: genl.Genl
+) -> None:
+    """Both directions have losses: the guest's repeat has less payload, as Linux makes it."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends).handshake()
+    sent = [conn.guest_sends(ACK, bytes(1448)) for _ in range(6)]
+    blocks = wire.NOP * 2 + wire.opt_sack((conn.peer_nxt + 5000, conn.peer_nxt + 6000))
+    again = sent[0].but(options=sent[0].options + blocks, payload=bytes(1436))
+    with counted(tcon, mtu_fell=0):
+        conn.guest.send(again.frame())
+    assert state(tcon, conn.sport)[0] == "repair-enforced"
+
+
+@fault("a scale that the SYN-ACK rules out counts as ambiguous")
+def test_scale_that_the_answer_does_not_have(
+    ends: tuple[rigs.RawEnd, rigs.RawEnd], tcon: genl.Genl
+) -> None:
+    """A SYN is lost; the next has no options; the answer has none (RFC 7323, 2.2): no scale."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.guest_sends(SYN)
+    conn.guest_sends(SYN, options=b"", seq=conn.isn[0])
+    conn.ts, conn.scales, conn.guest_nxt = False, (None, None), conn.isn[0] + 1
+    conn.peer_sends(SYN | ACK, options=b"")
+    conn.guest_sends()
+    assert state(tcon, conn.sport)[0] == "repair-enforced"
