@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -72,9 +73,13 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
+#: A make that is no part of the one that runs this test, and of its jobs.
+OWN_MAKE = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+
+
 def run(tree: Path, what: str, *words: str) -> tuple[int, str]:
     done = subprocess.run(
-        ["make", "-s", "-C", tree / "tests" / what, "run", *words],
+        ["make", "-s", "-C", tree / "tests" / what, "run", *words], env=OWN_MAKE,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout
