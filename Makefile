@@ -13,8 +13,8 @@ C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/* datapath/include/tc
 PYTHON_FILES := tools tests userspace/exporter userspace/monitor userspace/top
 
 # The longest first: started late, one would run on alone.
-CHECKS = check-debug check-vm check-flows check-netfilter check-lab check-fuzz check-goodput check-packets \
-	check-unit check-deb-build style
+CHECKS = check-flows check-debug check-vm check-lab check-fuzz check-netfilter check-unit check-goodput \
+	check-packets style check-deb-build
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-races-short check-repeat
 

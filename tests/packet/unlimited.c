@@ -37,18 +37,18 @@ static struct tcon_cc_ops unlimited = {
 	.undo_cwnd = unlimited_undo_cwnd,
 };
 
-static int unlimited_module_init(void)
+static int __init tcon_unlimited_module_init(void)
 {
 	return tcon_cc_register(&unlimited);
 }
 
-static void unlimited_module_exit(void)
+static void __exit tcon_unlimited_module_exit(void)
 {
 	tcon_cc_unregister(&unlimited);
 }
 
-module_init(unlimited_module_init);
-module_exit(unlimited_module_exit);
+module_init(tcon_unlimited_module_init);
+module_exit(tcon_unlimited_module_exit);
 
 MODULE_DESCRIPTION("TCon: a CC without limits for tests");
 MODULE_LICENSE("GPL");
