@@ -15,7 +15,7 @@
  *
  * A cell is a CC, a class, a rate and an RTT.  It has several variants: depth of the queue, losses.
  * A variant is run for SEEDS seeds, by which losses are drawn, and rate and RTT vary by a twentieth.
- * Its ratio is the larger of two, of which neither hangs on one unlucky transfer:
+ * Its ratio is the larger of two.  Neither hangs on one unlucky transfer:
  *
  *	the second best time under tcon / the second worst natively	always a bit slower
  *	(time of all seeds under tcon - SLACK_NS each) / natively	sometimes much slower
@@ -26,8 +26,8 @@
  * is none, and under TCon there may be none.
  *
  * A cell must be within the bounds of its class.  Where it is not, for a known reason, known.h says
- * which, and how far beyond at most.  An entry of that of which no cell is beyond its bound any
- * more fails the run, too: it is to be deleted.
+ * which, and how far beyond at most.  An entry of known.h without any such cell fails the run, too,
+ * so that it is deleted.
  *
  *	goodput				all cells, and a verdict
  *	goodput CC/CLASS/MBPS/US	those cells whose name has that in it, variant by variant
@@ -419,9 +419,9 @@ static void fail(const struct cell *cell, enum who than, u32 most)
 }
 
 /*
- * Twice as much for those of which each draw is another: tahoe begins anew with each loss, vivace
- * draws its trials; and for timely, which begins at a rate that the guest's own slow start, in which
- * it begins with any CC, does not have.
+ * Some CCs have twice the bound.  Draws of tahoe and vivace differ more: tahoe starts again after each
+ * loss, and vivace draws its trials.  timely starts at a rate that the guest's own slow start, which
+ * every CC of a guest begins with, does not have.
  */
 static u32 looseness(const struct cell *cell)
 {
