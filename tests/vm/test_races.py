@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import rig as rigs
 from asked import CUBIC, scenario
-from chaos import LONGEST, STATES, Chaos
+from chaos import LONGEST, Chaos
 from tcon_lab.aqm import Aqm
 from tcon_lab.scenario import Flow
 from tcon_lab.scenario import Path as LabPath
@@ -111,10 +111,10 @@ def counts() -> dict[str, int]:
     return dict(zip(names, map(int, text.split()), strict=True))
 
 
-def torture(rig: rigs.Rig, only: tuple[str, ...], states: tuple[str, ...]) -> None:
+def torture(rig: rigs.Rig, only: tuple[str, ...]) -> None:
     """Crafted segments, and what is named of the chaos, or all."""
     torture_bridge(rig)
-    chaos = Chaos("br0", "p0", "p1", ENOUGH_CRAFTED, states)
+    chaos = Chaos("br0", "p0", "p1", ENOUGH_CRAFTED)
     if only:
         chaos.acts = {act: s for act, s in chaos.acts.items() if act.__name__ in only}
     rigs.run("insmod", "/lab/torture/tcon_torture.ko", "guests=g0,g1", "peer=w0")
@@ -132,9 +132,9 @@ def torture(rig: rigs.Rig, only: tuple[str, ...], states: tuple[str, ...]) -> No
 
 
 def test_everything_at_once_with_crafted_segments(rig):
-    torture(rig, (), STATES)
+    torture(rig, ())
 
 
 def test_crafted_segments_alone(rig):
     """Most for the datapath itself, which then has the CPUs for itself."""
-    torture(rig, ("dumps",), ("window-enforced", "repair-enforced"))
+    torture(rig, ("dumps",))
