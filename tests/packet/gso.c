@@ -67,6 +67,8 @@ void frame_finish_sum(struct sk_buff *skb)
 	u32 start = skb_checksum_start_offset(skb);
 	__sum16 sum;
 
+	/* As skb_checksum_help(): a copy in TCon shares the bytes, and its sum is still to be filled in. */
+	BUG_ON(skb_unclone(skb, GFP_ATOMIC));
 	sum = csum_fold(csum_partial(skb->data + start, skb->len - start, 0));
 	memcpy(skb->data + start + skb->csum_offset, &sum, sizeof(sum));
 	skb->ip_summed = CHECKSUM_NONE;
