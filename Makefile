@@ -2,10 +2,7 @@
 # `make help` lists the targets.
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
-CACHE := $(or $(TCON_CACHE),$(HOME)/.cache/tcon)
-# One for each list of packages: trees of several versions may share the cache.
-VENV := $(CACHE)/venv-$(shell sha256sum tools/requirements.txt | cut -c1-16)
-PYTHON := $(VENV)/bin/python
+include tools/python.mk
 LAB := tools/tcon-lab
 JOBS ?= $(shell nproc)
 C_FILES = $(wildcard $(addsuffix /*.[ch],datapath datapath/* datapath/include/tcon \
@@ -65,7 +62,7 @@ check-unit: deps lab			## unit tests in user space, ASan and UBSan; the equation
 	@$(PYTHON) -m pytest -q tests/unit
 
 check-packets: deps lab			## packets in, packets out: all of tcon.ko in user space, ASan and UBSan
-	@$(MAKE) -s -C tests/packet run PYTHON=$(PYTHON)
+	@$(MAKE) -s -C tests/packet run
 
 check-fuzz: deps			## fuzzers, each for a fixed number of inputs
 	@$(MAKE) -s -C tests/fuzz run

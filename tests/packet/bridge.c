@@ -11,8 +11,8 @@
 #include <linux/if_ether.h>
 #include <linux/if_vlan.h>
 #include <linux/interrupt.h>
-#include <linux/module.h>
 #include <linux/ip.h>
+#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/openvswitch.h>
 #include <linux/random.h>
