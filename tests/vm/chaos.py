@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import errno
 import itertools
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import genl
@@ -30,10 +31,19 @@ CCS = ("cubic", "bbr", "dctcp", "none", "bbr3", "linux:cubic", "vegas", "reno", 
 _REPAIR = Path("/sys/module/tcon/parameters/repair")
 #: What KCSAN says of its own work.
 _KCSAN = Path("/sys/kernel/debug/kcsan")
-#: tcon.ko, a CC or a port may be away just now.
-_AWAY = (LabError, genl.Refused, RuntimeError)
 
 Act = Callable[[int], None]
+
+
+@contextlib.contextmanager
+def may_be_away() -> Iterator[None]:
+    """A module or a port may be away just now; what is open of a parameter goes with its module."""
+    with contextlib.suppress(LabError, genl.Refused, RuntimeError):
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENODEV):
+                raise
 
 
 class Chaos:
@@ -124,7 +134,7 @@ class Chaos:
             for number in itertools.count():
                 if self._is_over(start):
                     return
-                with contextlib.suppress(*_AWAY):
+                with may_be_away():
                     act(number)
                     self.done[act.__name__] += 1
                 time.sleep(pause_s)
@@ -148,10 +158,9 @@ class Chaos:
 
     def repair(self, number: int) -> None:
         """Losses are left to the guests for a while: a tcon.ko that comes repairs again."""
-        with contextlib.suppress(FileNotFoundError):
-            _REPAIR.write_text("0")
-            time.sleep(1)
-            _REPAIR.write_text("1")
+        _REPAIR.write_text("0")
+        time.sleep(1)
+        _REPAIR.write_text("1")
 
     def dumps(self, number: int) -> None:
         """All that can be asked is asked."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the host's CPU is, no program of the lab learns; its kernel's CCs can be set up."""
+"""What the host's CPU is, no program of the lab learns; its kernel's CCs can be set up; chaos."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rig as rigs
+from chaos import may_be_away
 from tcon_lab.errors import LabError
 from tcon_lab.kernel_params import KernelParams
 
@@ -69,3 +71,19 @@ def test_parameters_of_the_kernels_ccs() -> None:
                 kernels.set(None, "cubic", name, 40)
             assert str(caught.value) == said
     assert file.read_text() == before
+
+
+def test_chaos_goes_on_where_a_parameter_goes_with_its_module() -> None:
+    with Path("/sys/module/tcon/parameters/repair").open("wb", buffering=0) as file:
+        file.write(b"1")
+        rigs.run("rmmod", *(name for name in (*rigs.CCS, "tcon") if rigs.loaded(name)))
+        with pytest.raises(OSError, match="No such device"):
+            file.write(b"1")
+        with may_be_away():
+            file.write(b"1")
+    rigs.load_all()
+
+
+def test_chaos_hears_of_a_parameter_that_refuses() -> None:
+    with pytest.raises(OSError, match="Invalid argument"), may_be_away():
+        Path("/sys/module/tcon/parameters/repair").write_text("perhaps")
