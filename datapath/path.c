@@ -20,6 +20,7 @@
 
 #include "act/ack.h"
 #include "act/copy.h"
+#include "act/header.h"
 #include "act/hold.h"
 #include "act/mark.h"
 #include "act/repair.h"
@@ -156,8 +157,7 @@ static inline bool is_heard(const struct tcon_flow *flow,
 	const struct tcon_track *t = &flow->track;
 
 	if (unlikely(pkt->flags & TCON_TCP_SYN || flow->mid_stream ||
-		     !tcon_track_established(t) || t->guest.ambiguous ||
-		     t->peer.ambiguous))
+		     !tcon_track_established(t) || !tcon_track_scale_is_known(t)))
 		return true;
 	return (!seq_before(pkt->end_seq, flow->said.ack) &&
 		!seq_after(pkt->seq, flow->said.edge)) || goes_on(flow, pkt);
@@ -448,7 +448,7 @@ static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
 	if (tcon_flow_enforced(flow) && pkt->end_seq != pkt->seq &&
 	    seq_after(pkt->end_seq, flow->track.nxt_guest)) {
 		tcon_limit_data(&flow->limits, limited_by(flow, tcon_us(now_ns)),
-				tcon_us(now_ns));
+				&flow->window, tcon_us(now_ns));
 		if (flow->track.cc.pacing_rate_bps)
 			note_new_data(flow, skb, pkt, tcon_us(now_ns));
 		check_edge(flow, pkt, tcon_us(now_ns));
@@ -593,7 +593,6 @@ static void note_answer(struct tcon_flow *flow, u64 now_us)
 {
 	tcon_answer_heard(&flow->answer, now_us);
 	flow->window.answer_us = tcon_answer_wait_us(&flow->answer);
-	flow->limits.answer_us = flow->window.answer_us;
 }
 
 /* Does what the guest and its peer send pass unseen, but for SYN, FIN and RST? */
@@ -684,7 +683,7 @@ static bool guest_segment(struct tcon_flow *flow, struct sk_buff *skb,
 	if (!tcon_packet_is_pure_ack(pkt))
 		return guest_ends(flow, skb, pkt, now_ns);
 	note_end(flow, pkt, true, now_us);
-	tcon_repair_passed(flow, pkt);
+	tcon_header_passed(flow, skb, pkt);
 	tcon_tell_passed(flow, pkt, now_us);
 	return true;
 }
@@ -794,7 +793,7 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 
 	if (tcon_flow_enforced(flow)) {
 		note_app_limit(flow, flow->track.nxt_guest, true, now_us);
-		tcon_limit_ack(&flow->limits, limited_by(flow, now_us), now_us);
+		tcon_limit_ack(&flow->limits, limited_by(flow, now_us), &flow->window, now_us);
 	} else if (tcon_flow_runs_cc(flow)) {
 		note_idle_room(flow);
 	}
@@ -855,7 +854,7 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 		pass = tcon_ack_enforce(flow, skb, pkt, now_us);
 		if (!pass)	/* but the window may have grown */
 			*extra = tcon_ack_update(flow, now_us);
-		else if (unlikely(flow->repair.absorbed_valid) && tcon_flow_repaired(flow))
+		else if (unlikely(tcon_flow_owes_needless(flow)) && tcon_flow_repaired(flow))
 			*extra = tcon_ack_needless(flow, pkt);
 	} else if (valid && !tcon_flow_enforced(flow) &&
 		   (syn || tcon_track_established(t))) {

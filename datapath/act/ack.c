@@ -357,7 +357,7 @@ struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
 	lockdep_assert_in_softirq();
 	if (seq_before(pkt->ack, range.end))
 		return NULL;
-	flow->repair.absorbed_valid = false;
+	tcon_flow_forget_needless(flow);
 	if (!flow->template.bytes || !tcon_track_sack(&flow->track))
 		return NULL;
 	wscale = tcon_track_peer_wscale(&flow->track);

@@ -24,6 +24,7 @@
 
 #include "act/ack.h"
 #include "act/copy.h"
+#include "act/header.h"
 #include "act/hold.h"
 #include "act/mark.h"
 #include "act/repair.h"
@@ -317,9 +318,9 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	fresh = t->cc.nxt != nxt || t->recorded;	/* or it fills a gap */
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_DATA_OUT);
 	if (likely(cb->has_ack))
-		tcon_tell_noted(flow, cb->ack, cb->edge, now_us);
+		tcon_tell_noted(flow, now_us);
 	if (fresh && cb->has_ts)
-		flow->told.tsval = cb->tsval;
+		flow->left_tsval = cb->tsval;
 	if (fresh && !t->recorded)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
 	if (!tcon_flow_runs_cc(flow))
@@ -470,6 +471,8 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 		when = 0;
 	if (timer && (!when || timer < when))
 		when = timer;
+	if (!tcon_held_empty(&flow->held))
+		when = min_not_zero(when, tcon_tell_when(flow));
 	if (when)
 		tcon_pacer_at(&flow->due, when);
 }
@@ -482,11 +485,11 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 static bool is_probe(struct tcon_flow *flow, const struct sk_buff *skb,
 		     const struct tcon_packet *pkt)
 {
-	u32 before = flow->said.last_bytes, bytes = pkt->payload_bytes;
+	u32 before = flow->said.last_bytes, bytes = tcon_repair_wire_bytes(skb, pkt);
 
 	flow->said.last_bytes = bytes;
 	if (skb_is_gso(skb)) {
-		flow->said.wire_bytes = skb_shinfo(skb)->gso_size;
+		flow->said.wire_bytes = bytes;
 		return false;
 	}
 	if (!flow->said.wire_bytes || bytes <= flow->said.wire_bytes ||
@@ -497,6 +500,7 @@ static bool is_probe(struct tcon_flow *flow, const struct sk_buff *skb,
 	return bytes != before;
 }
 
+/* @pkt is what the guest said last. */
 static void describe(const struct tcon_flow *flow, struct sk_buff *skb,
 		     const struct tcon_packet *pkt, u64 now_us)
 {
@@ -508,16 +512,15 @@ static void describe(const struct tcon_flow *flow, struct sk_buff *skb,
 	seg->l3_offset = pkt->l3_offset;
 	seg->l4_offset = pkt->l4_offset;
 	seg->payload_offset = pkt->payload_offset;
+	seg->serial = flow->said.serial;
 	seg->fragment = pkt->fragment;
+	seg->fixed = pkt->fragment || pkt->signed_options || pkt->mptcp ||
+		     pkt->flags & TCON_TCP_RST;
 	seg->entered_us = now_us;
 	seg->has_ts = pkt->has_ts;
 	seg->has_ack = pkt->flags & TCON_TCP_ACK;
 	if (seg->has_ts)
 		seg->tsval = pkt->tsval;
-	if (!seg->has_ack)
-		return;
-	seg->ack = pkt->ack;
-	seg->edge = tcon_tell_edge(flow, pkt);
 }
 
 /*
@@ -713,8 +716,8 @@ static bool absorb(struct tcon_flow *flow, struct sk_buff *skb,
 		   const struct tcon_packet *pkt, u64 now_us)
 {
 	trace_tcon_absorb(flow, skb, pkt->seq, pkt->end_seq, 0);
-	tcon_repair_heard(flow, pkt);
-	if (tcon_flow_enforced(flow) && !pkt->fragment && tcon_tell_due(flow, pkt) &&
+	tcon_header_heard(flow, skb, pkt);
+	if (tcon_flow_enforced(flow) && !pkt->fragment && tcon_tell_due(flow) &&
 	    tcon_tell_make(flow, skb, pkt, now_us))
 		return true;
 	consume_skb(skb);
@@ -746,16 +749,17 @@ static bool is_brimful(struct tcon_flow *flow)
 	return true;
 }
 
-/* The part of a segment that waits: all of it, or only its data if its ACK is due now. */
+/*
+ * The part of a segment that waits: all of it, or only its data if that @lasts and the peer must
+ * hear its ACK now.
+ */
 static struct sk_buff *waits(struct tcon_flow *flow, struct sk_buff *skb,
-			     const struct tcon_packet *pkt, u64 now_us)
+			     const struct tcon_packet *pkt, bool lasts, u64 now_us)
 {
-	const struct tcon_track *t = &flow->track;
 	struct sk_buff *data = NULL;
 
-	if (tcon_flow_enforced(flow) && !pkt->fragment && t->cc.inflight_bytes &&
-	    !tcon_track_fits(t, pkt->payload_bytes) &&
-	    unlikely(tcon_tell_overdue(flow, pkt, now_us)))
+	if (lasts && tcon_flow_enforced(flow) && !pkt->fragment &&
+	    unlikely(tcon_tell_overdue(flow, now_us)))
 		data = tcon_tell_leave(flow, skb, pkt, now_us);
 	if (!data)
 		skb_orphan(skb);
@@ -807,7 +811,7 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 		leaves(flow, skb, now_ns);
 		return true;
 	}
-	held = waits(flow, skb, pkt, tcon_us(now_ns));
+	held = waits(flow, skb, pkt, when || waiting, tcon_us(now_ns));
 	goes_on = held != skb;
 	keep(flow, held);
 	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
@@ -885,7 +889,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		kfree_skb_reason(skb, TCON_DROP_RULE);
 		return false;
 	}
-	tcon_repair_passed(flow, pkt);
+	tcon_header_passed(flow, skb, pkt);
 	probe = is_probe(flow, skb, pkt);
 	note_sent(flow, pkt);
 	flow->hold.burst_bytes = max(pkt->payload_bytes,
@@ -989,10 +993,7 @@ static bool is_needless(struct tcon_flow *flow, const struct sk_buff *skb, u64 n
 /* What waited leaves. */
 static void released(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 {
-	if (unlikely(flow->ecn.fell_back) && !tcon_segment(skb)->fragment)
-		tcon_mark_released(flow, skb);
-	if (likely(tcon_flow_enforced(flow)) && !tcon_segment(skb)->fragment)
-		tcon_repair_raise_tsval(flow, skb, tcon_us(now_ns));
+	tcon_header_refresh(flow, skb, tcon_us(now_ns));
 	leaves(flow, skb, now_ns);
 	tcon_count(tcon_flow_stats(flow),
 		   tcon_flow_runs_cc(flow) ? TCON_COUNTER_RELEASED : TCON_COUNTER_HOLD_FLUSHED);
@@ -1039,6 +1040,19 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 	if (unlikely(flow->closed_us))
 		tcon_judge(flow, tcon_us(now_ns));
 	return repairs;
+}
+
+/* What still waits says what the peer must hear now. */
+static void tell_waiting(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_us)
+{
+	struct sk_buff *skb;
+
+	if (tcon_held_empty(&flow->held) || !tcon_flow_enforced(flow) ||
+	    likely(!tcon_tell_overdue(flow, now_us)))
+		return;
+	skb = tcon_tell_of_held(flow, now_us);
+	if (skb)
+		__skb_queue_tail(out, skb);
 }
 
 /* Nothing to do but to wait for a timer, which ACKs have put off? */
@@ -1104,6 +1118,7 @@ u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 	}
 	now_ns = tcon_now_ns();
 	when = collect(flow, &out, now_ns);
+	tell_waiting(flow, &out, tcon_us(now_ns));
 	update = tcon_ack_update(flow, tcon_us(now_ns));
 	if (skb_queue_empty(&out)) {
 		tcon_hold_appoint(flow, when);

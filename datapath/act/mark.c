@@ -212,6 +212,7 @@ static void keep_syn(struct tcon_flow *flow, struct sk_buff *skb,
 		.l4_offset = pkt->l4_offset,
 		.payload_offset = pkt->payload_offset,
 		.entered_us = flow->seen_us,
+		.fixed = true,
 	};
 	tcon_flow_keep_syn(flow, copy);
 }
@@ -491,24 +492,18 @@ void tcon_mark_arrived(struct tcon_flow *flow, bool original)
 }
 
 /**
- * tcon_mark_released() - a packet leaves that has waited
+ * tcon_mark_of_held() - the ECN field with which a packet leaves that has waited
  * @flow: its lock is held
- * @skb: the packet, with its &struct tcon_segment
+ * @ecn: that with which it came
  *
  * It may have been made ECN-capable before it was found that the path drops such packets.
+ *
+ * Return: TCON_ECN_*.
  */
-void tcon_mark_released(struct tcon_flow *flow, struct sk_buff *skb)
+u8 tcon_mark_of_held(const struct tcon_flow *flow, u8 ecn)
 {
-	const struct tcon_segment *seg = tcon_segment(skb);
-	struct tcon_packet pkt = {
-		.family = flow->key.family,
-		.l3_offset = seg->l3_offset,
-		.l4_offset = seg->l4_offset,
-	};
-
 	lockdep_assert_held(&flow->lock);
-	if (!flow->ecn.agreed || !tcon_flow_enforced(flow))
-		return;
-	if (!tcon_segment_set_ecn(skb, &pkt, TCON_ECN_NOT_ECT))
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ECN_FAILED);
+	if (flow->ecn.fell_back && flow->ecn.agreed && tcon_flow_enforced(flow))
+		return TCON_ECN_NOT_ECT;
+	return ecn;
 }

@@ -37,6 +37,6 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 bool tcon_mark_retries(struct tcon_flow *flow, const struct tcon_packet *pkt);
 void tcon_mark_timeout(struct tcon_flow *flow);
 void tcon_mark_arrived(struct tcon_flow *flow, bool original);
-void tcon_mark_released(struct tcon_flow *flow, struct sk_buff *skb);
+u8 tcon_mark_of_held(const struct tcon_flow *flow, u8 ecn);
 
 #endif /* _TCON_MARK_H */

@@ -3,11 +3,8 @@
  * Repeating what was lost, and absorbing the guest's own repeats.
  *
  * A repair is one segment, no larger than the guest's own.  It is built from the copy,
- * and has only the lost bytes.  It keeps the guest's TSval: if the guest's timer has gone
- * off, the echo shows the guest that this was needless (RFC 3522).  The rest of the header
- * says what the guest said last.  It has no SACK blocks and no AccECN counters: those of the
- * copy are old, and a block below the present acknowledgment number would be a DSACK
- * (RFC 2883).
+ * and has only the lost bytes.  Its header is as that of all that leaves later than it came
+ * (act/header.c).
  *
  * A repeat of the guest with a newer TSval would overtake repairs: PAWS (RFC 7323, 5)
  * would then discard the repairs behind it.  So repeats are absorbed if TCon has a copy
@@ -15,14 +12,12 @@
  * TSval.
  */
 #include <linux/ip.h>
-#include <linux/ipv6.h>
 #include <linux/tcp.h>
-#include <net/dsfield.h>
-#include <net/inet_ecn.h>
-#include <net/tcp.h>
+#include <net/ip.h>
 #include <tcon/compat.h>
 
 #include "act/copy.h"
+#include "act/header.h"
 #include "act/mark.h"
 #include "act/repair.h"
 #include "base/contract.h"
@@ -33,10 +28,6 @@
 #include "state/flow.h"
 #include "state/judge.h"
 #include "wire/segment.h"
-
-/* AccECN's options (RFC 9768, 3.2.3). */
-#define ACCECN0			172
-#define ACCECN1			174
 
 /* A repair that was lost this often: perhaps the guest's repeat fares better. */
 #define FAILED_OFTEN	2
@@ -59,69 +50,27 @@ static struct sk_buff *copy_of(const struct tcon_flow *flow, u32 seq, u32 *end)
 	return copy;
 }
 
-/* A repeat should not be ECN-capable (RFC 3168, 6.1.5), but a CC may want it so. */
-static void write_ip(struct sk_buff *skb, const struct tcon_flow *flow,
-		     u32 offset, u32 wire_bytes)
+/* Of several segments of a super-packet each has an identifier of its own. */
+static void write_id(struct iphdr *ip, u32 segs)
 {
-	u8 ecn = tcon_ecn_of_repeat(&flow->ecn, tcon_mark_running(flow));
-	struct iphdr *ip = ip_hdr(skb);
-
-	if (flow->key.family == AF_INET) {
-		ip->tos = (ip->tos & ~INET_ECN_MASK) | ecn;
-		if (ip->frag_off & htons(IP_DF))
-			return;
-		ip->id = htons(ntohs(ip->id) + offset / max(wire_bytes, 1U));
-	} else {
-		ipv6_change_dsfield(ipv6_hdr(skb), (u8)~INET_ECN_MASK, ecn);
-	}
+	if (ip->version == 4 && !(ip->frag_off & htons(IP_DF)))
+		ip->id = htons(ntohs(ip->id) + segs);
 }
 
-static void write_timestamps(struct tcphdr *th, const struct tcon_flow *flow, u64 now_us)
+/* Which bytes follow, from @start on, after @skipped ones of the original. */
+static void write_bytes(struct tcphdr *th, u32 start, u32 skipped, bool last)
 {
-	u8 *opt = tcon_segment_option(th, TCPOPT_TIMESTAMP);
-	const struct tcon_track *t = &flow->track;
-
-	if (!opt || opt[1] != TCPOLEN_TIMESTAMP)
-		return;
-	if (tcon_track_has_floor(t, now_us) &&
-	    seq_after(t->tsval_floor, get_unaligned_be32(opt + 2)))
-		put_unaligned_be32(t->tsval_floor, opt + 2);
-	put_unaligned_be32(flow->said.tsecr, opt + 6);
-}
-
-/* Overwrites with NOPs the options that reported what the guest had received. */
-static void drop_reports(struct tcphdr *th)
-{
-	static const u8 kinds[] = { TCPOPT_SACK, ACCECN0, ACCECN1 };
-	unsigned int i;
-	u8 *opt;
-
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		while ((opt = tcon_segment_option(th, kinds[i])))
-			memset(opt, TCPOPT_NOP, opt[1]);
-}
-
-/* The header as the guest wrote it last, but for the bytes that are repeated. */
-static void write_tcp(struct sk_buff *skb, const struct tcon_flow *flow,
-		      u32 start, u32 skipped, bool last)
-{
-	struct tcphdr *th = tcp_hdr(skb);
-
 	th->seq = htonl(start);
-	th->ack_seq = htonl(flow->said.ack);
-	th->window = htons(flow->said.window);
-	tcon_segment_write_ace(th, tcon_ecn_ace_of_repeat(&flow->ecn, flow->said.ace));
 	if (!last) {
 		th->fin = 0;
 		th->psh = 0;
 	}
-	if (th->urg) {
-		if (ntohs(th->urg_ptr) > skipped)
-			th->urg_ptr = htons(ntohs(th->urg_ptr) - skipped);
-		else
-			th->urg = 0;
-	}
-	drop_reports(th);
+	if (!th->urg)
+		return;
+	if (ntohs(th->urg_ptr) > skipped)
+		th->urg_ptr = htons(ntohs(th->urg_ptr) - skipped);
+	else
+		th->urg = 0;
 }
 
 /* A segment with @start .. @end of @copy; NULL without memory. */
@@ -154,9 +103,12 @@ static struct sk_buff *build(const struct tcon_flow *flow,
 	skb_set_network_header(skb, seg->l3_offset);
 	skb_set_transport_header(skb, seg->l4_offset);
 	skb_reset_mac_len(skb);
-	write_ip(skb, flow, offset, tcon_segment_wire_bytes(copy));
-	write_tcp(skb, flow, start, offset, end == seg->end_seq);
-	write_timestamps(tcp_hdr(skb), flow, now_us);
+	if (!tcon_header_repeat(flow, skb, now_us)) {
+		kfree_skb_reason(skb, SKB_DROP_REASON_NOMEM);
+		return NULL;
+	}
+	write_id(ip_hdr(skb), offset / max(tcon_segment_wire_bytes(copy), 1U));
+	write_bytes(tcp_hdr(skb), start, offset, end == seg->end_seq);
 	tcon_segment_finish(skb, flow->key.family);
 	return skb;
 }
@@ -302,23 +254,19 @@ enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 }
 
 /**
- * tcon_repair_raise_tsval() - let a packet that waited have a TSval that the peer accepts
- * @flow: its lock is held
- * @skb: the packet, with its &struct tcon_segment
- * @now_us: the time
+ * tcon_repair_wire_bytes() - how large is each segment of a packet on the wire?
+ * @skb: the packet
+ * @pkt: the same, parsed
  *
- * A repeat of the guest did not wait, and left before it.  The peer remembers the repeat's time
- * stamp, and PAWS (RFC 7323, 5) discards what is older.
+ * Options take room of the payload, and come and go: SACK blocks, AccECN's counters.  So only both
+ * together say what the path takes.
+ *
+ * Return: bytes of TCP header and payload.
  */
-void tcon_repair_raise_tsval(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us)
+u32 tcon_repair_wire_bytes(const struct sk_buff *skb, const struct tcon_packet *pkt)
 {
-	const struct tcon_track *t = &flow->track;
-
-	lockdep_assert_held(&flow->lock);
-	if (likely(!tcon_track_has_floor(t, now_us)) || !t->has_ts)
-		return;
-	if (!tcon_segment_raise_tsval(skb, t->tsval_floor))
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_WRITE_FAILED);
+	return pkt->payload_offset - pkt->l4_offset +
+	       (skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : pkt->payload_bytes);
 }
 
 /* Is the repeat @pkt cut into smaller segments than @copy was?  Then the path's
@@ -327,12 +275,11 @@ void tcon_repair_raise_tsval(struct tcon_flow *flow, struct sk_buff *skb, u64 no
 static bool cut_smaller(const struct sk_buff *copy, const struct sk_buff *skb,
 			const struct tcon_packet *pkt)
 {
-	u32 wire_bytes = tcon_segment_wire_bytes(copy);
+	const struct tcon_segment *seg = tcon_segment(copy);
+	u32 wire_bytes = seg->payload_offset - seg->l4_offset + tcon_segment_wire_bytes(copy);
 
-	if (skb_is_gso(skb))
-		return skb_shinfo(skb)->gso_size < wire_bytes;
-	return pkt->payload_bytes < wire_bytes &&
-	       pkt->end_seq != tcon_segment(copy)->end_seq;
+	return tcon_repair_wire_bytes(skb, pkt) < wire_bytes &&
+	       (skb_is_gso(skb) || pkt->end_seq != seg->end_seq);
 }
 
 /*
@@ -376,8 +323,7 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 	if (cut_smaller(copy, skb, pkt)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MTU_FELL);
 		tcon_copy_give_up(flow, TCON_REASON_PATH_MTU);
-		flow->said.wire_bytes = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size :
-							  pkt->payload_bytes;
+		flow->said.wire_bytes = tcon_repair_wire_bytes(skb, pkt);
 		flow->copies.bare_end = t->nxt_guest;	/* what waits is as large */
 		return false;
 	}
@@ -389,7 +335,6 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 	flow->repair.absorbed++;
 	flow->repair.absorbed_start = pkt->seq;
 	flow->repair.absorbed_end = pkt->end_seq;
-	flow->repair.absorbed_valid = true;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_ABSORBED);
 	return true;
 }

@@ -15,6 +15,7 @@
 #include <linux/skbuff.h>
 #include <linux/time64.h>
 
+#include "act/header.h"
 #include "act/tell.h"
 #include "base/contract.h"
 #include "base/seq.h"
@@ -27,37 +28,47 @@
 #define DELAYED_US	(40 * USEC_PER_MSEC)
 
 /**
- * tcon_tell_due() - does a segment say what the peer has not been told?
+ * tcon_tell_due() - has the guest said what the peer has not been told?
  * @flow: its lock is held
- * @pkt: a guest's segment, parsed
  *
  * Return: whether it acknowledges or offers more.
  */
-bool tcon_tell_due(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+bool tcon_tell_due(const struct tcon_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
-	return pkt->flags & TCON_TCP_ACK && flow->told.valid &&
-	       (seq_after(pkt->ack, flow->told.ack) ||
-		seq_after(tcon_tell_edge(flow, pkt), flow->told.edge));
+	return flow->told.us &&
+	       (seq_after(flow->said.ack, flow->told.ack) ||
+		seq_after(tcon_header_edge(flow), flow->told.edge));
 }
 
 /**
- * tcon_tell_overdue() - must the peer hear now what a segment says, and not later?
+ * tcon_tell_overdue() - must the peer hear that now, although what says it waits?
  * @flow: its lock is held
- * @pkt: a guest's segment, parsed, which will wait
  * @now_us: the time
  *
  * Return: whether a receiver would delay its ACK no longer.
  */
-bool tcon_tell_overdue(const struct tcon_flow *flow, const struct tcon_packet *pkt,
-		       u64 now_us)
+bool tcon_tell_overdue(const struct tcon_flow *flow, u64 now_us)
 {
 	u32 much = DELAYED_SEGS * flow->track.cc.mss_bytes;
 
-	return tcon_tell_due(flow, pkt) &&
-	       (!seq_before(pkt->ack, flow->told.ack + much) ||
+	return tcon_tell_due(flow) &&
+	       (!seq_before(flow->said.ack, flow->told.ack + much) ||
 		seq_before(flow->told.edge, flow->told.ack + much) ||
 		now_us - flow->told.us >= DELAYED_US);
+}
+
+/**
+ * tcon_tell_when() - when does the peer have to hear it at the latest?
+ * @flow: its lock is held; something waits
+ *
+ * Return: nanoseconds; 0: nothing is due.
+ */
+u64 tcon_tell_when(const struct tcon_flow *flow)
+{
+	if (!tcon_flow_enforced(flow) || !tcon_tell_due(flow))
+		return 0;
+	return (flow->told.us + DELAYED_US) * NSEC_PER_USEC;
 }
 
 /**
@@ -74,7 +85,7 @@ bool tcon_tell_make(struct tcon_flow *flow, struct sk_buff *skb,
 		    const struct tcon_packet *pkt, u64 now_us)
 {
 	const struct tcon_track *t = &flow->track;
-	u32 tsval = flow->told.tsval;
+	u32 tsval = flow->left_tsval;
 
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
@@ -84,7 +95,7 @@ bool tcon_tell_make(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
 		return false;
 	}
-	tcon_tell_noted(flow, pkt->ack, tcon_tell_edge(flow, pkt), now_us);
+	tcon_tell_noted(flow, now_us);
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_PURE_ACK);
 	return true;
 }
@@ -115,23 +126,55 @@ struct sk_buff *tcon_tell_leave(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /**
+ * tcon_tell_of_held() - the ACK of what waits
+ * @flow: its lock is held; something waits
+ * @now_us: the time
+ *
+ * Context: bottom halves disabled.
+ * Return: an ACK that is to leave; NULL: there can be none, and it is tried again later.
+ */
+struct sk_buff *tcon_tell_of_held(struct tcon_flow *flow, u64 now_us)
+{
+	struct sk_buff *held = skb_peek(&flow->held.queue);
+	const struct tcon_segment *seg = tcon_segment(held);
+	struct tcon_packet pkt = { .family = flow->key.family };
+	struct sk_buff *skb = NULL;
+
+	flow->told.us = now_us;
+	if (!seg->fixed)
+		skb = skb_clone(held, GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return NULL;
+	tcon_header_refresh(flow, skb, now_us);
+	seg = tcon_segment(skb);
+	pkt.l3_offset = seg->l3_offset;
+	pkt.l4_offset = seg->l4_offset;
+	pkt.payload_offset = seg->payload_offset;
+	if (tcon_tell_make(flow, skb, &pkt, now_us))
+		return skb;
+	consume_skb(skb);
+	return NULL;
+}
+
+/**
  * tcon_tell_noted() - note what the peer has been told
  * @flow: its lock is held
- * @ack: acknowledgment number
- * @edge: right edge of the window
  * @now_us: the time
+ *
+ * It is what the guest said last.
  */
-void tcon_tell_noted(struct tcon_flow *flow, u32 ack, u32 edge, u64 now_us)
+void tcon_tell_noted(struct tcon_flow *flow, u64 now_us)
 {
+	u32 ack = flow->said.ack, edge = tcon_header_edge(flow);
+
 	lockdep_assert_held(&flow->lock);
-	if (flow->told.valid && !seq_after(ack, flow->told.ack)) {
+	if (flow->told.us && !seq_after(ack, flow->told.ack)) {
 		flow->told.edge = seq_max(flow->told.edge, edge);
 		return;
 	}
-	flow->told.edge = flow->told.valid ? seq_max(flow->told.edge, edge) : edge;
+	flow->told.edge = flow->told.us ? seq_max(flow->told.edge, edge) : edge;
 	flow->told.ack = ack;
 	flow->told.us = now_us;
-	flow->told.valid = true;
 }
 
 /**
@@ -147,7 +190,7 @@ void tcon_tell_passed(struct tcon_flow *flow, const struct tcon_packet *pkt, u64
 	lockdep_assert_held(&flow->lock);
 	if (!(pkt->flags & TCON_TCP_ACK))
 		return;
-	tcon_tell_noted(flow, pkt->ack, tcon_tell_edge(flow, pkt), now_us);
+	tcon_tell_noted(flow, now_us);
 	if (pkt->has_ts && pkt->seq == flow->track.cc.nxt)
-		flow->told.tsval = seq_max(flow->told.tsval, pkt->tsval);
+		flow->left_tsval = seq_max(flow->left_tsval, pkt->tsval);
 }

@@ -12,21 +12,15 @@
 
 struct sk_buff;
 
-bool tcon_tell_due(const struct tcon_flow *flow, const struct tcon_packet *pkt);
-bool tcon_tell_overdue(const struct tcon_flow *flow, const struct tcon_packet *pkt,
-		       u64 now_us);
+bool tcon_tell_due(const struct tcon_flow *flow);
+bool tcon_tell_overdue(const struct tcon_flow *flow, u64 now_us);
+u64 tcon_tell_when(const struct tcon_flow *flow);
 bool tcon_tell_make(struct tcon_flow *flow, struct sk_buff *skb,
 		    const struct tcon_packet *pkt, u64 now_us);
 struct sk_buff *tcon_tell_leave(struct tcon_flow *flow, struct sk_buff *skb,
 				const struct tcon_packet *pkt, u64 now_us);
-void tcon_tell_noted(struct tcon_flow *flow, u32 ack, u32 edge, u64 now_us);
+struct sk_buff *tcon_tell_of_held(struct tcon_flow *flow, u64 now_us);
+void tcon_tell_noted(struct tcon_flow *flow, u64 now_us);
 void tcon_tell_passed(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us);
-
-/* Right edge of the window that the guest offers in a segment. */
-static inline u32 tcon_tell_edge(const struct tcon_flow *flow,
-				 const struct tcon_packet *pkt)
-{
-	return pkt->ack + ((u32)pkt->window << tcon_track_guest_wscale(&flow->track));
-}
 
 #endif /* _TCON_TELL_H */

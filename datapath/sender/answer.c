@@ -39,7 +39,7 @@ void tcon_answer_given(struct tcon_answer *a, u32 tsval, u64 now_us)
 	if (a->asked_us)
 		return;
 	a->asked = tsval;
-	a->asked_us = now_us;
+	a->asked_us = (u32)now_us ? : 1;
 }
 
 /**
@@ -49,14 +49,14 @@ void tcon_answer_given(struct tcon_answer *a, u32 tsval, u64 now_us)
  */
 void tcon_answer_heard(struct tcon_answer *a, u64 now_us)
 {
-	u64 us = now_us - a->asked_us;
+	u32 us = (u32)now_us - a->asked_us;
 
 	a->asked_us = 0;
 	if (us > LONGEST_US)
 		return;
-	us = max_t(u64, us, 1);
-	a->least_us = a->n ? min_t(u32, a->least_us, us) : us;
-	a->us = a->us ? min_t(u32, a->us, a->least_us) : us;
+	us = max(us, 1U);
+	a->least_us = a->n ? min(a->least_us, us) : us;
+	a->us = a->us ? min(a->us, a->least_us) : us;
 	if (++a->n < ANSWERS)
 		return;
 	a->us = a->least_us;

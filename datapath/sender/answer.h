@@ -17,7 +17,8 @@
  * struct tcon_answer - how long the guest takes to answer
  * @newest: the highest TSval that it was given
  * @asked: the TSval whose echo is waited for, where @asked_us is not 0
- * @asked_us: when the guest was given @asked; 0: no echo is waited for
+ * @asked_us: when the guest was given @asked, its low 32 bits: an answer is wrong at most
+ *	where it takes 71 minutes; 0: no echo is waited for
  * @least_us: shortest time of the answers that are being collected
  * @us: shortest time of the answers collected before; 0: not known
  * @n: number of answers in @least_us
@@ -26,7 +27,7 @@
 struct tcon_answer {
 	u32 newest;
 	u32 asked;
-	u64 asked_us;
+	u32 asked_us;
 	u32 least_us;
 	u32 us;
 	u8 n;

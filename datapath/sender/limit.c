@@ -21,15 +21,16 @@
 /* A guest that is near may take this long to answer an ACK.  That time is nobody's limit. */
 #define ANSWER_US	1000U
 
-static u32 answer_us(const struct tcon_limits *l)
+static u32 answer_us(const struct tcon_window *w)
 {
-	return l->answer_us ? : ANSWER_US;
+	return w->answer_us ? : ANSWER_US;
 }
 
 /* What was open for no longer than an answer takes was used. */
-static void attribute(struct tcon_limits *l, enum tcon_limit what, u64 end_us)
+static void attribute(struct tcon_limits *l, enum tcon_limit what,
+		      const struct tcon_window *w, u64 end_us)
 {
-	if (end_us - l->open_since_us <= answer_us(l))
+	if (end_us - l->open_since_us <= answer_us(w))
 		what = TCON_LIMIT_WINDOW;
 	l->us[what] += l->open_us;
 	l->open_us = 0;
@@ -37,7 +38,7 @@ static void attribute(struct tcon_limits *l, enum tcon_limit what, u64 end_us)
 
 /* The time since the last event goes to what limited until now. */
 static inline void account(struct tcon_limits *l, enum tcon_limit what,
-			   u64 now_us)
+			   const struct tcon_window *w, u64 now_us)
 {
 	u64 since_us = l->noted_us, us = now_us - since_us;
 
@@ -51,7 +52,7 @@ static inline void account(struct tcon_limits *l, enum tcon_limit what,
 		return;
 	}
 	if (l->open_since_us)
-		attribute(l, TCON_LIMIT_IDLE, since_us);
+		attribute(l, TCON_LIMIT_IDLE, w, since_us);
 	l->open_since_us = 0;
 	l->us[what] += us;
 }
@@ -60,11 +61,13 @@ static inline void account(struct tcon_limits *l, enum tcon_limit what,
  * tcon_limit_ack() - an ACK is about to change una and the window
  * @l: the account
  * @what: from tcon_limit_now(), as things stood until now
+ * @w: the windows, which know how long the guest may take to answer
  * @now_us: the time
  */
-void tcon_limit_ack(struct tcon_limits *l, enum tcon_limit what, u64 now_us)
+void tcon_limit_ack(struct tcon_limits *l, enum tcon_limit what,
+		    const struct tcon_window *w, u64 now_us)
 {
-	account(l, what, now_us);
+	account(l, what, w, now_us);
 	l->acked_us = now_us;
 }
 
@@ -72,12 +75,14 @@ void tcon_limit_ack(struct tcon_limits *l, enum tcon_limit what, u64 now_us)
  * tcon_limit_data() - the guest has sent new data
  * @l: the account
  * @what: from tcon_limit_now(), as things stood until now
+ * @w: the windows, which know how long the guest may take to answer
  * @now_us: the time
  */
-void tcon_limit_data(struct tcon_limits *l, enum tcon_limit what, u64 now_us)
+void tcon_limit_data(struct tcon_limits *l, enum tcon_limit what,
+		     const struct tcon_window *w, u64 now_us)
 {
-	account(l, what, now_us);
-	if (l->open_us && now_us - l->open_since_us > answer_us(l))
-		attribute(l, now_us - l->acked_us <= answer_us(l) ?
-			     TCON_LIMIT_GUEST : TCON_LIMIT_IDLE, now_us);
+	account(l, what, w, now_us);
+	if (l->open_us && now_us - l->open_since_us > answer_us(w))
+		attribute(l, now_us - l->acked_us <= answer_us(w) ?
+			     TCON_LIMIT_GUEST : TCON_LIMIT_IDLE, w, now_us);
 }

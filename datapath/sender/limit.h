@@ -19,7 +19,6 @@
  * @acked_us: when an ACK last allowed the guest to send
  * @open_since_us: since when the guest has not used its whole window; 0: it uses it
  * @open_us: the part of that time that is not attributed yet
- * @answer_us: how long this guest may take to answer; 0: as long as a guest that is near
  */
 struct tcon_limits {
 	u64 us[__TCON_LIMIT_MAX];
@@ -27,7 +26,6 @@ struct tcon_limits {
 	u64 acked_us;
 	u64 open_since_us;
 	u64 open_us;
-	u32 answer_us;
 };
 
 /**
@@ -58,7 +56,9 @@ static inline enum tcon_limit tcon_limit_now(const struct tcon_track *t,
 	return TCON_LIMIT_RECEIVER;
 }
 
-void tcon_limit_ack(struct tcon_limits *l, enum tcon_limit what, u64 now_us);
-void tcon_limit_data(struct tcon_limits *l, enum tcon_limit what, u64 now_us);
+void tcon_limit_ack(struct tcon_limits *l, enum tcon_limit what,
+		    const struct tcon_window *w, u64 now_us);
+void tcon_limit_data(struct tcon_limits *l, enum tcon_limit what,
+		     const struct tcon_window *w, u64 now_us);
 
 #endif /* _TCON_LIMIT_H */

@@ -32,7 +32,7 @@
  * @min_rtt_us: the least RTT of the last minutes, or %TCON_RTT_NONE_US
  * @cwnd_bytes: of the CC; 0: none ran
  * @ssthresh_bytes: of the CC
- * @wire_bytes: payload of the guest's full segments; 0: not known
+ * @wire_bytes: TCP header and payload of the guest's full segments; 0: not known
  * @rate_bps: the latest delivery rate
  * @ecn: what was agreed on about ECN, and the count for the peer's TCon
  * @has_ts: the connection uses time stamps

@@ -244,8 +244,8 @@ struct tcon_track {
 	u64 repeated_bytes;
 	u64 repaired_bytes;
 	u64 dsacked_bytes;
-	u64 repairs;
-	u64 spurious_repairs;
+	u32 repairs;
+	u32 spurious_repairs;
 	u64 acked_bytes;
 	u64 busy_us;
 	u64 rtt_sum_us;
@@ -353,6 +353,19 @@ static inline bool tcon_track_scaled(const struct tcon_track *t)
 {
 	return t->guest.wscale != TCON_WSCALE_NONE &&
 	       t->peer.wscale != TCON_WSCALE_NONE;
+}
+
+/* An end that never sent a scale settles it for both (RFC 7323, 2.2). */
+static inline bool tcon_side_rules_out_scale(const struct tcon_side *side)
+{
+	return side->syn_seen && !side->ambiguous && side->wscale == TCON_WSCALE_NONE;
+}
+
+/* Do the SYNs say for sure how windows are scaled? */
+static inline bool tcon_track_scale_is_known(const struct tcon_track *t)
+{
+	return (!t->guest.ambiguous && !t->peer.ambiguous) ||
+	       tcon_side_rules_out_scale(&t->guest) || tcon_side_rules_out_scale(&t->peer);
 }
 
 /* Shift count of the windows that the guest sends after its SYN. */

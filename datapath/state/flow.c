@@ -151,7 +151,7 @@ void tcon_flow_set_state(struct tcon_flow *flow, enum tcon_state state, enum tco
 	}
 	if (state_before == TCON_STATE_REPAIRED) {
 		tcon_sent_repairs_end(&flow->track);
-		flow->repair.absorbed_valid = false;	/* from now on repeats are needed */
+		tcon_flow_forget_needless(flow);	/* from now on repeats are needed */
 	}
 	flow->state = state;
 	flow->reason = reason;
@@ -668,13 +668,14 @@ static void forget(struct tcon_flow *flow)
 	flow->hold.overdue = false;
 	flow->hold.release_ns = 0;
 	flow->hold.burst_bytes = 0;
+	flow->left_tsval = 0;
 	flow->hold.kicked = flow->hold.injecting;	/* the old one may look much later */
 	flow->copies.bare = false;
 	flow->reordering = false;
 	flow->said.sends_parts = false;
 	flow->said.last_bytes = 0;
 	flow->said.wire_bytes = 0;
-	flow->repair.absorbed_valid = false;
+	tcon_flow_forget_needless(flow);
 	flow->repair.absorbed = 0;
 	flow->repair.hidden_acks = 0;
 	flow->repair.probes = 0;

@@ -24,6 +24,7 @@
 #include "state/port.h"
 #include "state/trace.h"
 #include "wire/key.h"
+#include "wire/way.h"
 
 struct tcon_saved;
 
@@ -117,21 +118,20 @@ enum tcon_astray {
  * @said.window: its last window field
  * @said.ace: its last ECN flags, TCON_ACE_*
  * @said.edge: right edge of the windows that it has offered
+ * @said.serial: number of its last segment
+ * @said.way: the way that its last segment took
  * @said.data_us: when it last sent data
  * @said.unseen_ack: acknowledgment number that set @unseen
  * @said.gap_start: start of the first gap that segments left in what the guest sent, and waits
  * @said.gap_end: end of the last such gap
  * @said.part_end: end of its last segment that was not full
- * @said.last_bytes: payload of its last segment
- * @said.wire_bytes: payload of its full segments at present; 0: not known
+ * @said.last_bytes: TCP header and payload of its last segment
+ * @said.wire_bytes: TCP header and payload of its full segments at present; 0: not known
  * @said.sends_parts: it has sent a segment that was not full up to the edge of its window
  * @told: what the peer has been told of the guest as a receiver
  * @told.ack: highest acknowledgment number
  * @told.edge: right edge of the windows
- * @told.tsval: TSval of the new data that left last, or of an ACK behind it; until there is one,
- *	where packets have passed unseen or elsewhere, of the first segment that was seen
- * @told.us: when @told.ack last advanced
- * @told.valid: @told.ack and @told.edge are valid
+ * @told.us: when @told.ack last advanced; 0: it and @told.edge are not known
  * @template: for ACKs to the guest
  *
  * @rest: what its port's rest (rest.c) means to it
@@ -161,6 +161,8 @@ enum tcon_astray {
  * @hold.passed_us: when a packet last passed, its low 32 bits
  * @hold.merged: packets put together with others since one last began a train, at most
  *	%U8_MAX
+ * @left_tsval: TSval of the new data that left last, or of an ACK behind it; until there is one,
+ *	where packets have passed unseen or elsewhere, of the first segment that was seen
  *
  * @copies: copies of what is in flight
  * @copies.charged_bytes: their memory
@@ -168,9 +170,8 @@ enum tcon_astray {
  * @copies.bare_reason: why, enum tcon_reason
  * @copies.bare_end: sequence number after the last byte without a copy
  * @repair: loss repair
- * @repair.absorbed_valid: the guest was not told yet that its repeat was needless
  * @repair.absorbed_start: start of the guest's last repeat that was absorbed
- * @repair.absorbed_end: its end
+ * @repair.absorbed_end: its end; the same as the start if the guest was told that it was needless
  * @repair.absorbed: repeats absorbed
  * @repair.hidden_acks: duplicate ACKs not given to the guest
  * @repair.probes: tail probes
@@ -238,15 +239,15 @@ struct tcon_flow {
 		u32 gap_start;
 		u32 gap_end;
 		u32 part_end;
-		u32 last_bytes;
-		u32 wire_bytes;
+		u16 last_bytes;
+		u16 wire_bytes;
+		u32 serial;
+		struct tcon_way way;
 	} said;
 	struct {
+		u64 us;
 		u32 ack;
 		u32 edge;
-		u32 tsval;
-		bool valid;
-		u64 us;
 	} told;
 	struct tcon_template template;
 
@@ -278,6 +279,7 @@ struct tcon_flow {
 		u8 merged;
 		u16 gathers_segs;
 	} hold;
+	u32 left_tsval;
 
 	struct {
 		u32 charged_bytes;
@@ -286,7 +288,6 @@ struct tcon_flow {
 		u8 bare_reason;
 	} copies;
 	struct {
-		bool absorbed_valid;
 		u32 absorbed_start;
 		u32 absorbed_end;
 		u32 absorbed;
@@ -371,6 +372,17 @@ static inline bool tcon_flow_sends_early(const struct tcon_flow *flow)
 
 	return !tcon_track_established(t) && !flow->mid_stream &&
 	       t->sent_bytes >= TCON_INIT_CWND_SEGS * t->cc.mss_bytes;
+}
+
+/* Was the guest not told yet that its last repeat was needless? */
+static inline bool tcon_flow_owes_needless(const struct tcon_flow *flow)
+{
+	return flow->repair.absorbed_start != flow->repair.absorbed_end;
+}
+
+static inline void tcon_flow_forget_needless(struct tcon_flow *flow)
+{
+	flow->repair.absorbed_end = flow->repair.absorbed_start;
 }
 
 /* How much payload a paced guest may have waiting. */

@@ -47,7 +47,7 @@ static enum tcon_reason obstacle(const struct tcon_flow *flow,
 		return TCON_REASON_RESUMING;
 	if (!tcon_track_established(t))
 		return unfinished(flow);
-	if (t->guest.ambiguous || t->peer.ambiguous)
+	if (!tcon_track_scale_is_known(t))
 		return TCON_REASON_SCALE;
 	if (flow->astray)
 		return flow->astray == TCON_ASTRAY_ACKS ? TCON_REASON_UNSEEN_ACKS :

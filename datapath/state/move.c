@@ -42,8 +42,8 @@ static bool can_move(const struct tcon_flow *flow)
 	const struct tcon_track *t = &flow->track;
 
 	return has_begun(flow) && !flow->mid_stream && !flow->astray &&
-	       !flow->closed_us && !t->fin_guest && !t->guest.ambiguous &&
-	       !t->peer.ambiguous && !tcon_track_signed(t) &&
+	       !flow->closed_us && !t->fin_guest && tcon_track_scale_is_known(t) &&
+	       !tcon_track_signed(t) &&
 	       !(t->guest.mptcp && t->peer.mptcp);
 }
 
@@ -185,7 +185,7 @@ static void restore(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 n
 	flow->said.edge = saved->guest_edge;
 	flow->said.wire_bytes = saved->wire_bytes;
 	flow->said.data_us = now_us;
-	flow->told.tsval = pkt->has_ts ? pkt->tsval : 0;
+	flow->left_tsval = pkt->has_ts ? pkt->tsval : 0;
 	flow->heard_us = now_us;
 	flow->thin.told_ack = flow->track.cc.una;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MOVED_IN);

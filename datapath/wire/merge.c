@@ -134,6 +134,7 @@ static void describe(struct sk_buff *to, const struct tcon_segment *more, bool p
 	__be16 len;
 
 	seg->end_seq = more->end_seq;
+	seg->serial = more->serial;
 	seg->payload_bytes += more->payload_bytes;
 	th->psh = push;
 	if (ip->version == 4) {

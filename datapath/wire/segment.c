@@ -356,20 +356,35 @@ static u8 *find_own(struct tcphdr *th)
 	return opt;
 }
 
-/*
- * Corrects the checksum after options that were @old have changed.  It goes word by word,
- * since an option may begin at any byte.
- */
-static void sum_options(struct sk_buff *skb, struct tcphdr *th,
-			const __be32 *old, u32 words)
+/* Corrects the checksum where @now was @old, word by word: an option may begin at any byte. */
+static void sum_words(struct sk_buff *skb, struct tcphdr *th, const __be32 *now,
+		      const __be32 *old, u32 words)
 {
-	const __be32 *now = (__be32 *)(th + 1);
 	u32 i;
 
 	for (i = 0; i < words; i++)
 		if (now[i] != old[i])
 			inet_proto_csum_replace4(&th->check, skb, old[i],
 						 now[i], false);
+}
+
+/**
+ * tcon_segment_sum_header() - correct the checksum after TCP's header has changed
+ * @skb: the segment
+ * @th: the header, which has the checksum that was right
+ * @old: the header as it was
+ * @words: length of it
+ *
+ * The words of the checksum and of the urgent pointer must be as they were.
+ */
+void tcon_segment_sum_header(struct sk_buff *skb, struct tcphdr *th, const __be32 *old,
+			     u32 words)
+{
+	const u32 fixed = offsetof(struct tcphdr, check) / 4 + 1;
+	const __be32 *now = (const __be32 *)th;
+
+	sum_words(skb, th, now, old, fixed - 1);
+	sum_words(skb, th, now + fixed, old + fixed, words - fixed);
 }
 
 /* Overwrites each option that @find finds with NOPs, so that nothing moves. */
@@ -388,36 +403,7 @@ static bool strip(struct sk_buff *skb, const struct tcon_packet *pkt,
 	memcpy(old, th + 1, words * sizeof(*old));
 	while ((opt = find(th)))
 		memset(opt, TCPOPT_NOP, opt[1]);
-	sum_options(skb, th, old, words);
-	return true;
-}
-
-/**
- * tcon_segment_raise_tsval() - let a segment's TSval be no less than another's
- * @skb: a packet that TCon keeps, with its &struct tcon_segment
- * @floor: the other's
- *
- * Return: false without memory: then nothing has changed.
- */
-bool tcon_segment_raise_tsval(struct sk_buff *skb, u32 floor)
-{
-	const struct tcon_segment *seg = tcon_segment(skb);
-	u32 words = (seg->payload_offset - seg->l4_offset) / 4 -
-		    sizeof(struct tcphdr) / 4;
-	struct tcphdr *th = (struct tcphdr *)(skb->data + seg->l4_offset);
-	u8 *opt = tcon_segment_option(th, TCPOPT_TIMESTAMP);
-	__be32 old[OPTIONS_MAX / 4];
-
-	if (!opt || opt[1] != TCPOLEN_TIMESTAMP ||
-	    !seq_after(floor, get_unaligned_be32(opt + 2)))
-		return true;
-	if (skb_ensure_writable(skb, seg->payload_offset))
-		return false;
-	th = (struct tcphdr *)(skb->data + seg->l4_offset);
-	memcpy(old, th + 1, words * sizeof(*old));
-	put_unaligned_be32(floor, tcon_segment_option(th, TCPOPT_TIMESTAMP) + 2);
-	sum_options(skb, th, old, words);
-	tcon_segment(skb)->tsval = floor;
+	sum_words(skb, th, (__be32 *)(th + 1), old, words);
 	return true;
 }
 

@@ -10,6 +10,9 @@
 
 #include "wire/packet.h"
 
+/* A TCP header has at most so many words. */
+#define TCON_SEGMENT_TCP_WORDS	15
+
 /**
  * struct tcon_segment - what a packet that TCon keeps has in skb->cb
  * @seq: first sequence number
@@ -18,12 +21,12 @@
  * @charged_bytes: memory that was charged for it
  * @entered_us: low word of the time when it came from the guest
  * @tsval: its TSval, if @has_ts
- * @ack: its acknowledgment number, if @has_ack
- * @edge: right edge of the window that it offers then
+ * @serial: tcon_flow.said.serial when it came
  * @l3_offset: offset of the IP header from the start of the frame
  * @l4_offset: offset of the TCP header
  * @payload_offset: offset of the payload
  * @fragment: it is a fragment, in which nothing can be written
+ * @fixed: its header stays as it is: a fragment, signed, of MPTCP, or with SYN or RST
  * @apart: it takes no room in flight, and counts for tcon_hold_exceeds()
  * @probe: the guest sent it to find out whether the path takes larger segments
  * @has_ts: it has a time stamp
@@ -36,12 +39,12 @@ struct tcon_segment {
 	u32 charged_bytes;
 	u32 entered_us;
 	u32 tsval;
-	u32 ack;
-	u32 edge;
+	u32 serial;
 	u16 l3_offset;
 	u16 l4_offset;
 	u16 payload_offset;
 	bool fragment;
+	bool fixed;
 	bool apart;
 	bool probe;
 	bool has_ts;
@@ -85,7 +88,8 @@ bool tcon_segment_sound(const struct sk_buff *skb,
 u8 *tcon_segment_option(struct tcphdr *th, u8 kind);
 u8 tcon_segment_ace(const struct tcphdr *th);
 void tcon_segment_write_ace(struct tcphdr *th, u8 ace);
-bool tcon_segment_raise_tsval(struct sk_buff *skb, u32 floor);
+void tcon_segment_sum_header(struct sk_buff *skb, struct tcphdr *th, const __be32 *old,
+			     u32 words);
 bool tcon_segment_make_ack(struct sk_buff *skb, const struct tcon_packet *pkt, u32 seq,
 			   u32 tsval, bool accurate);
 bool tcon_segment_strip_sack(struct sk_buff *skb,

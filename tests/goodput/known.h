@@ -5,8 +5,6 @@
  */
 #define TIMELY	"timely takes a delayed ACK for a queue, and while the guest has little to send its rate only falls"
 #define VIVACE	"vivace ignores intervals that the guest limits, and those whose ACKs come late or together"
-#define HEADER	"what waited leaves with the header of when it came, so the peer takes its ACK for an old one"
-#define NEXT_HOP "repairs go to the MAC address that the next hop had when the guest sent the data"
 #define PRUNED	"what a peer drops after a SACK counts as delivered, so cwnd does not grow when it arrives again"
 #define BACKOFF	"where everything is repaired no round trip is measured but that of a hole: time-outs of minutes"
 #define DOUBLED	"of a peer without SACK each duplicate ACK counts as a segment that has arrived"
@@ -39,8 +37,6 @@
 	{ .cc = "vivace", .class = "both", .than = PLAIN, .most = 1300, .why = VIVACE },
 	{ .cc = "vivace", .class = "thin-acks", .than = NATIVE, .most = 900, .rare = true, .why = VIVACE },
 	{ .cc = "vivace", .class = "thin-acks", .than = PLAIN, .most = 1100, .rare = true, .why = VIVACE },
-	{ .class = "next-hop", .than = NATIVE, .most = 32300, .why = NEXT_HOP },
-	{ .class = "next-hop", .than = PLAIN, .most = 32100, .why = NEXT_HOP },
 	{ .class = "prunes", .than = PLAIN, .most = 1800, .why = PRUNED },
 	{ .class = "lost-acks", .than = NATIVE, .most = 8600, .why = BACKOFF },
 	{ .class = "lost-acks", .than = PLAIN, .most = 3000, .why = BACKOFF },
@@ -60,7 +56,3 @@
 	{ .cc = "bbr3", .class = "ask-loss", .mbps = 1000, .rtt_us = 200, .than = PLAIN, .most = 1600, .rare = true, .why = BURST },
 	{ .cc = "copa", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = NATIVE, .most = 600, .rare = true, .why = COPA },
 	{ .cc = "copa", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = PLAIN, .most = 2400, .why = COPA },
-	{ .class = "both-fast", .than = TCON, .most = 1000, .why = HEADER },
-	{ .cc = "tahoe", .class = "both", .than = TCON, .most = 100, .rare = true, .why = HEADER },
-	{ .class = "both-fast", .than = NATIVE, .most = 1500, .rare = true, .why = HEADER },
-	{ .class = "both-fast", .than = PLAIN, .most = 2100, .rare = true, .why = HEADER },

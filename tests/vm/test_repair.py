@@ -285,7 +285,7 @@ def test_ect_is_cleared_on_repairs(ends: Ends, tcon: genl.Genl) -> None:
     """A repeat is not ECN-capable (RFC 3168, 6.1.5), and tells no CWR twice."""
     conn = connect(Conn(*ends), tcon)
     lost = conn.guest_sends(PSH | ACK | wire.CWR, payload(MSS), tos=0xB8 | 2)
-    rest = send(conn, 3)
+    rest = [conn.guest_sends(PSH | ACK, payload(MSS), tos=0xB8) for _ in range(3)]
     assert lost.tos == 0xB8 | 2
     for segment in rest:
         peer_acks(conn, lost.seq, (rest[0].seq, end_of(segment)))

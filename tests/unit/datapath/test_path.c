@@ -33,12 +33,14 @@
  * @later: IP fragments but first ones, of these
  * @given: packets of the peer that have passed to the guest
  * @last: what left last
+ * @last_hash: its hash
  * @on_inject: called once when something is injected
  */
 static struct {
 	u32 now, heard;
 	u32 left, packets, later, given;
 	struct tcon_packet last;
+	u32 last_hash;
 	void (*on_inject)(void);
 } world;
 
@@ -52,6 +54,7 @@ static void note_left(const struct sk_buff *skb)
 	world.left += p.payload_bytes;
 	world.packets += p.payload_bytes > 0;
 	world.last = p;
+	world.last_hash = skb->hash;
 }
 
 static void inject(const struct tcon_port *port, struct sk_buff *skb)
@@ -874,6 +877,26 @@ static void peer_misses_one(void)
 	egress(segment_new(&p, false, 0, false));
 }
 
+/* Which of several paths, and which tunnel's port, a packet takes (sk_rethink_txhash()). */
+static void repair_has_the_hash_of_what_came_last(void **unused)
+{
+	struct tcon_packet p;
+	struct sk_buff *skb;
+	u32 n;
+
+	open_flow();
+	for (n = 0; n < 4; n++)
+		guest_sends(TCON_TCP_ACK);
+	p = segment(TCON_TCP_ACK, world.now, PEER_ISN + 1, 0);
+	skb = segment_new(&p, true, 0, false);
+	skb->hash = 4711;
+	assert_true(ingress(skb));
+	peer_misses_one();
+	wait_ms(RTT_MS);
+	assert_int_equal(world.last.seq, flow()->track.cc.una);
+	assert_int_equal(world.last_hash, 4711);
+}
+
 /* The guest sends what it may, and a segment more, which waits. */
 static void fill_window(void)
 {
@@ -1080,7 +1103,7 @@ static void end_of_repairs_leaves_all_to_the_guest(void **unused)
 	u32 end = f->track.cc.nxt + 5 * SEG_MSS;
 
 	assert_false(guest_says(TCON_TCP_ACK, f->track.cc.una, SEG_MSS));
-	assert_true(f->repair.absorbed_valid);
+	assert_true(tcon_flow_owes_needless(f));
 	enter_tcon();
 	spin_lock(&f->lock);
 	tcon_copy_give_up(f, TCON_REASON_PATH_MTU);
@@ -1089,7 +1112,7 @@ static void end_of_repairs_leaves_all_to_the_guest(void **unused)
 	spin_unlock(&f->lock);
 	leave_tcon();
 	assert_int_equal(f->state, TCON_STATE_ENFORCED);
-	assert_false(f->repair.absorbed_valid);
+	assert_false(tcon_flow_owes_needless(f));
 	assert_int_equal(f->copies.bare_end, end);
 }
 
@@ -1274,6 +1297,7 @@ int main(void)
 		TEST(fragments_of_another_protocol_pass),
 		TEST(fragments_of_ipv4_tell_nothing_of_ipv6),
 		TEST(fragments_of_a_port_at_rest_pass),
+		TEST(repair_has_the_hash_of_what_came_last),
 		TEST(flow_is_not_idle_when_its_port_wakes),
 		TEST(ended_flow_that_just_sent_lingers),
 		TEST(repeats_with_a_new_byte_are_bounded),

@@ -43,20 +43,20 @@ static struct scene scene(u32 sent)
 		.w = { .valid = true, .edge = EDGE, .peer_edge = 2 * EDGE },
 	};
 
-	tcon_limit_ack(&s.l, limited_by(&s), s.now_us);
+	tcon_limit_ack(&s.l, limited_by(&s), &s.w, s.now_us);
 	return s;
 }
 
 static void ack_after(struct scene *s, u32 us)
 {
 	s->now_us += us;
-	tcon_limit_ack(&s->l, limited_by(s), s->now_us);
+	tcon_limit_ack(&s->l, limited_by(s), &s->w, s->now_us);
 }
 
 static void data_after(struct scene *s, u32 us)
 {
 	s->now_us += us;
-	tcon_limit_data(&s->l, limited_by(s), s->now_us);
+	tcon_limit_data(&s->l, limited_by(s), &s->w, s->now_us);
 }
 
 static void check(const struct scene *s, u64 window, u64 guest, u64 receiver,
@@ -170,7 +170,6 @@ static struct scene far_guest(u32 delay_us, u32 room)
 		.now_us = 1000000,
 		.t.cc.mss_bytes = MSS,
 		.w.answer_us = wait_us,
-		.l.answer_us = wait_us,
 	};
 
 	for (n = 100; n < 1100; n++) {
@@ -211,7 +210,6 @@ static struct scene stop_and_go(u32 delay_us, u32 segs)
 		.now_us = 1000000,
 		.t.cc.mss_bytes = MSS,
 		.w.answer_us = max_t(u32, wait_us, TCON_EDGE_ANSWER_US),
-		.l.answer_us = max_t(u32, wait_us, TCON_EDGE_ANSWER_US),
 	};
 
 	for (n = 0; n < 100; n++) {

@@ -624,7 +624,7 @@ struct tcon_state_header {
  * @cwnd_bytes: of the CC; 0: none ran
  * @ssthresh_bytes: of the CC
  * @ce_bytes: marked payload that the guest has been sent; wraps
- * @wire_bytes: payload of the guest's full segments at present; 0: not known
+ * @wire_bytes: TCP header and payload of the guest's full segments at present; 0: not known
  * @rate_bps: the latest delivery rate
  * @cc: name of the CC, padded with NULs; empty: none ran
  */

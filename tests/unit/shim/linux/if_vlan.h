@@ -16,4 +16,9 @@ static inline void __vlan_hwaccel_put_tag(struct sk_buff *skb, __be16 proto,
 	skb->vlan_tci = tci;
 }
 
+static inline void __vlan_hwaccel_clear_tag(struct sk_buff *skb)
+{
+	skb->vlan_present = false;
+}
+
 #endif /* _SHIM_LINUX_IF_VLAN_H */

@@ -57,9 +57,12 @@ struct sk_buff {
 	u32 truesize;
 	u32 mark;
 	u32 priority;
+	u32 hash;
 	void *dev;
 	void *sk;
 	bool head_frag;
+	bool l4_hash;
+	bool sw_hash;
 	__wsum csum;
 	u16 csum_start;
 	u16 csum_offset;
@@ -360,6 +363,11 @@ static inline void skb_copy_header(struct sk_buff *skb, const struct sk_buff *fr
 {
 	memcpy(skb->cb, from->cb, sizeof(skb->cb));
 	skb->protocol = from->protocol;
+	skb->priority = from->priority;
+	skb->mark = from->mark;
+	skb->hash = from->hash;
+	skb->l4_hash = from->l4_hash;
+	skb->sw_hash = from->sw_hash;
 	skb->vlan_proto = from->vlan_proto;
 	skb->vlan_tci = from->vlan_tci;
 	skb->vlan_present = from->vlan_present;

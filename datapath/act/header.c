@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Headers of what leaves later than it came: packets that waited, and repairs.
+ *
+ * A sender writes the header of a segment when the segment leaves.  TCon does the same: the
+ * header says what the guest said last, in whatever packet.  An acknowledgment number of
+ * long ago may be too old for the peer, which then discards the data (RFC 5961, 5.2).  A window of
+ * long ago closes what was opened meanwhile (RFC 9293, 3.10.7.4).  And the way of long ago may be
+ * dead (wire/way.c).
+ *
+ * The TSval stays that of the original: if the guest's timer has gone off, the echo shows the
+ * guest that this was needless (RFC 3522).  But where a repeat of the guest passes, with a newer
+ * one, PAWS (RFC 7323, 5) would discard what leaves behind it.  So that is then the least.
+ *
+ * SACK blocks and AccECN's counters are those of when the guest sent the packet.  A block below the
+ * present acknowledgment number would be a DSACK (RFC 2883), so they are left out.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
+#include <net/tcp.h>
+#include <tcon/compat.h>
+
+#include "act/header.h"
+#include "act/mark.h"
+#include "wire/segment.h"
+
+/* AccECN's options (RFC 9768, 3.2.3). */
+#define ACCECN0			172
+#define ACCECN1			174
+
+static void write_timestamps(struct tcphdr *th, const struct tcon_flow *flow, u64 now_us)
+{
+	u8 *opt = tcon_segment_option(th, TCPOPT_TIMESTAMP);
+	const struct tcon_track *t = &flow->track;
+
+	if (!opt || opt[1] != TCPOLEN_TIMESTAMP)
+		return;
+	if (unlikely(tcon_track_has_floor(t, now_us)) &&
+	    seq_after(t->tsval_floor, get_unaligned_be32(opt + 2)))
+		put_unaligned_be32(t->tsval_floor, opt + 2);
+	put_unaligned_be32(flow->said.tsecr, opt + 6);
+}
+
+/* Overwrites with NOPs the options that reported what the guest had received. */
+static void drop_reports(struct tcphdr *th)
+{
+	static const u8 kinds[] = { TCPOPT_SACK, ACCECN0, ACCECN1 };
+	unsigned int i;
+	u8 *opt;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		while ((opt = tcon_segment_option(th, kinds[i])))
+			memset(opt, TCPOPT_NOP, opt[1]);
+}
+
+/* All of the header but which bytes follow it.  @cwr: TCON_ACE_CWR if it says so already. */
+static void write_tcp(struct tcphdr *th, const struct tcon_flow *flow, u8 cwr, u64 now_us)
+{
+	u8 ace = tcon_ecn_ace_of_repeat(&flow->ecn, flow->said.ace);
+
+	th->ack_seq = htonl(flow->said.ack);
+	th->window = htons(flow->said.window);
+	tcon_segment_write_ace(th, flow->ecn.accurate ? ace : ace | cwr);
+	drop_reports(th);
+	write_timestamps(th, flow, now_us);
+}
+
+static u8 ecn_of(const struct sk_buff *skb)
+{
+	const void *l3 = skb->data + tcon_segment(skb)->l3_offset;
+	const struct iphdr *ip = l3;
+
+	return (ip->version == 4 ? ip->tos : ipv6_get_dsfield(l3)) & INET_ECN_MASK;
+}
+
+/**
+ * tcon_header_refresh() - what waited leaves, and says what the guest says now
+ * @flow: its lock is held
+ * @skb: the packet, with its &struct tcon_segment
+ * @now_us: the time
+ *
+ * Without memory it leaves with the header that it has.
+ *
+ * Context: bottom halves disabled.
+ */
+void tcon_header_refresh(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us)
+{
+	const struct tcon_segment *seg = tcon_segment(skb);
+	u32 words = (seg->payload_offset - seg->l4_offset) / 4;
+	__be32 old[TCON_SEGMENT_TCP_WORDS];
+	struct tcphdr *th;
+	u8 ecn;
+
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
+	if (seg->fixed || (seg->serial == flow->said.serial && !flow->ecn.fell_back))
+		return;
+	ecn = tcon_mark_of_held(flow, ecn_of(skb));
+	if (!tcon_way_write(skb, &flow->said.way, ecn)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_WRITE_FAILED);
+		return;
+	}
+	if (seg->serial == flow->said.serial)
+		return;
+	th = (struct tcphdr *)(skb->data + seg->l4_offset);
+	memcpy(old, th, words * sizeof(*old));
+	write_tcp(th, flow, tcon_segment_ace(th) & TCON_ACE_CWR, now_us);
+	tcon_segment_sum_header(skb, th, old, words);
+}
+
+/**
+ * tcon_header_repeat() - write the header of a repair
+ * @flow: its lock is held
+ * @skb: the repair, with its &struct tcon_segment, and with the header of the
+ *	original; checksums are the caller's
+ * @now_us: the time
+ *
+ * A repair should not be ECN-capable (RFC 3168, 6.1.5), but a CC may want it so.
+ *
+ * Context: bottom halves disabled.
+ * Return: false without memory.
+ */
+bool tcon_header_repeat(const struct tcon_flow *flow, struct sk_buff *skb, u64 now_us)
+{
+	u8 ecn = tcon_ecn_of_repeat(&flow->ecn, tcon_mark_running(flow));
+
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
+	if (!tcon_way_write(skb, &flow->said.way, ecn))
+		return false;
+	write_tcp((struct tcphdr *)(skb->data + tcon_segment(skb)->l4_offset), flow, 0, now_us);
+	return true;
+}
