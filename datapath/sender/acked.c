@@ -25,6 +25,7 @@
 struct ack_work {
 	struct tcon_ack *out;
 	u64 now_us;
+	u32 again_bytes;	/* that were counted as delivered before */
 	bool repeated;		/* some of it had been sent again */
 	bool has_tx;		/* the next two are valid */
 	u64 first_tx_us;	/* oldest unambiguous packet newly covered */
@@ -41,6 +42,7 @@ static void begin(struct ack_work *w, struct tcon_ack *ack, u64 now_us)
 	memset(ack, 0, sizeof(*ack));
 	w->out = ack;
 	w->now_us = now_us;
+	w->again_bytes = 0;
 	w->has_tx = false;
 	w->repeated = false;
 	w->sampled = false;
@@ -122,29 +124,38 @@ static void deliver(struct tcon_track *t, struct ack_work *w, u32 start,
 		not_lost(t, tcon_loss_unmark(t, start, end, again));
 }
 
-/* How many of @bytes that have arrived were not counted as delivered before? */
-static u32 not_counted(struct tcon_track *t, u32 bytes)
+/* How many of @bytes that have arrived were counted as delivered before? */
+static u32 counted(struct tcon_track *t, u32 bytes)
 {
-	u32 counted = min(bytes, t->dup_credit_bytes);
+	u32 before = min(bytes, t->dup_credit_bytes);
 
-	t->dup_credit_bytes -= counted;
-	t->dup_bytes -= min(counted, t->dup_bytes);
-	return bytes - counted;
+	t->dup_credit_bytes -= before;
+	t->dup_bytes -= min(before, t->dup_bytes);
+	return before;
 }
 
 /*
- * As not_counted(), for @fresh bytes of an ACK up to @ack.  Without SACK, duplicate ACKs have
- * counted what lay behind the hole.  The hole itself, one segment, has arrived only now.
+ * @bytes arrive by SACK.  A peer may have thrown them away after an earlier SACK (RFC 2018, 8).
+ * They are delivered once, but cwnd grows by each arrival, as it does in Linux.  Otherwise it would
+ * stand until all is there again.
  */
-static u32 not_counted_up_to(struct tcon_track *t, u32 ack, u32 fresh)
+static void arrived(struct tcon_track *t, struct ack_work *w, u32 bytes)
 {
-	u32 most = fresh + (t->cc.nxt - ack), hole = min(fresh, t->cc.mss_bytes);
+	w->out->rs.acked_sacked_bytes += bytes;
+	w->again_bytes += counted(t, bytes);
+}
 
-	if (tcon_track_sack(t))
-		return not_counted(t, fresh);
+/*
+ * As arrived(), of an ACK up to @ack of a peer without SACK.  Duplicate ACKs have counted what lay
+ * behind the hole.  The hole itself, one segment, has arrived only now.
+ */
+static void arrived_up_to(struct tcon_track *t, struct ack_work *w, u32 ack, u32 bytes)
+{
+	u32 most = bytes + (t->cc.nxt - ack), hole = min(bytes, t->cc.mss_bytes);
+
 	/* Some duplicate ACKs were not for data behind the hole. */
 	hole = min(hole, most - min(most, t->dup_credit_bytes));
-	return hole + not_counted(t, fresh - hole);
+	w->out->rs.acked_sacked_bytes += bytes - counted(t, bytes - hole);
 }
 
 /* One SACK block above una: add what is new in it, range by range. */
@@ -169,7 +180,7 @@ static void take_sack(struct tcon_track *t, struct ack_work *w, u32 start,
 		deliver(t, w, at, stop);
 		at = stop;
 	}
-	w->out->rs.acked_sacked_bytes += not_counted(t, set->bytes - before);
+	arrived(t, w, set->bytes - before);
 }
 
 /* The guest's SYN is in flight: it takes a sequence number, but is no payload. */
@@ -270,7 +281,10 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	}
 	t->dup_acks = 0;
 	rs->acked_bytes = acked;
-	rs->acked_sacked_bytes += not_counted_up_to(t, ack, fresh);
+	if (tcon_track_sack(t))
+		arrived(t, w, fresh);
+	else
+		arrived_up_to(t, w, ack, fresh);
 	t->acked_bytes += acked;
 	if (acked)
 		t->busy_us += now_us - t->progress_us;
@@ -391,14 +405,14 @@ static void update_srtt(struct tcon_track *t, u32 rtt_us)
 #define SYN_REPEATED_US		(3 * TCON_RTO_INIT_US)
 
 /*
- * Is this ACK for the first transmission?  Without SACK the ACK of all that lies behind a hole
- * waits for the repair.  And what was not acknowledged for several time-outs has been repeated
- * by its guest, perhaps past TCon, by another way.  If round trips really become longer,
- * doubled time-outs cover that (timer.c).
+ * Is this ACK for the first transmission?  What lies behind a hole, and was not SACKed, is
+ * acknowledged with the hole, however long that stood (Karn; as Linux does).  And what was not
+ * acknowledged for several time-outs has been repeated by its guest, perhaps past TCon, by another
+ * way.  If round trips really become longer, doubled time-outs cover that (timer.c).
  */
 static bool is_unambiguous(const struct tcon_track *t, const struct ack_work *w, u64 now_us)
 {
-	if (w->repeated && !tcon_track_sack(t))
+	if (w->repeated)
 		return false;
 	/* The first one is of a SYN, which is repeated after 3 s by any stack (RFC 6298, 5.7). */
 	if (!t->srtt_x8_us && now_us - w->first_tx_us > SYN_REPEATED_US)
@@ -638,7 +652,7 @@ void tcon_acked(struct tcon_track *t, const struct tcon_packet *pkt, u64 now_us,
 
 	take_marks(t, pkt, ack);
 	if (rs->acked_sacked_bytes) {
-		t->cc.delivered_bytes += rs->acked_sacked_bytes;
+		t->cc.delivered_bytes += rs->acked_sacked_bytes - w.again_bytes;
 		t->delivered_us = now_us;
 	}
 	if (t->cc.app_limited_until &&

@@ -147,15 +147,19 @@ void tcon_sent_repairs_end(struct tcon_track *t)
 /*
  * A repeat of the head after an RTO without progress is the guest's time-out.  It counts once
  * in an RTO, since looking at all that is in flight takes long.  A tail probe (RFC 8985, 7)
- * that repeats all that is in flight looks the same, and is no time-out.  Nor is a probe of
- * a closed window.  Nor is it one where TCon repeats the head: the guest does not see the SACKs
- * that come meanwhile, and a sender's timer starts anew with each such repeat (timer.c).
+ * that repeats all that is in flight looks the same, and is no time-out.  But there is one at the
+ * most until there is progress.  Nor is a probe of a closed window.  Nor is it one where TCon
+ * repeats the head: the guest does not see the SACKs that come meanwhile, and a sender's timer
+ * starts anew with each such repeat (timer.c).
  */
-static bool is_timeout(const struct tcon_track *t, u32 start, u32 end,
-		       u64 now_us)
+static bool is_timeout(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 {
-	return start == t->cc.una && end != t->cc.nxt && !tcon_track_persists(t) &&
-	       tcon_track_is_silent(t, t->timeout_us, now_us) && !sees_to_head(t, now_us);
+	bool may_be_probe = end == t->cc.nxt && !t->timer.probed;
+
+	if (start != t->cc.una || tcon_track_persists(t) || sees_to_head(t, now_us))
+		return false;
+	t->timer.probed |= may_be_probe;
+	return !may_be_probe && tcon_track_is_silent(t, t->timeout_us, now_us);
 }
 
 /* @start .. @end lies before nxt: a repeat, unless it fills a gap. */

@@ -10,6 +10,7 @@
 #define DOUBLED	"of a peer without SACK each duplicate ACK counts as a segment that has arrived"
 #define REPEATS	"after three time-outs without progress the guest goes on alone, and some of its repeats are dropped"
 #define BURST	"a burst into a queue of ten segments ends in a time-out, natively in a probe"
+#define GUEST	"the guest's own time-out leaves it a cwnd of Reno, which is smaller than the CC's"
 #define COPA	"copa takes a delayed ACK for a queue"
 	{ .cc = "timely", .class = "bulk", .than = PLAIN, .most = 2100, .why = TIMELY },
 	{ .cc = "timely", .class = "bulk-loss", .than = PLAIN, .most = 2000, .why = TIMELY },
@@ -41,7 +42,7 @@
 	{ .class = "lost-acks", .than = NATIVE, .most = 8600, .why = BACKOFF },
 	{ .class = "lost-acks", .than = PLAIN, .most = 3000, .why = BACKOFF },
 	{ .class = "lost-acks-no-sack", .than = NATIVE, .most = 1500, .why = BACKOFF },
-	{ .class = "lost-acks-no-sack", .than = PLAIN, .most = 1800, .why = BACKOFF },
+	{ .class = "lost-acks-no-sack", .than = PLAIN, .most = 2900, .why = BACKOFF },
 	{ .class = "doubled-acks", .than = NATIVE, .most = 1400, .why = DOUBLED },
 	{ .class = "doubled-acks", .than = PLAIN, .most = 3600, .why = DOUBLED },
 	{ .class = "no-sack", .than = NATIVE, .most = 500, .why = REPEATS },
@@ -56,3 +57,4 @@
 	{ .cc = "bbr3", .class = "ask-loss", .mbps = 1000, .rtt_us = 200, .than = PLAIN, .most = 1600, .rare = true, .why = BURST },
 	{ .cc = "copa", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = NATIVE, .most = 600, .rare = true, .why = COPA },
 	{ .cc = "copa", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = PLAIN, .most = 2400, .why = COPA },
+	{ .class = "next-hop", .mbps = 20, .rtt_us = 150000, .than = NATIVE, .most = 500, .why = GUEST },
