@@ -6,7 +6,8 @@
  *	tail probe	RFC 8985, 7: no ACK for two round trips: the last segment
  *			again, so that a SACK may tell what is missing
  *	retransmission	RFC 6298, doubled with each time-out until a round trip is
- *			measured (Karn)
+ *			measured (Karn).  Where all in flight was sent again none is: then
+ *			until una has advanced several times without a time-out
  *
  * Where nothing is in flight but the guest's probes of a closed window (RFC 9293, 3.8.6.1),
  * a byte in BSD and Windows, no timer runs.  A peer need not acknowledge those, so a missing
@@ -28,6 +29,8 @@
 #define ACK_DELAY_US	200000U
 /* Two ticks of Linux at 250 Hz: a host that is busy is not a lost tail. */
 #define PROBE_SLACK_US	8000U
+/* A path that got so much slower lets una advance seldom between time-outs. */
+#define ADVANCES	3
 
 /*
  * When did what stands at una last leave?  The guest's own repeats count once only: by these it
@@ -144,6 +147,7 @@ enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us)
 		if (t->timer.tries == TCON_BACKOFF_MAX)
 			return TCON_EXPIRY_GIVE_UP;
 		t->timer.tries++;
+		t->timer.advances = 0;
 		t->timer.backoff = min(t->timer.backoff + 1, TCON_DOUBLED_MAX);
 		return TCON_EXPIRY_TIMEOUT;
 	}
@@ -173,6 +177,10 @@ void tcon_timer_advanced(struct tcon_track *t, u64 now_us)
 	t->progress_us = now_us;
 	t->timer.tries = 0;
 	t->timer.backoff = min(t->timer.backoff, TCON_DOUBLED_KEPT_MAX);
+	if (t->timer.advances < ADVANCES)
+		t->timer.advances++;
+	else
+		t->timer.backoff = 0;
 	t->timer.probed = false;
 }
 

@@ -100,6 +100,7 @@ struct tcon_rack {
  * @sampled_us: when a round trip was last measured
  * @rto_min_us: least time-out beyond the smoothed RTT
  * @backoff: how often the RTO is doubled, until a round trip is measured
+ * @advances: how often una has advanced since the last time-out, at most as often as counts
  * @tries: number of time-outs in a row without progress
  * @probed: no further probe before una advances or new data leaves
  */
@@ -112,6 +113,7 @@ struct tcon_timer {
 	u32 rto_min_us;
 	u8 backoff;
 	u8 tries;
+	u8 advances;
 	bool probed;
 };
 

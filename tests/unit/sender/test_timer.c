@@ -395,6 +395,26 @@ static void progress_restarts(void **state)
 	conn_close(c);
 }
 
+/* Where all in flight was sent again there is no round trip, but una advances time and again. */
+static void backoff_ends_without_a_round_trip(void **state)
+{
+	struct conn *c = conn_open(false);
+	u32 n;
+
+	send(c, 5);
+	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
+	assert_expires(c, 2 * RTO_US, TCON_EXPIRY_TIMEOUT);
+	assert_true(tcon_sent_repair(&c->t, FIRST, FIRST + 5 * MSS, 5 * MSS, c->now_us));
+	for (n = 1; n <= 4; n++) {
+		assert_int_equal(c->t.timer.backoff, 2);
+		wait_us(c, 1000);
+		ack(c, n);
+		assert_int_equal(c->ack.rs.rtt_us, -1);
+	}
+	assert_int_equal(c->t.timer.backoff, 0);
+	conn_close(c);
+}
+
 /* A SACK is none, but what stands at una counts from when it last left. */
 static void head_sent_again(void **state)
 {
@@ -582,6 +602,7 @@ int main(void)
 		cmocka_unit_test(progress_restarts),
 		cmocka_unit_test(path_becomes_slow),
 		cmocka_unit_test(doubled_so_often),
+		cmocka_unit_test(backoff_ends_without_a_round_trip),
 		cmocka_unit_test(head_sent_again),
 		cmocka_unit_test(sent_without_record),
 		cmocka_unit_test(window_probes),
