@@ -64,6 +64,9 @@ AnyEngine = Annotated[
 RaceKernel = Annotated[
     bool, typer.Option("--race-kernel", help="uml-smp with KCSAN, which reports data races.")
 ]
+NewestKernel = Annotated[
+    bool, typer.Option("--newest-kernel", help="uml of the newest Linux, 1000 ticks a second.")
+]
 Shift = Annotated[
     int, typer.Option(help="Virtual time: an instruction takes 2^N ns.", min=0, max=10)
 ]
@@ -432,6 +435,7 @@ def execute(
     engine: AnyEngine = "qemu",
     debug_kernel: DebugKernel = False,
     race_kernel: RaceKernel = False,
+    newest_kernel: NewestKernel = False,
     kvm: Kvm = False,
     stock: Stock = False,
     suite: Suite = "",
@@ -444,8 +448,9 @@ def execute(
     pairs = [_append_pair(entry) for entry in append or []]
     real_time = no_icount or kvm or engine == "uml-smp"
     options = _options(
-        engine, debug_kernel, kvm, stock, None if real_time else shift, suite, race_kernel
-    )
+        engine, debug_kernel, kvm, stock, None if real_time else shift, suite, race_kernel,
+        newest_kernel,
+    )  # fmt: skip
     machine = Machine(options.shift, smp, memory, seed, timeout, link=link, plugin=plugin)
     if engine == "uml":
         uml.refuse(machine)
@@ -491,13 +496,14 @@ def kdir(
     engine: AnyEngine = "qemu",
     debug_kernel: DebugKernel = False,
     race_kernel: RaceKernel = False,
+    newest_kernel: NewestKernel = False,
     suite: Suite = "",
 ) -> None:
     """Print the folder to build modules against, for --append to `tcon-lab exec`.
 
     A suite's is in its chroot, where `tcon-lab inside` runs commands.
     """
-    options = _options(engine, debug_kernel, False, False, None, suite, race_kernel)
+    options = _options(engine, debug_kernel, False, False, None, suite, race_kernel, newest_kernel)
     with _Display() as display:
         print(lab.kernel_tree(options, display.say))
 
@@ -577,6 +583,7 @@ def _options(
     shift: int | None,
     suite: str = "",
     race_kernel: bool = False,
+    newest_kernel: bool = False,
 ) -> lab.Options:
     """What the options mean together.  Raises LabError where they contradict."""
     _one_of("--engine", engine, _ALL_ENGINES)
@@ -588,6 +595,8 @@ def _options(
         raise LabError("--debug-kernel and --race-kernel are two kernels: choose one")
     if race_kernel and engine != "uml-smp":
         raise LabError("--race-kernel needs --engine=uml-smp: races need several CPUs")
+    if newest_kernel and (engine != "uml" or debug_kernel):
+        raise LabError("--newest-kernel needs --engine=uml, and is without --debug-kernel")
     if engine != "qemu" and kvm:
         raise LabError("--kvm is for --engine=qemu: User-Mode Linux is a program of this host")
     if engine == "uml" and shift not in (None, DEFAULT_SHIFT):
@@ -596,7 +605,7 @@ def _options(
         raise LabError("--shift is of virtual time, and --kvm of real time")
     if engine != "qemu" and suite:
         raise LabError("--suite is for --engine=qemu: User-Mode Linux is a kernel of its own")
-    return lab.Options(engine, debug_kernel, kvm, stock, shift, suite, race_kernel)
+    return lab.Options(engine, debug_kernel, kvm, stock, shift, suite, race_kernel, newest_kernel)
 
 
 def _make_folder(folder: Path) -> None:

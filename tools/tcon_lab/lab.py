@@ -56,6 +56,7 @@ class Options:
     ``debug_kernel``: User-Mode Linux has KASAN, lockdep and others.
     ``race_kernel``: it has several CPUs and KCSAN.
     ``suite``: whose kernel and programs; none: Debian 12's, as this host has them.
+    ``newest_kernel``: User-Mode Linux is of the newest source, with 1000 ticks a second.
     """
 
     engine: str = "qemu"
@@ -65,11 +66,14 @@ class Options:
     shift: int | None = DEFAULT_SHIFT
     suite: str = ""
     race_kernel: bool = False
+    newest_kernel: bool = False
 
 
 def uml_recipe(options: Options) -> uml_kernels.Recipe | None:
     """The User-Mode Linux that was chosen, if one was."""
     if options.engine == "uml":
+        if options.newest_kernel:
+            return uml_kernels.NEWEST
         return uml_kernels.DEBUG if options.debug_kernel else uml_kernels.FAST
     if options.engine == "uml-smp":
         if options.race_kernel:

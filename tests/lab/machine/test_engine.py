@@ -309,6 +309,11 @@ DEMO = str(TOOLS / "scenarios/demo.toml")
             ["kdir", "--engine", "uml-smp", "--debug-kernel", "--race-kernel"],
             "--debug-kernel and --race-kernel are two kernels: choose one",
         ),
+        (["exec", "--newest-kernel", "--", "true"], "--newest-kernel needs --engine=uml"),
+        (
+            ["kdir", "--engine", "uml", "--newest-kernel", "--debug-kernel"],
+            "--newest-kernel needs --engine=uml, and is without --debug-kernel",
+        ),
         (["exec", "--engine", "uml-smp", "--link", "x", "--", "true"], "has no --link"),
         (["exec", "--engine", "uml", "--plugin", "x", "--", "true"], "Linux has no --plugin"),
         (["exec", "--engine", "uml-smp", "--suite", "forky", "--", "true"], "is for --engine=qemu"),

@@ -83,6 +83,7 @@ def test_the_debug_kernel_with_several_cpus_checks_what_the_other_does_but_leaks
         (lab.Options(), None),
         (lab.Options("uml"), uml_kernel.FAST),
         (lab.Options("uml", debug_kernel=True), uml_kernel.DEBUG),
+        (lab.Options("uml", newest_kernel=True), uml_kernel.NEWEST),
         (lab.Options("uml-smp"), uml_kernel.SMP),
         (lab.Options("uml-smp", debug_kernel=True), uml_kernel.SMP_DEBUG),
         (lab.Options("uml-smp", race_kernel=True), uml_kernel.KCSAN),
@@ -105,9 +106,39 @@ def test_the_key_depends_on_each_part(tmp_path, monkeypatch):
         uml_kernel.kernel_key("6.1.1-1", "gcc 12", uml_kernel.Recipe("x", ("a", "b"))),
         uml_kernel.kernel_key("6.1.1-1", "gcc 12", uml_kernel.Recipe("x", ("a",), "some.patch")),
         uml_kernel.kernel_key("6.1.1-1", "gcc 12", uml_kernel.Recipe("x", ("a",), "", ("V=1",))),
+        uml_kernel.kernel_key("6.1.1-1", "gcc 12", uml_kernel.Recipe("x", ("a",), hz=1000)),
     ]
     assert len(set(keys)) == len(keys)
     assert uml_kernel.kernel_key("6.1.1-1", "gcc 12", plain) == keys[0]
+
+
+def test_what_modules_need_and_what_tests_run_is_kept(tmp_path):
+    scripts = "tools/testing/selftests/net/packetdrill/a.pkt"
+    kept = ["Makefile", "arch/um/Makefile", "include/a/b.h", "net/openvswitch/flow.c", scripts]
+    gone = [
+        "vmlinux.o", "arch/arm/Makefile", "fs/ext4/a.c", "net/ipv4/a.c", "net/openvswitch/flow.o",
+        "tools/testing/selftests/net/a.c", "tools/testing/selftests/kvm/a.c", "tools/perf/a.c",
+    ]  # fmt: skip
+    for name in (*kept, *gone):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    uml_kernel._prune(tmp_path)
+    assert [name for name in kept if not (tmp_path / name).exists()] == []
+    left = [name for name in gone if (tmp_path / name).exists()]
+    assert left == ["tools/testing/selftests/net/a.c"]  # a file beside a folder that is kept
+
+
+@pytest.mark.parametrize("recipe", [uml_kernel.FAST, uml_kernel.NEWEST])
+def test_a_kernel_has_the_ticks_of_its_recipe(tmp_path, recipe):
+    tree, dest = tmp_path / "linux", tmp_path / "dest"
+    (tree / "arch/um").mkdir(parents=True)
+    (tree / "arch/um/Kconfig").write_text("\nconfig HZ\n\tint\n\tdefault 100\n")
+    tarball = tmp_path / "linux.tar.xz"
+    subprocess.run(["tar", "-cJf", tarball, "-C", tmp_path, "linux"], check=True)
+    dest.mkdir()
+    uml_kernel._unpack(tarball, recipe, dest)
+    hz = {"fast": 250, "newest": 1000}[recipe.name]
+    assert f"\tdefault {hz}\n" in (dest / "arch/um/Kconfig").read_text()
 
 
 def test_a_patch_that_does_not_apply_is_named(tmp_path):
@@ -152,7 +183,7 @@ def until(true: Callable[[], bool], timeout_s: float = 20) -> None:
 # --- machine ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("recipe", [uml_kernel.FAST, uml_kernel.DEBUG])
+@pytest.mark.parametrize("recipe", [uml_kernel.FAST, uml_kernel.DEBUG, uml_kernel.NEWEST])
 def test_equal_machines_have_equal_command_lines(recipe):
     words = uml.arguments(Machine(seed=1, memory_mib=512), recipe.boot)
     assert words == uml.arguments(Machine(seed=2, memory_mib=512, timeout_s=1), recipe.boot)

@@ -25,11 +25,14 @@ from .kernel_source import Source, host_source, newest_source
 from .root import Kernel, Progress
 
 _FRAGMENTS = Path(__file__).parent / "uml"
-#: What building a module needs, beside the files at the tree's top.
-_KEPT_FOLDERS = ("arch/um", "arch/x86", "include", "net/openvswitch", "scripts")
+#: What building a module needs, beside the files at the tree's top, and scripts that tests run.
+_KEPT_FOLDERS = (
+    "arch/um", "arch/x86", "include", "net/openvswitch", "scripts",
+    "tools/testing/selftests/net/packetdrill",
+)  # fmt: skip
 _KBUILD_FILES = ("Kconfig", "Makefile")
 _SOURCE_SUFFIXES = (".c", ".S", ".o", ".a", ".ko", ".mod", ".cmd")
-#: Ticks a second.  TCP's timers count ticks, so it must be the distribution's.
+#: The distribution's ticks a second.
 _HZ = 250
 #: Of the steps below: a change of theirs that changes the kernel raises it.
 _RECIPE = "1"
@@ -48,7 +51,7 @@ class Recipe:
     ``fragments``: names of uml/*.config, a later one wins.  ``patch``: a file in uml/.
     ``arguments``: of make, for the kernel and not for modules that are built later.
     ``newest``: of the newest source, not of the distribution's.  ``smp``: with several CPUs.
-    ``boot``: words of its command line.
+    ``boot``: words of its command line.  ``hz``: ticks a second; TCP's timers count ticks.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Recipe:
     newest: bool = False
     smp: bool = False
     boot: tuple[str, ...] = ()
+    hz: int = _HZ
 
 
 FAST = Recipe("fast", ("kernel",), boot=("iomem=mmapper,channel",))
@@ -69,6 +73,14 @@ DEBUG = Recipe(
     "debug.patch",
     newest=True,
     boot=("hostfs=/proc/self/cwd", "slab_debug=F"),
+)
+#: As the kernel's own tests of TCP ask for it (selftests/net/packetdrill/config).
+NEWEST = Recipe(
+    "newest",
+    ("kernel", "newest", "selftests"),
+    newest=True,
+    boot=("hostfs=/proc/self/cwd",),
+    hz=1000,
 )
 SMP = Recipe("smp", ("kernel", "newest", "smp"), newest=True, smp=True)
 SMP_DEBUG = Recipe(
@@ -126,7 +138,10 @@ def fragment(recipe: Recipe) -> str:
 def kernel_key(source_version: str, compiler: str, recipe: Recipe) -> str:
     """What a kernel is made from, as a short key."""
     patch = [(_FRAGMENTS / recipe.patch).read_bytes()] if recipe.patch else []
-    return digest(source_version, compiler, fragment(recipe), _RECIPE, *patch, *recipe.arguments)
+    hz = [] if recipe.hz == _HZ else [f"hz={recipe.hz}"]
+    return digest(
+        source_version, compiler, fragment(recipe), _RECIPE, *patch, *recipe.arguments, *hz
+    )
 
 
 def _output(*command: str) -> str:
@@ -168,13 +183,13 @@ def _make(tree: Path, *arguments: str) -> None:
 
 
 def _unpack(tarball: Path, recipe: Recipe, dest: Path) -> None:
-    """The kernel's source, with the distribution's tick rate instead of UML's fixed 100."""
+    """The kernel's source, with the recipe's tick rate instead of UML's fixed 100."""
     command = ["tar", "-xJf", str(tarball), "-C", str(dest), "--strip-components=1"]
     if subprocess.run(command, check=False, capture_output=True).returncode:
         raise LabError(f"{tarball} cannot be unpacked")
     kconfig = dest / "arch/um/Kconfig"
     text, changed = re.subn(
-        r"(\nconfig HZ\n\tint\n\tdefault )100\n", rf"\g<1>{_HZ}\n", kconfig.read_text()
+        r"(\nconfig HZ\n\tint\n\tdefault )100\n", rf"\g<1>{recipe.hz}\n", kconfig.read_text()
     )
     if changed != 1:
         raise LabError(f"{tarball}: the tick rate of User-Mode Linux is not where it was")
@@ -192,14 +207,21 @@ def _configure(tree: Path, wanted: str) -> None:
         raise LabError(f"this kernel's configuration cannot have {', '.join(lost)}")
 
 
+def _prune_folders(tree: Path, folder: Path) -> None:
+    """Remove what is neither a kept folder nor on the way to one."""
+    for entry in list(folder.iterdir()):
+        path = str(entry.relative_to(tree))
+        if not entry.is_dir() or entry.is_symlink() or path in _KEPT_FOLDERS:
+            continue
+        if any(kept.startswith(f"{path}/") for kept in _KEPT_FOLDERS):
+            _prune_folders(tree, entry)
+        else:
+            shutil.rmtree(entry)
+
+
 def _prune(tree: Path) -> None:
     """Leave what building modules needs."""
-    for entry in list(tree.iterdir()):
-        if entry.is_dir() and not any(f"{k}/".startswith(f"{entry.name}/") for k in _KEPT_FOLDERS):
-            shutil.rmtree(entry)
-    for entry in [*(tree / "arch").iterdir(), *(tree / "net").iterdir()]:
-        if entry.is_dir() and str(entry.relative_to(tree)) not in _KEPT_FOLDERS:
-            shutil.rmtree(entry)
+    _prune_folders(tree, tree)
     for file in [*tree.glob("net/**/*"), *tree.glob("net/**/.*")]:
         if file.is_file() and file.suffix not in (".c", ".h") and file.name not in _KBUILD_FILES:
             file.unlink()
