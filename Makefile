@@ -16,7 +16,8 @@ CHECKS = check-flows check-debug check-vm check-lab check-fuzz check-netfilter c
 ALONE = check-smp check-races-short check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-watchers check-guests \
-	check-demo check-documents check-matrix check-ovs-kernel check-races check-races-debug check-tenants check-thorough \
+	check-demo check-documents check-matrix check-ovs-kernel check-packetdrill check-races check-races-debug check-tenants \
+	check-thorough \
 	replay $(CHECKS) $(ALONE) bench deb check-deb check-deb-host install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
@@ -119,6 +120,10 @@ check-watchers: deps lab		## perf and bpftrace by docs/tracing.md, and tcon-top,
 check-ovs-kernel: deps lab		## Open vSwitch's own kernel tests, without TCon, with it, with a rule for all
 	@$(MAKE) -s -C tests/vm ovs-kernel LAB=$(abspath $(LAB))
 
+check-packetdrill: deps lab		## the kernel's own packetdrill scripts, without TCon and under five rules
+	@$(MAKE) -s -C tests/packetdrill run LAB=$(abspath $(LAB))
+	@$(MAKE) -s -C tests/packetdrill run IP=6 LAB=$(abspath $(LAB))
+
 replay: deps lab			## captures, and those in PCAPS, through a bridge on the debug kernel
 	@$(MAKE) -s -C tests/vm replay LAB=$(abspath $(LAB)) PCAPS=$(if $(PCAPS),$(abspath $(PCAPS)))
 
@@ -170,5 +175,5 @@ clean:					## remove build/ (the cache in $(CACHE) stays)
 
 help:					## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | \
-		sed 's|$$(CACHE)|$(CACHE)|' | expand -t 18
+		sed 's|$$(CACHE)|$(CACHE)|' | expand -t 25
 	@echo "Variables: KDIR, JOBS, TCON_CACHE, PCAPS"
