@@ -11,7 +11,7 @@ PYTHON_FILES := tools tests userspace/exporter userspace/monitor userspace/top
 
 # The longest first: started late, one would run on alone.
 CHECKS = check-flows check-debug check-vm check-lab check-fuzz check-netfilter check-unit check-goodput \
-	check-packets style check-deb-build
+	check-packetdrill-short check-packets style check-deb-build
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-races-short check-repeat
 
@@ -123,6 +123,9 @@ check-ovs-kernel: deps lab		## Open vSwitch's own kernel tests, without TCon, wi
 check-packetdrill: deps lab		## the kernel's own packetdrill scripts, without TCon and under five rules
 	@$(MAKE) -s -C tests/packetdrill run LAB=$(abspath $(LAB))
 	@$(MAKE) -s -C tests/packetdrill run IP=6 LAB=$(abspath $(LAB))
+
+check-packetdrill-short: deps lab	## of check-packetdrill the rules none and cubic
+	@$(MAKE) -s -C tests/packetdrill run RULES="none cubic" LAB=$(abspath $(LAB))
 
 replay: deps lab			## captures, and those in PCAPS, through a bridge on the debug kernel
 	@$(MAKE) -s -C tests/vm replay LAB=$(abspath $(LAB)) PCAPS=$(if $(PCAPS),$(abspath $(PCAPS)))
