@@ -17,7 +17,7 @@ ALONE = check-smp check-races-short check-repeat
 
 .PHONY: all modules userspace deps lab-deps lab demo check check-fleet check-foreign check-watchers check-guests \
 	check-demo check-documents check-matrix check-ovs-kernel check-packetdrill check-races check-races-debug check-tenants \
-	check-thorough \
+	check-thorough fuzz-today \
 	replay $(CHECKS) $(ALONE) bench deb check-deb check-deb-host install uninstall clean help
 
 all: modules				## build the kernel modules against KDIR
@@ -67,6 +67,9 @@ check-packets: deps lab			## packets in, packets out: all of tcon.ko in user spa
 
 check-fuzz: deps			## fuzzers, each for a fixed number of inputs
 	@$(MAKE) -s -C tests/fuzz run
+
+fuzz-today: deps			## each fuzzer for an hour, with a seed of the day
+	@$(MAKE) -s -k -C tests/fuzz -j$(JOBS) today
 
 check-goodput: deps			## each CC under TCon against itself as a guest's own, in user space
 	@$(MAKE) -s -C tests/goodput run
@@ -179,4 +182,4 @@ clean:					## remove build/ (the cache in $(CACHE) stays)
 help:					## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | \
 		sed 's|$$(CACHE)|$(CACHE)|' | expand -t 25
-	@echo "Variables: KDIR, JOBS, TCON_CACHE, PCAPS"
+	@echo "Variables: KDIR, JOBS, TCON_CACHE, PCAPS, FUZZ_SECONDS, SEED"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -77,9 +78,9 @@ def tree(tmp_path: Path) -> Path:
 OWN_MAKE = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
 
 
-def run(tree: Path, what: str, *words: str) -> tuple[int, str]:
+def run(tree: Path, what: str, *words: str, target: str = "run") -> tuple[int, str]:
     done = subprocess.run(
-        ["make", "-s", "-C", tree / "tests" / what, "run", *words], env=OWN_MAKE,
+        ["make", "-s", "-C", tree / "tests" / what, target, *words], env=OWN_MAKE,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout
@@ -165,3 +166,34 @@ def test_a_fuzzer_shows_what_it_has_found_before(tree: Path) -> None:
     status, shown = run(tree, "fuzz")
     assert status != 0
     assert "to repeat it: build/fuzz/fuzz_it tests/fuzz/found/fuzz_it/three\n" in shown
+
+
+def test_what_a_fuzzer_finds_today_is_kept_and_then_tried_first(tree: Path) -> None:
+    (tree / "tests/fuzz/fuzz_it.c").write_text(FUZZER)
+    day = ("SEED=20260704", "FUZZ_SECONDS=20")
+    status, shown = run(tree, "fuzz", *day, target="today")
+    assert status != 0
+    assert "fuzz_it: seed 20260704, 20 s\n" in shown
+    command = shown.split("fuzz_it: to keep it, with what mends it: ")[1].splitlines()[0].split()
+    (found,) = (tree / "build/fuzz/today").iterdir()
+    assert command[-2] == f"build/fuzz/today/{found.name}"
+    found.unlink()
+    assert run(tree, "fuzz", *day, target="today")[0] != 0
+    assert list((tree / "build/fuzz/today").iterdir()) == [found]  # by the seed alone
+
+    command[-1] = command[-1].replace("WHAT-WAS-WRONG", "begins-with-x")
+    subprocess.run(command, cwd=tree, check=True)
+    status, shown = run(tree, "fuzz")
+    assert status != 0
+    assert "to repeat it: build/fuzz/fuzz_it tests/fuzz/found/fuzz_it/begins-with-x\n" in shown
+    assert "to keep it" not in shown
+
+
+def test_a_day_on_which_nothing_is_found_has_a_seed_of_its_own(tree: Path) -> None:
+    (tree / "tests/fuzz/fuzz_it.c").write_text(FUZZER.replace("data[0]", "size == 1 && data[0]"))
+    status, shown = run(tree, "fuzz", "FUZZ_SECONDS=1", target="today")
+    assert status == 0
+    assert re.fullmatch(
+        r"fuzz_it: seed 20\d{6}, 1 s\nfuzz_it: nothing found by \d{3,} inputs\n", shown
+    )
+    assert not list((tree / "build/fuzz/today").iterdir())
