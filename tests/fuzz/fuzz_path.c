@@ -27,6 +27,7 @@
  * the order in which they begin a way: a byte for one or for several in a row.
  */
 #include "tests/unit/host.h"
+#include "tests/unit/recorder.h"
 
 #include <linux/module.h>
 
@@ -50,11 +51,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 #define FILE_MAX_BYTES		(256 * 1024)
 #define SAVED_MAX		4
 #define RESUMES_MAX		12	/* segments with data */
-
-/* But for those that sleep. */
-#define for_each_flow(flow, port)					\
-	for (flow = flow_from(rb_first_cached(&(port)->flow_tree)); flow; \
-	     flow = flow_from(rb_next(&flow->port_node)))
 
 enum place { TCON_FROM_GUEST, PEER, TCON_FROM_PEER, GUEST, PLACES };
 
@@ -136,19 +132,6 @@ struct world {
 	bool bypassed, calm;
 	u32 resuming;
 };
-
-/* The first half-flow, from one on, that does not sleep. */
-static struct tcon_flow *flow_from(struct rb_node *node)
-{
-	struct tcon_stub *stub;
-
-	for (; node; node = rb_next(node)) {
-		stub = rb_entry(node, struct tcon_stub, port_node);
-		if (!stub->asleep)
-			return tcon_flow_of(stub);
-	}
-	return NULL;
-}
 
 static struct world *world;
 static bool tracing;
@@ -350,6 +333,7 @@ static void left(struct world *x, struct sk_buff *skb)
 	struct sk_buff_head out;
 
 	trace(x, "left", &p);
+	record_frame("left", skb);
 	check_left(x, &p);
 	if (p.seq != p.end_seq)
 		x->moved_ns = shim_now_ns;
@@ -369,6 +353,7 @@ static void left(struct world *x, struct sk_buff *skb)
 static void inject(const struct tcon_port *port, struct sk_buff *skb)
 {
 	leave_tcon();
+	record_flow();
 	left(world, skb);
 	enter_tcon();
 }
@@ -380,6 +365,7 @@ static void given(struct world *x, struct sk_buff *skb)
 	u8 scale = p.flags & TCON_TCP_SYN ? 0 : x->scale;
 
 	trace(x, "given", &p);
+	record_frame("given", skb);
 	WARN_ON(!x->heard || seq_after(p.ack, x->acked));
 	WARN_ON(seq_after(p.ack + ((u32)p.window << scale), x->offered));
 	travel(x, skb, GUEST, shim_now_ns);
@@ -417,6 +403,7 @@ static void note_entered(struct world *x, const struct sk_buff *skb)
 	if (p.payload_bytes)
 		check_resumed(x);
 	trace(x, "enters", &p);
+	record_frame("guest", skb);
 	x->syn_entered |= p.flags & TCON_TCP_SYN;
 	if (!(p.flags & TCON_TCP_SYN) && p.seq != p.end_seq)
 		memset(x->entered + (p.seq - (GUEST_ISN + 1)), 1, p.end_seq - p.seq);
@@ -500,6 +487,7 @@ static void back_to_tcon(struct world *x, struct sk_buff *skb)
 	note_offered(x, &before);
 	x->bypassed |= acks_unseen(x, before.ack);
 	trace(x, "ack", &before);
+	record_frame("peer", skb);
 	enter_tcon();
 	skb->mark = before.ack & 1;	/* it changes at any time */
 	pass = tcon_path_egress(&host.port.hook, skb);
@@ -584,6 +572,7 @@ static void leave_port(struct world *x)
 	x->come_ns = shim_now_ns + x->away_ns;
 	x->n_saved = 0;
 	trace(x, "leaves", NULL);
+	record_moved();
 	enter_tcon();
 	while ((stub = tcon_flow_below(&host.port, serial))) {
 		serial = stub->serial;
@@ -643,6 +632,7 @@ static void step(struct world *x)
 		peer_timer(&x->r);
 	}
 	rcu_barrier();
+	record_flow();
 }
 
 /* Has something waited in TCon for long, and nothing left? */
@@ -771,6 +761,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	world = &x;
 	x.in = (struct input) { data, size };
 	begin(&x);
+	record_begin("input");
 	guest_syn(&x.g);
 	while (!x.done_ns || shim_now_ns < x.done_ns + LINGER_NS ||
 	       tcon_share_used(host.port.shares, TCON_SHARE_HELD)) {

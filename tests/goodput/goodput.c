@@ -277,6 +277,8 @@ static u64 run(const struct class *c, const struct path *path, enum who who)
 	u64 ns;
 
 	world_begin(x, path, who == TCON, who == NATIVE);
+	if (who == TCON)
+		record_begin(rules[host.algorithm].cc_name);
 	while (!x->g.open || !x->r.open)
 		BUG_ON(!step(x, START_NS + LIMIT_NS));
 	ns = works(x, c);

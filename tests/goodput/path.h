@@ -6,6 +6,7 @@
 #define _TESTS_GOODPUT_PATH_H
 
 #include "tests/unit/host.h"
+#include "tests/unit/recorder.h"
 
 #include "plain.h"
 #include "native.h"
@@ -204,6 +205,7 @@ static void left(struct world *x, const struct sk_buff *skb)
 {
 	struct flight f;
 
+	record_frame("left", skb);
 	read_frame(skb, &f);
 	leaves_host(x, &f);
 }
@@ -212,6 +214,7 @@ static void given(struct world *x, const struct sk_buff *skb)
 {
 	struct flight f;
 
+	record_frame("given", skb);
 	read_frame(skb, &f);
 	launch(x, GUEST, &f, shim_now_ns + GUEST_WAY_NS);
 }
@@ -219,6 +222,7 @@ static void given(struct world *x, const struct sk_buff *skb)
 static void inject(const struct tcon_port *port, struct sk_buff *skb)
 {
 	leave_tcon();
+	record_flow();
 	left(&world, skb);
 	kfree_skb(skb);
 	enter_tcon();
@@ -246,6 +250,7 @@ static void to_tcon(struct world *x, const struct flight *f)
 	skb = segment_new(&f->p, true, x->id++, true);
 	skb_shinfo(skb)->gso_size = f->gso_bytes;
 	memset(skb->data, f->mac, ETH_ALEN);
+	record_frame("guest", skb);
 	enter_tcon();
 	pass = tcon_path_ingress(&host.port.hook, skb);
 	leave_tcon();
@@ -265,6 +270,7 @@ static void back_to_tcon(struct world *x, const struct flight *f)
 		return;
 	}
 	skb = segment_new(&f->p, false, 0, true);
+	record_frame("peer", skb);
 	enter_tcon();
 	pass = tcon_path_egress(&host.port.hook, skb);
 	leave_tcon();
@@ -587,6 +593,8 @@ static bool step(struct world *x, u64 until_ns)
 	else
 		run_tcon(x);
 	rcu_barrier();
+	if (x->has_tcon)
+		record_flow();
 	return true;
 }
 

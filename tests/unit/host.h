@@ -183,6 +183,24 @@ void tcon_port_free(struct tcon_port *port)
 	free_percpu(port->tnet->stats);
 }
 
+/* The first half-flow, from one on, that does not sleep. */
+static inline struct tcon_flow *flow_from(struct rb_node *node)
+{
+	struct tcon_stub *stub;
+
+	for (; node; node = rb_next(node)) {
+		stub = rb_entry(node, struct tcon_stub, port_node);
+		if (!stub->asleep)
+			return tcon_flow_of(stub);
+	}
+	return NULL;
+}
+
+/* Half-flows, but for those that sleep. */
+#define for_each_flow(flow, port)					\
+	for (flow = flow_from(rb_first_cached(&(port)->flow_tree)); flow; \
+	     flow = flow_from(rb_next(&flow->port_node)))
+
 /* In TCon there may be no memory; elsewhere there is. */
 static inline void enter_tcon(void)
 {
