@@ -27,6 +27,7 @@ DOCUMENTS = (
     "docs/placements.md",
     "docs/races.md",
     "docs/reality.md",
+    "docs/rebuilt.md",
     "docs/results.md",
     "docs/top.md",
     "docs/tracing.md",
