@@ -98,6 +98,8 @@ class Buffer:
         self.min_rtt_ns: int | None = None
         self.timeout_ns = -1
         self.fresh_tsval: int | None = None  # the peer remembers it, or a newer one
+        self.scale, self.scales = 0, False  # of the peer's windows, if the guest's SYN has one
+        self.peer_acked = self.peer_edge = 0  # the most that the peer has said
         self.told: int | None = None  # what the peer was told that the guest has
         self.untold_ns = self.due_ns = None
 
@@ -125,6 +127,8 @@ class Buffer:
                 self._hear(event.frame)
             elif event.what == "left":
                 self._leave(event.frame, after)
+            elif event.what == "given":
+                self._give(event.frame)
         if self._judges():
             self._end()
         return self.findings
@@ -147,6 +151,7 @@ class Buffer:
         self.passing = frame
         if frame.flags & SYN:
             self.isn, self.syn_ns = frame.seq, self.now_ns
+            self.scales = frame.wscale is not None
         if self.isn is None:
             return
         if self._is_newest(frame):
@@ -188,8 +193,12 @@ class Buffer:
             return
         if frame.flags & SYN:
             self.min_rtt_ns = self.now_ns - self.syn_ns
+            self.scale = (frame.wscale or 0) if self.scales else 0
+            self.peer_edge = max(self.peer_edge, self._at(frame.ack) + frame.window)
             return
         ack = self._at(frame.ack)
+        self.peer_acked = max(self.peer_acked, ack)
+        self.peer_edge = max(self.peer_edge, ack + (frame.window << self.scale))
         if ack < self.una or ack > self._entered_end():
             return  # late, or of what the buffer never had
         self.told_ns = self.now_ns
@@ -205,6 +214,16 @@ class Buffer:
             ):
                 self._note_arrived(sent)
         self.sent = [sent for sent in self.sent if sent.end > ack or not sent.arrived]
+
+    def _give(self, frame: Frame) -> None:
+        """The guest hears no more than the peer has said."""
+        if self.isn is None or frame.flags & SYN or not frame.flags & ACK:
+            return
+        ack = self._at(frame.ack)
+        if ack > self.peer_acked:
+            self._find("given: acknowledges more", (ack, self.peer_acked))
+        if ack + (frame.window << self.scale) > self.peer_edge:
+            self._find("given: offers more", (ack, frame.window, self.peer_edge))
 
     def _entered_end(self) -> int:
         return self.entered.pairs[-1][1] if self.entered else 0

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from buffer_model import NS, Buffer, Finding
 from known import KNOWN, Known
-from traces import ACCECN, ACK, CWR, ECE, FIN, PSH, Event, Frame, read, read_frame
+from traces import ACCECN, ACK, CWR, ECE, FIN, PSH, SYN, Event, Frame, read, read_frame
 
 TOP = Path(__file__).parents[3]
 BUILD = TOP / "build/model"
@@ -147,6 +147,10 @@ def gone(events: list[Event], n: int) -> list[Event]:
     return events[:n] + events[n + 1 :]
 
 
+def is_given(events: list[Event], n: int) -> bool:
+    return events[n].what == "given" and not events[n].frame.flags & SYN
+
+
 def claims(events: list[Event], n: int) -> list[Event]:
     """The tracker takes a byte less for in flight."""
     limits = dataclasses.replace(events[n].limits, inflight=events[n].limits.inflight - 1)
@@ -243,6 +247,8 @@ WRONG = {
     "lost: never left": (is_first, ends_there),
     "inflight": (is_claim, claims),
     "again: no reason": (is_first, twice),
+    "given: acknowledges more": (is_given, edited(lambda f: {"ack": f.ack + 10**6})),
+    "given: offers more": (is_given, edited(lambda f: {"window": f.window + 2**15})),
     "again: has arrived": (sacked, sacked_again),
     "TSval: the peer has a newer one": (is_first, newer_before),
     "early: clock": (is_first, too_early),

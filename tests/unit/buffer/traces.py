@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << n for n in range(8))
 IP, IP6, TAGS = 0x0800, 0x86DD, (0x8100, 0x88A8)
-SACK, STAMPS, ACCECN = 5, 8, (172, 174)
+WSCALE, SACK, STAMPS, ACCECN = 3, 5, 8, (172, 174)
 
 
 def options(raw: bytes) -> Iterator[tuple[int, bytes]]:
@@ -39,6 +39,7 @@ class Frame:
     window: int
     reports: frozenset[tuple[int, bytes]]  # SACK blocks, AccECN options
     stamps: tuple[int, int] | None  # TSval, TSecr
+    wscale: int | None
     payload: bytes
     gso: int
     raw: bytes = dataclasses.field(repr=False)
@@ -77,16 +78,18 @@ def read_frame(raw: bytes, gso: int = 0) -> Frame:
         tcp = at + 40
     seq, ack, words, flags, window = struct.unpack_from("!IIBBH", raw, tcp + 4)
     end = tcp + (words >> 4) * 4
-    stamps, reports = None, set()
+    stamps, reports, wscale = None, set(), None
     for what, body in options(raw[tcp + 20 : end]):
         if what == STAMPS:
             stamps = struct.unpack("!II", body)
+        elif what == WSCALE:
+            wscale = body[0]
         elif what == SACK:
             reports |= {(SACK, body[n : n + 8]) for n in range(0, len(body), 8)}
         elif what in ACCECN:
             reports.add((what, body))
     return Frame(outer, seq, ack, flags, bool(words & 1), window, frozenset(reports), stamps,
-                 raw[end:], gso, raw)  # fmt: skip
+                 wscale, raw[end:], gso, raw)  # fmt: skip
 
 
 @dataclass(frozen=True)
