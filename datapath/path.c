@@ -763,7 +763,9 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 	} else if (!tcon_flow_repaired(flow)) {
 		tcon_judge_level(flow);
 	}
-	if (ack->delivered_any || ack->una_advanced || ack->spurious)
+	/* A duplicate ACK of a peer without SACK makes room, too. */
+	if (ack->delivered_any || ack->una_advanced || ack->spurious ||
+	    flow->track.cc.inflight_bytes < ack->rs.prior_inflight_bytes)
 		tcon_flow_kick(flow);
 	if (tcon_flow_repaired(flow) && flow->track.cc.una != flow->track.cc.nxt)
 		tcon_hold_appoint(flow, 0);

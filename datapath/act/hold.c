@@ -918,8 +918,10 @@ static u64 collect_repairs(struct tcon_flow *flow, struct sk_buff_head *out,
 	switch (tcon_repair_expire(flow, now_us)) {
 	case TCON_EXPIRY_PROBE:
 		skb = tcon_repair_probe(flow, now_us);
-		if (skb)
-			__skb_queue_tail(out, skb);
+		if (!skb)
+			break;
+		advance_clock(flow, skb, now_ns);
+		__skb_queue_tail(out, skb);
 		break;
 	case TCON_EXPIRY_TIMEOUT:
 	case TCON_EXPIRY_GIVE_UP:

@@ -5,13 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_HEADER = "what waited leaves with the header of when it came, not with what the guest said last"
 _TIMEOUT = "at a time-out all leaves that waits, whatever cwnd and the clock say"
 _SILENCES = _TIMEOUT + "; again after each silence, and the clock moves on, so no repair leaves"
 _FALLS = "a gap, or what cannot be repaired, is a state of the flow, not of a range"
 _UNSEEN = "what took another way, or passed while no rule was there, is not known"
-_MTU = "SACK blocks make the guest's segments smaller: the next full one counts as an MTU probe"
-_DUPLICATE = "a duplicate ACK that counts as no delivery makes room, but wakes no repair"
 _ACKED = "what waits leaves although the peer, to which it came by another way, has acknowledged it"
 _BACKOFF = "where TCon's timer has backed off the guest's repeats pass, too"
 
@@ -31,21 +28,12 @@ class Known:
 
 
 KNOWN = (
-    Known("first: TSecr", "", _HEADER),
-    Known("first: ACK number", "", _HEADER),
-    Known("first: reports", "", _HEADER),
-    Known("repair: ACK number", "vivace/both-loss/", _HEADER + "; here repeats of the guest"),
-    Known("repair: TSecr", "vivace/both-loss/", _HEADER + "; here repeats of the guest"),
-    Known("repair: MACs", "bbr/next-hop/", "repairs go to the MAC address that the next hop had"),
-    Known("late: repair, without SACK", "", _DUPLICATE),
     Known("early at a time-out: cwnd", "", _TIMEOUT),
     Known("early at a time-out: clock", "", _TIMEOUT),
     Known("early: cwnd", "timely/bulk-loss/2/", _SILENCES),
     Known("early: clock", "timely/bulk-loss/2/", _SILENCES),
-    Known("early: clock, by a probe", "timely/lost-acks/", "a probe takes no time on the clock"),
     Known("again: the peer has it", "input", _ACKED, rare=True),
     Known("again, by the guest: is not lost twice", "input", _BACKOFF, rare=True),
-    Known("state: window-enforced, mtu-probe", "", _MTU),
     Known("state: window-enforced, gap", "input", _FALLS),
     Known("state: window-enforced, in-flight", "", _FALLS),
     Known("state: paced, unseen-acks", "input", _UNSEEN),
