@@ -102,9 +102,9 @@ check-smp: deps lab			## what two CPUs do to each other, in real time
 check-races: deps lab			## data races between CPUs, by KCSAN on User-Mode Linux, as root
 	@$(MAKE) -s -C tests/vm races LAB=$(abspath $(LAB))
 
-check-races-short: deps lab		## two minutes of check-races; skipped without root
+check-races-short: deps lab		## a minute of check-races; skipped without root
 	@if [ "$$(id -u)" -ne 0 ]; then echo "check-races-short: skipped: it needs root"; else \
-		$(MAKE) -s -C tests/vm races LAB=$(abspath $(LAB)) RACES_SECONDS=60 \
+		$(MAKE) -s -C tests/vm races LAB=$(abspath $(LAB)) RACES_SECONDS=30 \
 			RACES_TESTS="-k everything test_races.py"; fi
 
 check-races-debug: deps lab		## what check-races runs, with KASAN and lockdep on several CPUs, as root

@@ -12,6 +12,7 @@ import contextlib
 import errno
 import itertools
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -44,6 +45,11 @@ def may_be_away() -> Iterator[None]:
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ENODEV):
                 raise
+
+
+def _a_race_is_reported() -> bool:
+    """Then the test has failed, as the control of check-races is to: no more is found out."""
+    return _KCSAN.exists() and bool(re.search(r"^data_races: [1-9]", _KCSAN.read_text(), re.M))
 
 
 class Chaos:
@@ -122,6 +128,8 @@ class Chaos:
         )
 
     def _is_over(self, start: float) -> bool:
+        if _a_race_is_reported():
+            return True
         passed = time.monotonic() - start
         if passed <= SECONDS or passed > LONGEST:
             return passed > SECONDS
