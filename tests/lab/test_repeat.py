@@ -88,6 +88,16 @@ def test_two_equal_rounds_are_enough_and_needed(rounds, tmp_path):
         repeat.repeated("uml", tmp_path, _silent)
 
 
+def test_one_round_that_is_as_kept_is_a_repetition(rounds, tmp_path):
+    rounds[:] = [7, 8]
+    assert repeat.repeated("uml", tmp_path, _silent, _numbers(7)).numbers == _numbers(7)
+    assert rounds == [8]
+    rounds[:] = [8, 7]  # a disturbed clock
+    assert repeat.repeated("qemu", tmp_path, _silent, _numbers(7)).numbers == _numbers(7)
+    rounds[:] = [8, 8]
+    assert repeat.repeated("uml", tmp_path, _silent, _numbers(7)).numbers == _numbers(8)
+
+
 def test_what_is_kept_is_what_the_next_one_is_compared_with(rounds, tmp_path, monkeypatch):
     kept = tmp_path / "kept.json"
     monkeypatch.setattr(repeat, "KEPT", kept)
