@@ -64,8 +64,16 @@ def status_of(key: str, table: str = "Bridge", record: str = "br0") -> str:
 
 def becomes(wanted: str, key: str, table: str = "Bridge", record: str = "br0") -> None:
     """The status is written behind the transaction that ovs-vsctl waits for."""
-    poll(lambda: re.fullmatch(wanted, status_of(key, table, record)),
-         f"{key} is {wanted}: {status_of(key, table, record)}", 10, 0.1)  # fmt: skip
+    told = ""
+
+    def is_told() -> bool:
+        nonlocal told
+        told = status_of(key, table, record)
+        return bool(re.fullmatch(wanted, told))
+
+    with contextlib.suppress(AssertionError):
+        poll(is_told, "", 10, 0.1)
+    assert re.fullmatch(wanted, told), f"{key} is {told}"
 
 
 def reload_tcon() -> None:
@@ -86,6 +94,20 @@ def restart_all() -> None:
     ovs.start_ovsdb()
     ovs.start_vswitchd()
     rigs.load_all()
+
+
+def start_database() -> None:
+    """Start it again, and wait until ovs-vswitchd has it.
+
+    That pauses before it connects again, 8 s at most, and may not sleep meanwhile: what it has to
+    look at again waits for the database.  So it is stopped until then.
+    """
+    ovs.start_ovsdb()
+    pid = int(Path("/run/openvswitch/ovs-vswitchd.pid").read_text())
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(8)
+    os.kill(pid, signal.SIGCONT)
+    vsctl("set", "Bridge", "br0", "external_ids:back=yes")
 
 
 def test_commands_write_there() -> None:
@@ -458,8 +480,7 @@ def test_a_database_that_does_not_answer() -> None:
     appctl("tcon/del-cc", "br0", "flow=tp_dst=8")  # and never had this
     appctl("tcon/set-cc", "--volatile", "br0", "flow=tp_dst=9", "cubic")
     assert rules() == [flow("tp_dst=9 cubic"), flow("all bbr")]
-    ovs.start_ovsdb()
-    vsctl("set", "Bridge", "br0", "external_ids:back=yes")  # waits for vswitchd
+    start_database()
     assert config() == before
     assert rules() == [flow("tp_dst=9 cubic"), flow("all bbr")]
     appctl("tcon/del-cc", "br0", "flow=tp_dst=9")
@@ -530,8 +551,7 @@ def test_a_rule_goes_that_the_database_does_not_take(
     assert "OVSDB does not take the change" in complaint
     expected = [flow(f"all {left}")] if left else []
     assert rules() == expected
-    ovs.start_ovsdb()
-    vsctl("set", "Bridge", "br0", "external_ids:back=yes")
+    start_database()
     assert (rules(), config()) == (expected, {})
     appctl("tcon/del-cc", "br0")
 
@@ -547,8 +567,7 @@ def test_a_volatile_rule_comes_back_if_the_database_does_not_take_another() -> N
     assert first.returncode == 2
     assert "OVSDB does not take the change" in complaint
     assert rules() == [flow("all vegas")]
-    ovs.start_ovsdb()
-    vsctl("set", "Bridge", "br0", "external_ids:back=yes")
+    start_database()
     assert (rules(), config()) == ([flow("all vegas")], {})
     appctl("tcon/del-cc", "br0")
 

@@ -181,17 +181,47 @@ def overtaken(arrived: list[int]) -> list[int]:
     return found
 
 
-def test_losses_are_of_single_packets_of_a_burst() -> None:
-    with lab_of(loss_fraction=0.05) as lab:
-        _, _, behind, received = passed(lab)
-    arrived = set(numbers_of(behind))
-    lost = [n for n in range(FRAMES) if n not in arrived]
-    assert_share(len(lost), 0.05)
-    assert numbers_of(received) == sorted(arrived)
-    # Independent losses: one is followed by another in 5 %, not 7 of 8 times.
-    assert_share(sum(n + 1 in lost for n in lost), 0.05, len(lost))
-    bursts = Counter(n // BURST for n in lost)
-    assert max(bursts.values()) < BURST
+@contextlib.contextmanager
+def checked_sums(lab: Lab) -> Iterator[list[int]]:
+    """How many sums of UDP the receiver's stack finds wrong meanwhile; filled in at the end."""
+    sink = lab.receiver(0).popen(
+        ["python3", "-c", "import socket, time; s = socket.socket(type=socket.SOCK_DGRAM); "
+         "s.bind(('', 9)); [s.recv(9999) for _ in iter(int, 1)]"]
+    )  # fmt: skip
+    wrong: list[int] = []
+    yield wrong
+    said = run_in(lab.receiver(0), "nstat -asz UdpInCsumErrors")
+    wrong.append(int(re.search(r"UdpInCsumErrors +(\d+)", said)[1]))
+    sink.kill()
+
+
+def test_mischief_is_of_single_packets_of_a_burst() -> None:
+    """Independent of each other: one is followed by another in 5 %, not 7 of 8 times.
+
+    Of a packet that netem draws for both, loss and duplicate, one goes on; a duplicate may be lost.
+    """
+    share = 0.05
+    kinds = dict.fromkeys(("loss_fraction", "duplicate_fraction", "corrupt_fraction"), share)
+    with lab_of(**kinds) as lab, checked_sums(lab) as wrong:
+        _, _, behind, _ = passed(lab)
+    arrived = numbers_of(behind)
+    assert arrived == sorted(arrived)
+    times = Counter(arrived)
+    assert set(times.values()) == {1, 2}
+    lost = [n for n in range(FRAMES) if n not in times]
+    twice = [n for n in times if times[n] == 2]
+    for found, part in ((lost, share * (1 - share)), (twice, share * (1 - share) ** 2)):
+        assert_share(len(found), part)
+        assert_share(sum(n + 1 in found for n in found), part, len(found))
+        assert max(Counter(n // BURST for n in found).values()) < BURST
+    places = turned_bits(behind)
+    assert_share(len(places), share * PAYLOAD_BYTES / FRAME_BYTES, len(behind))
+    # Of a place anywhere in the payload the standard deviation is its length by the root of 12;
+    # the mean is six of its own away once in 500 million draws.
+    sigma = PAYLOAD_BYTES / math.sqrt(12 * len(places))
+    assert statistics.mean(places) == pytest.approx(PAYLOAD_BYTES / 2, abs=6 * sigma)
+    # The receiver's stack found all of them, and those in the UDP header.
+    assert len(places) <= wrong[0] <= len(places) + len(behind) * 0.01
 
 
 def test_losses_on_the_way_of_one_flow() -> None:
@@ -203,48 +233,17 @@ def test_losses_on_the_way_of_one_flow() -> None:
     assert max(Counter(n // BURST for n in range(FRAMES) if n not in arrived).values()) < BURST
 
 
-def test_duplicates_are_of_single_packets() -> None:
-    with lab_of(duplicate_fraction=0.05) as lab:
-        _, _, behind, _ = passed(lab)
-    times = Counter(numbers_of(behind))
-    assert set(times.values()) == {1, 2}
-    twice = [n for n in times if times[n] == 2]
-    assert_share(len(twice), 0.05)
-    assert_share(sum(n + 1 in twice for n in twice), 0.05, len(twice))
-
-
-def test_a_bit_is_turned_anywhere_in_a_packet() -> None:
-    with lab_of(corrupt_fraction=0.05) as lab:
-        sink = lab.receiver(0).popen(
-            ["python3", "-c", "import socket, time; s = socket.socket(type=socket.SOCK_DGRAM); "
-             "s.bind(('', 9)); [s.recv(9999) for _ in iter(int, 1)]"]
-        )  # fmt: skip
-        _, _, behind, _ = passed(lab)
-        said = run_in(lab.receiver(0), "nstat -asz UdpInCsumErrors")
-        wrong = int(re.search(r"UdpInCsumErrors +(\d+)", said)[1])
-        sink.kill()
-    places = turned_bits(behind)
-    assert_share(len(places), 0.05 * PAYLOAD_BYTES / FRAME_BYTES)
-    # Of a place anywhere in the payload the standard deviation is its length by the root of 12;
-    # the mean is six of its own away once in 500 million draws.
-    sigma = PAYLOAD_BYTES / math.sqrt(12 * len(places))
-    assert statistics.mean(places) == pytest.approx(PAYLOAD_BYTES / 2, abs=6 * sigma)
-    # The receiver's stack found all of them, and those in the UDP header.
-    assert len(places) <= wrong <= len(places) + FRAMES * 0.01
-
-
-@pytest.mark.parametrize(("by_us", "most"), [(4000, 7), (1000, 2)])
-def test_packets_overtake_others(by_us: int, most: int) -> None:
-    """4 ms at 20 Mbit/s hold 6.6 packets, 1 ms 1.7."""
-    with lab_of(reorder_fraction=0.03, reorder_by_us=by_us) as lab:
+def test_packets_overtake_others() -> None:
+    """4 ms at 20 Mbit/s hold 6.6 packets."""
+    with lab_of(reorder_fraction=0.03, reorder_by_us=4000) as lab:
         _, _, behind, received = passed(lab)
     assert numbers_of(behind) == list(range(FRAMES))
     numbers = numbers_of(received)
     assert sorted(numbers) == list(range(FRAMES))
     distances = overtaken(numbers)
     assert_share(len(distances), 0.03)
-    assert max(distances) <= most
-    assert statistics.median(distances) >= most - 1
+    assert max(distances) <= 7
+    assert statistics.median(distances) >= 6
 
 
 def test_rtt_and_rate_are_right_whatever_happens_to_packets() -> None:
@@ -257,7 +256,9 @@ def test_rtt_and_rate_are_right_whatever_happens_to_packets() -> None:
     assert_share(FRAMES - len(times), 0.01 * 0.99)
     assert_share(sum(n == 2 for n in times.values()), 0.01 * 0.99)
     assert_share(len(turned_bits(behind)), 0.01 * PAYLOAD_BYTES / FRAME_BYTES, len(behind))
-    assert_share(len(overtaken(numbers_of(received))), 0.05, len(times))
+    distances = overtaken(numbers_of(received))
+    assert_share(len(distances), 0.05, len(times))
+    assert max(distances) <= 5  # 2.5 ms hold 4.1 packets
 
 
 def test_a_policer_lets_pass_its_bucket_and_its_rate() -> None:
@@ -282,11 +283,10 @@ def test_a_policer_lets_pass_its_bucket_and_its_rate() -> None:
 
 
 def test_tcp_of_guests_with_and_without_super_packets() -> None:
-    kinds = [(ipv6, without) for ipv6 in (False, True)
-             for without in ({}, {"tso": False}, {"gso": False})]  # fmt: skip
+    kinds = [(False, {}), (True, {}), (False, {"tso": False}), (True, {"gso": False})]
     flows = [replace(CUBIC, ipv6=ipv6, **without) for ipv6, without in kinds]
-    with lab_of(CUBIC, *flows) as lab:
-        for index, (ipv6, without) in enumerate(kinds, 1):
+    with lab_of(*flows) as lab:
+        for index, (ipv6, without) in enumerate(kinds):
             guest, before = tcp_frames(lab, index)
             assert sum(before) > 2_000_000
             assert max(before) == FRAME_BYTES
@@ -304,14 +304,15 @@ def test_packets_are_merged_where_a_guest_makes_super_packets(gso: bool) -> None
     assert longest > 2 * FRAME_BYTES if gso else longest == FRAME_BYTES
 
 
-@pytest.mark.parametrize("ipv6", [False, True])
-def test_each_segment_is_acknowledged_at_once(ipv6: bool) -> None:
+def test_each_segment_is_acknowledged_at_once() -> None:
     """Not so where nothing is said, once the receiver's window has grown to its size."""
-    flow = replace(CUBIC, ipv6=ipv6, gso=False)
-    with lab_of(CUBIC, flow, replace(flow, quickack=True)) as lab:
-        for index, least, most in ((1, 0.4, 0.8), (2, 0.99, 1.1)):
+    flow = replace(CUBIC, gso=False)
+    quick = replace(flow, quickack=True)
+    with lab_of(flow, quick, replace(quick, ipv6=True)) as lab:
+        wanted = ("30M", 0.4, 0.8), ("5M", 0.99, 1.1), ("5M", 0.99, 1.1)
+        for index, (size, least, most) in enumerate(wanted):
             acks = capture(lab.br0, f"br1-s{index + 1}")
-            guest, _ = tcp_frames(lab, index, "30M")
+            guest, _ = tcp_frames(lab, index, size)
             assert least < len(frames(acks, INCOMING)) / len(guest) < most
 
 

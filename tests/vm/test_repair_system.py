@@ -184,8 +184,9 @@ def test_guest_does_not_notice(net: Net, offloads: bool) -> None:
 # --- memory -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("bound", "wanted"), [("copy_port_bytes", 1000), ("copy_host_bytes", 200)])
-def test_many_lossy_flows_stay_inside_a_bound(net: Net, bound: str, wanted: int) -> None:
+@pytest.mark.parametrize("bound", ["copy_port_bytes", "copy_host_bytes"])
+def test_many_lossy_flows_stay_inside_a_bound(net: Net, bound: str) -> None:
+    wanted = 200
     net.shape(rate="100mbit", delay="20ms", loss="2%")
     net.cut()
     net.tcon.set_rule("bbr")

@@ -20,7 +20,7 @@ from tcon_lab.scenario import Path
 from tcon_lab.topo import Lab
 
 BASE_RTT_US = 20_000
-SET_S, DEL_S, END_S = 6, 12, 18
+SET_S, DEL_S, END_S = 4, 8, 11
 
 
 @pytest.fixture(scope="module")
