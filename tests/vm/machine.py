@@ -339,6 +339,16 @@ def quiet_up(dev: str, ns: str | None = None) -> None:
     ip(f"link set {dev} mtu {SCRIPTED_MTU} up", ns=ns)
 
 
+@contextlib.contextmanager
+def without_ipv6(ns: str | None) -> Iterator[None]:
+    """Devices that are made and set up meanwhile say nothing by themselves."""
+    sysctl("ipv6/conf/default/disable_ipv6", 1, ns)
+    try:
+        yield
+    finally:
+        sysctl("ipv6/conf/default/disable_ipv6", 0, ns)
+
+
 # --- bridges ------------------------------------------------------------------
 
 
@@ -365,13 +375,18 @@ class Rig(BaseRig):
 
         Quiet, both are up and for scripts; else the peer is down until it has an address.
         """
-        ip(f"link add {dev} numtxqueues {queues} type veth"
-           f" peer name {peer} numrxqueues {queues} netns {ns}",
-           *(() if quiet else (f"link set {dev} up",)))  # fmt: skip
         self.devices.append(dev)
-        if quiet:
-            quiet_up(dev)
-            quiet_up(peer, ns)
+        mtu = f"mtu {SCRIPTED_MTU}" if quiet else ""
+        add = (
+            f"link add {dev} {mtu} numtxqueues {queues} type veth"
+            f" peer name {peer} {mtu} numrxqueues {queues} netns {ns}"
+        )
+        if not quiet:
+            ip(add, f"link set {dev} up")
+            return
+        with without_ipv6(None), without_ipv6(ns):
+            ip(add, f"link set {dev} up")
+            ip(f"link set {peer} up", ns=ns)
 
     def bridge(self, name: str = "br0", normal: bool = False) -> str:
         """A bridge; without flows unless it is to learn as a switch does."""
@@ -411,7 +426,5 @@ class Rig(BaseRig):
                 end.close()
         for bridge in self.bridges:
             run("ovs-vsctl", "--if-exists", "del-br", bridge)
-        for dev in self.devices:
-            if Path("/sys/class/net", dev).exists():
-                ip(f"link del {dev}")
-        ip(*(f"netns del {ns}" for ns in self.namespaces))
+        left = [dev for dev in self.devices if Path("/sys/class/net", dev).exists()]
+        ip(*(f"link del {dev}" for dev in left), *(f"netns del {ns}" for ns in self.namespaces))
