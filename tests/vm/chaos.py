@@ -26,7 +26,7 @@ from tcon_lab.ovs import appctl
 #: How long, in seconds; on a slow host longer, until each thing was done AT_LEAST so often and TCon
 #: has done enough: up to LONGEST, after which it is not the host that is slow.
 SECONDS = int(os.environ.get("TCON_SECONDS", "60"))
-LONGEST = int(os.environ.get("TCON_LONGEST", 5 * SECONDS + 600))
+LONGEST = int(os.environ.get("TCON_LONGEST", 5 * SECONDS + 750))
 AT_LEAST = 2
 CCS = ("cubic", "bbr", "dctcp", "none", "bbr3", "linux:cubic", "vegas", "reno", "ctcp", "bbr")
 _REPAIR = Path("/sys/module/tcon/parameters/repair")
