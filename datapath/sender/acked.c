@@ -577,11 +577,11 @@ static bool has_lapsed(struct tcon_track *t, bool ece)
 	return !--t->ece_rounds;
 }
 
-/* How many of the delivered bytes were marked?  As many as the peer's TCon says, or all
+/* How many of @delivered bytes were marked?  As many as the peer's TCon says, or all
  * that an ACK with ECE covers.
  */
 static void take_marks(struct tcon_track *t, const struct tcon_packet *pkt,
-		       struct tcon_ack *ack)
+		       u32 delivered, struct tcon_ack *ack)
 {
 	bool ece = pkt->flags & TCON_TCP_ECE && !(pkt->flags & TCON_TCP_SYN);
 	struct tcon_rate_sample *rs = &ack->rs;
@@ -596,7 +596,7 @@ static void take_marks(struct tcon_track *t, const struct tcon_packet *pkt,
 	t->ece_last = ece;
 	rs->is_ece = marked || (ece && !t->ce_exact);
 	if (rs->is_ece && !t->ce_exact)
-		marked = rs->acked_sacked_bytes;
+		marked = delivered;
 	t->cc.delivered_ce_bytes += marked;
 	t->ece_acks += rs->is_ece;
 	if (t->ce_exact)
@@ -650,7 +650,7 @@ void tcon_acked(struct tcon_track *t, const struct tcon_packet *pkt, u64 now_us,
 	judge(t, ack, now_us);
 	t->spurious_repairs += ack->spurious_repairs;
 
-	take_marks(t, pkt, ack);
+	take_marks(t, pkt, rs->acked_sacked_bytes - w.again_bytes, ack);
 	if (rs->acked_sacked_bytes) {
 		t->cc.delivered_bytes += rs->acked_sacked_bytes - w.again_bytes;
 		t->delivered_us = now_us;
