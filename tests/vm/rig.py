@@ -44,6 +44,11 @@ def ccs(*names: str) -> list[Any]:
     ]
 
 
+def fault(reason: str) -> pytest.MarkDecorator:
+    """What a test finds today; whoever mends it takes this out."""
+    return pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)
+
+
 def constant_cwnd(segs: int) -> dict[str, int]:
     """Parameters of that CC with which its cwnd does not change."""
     return {"good_segs": segs, "after_bytes": 2**32 - 1}

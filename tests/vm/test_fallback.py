@@ -93,6 +93,14 @@ def leaves(conn: Conn) -> list[wire.Segment]:
     return list(got.values())
 
 
+def every(conn: Conn) -> list[wire.Segment]:
+    """What has left, repeats as often as they did."""
+    got = []
+    while segment := conn.receive(conn.peer, 0):
+        got.append(segment)
+    return got
+
+
 def burst(conn: Conn, count: int) -> list[wire.Segment]:
     """The guest sends so many segments at once; those that leave."""
     for _ in range(count):
@@ -473,6 +481,28 @@ def test_repeats_beyond_a_window_are_dropped(ends: Ends, tcon: genl.Genl) -> Non
         for _ in range(MANY):
             conn.guest.send(first[0].frame())
         assert len(leaves(conn)) == 1
+
+
+WHOLE = rigs.fault("a super-packet of old data passes whole in each round trip")
+
+
+@pytest.mark.parametrize("segments", [1, pytest.param(44, marks=WHOLE)])
+def test_old_data_in_a_round_trip_is_bounded(rig: rigs.Rig, tcon: genl.Genl, segments: int) -> None:
+    """A guest whose peer plays along sends data as repeats: cwnd, and a segment, bounds that."""
+    tcon.set_rule("cubic", bridge="br1")
+    conn = shake(Conn(*rig.taps(rigs.TSO, rigs.TSO)))
+    old = conn.from_guest(PSH | ACK, bytes(segments * MSS), seq=conn.guest_nxt - 3_000_000)
+    old.partial = True
+    gso = (MSS, rigs.VNET_GSO_TCPV4) if segments > 1 else ()
+    for _ in range(10):
+        conn.guest_sends(PSH | ACK, bytes(MSS))
+        for _ in range(100):
+            conn.guest.send(old.frame(), old.header_bytes(), *gso)
+        left = sum(len(segment.payload) for segment in every(conn))
+        cwnd_bytes = max(rigs.find_flow(tcon, conn.sport)["cwnd_bytes"], INITIAL * MSS)
+        assert MSS <= left <= cwnd_bytes + MSS
+        time.sleep(0.01)
+        conn.peer_sends()
 
 
 def test_ports_of_evading_guests_are_known(ends: Ends, tcon: genl.Genl) -> None:

@@ -8,8 +8,11 @@ flight, so that one wrong decision costs a quarter of the goodput.
 from __future__ import annotations
 
 import re
+import socket
+import threading
 import time
 
+import rig as rigs
 from asked import goodput_bps, one_is_within, scenario
 from hosts import Net
 from rig import ip
@@ -81,6 +84,42 @@ def test_bbr_with_one_segment_in_flight(net: Net) -> None:
     native = seconds("bbr")
     net.tcon.set_rule("bbr")
     assert seconds("cubic") < 1.005 * native
+
+
+def seconds_after_rests(net: Net, cc: str) -> float:
+    """The mean time of 500 kB over a connection that rests for 2 s before each."""
+    address, port, times_s = net.addresses[0], 5300, []
+    with rigs.inside(net.server), socket.create_server((address, port)) as listener:
+        with rigs.inside(net.guest):
+            client = socket.socket()
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
+        client.connect((address, port))
+        server, _ = listener.accept()
+    with client, server:
+        for _ in range(5):
+            time.sleep(2)
+            begin = time.monotonic()
+            thread = threading.Thread(target=client.sendall, args=(bytes(500_000),))
+            thread.start()
+            left = 500_000
+            while left:
+                left -= len(server.recv(left))
+            times_s.append(time.monotonic() - begin)
+            thread.join()
+    return sum(times_s[1:]) / len(times_s[1:])  # the first has a slow start
+
+
+@rigs.fault("after a pause requests get BBR's pacing, but the guest's slow start")
+def test_bbr_after_rests(net: Net) -> None:
+    """Linux restarts a window after idle time, but not BBR's (tcp_cwnd_restart() is for CCs without
+    cong_control); a CUBIC guest's own is small again, and what TCon allows does not matter.
+
+    A flight of 500 kB takes 40 ms at 100 Mbit/s; a slow start to it five round trips of 160 ms.
+    """
+    net.shape(delay="160ms")
+    native = seconds_after_rests(net, "bbr")
+    net.tcon.set_rule("bbr")
+    assert seconds_after_rests(net, "cubic") < 1.2 * native
 
 
 def test_bbr_finds_the_rate_of_a_policer() -> None:

@@ -810,6 +810,30 @@ def test_reason_handshake(ends: Ends, tcon: genl.Genl) -> None:
     assert state(tcon, conn.sport) == ENFORCED_CUBIC
 
 
+@rigs.fault("where only a server's SYN comes by its first segments are dropped")
+def test_answers_that_pass_elsewhere_from_the_start(ends: Ends, tcon: genl.Genl) -> None:
+    """A load balancer sends the SYN this way, and ACKs another (direct server return): the guest
+    sends nothing twice, and none of it is dropped.
+    """
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.peer_sends(SYN)
+    conn.guest_sends(SYN | ACK)
+    conn.peer_nxt = conn.isn[1] + 1
+    sent, left = [], set()
+    for _ in range(20):
+        conn.clock += 10
+        for _ in range(10):
+            sent.append(conn.from_guest(PSH | ACK, bytes(1000)))
+            conn.guest_nxt += 1000
+            conn.guest.send(sent[-1].frame())
+        while got := conn.receive(conn.peer, 0.01):
+            left.add(got.seq)
+    while got := conn.receive(conn.peer, 1):
+        left.add(got.seq)
+    assert left == {segment.seq for segment in sent}
+
+
 def test_reason_mid_stream(ends: Ends, tcon: genl.Genl) -> None:
     tcon.set_rule("cubic")
     conn = Conn(*ends)

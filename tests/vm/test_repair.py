@@ -1054,6 +1054,31 @@ def test_path_that_reorders_too_much_is_left_alone(ends: Ends, tcon: genl.Genl) 
     nothing_for(conn.peer, conn)
 
 
+@rigs.fault("any SACK block below the ACK is believed as a DSACK, up to 2 GiB below it")
+def test_sack_blocks_of_other_numbers_are_no_dsacks(ends: Ends, tcon: genl.Genl) -> None:
+    """A firewall shifts sequence numbers, but not those in SACK blocks.
+
+    Each repair is needed.  A block that is of nothing which was sent again says nothing of a repair
+    (RFC 2883, 4: it reports what has arrived twice).
+    """
+    conn = connect(Conn(*ends), tcon)
+    with counted(tcon, repair_spurious=0):
+        for _ in range(5):
+            lost, *rest = send(conn, 2)
+            far = rest[0].seq - 1_000_000_000
+            for _ in range(3):
+                peer_acks(conn, lost.seq, (far, far + MSS))
+            got = conn.receive(conn.peer)
+            assert got, "no repair"
+            assert got.seq in (lost.seq, rest[0].seq)
+            while got.seq != lost.seq:  # the tail is probed first
+                got = conn.receive(conn.peer)
+                assert got, "no repair"
+            peer_acks(conn, conn.guest_nxt)
+            discard(*ends)
+    assert state(tcon, conn.sport) == REPAIRED
+
+
 # --- what is never absorbed -----------------------------------------------------------
 
 
@@ -1334,6 +1359,27 @@ def test_repair_switched_off(ends: Ends, tcon: genl.Genl) -> None:
     plain_acked = send(conn, 1)
     heard(conn, peer_acks(conn, end_of(plain_acked[0])))
     assert state(tcon, conn.sport) == REPAIRED
+
+
+@rigs.fault("without repair time-outs of a lone segment are taken for tail probes")
+def test_time_outs_of_a_lone_segment_without_repair(ends: Ends, tcon: genl.Genl) -> None:
+    """A sender probes a tail once (RFC 8985, 7.2); its next repeat is a time-out, which halves cwnd
+    at least (RFC 5681, 3.1).
+    """
+    conn = connect(Conn(*ends), tcon)
+    with rigs.parameters(repair=0):
+        for _ in range(8):  # grow cwnd
+            segments = send(conn, 10)
+            time.sleep(RTT_S)
+            peer_acks(conn, end_of(segments[-1]))
+            discard(conn.guest)
+        before = rigs.find_flow(tcon, conn.sport)["cwnd_bytes"]
+        only = send(conn, 1)[0]
+        assert state(tcon, conn.sport) == ("window-enforced", "repair-off", "cubic")
+        for number in range(5):
+            time.sleep(0.3 * 2**number)
+            conn.guest_sends(PSH | ACK, only.payload, seq=only.seq)
+        assert rigs.find_flow(tcon, conn.sport)["cwnd_bytes"] <= before / 2
 
 
 @pytest.mark.both
