@@ -174,13 +174,14 @@ def unload(module: str) -> None:
 
 
 @contextlib.contextmanager
-def badcc(**parameters: int) -> Iterator[None]:
-    """The CC that does what it is told is there meanwhile."""
-    run("insmod", "/lab/badcc/tcon_badcc.ko", *(f"{k}={v}" for k, v in parameters.items()))
+def badcc(name: str = "badcc", **parameters: int) -> Iterator[None]:
+    """The CC that does what it is told is there meanwhile; or unlimited, by its name."""
+    words = (f"{k}={v}" for k, v in parameters.items())
+    run("insmod", f"/lab/badcc/tcon_{name}.ko", *words)
     try:
         yield
     finally:
-        unload("tcon_badcc")
+        unload(f"tcon_{name}")
 
 
 #: Where the kernel's events are, see tracefs().

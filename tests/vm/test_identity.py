@@ -18,7 +18,7 @@ import pytest
 import rig as rigs
 import wire
 from ends import Frame, Habits, Road, Scenario, Step, World
-from rig import TSO, Conn, counted, fault, state
+from rig import TSO, Conn, counted, state
 from wire import ACK, CWR, ECE, SYN
 
 pytestmark = pytest.mark.script

@@ -23,6 +23,7 @@ from dataclasses import replace
 import pytest
 import rig as rigs
 from asked import CUBIC, scenario
+from capture import INCOMING, OUTGOING, capture, frames
 from mininet.node import Node
 from rig import poll
 from tcon_lab.runner import check_path
@@ -34,10 +35,8 @@ FRAMES = 3000
 #: Of a super-packet; UDP_SEGMENT has the kernel make it, as TCP does.
 BURST = 8
 PAYLOAD_BYTES = 1472
-UDP_SEGMENT, SO_RCVBUFFORCE, SOL_PACKET, ETH_P_ALL = 103, 33, 263, 3
+UDP_SEGMENT = 103
 UDP_HEADERS_BYTES = 14 + 20 + 8
-PACKET_STATISTICS, PACKET_OUTGOING = 6, 4
-INCOMING, OUTGOING = False, True
 
 
 @contextlib.contextmanager
@@ -48,30 +47,6 @@ def lab_of(*flows: Flow, **path: float) -> Iterator[Lab]:
 
 def inside(node: Node) -> contextlib.AbstractContextManager[None]:
     return rigs.inside_pid(node.pid)
-
-
-def capture(node: Node, device: str) -> socket.socket:
-    """All that passes a device from now on waits in the socket."""
-    with inside(node):
-        tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
-    tap.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 256 << 20)
-    tap.bind((device, ETH_P_ALL))
-    tap.setblocking(False)
-    return tap
-
-
-def frames(tap: socket.socket, outgoing: bool) -> list[bytes]:
-    """What was captured in one direction; nothing must have been missed."""
-    found = []
-    with tap:
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                frame, address = tap.recvfrom(1 << 17)
-                if (address[2] == PACKET_OUTGOING) == outgoing:
-                    found.append(frame)
-        missed = struct.unpack("II", tap.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))[1]
-    assert not missed
-    return found
 
 
 def payload(number: int) -> bytes:
@@ -119,10 +94,10 @@ def passed(lab: Lab) -> tuple[list[bytes], list[bytes], list[bytes], list[bytes]
     """Frames at the guest's port, before and behind netem, and at the receiver."""
     out = udp_socket(lab)
     taps = [
-        (capture(lab.br0, "br0-h1"), INCOMING),
-        (capture(lab.net["r2"], "r2-r1"), INCOMING),
-        (capture(lab.net["r2"], "r2-up"), OUTGOING),
-        (capture(lab.receiver(0), "s1-eth0"), INCOMING),
+        (capture(inside(lab.br0), "br0-h1"), INCOMING),
+        (capture(inside(lab.net["r2"]), "r2-r1"), INCOMING),
+        (capture(inside(lab.net["r2"]), "r2-up"), OUTGOING),
+        (capture(inside(lab.receiver(0)), "s1-eth0"), INCOMING),
     ]
     with out:
         send(out)
@@ -268,7 +243,7 @@ def test_a_policer_lets_pass_its_bucket_and_its_rate() -> None:
         lab.start_policer()
         with udp_socket(lab) as out:
             time.sleep(1)  # the bucket is full again
-            tap = capture(lab.net["r2"], "r2-r1")
+            tap = capture(inside(lab.net["r2"]), "r2-r1")
             began = time.monotonic()
             send(out)
             took_s = time.monotonic() - began
@@ -298,7 +273,7 @@ def test_tcp_of_guests_with_and_without_super_packets() -> None:
 def test_packets_are_merged_where_a_guest_makes_super_packets(gso: bool) -> None:
     """At 1 Gbit/s, on the way to the receiver."""
     with lab_of(replace(CUBIC, gso=gso), rate_bps=10**9) as lab:
-        arriving = capture(lab.receiver(0), "s1-eth0")
+        arriving = capture(inside(lab.receiver(0)), "s1-eth0")
         tcp_frames(lab, 0)
         longest = max(len(frame) for frame in frames(arriving, INCOMING))
     assert longest > 2 * FRAME_BYTES if gso else longest == FRAME_BYTES
@@ -311,14 +286,17 @@ def test_each_segment_is_acknowledged_at_once() -> None:
     with lab_of(flow, quick, replace(quick, ipv6=True)) as lab:
         wanted = ("30M", 0.4, 0.8), ("5M", 0.99, 1.1), ("5M", 0.99, 1.1)
         for index, (size, least, most) in enumerate(wanted):
-            acks = capture(lab.br0, f"br1-s{index + 1}")
+            acks = capture(inside(lab.br0), f"br1-s{index + 1}")
             guest, _ = tcp_frames(lab, index, size)
             assert least < len(frames(acks, INCOMING)) / len(guest) < most
 
 
 def tcp_frames(lab: Lab, index: int, size: str = "2M") -> tuple[list[int], list[int]]:
     """Lengths of a transfer's frames, at the guest's port and before netem."""
-    taps = [capture(lab.br0, lab.sender_port(index)), capture(lab.net["r2"], "r2-r1")]
+    taps = [
+        capture(inside(lab.br0), lab.sender_port(index)),
+        capture(inside(lab.net["r2"]), "r2-r1"),
+    ]
     server = lab.receiver(index).popen(["iperf3", "-s", "-1"])
     poll(lambda: "5201" in run_in(lab.receiver(index), "ss -Hltn"), "the server listens", 20)
     run_in(lab.sender(index), f"iperf3 -c {lab.receiver_address(index)} -n {size}")
