@@ -41,9 +41,13 @@ def server() -> Iterator[int]:
 
 
 def fetch(
-    port: int, *words: float, address: str = "127.0.0.1", fan_in: int = 1
+    port: int,
+    *words: float,
+    address: str = "127.0.0.1",
+    fan_in: int = 1,
+    pause_s: float = 0,
 ) -> subprocess.CompletedProcess[str]:
-    arguments = [str(word) for word in (*words, fan_in)]
+    arguments = [str(word) for word in (*words, fan_in, pause_s)]
     return subprocess.run(
         [sys.executable, "-I", PROGRAM, "fetch", address, str(port), *arguments],
         capture_output=True, text=True, check=False, timeout=60,
@@ -89,6 +93,25 @@ def test_several_connections_are_kept() -> None:
     assert (run.returncode, len(run.stdout.splitlines())) == (0, 4)
     assert [sorted(asked[i : i + 3]) for i in range(0, 12, 3)] == 4 * [[0, 1, 2]]
     assert min(json.loads(line)["seconds"] for line in run.stdout.splitlines()) >= 0.04
+
+
+def test_pauses_between_over_one_connection() -> None:
+    """The connection is kept, and a pause is before each question but the first."""
+    asked_s: list[float] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                while request := connection.recv(8, socket.MSG_WAITALL):
+                    asked_s.append(time.monotonic())
+                    connection.sendall(bytes(int.from_bytes(request, "big")))
+
+        threading.Thread(target=answer, daemon=True).start()
+        run = fetch(listener.getsockname()[1], 5000, 4, 0, 1, pause_s=0.1)
+    assert (run.returncode, len(run.stdout.splitlines())) == (0, 4)
+    assert len(asked_s) == 4
+    assert all(after - before >= 0.1 for before, after in pairwise(asked_s))
 
 
 def test_one_of_several_that_ends_too_early_is_an_error() -> None:

@@ -10,6 +10,7 @@ and at the receiver tell what became of each.
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import re
 import socket
@@ -26,6 +27,7 @@ from asked import CUBIC, scenario
 from capture import INCOMING, OUTGOING, capture, frames
 from mininet.node import Node
 from rig import poll
+from tcon_lab import duplex
 from tcon_lab.runner import check_path
 from tcon_lab.scenario import Flow, Path
 from tcon_lab.topo import FRAME_BYTES, Lab, run_in
@@ -303,3 +305,23 @@ def tcp_frames(lab: Lab, index: int, size: str = "2M") -> tuple[list[int], list[
     server.wait()
     guest, before = ([len(frame) for frame in frames(tap, INCOMING)] for tap in taps)
     return guest, before
+
+
+def test_both_ways_over_one_connection() -> None:
+    """Each way has its own bottleneck, and what is asked for comes over the same connection.
+
+    TCP's headers are a twentieth of a frame.  With a queue of a BDP CUBIC's window, after a loss
+    seven tenths of two BDPs, fills the link: a quarter is left for its beginning.
+    """
+    seconds, back_bps = 4, 10_000_000
+    with lab_of(replace(CUBIC, back_bps=back_bps), queue_packets=40, back_rate_bps=back_bps,
+                back_queue_packets=20) as lab:  # fmt: skip
+        server = lab.receiver(0).popen(["python3", duplex.__file__, "serve", "5201"])
+        poll(lambda: ":5201" in run_in(lab.receiver(0), "ss -Hltn"), "the server listens", 20)
+        words = f"send {lab.receiver_address(0)} 5201 40001 {seconds} 1000000000"
+        report = json.loads(run_in(lab.sender(0), f"python3 {duplex.__file__} {words}"))
+        server.kill()
+    there_bps, came_bps = (8 * found / seconds for found in
+                       (report["end"]["sum_sent"]["bytes"], report["back"]["bytes"]))  # fmt: skip
+    assert 0.75 * back_bps < came_bps < 0.96 * back_bps
+    assert 0.75 * PATH.rate_bps < there_bps

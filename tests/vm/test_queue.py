@@ -160,7 +160,7 @@ def test_netem_as_the_link_has_the_rate_and_the_queue() -> None:
         rig.namespace("r2")
         rig.veth("r1-r2", "r2-r1", "r2")
         path = Path(RATE_BPS, 20_000, 0.0, QUEUE, link="netem")
-        rigs.run("bash", "-ec", "\n".join(link_commands(scenario(path))))
+        rigs.run("bash", "-ec", "\n".join(link_commands(path)))
         ends = rig.raw("r1-r2"), rig.raw("r2-r1", "r2")
         start_s = time.monotonic()
         found = arrivals(*ends, [NOT_ECT] * FRAMES)

@@ -219,7 +219,7 @@ def _memory_mib(scenario: Scenario) -> int:
 
 
 def _timeout_s(scenario: Scenario) -> float:
-    rate = max(1.0, scenario.path.rate_bps / 1e8)
+    rate = max(1.0, (scenario.path.rate_bps + scenario.path.back_rate_bps) / 1e8)
     kernels = 1 + sum(flow.in_machine for flow in scenario.connections())
     return kernels * (_TIMEOUT_BASE_S + scenario.seconds * rate * _TIMEOUT_PER_100MBIT_S)
 

@@ -39,6 +39,7 @@ Take = Callable[[str, Iterable[str]], None]
 _ALLOWED_CCS = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 _OBSERVE = Path("/sys/module/tcon/parameters/observe")
 _TRANSFER = Path(__file__).with_name("transfer.py")
+_DUPLEX = Path(__file__).with_name("duplex.py")
 
 IPERF3_PORT = 5201
 #: Where a sender waits for requests.
@@ -243,8 +244,8 @@ def _sockets(lab: Lab) -> list[str]:
 
 
 def _start_server(lab: Lab, index: int, started: contextlib.ExitStack) -> None:
-    """What a connection's client connects to: iperf3 at the receiver, which waits
-    for data, or at the sender what waits for requests.
+    """What a connection's client connects to: at the receiver what waits for data, or at the
+    sender what waits for requests.
     """
     if lab.pairs[index].transfer:
         node, port = lab.sender(index), TRANSFER_PORT
@@ -252,6 +253,8 @@ def _start_server(lab: Lab, index: int, started: contextlib.ExitStack) -> None:
     else:
         node, port = lab.receiver(index), IPERF3_PORT
         command = ["iperf3", "-s", "-p", str(port), "-J", "-i", str(INTERVAL_S)]
+        if lab.pairs[index].back_bps:
+            command = ["python3", str(_DUPLEX), "serve", str(port)]
     server = node.popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     started.callback(server.kill)
     listening = re.compile(f":{port:04X} 0+:0000 0A")
@@ -269,6 +272,8 @@ def _start_client(lab: Lab, index: int, mode: str, out: Any) -> subprocess.Popen
     flow = lab.pairs[index]
     if flow.transfer:
         node, command = lab.receiver(index), _fetch_command(lab, index, flow.transfer)
+    elif flow.back_bps:
+        node, command = lab.sender(index), _duplex_command(lab, index, flow.back_bps)
     else:
         node, command = lab.sender(index), _iperf3_command(lab, index, mode)
     return node.popen(command, stdout=out, stderr=subprocess.DEVNULL)
@@ -279,8 +284,15 @@ def _fetch_command(lab: Lab, index: int, transfer: Transfer) -> list[str]:
     # Transfers of two tables must not come in the same moments.
     seed = lab.scenario.seed + _SEEDS_APART * index
     numbers = (TRANSFER_PORT, transfer.size_bytes, transfer.count, per_second, seed)
-    words = [str(number) for number in (*numbers, transfer.fan_in)]
+    words = [str(number) for number in (*numbers, transfer.fan_in, transfer.pause_us / 1e6)]
     return ["python3", str(_TRANSFER), "fetch", lab.sender_address(index), *words]
+
+
+def _duplex_command(lab: Lab, index: int, back_bps: int) -> list[str]:
+    seconds = lab.scenario.seconds - lab.pairs[index].start_us / 1e6
+    numbers = (IPERF3_PORT, FIRST_SOURCE_PORT + index, seconds, back_bps)
+    words = [str(number) for number in numbers]
+    return ["python3", str(_DUPLEX), "send", lab.receiver_address(index), *words]
 
 
 def _iperf3_command(lab: Lab, index: int, mode: str) -> list[str]:
@@ -356,20 +368,22 @@ def _set_guests(lab: Lab, mode: str) -> None:
 
 
 def _iperf3_report(lab: Lab, index: int, client: subprocess.Popen[bytes], file: Path) -> Any:
-    """The client's JSON.  Raises LabError with iperf3's own complaint."""
+    """The client's JSON.  Raises LabError with its own complaint."""
+    program = _DUPLEX.name if lab.pairs[index].back_bps else "iperf3"
+    who = f"connection {index + 1}: {program}"
     end = lab.scenario.seconds + _CLIENT_GRACE_S
     try:
         client.wait(end)
     except subprocess.TimeoutExpired:
         client.kill()
-        raise LabError(f"connection {index + 1}: iperf3 did not end within {end:.0f} s") from None
+        raise LabError(f"{who} did not end within {end:.0f} s") from None
     try:
         report = json.loads(file.read_text())
     except ValueError:
-        raise LabError(f"connection {index + 1}: iperf3 exited with {client.returncode}") from None
+        raise LabError(f"{who} exited with {client.returncode}") from None
     whole = with_summary(report, lab.scenario.seconds - lab.pairs[index].start_us / 1e6, INTERVAL_S)
     if whole is None:
-        raise LabError(f"connection {index + 1}: iperf3: {report['error']}")
+        raise LabError(f"{who}: {report['error']}")
     return needed(whole)
 
 

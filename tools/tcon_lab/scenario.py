@@ -72,7 +72,8 @@ class Path:
     arrive twice, ``corrupt_fraction`` have a bit turned, ``reorder_fraction`` are
     ``reorder_by_us`` faster than others.  Before the bottleneck a policer drops what is beyond
     ``police_bps`` (0: there is none) and ``police_burst_bytes`` at once.  ``link`` is one of
-    LINKS, which makes the rate.
+    LINKS, which makes the rate.  The way back passes ``back_rate_bps`` (0: whatever comes), with
+    a queue of ``back_queue_packets``.
     """
 
     rate_bps: int
@@ -87,6 +88,13 @@ class Path:
     police_burst_bytes: int = 0
     aqm: Aqm | None = None
     link: str = "tbf"
+    back_rate_bps: int = 0
+    back_queue_packets: int = 0
+
+    @property
+    def back(self) -> Path:
+        """The bottleneck of the way back, where it has one."""
+        return Path(self.back_rate_bps, self.rtt_us, 0.0, self.back_queue_packets, link=self.link)
 
     @property
     def bdp_bytes(self) -> int:
@@ -99,13 +107,15 @@ class Transfer:
     """``count`` transfers of ``size_bytes`` between one pair of guests, one after
     another where ``load_fraction`` is None, else at random times at which they
     take that share of the path's rate.  Each is over ``fan_in`` connections at once, with
-    ``size_bytes`` over each.
+    ``size_bytes`` over each.  After ``pause_us`` the next is over the same connections; 0: of
+    one connection it has its own.
     """
 
     size_bytes: int
     count: int
     load_fraction: float | None
     fan_in: int = 1
+    pause_us: int = 0
 
     @property
     def whole_bytes(self) -> int:
@@ -119,7 +129,8 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Flow:
-    """``count`` equal bulk transfers, or what ``transfer`` says.  ``enforce`` None:
+    """``count`` equal bulk transfers, or what ``transfer`` says.  Over the connection of each
+    bulk transfer the receiver sends ``back_bps`` at most.  ``enforce`` None:
     TCon leaves them alone; ``start_us`` counts from the start of the run;
     ``extra_*`` come on top of the path's, and ``guest_delay_us`` lies between the sender and
     TCon; the sender pauses for ``guest_pause_us`` of each GUEST_PAUSE_PERIOD_US; ``guest`` is
@@ -157,6 +168,7 @@ class Flow:
     placement: str = HYPERVISOR
     tcon_vms: int = 1
     transfer: Transfer | None = None
+    back_bps: int = 0
 
     @property
     def in_machine(self) -> bool:
@@ -218,8 +230,11 @@ class Scenario:
         delay_us = self.path.rtt_us + max(
             flow.extra_delay_us + flow.guest_delay_us + flow.guest_pause_us for flow in self.flows
         )
-        queued_bits = self.path.queue_packets * PACKET_BYTES * 8
-        return delay_us + queued_bits * 1_000_000 // self.path.rate_bps
+        return delay_us + sum(
+            link.queue_packets * PACKET_BYTES * 8_000_000 // link.rate_bps
+            for link in (self.path, self.path.back)
+            if link.rate_bps
+        )
 
     def connections(self) -> list[Flow]:
         """One entry for each TCP connection: flows repeated ``count`` times."""

@@ -90,6 +90,7 @@ class _BulkFlow(_Flow):
     guest_marked_segments: _Count | None
     dctcp_alpha: _Share | None
     steal_share: _Share | None
+    back_goodput_bps: _Count | None
     loss_period_s: float | None
 
 

@@ -16,6 +16,7 @@
 * Delay, loss, duplication and corruption sit behind the bottleneck, at r2: half
   of the round trip and the mischief towards Server 2, the other half towards
   r1.  So TCon at Server 1 sees all of the RTT.
+* Where the way back has a rate, its bottleneck is r2 -> r1, and the delay behind it at r1.
 * What a flow has in addition is at its receiver's port on br1, and so is
   reordering: there a packet that is to overtake others skips the delay.  What lies between
   a sender and TCon is at its port on br0, on the way back.
@@ -46,6 +47,7 @@ from .errors import LabError
 from .machines import VirtualMachine, wait_for
 from .ovs import appctl
 from .scenario import FRAME_BYTES, GUEST_PAUSE_PERIOD_US, Flow, Scenario
+from .scenario import Path as Bottleneck
 
 #: Where the bottleneck's queue is, below tbf; netem in tbf's place has it itself.
 QUEUE_PARENT = "1:1"
@@ -369,8 +371,8 @@ class Lab:
     def buffer_bytes(self, flow: Flow) -> int:
         """What a socket may hold, so that it never limits this flow."""
         path = self.scenario.path
-        in_path = path.rate_bps * self.base_rtt_us(flow) // 8_000_000
-        queued = path.queue_packets * FRAME_BYTES
+        in_path = max(path.rate_bps, path.back_rate_bps) * self.base_rtt_us(flow) // 8_000_000
+        queued = (path.queue_packets + path.back_queue_packets) * FRAME_BYTES
         return max(_MIN_BUFFER_BYTES, _BUFFER_FACTOR * (in_path + queued))
 
     def _refuse_existing(self) -> None:
@@ -469,14 +471,21 @@ class Lab:
         path = self.scenario.path
         forward_us = path.rtt_us // 2 - path.reorder_by_us
         back_us = path.rtt_us - path.rtt_us // 2
-        run_in(self.net["r1"], "\n".join(link_commands(self.scenario)))
+        run_in(self.net["r1"], "\n".join(link_commands(path)))
         run_in(
             self.net["r2"],
             f"""
             tc qdisc add dev r2-up root netem delay {forward_us}us \\
                 {_mischief(self.scenario)} limit {_AMPLE_PACKETS}
-            tc qdisc add dev r2-r1 root netem delay {back_us}us limit {_AMPLE_PACKETS}
         """,
+        )
+        node, device = "r2", "r2-r1"
+        if path.back_rate_bps:
+            run_in(self.net[node], "\n".join(link_commands(path.back, device)))
+            node, device = "r1", "r1-up"
+        run_in(
+            self.net[node],
+            f"tc qdisc add dev {device} root netem delay {back_us}us limit {_AMPLE_PACKETS}",
         )
 
     def _leave_alone(self, ports: list[str]) -> None:
@@ -556,15 +565,14 @@ class Lab:
             )
 
 
-def link_commands(scenario: Scenario) -> list[str]:
-    """What to run in r1 for the bottleneck's rate and its droptail queue.
+def link_commands(path: Bottleneck, device: str = "r1-r2") -> list[str]:
+    """What to run in a router for a bottleneck's rate and its droptail queue.
 
     tbf loses what it is late beyond its bucket.  Where softirqs wait for the CPU with guests,
     for milliseconds, that is a third of the link.  netem's packets have times of their own, so it
     makes up for that.  But an AQM below it would find no queue.
     """
-    path = scenario.path
-    add, rate = "tc qdisc add dev r1-r2", f"rate {path.rate_bps}bit"
+    add, rate = f"tc qdisc add dev {device}", f"rate {path.rate_bps}bit"
     if path.link == "netem":
         return [f"{add} root handle 1: netem {rate} limit {path.queue_packets}"]
     burst_bytes = max(_MIN_BURST_BYTES, path.rate_bps * _BURST_US // 8_000_000)

@@ -2,7 +2,7 @@
 """Transfers: a guest serves bytes, another fetches them and takes the time.
 
     python3 transfer.py serve PORT
-    python3 transfer.py fetch ADDRESS PORT BYTES COUNT PER_SECOND SEED FAN_IN
+    python3 transfer.py fetch ADDRESS PORT BYTES COUNT PER_SECOND SEED FAN_IN PAUSE_S
 
 ``fetch`` asks for BYTES, COUNT times, each over a connection of its own: one after
 another where PER_SECOND is 0, else at the times of a Poisson process with that
@@ -10,8 +10,8 @@ rate and SEED, whether or not earlier ones have ended.  For each it prints a lin
 JSON with ``start_s`` (CLOCK_MONOTONIC) and ``seconds``, from before the connection
 is opened until the last byte is there; or with ``error``, and then exits with 1.
 
-With FAN_IN above 1 it keeps so many connections open, and asks for BYTES over each of
-them at once, COUNT times: the next time when all is there.
+With FAN_IN above 1, or a pause, it keeps so many connections open, and asks for BYTES over each of
+them at once, COUNT times: the next time PAUSE_S after all is there.
 
 It runs in the guests: the standard library is all there is.
 """
@@ -130,16 +130,19 @@ class Fetcher:
             if not self.failed:
                 self.one()
 
-    def at_once(self, count: int, fan_in: int) -> None:
-        """Fetch ``count`` times over ``fan_in`` connections at once, until one fails."""
+    def at_once(self, count: int, fan_in: int, pause_s: float) -> None:
+        """Fetch ``count`` times over ``fan_in`` connections at once, until one fails, with a pause
+        between.
+        """
         with contextlib.ExitStack() as stack:
             try:
                 connections = [stack.enter_context(self._connect()) for _ in range(fan_in)]
             except OSError as error:
                 self.failed = True
                 self._say({"error": str(error)})
-            for _ in range(count):
+            for number in range(count):
                 if not self.failed:
+                    time.sleep(pause_s if number else 0)
                     self._measured(lambda: self._receive(connections))
 
     def at_random(self, count: int, per_second: float, seed: int) -> None:
@@ -158,10 +161,10 @@ def main(arguments: list[str]) -> int:
     """Serve or fetch; the exit status."""
     if arguments[0] == "serve":
         serve(int(arguments[1]))
-    address, port, size_bytes, count, per_second, seed, fan_in = arguments[1:]
+    address, port, size_bytes, count, per_second, seed, fan_in, pause_s = arguments[1:]
     fetcher = Fetcher(address, int(port), int(size_bytes))
-    if int(fan_in) > 1:
-        fetcher.at_once(int(count), int(fan_in))
+    if int(fan_in) > 1 or float(pause_s):
+        fetcher.at_once(int(count), int(fan_in), float(pause_s))
     elif float(per_second):
         fetcher.at_random(int(count), float(per_second), int(seed))
     else:

@@ -109,6 +109,26 @@ def test_guests_that_pause() -> None:
         minimal(more='guest_pause = "30ms"\nguest_delay = "1ms"\n')
 
 
+def test_data_both_ways() -> None:
+    """What the receiver sends has a rate of its own, and the way back a bottleneck."""
+    one, both = minimal(), minimal(more='back = "2mbit"\n')
+    assert (one.flows[0].back_bps, both.flows[0].back_bps) == (0, 2_000_000)
+    assert (one.path.back_rate_bps, one.path.back_queue_packets) == (0, 0)
+    narrow = minimal(queue='50p"\nback_rate = "20mbit')
+    assert (narrow.path.back_rate_bps, narrow.path.back_queue_packets) == (20_000_000, 167)
+    assert narrow.path.back.rate_bps == 20_000_000
+    assert narrow.full_rtt_us == one.full_rtt_us + 167 * 1500 * 8 // 20
+    short = minimal(queue='50p"\nback_rate = "20mbit"\nback_queue = "0.5bdp')
+    assert short.path.back_queue_packets == 84
+    assert scenario.from_json(narrow.to_json()) == narrow
+    with pytest.raises(ScenarioError, match=r"back_queue says nothing without path\.back_rate"):
+        minimal(queue='50p"\nback_queue = "20p')
+    with pytest.raises(ScenarioError, match='flow 1\'s back is "1bit": unknown unit'):
+        minimal(more='back = "1bit"\n')
+    with pytest.raises(ScenarioError, match=r'unknown key "back" in \[transfer\]'):
+        parse(TRANSFERS.replace("count = 20", 'back = "1mbit"'))
+
+
 def test_weights() -> None:
     assert (minimal().flows[0].weight, minimal(more="weight = 4\n").flows[0].weight) == (1, 4)
     for wrong in ("0", "17", "0.04"):
@@ -362,6 +382,11 @@ def test_transfers_over_several_connections() -> None:
     assert scenario.from_json(got.to_json()) == got
 
 
+def test_transfers_with_pauses_between() -> None:
+    first, second = parse(TRANSFERS.replace("count = 20", 'count = 20\npause = "2s"')).flows
+    assert (first.transfer.pause_us, second.transfer.pause_us) == (2_000_000, 0)
+
+
 def test_flows_come_before_transfers() -> None:
     got = parse(TRANSFERS + '[[flow]]\ncount = 2\nguest_cc = "vegas"\n')
     assert [flow.guest_cc for flow in got.connections()] == ["vegas", "vegas", "cubic", "reno"]
@@ -380,6 +405,8 @@ def test_flows_come_before_transfers() -> None:
         ("count = 20", "count = 4001", 9, "transfer 1's count is 4001"),
         ("count = 20", "fan_in = 0", 9, "transfer 1's fan_in is 0"),
         ('"5%"', '"5%"\nfan_in = 2', 16, "transfer 2's fan_in does not go with load"),
+        ('"5%"', '"5%"\npause = "1s"', 16, "transfer 2's pause does not go with load"),
+        ("count = 20", 'pause = "0s"', 9, 'transfer 1\'s pause is "0s": less than 1us'),
         ("count = 20", 'rto_min = "0.1ms"', 9, 'transfer 1\'s rto_min is "0.1ms": not from 200us'),
         ("count = 20", 'native_rto_min = "1.5ms"', 9, "no whole number of ms"),
         ('"1s"', '"60s"', 17, "transfer 2's start is \"60s\", but the run ends after 60s"),

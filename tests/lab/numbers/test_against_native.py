@@ -129,7 +129,8 @@ def test_ratios_where_one_side_has_nothing() -> None:
 def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
     """One flow against two, which have another share in each mode."""
     asked = ["rtt_p95", "utilisation", "jain_mean", "convergence", "loss_sync", "first_share",
-             "guest_marks", "cwnd", "retransmitted", "loss_period", "steal"]  # fmt: skip
+             "guest_marks", "cwnd", "retransmitted", "loss_period", "steal",
+             "back_goodput"]  # fmt: skip
     text = PAIRS[: PAIRS.index("[matrix]")].replace("seeds = [1, 2, 3]", "seeds = [1]")
     text += "".join(f'[[bar]]\nmetric = "{metric}"\naim = 1\n' for metric in asked)
     campaign = parse(text)
@@ -149,6 +150,7 @@ def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
                 "retransmitted_bytes": 10 + 10 * enforced * (index == 0),
                 "guest_marked_segments": 0 if enforced else 7,
                 "steal_share": 0.1 * (index + 1) * (1 + enforced),
+                "back_goodput_bps": [None, 4e6, 5e6 + 9e6 * enforced, 0][index],
                 "cwnd_bytes": {"mean": 10_000 if enforced else 8000},
                 "loss_period_s": None if index > 1 else 1.5 + 0.5 * index * enforced,
             }
@@ -169,7 +171,7 @@ def test_metrics_that_a_bar_asks_for(tmp_path: Path) -> None:
         "rtt_p95": pytest.approx(1.1), "utilisation": 1, "jain_mean": pytest.approx(1.125),
         "convergence": 2, "loss_sync": pytest.approx(1.2), "first_share": pytest.approx(0.75),
         "guest_marks": 0, "cwnd": 1.25, "retransmitted": pytest.approx(1.25),
-        "loss_period": pytest.approx(1.75 / 1.5), "steal": pytest.approx(2),
+        "loss_period": pytest.approx(1.75 / 1.5), "steal": pytest.approx(2), "back_goodput": 2,
     }  # fmt: skip
     assert cell["modes"]["native"]["first_share"]["mean"] == 0.5
     assert cell["modes"]["native"]["guest_marks"]["mean"] == 28

@@ -226,6 +226,15 @@ def test_times_that_begin_anew() -> None:
     assert flow["limited_share_settled"] is None  # of one record
 
 
+def test_goodput_of_the_way_back() -> None:
+    """Of what came over the same connection, while the sender was to send."""
+    raw = tiny()
+    assert results_from_raw([raw])["runs"][0]["flows"][0]["back_goodput_bps"] is None
+    raw["flows"][0]["iperf3"]["back"] = {"bytes": 2_500_000}
+    raw["flows"][0]["iperf3"]["end"]["sum_sent"]["seconds"] = 10
+    assert results_from_raw([raw])["runs"][0]["flows"][0]["back_goodput_bps"] == 2_000_000
+
+
 def test_steal_of_a_sender_that_is_a_machine() -> None:
     raw = tiny()
     assert results_from_raw([raw])["runs"][0]["flows"][0]["steal_share"] is None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # what runs needs none of it
 #: Those in RATIOS are of the enforced run to the one that it is compared with.
 METRICS = {
     "goodput": True,
+    "back_goodput": True,
     "rtt": False,
     "rtt_p95": False,
     "completion_mean": False,

@@ -9,12 +9,13 @@ A campaign file is a scenario file (see :mod:`.scenario_file`) with, instead of
     [matrix]                     # every combination is a cell
     rate = ["10mbit", "100mbit"] # rate, rtt, loss, queue, aqm, aqm_threshold and the
                                  # other aqm_*, reorder, reorder_by, police,
-                                 # police_burst, link: in place of [path]'s
+                                 # police_burst, link, back_rate, back_queue: in place of
+                                 # [path]'s
     rtt = ["8ms", "64ms"]
     guest_cc = ["reno", "bbr"]   # guest_cc, native_cc, enforce, count, guest,
                                  # receiver_tcon, placement, tcon_vms, rto_min, native_rto_min:
-                                 # every flow's and transfer's; bytes, load, fan_in: every
-                                 # transfer's
+                                 # every flow's and transfer's; bytes, load, fan_in, pause:
+                                 # every transfer's; back: every flow's
     cc = ["reno", "linux:bic"]   # native_cc and enforce at once, of every flow and
                                  # transfer; or a list for each: ["cubic", "bbr"] of
                                  # two [[flow]] are a pair
@@ -100,12 +101,14 @@ _PATH, _FLOW, _TRANSFER = (schema | {"required": []} for schema in _SCHEMAS)
 #: What a matrix may vary, by the table in which a scenario has it.
 _AQM_KEYS = tuple(key for key in _PATH["properties"] if key.startswith("aqm"))
 _PATH_KEYS = ("rate", "rtt", "loss", "queue", *_AQM_KEYS,
-              "reorder", "reorder_by", "police", "police_burst", "link")  # fmt: skip
+              "reorder", "reorder_by", "police", "police_burst", "link",
+              "back_rate", "back_queue")  # fmt: skip
 _FLOW_KEYS = ("count", "guest_cc", "native_cc", "enforce", "guest_delay", "guest_pause",
               "guest", "receiver_tcon", "placement", "tcon_vms", "rto_min",
               "native_rto_min")  # fmt: skip
-_TRANSFER_KEYS = ("bytes", "load", "fan_in")
-MATRIX_KEYS = (*_PATH_KEYS, *_FLOW_KEYS, "cc", *_TRANSFER_KEYS)
+_TRANSFER_KEYS = ("bytes", "load", "fan_in", "pause")
+_BULK_KEYS = ("back",)
+MATRIX_KEYS = (*_PATH_KEYS, *_FLOW_KEYS, "cc", *_TRANSFER_KEYS, *_BULK_KEYS)
 #: Which tables of flows there are, and what "cc" sets in them.
 _FLOW_TABLES = ("flow", "transfer")
 _SET_BY_CC = ("native_cc", "enforce")
@@ -115,7 +118,7 @@ _CC: Schema = {
     "anyOf": [_CCS, {"type": "array", "items": _CCS, "minItems": 1}],
     "description": "native_cc and enforce of every flow, or of each",
 }
-_ONE = _PATH["properties"] | _TRANSFER["properties"] | {"cc": _CC}
+_ONE = _PATH["properties"] | _FLOW["properties"] | _TRANSFER["properties"] | {"cc": _CC}
 _VALUES = {
     key: {name: what for name, what in _ONE[key].items() if name != "default"}
     for key in MATRIX_KEYS
@@ -260,7 +263,7 @@ def _tables_with(key: str) -> tuple[str, ...]:
     """The kinds of tables, of which there may be several, that have a key."""
     if key in _FLOW_KEYS:
         return _FLOW_TABLES
-    return ("transfer",) if key in _TRANSFER_KEYS else ()
+    return ("transfer",) if key in _TRANSFER_KEYS else ("flow",) if key in _BULK_KEYS else ()
 
 
 class _Cell:

@@ -31,6 +31,9 @@ A scenario file, where modes are as in :mod:`..scenario`::
     police = "20mbit"            # a policer before the bottleneck drops what is beyond that
                                  # rate, and makes no queue; default: there is none
     police_burst = "100kB"       # and beyond that at once; default one BDP of that rate
+    back_rate = "20mbit"         # a bottleneck of the way back, too, which ACKs share with what the
+                                 # receiver sends; default: there is none
+    back_queue = "1.0bdp"        # its length, in packets or BDPs of that rate; default 1.0bdp
     link = "tbf"                 # what makes the rate; default tbf, which loses what it is late
                                  # by more than 0.3 ms, as it is on a CPU that is too busy.
                                  # netem makes up for it, but has no AQM
@@ -84,12 +87,18 @@ A scenario file, where modes are as in :mod:`..scenario`::
                                  # "router" behind it; default hypervisor
     tcon_vms = 2                 # placement "vm": in so many, which share the flow's
                                  # connections; up to 8, default 1
+    back = "10mbit"              # the receiver sends as much over the same connection, if the
+                                 # way back and its own CC, which is cubic, let it; default nothing.
+                                 # duplex.py is the program then, not iperf3; not of [[transfer]]
     [[transfer]]                 # beside flows, or instead: for completion times
     bytes = "10MB"               # of each transfer: kB, MB, GB
     count = 100                  # default 1; a connection each, one after another
     load = "5%"                  # or: at random times, this share of the rate
     fan_in = 1                   # over so many connections at once, which are kept, and so many
                                  # bytes over each; default 1; not with load
+    pause = "2s"                 # after each, and the next is over the same connection, from
+                                 # its question on; default none, and a connection each; not with
+                                 # load
     guest_cc = "cubic"           # this and the others: as of a flow
 
 The queue is a plain FIFO (droptail) or under an AQM; ``queue`` is how many packets it
@@ -403,15 +412,26 @@ class PathTable(Table):
     police_bps: quantity(_RATE_UNITS, 100, _rate_bps, "a rate") | None = None
     police_burst_bytes: quantity(_SIZE_UNITS, 1, _burst_bytes, "a size") | None = None
     link: one_of(LINKS, ", an unknown link") = "tbf"
+    back_rate_bps: quantity(_RATE_UNITS, 100, _rate_bps, "of the way back") | None = None
+    back_queue: Queue = "1.0bdp"
 
-    def queue_packets(self) -> int:
-        """The length of the queue; of two sizes the larger."""
-        bdps, packets = self.queue
+    def queue_packets(self, length: _Length, rate_bps: int) -> int:
+        """The length of a queue; of two sizes the larger."""
+        bdps, packets = length
         if bdps is None:
             return packets
-        bdp = Decimal(self.rate_bps) * self.rtt_us / 8_000_000 / PACKET_BYTES
+        bdp = Decimal(rate_bps) * self.rtt_us / 8_000_000 / PACKET_BYTES
         wanted = max(math.ceil(bdps * bdp), MIN_BDP_QUEUE_PACKETS)
         return max(min(wanted, MAX_QUEUE_PACKETS), packets or 0)
+
+    def way_back(self) -> dict[str, int]:
+        """Its rate and queue; nothing where it has no bottleneck."""
+        if self.back_rate_bps:
+            length = self.queue_packets(self.back_queue, self.back_rate_bps)
+            return {"back_rate_bps": self.back_rate_bps, "back_queue_packets": length}
+        if "back_queue" in self.model_fields_set:
+            raise InputError("says nothing without path.back_rate", "path", "back_queue")
+        return {"back_rate_bps": 0, "back_queue_packets": 0}
 
     def overtaking_us(self) -> int:
         """How much faster a packet that overtakes is; 0 where none does."""
@@ -439,9 +459,9 @@ class PathTable(Table):
 
     def path(self) -> Path:
         """What is run."""
-        queue_packets = self.queue_packets()
+        queue_packets = self.queue_packets(self.queue, self.rate_bps)
         decided = {"queue_packets": queue_packets, "reorder_by_us": self.overtaking_us()}
-        decided |= self.policer()
+        decided |= self.policer() | self.way_back()
         decided["aqm"] = self.decided_aqm(queue_packets)
         if decided["aqm"] and self.link == "netem":
             raise InputError("is netem, which has no AQM", "path", "link")
@@ -506,8 +526,8 @@ class PathTable(Table):
         return low, high
 
 
-class FlowTable(Table):
-    """Equal bulk transfers."""
+class _SenderTable(Table):
+    """What flows and transfers have."""
 
     count: whole(1, MAX_FLOWS) = 1
     guest_cc: one_of(GUEST_CCS, ", an unknown CC")
@@ -541,12 +561,18 @@ class FlowTable(Table):
             params = self.guest_params if cc == self.guest_cc else {}
         return {"native_cc": cc, "native_params": params}
 
+
+class FlowTable(_SenderTable):
+    """Equal bulk transfers."""
+
+    back_bps: quantity(_RATE_UNITS, 100, _rate_bps, "the other way") | None = None
+
     def flow(self) -> Flow:
         """What is run."""
-        return Flow(**dict(self) | self.native())
+        return Flow(**dict(self) | self.native() | {"back_bps": self.back_bps or 0})
 
 
-class TransferTable(FlowTable):
+class TransferTable(_SenderTable):
     """Transfers whose completion times count."""
 
     size_bytes: quantity(
@@ -557,13 +583,15 @@ class TransferTable(FlowTable):
     ) = None
     count: whole(1, MAX_TRANSFERS) = 1
     fan_in: whole(1, MAX_FAN_IN) = 1
+    pause_us: quantity(_TIME_UNITS, MAX_SECONDS, _some_us, "a time") | None = None
 
     def flow(self) -> Flow:
         """What is run."""
         made = dict(self) | self.native() | {"count": 1}
-        parts = [made.pop(name) for name in ("size_bytes", "load_fraction", "fan_in")]
-        size_bytes, load, fan_in = parts
-        return Flow(**made, transfer=Transfer(size_bytes, self.count, load, fan_in))
+        parts = [made.pop(name) for name in ("size_bytes", "load_fraction", "fan_in", "pause_us")]
+        size_bytes, load, fan_in, pause_us = parts
+        transfer = Transfer(size_bytes, self.count, load, fan_in, pause_us or 0)
+        return Flow(**made, transfer=transfer)
 
 
 class ScenarioFile(Table):
@@ -596,9 +624,11 @@ class ScenarioFile(Table):
                 if (start_s := table.start_us / 1e6) >= self.seconds:
                     what = f'is "{start_s:g}s", but the run ends after {self.seconds:g}s'
                     raise InputError(what, kind, index, "start")
-                if kind == "transfer" and table.fan_in > 1 and table.load_fraction:
+                if kind == "transfer" and table.load_fraction:
                     what = "does not go with load: the next begins when all is there"
-                    raise InputError(what, kind, index, "fan_in")
+                    kept = {"fan_in": table.fan_in > 1, "pause": table.pause_us}
+                    if name := next((name for name, given in kept.items() if given), None):
+                        raise InputError(what, kind, index, name)
                 if table.tcon_vms > 1 and table.placement != VM:
                     what = f'is {table.tcon_vms}, which only goes with placement = "vm"'
                     raise InputError(what, kind, index, "tcon_vms")

@@ -180,7 +180,7 @@ KERNEL_MODULES = (
 # The part of this package that runs in the VM.  No more: a run's numbers depend
 # on each byte of its root.
 GUEST_CODE = (
-    "__init__.py", "aqm.py", "channel.py", "errors.py", "records.py", "guest",
+    "__init__.py", "aqm.py", "channel.py", "duplex.py", "errors.py", "records.py", "guest",
     "kernel_params.py", "machines.py", "ovs.py", "placement.py", "qdisc.py", "runner.py",
     "scenario.py", "topo.py", "transfer.py",
 )  # fmt: skip

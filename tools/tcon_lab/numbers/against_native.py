@@ -24,6 +24,7 @@ time, that the compared mode saves too, given where the baseline saves at least 
 ``own_limit`` is the share of the compared mode's time, after its start, in which
 the guest's own cwnd or send buffer kept it from sending more.
 
+``back_goodput`` is of what receivers send over the same connections;
 ``rtt`` and ``rtt_p95`` are medians over the flows; ``jain`` is of their goodput over
 the run; ``jain_mean``, ``convergence`` and ``loss_sync`` (the mean) are as
 :mod:`.sharing` defines them, but that flows which never converge take all of the run;
@@ -81,6 +82,12 @@ def _completion(name: str) -> Callable[[Record], float | None]:
 def _goodput_bps(run: Record) -> float | None:
     """Of bulk flows: transfers have completion times instead."""
     return None if _times_s(run) else run["goodput_bps"]
+
+
+def _back_goodput_bps(run: Record) -> float | None:
+    """Of what receivers send over the same connections."""
+    known = [flow["back_goodput_bps"] for flow in run["flows"] if flow.get("back_goodput_bps")]
+    return sum(known) if known else None
 
 
 def _rtt_us(name: str) -> Callable[[Record], float | None]:
@@ -165,6 +172,7 @@ def _steal(run: Record) -> float | None:
 #: the queue in bytes: packets need not be full.
 QUANTITIES: dict[str, Callable[[Record], float | None]] = {
     "goodput": _goodput_bps,
+    "back_goodput": _back_goodput_bps,
     "rtt": _rtt_us("p50"),
     "rtt_p95": _rtt_us("p95"),
     "completion_mean": _completion("mean"),

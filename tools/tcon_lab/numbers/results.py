@@ -7,7 +7,8 @@ A raw record is what the runner brings back of one (scenario, seed, mode)::
      "instruction_ns": what one takes or None, "versions": {...},
      "busy_s": how long the CPU was busy during the traffic,
      "flows": [{"index", "saddr", "daddr", "sport", "dport", "guest_cc", "cc",
-                "start_s", "iperf3": of the client's JSON report what is read, "kernel_params",
+                "start_s", "iperf3": of the client's JSON report what is read, with "back":
+                {"bytes"} where data came both ways, "kernel_params",
                 "steal_share": of a sender that is a machine}],
      "probe": [records of tcon-probe --dev], "queue": [records of tcon-probe --queue],
      "sockets": [records of tcon-probe --socket], "queue_counts": {"marks", "drops"}}
@@ -26,7 +27,8 @@ the sender's uplink carried of it, repeats and ``retransmitted_bytes`` included,
 guest's stack believed, ``guest_marked_segments`` how many of its segments it was told were
 marked (CE),
 ``goodput_bps`` what the receiver acknowledged within the time in which the
-sender was to send, ``utilisation`` the acknowledged payload of all flows as a
+sender was to send, ``back_goodput_bps`` what came the other way over the same connection
+in that time, ``utilisation`` the acknowledged payload of all flows as a
 share of the bottleneck's rate, ``state`` TCon's at the end and ``state_share``
 how much of the time it was in which, ``table`` the [[flow]] or [[transfer]] that asked
 for it, from 0.  ``jain`` is of the flows' goodput over the whole run,
@@ -334,8 +336,16 @@ def _flow_result(data: _FlowData, scenario: Scenario, mode: str, zero_s: float) 
         "reasons": sorted({r["reason"] for r in tcon if r.get("reason") not in (None, "none")}),
         "dctcp_alpha": _alpha(flow, data.sockets, tcon, bool(asked.enforced_cc(mode))),
         "steal_share": flow.get("steal_share"),
+        "back_goodput_bps": _back_goodput_bps(iperf3),
         "samples": samples,
     }
+
+
+def _back_goodput_bps(report: Record) -> int | None:
+    """None of a flow whose receiver sends nothing."""
+    if "back" not in report:
+        return None
+    return round(8 * report["back"]["bytes"] / report["end"]["sum_sent"]["seconds"])
 
 
 def _mean(values: list[float | None]) -> float | None:

@@ -35,6 +35,7 @@ class _Shown:
 #: Of each metric; "{baseline}" is the mode of comparison.
 SHOWN = {
     "goodput": _Shown("Goodput to {baseline}", ".3f", 1.0, 0.15, 1),
+    "back_goodput": _Shown("Goodput back to {baseline}", ".3f", 1.0, 0.15, 1),
     "rtt": _Shown("RTT p50 to {baseline}", ".3f", 1.0, 0.3, -1),
     "rtt_p95": _Shown("RTT p95 to {baseline}", ".3f", 1.0, 0.3, -1),
     "completion_mean": _Shown("Mean completion to {baseline}", ".3f", 1.0, 0.15, -1),
@@ -60,6 +61,7 @@ SHOWN = {
 #: Of each quantity that modes have: heading, divisor to the unit, format.
 QUANTITIES = {
     "goodput": ("Mbit/s", 1e6, ".2f"),
+    "back_goodput": ("Mbit/s back", 1e6, ".2f"),
     "rtt": ("RTT p50, ms", 1e3, ".1f"),
     "rtt_p95": ("RTT p95, ms", 1e3, ".1f"),
     "queue": ("queue p50, kB", 1e3, ".1f"),
