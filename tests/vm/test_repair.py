@@ -1361,7 +1361,6 @@ def test_repair_switched_off(ends: Ends, tcon: genl.Genl) -> None:
     assert state(tcon, conn.sport) == REPAIRED
 
 
-@rigs.fault("without repair time-outs of a lone segment are taken for tail probes")
 def test_time_outs_of_a_lone_segment_without_repair(ends: Ends, tcon: genl.Genl) -> None:
     """A sender probes a tail once (RFC 8985, 7.2); its next repeat is a time-out, which halves cwnd
     at least (RFC 5681, 3.1).
