@@ -210,13 +210,25 @@ static u32 believe(struct tcon_track *t, const struct tcon_sack *dsack)
 	return bytes;
 }
 
+/*
+ * Can it be of what was sent again?  That was acknowledged with all behind it, a few windows ago at
+ * the most.  A firewall that shifts sequence numbers may leave those in SACK blocks as they are.
+ */
+static bool is_possible(const struct tcon_track *t, const struct tcon_sack *dsack)
+{
+	u64 most = 4ULL * max(t->max_inflight_bytes, t->prev_max_inflight_bytes) + U16_MAX;
+
+	return !seq_after(dsack->end, t->cc.nxt) &&
+	       !seq_before(dsack->start, t->cc.una - (u32)min_t(u64, most, TCON_CWND_MAX_BYTES));
+}
+
 /* The peer got @dsack twice.  A probe's second copy was no mistake. */
 static void take_dsack(struct tcon_track *t, struct ack_work *w,
 		       const struct tcon_sack *dsack)
 {
 	u32 bytes;
 
-	if (seq_after(dsack->end, t->cc.nxt))	/* beyond what was sent */
+	if (!is_possible(t, dsack))
 		return;
 	w->dsack = dsack;
 	bytes = believe(t, dsack);

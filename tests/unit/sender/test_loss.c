@@ -220,7 +220,7 @@ static void window_widened(void **state)
 		wait_us(c, RTT_US);
 		ack(c, i);
 		send(c, 1);
-		dsack(c, i, 1);
+		dsack(c, i, i - 1);
 		c->t.cc.srtt_us = 4 * QUARTER_US;
 		assert_int_equal(reo_wnd_us(&c->t), 4 * QUARTER_US);
 	}
