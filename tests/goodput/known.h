@@ -43,7 +43,7 @@
 	{ .class = "lost-acks", .than = PLAIN, .most = 3000, .why = BACKOFF },
 	{ .class = "lost-acks-no-sack", .than = NATIVE, .most = 1500, .why = BACKOFF },
 	{ .class = "lost-acks-no-sack", .than = PLAIN, .most = 2900, .why = BACKOFF },
-	{ .class = "doubled-acks", .than = NATIVE, .most = 1400, .why = DOUBLED },
+	{ .class = "doubled-acks", .than = NATIVE, .most = 2500, .why = DOUBLED },
 	{ .class = "doubled-acks", .than = PLAIN, .most = 3600, .why = DOUBLED },
 	{ .class = "no-sack", .than = NATIVE, .most = 500, .why = REPEATS },
 	{ .class = "no-sack", .than = PLAIN, .most = 600, .rare = true, .why = REPEATS },
