@@ -56,14 +56,18 @@ static void drop_reports(struct tcphdr *th)
 			memset(opt, TCPOPT_NOP, opt[1]);
 }
 
-/* All of the header but which bytes follow it.  @cwr: TCON_ACE_CWR if it says so already. */
+/*
+ * All of the header but which bytes follow it.  @cwr: TCON_ACE_CWR if it says so already.  The
+ * meaning of ECN's flags is known only where the handshake is.
+ */
 static void write_tcp(struct tcphdr *th, const struct tcon_flow *flow, u8 cwr, u64 now_us)
 {
 	u8 ace = tcon_ecn_ace_of_repeat(&flow->ecn, flow->said.ace);
 
 	th->ack_seq = htonl(flow->said.ack);
 	th->window = htons(flow->said.window);
-	tcon_segment_write_ace(th, flow->ecn.accurate ? ace : ace | cwr);
+	if (likely(tcon_flow_enforced(flow)))
+		tcon_segment_write_ace(th, flow->ecn.accurate ? ace : ace | cwr);
 	drop_reports(th);
 	write_timestamps(th, flow, now_us);
 }
@@ -82,13 +86,14 @@ static u8 ecn_of(const struct sk_buff *skb)
  * @skb: the packet, with its &struct tcon_segment
  * @now_us: the time
  *
- * Without memory it leaves with the header that it has.
+ * Without memory it leaves with the header that it has.  So it does where the guest's packets have
+ * overtaken each other on their way here, and it is the newer one.
  *
  * Context: bottom halves disabled.
  */
 void tcon_header_refresh(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us)
 {
-	const struct tcon_segment *seg = tcon_segment(skb);
+	struct tcon_segment *seg = tcon_segment(skb);
 	u32 words = (seg->payload_offset - seg->l4_offset) / 4;
 	__be32 old[TCON_SEGMENT_TCP_WORDS];
 	struct tcphdr *th;
@@ -106,9 +111,12 @@ void tcon_header_refresh(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us
 	if (seg->serial == flow->said.serial)
 		return;
 	th = (struct tcphdr *)(skb->data + seg->l4_offset);
+	if (unlikely(seq_after(ntohl(th->ack_seq), flow->said.ack)))
+		return;
 	memcpy(old, th, words * sizeof(*old));
 	write_tcp(th, flow, tcon_segment_ace(th) & TCON_ACE_CWR, now_us);
 	tcon_segment_sum_header(skb, th, old, words);
+	seg->serial = flow->said.serial;
 }
 
 /**

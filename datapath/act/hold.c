@@ -317,7 +317,7 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	gap = t->cc.nxt != nxt && seq_after(cb->seq, nxt);
 	fresh = t->cc.nxt != nxt || t->recorded;	/* or it fills a gap */
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_DATA_OUT);
-	if (likely(cb->has_ack))
+	if (likely(cb->has_ack && cb->serial == flow->said.serial))
 		tcon_tell_noted(flow, now_us);
 	if (fresh && cb->has_ts)
 		flow->left_tsval = cb->tsval;
@@ -804,6 +804,7 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 	const struct tcon_track *t = &flow->track;
 	bool first = tcon_held_empty(&flow->held), goes_on;
 	struct sk_buff *held;
+	u64 tell;
 
 	/* Neither the guest's socket nor its pages wait with the packet. */
 	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
@@ -820,6 +821,9 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_hold_appoint(flow, when ? : now_ns);
 	else if (first)		/* behind repairs, of which none may leave for long */
 		tcon_hold_appoint(flow, max(patience_ns(flow), now_ns));
+	tell = tcon_tell_when(flow);
+	if (unlikely(tell))
+		tcon_pacer_at(&flow->due, tell);
 	return goes_on;
 }
 

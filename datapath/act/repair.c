@@ -261,12 +261,13 @@ enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
  * Options take room of the payload, and come and go: SACK blocks, AccECN's counters.  So only both
  * together say what the path takes.
  *
- * Return: bytes of TCP header and payload.
+ * Return: bytes of TCP header and payload, at most %U16_MAX.
  */
 u32 tcon_repair_wire_bytes(const struct sk_buff *skb, const struct tcon_packet *pkt)
 {
-	return pkt->payload_offset - pkt->l4_offset +
-	       (skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : pkt->payload_bytes);
+	u32 payload_bytes = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : pkt->payload_bytes;
+
+	return min_t(u32, pkt->payload_offset - pkt->l4_offset + payload_bytes, U16_MAX);
 }
 
 /* Is the repeat @pkt cut into smaller segments than @copy was?  Then the path's
@@ -278,8 +279,10 @@ static bool cut_smaller(const struct sk_buff *copy, const struct sk_buff *skb,
 	const struct tcon_segment *seg = tcon_segment(copy);
 	u32 wire_bytes = seg->payload_offset - seg->l4_offset + tcon_segment_wire_bytes(copy);
 
-	return tcon_repair_wire_bytes(skb, pkt) < wire_bytes &&
-	       (skb_is_gso(skb) || pkt->end_seq != seg->end_seq);
+	if (tcon_repair_wire_bytes(skb, pkt) >= wire_bytes)
+		return false;
+	return skb_is_gso(skb) || (pkt->payload_bytes < tcon_segment_wire_bytes(copy) &&
+				   pkt->end_seq != seg->end_seq);
 }
 
 /*

@@ -95,7 +95,7 @@ def test_a_device_that_does_not_segment_has_the_same_segments(
 #: What a super-packet cannot have in one of its segments: of the first, and of the second.
 UNLIKE: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "window": ({}, {"window": 511}),
-    "acknowledgment": ({}, {"ack": ISN}),
+    "acknowledgment": ({"ack": ISN}, {}),
     "echo": ({}, {"flags": ECE | ACK}),
     "push": ({"flags": PSH | ACK}, {}),
     "cwr": ({"flags": CWR | ACK}, {"flags": CWR | ACK}),
@@ -122,6 +122,15 @@ def test_segments_that_differ_stay_apart(rig: rigs.Rig, tcon: genl.Genl, what: s
     assert {(s.ack, s.window, s.flags & ECE) for s in got} == {
         (last.ack, last.window, last.flags & ECE)
     }
+
+
+def test_what_overtook_lowers_no_acknowledgment(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """An older segment comes late from the guest: what waits has the newer number, and keeps it."""
+    conn = full(rig, tcon)
+    before = conn.guest_nxt
+    newer, older = two(conn)
+    send(conn, newer, older.but(ack=ISN))
+    assert arrives(conn, before)[0].ack == newer.ack
 
 
 def test_who_leaves_another_sum_to_the_device_stays_apart(rig: rigs.Rig, tcon: genl.Genl) -> None:
