@@ -39,7 +39,7 @@ class Transfer:
         self._server = sender.popen([*script, "serve", str(port)])
         poll(lambda: f":{port}" in run_in(sender, "ss -Hltn"), "the guest listens", 20)
         self._least_s = connections * size_bytes * 8 / PATH.rate_bps
-        words = [lab.sender_address(index), port, size_bytes, 1, 0, 1, connections]
+        words = [lab.sender_address(index), port, size_bytes, 1, 0, 1, connections, 0]
         self._client = lab.receiver(index).popen([*script, "fetch", *map(str, words)])
 
     def finish(self, timeout_s: float = 40) -> float:
