@@ -16,7 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ranges import Ranges
-from traces import ACK, CWR, ECE, FIN, PSH, RST, SYN, Event, Frame, Limits
+from traces import Event, Frame, Limits
+from wire import ACK, CWR, ECE, FIN, PSH, RST, SYN
 
 NS = 1_000_000_000
 #: What the clock allows within that leaves together, and timers go off that late.

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from buffer_model import NS, Buffer, Finding
 from known import KNOWN, Known
-from traces import ACCECN, ACK, CWR, ECE, FIN, PSH, SYN, Event, Frame, read, read_frame
+from traces import ACCECN, Event, Frame, read, read_frame
+from wire import ACK, CWR, ECE, FIN, PSH, SYN
 
 TOP = Path(__file__).parents[3]
 BUILD = TOP / "build/model"

@@ -8,20 +8,10 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << n for n in range(8))
+from wire import FIN, SYN, options
+
 IP, IP6, TAGS = 0x0800, 0x86DD, (0x8100, 0x88A8)
 WSCALE, SACK, STAMPS, ACCECN = 3, 5, 8, (172, 174)
-
-
-def options(raw: bytes) -> Iterator[tuple[int, bytes]]:
-    """Kinds and bodies of TCP options (RFC 9293, 3.2)."""
-    at = 0
-    while at < len(raw) and raw[at]:
-        if raw[at] == 1:
-            at += 1
-            continue
-        yield raw[at], raw[at + 2 : at + raw[at + 1]]
-        at += raw[at + 1]
 
 
 @dataclass(frozen=True)
