@@ -337,12 +337,6 @@ static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, bool has_more,
 		tcon_track_app_limited(&flow->track);
 }
 
-/* Payload of each segment on the wire. */
-static u32 wire_bytes(const struct sk_buff *skb, const struct tcon_packet *pkt)
-{
-	return skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : pkt->payload_bytes;
-}
-
 /* Are these whole segments?  The path may take smaller ones than the SYNs said. */
 static bool is_whole(const struct tcon_flow *flow, const struct sk_buff *skb,
 		     const struct tcon_packet *pkt)
@@ -495,7 +489,7 @@ static void adopt(struct tcon_flow *flow, const struct sk_buff *skb,
 {
 	tcon_track_release(&flow->track);
 	note_mid_stream(flow, now_us);
-	tcon_handshake_adopt(&flow->track, pkt, wire_bytes(skb, pkt), now_us);
+	tcon_handshake_adopt(&flow->track, pkt, tcon_segment_parsed_bytes(skb, pkt), now_us);
 	tcon_hold_adopted(flow);
 	tcon_judge(flow, now_us);
 }
@@ -530,7 +524,7 @@ static bool check_beginning(struct tcon_flow *flow, const struct sk_buff *skb,
 	struct tcon_track *t = &flow->track;
 
 	if (flow->mid_stream)	/* no SYN has told it */
-		tcon_ca_segment(t, clamp(wire_bytes(skb, pkt), t->cc.mss_bytes,
+		tcon_ca_segment(t, clamp(tcon_segment_parsed_bytes(skb, pkt), t->cc.mss_bytes,
 					 TCON_MSS_ADOPTED_MAX));
 	if (belongs(flow, pkt)) {
 		if (reason == TCON_REASON_HANDSHAKE && tcon_flow_sends_early(flow))

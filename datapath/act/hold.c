@@ -804,7 +804,6 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 	const struct tcon_track *t = &flow->track;
 	bool first = tcon_held_empty(&flow->held), goes_on;
 	struct sk_buff *held;
-	u64 tell;
 
 	/* Neither the guest's socket nor its pages wait with the packet. */
 	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
@@ -821,9 +820,8 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_hold_appoint(flow, when ? : now_ns);
 	else if (first)		/* behind repairs, of which none may leave for long */
 		tcon_hold_appoint(flow, max(patience_ns(flow), now_ns));
-	tell = tcon_tell_when(flow);
-	if (unlikely(tell))
-		tcon_pacer_at(&flow->due, tell);
+	else if (unlikely(tcon_tell_due(flow)))
+		tcon_hold_appoint(flow, 0);
 	return goes_on;
 }
 

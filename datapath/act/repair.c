@@ -265,9 +265,9 @@ enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
  */
 u32 tcon_repair_wire_bytes(const struct sk_buff *skb, const struct tcon_packet *pkt)
 {
-	u32 payload_bytes = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : pkt->payload_bytes;
+	u32 header_bytes = pkt->payload_offset - pkt->l4_offset;
 
-	return min_t(u32, pkt->payload_offset - pkt->l4_offset + payload_bytes, U16_MAX);
+	return min_t(u32, header_bytes + tcon_segment_parsed_bytes(skb, pkt), U16_MAX);
 }
 
 /* Is the repeat @pkt cut into smaller segments than @copy was?  Then the path's

@@ -10,7 +10,7 @@
 
 #include "wire/packet.h"
 
-/* A TCP header has at most so many words. */
+/* The most words of a TCP header: its length has four bits. */
 #define TCON_SEGMENT_TCP_WORDS	15
 
 /**
@@ -63,6 +63,13 @@ static inline u32 tcon_segment_wire_bytes(const struct sk_buff *skb)
 {
 	return skb_is_gso(skb) ? skb_shinfo(skb)->gso_size :
 				 tcon_segment(skb)->payload_bytes;
+}
+
+/* The same of a packet that has just been parsed. */
+static inline u32 tcon_segment_parsed_bytes(const struct sk_buff *skb,
+					    const struct tcon_packet *pkt)
+{
+	return skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : pkt->payload_bytes;
 }
 
 /*
