@@ -208,7 +208,8 @@ static void decide(struct tcon_cc *cc)
 		dwnd -= min(dwnd, less);
 	}
 	ctcp->dwnd_bytes = min_t(u64, dwnd, TCON_CWND_MAX_BYTES - loss);
-	cc->cwnd_bytes = loss + ctcp->dwnd_bytes;
+	/* Segments may have become larger since. */
+	cc->cwnd_bytes = max(loss + ctcp->dwnd_bytes, tcon_reno_min_cwnd_bytes(cc));
 	cc->ssthresh_bytes = min(cc->ssthresh_bytes, cc->cwnd_bytes);
 }
 

@@ -25,8 +25,10 @@
 struct ack_work {
 	struct tcon_ack *out;
 	u64 now_us;
-	u32 again_bytes;	/* that were counted as delivered before */
 	bool repeated;		/* some of it had been sent again */
+	bool filled;		/* and that may be why it has arrived */
+	bool unclear;		/* or the transmission before that was */
+	u64 again_us;		/* newest such repeat */
 	bool has_tx;		/* the next two are valid */
 	u64 first_tx_us;	/* oldest unambiguous packet newly covered */
 	u64 last_tx_us;		/* newest such */
@@ -42,9 +44,11 @@ static void begin(struct ack_work *w, struct tcon_ack *ack, u64 now_us)
 	memset(ack, 0, sizeof(*ack));
 	w->out = ack;
 	w->now_us = now_us;
-	w->again_bytes = 0;
 	w->has_tx = false;
 	w->repeated = false;
+	w->filled = false;
+	w->unclear = false;
+	w->again_us = 0;
 	w->sampled = false;
 	w->dsack = NULL;
 }
@@ -77,17 +81,39 @@ static void not_lost(struct tcon_track *t, u32 bytes)
 	t->unproven_bytes -= min(bytes, t->unproven_bytes);
 }
 
-/* What of @start .. @end had been sent again is delivered.  Returns its bytes. */
+/*
+ * Can an ACK be one to what left at @tx_us?  What was not acknowledged for several time-outs has
+ * been repeated by its guest, perhaps past TCon, by another way.  If round trips really become
+ * longer, doubled time-outs cover that (timer.c).
+ */
+static bool can_answer(const struct tcon_track *t, u64 tx_us, u64 now_us)
+{
+	return now_us - tx_us <= (u64)tcon_track_rto_us(t) << TCON_DOUBLED_KEPT_MAX;
+}
+
+/*
+ * What of @start .. @end had been sent again is delivered.  Returns its bytes.  An answer that
+ * comes faster than the path allows is one to the first transmission, which had not been lost.
+ * With SACK the peer's DSACK will say so.
+ */
 static u32 deliver_resent(struct tcon_track *t, struct ack_work *w, u32 start,
 			  u32 end, const struct tcon_send *first)
 {
 	struct tcon_resend *r;
-	u32 bytes = 0;
+	u32 bytes = 0, part;
+	bool fast;
 
 	while ((r = tcon_resent_find(&t->resent, start, end))) {
 		consider(t, w, &r->tx, seq_min(end, r->tx.end), first);
-		bytes += tcon_resent_cut(&t->resent, r, start, end);
+		fast = tcon_loss_is_too_fast(t, w->now_us - r->tx.tx_us);
+		w->unclear |= fast || can_answer(t, r->before_us, w->now_us);
+		w->again_us = max(w->again_us, r->tx.tx_us);
+		part = tcon_resent_cut(&t->resent, r, start, end);
+		if (fast && !tcon_track_sack(t))
+			not_lost(t, part);
+		bytes += part;
 		w->repeated = true;
+		w->filled |= !fast;
 	}
 	return bytes;
 }
@@ -135,24 +161,20 @@ static u32 counted(struct tcon_track *t, u32 bytes)
 }
 
 /*
- * @bytes arrive by SACK.  A peer may have thrown them away after an earlier SACK (RFC 2018, 8).
- * They are delivered once, but cwnd grows by each arrival, as it does in Linux.  Otherwise it would
- * stand until all is there again.
- */
-static void arrived(struct tcon_track *t, struct ack_work *w, u32 bytes)
-{
-	w->out->rs.acked_sacked_bytes += bytes;
-	w->again_bytes += counted(t, bytes);
-}
-
-/*
- * As arrived(), of an ACK up to @ack of a peer without SACK.  Duplicate ACKs have counted what lay
- * behind the hole.  The hole itself, one segment, has arrived only now.
+ * @bytes arrive with an ACK up to @ack of a peer without SACK.  Duplicate ACKs have counted what
+ * lay behind the hole.  The hole itself, one segment, has arrived only now.  If no repeat has
+ * filled it, something was only late: then, as in Linux's tcp_reset_reno_sack(), the duplicates
+ * before say nothing of what is still in flight.
  */
 static void arrived_up_to(struct tcon_track *t, struct ack_work *w, u32 ack, u32 bytes)
 {
 	u32 most = bytes + (t->cc.nxt - ack), hole = min(bytes, t->cc.mss_bytes);
 
+	if (!w->filled) {
+		w->out->rs.acked_sacked_bytes += bytes - counted(t, bytes);
+		t->dup_bytes = 0;
+		return;
+	}
 	/* Some duplicate ACKs were not for data behind the hole. */
 	hole = min(hole, most - min(most, t->dup_credit_bytes));
 	w->out->rs.acked_sacked_bytes += bytes - counted(t, bytes - hole);
@@ -180,7 +202,7 @@ static void take_sack(struct tcon_track *t, struct ack_work *w, u32 start,
 		deliver(t, w, at, stop);
 		at = stop;
 	}
-	arrived(t, w, set->bytes - before);
+	w->out->rs.acked_sacked_bytes += set->bytes - before;
 }
 
 /* The guest's SYN is in flight: it takes a sequence number, but is no payload. */
@@ -227,6 +249,7 @@ static void take_dsack(struct tcon_track *t, struct ack_work *w,
 		       const struct tcon_sack *dsack)
 {
 	u32 bytes;
+	bool own;
 
 	if (!is_possible(t, dsack))
 		return;
@@ -236,10 +259,10 @@ static void take_dsack(struct tcon_track *t, struct ack_work *w,
 		tcon_timer_needless(t);
 		return;
 	}
+	own = t->spurious_repairs < t->repairs;
+	w->out->spurious_repairs += own;
 	not_lost(t, bytes);
-	tcon_loss_dsack(t);
-	if (t->spurious_repairs < t->repairs)
-		w->out->spurious_repairs++;
+	tcon_loss_dsack(t, own);
 }
 
 static void take_sacks(struct tcon_track *t, const struct tcon_packet *pkt,
@@ -264,6 +287,20 @@ static void take_sacks(struct tcon_track *t, const struct tcon_packet *pkt,
 		if (seq_before(start, end) && !seq_after(end, t->cc.nxt))
 			take_sack(t, w, start, end);
 	}
+}
+
+/*
+ * una advances, of a peer without SACK.  If nothing was missing there, and still its ACK came
+ * several times, then each ACK does: the peer or the path doubles them.  That must be seen twice in
+ * a row, since segments that overtake others look the same once.
+ */
+static void learn_copies(struct tcon_track *t, const struct ack_work *w)
+{
+	if (!w->filled) {
+		t->dup_copies = min_t(u32, t->dup_acks, t->dup_acks_before);
+		t->dup_acks_before = min_t(u32, t->dup_acks, U8_MAX);
+	}
+	t->dup_acks = 0;
 }
 
 /* una moves to @ack. */
@@ -291,12 +328,13 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 		acked--;
 		fresh--;
 	}
-	t->dup_acks = 0;
 	rs->acked_bytes = acked;
-	if (tcon_track_sack(t))
-		arrived(t, w, fresh);
-	else
+	if (tcon_track_sack(t)) {
+		rs->acked_sacked_bytes += fresh;
+	} else {
 		arrived_up_to(t, w, ack, fresh);
+		learn_copies(t, w);
+	}
 	t->acked_bytes += acked;
 	if (acked)
 		t->busy_us += now_us - t->progress_us;
@@ -314,20 +352,47 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	w->out->una_advanced = true;
 }
 
+/* How much can lie behind the hole at una?  Neither the hole, of a segment, nor what is lost. */
+static u32 behind_hole(const struct tcon_track *t)
+{
+	u32 span = t->cc.nxt - t->cc.una, gone = t->lost.bytes;
+
+	if (t->lost.n && t->lost.range[0].start == t->cc.una)
+		gone = max(gone, t->cc.mss_bytes);
+	else
+		gone += t->cc.mss_bytes;
+	return span - min(span, gone + t->sacked.bytes);
+}
+
+/* Are there enough segments behind the hole for duplicate ACKs to tell of it?  Of fewer these are
+ * copies (Linux's tcp_check_reno_reordering()).
+ */
+static bool has_enough_behind(const struct tcon_track *t)
+{
+	u32 records = t->sendq.tail - t->sendq.head;
+
+	return records + behind_hole(t) / t->cc.mss_bytes > TCON_DUP_THRESH;
+}
+
 /*
- * RFC 6582: each duplicate ACK is a segment that has arrived.  Those of where a recovery ended
- * may be of needless repeats (3.2, step 1): they are no sign of a loss.
+ * RFC 6582: each duplicate ACK is a segment that has arrived, but where each ACK comes several
+ * times.  Nor can more have arrived than is behind the hole (Linux's tcp_limit_reno_sacked()).
+ * Those of where a recovery ended may be of needless repeats (3.2, step 1): they are no sign of a
+ * loss.
  */
 static void count_duplicate(struct tcon_track *t, struct ack_work *w)
 {
-	u32 span = t->cc.nxt - t->cc.una, mss = t->cc.mss_bytes;
-	u32 known = t->sacked.bytes + t->dup_credit_bytes, bytes;
+	u32 span = t->cc.nxt - t->cc.una, mss = t->cc.mss_bytes, each = 1 + t->dup_copies;
+	u32 known = t->sacked.bytes + t->dup_credit_bytes + mss, behind, bytes;
 
-	t->dup_acks++;
-	if (t->dup_acks >= TCON_DUP_THRESH && t->cc.una != t->recovery_point &&
-	    !seq_after(t->lost_edge, t->cc.una))
+	t->dup_acks += t->dup_acks < U16_MAX;
+	if (!span || t->dup_acks % each)
+		return;
+	if (t->dup_acks >= TCON_DUP_THRESH * each && has_enough_behind(t) &&
+	    t->cc.una != t->recovery_point && !seq_after(t->lost_edge, t->cc.una))
 		tcon_loss_mark_head(t);
-	t->dup_bytes += min(mss, span - min(span, t->dup_bytes));
+	behind = behind_hole(t);
+	t->dup_bytes += min(mss, behind - min(behind, t->dup_bytes));
 	bytes = min(mss, span - min(span, known));
 	t->dup_credit_bytes += bytes;
 	w->out->rs.acked_sacked_bytes += bytes;
@@ -417,19 +482,21 @@ static void update_srtt(struct tcon_track *t, u32 rtt_us)
 #define SYN_REPEATED_US		(3 * TCON_RTO_INIT_US)
 
 /*
- * Is this ACK for the first transmission?  What lies behind a hole, and was not SACKed, is
- * acknowledged with the hole, however long that stood (Karn; as Linux does).  And what was not
- * acknowledged for several time-outs has been repeated by its guest, perhaps past TCon, by another
- * way.  If round trips really become longer, doubled time-outs cover that (timer.c).
+ * When did what this ACK answers leave?  Sets the times of the oldest and the newest; false: that
+ * is unclear (Karn; as Linux does).  What lies behind a hole, and was not SACKed, is acknowledged
+ * with the hole, however long that stood: so with a repeat only the repeat counts.
  */
-static bool is_unambiguous(const struct tcon_track *t, const struct ack_work *w, u64 now_us)
+static bool find_answered(const struct tcon_track *t, struct ack_work *w)
 {
-	if (w->repeated)
-		return false;
+	if (w->repeated) {
+		w->first_tx_us = w->again_us;
+		w->last_tx_us = w->again_us;
+		return !w->unclear;
+	}
 	/* The first one is of a SYN, which is repeated after 3 s by any stack (RFC 6298, 5.7). */
-	if (!t->srtt_x8_us && now_us - w->first_tx_us > SYN_REPEATED_US)
+	if (!w->has_tx || (!t->srtt_x8_us && w->now_us - w->first_tx_us > SYN_REPEATED_US))
 		return false;
-	return now_us - w->first_tx_us <= (u64)tcon_track_rto_us(t) << TCON_DOUBLED_KEPT_MAX;
+	return can_answer(t, w->first_tx_us, w->now_us);
 }
 
 static void take_rtt(struct tcon_track *t, struct ack_work *w, u64 now_us)
@@ -437,7 +504,7 @@ static void take_rtt(struct tcon_track *t, struct ack_work *w, u64 now_us)
 	struct tcon_rate_sample *rs = &w->out->rs;
 
 	rs->rtt_us = -1;
-	if (!w->has_tx || !is_unambiguous(t, w, now_us))
+	if (!find_answered(t, w))
 		return;
 	rs->rtt_us = clamp_t(s64, now_us - w->last_tx_us, 1, TCON_RTO_MAX_US);
 	t->rtt_sum_us += rs->rtt_us;
@@ -654,7 +721,7 @@ void tcon_acked(struct tcon_track *t, const struct tcon_packet *pkt, u64 now_us,
 	duplicate = is_duplicate(t, pkt);
 	if (pkt->ack != t->cc.una)
 		take_cumulative(t, pkt->ack, now_us, &w);
-	else if (duplicate && !tcon_track_sack(t) && t->cc.una != t->cc.nxt)
+	else if (duplicate && !tcon_track_sack(t))
 		count_duplicate(t, &w);
 	take_window(t, pkt, now_us);
 	take_stamps(t, pkt, now_us);
@@ -662,9 +729,9 @@ void tcon_acked(struct tcon_track *t, const struct tcon_packet *pkt, u64 now_us,
 	judge(t, ack, now_us);
 	t->spurious_repairs += ack->spurious_repairs;
 
-	take_marks(t, pkt, rs->acked_sacked_bytes - w.again_bytes, ack);
+	take_marks(t, pkt, rs->acked_sacked_bytes, ack);
 	if (rs->acked_sacked_bytes) {
-		t->cc.delivered_bytes += rs->acked_sacked_bytes - w.again_bytes;
+		t->cc.delivered_bytes += rs->acked_sacked_bytes;
 		t->delivered_us = now_us;
 	}
 	if (t->cc.app_limited_until &&

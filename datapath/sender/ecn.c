@@ -286,14 +286,15 @@ static void take_answer(struct tcon_ecn *e, const struct tcon_packet *pkt)
  * @edit: as of tcon_ecn_guest_syn()
  *
  * Where the peer's TCon counts, TCon answers for a guest of any rule.  An answer
- * that is repeated says what the first said.
+ * that is repeated says what the first said: the peer may have heard that one, also
+ * where its SYN has asked only since.
  */
 void tcon_ecn_guest_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
 			   enum tcon_ecn_wish wish, bool offer,
 			   struct tcon_ecn_edit *edit)
 {
 	const struct tcon_ecn_syn *syn = &e->peer_syn;
-	bool asked = e->asked;
+	bool declined = e->answered && !e->agreed, asked = e->asked;
 
 	edit->strip = pkt->option_bytes;
 	if (!syn->seen || pkt->ack - syn->isn - 1 > syn->data_bytes)
@@ -301,7 +302,7 @@ void tcon_ecn_guest_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
 	take_answer(e, pkt);
 	if (!syn->asks)
 		return;
-	if (!e->speaks && !(pkt->flags & FLAGS) && !pkt->ae &&
+	if (!e->speaks && !(pkt->flags & FLAGS) && !pkt->ae && !declined &&
 	    (asked || wish == TCON_ECN_ASK || (syn->offers && offer))) {
 		e->asked = true;
 		e->agreed = true;

@@ -206,6 +206,8 @@ void tcon_handshake_resync(struct tcon_track *t, u32 ack, u64 now_us)
 	t->round_end = ack;
 	t->unproven_bytes = 0;
 	t->dup_acks = 0;
+	t->dup_copies = 0;
+	t->dup_acks_before = 0;
 	t->dup_bytes = 0;
 	t->unnoted_bytes = 0;
 	t->dup_credit_bytes = 0;

@@ -116,7 +116,9 @@ u32 tcon_loss_mark(struct tcon_track *t, u32 start, u32 end)
  * @t: the tracker
  *
  * If the segment at una is SACKed, the peer has thrown away what it had SACKed
- * (RFC 2018, 8), or una would have passed it.  Then all of that is lost, too.
+ * (RFC 2018, 8), or una would have passed it.  Then all of that is lost, too.  As in Linux it is
+ * delivered once more when it arrives again: otherwise a CC that measures rates would take a path
+ * that delivers for a dead one.
  *
  * Without memory for it, it still is not in flight: otherwise nothing could leave.
  */
@@ -126,10 +128,8 @@ void tcon_loss_mark_all(struct tcon_track *t)
 
 	if (t->cc.una == t->cc.nxt)
 		return;
-	if (tcon_ranges_covered(&t->sacked, t->cc.una, t->cc.una + 1)) {
-		t->dup_credit_bytes += t->sacked.bytes;
+	if (tcon_ranges_covered(&t->sacked, t->cc.una, t->cc.una + 1))
 		tcon_ranges_clear(&t->sacked);
-	}
 	list_for_each_entry_safe(r, next, &t->resent.sent, node)
 		tcon_resent_judge_lost(&t->resent, r);
 	t->dup_bytes = 0;
@@ -155,7 +155,14 @@ void tcon_loss_mark_head(struct tcon_track *t)
 	t->lost_edge = seq_max(t->lost_edge, end);
 }
 
-static bool is_too_fast(const struct tcon_track *t, u64 rtt_us)
+/**
+ * tcon_loss_is_too_fast() - can an answer not be one to what left that long ago?
+ * @t: the tracker
+ * @rtt_us: how long ago
+ *
+ * Return: whether the path is not that fast.
+ */
+bool tcon_loss_is_too_fast(const struct tcon_track *t, u64 rtt_us)
 {
 	return t->cc.min_rtt_us != TCON_RTT_NONE_US &&
 	       rtt_us + rtt_us / RTT_SLACK < t->cc.min_rtt_us;
@@ -184,7 +191,7 @@ void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,
 	    seq_before(s->order, rack->order) && tcon_track_sack(t))
 		rack->reordered = true;
 	rack->fack_next = rack->valid ? seq_max(rack->fack_next, end) : end;
-	if (s != first && is_too_fast(t, now_us - s->tx_us))
+	if (s != first && tcon_loss_is_too_fast(t, now_us - s->tx_us))
 		s = first;
 	if (!s)
 		return;
@@ -202,15 +209,18 @@ void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,
 /**
  * tcon_loss_dsack() - the peer got something twice
  * @t: the tracker
+ * @own: it was a repair of TCon's
  *
- * RFC 8985, 6.2, step 4: be more patient, once a round trip.
+ * RFC 8985, 6.2, step 4: be more patient, once a round trip.  A repair that was needless is a sign
+ * of reordering: what it repeated had been judged lost.  A guest may have repeated its tail, and
+ * does not become more patient by that (Linux's tcp_dsack_seen()).
  */
-void tcon_loss_dsack(struct tcon_track *t)
+void tcon_loss_dsack(struct tcon_track *t, bool own)
 {
 	struct tcon_rack *rack = &t->rack;
 
-	rack->reordered = true;
-	if (rack->in_dsack_round)
+	rack->reordered |= own;
+	if (!rack->reordered || rack->in_dsack_round)
 		return;
 	rack->in_dsack_round = true;
 	rack->dsack_round = t->cc.nxt;

@@ -185,13 +185,13 @@ static void forget_oldest(struct tcon_resent *set)
  * the retransmission timer.  A refusal would block repair if all of them were lost.
  *
  * Context: any; allocates atomically.
- * Return: the new entry, the newest, with @count set and tx.start; NULL without
- *	memory: then nothing has changed.
+ * Return: the new entry, the newest, with the range and what former entries said of it; NULL
+ *	without memory: then nothing has changed.
  */
 struct tcon_resend *tcon_resent_add(struct tcon_resent *set, u32 start, u32 end)
 {
 	struct tcon_resend *r, *old;
-	u64 repair_us = 0;
+	u64 repair_us = 0, before_us = 0;
 	u8 count = 0;
 
 	r = kzalloc(sizeof(*r), GFP_ATOMIC | __GFP_NOWARN);
@@ -200,6 +200,7 @@ struct tcon_resend *tcon_resent_add(struct tcon_resent *set, u32 start, u32 end)
 	while ((old = tcon_resent_find(set, start, end))) {
 		count = max(count, old->count);
 		repair_us = max(repair_us, old->repair_us);
+		before_us = max(before_us, old->tx.tx_us);
 		tcon_resent_cut(set, old, start, end);
 	}
 	if (has_no_room(set))
@@ -208,6 +209,7 @@ struct tcon_resend *tcon_resent_add(struct tcon_resent *set, u32 start, u32 end)
 	r->tx.end = end;
 	r->count = count + (count < U8_MAX);
 	r->repair_us = repair_us;
+	r->before_us = before_us;
 	list_add_tail(&r->node, &set->sent);
 	insert(set, r);
 	return r;

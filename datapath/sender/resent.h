@@ -22,6 +22,7 @@
  * @count: how often it was sent again
  * @lost: that transmission was judged lost too; the range waits for the next
  * @repair_us: when TCon last sent it again; 0: only the guest did
+ * @before_us: when the transmission before @tx had left
  */
 struct tcon_resend {
 	struct rb_node by_seq;
@@ -30,6 +31,7 @@ struct tcon_resend {
 	u8 count;
 	bool lost;
 	u64 repair_us;
+	u64 before_us;
 };
 
 /**

@@ -79,17 +79,25 @@ static void record_late(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 	t->filled_edge = seq_max(t->filled_edge, end);
 }
 
-/* @start .. @end was sent again, so it is in flight once more.  Without memory for a record
- * only a time-out can find it lost again.
- */
-static void record_repeat(struct tcon_track *t, u32 start, u32 end, u64 now_us)
+/* @start .. @end leaves again, with or without a record @r: it is in flight once more. */
+static void record_again(struct tcon_track *t, u32 start, u32 end, struct tcon_resend *r,
+			 u64 now_us)
 {
-	struct tcon_resend *r = tcon_resent_add(&t->resent, start, end);
+	struct tcon_sendq *q = &t->sendq;
+	u32 i = tcon_sendq_find(q, end - 1);
 
 	tcon_loss_unmark(t, start, end, 0);
 	tcon_track_count_inflight(t);
-	if (r)
-		fill_record(t, &r->tx, now_us);
+	if (!r)
+		return;
+	r->before_us = max(r->before_us, i == q->tail ? now_us : tcon_sendq_at(q, i)->tx_us);
+	fill_record(t, &r->tx, now_us);
+}
+
+/* The guest sends it again.  Without memory for a record only a time-out can find it lost again. */
+static void record_repeat(struct tcon_track *t, u32 start, u32 end, u64 now_us)
+{
+	record_again(t, start, end, tcon_resent_add(&t->resent, start, end), now_us);
 }
 
 /**
@@ -109,9 +117,7 @@ bool tcon_sent_repair(struct tcon_track *t, u32 start, u32 end,
 
 	if (!r)
 		return false;
-	tcon_loss_unmark(t, start, end, 0);
-	tcon_track_count_inflight(t);
-	fill_record(t, &r->tx, now_us);
+	record_again(t, start, end, r, now_us);
 	r->repair_us = now_us;
 	t->sent_bytes += payload_bytes;
 	t->repaired_bytes += payload_bytes;

@@ -6,8 +6,8 @@
  *	tail probe	RFC 8985, 7: no ACK for two round trips: the last segment
  *			again, so that a SACK may tell what is missing
  *	retransmission	RFC 6298, doubled with each time-out until a round trip is
- *			measured (Karn).  Where all in flight was sent again none is: then
- *			until una has advanced several times without a time-out
+ *			measured (Karn).  Where all in flight has just been sent again none
+ *			is: then until una has advanced several times without a time-out
  *
  * Where nothing is in flight but the guest's probes of a closed window (RFC 9293, 3.8.6.1),
  * a byte in BSD and Windows, no timer runs.  A peer need not acknowledge those, so a missing

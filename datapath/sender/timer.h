@@ -9,7 +9,9 @@
 
 #include "sender/track.h"
 
-/* After this the guest is on its own: it may have gone, or its ACKs take another way. */
+/* After so many the guest is on its own: it may have gone, or its ACKs take another way, or its
+ * segments are too large for a path that does not say so, and it will probe for what passes.
+ */
 #define TCON_BACKOFF_MAX	3
 #define TCON_DOUBLED_MAX	10	/* 200 ms to more than TCON_RTO_MAX_US */
 /* If the round trip has become longer than the RTO, everything is repeated before its ACK

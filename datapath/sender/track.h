@@ -149,9 +149,10 @@ struct tcon_timer {
  * @round_end: nxt when the round began
  * @unproven_bytes: judged lost in this recovery and not shown to be spurious
  * @dup_acks: duplicate ACKs in a row, of a peer without SACK
+ * @dup_copies: how often each of its ACKs comes beyond once
+ * @dup_acks_before: @dup_acks of the una before, if nothing was missing there
  * @dup_bytes: what these counted as having left the path
- * @dup_credit_bytes: what duplicate ACKs, and SACKs that the peer took back, counted as
- *	delivered and is not acknowledged yet
+ * @dup_credit_bytes: what they counted as delivered and is not acknowledged yet
  * @max_inflight_bytes: largest inflight in this round
  * @prev_max_inflight_bytes: largest inflight in the round before
  * @srtt_x8_us: smoothed RTT times 8
@@ -227,7 +228,9 @@ struct tcon_track {
 	u32 recovery_point;
 	u32 round_end;
 	u32 unproven_bytes;
-	u32 dup_acks;
+	u16 dup_acks;
+	u8 dup_copies;
+	u8 dup_acks_before;
 	u32 dup_bytes;
 	u32 dup_credit_bytes;
 	u32 max_inflight_bytes;
@@ -299,6 +302,12 @@ static inline void tcon_track_count_inflight(struct tcon_track *t)
 static inline bool tcon_track_has_hole(const struct tcon_track *t)
 {
 	return t->sacked.n || t->dup_bytes;
+}
+
+/* Is the latest duplicate ACK a copy of the ACK before, as there are of each? */
+static inline bool tcon_track_is_copy(const struct tcon_track *t)
+{
+	return t->dup_copies && t->dup_acks <= t->dup_copies;
 }
 
 static inline u32 tcon_track_age_us(u64 then_us, u64 now_us)

@@ -149,4 +149,13 @@ static void check_tracker(const struct tcon_track *t)
 	check_resent(t);
 }
 
+/*
+ * Of what was SACKed @before a step from @una: what the peer has thrown away since (RFC 2018, 8).
+ * When that arrives again it is delivered again.
+ */
+static inline u32 reneged(const struct tcon_track *t, u32 una, u32 before)
+{
+	return t->cc.una == una && t->sacked.bytes < before ? before - t->sacked.bytes : 0;
+}
+
 #endif /* _TESTS_TRACKER_H */

@@ -96,7 +96,7 @@ static const struct class classes[] = {
 	{ "pause-loss", PAUSE, true, ODD_NONE, 4, 250, 370 },	/* 193, 224 */
 	{ "no-sack", BULK, true, ODD_NO_SACK, 4, 200, 350 },	/* -, - */
 	{ "doubled-acks", BULK, true, ODD_DOUBLED_ACKS, 4, 200, 350 },	/* -, - */
-	{ "prunes", BULK, true, ODD_PRUNES, 4, 190, 350 },	/* 147, - */
+	{ "prunes", BULK, true, ODD_PRUNES, 4, 170, 230 },	/* 133, 183 */
 	{ "thin-acks", BULK, true, ODD_THIN_ACKS, 4, 220, 320 },	/* 159, 149 */
 	{ "lost-acks", BULK, true, ODD_LOST_ACKS, 4, 200, 350 },	/* -, - */
 	{ "lost-acks-no-sack", BULK, true, ODD_LOST_ACKS_NO_SACK, 4, 200, 350 },	/* -, - */

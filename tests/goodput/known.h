@@ -5,10 +5,8 @@
  */
 #define TIMELY	"timely takes a delayed ACK for a queue, and while the guest has little to send its rate only falls"
 #define VIVACE	"vivace ignores intervals that the guest limits, and those whose ACKs come late or together"
-#define PRUNED	"what a peer drops after a SACK counts as delivered, so cwnd does not grow when it arrives again"
-#define BACKOFF	"where everything is repaired no round trip is measured but that of a hole: time-outs of minutes"
-#define DOUBLED	"of a peer without SACK each duplicate ACK counts as a segment that has arrived"
-#define REPEATS	"after three time-outs without progress the guest goes on alone, and some of its repeats are dropped"
+#define BACKOFF	"of all ACKs in many round trips none comes; if TCon gives up, the guest's own time-out is a long one"
+#define REPEATS	"without SACK a hole is filled in each round trip, and the rate of that is taken for the path's"
 #define BURST	"a burst into a queue of ten segments ends in a time-out, natively in a probe"
 #define GUEST	"the guest's own time-out leaves it a cwnd of Reno, which is smaller than the CC's"
 #define COPA	"copa takes a delayed ACK for a queue"
@@ -25,28 +23,27 @@
 	{ .cc = "timely", .class = "next-hop", .than = NATIVE, .most = 12400, .why = TIMELY },
 	{ .cc = "timely", .class = "next-hop", .than = PLAIN, .most = 29700, .why = TIMELY },
 	{ .cc = "timely", .class = "prunes", .than = PLAIN, .most = 1800, .why = TIMELY },
-	{ .cc = "timely", .class = "lost-acks", .than = PLAIN, .most = 19500, .why = TIMELY },
-	{ .cc = "timely", .class = "lost-acks", .than = NATIVE, .most = 8400, .rare = true, .why = TIMELY },
-	{ .cc = "timely", .class = "lost-acks-no-sack", .than = PLAIN, .most = 6800, .why = TIMELY },
-	{ .cc = "timely", .class = "lost-acks-no-sack", .than = NATIVE, .most = 2300, .rare = true, .why = TIMELY },
-	{ .cc = "timely", .class = "doubled-acks", .than = PLAIN, .most = 2700, .why = TIMELY },
-	{ .cc = "timely", .class = "doubled-acks", .than = NATIVE, .most = 1500, .rare = true, .why = TIMELY },
-	{ .cc = "timely", .class = "no-sack", .than = PLAIN, .most = 2200, .why = TIMELY },
-	{ .cc = "timely", .class = "no-sack", .than = NATIVE, .most = 2000, .rare = true, .why = TIMELY },
+	{ .cc = "timely", .class = "lost-acks", .than = PLAIN, .most = 5200, .why = TIMELY },
+	{ .cc = "timely", .class = "lost-acks", .than = NATIVE, .most = 2100, .rare = true, .why = TIMELY },
+	{ .cc = "timely", .class = "lost-acks-no-sack", .than = PLAIN, .most = 6000, .why = TIMELY },
+	{ .cc = "timely", .class = "lost-acks-no-sack", .than = NATIVE, .most = 1570, .rare = true, .why = TIMELY },
+	{ .cc = "timely", .class = "doubled-acks", .than = PLAIN, .most = 2550, .why = TIMELY },
+	{ .cc = "timely", .class = "doubled-acks", .than = NATIVE, .most = 560, .rare = true, .why = TIMELY },
+	{ .cc = "timely", .class = "no-sack", .than = PLAIN, .most = 2150, .why = TIMELY },
+	{ .cc = "timely", .class = "no-sack", .than = NATIVE, .most = 560, .rare = true, .why = TIMELY },
 	{ .cc = "timely", .class = "ask", .than = NATIVE, .most = 1000, .why = TIMELY },
 	{ .cc = "timely", .class = "ask-loss", .than = NATIVE, .most = 900, .rare = true, .why = TIMELY },
 	{ .cc = "vivace", .class = "both", .than = PLAIN, .most = 1300, .why = VIVACE },
 	{ .cc = "vivace", .class = "thin-acks", .than = NATIVE, .most = 900, .rare = true, .why = VIVACE },
 	{ .cc = "vivace", .class = "thin-acks", .than = PLAIN, .most = 1100, .rare = true, .why = VIVACE },
-	{ .class = "prunes", .than = PLAIN, .most = 1800, .why = PRUNED },
-	{ .class = "lost-acks", .than = NATIVE, .most = 8600, .why = BACKOFF },
-	{ .class = "lost-acks", .than = PLAIN, .most = 3000, .why = BACKOFF },
-	{ .class = "lost-acks-no-sack", .than = NATIVE, .most = 1500, .why = BACKOFF },
-	{ .class = "lost-acks-no-sack", .than = PLAIN, .most = 2900, .why = BACKOFF },
-	{ .class = "doubled-acks", .than = NATIVE, .most = 2500, .why = DOUBLED },
-	{ .class = "doubled-acks", .than = PLAIN, .most = 3600, .why = DOUBLED },
-	{ .class = "no-sack", .than = NATIVE, .most = 500, .why = REPEATS },
-	{ .class = "no-sack", .than = PLAIN, .most = 600, .rare = true, .why = REPEATS },
+	{ .class = "lost-acks", .than = NATIVE, .most = 870, .why = BACKOFF },
+	{ .class = "lost-acks", .than = PLAIN, .most = 780, .rare = true, .why = BACKOFF },
+	{ .class = "lost-acks-no-sack", .than = NATIVE, .most = 490, .why = BACKOFF },
+	{ .class = "lost-acks-no-sack", .than = PLAIN, .most = 1000, .rare = true, .why = BACKOFF },
+	{ .class = "doubled-acks", .than = NATIVE, .most = 370, .why = REPEATS },
+	{ .class = "doubled-acks", .than = PLAIN, .most = 600, .rare = true, .why = REPEATS },
+	{ .class = "no-sack", .than = NATIVE, .most = 370, .why = REPEATS },
+	{ .class = "no-sack", .than = PLAIN, .most = 570, .rare = true, .why = REPEATS },
 	{ .cc = "bbr2", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = NATIVE, .most = 1800, .rare = true, .why = BURST },
 	{ .cc = "bbr2", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = PLAIN, .most = 1700, .rare = true, .why = BURST },
 	{ .cc = "bbr2", .class = "ask-loss", .mbps = 1000, .rtt_us = 200, .than = NATIVE, .most = 1800, .rare = true, .why = BURST },

@@ -44,9 +44,9 @@ MARKED_CWND = 100
 BOUNDS = {
     "inflight": (6, 0.5),
     "delivered": (8, 6),
-    "lost": (16, 12),
+    "lost": (10, 4),
     "srtt": (350, 20),
-    "cwnd": (550, 20),
+    "cwnd": (340, 27),
 }
 
 

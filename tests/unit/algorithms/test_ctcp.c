@@ -233,6 +233,22 @@ static void loss(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(150));
 }
 
+/*
+ * Segments become larger: 256 of them, 250 of dwnd, are less than 38 then, so that dwnd goes.  What
+ * is left, 6 of the former and one that it grows by, would be less than two.
+ */
+static void segments_grow(void **unused)
+{
+	struct tcon_cc cc;
+
+	flow_avoid(&cc, 256, 250);
+	cc.mss_bytes = 65280;
+	round_of(&cc, 4, BASE_US);
+	assert_int_equal(priv(&cc)->dwnd_bytes, 0);
+	assert_int_equal(cc.cwnd_bytes, 2 * 65280);
+	assert_int_equal(cc.ssthresh_bytes, 2 * 65280);
+}
+
 /* Reno's part is never below two segments, so neither is win without dwnd. */
 static void smallest(void **unused)
 {
@@ -489,6 +505,7 @@ static void synergy(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(segments_grow),
 		cmocka_unit_test(growth_table),
 		cmocka_unit_test(grow),
 		cmocka_unit_test(gamma_bound),

@@ -475,22 +475,140 @@ static void duplicates_only(void **state)
 	int i;
 
 	ack(c, 0);
-	assert_int_equal(c->t.dup_acks, 0);	/* nothing in flight */
+	assert_false(c->ack.delivered_any);	/* nothing in flight */
 	send(c, 5);
 	for (i = 0; i < 5; i++) {
 		c->window++;			/* the peer reads */
 		ack(c, 0);
 		assert_false(c->ack.delivered_any);
 	}
-	assert_int_equal(c->t.dup_acks, 0);
+	assert_int_equal(c->t.dup_acks, 1);
 	pkt = segment(TCON_TCP_ACK, PEER_ISN + 1, FIRST);
 	pkt.window = c->window;
 	pkt.payload_bytes = 10;
 	pkt.end_seq = pkt.seq + 10;
 	take(c, &pkt);
-	assert_int_equal(c->t.dup_acks, 0);
-	ack(c, 0);
 	assert_int_equal(c->t.dup_acks, 1);
+	ack(c, 0);
+	assert_true(c->ack.delivered_any);
+	assert_int_equal(c->t.dup_acks, 2);
+	conn_close(c);
+}
+
+/* An ACK for @segs segments, that comes @n times. */
+static void ack_times(struct conn *c, u32 segs, u32 n)
+{
+	while (n--)
+		ack(c, segs);
+}
+
+/*
+ * Each ACK comes twice (picotcp, a path with a loop).  Two in a row show that.  From then on a
+ * segment that arrives behind a hole counts as one, and three of them show a loss.
+ */
+static void duplicates_doubled(void **state)
+{
+	struct conn *c = conn_open(false);
+	u32 i;
+
+	send(c, 16);
+	wait_us(c, RTT_US);
+	for (i = 2; i <= 6; i += 2)
+		ack_times(c, i, 2);
+	assert_int_equal(c->t.cc.delivered_bytes, 6 * MSS);
+	assert_int_equal(c->t.cc.inflight_bytes, 10 * MSS);
+	for (i = 1; i <= 9; i++) {	/* segment 6 is lost */
+		assert_int_equal(c->t.cc.lost_bytes, i <= 3 ? 0 : MSS);
+		ack_times(c, 6, 2);
+		assert_int_equal(c->t.cc.delivered_bytes, (6 + i) * MSS);
+	}
+	assert_true(is_lost(c, 6, 7));
+	assert_int_equal(c->t.cc.inflight_bytes, 0);
+	send_at(c, FIRST + 6 * MSS, MSS, TCON_SENT_REPEAT);
+	wait_us(c, RTT_US);
+	ack_times(c, 16, 2);
+	assert_int_equal(c->t.cc.delivered_bytes, 16 * MSS);
+	send(c, 4);			/* once more each comes once */
+	wait_us(c, RTT_US);
+	ack(c, 17);
+	ack_times(c, 18, 2);
+	assert_int_equal(c->t.dup_copies, 0);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	conn_close(c);
+}
+
+/*
+ * Each ACK comes four times, from the first one on: twice that looks like a loss.  The answer to
+ * the repair comes sooner than the path allows, so it is one to the original.
+ */
+static void duplicates_fourfold(void **state)
+{
+	struct conn *c = conn_open(false);
+	u32 i;
+
+	send(c, 16);
+	wait_us(c, RTT_US);
+	ack(c, 2);
+	for (i = 2; i <= 4; i += 2) {
+		ack_times(c, i, 3);
+		assert_true(is_lost(c, i, i + 1));
+		assert_true(tcon_sent_repair(&c->t, FIRST + i * MSS, FIRST + (i + 1) * MSS, MSS,
+					     c->now_us));
+		wait_us(c, 1000);
+		ack(c, i + 2);
+		assert_true(c->ack.spurious);
+		assert_int_equal(c->ack.rs.acked_sacked_bytes, 0);	/* as counted before */
+		assert_int_equal(c->t.cc.inflight_bytes, (14 - i) * MSS);
+	}
+	ack_times(c, 6, 3);
+	for (i = 8; i <= 16; i += 2) {
+		ack_times(c, i, 4);
+		assert_int_equal(c->t.cc.lost_bytes, 2 * MSS);
+		assert_int_equal(c->t.cc.inflight_bytes, (16 - i) * MSS);
+	}
+	assert_int_equal(c->t.cc.delivered_bytes, 16 * MSS);
+	conn_close(c);
+}
+
+/* However many duplicates come: the segment at una has not arrived, and what is lost neither. */
+static void duplicates_bounded(void **state)
+{
+	struct conn *c = conn_open(false);
+
+	send(c, 4);
+	wait_us(c, RTT_US);
+	ack_times(c, 0, 20);
+	assert_true(is_lost(c, 0, 1));
+	assert_int_equal(c->t.cc.delivered_bytes, 3 * MSS);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	ack_times(c, 0, 20);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	tcon_loss_mark_all(&c->t);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	ack_times(c, 0, 20);
+	assert_int_equal(c->t.cc.inflight_bytes, MSS);
+	wait_us(c, RTT_US);
+	ack(c, 4);
+	assert_int_equal(c->t.cc.delivered_bytes, 4 * MSS);
+	conn_close(c);
+}
+
+/* Segments that overtake another are no copies, and what they left behind is still in flight. */
+static void duplicates_of_reordering(void **state)
+{
+	struct conn *c = conn_open(false);
+
+	send(c, 10);
+	wait_us(c, RTT_US);
+	ack_times(c, 1, 3);		/* 2 and 3 before 1 */
+	assert_int_equal(c->t.cc.inflight_bytes, 7 * MSS);
+	ack(c, 4);
+	assert_int_equal(c->t.cc.inflight_bytes, 6 * MSS);
+	assert_int_equal(c->t.cc.delivered_bytes, 4 * MSS);
+	ack_times(c, 5, 2);
+	assert_int_equal(c->t.dup_copies, 0);
+	assert_int_equal(c->t.cc.delivered_bytes, 6 * MSS);
 	conn_close(c);
 }
 
@@ -971,6 +1089,10 @@ int main(void)
 		cmocka_unit_test(observed_and_repeated_elsewhere),
 		cmocka_unit_test(syn_repeated_elsewhere),
 		cmocka_unit_test(duplicates_only),
+		cmocka_unit_test(duplicates_doubled),
+		cmocka_unit_test(duplicates_fourfold),
+		cmocka_unit_test(duplicates_bounded),
+		cmocka_unit_test(duplicates_of_reordering),
 		cmocka_unit_test(duplicates_not_with_sack),
 		cmocka_unit_test(spurious_by_arrival),
 		cmocka_unit_test(spurious_by_dsack),

@@ -327,6 +327,14 @@ static void answers_for_guest(void **unused)
 	guest_answers(0, false, false);		/* again; the rule has gone */
 	assert_int_equal(edit.set, ECE);
 
+	tcon_ecn_restart(&e);			/* the peer asks only when it repeats its SYN */
+	peer_syn(0, false, 0, true);
+	guest_answers(0, false, true);
+	peer_syn(ECE | CWR, false, 0, true);
+	guest_answers(0, false, true);
+	assert_true(untouched(0));
+	assert_false(e.agreed);
+
 	tcon_ecn_restart(&e);			/* a rule that does not want it */
 	guest_answers(0, false, false);
 	assert_true(untouched(0));

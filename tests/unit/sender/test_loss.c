@@ -7,6 +7,7 @@
 #include "datapath/sender/loss.c"
 #include "conn.h"
 
+#define MANY		1000U	/* repairs, so that each DSACK is of one */
 #define QUARTER_US	(RTT_US / 4)
 
 static void recovery(struct conn *c)
@@ -202,6 +203,7 @@ static void window_widened(void **state)
 	struct conn *c = conn_open(true);
 	u32 i;
 
+	c->t.repairs = MANY;
 	send(c, 4);
 	wait_us(c, RTT_US);
 	ack(c, 2);
@@ -229,11 +231,35 @@ static void window_widened(void **state)
 	conn_close(c);
 }
 
+/* What a guest has repeated needlessly, its tail perhaps, is no sign of reordering. */
+static void dsack_of_a_guests_repeat(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 2);
+	send_at(c, FIRST + MSS, MSS, TCON_SENT_REPEAT);
+	wait_us(c, RTT_US);
+	ack(c, 2);
+	dsack(c, 2, 1);
+	assert_false(c->t.rack.reordered);
+	send(c, 4);
+	wait_us(c, RTT_US);
+	ack_sack(c, 2, 3, 6);
+	assert_lost(c, 2, 3);
+	ack(c, 6);
+	reorder(c);
+	send(c, 1);
+	dsack(c, 8, 7);			/* but where there is reordering */
+	assert_int_equal(reo_wnd_us(&c->t), 2 * QUARTER_US);
+	conn_close(c);
+}
+
 /* The initial sequence number decides nothing: the first DSACK counts. */
 static void first_dsack_counts(void **state)
 {
 	struct conn *c = conn_open(true);
 
+	c->t.repairs = MANY;
 	assert_true(seq_before(c->t.cc.una, 0));
 	send(c, 2);
 	ack(c, 1);
@@ -242,9 +268,10 @@ static void first_dsack_counts(void **state)
 	conn_close(c);
 
 	c = conn_open(true);
+	c->t.repairs = MANY;
 	tcon_handshake_resync(&c->t, 1000, c->now_us);
 	send(c, 2);
-	tcon_loss_dsack(&c->t);
+	tcon_loss_dsack(&c->t, true);
 	assert_int_equal(c->t.rack.reo_more, 1);
 	conn_close(c);
 }
@@ -255,6 +282,7 @@ static void window_forgotten(void **state)
 	struct conn *c = conn_open(true);
 	u32 i;
 
+	c->t.repairs = MANY;
 	for (i = 0; i < 20; i++)	/* nothing to forget */
 		tcon_loss_recovered(&c->t);
 	send(c, 2);
@@ -502,17 +530,19 @@ static void reneging(void **state)
 	ack(c, 1);			/* not 4 */
 	assert_int_equal(c->t.cc.delivered_bytes, 4 * MSS);
 	tcon_loss_mark_all(&c->t);
+	c->reneged = 3 * MSS;
 	assert_int_equal(c->t.sacked.n, 0);
 	assert_lost(c, 1, 6);
 	assert_int_equal(c->t.cc.inflight_bytes, 0);
 	repair(c, 1, 6);
 	wait_us(c, RTT_US);
-	ack_sack(c, 2, 3, 4);		/* it arrives again, and lets cwnd grow */
+	ack_sack(c, 2, 3, 4);		/* it arrives again */
 	assert_int_equal(c->ack.rs.acked_sacked_bytes, 2 * MSS);
-	assert_int_equal(c->t.cc.delivered_bytes, 4 * MSS);
+	assert_int_equal(c->t.cc.delivered_bytes, 6 * MSS);
+	assert_int_equal(c->ack.rs.delivered_bytes, 2 * MSS);
 	ack(c, 6);
 	assert_int_equal(c->ack.rs.acked_sacked_bytes, 3 * MSS);
-	assert_int_equal(c->t.cc.delivered_bytes, 6 * MSS);
+	assert_int_equal(c->t.cc.delivered_bytes, 9 * MSS);
 	conn_close(c);
 }
 
@@ -658,6 +688,7 @@ int main(void)
 		cmocka_unit_test(window_when_reordered),
 		cmocka_unit_test(reordering_seen),
 		cmocka_unit_test(window_widened),
+		cmocka_unit_test(dsack_of_a_guests_repeat),
 		cmocka_unit_test(first_dsack_counts),
 		cmocka_unit_test(window_forgotten),
 		cmocka_unit_test(repair_lost),

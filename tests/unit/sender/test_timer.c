@@ -359,8 +359,8 @@ static void backs_off_to_two_minutes(void **state)
 	c->t.cc.srtt_us = 10000000;
 	c->t.rttvar_x4_us = 40000000;
 	send(c, 1);
-	for (i = 0; i < ARRAY_SIZE(after_us); i++)
-		assert_expires(c, after_us[i], TCON_EXPIRY_TIMEOUT);
+	for (i = 0; i < TCON_BACKOFF_MAX; i++)
+		assert_expires(c, after_us[min(i, 2U)], TCON_EXPIRY_TIMEOUT);
 	assert_expires(c, 120000000, TCON_EXPIRY_GIVE_UP);
 	conn_close(c);
 }
@@ -412,6 +412,34 @@ static void backoff_ends_without_a_round_trip(void **state)
 		assert_int_equal(c->ack.rs.rtt_us, -1);
 	}
 	assert_int_equal(c->t.timer.backoff, 0);
+	conn_close(c);
+}
+
+/* What left before the last repeat left so long ago that the answer is not one to it. */
+static void round_trip_after_long_silence(void **state)
+{
+	struct conn *c = conn_open(false);
+	u32 i;
+
+	send(c, 3);
+	for (i = 0; i < TCON_BACKOFF_MAX; i++) {
+		assert_expires(c, (u64)RTO_US << i, TCON_EXPIRY_TIMEOUT);
+		if (i == TCON_BACKOFF_MAX - 1)		/* the repair waits for memory */
+			wait_us(c, 8 * RTO_US);
+		assert_true(tcon_sent_repair(&c->t, FIRST, FIRST + MSS, MSS, c->now_us));
+	}
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	assert_int_equal(c->ack.rs.rtt_us, RTT_US);
+	assert_int_equal(c->t.timer.backoff, 0);
+	assert_true(tcon_sent_repair(&c->t, FIRST + MSS, FIRST + 2 * MSS, MSS, c->now_us));
+	wait_us(c, RTT_US);
+	ack(c, 2);					/* it was repeated once only */
+	assert_int_equal(c->ack.rs.rtt_us, RTT_US);
+	assert_true(tcon_sent_repair(&c->t, FIRST + 2 * MSS, FIRST + 3 * MSS, MSS, c->now_us));
+	wait_us(c, RTT_US / 2);
+	ack(c, 3);					/* faster than the path is */
+	assert_int_equal(c->ack.rs.rtt_us, -1);
 	conn_close(c);
 }
 
@@ -573,6 +601,8 @@ static void doubled_so_often(void **state)
 		assert_expires(c, (u64)RTO_US << min(i, 3U), TCON_EXPIRY_TIMEOUT);
 		assert_true(tcon_sent_repair(&c->t, c->t.cc.una, c->t.cc.nxt,
 					     MSS, c->now_us));
+		/* The answer may be one to what was there before that. */
+		send_at(c, c->t.cc.una, MSS, TCON_SENT_REPEAT);
 		wait_us(c, RTT_US);
 		ack(c, i + 1);
 	}
@@ -603,6 +633,7 @@ int main(void)
 		cmocka_unit_test(path_becomes_slow),
 		cmocka_unit_test(doubled_so_often),
 		cmocka_unit_test(backoff_ends_without_a_round_trip),
+		cmocka_unit_test(round_trip_after_long_silence),
 		cmocka_unit_test(head_sent_again),
 		cmocka_unit_test(sent_without_record),
 		cmocka_unit_test(window_probes),
