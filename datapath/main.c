@@ -5,7 +5,6 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 
-#include "act/copy.h"
 #include "act/hold.h"
 #include "hooks.h"
 #include "netlink.h"
@@ -21,7 +20,7 @@ static int __init tcon_init(void)
 {
 	int err;
 
-	tcon_sendq_set_put(tcon_copy_put);
+	tcon_sendq_set_put(tcon_flow_put_copy);
 	err = tcon_pacer_init(tcon_hold_release);
 	if (err)
 		return err;

@@ -10,7 +10,6 @@
 #include <net/net_namespace.h>
 #include <tcon/compat.h>
 
-#include "act/copy.h"
 #include "hooks.h"
 #include "netlink.h"
 #include "netlink/cc.h"
@@ -20,6 +19,7 @@
 #include "netlink/move.h"
 #include "netlink/port.h"
 #include "netlink/rule.h"
+#include "state/buffer.h"
 #include "state/port.h"
 #include "state/walk.h"
 
@@ -62,15 +62,13 @@ static int put_shares(struct sk_buff *skb, const struct tcon_net *tnet)
 			   used_by_ports(tnet, TCON_SHARE_EMBRYOS)) ||
 	       nla_put_u32(skb, TCON_INFO_A_EMBRYOS_MAX,
 			   tcon_shares_host_max(TCON_SHARE_EMBRYOS)) ||
-	       nla_put_u64_64bit(skb, TCON_INFO_A_HELD_BYTES, used_by_ports(tnet, TCON_SHARE_HELD),
-				 TCON_INFO_A_PAD) ||
-	       nla_put_u64_64bit(skb, TCON_INFO_A_COPY_BYTES,
-				 used_by_ports(tnet, TCON_SHARE_COPIES), TCON_INFO_A_PAD) ||
-	       nla_put_u64_64bit(skb, TCON_INFO_A_COPY_MAX, tcon_shares_host_max(TCON_SHARE_COPIES),
-				 TCON_INFO_A_PAD) ||
-	       nla_put_u64_64bit(skb, TCON_INFO_A_COPY_PORT_MAX,
-				 tcon_shares_port_max(TCON_SHARE_COPIES), TCON_INFO_A_PAD) ||
-	       nla_put_u64_64bit(skb, TCON_INFO_A_COPY_FLOW_MAX, tcon_copy_flow_max(),
+	       nla_put_u64_64bit(skb, TCON_INFO_A_BUFFER_BYTES,
+				 used_by_ports(tnet, TCON_SHARE_BUFFER), TCON_INFO_A_PAD) ||
+	       nla_put_u64_64bit(skb, TCON_INFO_A_BUFFER_MAX,
+				 tcon_shares_host_max(TCON_SHARE_BUFFER), TCON_INFO_A_PAD) ||
+	       nla_put_u64_64bit(skb, TCON_INFO_A_BUFFER_PORT_MAX,
+				 tcon_shares_port_max(TCON_SHARE_BUFFER), TCON_INFO_A_PAD) ||
+	       nla_put_u64_64bit(skb, TCON_INFO_A_BUFFER_FLOW_MAX, tcon_buffer_flow_max(),
 				 TCON_INFO_A_PAD);
 }
 

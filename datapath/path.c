@@ -19,7 +19,6 @@
 #include <tcon/compat.h>
 
 #include "act/ack.h"
-#include "act/copy.h"
 #include "act/header.h"
 #include "act/hold.h"
 #include "act/mark.h"
@@ -331,7 +330,7 @@ static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, bool has_more,
 {
 	const struct tcon_track *t = &flow->track;
 
-	if (!tcon_held_empty(&flow->held) || !has_cwnd_room(t) || (has_more && path_is_full(t)))
+	if (tcon_buffer_waits(&flow->buffer) || !has_cwnd_room(t) || (has_more && path_is_full(t)))
 		return;
 	if (tcon_window_unused(&flow->window, nxt_guest, now_us) >= slack_bytes(flow, now_us))
 		tcon_track_app_limited(&flow->track);
@@ -420,7 +419,7 @@ static void note_idle_room(struct tcon_flow *flow)
 {
 	struct tcon_track *t = &flow->track;
 
-	if (tcon_held_empty(&flow->held) && !path_is_full(t) && has_cwnd_room(t))
+	if (!tcon_buffer_waits(&flow->buffer) && !path_is_full(t) && has_cwnd_room(t))
 		tcon_track_app_limited(t);
 }
 
@@ -753,7 +752,7 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 	}
 	if (ack->spurious_repairs && reorders_too_much(&flow->track)) {
 		flow->reordering = true;
-		tcon_copy_give_up(flow, TCON_REASON_REORDERING);
+		tcon_judge_give_up(flow, TCON_REASON_REORDERING);
 	} else if (!tcon_flow_repaired(flow)) {
 		tcon_judge_level(flow);
 	}

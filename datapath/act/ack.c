@@ -13,7 +13,6 @@
 #include <net/tcp.h>
 
 #include "act/ack.h"
-#include "act/copy.h"
 #include "base/contract.h"
 #include "base/seq.h"
 #include "state/flow.h"
@@ -41,7 +40,7 @@ static u32 ahead_bytes(struct tcon_flow *flow)
 
 	flow->hold.gathers_segs = min_t(u32, DIV_ROUND_UP(gathers, flow->track.cc.mss_bytes),
 					U16_MAX);
-	return min(bytes + gathers, tcon_held_flow_max() / 2);
+	return min(bytes + gathers, tcon_buffer_flow_max() / 8);
 }
 
 static u32 wanted_edge(struct tcon_flow *flow)
@@ -50,16 +49,10 @@ static u32 wanted_edge(struct tcon_flow *flow)
 	const struct tcon_cc *cc = &t->cc;
 	u32 edge;
 
-	/* At a bound of what may be held, data leaves early.  That must not open the window. */
-	if (unlikely(flow->window.valid && tcon_held_over(&flow->held, flow->port)))
-		return flow->window.edge;
 	edge = tcon_window_wanted(cc, t->nxt_guest, tcon_track_cwnd_bytes(t),
 				  cc->pacing_rate_bps ? tcon_flow_allowance_bytes(flow) : 0);
-	edge += ahead_bytes(flow);
-
-	if (!tcon_flow_repaired(flow))
-		return edge;
-	return seq_min(edge, cc->nxt + tcon_copy_room(flow));
+	return seq_min(edge + ahead_bytes(flow),
+		       t->nxt_guest + tcon_buffer_room(&flow->buffer, flow->port));
 }
 
 /* Takes the SACK blocks out: TCon has copies of all that is missing. */
@@ -73,14 +66,18 @@ static void hide_sacks(struct tcon_flow *flow, struct sk_buff *skb,
 		   TCON_COUNTER_SACK_STRIPPED : TCON_COUNTER_WRITE_FAILED);
 }
 
-/* Would it tell the guest only that something is missing? */
+/*
+ * Would it tell the guest only that something is missing?  With nothing in flight it may answer a
+ * keep-alive, but where each ACK comes several times.
+ */
 static bool is_bare_duplicate(const struct tcon_flow *flow,
 			      const struct tcon_packet *pkt, u32 given_before)
 {
 	const struct tcon_track *t = &flow->track;
 
 	return tcon_packet_is_pure_ack(pkt) && pkt->window &&
-	       pkt->ack == flow->thin.told_ack && !flow->thin.unheard && t->cc.una != t->cc.nxt &&
+	       pkt->ack == flow->thin.told_ack && !flow->thin.unheard &&
+	       (t->cc.una != t->cc.nxt || tcon_track_is_copy(t)) &&
 	       flow->window.given_bytes <= given_before;
 }
 
@@ -325,7 +322,7 @@ static struct sk_buff *build(struct tcon_flow *flow, u32 ack, u16 field,
 	} else {
 		ipv6_change_dsfield(ipv6_hdr(skb), (u8)~INET_ECN_MASK, 0);
 	}
-	tcon_segment_finish(skb, flow->key.family);
+	tcon_segment_finish(skb, flow->key.family, false);
 	/* If tags are in the frame, it is theirs; sock_raw() and taps look at it. */
 	skb->protocol = eth_hdr(skb)->h_proto;
 	if (tpl->vlan_present)

@@ -60,16 +60,22 @@ static void drop_reports(struct tcphdr *th)
  * All of the header but which bytes follow it.  @cwr: TCON_ACE_CWR if it says so already.  The
  * meaning of ECN's flags is known only where the handshake is.
  */
-static void write_tcp(struct tcphdr *th, const struct tcon_flow *flow, u8 cwr, u64 now_us)
+static void write_tcp(const struct tcon_flow *flow, struct sk_buff *skb, u8 cwr, u64 now_us)
 {
+	const struct tcon_segment *seg = tcon_segment(skb);
+	struct tcphdr *th = (struct tcphdr *)(skb->data + seg->l4_offset);
 	u8 ace = tcon_ecn_ace_of_repeat(&flow->ecn, flow->said.ace);
+	u32 words = (seg->payload_offset - seg->l4_offset) / 4;
+	__be32 old[TCON_SEGMENT_TCP_WORDS];
 
+	memcpy(old, th, words * sizeof(*old));
 	th->ack_seq = htonl(flow->said.ack);
 	th->window = htons(flow->said.window);
 	if (likely(tcon_flow_enforced(flow)))
 		tcon_segment_write_ace(th, flow->ecn.accurate ? ace : ace | cwr);
 	drop_reports(th);
 	write_timestamps(th, flow, now_us);
+	tcon_segment_sum_header(skb, th, old, words);
 }
 
 static u8 ecn_of(const struct sk_buff *skb)
@@ -94,9 +100,7 @@ static u8 ecn_of(const struct sk_buff *skb)
 void tcon_header_refresh(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us)
 {
 	struct tcon_segment *seg = tcon_segment(skb);
-	u32 words = (seg->payload_offset - seg->l4_offset) / 4;
-	__be32 old[TCON_SEGMENT_TCP_WORDS];
-	struct tcphdr *th;
+	const struct tcphdr *th;
 	u8 ecn;
 
 	lockdep_assert_held(&flow->lock);
@@ -110,20 +114,17 @@ void tcon_header_refresh(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us
 	}
 	if (seg->serial == flow->said.serial)
 		return;
-	th = (struct tcphdr *)(skb->data + seg->l4_offset);
+	th = (const struct tcphdr *)(skb->data + seg->l4_offset);
 	if (unlikely(seq_after(ntohl(th->ack_seq), flow->said.ack)))
 		return;
-	memcpy(old, th, words * sizeof(*old));
-	write_tcp(th, flow, tcon_segment_ace(th) & TCON_ACE_CWR, now_us);
-	tcon_segment_sum_header(skb, th, old, words);
+	write_tcp(flow, skb, tcon_segment_ace(th) & TCON_ACE_CWR, now_us);
 	seg->serial = flow->said.serial;
 }
 
 /**
  * tcon_header_repeat() - write the header of a repair
  * @flow: its lock is held
- * @skb: the repair, with its &struct tcon_segment, and with the header of the
- *	original; checksums are the caller's
+ * @skb: the repair, with its &struct tcon_segment, and with the header of the original
  * @now_us: the time
  *
  * A repair should not be ECN-capable (RFC 3168, 6.1.5), but a CC may want it so.
@@ -139,6 +140,6 @@ bool tcon_header_repeat(const struct tcon_flow *flow, struct sk_buff *skb, u64 n
 	lockdep_assert_in_softirq();
 	if (!tcon_way_write(skb, &flow->said.way, ecn))
 		return false;
-	write_tcp((struct tcphdr *)(skb->data + tcon_segment(skb)->l4_offset), flow, 0, now_us);
+	write_tcp(flow, skb, 0, now_us);
 	return true;
 }

@@ -7,26 +7,23 @@
  * would carry a newer TSval, and PAWS (RFC 7323, 5) would then discard what it
  * overtook.  A repeat of something that still waits is not needed.  It is absorbed.
  *
- * Memory for what waits is bounded per flow, port and host.  Packets beyond the
- * bounds leave early: oldest first, not split, and even before repairs.  A guest
- * that sends faster than these leave reaches twice the bounds.  Then its new packets
- * overtake.  But that is for what a guest was allowed to send.  What it sends without
- * regard to its windows is dropped at the bounds.
+ * Memory for what waits and for what is in flight is bounded per flow, port and host
+ * (state/buffer.c).  A guest is given no larger window than there is room for, and what it sends
+ * without regard to that is dropped at the bounds.
  *
  * If no ACK comes for an RTO, what waits leaves, as far as the guest was allowed to send it: the
  * peer may be waiting for it, or its ACKs take another way.  The CC is told of a time-out.  Later
  * packets wait again.
  */
 #include <linux/math64.h>
-#include <linux/moduleparam.h>
 #include <linux/skbuff.h>
 #include <tcon/compat.h>
 
 #include "act/ack.h"
-#include "act/copy.h"
 #include "act/header.h"
 #include "act/hold.h"
 #include "act/mark.h"
+#include "act/out.h"
 #include "act/repair.h"
 #include "act/tell.h"
 #include "base/contract.h"
@@ -39,7 +36,6 @@
 #include "state/judge.h"
 #include "state/pacer.h"
 #include "wire/segment.h"
-#include "wire/split.h"
 
 /* Packets that the clock would let go within this leave together. */
 #define QUANTUM_NS		(125 * NSEC_PER_USEC)
@@ -50,19 +46,14 @@
 #define LATE_NS			(250 * NSEC_PER_USEC)
 /* The rate may soon change, so no packet waits for longer than this because of today's rate. */
 #define AHEAD_MAX_NS		NSEC_PER_SEC
-/* A super-packet that would occupy the path for longer is split into quanta. */
-#define SPLIT_NS		(3 * NSEC_PER_MSEC)
 #define RUN_MAX_PACKETS		64
 /* A device that cannot segment has the kernel do so, in the same softirq, in about 1 us each. */
 #define RUN_MAX_SEGS		512
-#define PIECE_MAX_SEGS		256
 /* Packets of a guest that follow each other so closely are a train: they are sent in one go. */
 #define TRAIN_US		32
 /* Who has sent so many in one go may be expected to do so again. */
 #define TRAIN_PACKETS		3
-/* A guest may reach so many times its bounds before its packets overtake. */
-#define HARD_BOUNDS		2
-/* To wait after a repair could not be made for lack of memory. */
+/* To wait after a packet could not be made for lack of memory. */
 #define RETRY_NS		NSEC_PER_MSEC
 /* Timers of the tracker are no finer than Linux's at 250 Hz.  So those of many flows go off
  * together.  Otherwise each would come between two batches of packets.
@@ -72,16 +63,6 @@
 #define TIMER_FINE_TICK_US	128
 /* No time to wait for: an ACK or a timer of the tracker opens the gate. */
 #define NOT_BEFORE_AN_ACK	U64_MAX
-
-static bool merge = true;
-module_param(merge, bool, 0644);
-MODULE_PARM_DESC(merge, "make super-packets of segments that wait in a row");
-
-/* May what waits leave now, without regard to cwnd and the clock? */
-static inline bool is_flushing(const struct tcon_flow *flow)
-{
-	return flow->hold.drain || flow->hold.overdue;
-}
 
 /* May the guest send that, by the windows that it was given?  Those of a paced flow are its peer's,
  * who may be on its side.
@@ -101,7 +82,7 @@ static void flush(struct tcon_flow *flow)
 	 */
 	if (flow->state == TCON_STATE_PACED)
 		return;
-	if (tcon_held_empty(&flow->held) || flow->hold.overdue)
+	if (!tcon_buffer_waits(&flow->buffer) || flow->hold.overdue)
 		return;
 	flow->hold.overdue = true;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
@@ -152,57 +133,48 @@ static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
 	return flow->hold.release_ns - QUANTUM_NS;
 }
 
-/* How much of a segment is new?  Repeats need no room: what they repeat is counted as lost already,
- * or as in flight.
- */
-static inline u32 new_bytes(const struct tcon_flow *flow, u32 end_seq, u32 payload_bytes)
+/* How much of @start .. @end is not in flight, and will be?  What is new, and what is lost. */
+static inline u32 room_bytes(const struct tcon_track *t, u32 start, u32 end, u32 payload_bytes)
 {
-	u32 nxt = flow->track.cc.nxt;
+	u32 nxt = t->cc.nxt, bytes = 0;
 
-	if (!seq_after(end_seq, nxt))
-		return 0;
-	return min(payload_bytes, end_seq - nxt);
+	if (seq_after(end, nxt))
+		bytes = end - nxt;
+	if (unlikely(seq_before(start, nxt)) && t->lost.n)
+		bytes += tcon_ranges_covered(&t->lost, start, seq_min(end, nxt));
+	return min(payload_bytes, bytes);
 }
 
-/* When may it leave by cwnd?  0: now. */
-static inline u64 cwnd_gate(struct tcon_flow *flow,
-			    const struct tcon_segment *cb, u64 now_ns)
+/* When may a segment leave by cwnd, up to @end?  0: now.  What is in flight already needs no room,
+ * and all that is behind the first hole waits for it.
+ */
+static inline u64 cwnd_gate(struct tcon_flow *flow, const struct tcon_segment *seg, u32 end,
+			    u64 now_ns)
 {
-	u32 bytes = new_bytes(flow, cb->end_seq, cb->payload_bytes);
 	const struct tcon_track *t = &flow->track;
 	const struct tcon_cc *cc = &t->cc;
+	u32 bytes = room_bytes(t, seg->start, end, tcon_segment_left_bytes(seg, end));
 
-	if (!cc->inflight_bytes || (seq_before(cb->seq, cc->nxt) && !bytes) ||
-	    tcon_track_fits(t, bytes))
+	if (!cc->inflight_bytes || seg->start == cc->una || tcon_track_fits(t, bytes) ||
+	    (seq_before(seg->start, cc->nxt) && !bytes))
 		return 0;
 	note_stall(flow, tcon_us(now_ns));
-	if (!cc->inflight_bytes || !tcon_flow_runs_cc(flow) || is_flushing(flow))
+	if (!cc->inflight_bytes || !tcon_flow_runs_cc(flow) || tcon_out_flushes(flow))
 		return 0;
 	return patience_ns(flow);
 }
 
-/*
- * When may a segment leave, up to @ahead_ns before the clock's time?  0: now.
- *
- * Memory is bounded, so at a bound something has to leave early.  But not what a guest sends
- * without regard to its windows: by that it would fill its bound, and be free.
- */
-static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *cb,
+/* When may a segment leave, up to @end, and up to @ahead_ns before the clock's time?  0: now. */
+static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *seg, u32 end,
 		       u64 now_ns, u64 ahead_ns)
 {
 	u64 when;
 
-	if (is_flushing(flow) || !tcon_flow_runs_cc(flow))
+	if (tcon_out_flushes(flow) || !tcon_flow_runs_cc(flow))
 		return 0;
 	/* What is in flight is not known if no ACKs come by. */
-	when = unlikely(flow->track.unheard) ? 0 : cwnd_gate(flow, cb, now_ns);
-	if (!when)
-		when = pacing_gate(flow, now_ns, ahead_ns);
-	if (when && tcon_held_over(&flow->held, flow->port) && is_allowed(flow, cb->end_seq)) {
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_OVERFLOW);
-		return 0;
-	}
-	return when;
+	when = unlikely(flow->track.unheard) ? 0 : cwnd_gate(flow, seg, end, now_ns);
+	return when ? : pacing_gate(flow, now_ns, ahead_ns);
 }
 
 /* When may the next repair leave? */
@@ -215,20 +187,13 @@ static u64 repair_gate(struct tcon_flow *flow, u64 now_ns)
 	return pacing_gate(flow, now_ns, QUANTUM_NS);
 }
 
-static u32 n_segs(const struct sk_buff *skb)
-{
-	if (!skb_is_gso(skb))
-		return 1;
-	return DIV_ROUND_UP(tcon_segment(skb)->payload_bytes, skb_shinfo(skb)->gso_size);
-}
-
 /* What a packet counts on the clock. */
 static inline u32 clock_bytes(const struct sk_buff *skb)
 {
 	u32 payload_bytes = tcon_segment(skb)->payload_bytes;
 
 	return tcon_pace_charge_bytes(payload_bytes,
-				      (skb->len - payload_bytes) * n_segs(skb));
+				      (skb->len - payload_bytes) * tcon_out_segs(skb));
 }
 
 /* The clock moves on by the time that a packet takes.  If it is late, by less: at least half. */
@@ -270,21 +235,34 @@ static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
 	tcon_judge_cc(flow, now_us);
 }
 
-/* Keeps a copy of a segment that leaves, if it is @fresh.  @gap: others should have come before. */
-static void copy(struct tcon_flow *flow, struct sk_buff *skb, bool fresh, bool gap)
+/*
+ * A segment leaves for the first time.  What is kept of it goes with its record: @copy, of what has
+ * waited, else one that is made now.  Returns what is not needed.
+ */
+static struct sk_buff *keep_for_repair(struct tcon_flow *flow, struct sk_buff *skb,
+				       struct sk_buff *copy)
 {
-	const struct tcon_segment *cb = tcon_segment(skb);
+	const struct tcon_segment *seg = tcon_segment(skb);
+	struct tcon_send *sent = flow->track.recorded;
 
-	if (fresh && !flow->track.recorded)
-		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
-	else if (fresh && unlikely(cb->fragment))
-		tcon_copy_missing(flow, cb->end_seq, TCON_REASON_FRAGMENTS);
-	else if (fresh)
-		tcon_copy_keep(flow, flow->track.recorded, skb);
-	if (unlikely(gap))
-		tcon_copy_missing(flow, cb->seq, TCON_REASON_GAP);
-	if (unlikely(cb->probe && fresh))
-		tcon_copy_missing(flow, cb->end_seq, TCON_REASON_MTU_PROBE);
+	if (unlikely(seg->fragment)) {
+		tcon_judge_missing(flow, seg->end_seq, TCON_REASON_FRAGMENTS);
+		return copy;
+	}
+	if (!tcon_judge_may_repair()) {
+		tcon_judge_missing(flow, seg->end_seq, TCON_REASON_IN_FLIGHT);
+		return copy;
+	}
+	if (sent && !copy)
+		copy = tcon_buffer_copy(&flow->buffer, flow->port, &flow->track.sendq, skb);
+	if (!sent || !copy) {
+		tcon_judge_missing(flow, seg->end_seq, TCON_REASON_COPY_MEMORY);
+		return copy;
+	}
+	sent->copy = copy;
+	if (unlikely(seg->probe))
+		tcon_judge_missing(flow, seg->end_seq, TCON_REASON_MTU_PROBE);
+	return NULL;
 }
 
 /*
@@ -296,12 +274,13 @@ static inline void choose_cpu(struct tcon_flow *flow)
 {
 	const struct tcon_cc *cc = &flow->track.cc;
 
-	if (!flow->hold.cpu || (cc->una == cc->nxt && tcon_held_empty(&flow->held)))
+	if (!flow->hold.cpu || (cc->una == cc->nxt && !tcon_buffer_waits(&flow->buffer)))
 		flow->hold.cpu = raw_smp_processor_id() + 1;
 }
 
-/* A segment leaves: the tracker and the CC take note, and a copy is kept. */
-static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
+/* The tracker and the CC take note of what leaves.  Returns what of @copy is not needed. */
+static struct sk_buff *note_left(struct tcon_flow *flow, struct sk_buff *skb,
+				 struct sk_buff *copy, u64 now_ns)
 {
 	const struct tcon_segment *cb = tcon_segment(skb);
 	struct tcon_track *t = &flow->track;
@@ -310,8 +289,6 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	u32 nxt = t->cc.nxt;
 	enum tcon_sent what;
 
-	if (cb->seq == cb->end_seq)	/* RST */
-		return;
 	what = tcon_sent_segment(t, cb->seq, cb->end_seq, cb->payload_bytes,
 				 now_us);
 	gap = t->cc.nxt != nxt && seq_after(cb->seq, nxt);
@@ -320,111 +297,34 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	if (likely(cb->has_ack && cb->serial == flow->said.serial))
 		tcon_tell_noted(flow, now_us);
 	if (fresh && cb->has_ts)
-		flow->left_tsval = cb->tsval;
+		flow->buffer.left_tsval = cb->tsval;
 	if (fresh && !t->recorded)
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
 	if (!tcon_flow_runs_cc(flow))
-		return;
+		return copy;
 	tcon_set_sender_cpu(skb, flow->hold.cpu);	/* that of its repairs, too */
 	if (fresh && t->recorded)
 		t->recorded->waited_us = (u32)now_us - cb->entered_us;
-	if (likely(tcon_flow_enforced(flow)))
-		copy(flow, skb, fresh, gap);
+	if (likely(tcon_flow_enforced(flow))) {
+		if (fresh)
+			copy = keep_for_repair(flow, skb, copy);
+		if (unlikely(gap))
+			tcon_judge_missing(flow, cb->seq, TCON_REASON_GAP);
+	}
 	tell_cc(flow, what, idle, now_us);
 	advance_clock(flow, skb, now_ns);
+	return copy;
 }
 
-/*
- * How large may a super-packet be that does not fit?  In a recovery no larger than what may
- * leave now: if it waited for more, that would leave in a burst.  After a mark likewise, since
- * only a part of what is not used now may leave later (prr.c).  But then a window is not cut
- * into more than 16 pieces.
- */
-static u32 piece_bytes(const struct tcon_track *t)
+/* A segment leaves.  @copy: what the buffer has of it, charged; NULL: it has not waited. */
+static void leaves(struct tcon_flow *flow, struct sk_buff *skb, struct sk_buff *copy, u64 now_ns)
 {
-	const struct tcon_cc *cc = &t->cc;
-	u32 most = cc->cwnd_bytes / 4;
-	u32 least = tcon_track_marked(t) ? most / 4 : 0;
+	const struct tcon_segment *seg = tcon_segment(skb);
 
-	if (!t->prr.active || !tcon_track_fits(t, cc->mss_bytes) ||
-	    t->prr.limit_bytes < cc->inflight_bytes)
-		return most;
-	return clamp(t->prr.limit_bytes - cc->inflight_bytes, least, most);
-}
-
-/* What the clock, if there is one, lets leave at once. */
-static u32 at_once_bytes(const struct tcon_cc *cc)
-{
-	return max(tcon_cc_quantum_bytes(cc), tcon_pace_burst_bytes(cc));
-}
-
-/* Is a super-packet too large for cwnd, where a smaller one would fit, or for the clock?  Not an IP
- * fragment, which only a guest with ill will makes one: no header says where its pieces begin.
- * Two segments are not.  But in a reduction they are: the first may show that the repair
- * was lost, too, and the second should wait for that.
- */
-static bool must_split(const struct tcon_flow *flow, const struct sk_buff *skb)
-{
-	const struct tcon_track *t = &flow->track;
-	const struct tcon_cc *cc = &t->cc;
-	u32 bytes = tcon_segment(skb)->payload_bytes;
-
-	if (!skb_is_gso(skb) || tcon_segment(skb)->fragment || !tcon_flow_runs_cc(flow) ||
-	    is_flushing(flow) ||
-	    (bytes <= 2 * cc->mss_bytes &&
-	     (!t->prr.active || !tcon_track_fits(t, cc->mss_bytes))))
-		return false;
-	if (!tcon_track_fits(t, bytes) && bytes > piece_bytes(t))
-		return true;
-	return cc->pacing_rate_bps && bytes > at_once_bytes(cc) &&
-	       bytes > tcon_pace_unpaced_bytes(t) && tcon_pace_ns(cc, bytes) > SPLIT_NS;
-}
-
-/*
- * How many segments does a piece of a super-packet have?  As many as leave at once, and are
- * not too much of cwnd.  One, if they are a list of packets.  Fewer than the whole has, in any
- * case: who cuts goes on until nothing is to be cut.
- */
-static u32 piece_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
-{
-	const struct tcon_cc *cc = &flow->track.cc;
-	const struct tcon_segment *cb = tcon_segment(skb);
-	/* The length in the IP header has 16 bits. */
-	u32 bytes = min(piece_bytes(&flow->track),
-			(u32)U16_MAX - (cb->payload_offset - cb->l3_offset));
-	u32 most;
-
-	if (skb_has_frag_list(skb))
-		return 1;
-	if (cc->pacing_rate_bps)
-		bytes = min(bytes, at_once_bytes(cc));
-	most = clamp(n_segs(skb) - 1, 1U, (u32)PIECE_MAX_SEGS);
-	return clamp(bytes / skb_shinfo(skb)->gso_size, 1U, most);
-}
-
-/*
- * Replace the super-packet at the head by pieces of it.  False where that
- * cannot be done: it then stays whole.
- */
-static bool split_head(struct tcon_flow *flow)
-{
-	struct sk_buff *skb = skb_peek(&flow->held.queue);
-	struct sk_buff_head pieces, rest;
-
-	__skb_queue_head_init(&pieces);
-	if (!tcon_split(skb, piece_segs(flow, skb), &pieces)) {
-		tcon_count(tcon_flow_stats(flow),
-			   TCON_COUNTER_GSO_SPLIT_FAILED);
-		return false;
-	}
-	consume_skb(tcon_held_take(&flow->held, flow->port));
-	__skb_queue_head_init(&rest);
-	skb_queue_splice_init(&flow->held.queue, &rest);
-	while ((skb = __skb_dequeue(&pieces)))
-		tcon_held_add(&flow->held, flow->port, skb);
-	skb_queue_splice_tail(&rest, &flow->held.queue);
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_GSO_SPLIT);
-	return true;
+	if (likely(seg->seq != seg->end_seq))	/* RST */
+		copy = note_left(flow, skb, copy, now_ns);
+	if (copy)
+		tcon_buffer_put(&flow->buffer, flow->port, copy);
 }
 
 static u64 timer_tick_ns(const struct tcon_flow *flow, u64 timer_us)
@@ -471,7 +371,7 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 		when = 0;
 	if (timer && (!when || timer < when))
 		when = timer;
-	if (!tcon_held_empty(&flow->held))
+	if (tcon_buffer_waits(&flow->buffer))
 		when = min_not_zero(when, tcon_tell_when(flow));
 	if (when)
 		tcon_pacer_at(&flow->due, when);
@@ -500,20 +400,20 @@ static bool is_probe(struct tcon_flow *flow, const struct sk_buff *skb,
 	return bytes != before;
 }
 
-/* @pkt is what the guest said last. */
 static void describe(const struct tcon_flow *flow, struct sk_buff *skb,
 		     const struct tcon_packet *pkt, u64 now_us)
 {
 	struct tcon_segment *seg = tcon_segment(skb);
 
 	seg->seq = pkt->seq;
+	seg->start = pkt->seq;
 	seg->end_seq = pkt->end_seq;
 	seg->payload_bytes = pkt->payload_bytes;
 	seg->l3_offset = pkt->l3_offset;
 	seg->l4_offset = pkt->l4_offset;
 	seg->payload_offset = pkt->payload_offset;
-	seg->serial = flow->said.serial;
 	seg->fragment = pkt->fragment;
+	seg->probe = false;
 	seg->fixed = pkt->fragment || pkt->signed_options || pkt->mptcp ||
 		     pkt->flags & TCON_TCP_RST;
 	seg->entered_us = now_us;
@@ -583,9 +483,9 @@ static bool starts_anew(const struct tcon_flow *flow, const struct tcon_packet *
 
 static void drop_held(struct tcon_flow *flow)
 {
-	while (!tcon_held_empty(&flow->held)) {
+	while (tcon_buffer_waits(&flow->buffer)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_ANEW);
-		consume_skb(tcon_held_take(&flow->held, flow->port));
+		consume_skb(tcon_buffer_take(&flow->buffer, flow->port));
 	}
 }
 
@@ -600,7 +500,7 @@ void tcon_hold_adopted(struct tcon_flow *flow)
 	const struct sk_buff *skb;
 
 	lockdep_assert_held(&flow->lock);
-	skb_queue_walk(&flow->held.queue, skb) {
+	skb_queue_walk(&flow->buffer.unsent, skb) {
 		if (tcon_segment(skb)->seq - flow->track.cc.una <= TCON_CWND_MAX_BYTES)
 			continue;
 		drop_held(flow);
@@ -652,9 +552,10 @@ static bool is_bound(const struct tcon_flow *flow)
  * @payload_bytes: of a guest's segment that takes no room in flight
  * @now_us: the time
  *
- * That is more than a window in a round trip, or, without ACKs, in an RTO.  No sender needs to send
- * so much again, or before its connection has begun.  It may have sent something far ahead, which
- * the peer does not take, so that what it sends for the first time looks like a repeat.
+ * That is more than a window in a round trip, or, without ACKs, in an RTO; but always a segment.
+ * No sender needs to send so much again, or before its connection has begun.  It may have sent
+ * something far ahead, which the peer does not take, so that what it sends for the first time looks
+ * like a repeat.
  *
  * Return: whether it does: the segment is to be dropped.
  */
@@ -674,7 +575,8 @@ bool tcon_hold_exceeds(struct tcon_flow *flow, u32 payload_bytes, u64 now_us)
 		flow->hold.again_delivered = (u32)cc->delivered_bytes;
 		flow->hold.again_bytes = 0;
 	}
-	if (flow->hold.again_bytes >= most) {
+	if (flow->hold.again_bytes + payload_bytes > most &&
+	    (flow->hold.again_bytes || payload_bytes > cc->mss_bytes)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_EXCESS);
 		return true;
 	}
@@ -689,25 +591,57 @@ static bool is_apart(const struct tcon_flow *flow, const struct tcon_packet *pkt
 	       seq_after(pkt->end_seq, flow->track.cc.una + TCON_CWND_MAX_BYTES);
 }
 
-/*
- * Does the guest send too much of what takes no room in flight?  That is all of a segment that is
- * @apart, else what it repeats: it may begin far before its only new byte.
- */
-static bool is_excess(struct tcon_flow *flow, const struct tcon_packet *pkt, bool apart,
-		      u64 now_us)
+/* Does a guest's segment leave in vain, with what is in flight, and has too much of that left? */
+static bool is_excess(struct tcon_flow *flow, const struct tcon_segment *seg, u64 now_us)
 {
-	u32 bytes = apart ? 0 : new_bytes(flow, pkt->end_seq, pkt->payload_bytes);
+	u32 bytes = tcon_segment_left_bytes(seg, seg->end_seq);
 
-	return tcon_hold_exceeds(flow, pkt->payload_bytes - bytes, now_us);
+	if (!seg->apart)
+		bytes -= room_bytes(&flow->track, seg->start, seg->end_seq, bytes);
+	return tcon_hold_exceeds(flow, bytes, now_us);
 }
 
-/* Did the guest send data without regard to its windows, and no more may wait? */
-static bool is_beyond(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+/* Does each byte that the guest has sent, and is not acknowledged, wait already? */
+static bool all_waits(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
-	if (likely(is_allowed(flow, pkt->end_seq)) || !tcon_flow_runs_cc(flow) ||
-	    !pkt->payload_bytes || !tcon_held_over(&flow->held, flow->port))
+	const struct tcon_track *t = &flow->track;
+
+	return flow->buffer.unsent_bytes + pkt->payload_bytes > t->nxt_guest - t->cc.una;
+}
+
+/* Must it not wait, for lack of room?  Nothing waits before it, and the guest was allowed to send it:
+ * it leaves.
+ */
+static inline bool must_leave(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	return is_allowed(flow, pkt->end_seq) &&
+	       unlikely(tcon_buffer_full(&flow->buffer, flow->port, true));
+}
+
+/* Must it not wait, for lack of room, nor leave? */
+static bool is_beyond(const struct tcon_flow *flow, const struct tcon_packet *pkt, bool waits)
+{
+	bool allowed = is_allowed(flow, pkt->end_seq);
+
+	if (!tcon_flow_runs_cc(flow) || !pkt->payload_bytes || (allowed && !waits) ||
+	    likely(!tcon_buffer_full(&flow->buffer, flow->port, allowed)))
 		return false;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_EXCESS);
+	return true;
+}
+
+/* Is it too much?  It would wait, or leave now. */
+static bool is_refused(struct tcon_flow *flow, const struct tcon_packet *pkt,
+		       const struct tcon_segment *seg, bool waits, u64 now_us)
+{
+	bool old = !seq_after(pkt->end_seq, flow->track.cc.nxt);
+
+	if (seg->apart || !waits)
+		return is_excess(flow, seg, now_us) ||
+		       (!seg->apart && !old && is_beyond(flow, pkt, false));
+	if (!old || !pkt->payload_bytes || !all_waits(flow, pkt))
+		return !old && is_beyond(flow, pkt, true);
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_EXCESS);
 	return true;
 }
 
@@ -730,23 +664,11 @@ static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	const struct tcon_track *t = &flow->track;
 	bool idle = t->cc.una == t->cc.nxt;
 
-	leaves(flow, skb, now_ns);
+	leaves(flow, skb, NULL, now_ns);
 	flow->hold.passed_us = (u32)tcon_us(now_ns);
 	/* The appointment may be far away: it was made for a longer wait. */
 	if (tcon_flow_repaired(flow) && (idle || !tcon_pacer_expects(&flow->due)))
 		tcon_pacer_at(&flow->due, timer_tick_ns(flow, tcon_timer_soonest_us(t)));
-}
-
-/* Is so much held that the guest's next packet must not wait?  It overtakes what is held.
- * That then leaves without a copy, since nxt is beyond it.
- */
-static bool is_brimful(struct tcon_flow *flow)
-{
-	if (likely(!tcon_held_over_own(&flow->held, flow->port, HARD_BOUNDS)))
-		return false;
-	if (tcon_flow_repaired(flow))
-		tcon_copy_give_up(flow, TCON_REASON_COPY_MEMORY);
-	return true;
 }
 
 /*
@@ -766,17 +688,6 @@ static struct sk_buff *waits(struct tcon_flow *flow, struct sk_buff *skb,
 	return data ? : skb;
 }
 
-/* How large may a super-packet be that is made of what waits?  No larger than would be split. */
-static u32 super_bytes(const struct tcon_flow *flow)
-{
-	const struct tcon_track *t = &flow->track;
-	u32 bytes = piece_bytes(t);
-
-	if (!merge || t->prr.active)
-		return 0;
-	return t->cc.pacing_rate_bps ? min(bytes, at_once_bytes(&t->cc)) : bytes;
-}
-
 /* It is held behind others, as a part of the last one if that can be. */
 static void keep(struct tcon_flow *flow, struct sk_buff *skb)
 {
@@ -784,8 +695,8 @@ static void keep(struct tcon_flow *flow, struct sk_buff *skb)
 
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HELD);
 	trace_tcon_hold(flow, skb, seg->seq, seg->end_seq, 0);
-	if (!tcon_held_merge(&flow->held, flow->port, skb, super_bytes(flow))) {
-		tcon_held_add(&flow->held, flow->port, skb);
+	if (!tcon_buffer_merge(&flow->buffer, flow->port, skb, tcon_out_super_bytes(flow))) {
+		tcon_buffer_add(&flow->buffer, flow->port, &flow->track.sendq, skb);
 		return;
 	}
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MERGED);
@@ -802,13 +713,13 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 		 u64 now_ns)
 {
 	const struct tcon_track *t = &flow->track;
-	bool first = tcon_held_empty(&flow->held), goes_on;
+	bool first = !tcon_buffer_waits(&flow->buffer), goes_on;
 	struct sk_buff *held;
 
 	/* Neither the guest's socket nor its pages wait with the packet. */
 	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
-		leaves(flow, skb, now_ns);
+		leaves(flow, skb, NULL, now_ns);
 		return true;
 	}
 	held = waits(flow, skb, pkt, when || waiting, tcon_us(now_ns));
@@ -816,7 +727,7 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 	keep(flow, held);
 	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
 		when = pacing_gate(flow, now_ns, QUANTUM_NS);	/* a piece's */
-	if (!waiting || tcon_held_over(&flow->held, flow->port))
+	if (!waiting)
 		tcon_hold_appoint(flow, when ? : now_ns);
 	else if (first)		/* behind repairs, of which none may leave for long */
 		tcon_hold_appoint(flow, max(patience_ns(flow), now_ns));
@@ -834,8 +745,7 @@ static bool begins_train(const struct tcon_flow *flow, const struct sk_buff *skb
 {
 	if (skb_is_gso(skb) || skb->ip_summed != CHECKSUM_PARTIAL || pkt->flags & TCON_TCP_PSH ||
 	    pkt->payload_bytes <= flow->track.cc.mss_bytes / 2 || pkt->tos & TCON_ECN_MASK ||
-	    !tcon_flow_enforced(flow) || super_bytes(flow) < 2 * pkt->payload_bytes ||
-	    tcon_held_over(&flow->held, flow->port))
+	    !tcon_flow_enforced(flow) || tcon_out_super_bytes(flow) < 2 * pkt->payload_bytes)
 		return false;
 	return flow->hold.merged >= TRAIN_PACKETS - 1 ||
 	       (u32)now_us - flow->hold.passed_us <= TRAIN_US;
@@ -872,8 +782,10 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	bool repeats = pkt->end_seq != pkt->seq && seq_before(pkt->seq, flow->track.cc.nxt);
 	bool old = repeats && !seq_after(pkt->end_seq, flow->track.cc.nxt);
 	bool urgent = old && tcon_flow_repaired(flow) && !flow->hold.injecting;
-	bool waiting, split, probe, apart;
+	struct tcon_segment *seg = tcon_segment(skb);
+	bool waiting, split, waits;
 	u64 when;
+	u32 end;
 
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
@@ -885,26 +797,26 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	if (is_absorbed(flow, skb, pkt, repeats && tcon_flow_repaired(flow), waiting,
 			tcon_us(now_ns)))
 		return absorb(flow, skb, pkt, tcon_us(now_ns));
-	apart = old || is_apart(flow, pkt);
-	if (unlikely(is_excess(flow, pkt, apart, tcon_us(now_ns)) ||
-		     (!apart && is_beyond(flow, pkt)))) {
+	describe(flow, skb, pkt, tcon_us(now_ns));
+	seg->apart = is_apart(flow, pkt);
+	end = tcon_out_end(flow, skb);
+	split = end != pkt->end_seq;
+	when = gate(flow, seg, end, now_ns, QUANTUM_NS);
+	waits = !urgent && (waiting || ((when || split) && !must_leave(flow, pkt)));
+	if (unlikely(is_refused(flow, pkt, seg, waits, tcon_us(now_ns)))) {
 		kfree_skb_reason(skb, TCON_DROP_RULE);
 		return false;
 	}
 	tcon_header_passed(flow, skb, pkt);
-	probe = is_probe(flow, skb, pkt);
+	seg->serial = flow->said.serial;
+	seg->probe = is_probe(flow, skb, pkt);
 	note_sent(flow, pkt);
 	flow->hold.burst_bytes = max(pkt->payload_bytes,
 				     flow->hold.burst_bytes - flow->hold.burst_bytes / 8);
-	describe(flow, skb, pkt, tcon_us(now_ns));
-	tcon_segment(skb)->probe = probe;
-	tcon_segment(skb)->apart = apart;
 	choose_cpu(flow);
-	when = gate(flow, tcon_segment(skb), now_ns, QUANTUM_NS);
-	split = must_split(flow, skb);
-	if (!urgent && (waiting || when || split) && !is_brimful(flow))
+	if (waits)
 		return hold(flow, skb, pkt, when, split, waiting, now_ns);
-	if (!urgent && !waiting && begins_train(flow, skb, pkt, tcon_us(now_ns)))
+	if (!urgent && begins_train(flow, skb, pkt, tcon_us(now_ns)))
 		return gather(flow, skb, now_ns);
 	pass(flow, skb, now_ns);
 	return true;
@@ -947,25 +859,16 @@ static u64 collect_repairs(struct tcon_flow *flow, struct sk_buff_head *out,
 	return 0;
 }
 
-/* Is the packet at the head to be cut first?  Not to spare memory, but always to spare time. */
-static bool must_cut(const struct tcon_flow *flow, const struct sk_buff *skb)
-{
-	return n_segs(skb) > PIECE_MAX_SEGS ||
-	       (must_split(flow, skb) && !tcon_held_over(&flow->held, flow->port));
-}
-
 /*
  * A silence frees what the guest was allowed to send, as far as that is known, but not what it has
  * only to have data at hand; and one packet more, for which an ACK may come.  If it freed all, a
  * guest whose peer is silent now and then would get through whatever it sends.
  */
-static inline void end_overdue(struct tcon_flow *flow, const struct sk_buff *skb)
+static inline void end_overdue(struct tcon_flow *flow, u32 end)
 {
-	u32 end;
-
 	if (likely(!flow->hold.overdue))
 		return;
-	end = tcon_segment(skb)->end_seq + flow->hold.gathers_segs * flow->track.cc.mss_bytes;
+	end += flow->hold.gathers_segs * flow->track.cc.mss_bytes;
 	if (!flow->window.valid || !is_allowed(flow, end))
 		flow->hold.overdue = false;
 }
@@ -981,24 +884,28 @@ static inline void trace_released(const struct tcon_flow *flow, const struct sk_
 }
 
 /*
- * Was it new when it came, and has it left meanwhile, all of it or a part?  A guest can send again
- * what waits, if it looks as if it came into a gap, or with a new byte behind it.  Then it is as
- * much again as its other repeats.
+ * A guest can send again what waits, if it looks as if it came into a gap, or with a new byte
+ * behind it, so that all but this has left when its turn comes.  That is as much again as its other
+ * repeats.  Returns whether something was left out.
  */
-static bool is_needless(struct tcon_flow *flow, const struct sk_buff *skb, u64 now_us)
+static bool leave_out(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us)
 {
-	const struct tcon_segment *seg = tcon_segment(skb);
-	u32 bytes = seg->payload_bytes;
+	struct tcon_segment *seg = tcon_segment(skb);
+	u32 nxt = flow->track.cc.nxt;
 
-	return !seg->apart &&
-	       tcon_hold_exceeds(flow, bytes - new_bytes(flow, seg->end_seq, bytes), now_us);
+	if (likely(!seq_before(seg->start, nxt)) || seg->apart || !is_excess(flow, seg, now_us))
+		return false;
+	if (seg->fixed || !seq_after(seg->end_seq, nxt))
+		kfree_skb_reason(tcon_buffer_take(&flow->buffer, flow->port), TCON_DROP_RULE);
+	else
+		tcon_buffer_skip(&flow->buffer, nxt);
+	return true;
 }
 
 /* What waited leaves. */
-static void released(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
+static void released(struct tcon_flow *flow, struct sk_buff *skb, struct sk_buff *copy, u64 now_ns)
 {
-	tcon_header_refresh(flow, skb, tcon_us(now_ns));
-	leaves(flow, skb, now_ns);
+	leaves(flow, skb, copy, now_ns);
 	tcon_count(tcon_flow_stats(flow),
 		   tcon_flow_runs_cc(flow) ? TCON_COUNTER_RELEASED : TCON_COUNTER_HOLD_FLUSHED);
 	trace_released(flow, skb, now_ns);
@@ -1008,35 +915,36 @@ static void released(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 {
 	struct tcon_cc *cc = &flow->track.cc;
-	struct sk_buff *skb;
+	struct sk_buff *skb, *copy;
 	u64 when, repairs = 0, ahead_ns = QUANTUM_NS;
-	u32 segs = 0;
+	u32 segs = 0, end;
 
 	if (tcon_flow_repaired(flow)) {
 		repairs = collect_repairs(flow, out, now_ns);
 		note_stall(flow, tcon_us(now_ns));
-		if (repairs && !is_flushing(flow) && !tcon_held_over(&flow->held, flow->port))
-			return tcon_held_empty(&flow->held) ? repairs :
+		if (repairs && !tcon_out_flushes(flow))
+			return !tcon_buffer_waits(&flow->buffer) ? repairs :
 							      min(repairs, patience_ns(flow));
 	}
-	while ((skb = skb_peek(&flow->held.queue))) {
+	while ((skb = skb_peek(&flow->buffer.unsent))) {
 		if (out->qlen >= RUN_MAX_PACKETS || segs >= RUN_MAX_SEGS)
 			return now_ns;
-		if (must_cut(flow, skb) && split_head(flow))
-			continue;
-		when = gate(flow, tcon_segment(skb), now_ns, ahead_ns);
+		end = tcon_out_end(flow, skb);
+		when = gate(flow, tcon_segment(skb), end, now_ns, ahead_ns);
 		if (when)
 			return min_not_zero(when, repairs);
 		if (ahead_ns == QUANTUM_NS && cc->pacing_rate_bps)
 			ahead_ns += tcon_pace_ns(cc, tcon_pace_burst_bytes(cc));
-		skb = tcon_held_take(&flow->held, flow->port);
-		end_overdue(flow, skb);
-		segs += n_segs(skb);	/* those that are dropped take time, too */
-		if (unlikely(is_needless(flow, skb, tcon_us(now_ns)))) {
-			kfree_skb_reason(skb, TCON_DROP_RULE);
+		if (unlikely(leave_out(flow, skb, tcon_us(now_ns)))) {
+			segs++;		/* it takes time, too */
 			continue;
 		}
-		released(flow, skb, now_ns);
+		skb = tcon_out_make(flow, end, &copy, tcon_us(now_ns));
+		if (!skb)
+			return now_ns + RETRY_NS;
+		end_overdue(flow, end);
+		segs += tcon_out_segs(skb);
+		released(flow, skb, copy, now_ns);
 		__skb_queue_tail(out, skb);
 	}
 	flow->hold.drain = false;
@@ -1051,7 +959,7 @@ static void tell_waiting(struct tcon_flow *flow, struct sk_buff_head *out, u64 n
 {
 	struct sk_buff *skb;
 
-	if (tcon_held_empty(&flow->held) || !tcon_flow_enforced(flow) ||
+	if (!tcon_buffer_waits(&flow->buffer) || !tcon_flow_enforced(flow) ||
 	    likely(!tcon_tell_overdue(flow, now_us)))
 		return;
 	skb = tcon_tell_of_held(flow, now_us);
@@ -1064,7 +972,7 @@ static bool waits_on(struct tcon_flow *flow, u64 now_ns)
 {
 	u64 timer;
 
-	if (is_flushing(flow) || tcon_flow_waits(flow))
+	if (tcon_out_flushes(flow) || tcon_flow_waits(flow))
 		return false;
 	timer = timer_ns(flow);
 	if (timer && timer <= now_ns)
@@ -1137,7 +1045,7 @@ u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 	spin_lock(&flow->lock);
 	flow->hold.injecting = false;
 	if (!flow->dead) {
-		if (flow->hold.kicked || (!when && !tcon_held_empty(&flow->held)))
+		if (flow->hold.kicked || (!when && tcon_buffer_waits(&flow->buffer)))
 			when = now_ns;
 		tcon_hold_appoint(flow, when);
 	}

@@ -206,6 +206,7 @@ static void keep_syn(struct tcon_flow *flow, struct sk_buff *skb,
 	nf_reset_ct(copy);
 	*tcon_segment(copy) = (struct tcon_segment) {
 		.seq = pkt->seq,
+		.start = pkt->seq,
 		.end_seq = pkt->end_seq,
 		.payload_bytes = pkt->payload_bytes,
 		.l3_offset = pkt->l3_offset,
@@ -451,7 +452,7 @@ bool tcon_mark_retries(struct tcon_flow *flow, const struct tcon_packet *pkt)
 	flow->ecn.fell_back = true;
 	flow->ecn.reset = true;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ECN_RESET);
-	tcon_held_add(&flow->held, flow->port, syn);
+	tcon_buffer_add(&flow->buffer, flow->port, &flow->track.sendq, syn);
 	flow->hold.drain = true;
 	tcon_flow_kick(flow);
 	return true;

@@ -16,7 +16,6 @@
 #include <net/ip.h>
 #include <tcon/compat.h>
 
-#include "act/copy.h"
 #include "act/header.h"
 #include "act/mark.h"
 #include "act/repair.h"
@@ -27,6 +26,7 @@
 #include "sender/timer.h"
 #include "state/flow.h"
 #include "state/judge.h"
+#include "wire/part.h"
 #include "wire/segment.h"
 
 /* A repair that was lost this often: perhaps the guest's repeat fares better. */
@@ -50,95 +50,31 @@ static struct sk_buff *copy_of(const struct tcon_flow *flow, u32 seq, u32 *end)
 	return copy;
 }
 
-/* Of several segments of a super-packet each has an identifier of its own. */
-static void write_id(struct iphdr *ip, u32 segs)
-{
-	if (ip->version == 4 && !(ip->frag_off & htons(IP_DF)))
-		ip->id = htons(ntohs(ip->id) + segs);
-}
-
-/* Which bytes follow, from @start on, after @skipped ones of the original. */
-static void write_bytes(struct tcphdr *th, u32 start, u32 skipped, bool last)
-{
-	th->seq = htonl(start);
-	if (!last) {
-		th->fin = 0;
-		th->psh = 0;
-	}
-	if (!th->urg)
-		return;
-	if (ntohs(th->urg_ptr) > skipped)
-		th->urg_ptr = htons(ntohs(th->urg_ptr) - skipped);
-	else
-		th->urg = 0;
-}
-
-/* A segment with @start .. @end of @copy; NULL without memory. */
-static struct sk_buff *build(const struct tcon_flow *flow,
-			     const struct sk_buff *copy, u32 start, u32 end,
-			     u64 now_us)
-{
-	const struct tcon_segment *seg = tcon_segment(copy);
-	u32 offset = start - seg->seq;
-	u32 bytes = seq_min(end, seg->seq + seg->payload_bytes) - start;
-	u32 header_bytes = seg->payload_offset;
-	struct sk_buff *skb;
-
-	skb = alloc_skb(NET_SKB_PAD + NET_IP_ALIGN + header_bytes + bytes,
-			GFP_ATOMIC | __GFP_NOWARN);
-	if (!skb)
-		return NULL;
-	skb_copy_header(skb, copy);
-	skb_shinfo(skb)->gso_size = 0;
-	skb_shinfo(skb)->gso_segs = 0;
-	skb_shinfo(skb)->gso_type = 0;
-	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
-	if (skb_copy_bits(copy, 0, skb_put(skb, header_bytes), header_bytes) ||
-	    skb_copy_bits(copy, header_bytes + offset, skb_put(skb, bytes),
-			  bytes)) {
-		kfree_skb_reason(skb, SKB_DROP_REASON_HDR_TRUNC);
-		return NULL;
-	}
-	skb_reset_mac_header(skb);
-	skb_set_network_header(skb, seg->l3_offset);
-	skb_set_transport_header(skb, seg->l4_offset);
-	skb_reset_mac_len(skb);
-	if (!tcon_header_repeat(flow, skb, now_us)) {
-		kfree_skb_reason(skb, SKB_DROP_REASON_NOMEM);
-		return NULL;
-	}
-	write_id(ip_hdr(skb), offset / max(tcon_segment_wire_bytes(copy), 1U));
-	write_bytes(tcp_hdr(skb), start, offset, end == seg->end_seq);
-	tcon_segment_finish(skb, flow->key.family);
-	return skb;
-}
-
 /* Send @start .. @end again, of @copy. */
 static struct sk_buff *repeat(struct tcon_flow *flow,
 			      const struct sk_buff *copy, u32 start, u32 end,
 			      u64 now_us)
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
-	const struct tcon_segment *seg = tcon_segment(copy);
 	struct sk_buff *skb;
 	u32 bytes;
 
 	if (!tcon_segment_intact(copy, flow->key.family)) {
-		tcon_copy_give_up(flow, TCON_REASON_BAD_COPY);
+		tcon_judge_give_up(flow, TCON_REASON_BAD_COPY);
 		return NULL;
 	}
-	skb = build(flow, copy, start, end, now_us);
-	if (!skb) {
+	skb = tcon_part(copy, flow->key.family, start, end);
+	if (!skb || !tcon_header_repeat(flow, skb, now_us)) {
 		tcon_count(stats, TCON_COUNTER_REPAIR_FAILED);
+		consume_skb(skb);
 		return NULL;
 	}
-	bytes = seq_min(end, seg->seq + seg->payload_bytes) - start;
+	bytes = tcon_segment(skb)->payload_bytes;
 	if (!tcon_sent_repair(&flow->track, start, end, bytes, now_us)) {
 		tcon_count(stats, TCON_COUNTER_REPAIR_BLIND);
 		kfree_skb_reason(skb, SKB_DROP_REASON_NOMEM);
 		return NULL;
 	}
-	tcon_segment(skb)->payload_bytes = bytes;
 	return skb;
 }
 
@@ -162,7 +98,7 @@ struct sk_buff *tcon_repair_next(struct tcon_flow *flow, u64 now_us)
 	lockdep_assert_in_softirq();
 	copy = copy_of(flow, start, &end);
 	if (!copy) {
-		tcon_copy_give_up(flow, TCON_REASON_BAD_COPY);
+		tcon_judge_give_up(flow, TCON_REASON_BAD_COPY);
 		return NULL;
 	}
 	end = seq_min(end, lost->end);
@@ -246,7 +182,7 @@ enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 		break;
 	case TCON_EXPIRY_GIVE_UP:
 		tcon_ca_timeout(t, now_us);
-		tcon_copy_give_up(flow, TCON_REASON_IN_FLIGHT);
+		tcon_judge_give_up(flow, TCON_REASON_IN_FLIGHT);
 		break;
 	}
 	tcon_judge_cc(flow, now_us);
@@ -325,9 +261,9 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 		return false;
 	if (cut_smaller(copy, skb, pkt)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MTU_FELL);
-		tcon_copy_give_up(flow, TCON_REASON_PATH_MTU);
+		tcon_judge_give_up(flow, TCON_REASON_PATH_MTU);
 		flow->said.wire_bytes = tcon_repair_wire_bytes(skb, pkt);
-		flow->copies.bare_end = t->nxt_guest;	/* what waits is as large */
+		flow->bare.end = t->nxt_guest;	/* what waits is as large */
 		return false;
 	}
 	if (is_behind(t, pkt->seq, now_us))

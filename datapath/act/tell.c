@@ -85,7 +85,7 @@ bool tcon_tell_make(struct tcon_flow *flow, struct sk_buff *skb,
 		    const struct tcon_packet *pkt, u64 now_us)
 {
 	const struct tcon_track *t = &flow->track;
-	u32 tsval = flow->left_tsval;
+	u32 tsval = flow->buffer.left_tsval;
 
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
@@ -135,7 +135,7 @@ struct sk_buff *tcon_tell_leave(struct tcon_flow *flow, struct sk_buff *skb,
  */
 struct sk_buff *tcon_tell_of_held(struct tcon_flow *flow, u64 now_us)
 {
-	struct sk_buff *held = skb_peek(&flow->held.queue);
+	struct sk_buff *held = skb_peek(&flow->buffer.unsent);
 	const struct tcon_segment *seg = tcon_segment(held);
 	struct tcon_packet pkt = { .family = flow->key.family };
 	struct sk_buff *skb = NULL;
@@ -192,5 +192,5 @@ void tcon_tell_passed(struct tcon_flow *flow, const struct tcon_packet *pkt, u64
 		return;
 	tcon_tell_noted(flow, now_us);
 	if (pkt->has_ts && pkt->seq == flow->track.cc.nxt)
-		flow->left_tsval = seq_max(flow->left_tsval, pkt->tsval);
+		flow->buffer.left_tsval = seq_max(flow->buffer.left_tsval, pkt->tsval);
 }

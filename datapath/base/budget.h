@@ -120,6 +120,13 @@ static inline bool tcon_budget_full(const struct tcon_budget *b)
 	       atomic_long_read(&b->pool->used) >= READ_ONCE(b->pool->most);
 }
 
+/* Is more in use than so many times what a port, or the host, may have? */
+static inline bool tcon_budget_exceeds(const struct tcon_budget *b, long times)
+{
+	return atomic_long_read(&b->used) > times * READ_ONCE(b->pool->port_most) ||
+	       atomic_long_read(&b->pool->used) > times * READ_ONCE(b->pool->most);
+}
+
 /* May more be taken? */
 static inline bool tcon_budget_allows(const struct tcon_budget *b)
 {

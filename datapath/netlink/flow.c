@@ -114,7 +114,7 @@ static int put_flow_state(struct sk_buff *skb, const struct tcon_flow *flow)
 			   flow->window.given_bytes) ||
 	       nla_put_u32(skb, TCON_FLOW_A_PEER_RWND_BYTES,
 			   flow->window.peer_bytes) ||
-	       nla_put_u32(skb, TCON_FLOW_A_HELD_BYTES, flow->held.bytes) ||
+	       nla_put_u32(skb, TCON_FLOW_A_HELD_BYTES, flow->buffer.unsent_bytes) ||
 	       nla_put_u64_64bit(skb, TCON_FLOW_A_AGE_MS,
 				 div_u64(now_us - flow->created_us, 1000),
 				 TCON_FLOW_A_PAD) ||
@@ -129,7 +129,7 @@ static int put_flow_repair(struct sk_buff *skb, const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
 
-	return nla_put_u32(skb, TCON_FLOW_A_COPY_BYTES, flow->copies.charged_bytes) ||
+	return nla_put_u32(skb, TCON_FLOW_A_BUFFER_BYTES, flow->buffer.charged_bytes) ||
 	       nla_put_u64_64bit(skb, TCON_FLOW_A_REPAIRS, t->repairs, TCON_FLOW_A_PAD) ||
 	       nla_put_u64_64bit(skb, TCON_FLOW_A_REPAIRED_BYTES, t->repaired_bytes,
 				 TCON_FLOW_A_PAD) ||

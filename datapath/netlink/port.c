@@ -109,11 +109,8 @@ static int fill_port(struct sk_buff *skb, struct netlink_callback *cb,
 	      nla_put_u8(skb, TCON_PORT_A_WHY, port->why) ||
 	      nla_put_u32(skb, TCON_PORT_A_FLOWS,
 			  tcon_share_used(port->shares, TCON_SHARE_FLOWS)) ||
-	      nla_put_u64_64bit(skb, TCON_PORT_A_HELD_BYTES,
-				tcon_share_used(port->shares, TCON_SHARE_HELD),
-				TCON_PORT_A_PAD) ||
-	      nla_put_u64_64bit(skb, TCON_PORT_A_COPY_BYTES,
-				tcon_share_used(port->shares, TCON_SHARE_COPIES),
+	      nla_put_u64_64bit(skb, TCON_PORT_A_BUFFER_BYTES,
+				tcon_share_used(port->shares, TCON_SHARE_BUFFER),
 				TCON_PORT_A_PAD) ||
 	      nla_put_u32(skb, TCON_PORT_A_EVADING, atomic_read(&port->evading)) ||
 	      nla_put_u64_64bit(skb, TCON_PORT_A_EVADED, atomic_long_read(&port->evaded),

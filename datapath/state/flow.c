@@ -234,11 +234,26 @@ static void tell_outcome(struct tcon_flow *flow)
 				    flow->created_us, &of);
 }
 
+/**
+ * tcon_flow_put_copy() - give a copy back; a &typedef tcon_put_copy_fn
+ * @q: the queue of the half-flow that it belongs to, whose lock is held
+ * @copy: the copy
+ *
+ * Context: bottom halves disabled.
+ */
+void tcon_flow_put_copy(struct tcon_sendq *q, struct sk_buff *copy)
+{
+	struct tcon_flow *flow = container_of(q, struct tcon_flow, track.sendq);
+
+	lockdep_assert_held(&flow->lock);
+	tcon_buffer_put(&flow->buffer, flow->port, copy);
+}
+
 /* Frees what a connection has: packets, appointments, the CC and all records. */
 static void let_go(struct tcon_flow *flow)
 {
 	tcon_pacer_cancel(&flow->due);
-	tcon_held_purge(&flow->held, flow->port);
+	tcon_buffer_purge(&flow->buffer, flow->port);
 	consume_skb(tcon_flow_take_syn(flow));
 	kfree(flow->saved);
 	flow->saved = NULL;
@@ -420,7 +435,7 @@ static void flow_setup(struct tcon_flow *flow, struct tcon_port *port,
 	flow->port = port;
 	spin_lock_init(&flow->lock);
 	tcon_track_init(&flow->track, &port->shares[TCON_SHARE_RECORDS]);
-	__skb_queue_head_init(&flow->held.queue);
+	__skb_queue_head_init(&flow->buffer.unsent);
 	timerqueue_init(&flow->due.node);
 	INIT_LIST_HEAD(&flow->closed_node);
 	INIT_LIST_HEAD(&flow->embryo_node);
@@ -668,9 +683,9 @@ static void forget(struct tcon_flow *flow)
 	flow->hold.overdue = false;
 	flow->hold.release_ns = 0;
 	flow->hold.burst_bytes = 0;
-	flow->left_tsval = 0;
+	flow->buffer.left_tsval = 0;
 	flow->hold.kicked = flow->hold.injecting;	/* the old one may look much later */
-	flow->copies.bare = false;
+	flow->bare.valid = false;
 	flow->reordering = false;
 	flow->said.sends_parts = false;
 	flow->said.last_bytes = 0;
@@ -840,7 +855,7 @@ static bool is_busy(const struct tcon_flow *flow)
 	return flow->saved || flow->syn || flow->closed_us || t->fin_guest || t->fin_peer ||
 	       flow->pending.syn_seen || flow->again.syn_seen ||
 	       flow->rest.attended || flow->hold.injecting ||
-	       !tcon_held_empty(&flow->held) || !list_empty(&flow->embryo_node);
+	       tcon_buffer_waits(&flow->buffer) || !list_empty(&flow->embryo_node);
 }
 
 /* Would nothing of it matter, until its port wakes, but what sleeps with it? */

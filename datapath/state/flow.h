@@ -18,7 +18,7 @@
 #include "sender/thin.h"
 #include "sender/track.h"
 #include "sender/window.h"
-#include "state/held.h"
+#include "state/buffer.h"
 #include "state/pacer.h"
 #include "state/policy.h"
 #include "state/port.h"
@@ -144,7 +144,7 @@ enum tcon_astray {
  * @rest.attended: counted in tcon_port.attended
  * @rest.believe_us: until when the peer may acknowledge what was not seen
  *
- * @held: packets that wait for the pacer
+ * @buffer: what the guest has sent and is not acknowledged
  * @due: when to look at the flow
  * @hold: state of hold.c
  * @hold.cpu: on which its packets count as sent, plus 1; 0: none has left
@@ -161,14 +161,11 @@ enum tcon_astray {
  * @hold.passed_us: when a packet last passed, its low 32 bits
  * @hold.merged: packets put together with others since one last began a train, at most
  *	%U8_MAX
- * @left_tsval: TSval of the new data that left last, or of an ACK behind it; until there is one,
- *	where packets have passed unseen or elsewhere, of the first segment that was seen
  *
- * @copies: copies of what is in flight
- * @copies.charged_bytes: their memory
- * @copies.bare: something without a copy is in flight
- * @copies.bare_reason: why, enum tcon_reason
- * @copies.bare_end: sequence number after the last byte without a copy
+ * @bare: what the guest has to repeat itself
+ * @bare.end: sequence number after the last byte of it
+ * @bare.valid: there is something
+ * @bare.reason: why, enum tcon_reason
  * @repair: loss repair
  * @repair.absorbed_start: start of the guest's last repeat that was absorbed
  * @repair.absorbed_end: its end; the same as the start if the guest was told that it was needless
@@ -262,7 +259,7 @@ struct tcon_flow {
 		u64 believe_us;
 	} rest;
 
-	struct tcon_held held;
+	struct tcon_buffer buffer;
 	struct tcon_due due;
 	struct {
 		u32 cpu;
@@ -279,14 +276,12 @@ struct tcon_flow {
 		u8 merged;
 		u16 gathers_segs;
 	} hold;
-	u32 left_tsval;
 
 	struct {
-		u32 charged_bytes;
-		u32 bare_end;
-		bool bare;
-		u8 bare_reason;
-	} copies;
+		u32 end;
+		bool valid;
+		u8 reason;
+	} bare;
 	struct {
 		u32 absorbed_start;
 		u32 absorbed_end;
@@ -323,6 +318,7 @@ struct tcon_flow *tcon_flow_wake(struct tcon_stub *stub);
 struct tcon_flow *tcon_flow_open(struct tcon_stub *stub);
 void tcon_flow_shut(struct tcon_stub *stub, struct tcon_flow *flow);
 void tcon_flow_kick(struct tcon_flow *flow);
+void tcon_flow_put_copy(struct tcon_sendq *q, struct sk_buff *copy);
 bool tcon_flow_reap(struct tcon_port *port, u64 now_us);
 void tcon_flow_purge_port(struct tcon_port *port);
 
@@ -358,7 +354,7 @@ static inline bool tcon_flow_repaired(const struct tcon_flow *flow)
 /* Does anything wait for the pacer? */
 static inline bool tcon_flow_waits(const struct tcon_flow *flow)
 {
-	return !tcon_held_empty(&flow->held) ||
+	return tcon_buffer_waits(&flow->buffer) ||
 	       (tcon_flow_repaired(flow) && flow->track.lost.n);
 }
 
@@ -389,7 +385,7 @@ static inline void tcon_flow_forget_needless(struct tcon_flow *flow)
 static inline u32 tcon_flow_allowance_bytes(const struct tcon_flow *flow)
 {
 	return min(tcon_pace_allowance_bytes(&flow->track, flow->hold.burst_bytes),
-		   tcon_held_flow_max() / 2);
+		   tcon_buffer_flow_max() / 8);
 }
 
 /*

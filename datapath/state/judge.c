@@ -31,7 +31,7 @@ static enum tcon_reason obstacle(const struct tcon_flow *flow,
 	if (tcon_rule_observes(flow->rule))
 		return TCON_REASON_RULE_NONE;
 	/* The RST may be one that the peer will not take.  It must not let out what waits. */
-	if (flow->closed_us && tcon_held_empty(&flow->held))
+	if (flow->closed_us && !tcon_buffer_waits(&flow->buffer))
 		return TCON_REASON_CLOSED;
 	if (flow->watchdog)
 		return TCON_REASON_WATCHDOG;
@@ -79,13 +79,13 @@ bool tcon_judge_may_repair(void)
 /* The reason why losses of an enforced flow are not repaired. */
 static enum tcon_reason repair_obstacle(struct tcon_flow *flow)
 {
-	if (flow->copies.bare && !seq_before(flow->track.cc.una, flow->copies.bare_end))
-		flow->copies.bare = false;
+	if (flow->bare.valid && !seq_before(flow->track.cc.una, flow->bare.end))
+		flow->bare.valid = false;
 	if (!tcon_judge_may_repair())
 		return TCON_REASON_REPAIR_OFF;
 	if (flow->reordering)
 		return TCON_REASON_REORDERING;
-	return flow->copies.bare ? flow->copies.bare_reason : TCON_REASON_NONE;
+	return flow->bare.valid ? flow->bare.reason : TCON_REASON_NONE;
 }
 
 /**
@@ -99,6 +99,49 @@ void tcon_judge_level(struct tcon_flow *flow)
 	lockdep_assert_held(&flow->lock);
 	reason = repair_obstacle(flow);
 	tcon_flow_set_state(flow, reason ? TCON_STATE_ENFORCED : TCON_STATE_REPAIRED, reason);
+}
+
+/**
+ * tcon_judge_give_up() - leave what is in flight to the guest
+ * @flow: its lock is held, enforced
+ * @why: the reason that is shown until all of it is acknowledged
+ *
+ * The guest hears of its losses from the next ACK on.
+ */
+void tcon_judge_give_up(struct tcon_flow *flow, enum tcon_reason why)
+{
+	struct tcon_track *t = &flow->track;
+
+	lockdep_assert_held(&flow->lock);
+	tcon_sendq_drop_copies(&t->sendq);
+	/* Something that waits may be known to need the guest, too: see cut_smaller(). */
+	if (!flow->bare.valid || seq_before(flow->bare.end, t->cc.nxt))
+		flow->bare.end = t->cc.nxt;
+	flow->bare.valid = true;
+	flow->bare.reason = why;
+	tcon_judge_level(flow);
+}
+
+/**
+ * tcon_judge_missing() - let the guest hear of the loss of some data
+ * @flow: its lock is held, enforced
+ * @end: sequence number after it
+ * @why: %TCON_REASON_GAP: it was lost before TCon, by a policer or a guest that routes, or
+ *	comes late; %TCON_REASON_MTU_PROBE: its loss tells the guest that it is too large for
+ *	the path (RFC 4821); %TCON_REASON_COPY_MEMORY: nothing of it is kept
+ *
+ * Until that data is acknowledged the guest sees the peer's ACKs as they are.  Copies of other
+ * data stay, and are used after that.
+ */
+void tcon_judge_missing(struct tcon_flow *flow, u32 end, enum tcon_reason why)
+{
+	lockdep_assert_held(&flow->lock);
+	if (flow->bare.valid && seq_before(end, flow->bare.end))
+		return;
+	flow->bare.valid = true;
+	flow->bare.end = end;
+	flow->bare.reason = why;
+	tcon_judge_level(flow);
 }
 
 /* Is it the guest that keeps a flow from being enforced? */
@@ -179,9 +222,9 @@ static void pace(struct tcon_flow *flow, enum tcon_reason reason, u64 now_us)
 /* What is in flight now has no copies. */
 static void start_bare(struct tcon_flow *flow)
 {
-	flow->copies.bare = true;
-	flow->copies.bare_end = flow->track.cc.nxt;
-	flow->copies.bare_reason = TCON_REASON_IN_FLIGHT;
+	flow->bare.valid = true;
+	flow->bare.end = flow->track.cc.nxt;
+	flow->bare.reason = TCON_REASON_IN_FLIGHT;
 	flow->reordering = false;
 }
 

@@ -9,6 +9,8 @@
 
 void tcon_judge(struct tcon_flow *flow, u64 now_us);
 void tcon_judge_level(struct tcon_flow *flow);
+void tcon_judge_give_up(struct tcon_flow *flow, enum tcon_reason why);
+void tcon_judge_missing(struct tcon_flow *flow, u32 end, enum tcon_reason why);
 void tcon_judge_rule(struct tcon_flow *flow, u64 now_us);
 void tcon_judge_distrust(struct tcon_flow *flow, u64 now_us);
 bool tcon_judge_may_repair(void);

@@ -185,7 +185,7 @@ static void restore(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 n
 	flow->said.edge = saved->guest_edge;
 	flow->said.wire_bytes = saved->wire_bytes;
 	flow->said.data_us = now_us;
-	flow->left_tsval = pkt->has_ts ? pkt->tsval : 0;
+	flow->buffer.left_tsval = pkt->has_ts ? pkt->tsval : 0;
 	flow->heard_us = now_us;
 	flow->thin.told_ack = flow->track.cc.una;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MOVED_IN);

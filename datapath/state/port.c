@@ -328,7 +328,7 @@ int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 static bool may_rest(const struct tcon_port *port)
 {
 	return !READ_ONCE(observe) && !READ_ONCE(port->ruled) && !atomic_read(&port->attended) &&
-	       tcon_port_told(port) && !tcon_share_used(port->shares, TCON_SHARE_HELD);
+	       tcon_port_told(port) && !tcon_share_used(port->shares, TCON_SHARE_BUFFER);
 }
 
 /**

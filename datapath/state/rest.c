@@ -116,7 +116,7 @@ static void resume_ends(struct tcon_flow *flow, const struct tcon_packet *pkt, u
 	flow->said.gap_end = t->nxt_guest;
 	flow->said.data_us = now_us;
 	flow->told.us = 0;
-	flow->left_tsval = pkt->has_ts ? pkt->tsval : 0;
+	flow->buffer.left_tsval = pkt->has_ts ? pkt->tsval : 0;
 	flow->heard_us = now_us;
 	flow->thin.told_ack = t->cc.una;
 	memset(&flow->window, 0, sizeof(flow->window));

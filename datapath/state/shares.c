@@ -24,21 +24,13 @@ static unsigned int max_embryos = 8192;
 module_param_cb(max_embryos, &bound, &max_embryos, 0644);
 MODULE_PARM_DESC(max_embryos, "most unconfirmed half-flows of the host");
 
-static unsigned int hold_port_bytes = 64 << 20;
-module_param_cb(hold_port_bytes, &bound, &hold_port_bytes, 0644);
-MODULE_PARM_DESC(hold_port_bytes, "most memory held for one port");
+static unsigned int buffer_port_bytes = 256 << 20;
+module_param_cb(buffer_port_bytes, &bound, &buffer_port_bytes, 0644);
+MODULE_PARM_DESC(buffer_port_bytes, "most memory for the data of one port's half-flows");
 
-static unsigned int hold_host_bytes = 512 << 20;
-module_param_cb(hold_host_bytes, &bound, &hold_host_bytes, 0644);
-MODULE_PARM_DESC(hold_host_bytes, "most memory held on the host");
-
-static unsigned int copy_port_bytes = 256 << 20;
-module_param_cb(copy_port_bytes, &bound, &copy_port_bytes, 0644);
-MODULE_PARM_DESC(copy_port_bytes, "most memory for copies of one port");
-
-static unsigned int copy_host_bytes = 1 << 30;
-module_param_cb(copy_host_bytes, &bound, &copy_host_bytes, 0644);
-MODULE_PARM_DESC(copy_host_bytes, "most memory for copies on the host");
+static unsigned int buffer_host_bytes = 1 << 30;
+module_param_cb(buffer_host_bytes, &bound, &buffer_host_bytes, 0644);
+MODULE_PARM_DESC(buffer_host_bytes, "most memory for the data of the host's half-flows");
 
 static unsigned int track_port_bytes = 128 << 20;
 module_param_cb(track_port_bytes, &bound, &track_port_bytes, 0644);
@@ -53,8 +45,7 @@ static const struct {
 } most[TCON_SHARES] = {
 	[TCON_SHARE_FLOWS] = { &max_flows, &max_flows_per_port },
 	[TCON_SHARE_EMBRYOS] = { &max_embryos, &max_embryos },
-	[TCON_SHARE_HELD] = { &hold_host_bytes, &hold_port_bytes },
-	[TCON_SHARE_COPIES] = { &copy_host_bytes, &copy_port_bytes },
+	[TCON_SHARE_BUFFER] = { &buffer_host_bytes, &buffer_port_bytes },
 	[TCON_SHARE_RECORDS] = { &track_host_bytes, &track_port_bytes },
 };
 
@@ -64,8 +55,7 @@ static unsigned int ports;
 
 /* What is charged with packets, not only when flows begin and end. */
 static const bool per_packet[TCON_SHARES] = {
-	[TCON_SHARE_HELD] = true,
-	[TCON_SHARE_COPIES] = true,
+	[TCON_SHARE_BUFFER] = true,
 	[TCON_SHARE_RECORDS] = true,
 };
 

@@ -11,16 +11,14 @@
  * enum tcon_share - what ports share
  * @TCON_SHARE_FLOWS: half-flows
  * @TCON_SHARE_EMBRYOS: number of those whose connection nobody has confirmed ("embryos")
- * @TCON_SHARE_HELD: memory of held packets
- * @TCON_SHARE_COPIES: memory of copies
+ * @TCON_SHARE_BUFFER: memory of what guests have sent and is not acknowledged
  * @TCON_SHARE_RECORDS: memory of the flows' records
  * @TCON_SHARES: number of these
  */
 enum tcon_share {
 	TCON_SHARE_FLOWS,
 	TCON_SHARE_EMBRYOS,
-	TCON_SHARE_HELD,
-	TCON_SHARE_COPIES,
+	TCON_SHARE_BUFFER,
 	TCON_SHARE_RECORDS,
 	TCON_SHARES,
 };

@@ -124,7 +124,7 @@ DECLARE_EVENT_CLASS(tcon_segment,
 				   __entry->una = flow->track.cc.una;
 				   __entry->nxt = flow->track.cc.nxt;
 				   __entry->inflight_bytes = flow->track.cc.inflight_bytes;
-				   __entry->held_bytes = flow->held.bytes;
+				   __entry->held_bytes = flow->buffer.unsent_bytes;
 		    ),
 		    TP_printk("skbaddr=%p flowaddr=%p port=%s guest=%pISpc peer=%pISpc seq=%u end_seq=%u age_us=%u una=%u nxt=%u inflight=%u held=%u",
 			      __entry->skbaddr, __entry->flowaddr, __entry->ifname, __entry->guest,

@@ -225,7 +225,7 @@ void tcon_walk_reclassify_all(void)
 /* Packets that are being injected are still on their way.  Others must not overtake them. */
 static void drain(struct tcon_flow *flow, u64 now_us, void *any)
 {
-	if (tcon_held_empty(&flow->held)) {
+	if (!tcon_buffer_waits(&flow->buffer)) {
 		*(bool *)any |= flow->hold.injecting;
 		return;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Putting a guest's segments together into super-packets, the reverse of split.c.
+ * Putting a guest's segments together into super-packets, the reverse of segmentation.
  *
  * A guest without segmentation offload sends segment by segment, and each is switched and sent
  * for itself.  Segments that wait here in a row may leave as a super-packet, as if the guest had
@@ -81,22 +81,10 @@ static bool headers_follow(const struct sk_buff *to, const struct sk_buff *skb)
 	       ip6_follows(at(to, a->l3_offset), at(skb, b->l3_offset));
 }
 
-/*
- * Is it TCP's checksum that is left to the device?  One that is not may be wrong, and a new one
- * would hide that.  A guest may leave any other sum to the device, from any place.  In segments of
- * a super-packet that may be beyond the head, which the kernel does not expect.
- */
-static bool is_sum_left(const struct sk_buff *skb)
-{
-	return skb->ip_summed == CHECKSUM_PARTIAL &&
-	       skb_checksum_start_offset(skb) == tcon_segment(skb)->l4_offset &&
-	       skb->csum_offset == offsetof(struct tcphdr, check);
-}
-
 /* Does the kernel know the same of both? */
 static bool metadata_same(const struct sk_buff *a, const struct sk_buff *b)
 {
-	return is_sum_left(a) && is_sum_left(b) && a->mark == b->mark &&
+	return tcon_segment_sum_is_left(a) && tcon_segment_sum_is_left(b) && a->mark == b->mark &&
 	       a->priority == b->priority &&
 	       skb_vlan_tag_present(a) == skb_vlan_tag_present(b) &&
 	       a->vlan_proto == b->vlan_proto && a->vlan_tci == b->vlan_tci &&

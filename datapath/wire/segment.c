@@ -128,15 +128,33 @@ u32 tcon_segment_drop_jumbo(struct sk_buff *skb, u32 l3_offset)
 	return JUMBO_BYTES;
 }
 
+static void sum_all(struct sk_buff *skb, u8 family, u32 tcp_bytes)
+{
+	struct tcphdr *th = tcp_hdr(skb);
+
+	th->check = 0;
+	th->check = pseudo_sum(skb, family, tcp_bytes,
+			       skb_checksum(skb, skb_transport_offset(skb), tcp_bytes, 0));
+	skb->ip_summed = CHECKSUM_NONE;	/* complete */
+}
+
+static void leave_sum(struct sk_buff *skb, u8 family, u32 tcp_bytes)
+{
+	tcp_hdr(skb)->check = ~pseudo_sum(skb, family, tcp_bytes, 0);
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct tcphdr, check);
+	skb->ip_summed = CHECKSUM_PARTIAL;
+}
+
 /**
  * tcon_segment_finish() - set lengths and checksums of a segment that TCon made
- * @skb: the segment; linear, network and transport header set
+ * @skb: the segment; headers are linear, network and transport header set
  * @family: AF_INET or AF_INET6
+ * @left: TCP's checksum is left to the device
  */
-void tcon_segment_finish(struct sk_buff *skb, u8 family)
+void tcon_segment_finish(struct sk_buff *skb, u8 family, bool left)
 {
 	u32 tcp_bytes = skb->len - skb_transport_offset(skb);
-	struct tcphdr *th = tcp_hdr(skb);
 
 	if (family == AF_INET) {
 		ip_hdr(skb)->tot_len = htons(skb->len -
@@ -148,10 +166,10 @@ void tcon_segment_finish(struct sk_buff *skb, u8 family)
 			htons(skb->len - skb_network_offset(skb) -
 			      sizeof(struct ipv6hdr));
 	}
-	th->check = 0;
-	th->check = pseudo_sum(skb, family, tcp_bytes,
-			       csum_partial(th, tcp_bytes, 0));
-	skb->ip_summed = CHECKSUM_NONE;	/* complete */
+	if (left)
+		leave_sum(skb, family, tcp_bytes);
+	else
+		sum_all(skb, family, tcp_bytes);
 }
 
 /* @sum: sum of the TCP segment, without the pseudo-header. */
@@ -335,7 +353,7 @@ bool tcon_segment_make_ack(struct sk_buff *skb, const struct tcon_packet *pkt, u
 	else
 		ipv6_change_dsfield(ipv6_hdr(skb), (u8)~INET_ECN_MASK, 0);
 	write_ack(tcp_hdr(skb), seq, tsval, accurate);
-	tcon_segment_finish(skb, pkt->family);
+	tcon_segment_finish(skb, pkt->family, false);
 	return true;
 }
 

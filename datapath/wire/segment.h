@@ -16,6 +16,7 @@
 /**
  * struct tcon_segment - what a packet that TCon keeps has in skb->cb
  * @seq: first sequence number
+ * @start: of what waits: the first one that has not left
  * @end_seq: the sequence number after the last; FIN counts
  * @payload_bytes: length of the payload
  * @charged_bytes: memory that was charged for it
@@ -34,6 +35,7 @@
  */
 struct tcon_segment {
 	u32 seq;
+	u32 start;
 	u32 end_seq;
 	u32 payload_bytes;
 	u32 charged_bytes;
@@ -65,6 +67,25 @@ static inline u32 tcon_segment_wire_bytes(const struct sk_buff *skb)
 				 tcon_segment(skb)->payload_bytes;
 }
 
+/* Payload of @seg from where it has not left, up to @end. */
+static inline u32 tcon_segment_left_bytes(const struct tcon_segment *seg, u32 end)
+{
+	return end == seg->end_seq ? seg->payload_bytes - (seg->start - seg->seq) :
+				     end - seg->start;
+}
+
+/*
+ * Is it TCP's checksum that is left to the device?  One that is not may be wrong, and a new one
+ * would hide that.  A guest may leave any other sum to the device, from any place.  In segments of
+ * a super-packet that may be beyond the head, which the kernel does not expect.
+ */
+static inline bool tcon_segment_sum_is_left(const struct sk_buff *skb)
+{
+	return skb->ip_summed == CHECKSUM_PARTIAL &&
+	       skb_checksum_start_offset(skb) == tcon_segment(skb)->l4_offset &&
+	       skb->csum_offset == offsetof(struct tcphdr, check);
+}
+
 /* The same of a packet that has just been parsed. */
 static inline u32 tcon_segment_parsed_bytes(const struct sk_buff *skb,
 					    const struct tcon_packet *pkt)
@@ -88,7 +109,7 @@ static inline u32 tcon_segment_take_share(struct sk_buff *before, u32 shared_byt
 u32 tcon_segment_drop_jumbo(struct sk_buff *skb, u32 l3_offset);
 u32 tcon_segment_pinned(const struct sk_buff *skb, const struct sk_buff *before,
 			u32 *shared_bytes);
-void tcon_segment_finish(struct sk_buff *skb, u8 family);
+void tcon_segment_finish(struct sk_buff *skb, u8 family, bool left);
 bool tcon_segment_intact(const struct sk_buff *skb, u8 family);
 bool tcon_segment_sound(const struct sk_buff *skb,
 			const struct tcon_packet *pkt);

@@ -60,7 +60,7 @@ static u32 guest_number(struct world *x, u8 what)
 			flow->track.nxt_guest, flow->track.cc.nxt, flow->track.cc.una,
 			flow->window.edge, flow->track.guest.isn, flow->track.fin_seq,
 			flow->said.gap_start, flow->track.guest.isn + 1, flow->track.lost_edge,
-			flow->copies.bare_end, flow->again.isn, flow->rest.ack, GUEST_ISN,
+			flow->bare.end, flow->again.isn, flow->rest.ack, GUEST_ISN,
 		};
 
 		base = bases[what % 16];
@@ -260,10 +260,8 @@ static void something(struct world *x)
 		host.settled = what & 8;
 		break;
 	case 6:
-		bound(TCON_SHARE_HELD, what & 8 ? 20000 : 1 << 24);
-		break;
 	case 7:
-		bound(TCON_SHARE_COPIES, what & 8 ? 20000 : 1 << 24);
+		bound(TCON_SHARE_BUFFER, what & 8 ? 20000 : 1 << 24);
 		break;
 	}
 }

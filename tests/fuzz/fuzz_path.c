@@ -148,7 +148,7 @@ static void look_at_port(struct world *x)
 		spin_unlock(&flow->lock);
 	}
 	x->calm = host.ruleless && !atomic_read(&host.port.attended) &&
-		  !tcon_share_used(host.port.shares, TCON_SHARE_HELD);
+		  !tcon_share_used(host.port.shares, TCON_SHARE_BUFFER);
 	if (x->calm && calm)
 		host.port.rests = true;
 }
@@ -170,7 +170,7 @@ static void trace(const struct world *x, const char *what, const struct tcon_pac
 		printf(" | state %u/%u una %u nxt %u inflight %u cwnd %u/%u lost %u held %u rto %u<<%u rate %llu clock %.6f due %.6f",
 		       flow->state, flow->reason, t->cc.una - GUEST_ISN, t->cc.nxt - GUEST_ISN,
 		       t->cc.inflight_bytes, tcon_track_cwnd_bytes(t), t->cc.cwnd_bytes,
-		       t->lost.bytes, flow->held.bytes, tcon_track_rto_us(t), t->timer.backoff,
+		       t->lost.bytes, flow->buffer.unsent_bytes, tcon_track_rto_us(t), t->timer.backoff,
 		       t->cc.pacing_rate_bps, (s64)(flow->hold.release_ns - START_NS) / 1e9,
 		       flow->due.pacer ? (flow->due.node.expires - (s64)START_NS) / 1e9 : -1);
 	}
@@ -644,7 +644,7 @@ static void check_frozen(struct world *x)
 
 	for_each_flow(flow, &host.port) {
 		limit_us = max(limit_us, 2ULL * tcon_track_rto_us(&flow->track));
-		waits |= !tcon_held_empty(&flow->held);
+		waits |= tcon_buffer_waits(&flow->buffer);
 	}
 	if (!waits)
 		x->moved_ns = shim_now_ns;
@@ -654,17 +654,15 @@ static void check_frozen(struct world *x)
 static void check_flows(const struct world *x)
 {
 	const struct tcon_flow *flow;
-	long held = 0, copies = 0;
+	long used = 0;
 
 	for_each_flow(flow, &host.port) {
-		held += flow->held.charged_bytes;
-		copies += flow->copies.charged_bytes;
+		used += flow->buffer.charged_bytes;
 		WARN_ON(flow->lock.held || flow->hold.injecting);
 		WARN_ON(tcon_flow_runs_cc(flow) && flow->track.rounds.log);
 		WARN_ON(flow->hold.release_ns > shim_now_ns + NSEC_PER_SEC);
 	}
-	WARN_ON(held != tcon_share_used(host.port.shares, TCON_SHARE_HELD));
-	WARN_ON(copies != tcon_share_used(host.port.shares, TCON_SHARE_COPIES));
+	WARN_ON(used != tcon_share_used(host.port.shares, TCON_SHARE_BUFFER));
 }
 
 static void check(struct world *x)
@@ -693,7 +691,7 @@ static void set_up(struct world *x)
 	host.settled = d & 0x10;
 	host.rto_min_us = d & 0x80 ? 1000 : 0;
 	if (d & 0x40)
-		bound(TCON_SHARE_HELD, 20000);
+		bound(TCON_SHARE_BUFFER, 40000);
 	host.ruleless = d & 0x20;
 	host.port.rests = host.ruleless;
 	x->g = (struct guest) {
@@ -764,7 +762,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	record_begin("input");
 	guest_syn(&x.g);
 	while (!x.done_ns || shim_now_ns < x.done_ns + LINGER_NS ||
-	       tcon_share_used(host.port.shares, TCON_SHARE_HELD)) {
+	       tcon_share_used(host.port.shares, TCON_SHARE_BUFFER)) {
 		WARN_ON(events++ > EVENTS_MAX);
 		step(&x);
 		check(&x);

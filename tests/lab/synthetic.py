@@ -85,7 +85,7 @@ def raw(mode: str, count: int = 1, seed: int = 1) -> dict[str, Any]:
                      "reason": "handshake" if n == 0 else "none", "cc": "bbr",
                      "cwnd_bytes": 2 * rtt * 12, "rwnd_bytes": rtt * 14, "pacing_bps": 95_000_000,
                      "inflight_bytes": rtt * 12, "held_bytes": 3000, "srtt_us": rtt,
-                     "copy_bytes": rtt * 20, "repairs": 3 * n, "repaired_bytes": 3 * n * 1448,
+                     "buffer_bytes": rtt * 20, "repairs": 3 * n, "repaired_bytes": 3 * n * 1448,
                      "spurious_repairs": n // 10, "probes": n // 50, "timeouts": n // 90,
                      "absorbed_repeats": n // 40, "hidden_acks": 20 * n,
                      "limited_us": {"window": 96_000 * n, "guest": 3000 * min(n, 5),

@@ -43,7 +43,7 @@ static void put_repair(struct nlmsghdr *nlh)
 {
 	static const uint64_t limited_us[] = { 1, 5000000002, 3, 4 };
 
-	mnl_attr_put_u32(nlh, TCON_FLOW_A_COPY_BYTES, 3000000000u);
+	mnl_attr_put_u32(nlh, TCON_FLOW_A_BUFFER_BYTES, 3000000000u);
 	mnl_attr_put_u64(nlh, TCON_FLOW_A_REPAIRS, 5000000001);
 	mnl_attr_put_u64(nlh, TCON_FLOW_A_REPAIRED_BYTES, 7240000001448);
 	mnl_attr_put_u64(nlh, TCON_FLOW_A_SPURIOUS, 11);

@@ -13,7 +13,12 @@ TOP = Path(__file__).parents[2]
 
 #: Declarations as kernels have them: the header, before and after the change.
 DECLARATIONS = {
-    "NET_GSO": ("net/gso.h", None, "#ifndef _NET_GSO_H"),
+    "SKBUFF_REF": ("linux/skbuff_ref.h", None, "#ifndef _LINUX_SKBUFF_REF_H"),
+    "GSO_ACCECN": (
+        "linux/skbuff.h",
+        "	SKB_GSO_FRAGLIST = 1 << 18,",
+        "	SKB_GSO_TCP_ACCECN = 1 << 19,",
+    ),
     "LINUX_UNALIGNED": ("linux/unaligned.h", None, "#ifndef __LINUX_UNALIGNED_H"),
     "HRTIMER_SETUP": (
         "linux/hrtimer.h",

@@ -532,12 +532,12 @@ def test_messages_of_tcon(built: Path, tmp_path: Path) -> None:
         "cwnd_bytes": 123456, "rwnd_bytes": 98304, "edge": 4000000000, "una": 7,
         "pacing_bps": 12345678901234, "srtt_us": 20100, "min_rtt_us": None,
         "cc_info": "state=probe_bw\tgain=1.25", "rate_app_limited": True,
-        "copy_bytes": 3_000_000_000, "repairs": 5_000_000_001, "repaired_bytes": 7240000001448,
+        "buffer_bytes": 3_000_000_000, "repairs": 5_000_000_001, "repaired_bytes": 7240000001448,
         "spurious_repairs": 11, "probes": 12, "timeouts": 13, "absorbed_repeats": 14,
         "hidden_acks": 15,
         "limited_us": {"window": 1, "guest": 5_000_000_002, "receiver": 3, "idle": 4},
     }  # fmt: skip
-    assert not {"copy_bytes", "repairs", "limited_us"} & set(older)
+    assert not {"buffer_bytes", "repairs", "limited_us"} & set(older)
     assert newer["limited_us"] == {"window": 1, "guest": 2, "receiver": 3, "idle": 4}
     assert (unknown["saddr"], unknown["daddr"]) == ("fd00::1", "fd00::2")
     assert (unknown["state"], unknown["reason"]) == ("unknown-200", "unknown-201")

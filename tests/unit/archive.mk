@@ -8,7 +8,7 @@
 # linux.c, which needs a kernel.
 DATAPATH := $(wildcard $(addprefix $(TOP)/datapath/,\
 	sender/*.c wire/*.c act/*.c state/flow.c state/judge.c state/outcome.c state/rest.c state/move.c \
-	state/nogo.c state/held.c state/shares.c state/fragment.c state/pacer.c path.c))
+	state/nogo.c state/buffer.c state/shares.c state/fragment.c state/pacer.c path.c))
 CCS := $(filter-out linux,$(basename $(notdir $(sort $(wildcard $(TOP)/algorithms/*.c)))))
 # Of a program that has all of them, what loads them.
 LOAD_ALL := -D'LOAD_ALL()={ ${CCS:%=shim_load(tcon_%);} }'

@@ -13,7 +13,6 @@
 #include <linux/rcupdate.h>
 #include <linux/workqueue.h>
 
-#include "act/copy.h"
 #include "act/hold.h"
 #include "path.h"
 #include "state/flow.h"
@@ -241,7 +240,7 @@ static inline void host_begin(u64 now_ns, const struct tcon_attach *attach)
 	memset(&host, 0, sizeof(host));
 	shim_now_ns = now_ns;
 	random_state = 1;
-	tcon_sendq_set_put(tcon_copy_put);
+	tcon_sendq_set_put(tcon_flow_put_copy);
 	WARN_ON(tcon_pacer_init(tcon_hold_release) || tcon_flow_init());
 	add_port(attach);
 }

@@ -122,7 +122,7 @@ class Chaos:
         """Without rules nothing stays held; each flow has one reason."""
         client = genl.Genl()
         client.del_rules(self._bridge)
-        rigs.poll(lambda: client.info("HELD_BYTES") == 0, "nothing is held any more", 30)
+        rigs.poll(lambda: client.held_bytes() == 0, "nothing is held any more", 30)
         rigs.poll(
             lambda: sum(client.reasons()) == client.info("FLOWS"), "flows have a reason each", 30
         )

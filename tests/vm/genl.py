@@ -61,7 +61,7 @@ COUNTERS = _names(_TEXT, "TCON_COUNTERS")
 ECN_MODES = _names(_TEXT, "TCON_ECN_MODES")
 LIMITS = _names(_TEXT, "TCON_LIMITS")
 STATES = re.findall(r'"([^"]+)"', re.search(r"TCON_STATE_NAMES \{(.*)\}", _TEXT)[1])
-VERSION = 2
+VERSION = 3
 
 
 def attr(kind: int, payload: bytes) -> bytes:
@@ -268,6 +268,10 @@ class Genl:
     def flows(self, *attrs: bytes) -> list[dict[str, int | str | bytes]]:
         """Half-flows; keys are the attributes' short names in lower case."""
         return [self.flow_of(raw) for raw in self.dump("GET_FLOW", *attrs)]
+
+    def held_bytes(self) -> int:
+        """Payload that waits, of all half-flows."""
+        return sum(int(flow["held_bytes"]) for flow in self.flows())
 
     @classmethod
     def flow_of(cls, raw: bytes) -> dict[str, int | str | bytes]:

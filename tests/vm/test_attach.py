@@ -172,7 +172,7 @@ def test_loaded_and_unloaded_under_traffic(net: Net, cc: str) -> None:
     assert_enforced(net.tcon, streams[0].bulk.sport, cc)
     streams[0].goes_on()
     if cc == "bbr":
-        poll(lambda: net.tcon.info("HELD_BYTES") > 0, "something is held", 20, 0.001)
+        poll(lambda: net.tcon.held_bytes() > 0, "something is held", 20, 0.001)
     for _ in range(3):
         reload_tcon(net)
         net.tcon.set_rule(cc)
@@ -220,7 +220,7 @@ def test_what_a_port_holds_goes_with_it(net: Net, goes: Callable[[rigs.Rig], Non
     net.tcon.set_rule("bbr")
     before = net.tcon.counters()["hold-purged"]
     transfer = net.transfer(4_000_000)
-    poll(lambda: net.tcon.info("HELD_BYTES") > 0, "something is held", step_s=0.001)
+    poll(lambda: net.tcon.held_bytes() > 0, "something is held", step_s=0.001)
     for sock in (transfer.client, transfer.server):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     if goes is lose_guest:  # a socket keeps its namespace
@@ -228,7 +228,7 @@ def test_what_a_port_holds_goes_with_it(net: Net, goes: Callable[[rigs.Rig], Non
         poll(lambda: not transfer.running(), "its threads have ended")
     goes(net.rig)
     poll(lambda: not any(p["ifname"] == "p1" for p in net.tcon.ports()), "the port is gone")
-    assert net.tcon.info("HELD_BYTES") == 0
+    assert net.tcon.held_bytes() == 0
     assert not net.tcon.flows()
     if goes in (go, move):
         assert net.tcon.counters()["hold-purged"] > before
@@ -253,12 +253,12 @@ def test_port_that_the_datapath_loses_at_once(net: Net) -> None:
     net.tcon.set_rule("bbr")
     before = net.tcon.counters()["hold-purged"]
     transfer = net.transfer(4_000_000)
-    poll(lambda: net.tcon.info("HELD_BYTES") > 0, "something is held", step_s=0.001)
+    poll(lambda: net.tcon.held_bytes() > 0, "something is held", step_s=0.001)
     delete_vport("p1")
     assert net.tcon.counters()["hold-purged"] > before
     poll(lambda: any(p["ifname"] == "p1" for p in net.tcon.ports()), "the port is back")
     transfer.finish()
-    poll(lambda: net.tcon.info("HELD_BYTES") == 0, "nothing is held")
+    poll(lambda: net.tcon.held_bytes() == 0, "nothing is held")
 
 
 def test_port_that_comes_back_is_a_new_one(net: Net) -> None:

@@ -122,7 +122,11 @@ def test_what_cannot_be_edited_is_paced(ends: Ends, tcon: genl.Genl, reason: str
     leaves(conn)
     with counted(tcon, window_written=0, update_sent=0, ack_hidden=0):
         assert len(burst(conn, MANY)) in range(INITIAL - 1, INITIAL + 3)
-    assert tcon.info("COPY_BYTES") == 0
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow
+    while conn.receive(conn.peer, 5):  # no ACK comes: it leaves bit by bit
+        assert flow["held_bytes"]
+    assert tcon.info("BUFFER_BYTES") == 0, "of what has left nothing is kept"
 
 
 def test_what_a_guest_sends_anew_does_not_wait_behind_what_it_replaces(
@@ -483,10 +487,7 @@ def test_repeats_beyond_a_window_are_dropped(ends: Ends, tcon: genl.Genl) -> Non
         assert len(leaves(conn)) == 1
 
 
-WHOLE = rigs.fault("a super-packet of old data passes whole in each round trip")
-
-
-@pytest.mark.parametrize("segments", [1, pytest.param(44, marks=WHOLE)])
+@pytest.mark.parametrize("segments", [1, 2, 44])
 def test_old_data_in_a_round_trip_is_bounded(rig: rigs.Rig, tcon: genl.Genl, segments: int) -> None:
     """A guest whose peer plays along sends data as repeats: cwnd, and a segment, bounds that."""
     tcon.set_rule("cubic", bridge="br1")
@@ -500,7 +501,8 @@ def test_old_data_in_a_round_trip_is_bounded(rig: rigs.Rig, tcon: genl.Genl, seg
             conn.guest.send(old.frame(), old.header_bytes(), *gso)
         left = sum(len(segment.payload) for segment in every(conn))
         cwnd_bytes = max(rigs.find_flow(tcon, conn.sport)["cwnd_bytes"], INITIAL * MSS)
-        assert MSS <= left <= cwnd_bytes + MSS
+        assert left <= cwnd_bytes
+        assert segments > 2 or left >= MSS
         time.sleep(0.01)
         conn.peer_sends()
 

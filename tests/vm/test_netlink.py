@@ -42,7 +42,8 @@ def port(machine: None) -> Iterator[str]:
 
 def everything(tcon: genl.Genl) -> tuple[list, list, list]:
     """All that a request could change."""
-    ports = [{k: v for k, v in p.items() if k not in ("flows", "held_bytes")} for p in tcon.ports()]
+    moves = ("flows", "buffer_bytes")
+    ports = [{k: v for k, v in p.items() if k not in moves} for p in tcon.ports()]
     return tcon.rules(), ports, tcon.dump("GET_CC")
 
 

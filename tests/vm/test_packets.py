@@ -212,20 +212,17 @@ def test_guest_that_sends_beyond_its_window_and_the_bound_wins_nothing(
     conn = enforced(Conn(*ends), tcon, syn_window=10 * MSS)
     discard(*ends)
     most, before = 0, tcon.counters()
-    with rigs.parameters(hold_flow_bytes=20_000):
+    with rigs.parameters(buffer_flow_bytes=200_000):  # of which a quarter is for that
         for _ in range(20):  # within an RTO: after it all that waits leaves
             hold(conn, 10)
             most = max(most, int(rigs.find_flow(tcon, conn.sport)["held_bytes"]))
         after = tcon.counters()
     assert after["hold-excess"] > before["hold-excess"] + 150
-    assert 10_000 < most < 2 * 20_000, "which is memory, and takes more than its payload"
+    assert 10_000 < most < 50_000, "which is memory, and takes more than its payload"
     starts = set()
     while segment := conn.receive(ends[1], 0.02):
         starts.add(segment.seq)
-    # Two segments more than the window are believed to be a late ACK's.
-    early = after["hold-overflow"] - before["hold-overflow"]
-    assert early <= 2
-    assert 10 <= len(starts) <= 10 + 2
+    assert len(starts) == 10
 
 
 def test_segments_that_the_guest_exchanges_all_arrive(ends: Ends, tcon: genl.Genl) -> None:
@@ -326,7 +323,7 @@ def test_zero_window_passes_and_a_small_one_is_kept(ends: Ends, tcon: genl.Genl)
 
 def test_never_less_than_two_segments(ends: Ends, tcon: genl.Genl) -> None:
     """A pacer that may hold next to nothing wants a window of next to nothing."""
-    with rigs.parameters(hold_flow_bytes=100):
+    with rigs.parameters(buffer_flow_bytes=800):
         conn = enforced(Conn(*ends), tcon, "bbr", syn_window=2 * MSS)
         for _ in range(2):
             conn.guest_sends(PSH | ACK, bytes(MSS))
@@ -1456,7 +1453,7 @@ def test_packet_beyond_64_kib_is_split(rig: rigs.Rig, tcon: genl.Genl, family: i
     payload = random.Random(4).randbytes(48 * MSS)
     start = conn.guest_nxt
     arrived = b""
-    with counted(tcon, gso_split=1, gso_split_failed=0, jumbogram=0, malformed=0):
+    with counted(tcon, gso_split=1, jumbogram=0, malformed=0):
         super_packet(guest, conn, payload)()
         conn.guest_nxt += len(payload)
         while len(arrived) < len(payload):
@@ -1468,7 +1465,7 @@ def test_packet_beyond_64_kib_is_split(rig: rigs.Rig, tcon: genl.Genl, family: i
             arrived += got.payload
             uplink.send(conn.from_peer(ack=start + len(arrived)).frame())
     assert arrived == payload
-    poll(lambda: tcon.info("HELD_BYTES") == 0, "nothing is held")
+    poll(lambda: tcon.held_bytes() == 0, "nothing is held")
 
 
 def measured_by_bbr(
@@ -1527,7 +1524,7 @@ def test_super_packet_is_split_into_smaller_ones(
     payload = random.Random(2).randbytes(28 * MSS + 7)
     start = conn.guest_nxt
     send = super_packet(guest, conn, payload)
-    with counted(tcon, gso_split=1, gso_split_failed=0):
+    with counted(tcon, gso_split=1):
         send()
         arrived, sizes = b"", []
         conn.guest_nxt = start + len(payload)
@@ -1548,7 +1545,7 @@ def test_super_packet_is_split_into_smaller_ones(
     assert set(sizes[:-1]) == {sizes[0]}, "pieces of one size, then the rest"
     assert MSS < sizes[0] < 10 * MSS
     assert sizes[0] % MSS == 0
-    poll(lambda: tcon.info("HELD_BYTES") == 0, "nothing is held")
+    poll(lambda: tcon.held_bytes() == 0, "nothing is held")
 
 
 @pytest.mark.both
@@ -1560,7 +1557,7 @@ def test_super_packet_is_split_and_paced(rig: rigs.Rig, tcon: genl.Genl, family:
     start = conn.guest_nxt
     send = super_packet(guest, conn, payload)
     pacing_bps = rigs.find_flow(tcon, conn.sport)["pacing_bps"]
-    with counted(tcon, gso_split=1, gso_split_failed=0):
+    with counted(tcon, gso_split=1):
         send()
         arrived, times = b"", []
         conn.guest_nxt = start + len(payload)
@@ -1577,7 +1574,7 @@ def test_super_packet_is_split_and_paced(rig: rigs.Rig, tcon: genl.Genl, family:
                 uplink.send(conn.from_peer(ack=start + len(arrived)).frame())
     assert arrived == payload
     assert times[8] - times[0] > 0.7 * 8 * MSS * 8 / pacing_bps, "a burst"
-    poll(lambda: tcon.info("HELD_BYTES") == 0, "nothing is held")
+    poll(lambda: tcon.held_bytes() == 0, "nothing is held")
 
 
 def tiny_segments(guest: rigs.Tap, conn: Conn, payload: bytes) -> Callable[[], None]:
@@ -1628,11 +1625,11 @@ def test_tiny_segments_let_others_run(rig: rigs.Rig, tcon: genl.Genl) -> None:
     super_packet(guest, conn, bytes(4 * MSS))()
     conn.guest_nxt += 4 * MSS
     tiny_segments(guest, conn, bytes(60000))()
-    assert tcon.info("HELD_BYTES")
+    assert tcon.held_bytes()
 
     def acknowledge() -> None:
         end, last = time.monotonic() + 3, conn.guest_nxt
-        while tcon.info("HELD_BYTES") and time.monotonic() < end:
+        while tcon.held_bytes() and time.monotonic() < end:
             while frame := uplink.recv(0):
                 got = wire.decode(frame)
                 assert got
@@ -1642,7 +1639,7 @@ def test_tiny_segments_let_others_run(rig: rigs.Rig, tcon: genl.Genl) -> None:
 
     longest = rigs.longest_stretch_s(acknowledge)
     print(f"at most {longest * 1e6:.0f} us without a pause")
-    assert not tcon.info("HELD_BYTES")
+    assert not tcon.held_bytes()
     assert longest < 0.002
 
 
@@ -1656,14 +1653,14 @@ def test_what_occupies_the_path_for_more_than_3_ms_is_split(rig: rigs.Rig, tcon:
         segment_ms = 1e3 * MSS * 8 / flow["pacing_bps"]
         assert 1.05 < segment_ms < 1.3
         send = super_packet(guest, conn, bytes(segs * MSS))
-        with counted(tcon, gso_split=segs - 2, gso_split_failed=0):
+        with counted(tcon, gso_split=segs - 2):
             send()
             for size in sizes:
                 got = conn.receive(uplink)
                 assert got
                 assert len(got.payload) == size
                 conn.guest_nxt += size
-    poll(lambda: tcon.info("HELD_BYTES") == 0, "nothing is held")
+    poll(lambda: tcon.held_bytes() == 0, "nothing is held")
 
 
 def test_clock_earns_nothing_where_the_guest_was_late(rig: rigs.Rig, tcon: genl.Genl) -> None:

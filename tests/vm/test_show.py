@@ -293,14 +293,14 @@ def test_flows(data_flow: Callable[[], dict[str, Any]], lab: Lab) -> None:
     assert flow["repaired_bytes"] > 1000 * flow["repairs"]
     assert flow["spurious_repairs"] < flow["repairs"] / 10
     assert flow["hidden_acks"] > flow["repairs"]
-    assert flow["inflight_bytes"] / 2 < flow["copy_bytes"] < 1_000_000
+    assert flow["inflight_bytes"] / 2 < flow["buffer_bytes"] < 1_000_000
     spent_us = flow["limited_us"]
     assert sorted(spent_us) == ["guest", "idle", "receiver", "window"]
     assert (SECONDS - 0.3) * 1e6 < sum(spent_us.values()) < (SECONDS + 0.7) * 1e6
     assert spent_us["window"] > 0.5 * sum(spent_us.values())
 
     found = re.search(
-        r"^    copies [1-9]\d* bytes, repairs [1-9]\d* \([1-9]\d* bytes, \d+ spurious\) "
+        r"^    buffer [1-9]\d* bytes, repairs [1-9]\d* \([1-9]\d* bytes, \d+ spurious\) "
         r"probes \d+ timeouts \d+ absorbed_repeats \d+ hidden_acks [1-9]\d*\n"
         r"    limited by window ([\d.]+) % guest ([\d.]+) % receiver ([\d.]+) % idle ([\d.]+) %$",
         text,
@@ -315,7 +315,7 @@ def test_flows(data_flow: Callable[[], dict[str, Any]], lab: Lab) -> None:
     lines = [line for line in text.splitlines() if re.match(r"    (?!bbr:)", line)]
     told = {name for line in lines for name in re.findall(r"([a-z_]+) \d", line)}
     assert len(told) > 25
-    names = flow.keys() | spent_us.keys() | {"copies"}
+    names = flow.keys() | spent_us.keys() | {"buffer"}
     assert [name for name in told if not any(key.startswith(name) for key in names)] == []
 
 
@@ -600,29 +600,29 @@ def test_options_stand_anywhere(lab: Lab) -> None:
 
 
 @pytest.mark.usefixtures("data_flow")
-def test_copies_of_port_and_host(lab: Lab) -> None:
+def test_buffers_of_port_and_host(lab: Lab) -> None:
     show, text = lab.br0.tcon_show(), appctl("tcon/show", "br0")
-    bounds = {name: rigs.parameter(f"copy_{name}_bytes") for name in ("flow", "port", "host")}
-    assert show["copy_flow_bytes_max"] == bounds["flow"]
-    assert show["copy_port_bytes_max"] == bounds["port"]
-    assert show["copy_bytes_max"] == bounds["host"]
+    bounds = {name: rigs.parameter(f"buffer_{name}_bytes") for name in ("flow", "port", "host")}
+    assert show["buffer_flow_bytes_max"] == bounds["flow"]
+    assert show["buffer_port_bytes_max"] == bounds["port"]
+    assert show["buffer_bytes_max"] == bounds["host"]
     ports = {port["name"]: port for port in show["bridges"][0]["ports"]}
-    assert 0 < ports["br0-h1"]["copy_bytes"] < 1_000_000
-    assert 0 < show["copy_bytes"] < 1_000_000
+    assert 0 < ports["br0-h1"]["buffer_bytes"] < 1_000_000
+    assert 0 < show["buffer_bytes"] < 1_000_000
     assert re.search(
-        rf"^copies: \d+ of at most {bounds['host']} bytes "
+        rf"^buffers: \d+ of at most {bounds['host']} bytes "
         rf"\({bounds['port']} for a port, {bounds['flow']} for a flow\)$", text, re.M
     )  # fmt: skip
-    assert re.search(r"port br0-h1 .* copies: [1-9]\d* bytes$", text, re.M)
+    assert re.search(r"port br0-h1 .* buffer: [1-9]\d* bytes$", text, re.M)
     assert "br0-up" in text
-    assert not re.search(r"port br0-up .* copies", text)
+    assert not re.search(r"port br0-up .* buffer", text)
     assert re.search(
         r"^    repair-sent: [1-9]\d*(?:, [\d.]+/s)? \(segments repeated by TCon\)$", text, re.M
     )
 
 
 def test_nothing_is_kept_of_what_is_acknowledged(lab: Lab) -> None:
-    poll(lambda: lab.br0.tcon_show()["copy_bytes"] == 0, "all copies are gone", 20, 0.2)
+    poll(lambda: lab.br0.tcon_show()["buffer_bytes"] == 0, "nothing is left", 20, 0.2)
 
 
 def test_repair_can_be_switched_off(lab: Lab) -> None:
@@ -632,4 +632,4 @@ def test_repair_can_be_switched_off(lab: Lab) -> None:
             time.sleep(1)
             flow, show = data_flow(), lab.br0.tcon_show()
     assert (flow["state"], flow["reason"]) == ("window-enforced", "repair-off")
-    assert (flow["repairs"], flow["copy_bytes"], show["copy_bytes"]) == (0, 0, 0)
+    assert (flow["repairs"], flow["buffer_bytes"], show["buffer_bytes"]) == (0, 0, 0)

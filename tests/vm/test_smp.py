@@ -94,7 +94,7 @@ def test_everything_changes_under_traffic():
         time.sleep(2)
         rigs.run("ovs-vsctl", "del-port", lab.sender_port(1))
         last.kill()
-        rigs.poll(lambda: rigs.genl.Genl().info("HELD_BYTES") == 0, "nothing is held", HANGS_S)
+        rigs.poll(lambda: rigs.genl.Genl().held_bytes() == 0, "nothing is held", HANGS_S)
 
 
 def sent_by_queue(dev):

@@ -174,7 +174,7 @@ class Way:
     least: float = 0.4  # gets through, as a part of what is allowed
 
 
-SMALL = {"hold_flow_bytes": 65536}
+SMALL = {"buffer_flow_bytes": 4 * 65536}
 #: What gets through of a guest that fills its bound: nearly all that is allowed or, in one draw of
 #: twenty of when it begins, a quarter, for as long as it goes on so.
 OVERFULL = 0.2
@@ -303,7 +303,7 @@ class Guest:
 def forget(conn: Conn, tcon: genl.Genl) -> None:
     """It is over, and nothing of it waits, so that the next one is alone."""
     tcon.del_rules("br1")
-    rigs.poll(lambda: not tcon.info("HELD_BYTES"), "all has left")
+    rigs.poll(lambda: not tcon.held_bytes(), "all has left")
     conn.guest.send(conn.from_guest(RST | ACK).frame())
     for end in (conn.guest, conn.peer):
         while end.recv(0.05):

@@ -317,7 +317,7 @@ def test_what_was_lost_before_tcon_is_the_guests(ends: Ends, tcon: genl.Genl) ->
         conn.guest_sends(PSH | ACK, bytes(MSS), seq=gap)
         conn.peer_sends()
     assert state(tcon, conn.sport) == REPAIRED
-    assert rigs.find_flow(tcon, conn.sport)["copy_bytes"] == 0
+    assert rigs.find_flow(tcon, conn.sport)["buffer_bytes"] == 0
 
 
 def test_copies_behind_a_gap_serve_when_it_is_filled(ends: Ends, tcon: genl.Genl) -> None:

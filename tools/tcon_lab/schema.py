@@ -84,7 +84,7 @@ class _Flow(_Whole):
 
 
 class _BulkFlow(_Flow):
-    copy_bytes: _of("Copies", float, "p50", "max") | None
+    buffer_bytes: _of("Buffer", float, "p50", "max") | None
     limited_share: _Limits | None
     limited_share_settled: _Limits | None
     guest_marked_segments: _Count | None

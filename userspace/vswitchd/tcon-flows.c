@@ -89,7 +89,7 @@ static const struct tcon_nl_field flow_fields[] = {
     { TCON_FLOW_A_IDLE_MS,          NL_A_U64,    "idle_ms" },
     { TCON_FLOW_A_PRIORITY,         NL_A_U32,    "priority" },
     { TCON_FLOW_A_CC_INFO,          NL_A_STRING, "cc_info" },
-    { TCON_FLOW_A_COPY_BYTES,       NL_A_U32,    "copy_bytes" },
+    { TCON_FLOW_A_BUFFER_BYTES,       NL_A_U32,    "buffer_bytes" },
     { TCON_FLOW_A_REPAIRS,          NL_A_U64,    "repairs" },
     { TCON_FLOW_A_REPAIRED_BYTES,   NL_A_U64,    "repaired_bytes" },
     { TCON_FLOW_A_SPURIOUS,         NL_A_U64,    "spurious_repairs" },
@@ -339,11 +339,11 @@ put_flow_rates(struct ds *ds, const struct json *flow)
 static void
 put_flow_repair(struct ds *ds, const struct json *flow)
 {
-    if (json_has(flow, "copy_bytes")) {
-        ds_put_format(ds, "    copies %lld bytes, repairs %lld (%lld bytes, "
+    if (json_has(flow, "buffer_bytes")) {
+        ds_put_format(ds, "    buffer %lld bytes, repairs %lld (%lld bytes, "
                       "%lld spurious) probes %lld timeouts %lld "
                       "absorbed_repeats %lld hidden_acks %lld\n",
-                      json_num(flow, "copy_bytes"), json_num(flow, "repairs"),
+                      json_num(flow, "buffer_bytes"), json_num(flow, "repairs"),
                       json_num(flow, "repaired_bytes"),
                       json_num(flow, "spurious_repairs"),
                       json_num(flow, "probes"), json_num(flow, "timeouts"),

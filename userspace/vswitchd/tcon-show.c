@@ -55,13 +55,12 @@ static const struct tcon_nl_field info_fields[] = {
     { TCON_INFO_A_FLOWS_MAX,   NL_A_U32,    "flows_max" },
     { TCON_INFO_A_EMBRYOS,     NL_A_U32,    "half_open" },
     { TCON_INFO_A_EMBRYOS_MAX, NL_A_U32,    "half_open_max" },
-    { TCON_INFO_A_HELD_BYTES,  NL_A_U64,    "held_bytes" },
     { TCON_INFO_A_COUNTERS,    NL_A_UNSPEC, NULL },
     { TCON_INFO_A_REASONS,     NL_A_UNSPEC, NULL },
-    { TCON_INFO_A_COPY_BYTES,  NL_A_U64,    "copy_bytes" },
-    { TCON_INFO_A_COPY_MAX,    NL_A_U64,    "copy_bytes_max" },
-    { TCON_INFO_A_COPY_PORT_MAX, NL_A_U64,  "copy_port_bytes_max" },
-    { TCON_INFO_A_COPY_FLOW_MAX, NL_A_U64,  "copy_flow_bytes_max" },
+    { TCON_INFO_A_BUFFER_BYTES,  NL_A_U64,    "buffer_bytes" },
+    { TCON_INFO_A_BUFFER_MAX,    NL_A_U64,    "buffer_bytes_max" },
+    { TCON_INFO_A_BUFFER_PORT_MAX, NL_A_U64,  "buffer_port_bytes_max" },
+    { TCON_INFO_A_BUFFER_FLOW_MAX, NL_A_U64,  "buffer_flow_bytes_max" },
     { TCON_INFO_A_ATTACH,      NL_A_STRING, "attach" },
     { TCON_INFO_A_SPREADING,   NL_A_FLAG,   "spreading" },
     { TCON_INFO_A_AGE_MS,      NL_A_U64,    NULL },
@@ -72,8 +71,7 @@ static const struct tcon_nl_field port_fields[] = {
     { TCON_PORT_A_ROLE,       NL_A_U8,  NULL },
     { TCON_PORT_A_WHY,        NL_A_U8,  NULL },
     { TCON_PORT_A_FLOWS,      NL_A_U32, "flows" },
-    { TCON_PORT_A_HELD_BYTES, NL_A_U64, "held_bytes" },
-    { TCON_PORT_A_COPY_BYTES, NL_A_U64, "copy_bytes" },
+    { TCON_PORT_A_BUFFER_BYTES, NL_A_U64, "buffer_bytes" },
     { TCON_PORT_A_EVADING,    NL_A_U32, "evading" },
     { TCON_PORT_A_EVADED,     NL_A_U64, "evaded" },
     { TCON_PORT_A_IFACE_ID,   NL_A_STRING, "iface_id" },
@@ -555,12 +553,9 @@ put_port_text(struct ds *ds, const struct json *port)
         ds_put_format(ds, ", iface-id %s", json_str(port, "iface_id"));
     }
     if (!strcmp(json_str(port, "role"), role_names[TCON_ROLE_GUEST])) {
-        ds_put_format(ds, "; flows: %lld, held: %lld bytes",
-                      json_num(port, "flows"), json_num(port, "held_bytes"));
-        if (json_has(port, "copy_bytes")) {
-            ds_put_format(ds, ", copies: %lld bytes",
-                          json_num(port, "copy_bytes"));
-        }
+        ds_put_format(ds, "; flows: %lld, buffer: %lld bytes",
+                      json_num(port, "flows"),
+                      json_num(port, "buffer_bytes"));
         if (json_num(port, "evaded")) {
             ds_put_format(ds, "; its guest keeps flows from being enforced: "
                           "%lld now, %lld so far", json_num(port, "evading"),
@@ -695,18 +690,15 @@ show_to_text(const struct json *json, struct ds *ds)
     size_t i;
 
     ds_put_format(ds, "tcon %s: flows: %lld of at most %lld, half-open: "
-                  "%lld of at most %lld, held: %lld bytes\n",
+                  "%lld of at most %lld\n",
                   json_str(json, "version"), json_num(json, "flows"),
                   json_num(json, "flows_max"), json_num(json, "half_open"),
-                  json_num(json, "half_open_max"),
-                  json_num(json, "held_bytes"));
-    if (json_has(json, "copy_bytes")) {
-        ds_put_format(ds, "copies: %lld of at most %lld bytes (%lld for a "
-                      "port, %lld for a flow)\n", json_num(json, "copy_bytes"),
-                      json_num(json, "copy_bytes_max"),
-                      json_num(json, "copy_port_bytes_max"),
-                      json_num(json, "copy_flow_bytes_max"));
-    }
+                  json_num(json, "half_open_max"));
+    ds_put_format(ds, "buffers: %lld of at most %lld bytes (%lld for a "
+                  "port, %lld for a flow)\n", json_num(json, "buffer_bytes"),
+                  json_num(json, "buffer_bytes_max"),
+                  json_num(json, "buffer_port_bytes_max"),
+                  json_num(json, "buffer_flow_bytes_max"));
     if (json_has(json, "attach")) {
         ds_put_format(ds, "attach: %s\n", json_str(json, "attach"));
     }

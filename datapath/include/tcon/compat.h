@@ -11,8 +11,8 @@
 #include <linux/hrtimer.h>
 #include <linux/skbuff.h>
 
-#ifdef TCON_HAS_NET_GSO		/* 6.5 */
-#include <net/gso.h>
+#ifdef TCON_HAS_SKBUFF_REF	/* 6.10 */
+#include <linux/skbuff_ref.h>
 #endif
 #ifdef TCON_HAS_LINUX_UNALIGNED	/* 6.12 */
 #include <linux/unaligned.h>
@@ -54,6 +54,13 @@ static inline void tcon_set_sender_cpu(struct sk_buff *skb, unsigned int cpu)
  * a module cannot add one: the subsystems that may (6.4) are counted in the kernel's own enum.
  */
 #define TCON_DROP_RULE			SKB_DROP_REASON_NETFILTER_DROP
+
+/* Of a super-packet of a flow with AccECN (6.15): CWR stays on each segment. */
+#ifdef TCON_HAS_GSO_ACCECN
+#define TCON_GSO_ACCECN			SKB_GSO_TCP_ACCECN
+#else
+#define TCON_GSO_ACCECN			0
+#endif
 
 /* hrtimer_init() and the function pointer became one call in 6.13. */
 static inline void

@@ -118,8 +118,8 @@ def test_what_a_daemon_said(exporter: Exporter) -> None:
         where = f'{place},reason="{flow["reason"]}",state="{flow["state"]}"'
         assert samples[f"ovs_tcon_flows{{{where}}}"] >= 1
     assert samples['ovs_tcon_flows_unlisted{bridge="br0"}'] == RECORDED["flows"]["more"]
-    assert samples[f"ovs_tcon_copy_bytes{{{place}}}"] == guest["copy_bytes"]
-    assert samples['ovs_tcon_copy_bytes_limit{of="host"}'] == show["copy_bytes_max"]
+    assert samples[f"ovs_tcon_buffer_bytes{{{place}}}"] == guest["buffer_bytes"]
+    assert samples['ovs_tcon_buffer_bytes_limit{of="host"}'] == show["buffer_bytes_max"]
     for counter in show["counters"]:
         event = f'ovs_tcon_events_total{{event="{counter["name"]}"}}'
         assert samples[event] == counter["value"]
@@ -323,11 +323,12 @@ FIRING = {
         {"ovs_tcon_known_flows": "85", "ovs_tcon_known_flows_limit": "100",
          'ovs_tcon_events_total{event="table-full"}': "7"},
     ),
-    "TConCopyMemory": (
-        {'ovs_tcon_copy_bytes{interface="a"}': "50", 'ovs_tcon_copy_bytes{interface="b"}': "45",
-         'ovs_tcon_copy_bytes_limit{of="host"}': "100"},
-        {'ovs_tcon_copy_bytes{interface="a"}': "50", 'ovs_tcon_copy_bytes_limit{of="host"}': "100",
-         'ovs_tcon_copy_bytes_limit{of="flow"}': "1"},
+    "TConBufferMemory": (
+        {'ovs_tcon_buffer_bytes{interface="a"}': "50", 'ovs_tcon_buffer_bytes{interface="b"}': "45",
+         'ovs_tcon_buffer_bytes_limit{of="host"}': "100"},
+        {'ovs_tcon_buffer_bytes{interface="a"}': "50",
+         'ovs_tcon_buffer_bytes_limit{of="host"}': "100",
+         'ovs_tcon_buffer_bytes_limit{of="flow"}': "1"},
     ),
     "TConGuestEvades": (
         {'ovs_tcon_evading_flows{interface="a"}': "1"},

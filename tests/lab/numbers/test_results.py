@@ -167,7 +167,7 @@ def test_instructions_where_the_clock_counts_them() -> None:
     assert results_from_raw([silent])["runs"][0]["instructions_per_byte"] is None
 
 
-REPAIR = ("tcon_retransmits", "tcon_spurious", "tcon_probes", "tcon_timeouts", "copy_bytes",
+REPAIR = ("tcon_retransmits", "tcon_spurious", "tcon_probes", "tcon_timeouts", "buffer_bytes",
           "limited_share", "limited_share_settled")  # fmt: skip
 
 
@@ -188,27 +188,27 @@ def with_repair(*records: dict[str, Any]) -> dict[str, Any]:
 
 def test_repairs_by_hand() -> None:
     raw = with_repair(
-        {"t_s": 0.7, "copy_bytes": 0, "repairs": 0, "spurious_repairs": 0, "probes": 0,
+        {"t_s": 0.7, "buffer_bytes": 0, "repairs": 0, "spurious_repairs": 0, "probes": 0,
          "timeouts": 0, "limited_us": limited(20, 60, 0, 20)},
-        {"t_s": 0.95, "copy_bytes": 900, "repairs": 3, "spurious_repairs": 0, "probes": 1,
+        {"t_s": 0.95, "buffer_bytes": 900, "repairs": 3, "spurious_repairs": 0, "probes": 1,
          "timeouts": 0, "limited_us": limited(150, 100, 0, 20)},
-        {"t_s": 1.2, "copy_bytes": 400, "repairs": 3, "spurious_repairs": 1, "probes": 1,
+        {"t_s": 1.2, "buffer_bytes": 400, "repairs": 3, "spurious_repairs": 1, "probes": 1,
          "timeouts": 0, "limited_us": limited(240, 110, 0, 20)},
-        {"t_s": 1.5, "copy_bytes": 500, "repairs": 7, "spurious_repairs": 1, "probes": 2,
+        {"t_s": 1.5, "buffer_bytes": 500, "repairs": 7, "spurious_repairs": 1, "probes": 2,
          "timeouts": 1, "limited_us": limited(290, 110, 50, 20)},
-        {"t_s": 1.9, "copy_bytes": 9999, "repairs": 99, "spurious_repairs": 99, "probes": 99,
+        {"t_s": 1.9, "buffer_bytes": 9999, "repairs": 99, "spurious_repairs": 99, "probes": 99,
          "timeouts": 99, "limited_us": limited(300, 9999, 50, 20)},  # after its time
     )  # fmt: skip
     flow = flow_of(results_from_raw([raw]), "enforced")
     assert {key: flow[key] for key in REPAIR} == {
         "tcon_retransmits": 7, "tcon_spurious": 1, "tcon_probes": 2, "tcon_timeouts": 1,
-        "copy_bytes": {"p50": 400, "max": 900},
+        "buffer_bytes": {"p50": 400, "max": 900},
         "limited_share": {"window": 0.617, "guest": 0.234, "receiver": 0.1064, "idle": 0.0426},
         "limited_share_settled": {"window": 0.7, "guest": 0.05, "receiver": 0.25, "idle": 0},
     }  # fmt: skip
     samples = flow["samples"]
     assert [s["tcon_repairs"] for s in samples] == [0, 3, 0, 4]
-    assert [s["tcon_copy_bytes"] for s in samples] == [0, 900, 400, 500]
+    assert [s["tcon_buffer_bytes"] for s in samples] == [0, 900, 400, 500]
     assert [s["tcon_guest_share"] for s in samples] == [None, 0.2353, 0.1, 0]
 
 
@@ -503,7 +503,7 @@ def test_repairs_of_several_flows() -> None:
 def test_a_page_without_repairs_has_no_panel_of_them(raw: Any) -> None:
     with_repairs = report.report_html([results_from_raw(raw)])
     for record in raw[2]["probe"]:
-        for key in ("repairs", "copy_bytes", "limited_us"):
+        for key in ("repairs", "buffer_bytes", "limited_us"):
             record.pop(key, None)
     without = report.report_html([results_from_raw(raw)])
     assert "Limited by the guest, % of the time" in with_repairs

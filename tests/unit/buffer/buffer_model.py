@@ -85,8 +85,7 @@ class Buffer:
         self.said: Frame | None = None
         self.passing: Frame | None = None  # it has just entered, and may leave as it is
         self.limits: Limits | None = None
-        self.clock, self.probing_clock = Clock(), Clock()  # without and with probes
-        self.probes = 0
+        self.clock = Clock()
         self.una = self.nxt = self.acked = self.sent_bytes = 0
         self.sacked, self.lost = Ranges(), Ranges()
         self.sent: list[Sent] = []
@@ -347,15 +346,18 @@ class Buffer:
 
     def _is_due_again(self, start: int, end: int, last: Sent) -> bool:
         """Something that left later has arrived (RFC 8985, 6.2); or, without SACK, an ACK came
-        since (RFC 6582, 3.2); or a time-out; or it is the tail after a round trip (RFC 8985, 7.2).
+        since (RFC 6582, 3.2); or a time-out; or it is the tail after a round trip, or at the time
+        of the head's time-out (RFC 8985, 7.2).
         """
         assert self.limits
         if self.arrived_order > last.order or self.timeout_ns >= last.ns:
             return True
         if self.limits.gone and self.told_ns > last.ns:
             return True
-        waited_ns = self.now_ns - last.ns
-        return (end == self.nxt or start <= self.una) and waited_ns >= (self.min_rtt_ns or NS)
+        rtt_ns = self.min_rtt_ns or NS
+        if end == self.nxt and self.now_ns - self.told_ns >= max(rtt_ns, RTO_MIN_NS):
+            return True
+        return (end == self.nxt or start <= self.una) and self.now_ns - last.ns >= rtt_ns
 
     def _judge_first(self, frame: Frame, start: int, end: int, after: Limits | None) -> None:
         if start > self.nxt:
@@ -373,10 +375,8 @@ class Buffer:
         if inflight and not any(self._fits(one, inflight, data) for one in limits):
             self._find(f"early{when}: cwnd", (start, data, inflight, [one.cwnd for one in limits]))
         ahead_ns = QUANTUM_NS + max(self._length_ns(one.burst, one) for one in limits)
-        for clock, what in ((self.clock, "clock"), (self.probing_clock, "clock, by a probe")):
-            if clock.soonest_ns > self.now_ns + ahead_ns:
-                self._find(f"early{when}: {what}", (start, clock.soonest_ns - self.now_ns))
-                return
+        if self.clock.soonest_ns > self.now_ns + ahead_ns:
+            self._find(f"early{when}: clock", (start, self.clock.soonest_ns - self.now_ns))
 
     @staticmethod
     def _fits(limits: Limits, inflight: int, data: int) -> bool:
@@ -408,11 +408,7 @@ class Buffer:
         fastest = max((one for one in (self.limits, after) if one), key=lambda one: one.rate)
         if self.sent_bytes >= UNPACED_SEGS * self.limits.mss and self.limits.rate:
             charge = max(data, (data + frame.header_bytes()) // 2)
-            length_ns = self._length_ns(charge, fastest)
-            self.probing_clock.advance(self.now_ns, length_ns)
-            if self.probes == self.limits.probes:
-                self.clock.advance(self.now_ns, length_ns)
-        self.probes = self.limits.probes
+            self.clock.advance(self.now_ns, self._length_ns(charge, fastest))
         self._note_due()
 
     # --- what should have left ----------------------------------------------------------

@@ -40,6 +40,7 @@ KNOWN = (
     Known("state: paced, unseen-data", "input", _UNSEEN, rare=True),
     Known("state: observed, unseen-data", "input", _UNSEEN, rare=True),
     Known("state: paced, mid-stream", "input", _UNSEEN, rare=True),
+    Known("state: paced, unanswered", "input", _UNSEEN, rare=True),
     Known("state: observed, mid-stream", "input", _UNSEEN, rare=True),
     Known("state: paced, hidden", "input", _UNSEEN, rare=True),
 )

@@ -241,7 +241,10 @@ WRONG = {
     "repair: CWR": (is_repair, edited(lambda f: {"flags": f.flags | CWR})),
     "TSval: of no time": (is_first, tsval(2**20)),
     "TSval: none": (is_first, header(stamps=None)),
-    "bytes: others": (is_first, edited(lambda f: {"payload": f.payload[:-1] + b"?"})),
+    "bytes: others": (
+        is_first,
+        edited(lambda f: {"payload": f.payload[:-1] + bytes([f.payload[-1] ^ 1])}),
+    ),
     "bytes: PSH": (is_first, edited(lambda f: {"flags": f.flags | PSH})),
     "bytes: FIN": (is_first, edited(lambda f: {"flags": f.flags | FIN, "payload": f.payload[:-1]})),
     "lost: others leave before": (is_first, edited(lambda f: {"payload": f.payload[:-1]})),

@@ -36,7 +36,7 @@ for it, from 0.  ``jain`` is of the flows' goodput over the whole run,
 ``loss_synchronisation`` are what :mod:`.sharing` says of bulk flows.
 ``tcon_retransmits`` are segments that TCon
 repeated, ``tcon_spurious`` those of them that were not needed, ``tcon_probes`` and
-``tcon_timeouts`` its tail probes and time-outs, ``copy_bytes`` the memory of copies.
+``tcon_timeouts`` its tail probes and time-outs, ``buffer_bytes`` the memory of copies.
 ``limited_share`` says by what the flow was limited in which share of the time in
 which it was enforced, ``limited_share_settled`` the same without its first 30 base
 RTTs.  ``dctcp_alpha`` is the mean of the deciding DCTCP's alpha, the guest's own or the
@@ -230,7 +230,7 @@ SAMPLE_KEYS = (
     "guest_cwnd_bytes", "guest_ssthresh_bytes", "guest_srtt_us", "guest_retransmits",
     "tcon_cwnd_bytes", "tcon_ssthresh_bytes", "tcon_window_bytes", "tcon_pacing_bps",
     "tcon_inflight_bytes", "tcon_held_bytes", "tcon_srtt_us", "tcon_state",
-    "tcon_copy_bytes", "tcon_repairs", "tcon_guest_share",
+    "tcon_buffer_bytes", "tcon_repairs", "tcon_guest_share",
 )  # fmt: skip
 
 
@@ -259,7 +259,7 @@ _TCON_NUMBERS = ("ssthresh_bytes", "pacing_bps", "inflight_bytes", "held_bytes")
 def _tcon_sample(before: Record, record: Record) -> Record:
     names = {"cwnd_bytes": "tcon_cwnd_bytes", "rwnd_bytes": "tcon_window_bytes"}
     names |= {key: f"tcon_{key}" for key in _TCON_NUMBERS}
-    names |= {"srtt_us": "tcon_srtt_us", "state": "tcon_state", "copy_bytes": "tcon_copy_bytes"}
+    names |= {"srtt_us": "tcon_srtt_us", "state": "tcon_state", "buffer_bytes": "tcon_buffer_bytes"}
     share = _limited_share([before, record])
     repairs = _number(record.get("repairs"))
     return {name: record.get(key) for key, name in names.items()} | {
@@ -384,14 +384,14 @@ def _alpha(flow: Record, sockets: list[Record], tcon: list[Record], enforced: bo
 def _repair_result(data: _FlowData, tcon: list[Record], settling_s: float) -> Record:
     """What TCon's loss repair did, and what limited the flow."""
     last = tcon[-1] if tcon else {}
-    copies = [float(r["copy_bytes"]) for r in tcon if _number(r.get("copy_bytes")) is not None]
+    copies = [float(r["buffer_bytes"]) for r in tcon if _number(r.get("buffer_bytes")) is not None]
     settled_s = (data.first_s or 0) + settling_s
     return {
         "tcon_retransmits": _number(last.get("repairs")),
         "tcon_spurious": _number(last.get("spurious_repairs")),
         "tcon_probes": _number(last.get("probes")),
         "tcon_timeouts": _number(last.get("timeouts")),
-        "copy_bytes": spread(copies, {"p50": 50, "max": 100}),
+        "buffer_bytes": spread(copies, {"p50": 50, "max": 100}),
         "limited_share": _limited_share([{"limited_us": dict.fromkeys(LIMITS, 0)}, *tcon]),
         "limited_share_settled": _limited_share(r for r in tcon if data.clock.at(r) >= settled_s),
     }

@@ -114,7 +114,7 @@ def _repair(flows: list[Record]) -> str:
         return ""
     keys = ("tcon_retransmits", "tcon_spurious", "tcon_probes", "tcon_timeouts")
     repairs, spurious, probes, timeouts = (sum(_known(flows, key)) for key in keys)
-    copies = max((spread["max"] for spread in _known(flows, "copy_bytes")), default=0)
+    copies = max((spread["max"] for spread in _known(flows, "buffer_bytes")), default=0)
     text = (
         f"{repairs} repairs ({spurious} spurious), {probes} tail probes, {timeouts} time-outs; "
         f"copies of a flow took up to {copies / 1e6:.2f} MB"

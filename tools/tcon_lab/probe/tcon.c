@@ -60,7 +60,7 @@ static const struct field fields[] = {
 	{ TCON_FLOW_A_DELIVERED_BYTES, MNL_TYPE_U64, "delivered_bytes", NO_NONE },
 	{ TCON_FLOW_A_LOST_BYTES, MNL_TYPE_U64, "lost_bytes", NO_NONE },
 	{ TCON_FLOW_A_CC_INFO, MNL_TYPE_NUL_STRING, "cc_info", 0 },
-	{ TCON_FLOW_A_COPY_BYTES, MNL_TYPE_U32, "copy_bytes", NO_NONE },
+	{ TCON_FLOW_A_BUFFER_BYTES, MNL_TYPE_U32, "buffer_bytes", NO_NONE },
 	{ TCON_FLOW_A_REPAIRS, MNL_TYPE_U64, "repairs", NO_NONE },
 	{ TCON_FLOW_A_REPAIRED_BYTES, MNL_TYPE_U64, "repaired_bytes", NO_NONE },
 	{ TCON_FLOW_A_SPURIOUS, MNL_TYPE_U64, "spurious_repairs", NO_NONE },

@@ -13,7 +13,7 @@
 #include <linux/types.h>
 
 #define TCON_GENL_NAME		"tcon"
-#define TCON_GENL_VERSION	2
+#define TCON_GENL_VERSION	3
 
 #define TCON_CC_NAME_MAX	32	/* with the NUL */
 #define TCON_CC_OBSERVE		"none"	/* the rule that only observes */
@@ -255,8 +255,7 @@ enum tcon_port_attr {
 	TCON_PORT_A_ROLE,	/* u8, enum tcon_role */
 	TCON_PORT_A_WHY,	/* u8, enum tcon_role_why, dump only */
 	TCON_PORT_A_FLOWS,	/* u32, dump only */
-	TCON_PORT_A_HELD_BYTES,	/* u64, dump only: truesize in the pacer */
-	TCON_PORT_A_COPY_BYTES,	/* u64, dump only: truesize of copies */
+	TCON_PORT_A_BUFFER_BYTES, /* u64, dump only: memory of what is not acknowledged */
 	TCON_PORT_A_EVADING,	/* u32, dump only: flows now under a rule that cannot be
 				 * enforced because of what the guest sends
 				 */
@@ -308,7 +307,7 @@ enum tcon_limit {
 	X(CC_GONE,	"cc-gone",	"the CC module was removed")	\
 	X(REPAIR_OFF,	"repair-off",	"the module parameter repair is off") \
 	X(IN_FLIGHT,	"in-flight",	"data that left before is not acknowledged yet") \
-	X(COPY_MEMORY,	"copy-memory",	"there was no room or memory for copies") \
+	X(COPY_MEMORY,	"copy-memory",	"there was no room or memory for a copy") \
 	X(PATH_MTU,	"path-mtu",	"the path MTU fell: the guest sends anew") \
 	X(REORDERING,	"reordering",	"the path reorders more than repair can bear") \
 	X(BAD_COPY,	"bad-copy",	"a copy is damaged: the guest repeats it") \
@@ -373,12 +372,10 @@ enum tcon_ecn_mode {
 	X(UPDATE_FAILED, "update-failed", "window updates for which there was no memory") \
 	X(HELD,		"held",		"packets held by the pacer")	\
 	X(RELEASED,	"released",	"packets released by the pacer")	\
-	X(HOLD_OVERFLOW, "hold-overflow", "packets passed early: a hold bound was reached") \
 	X(HOLD_PURGED,	"hold-purged",	"held packets freed with their port") \
 	X(HOLD_FLUSHED,	"hold-flushed",	"held packets passed early: the flow fell to observed") \
 	X(REPEAT_ABSORBED, "repeat-absorbed", "repeats of data that the pacer still held") \
-	X(GSO_SPLIT,	"gso-split",	"super-packets split for pacing") \
-	X(GSO_SPLIT_FAILED, "gso-split-failed", "super-packets that could not be split") \
+	X(GSO_SPLIT,	"gso-split",	"super-packets that leave in parts") \
 	X(SENDQ_COARSE,	"sendq-coarse",	"transmissions recorded together with their predecessor") \
 	X(SACK_OVERFLOW, "sack-overflow", "SACK ranges beyond the scoreboard") \
 	X(BAD_ACK,	"bad-ack",	"ACKs outside what was sent")	\
@@ -450,15 +447,14 @@ enum tcon_info_attr {
 	TCON_INFO_A_FLOWS_MAX,	/* u32: the cap */
 	TCON_INFO_A_EMBRYOS,	/* u32: those that nobody has confirmed */
 	TCON_INFO_A_EMBRYOS_MAX,/* u32 */
-	TCON_INFO_A_HELD_BYTES,	/* u64: truesize in the pacer */
 	TCON_INFO_A_COUNTERS,	/* array of u64, index enum tcon_counter */
 	TCON_INFO_A_REASONS,	/* array of u64: flows in each reason now,
 				 * index enum tcon_reason
 				 */
-	TCON_INFO_A_COPY_BYTES,	/* u64: truesize of copies */
-	TCON_INFO_A_COPY_MAX,	/* u64: its bound for the host */
-	TCON_INFO_A_COPY_PORT_MAX, /* u64: for a port */
-	TCON_INFO_A_COPY_FLOW_MAX, /* u64: for a half-flow */
+	TCON_INFO_A_BUFFER_BYTES, /* u64: memory of what guests have sent and is not acknowledged */
+	TCON_INFO_A_BUFFER_MAX,	/* u64: its bound for the host */
+	TCON_INFO_A_BUFFER_PORT_MAX, /* u64: for a port */
+	TCON_INFO_A_BUFFER_FLOW_MAX, /* u64: for a half-flow */
 	TCON_INFO_A_ATTACH,	/* string: where packets are seen, as attach= has it */
 	TCON_INFO_A_SPREADING,	/* flag: a change of rules is still on its way to half-flows */
 	TCON_INFO_A_AGE_MS,	/* u64: how long counters have counted */
@@ -526,7 +522,7 @@ enum tcon_flow_attr {
 	TCON_FLOW_A_IDLE_MS,	/* u64: since its last packet */
 	TCON_FLOW_A_PRIORITY,	/* u32: of its rule; absent without one */
 	TCON_FLOW_A_CC_INFO,	/* string: the CC's own state, one line */
-	TCON_FLOW_A_COPY_BYTES,	/* u32: truesize of copies in flight */
+	TCON_FLOW_A_BUFFER_BYTES, /* u32: memory of what is not acknowledged */
 	TCON_FLOW_A_REPAIRS,	/* u64: segments repeated by TCon */
 	TCON_FLOW_A_REPAIRED_BYTES, /* u64: their payload */
 	TCON_FLOW_A_SPURIOUS,	/* u64: number of those segments that were not needed */

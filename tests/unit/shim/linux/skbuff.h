@@ -94,6 +94,10 @@ __attribute__((__weak__)) long shim_skbs;
 #define skb_headlen(skb)		((skb)->len)
 #define pskb_may_pull(skb, n)		((n) <= (skb)->len)
 #define skb_frag_page(frag)		((frag)->page)
+#define skb_frag_size(frag)		((void)(frag), 0U)
+#define skb_frag_off_add(frag, n)	((void)(frag), (void)(n))
+#define skb_frag_size_set(frag, n)	((void)(frag), (void)(n))
+#define skb_frag_ref(skb, i)		((void)(skb), (void)(i))
 #define compound_head(page)		(page)
 #define page_size(page)			((page) ? 4096U : 0)
 #define virt_to_head_page(p)		((void)(p), (struct page *)NULL)
@@ -219,6 +223,12 @@ static inline void *skb_put(struct sk_buff *skb, u32 bytes)
 	BUG_ON(at + bytes > skb->head + skb->buf->bytes);
 	skb->len += bytes;
 	return at;
+}
+
+static inline void skb_len_add(struct sk_buff *skb, int delta)
+{
+	skb->len += delta;
+	skb->truesize += delta;
 }
 
 static inline void *skb_put_zero(struct sk_buff *skb, u32 bytes)
@@ -403,6 +413,11 @@ static inline int skb_network_offset(const struct sk_buff *skb)
 static inline int skb_transport_offset(const struct sk_buff *skb)
 {
 	return skb->head + skb->transport_header - skb->data;
+}
+
+static inline u8 *skb_transport_header(const struct sk_buff *skb)
+{
+	return skb->head + skb->transport_header;
 }
 
 static inline bool skb_transport_header_was_set(const struct sk_buff *skb)
