@@ -11,6 +11,8 @@
 #include "path.h"
 #include "state/flow.h"
 #include "state/pacer.h"
+#include "state/reap.h"
+#include "state/table.h"
 #include "state/walk.h"
 
 /* The pacers have this long to pass what is held.  What is left is freed with its port. */
@@ -30,9 +32,10 @@ static int __init tcon_init(void)
 	err = tcon_policy_register();
 	if (err)
 		goto err_net;
-	err = tcon_flow_init();
+	err = tcon_table_init();
 	if (err)
 		goto err_policy;
+	tcon_reap_init();
 	err = tcon_walk_register();
 	if (err)
 		goto err_flow;
@@ -49,7 +52,8 @@ err_hooks:
 err_walk:
 	tcon_walk_unregister();
 err_flow:
-	tcon_flow_exit();
+	tcon_reap_exit();
+	tcon_table_exit();
 err_policy:
 	tcon_policy_unregister();
 err_net:
@@ -79,7 +83,8 @@ static void __exit tcon_exit(void)
 	tcon_path_close();
 	tcon_hooks_close();
 	tcon_walk_unregister();
-	tcon_flow_exit();
+	tcon_reap_exit();
+	tcon_table_exit();
 	tcon_policy_unregister();
 	tcon_net_unregister();
 	tcon_pacer_exit();

@@ -3,23 +3,21 @@
  * Holding and releasing a guest's packets.
  *
  * A packet passes at once if nothing waits before it, cwnd has room and the pacing
- * clock agrees.  Otherwise it waits, in order.  So does a repeat: one that overtakes
+ * clock agrees (gate.c).  Otherwise it waits, in order.  So does a repeat: one that overtakes
  * would carry a newer TSval, and PAWS (RFC 7323, 5) would then discard what it
  * overtook.  A repeat of something that still waits is not needed.  It is absorbed.
  *
  * Memory for what waits and for what is in flight is bounded per flow, port and host
  * (state/buffer.c).  A guest is given no larger window than there is room for, and what it sends
- * without regard to that is dropped at the bounds.
- *
- * If no ACK comes for an RTO, what waits leaves, as far as the guest was allowed to send it: the
- * peer may be waiting for it, or its ACKs take another way.  The CC is told of a time-out.  Later
- * packets wait again.
+ * without regard to that is dropped at the bounds (excess.c).
  */
-#include <linux/math64.h>
 #include <linux/skbuff.h>
 #include <tcon/compat.h>
 
+#include "act/absorb.h"
 #include "act/ack.h"
+#include "act/excess.h"
+#include "act/gate.h"
 #include "act/header.h"
 #include "act/hold.h"
 #include "act/mark.h"
@@ -29,7 +27,6 @@
 #include "base/contract.h"
 #include "base/seq.h"
 #include "sender/ca.h"
-#include "sender/loss.h"
 #include "sender/sent.h"
 #include "sender/timer.h"
 #include "state/flow.h"
@@ -37,15 +34,6 @@
 #include "state/pacer.h"
 #include "wire/segment.h"
 
-/* Packets that the clock would let go within this leave together. */
-#define QUANTUM_NS		(125 * NSEC_PER_USEC)
-/* If the clock itself is late (TICK_NS, a softirq's delay), the flow may make up for up to
- * this much.  Not if it waited for the guest or an ACK: a path of a few packets would then
- * hold one more of them.
- */
-#define LATE_NS			(250 * NSEC_PER_USEC)
-/* The rate may soon change, so no packet waits for longer than this because of today's rate. */
-#define AHEAD_MAX_NS		NSEC_PER_SEC
 #define RUN_MAX_PACKETS		64
 /* A device that cannot segment has the kernel do so, in the same softirq, in about 1 us each. */
 #define RUN_MAX_SEGS		512
@@ -61,158 +49,6 @@
 #define TIMER_TICK_US		4096
 /* But if a rule wants time-outs that are about as short as that. */
 #define TIMER_FINE_TICK_US	128
-/* No time to wait for: an ACK or a timer of the tracker opens the gate. */
-#define NOT_BEFORE_AN_ACK	U64_MAX
-
-/* May the guest send that, by the windows that it was given?  Those of a paced flow are its peer's,
- * who may be on its side.
- */
-static inline bool is_allowed(const struct tcon_flow *flow, u32 end_seq)
-{
-	return flow->state != TCON_STATE_PACED &&
-	       tcon_window_covers(&flow->window, end_seq, tcon_track_peer_wscale(&flow->track),
-				  flow->track.cc.mss_bytes);
-}
-
-/* Nothing was heard for an RTO: what waits has waited long enough. */
-static void flush(struct tcon_flow *flow)
-{
-	/* By a silence a guest, or its peer, could free all of it.  After a time-out nothing is
-	 * in flight any more, so that what waits leaves as a sender's repeats would.
-	 */
-	if (flow->state == TCON_STATE_PACED)
-		return;
-	if (!tcon_buffer_waits(&flow->buffer) || flow->hold.overdue)
-		return;
-	flow->hold.overdue = true;
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
-}
-
-/* How long what waits for cwnd waits, if nothing is heard and nothing leaves meanwhile. */
-static u64 patience_ns(const struct tcon_flow *flow)
-{
-	const struct tcon_track *t = &flow->track;
-	u64 since_us = tcon_flow_repaired(flow) ? t->timer.sent_us : t->timeout_us;
-
-	return (max(t->progress_us, since_us) + tcon_track_rto_us(t)) * NSEC_PER_USEC;
-}
-
-/* No ACK for an RTO: what is in flight is lost, or waits for what is held.  This counts as a
- * time-out, like the guest's own, once in an RTO.  Under repair TCon's own timer finds it
- * out.  But that timer backs off, or waits for a window that was opened past TCon.  If the
- * guest still sends, it hears ACKs that TCon does not.  So what waits leaves.
- */
-static void note_stall(struct tcon_flow *flow, u64 now_us)
-{
-	struct tcon_track *t = &flow->track;
-	u64 lost_before;
-
-	/* With nothing in flight, as after a pause, no ACK can come. */
-	if (t->cc.una == t->cc.nxt || now_us * NSEC_PER_USEC < patience_ns(flow))
-		return;
-	if (tcon_flow_repaired(flow)) {
-		flush(flow);
-		return;
-	}
-	t->timeout_us = now_us;
-	tcon_mark_timeout(flow);
-	lost_before = t->cc.lost_bytes;
-	tcon_loss_mark_all(t);
-	trace_tcon_loss(flow, t->cc.lost_bytes - lost_before);
-	tcon_ca_timeout(t, now_us);
-	flush(flow);
-	tcon_judge_cc(flow, now_us);
-}
-
-/* When may it leave by the clock, or up to @ahead_ns before that?  0: now. */
-static u64 pacing_gate(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
-{
-	if (!flow->track.cc.pacing_rate_bps ||
-	    flow->hold.release_ns <= now_ns + ahead_ns)
-		return 0;
-	return flow->hold.release_ns - QUANTUM_NS;
-}
-
-/* How much of @start .. @end is not in flight, and will be?  What is new, and what is lost. */
-static inline u32 room_bytes(const struct tcon_track *t, u32 start, u32 end, u32 payload_bytes)
-{
-	u32 nxt = t->cc.nxt, bytes = 0;
-
-	if (seq_after(end, nxt))
-		bytes = end - nxt;
-	if (unlikely(seq_before(start, nxt)) && t->lost.n)
-		bytes += tcon_ranges_covered(&t->lost, start, seq_min(end, nxt));
-	return min(payload_bytes, bytes);
-}
-
-/* When may a segment leave by cwnd, up to @end?  0: now.  What is in flight already needs no room,
- * and all that is behind the first hole waits for it.
- */
-static inline u64 cwnd_gate(struct tcon_flow *flow, const struct tcon_segment *seg, u32 end,
-			    u64 now_ns)
-{
-	const struct tcon_track *t = &flow->track;
-	const struct tcon_cc *cc = &t->cc;
-	u32 bytes = room_bytes(t, seg->start, end, tcon_segment_left_bytes(seg, end));
-
-	if (!cc->inflight_bytes || seg->start == cc->una || tcon_track_fits(t, bytes) ||
-	    (seq_before(seg->start, cc->nxt) && !bytes))
-		return 0;
-	note_stall(flow, tcon_us(now_ns));
-	if (!cc->inflight_bytes || !tcon_flow_runs_cc(flow) || tcon_out_flushes(flow))
-		return 0;
-	return patience_ns(flow);
-}
-
-/* When may a segment leave, up to @end, and up to @ahead_ns before the clock's time?  0: now. */
-static inline u64 gate(struct tcon_flow *flow, const struct tcon_segment *seg, u32 end,
-		       u64 now_ns, u64 ahead_ns)
-{
-	u64 when;
-
-	if (tcon_out_flushes(flow) || !tcon_flow_runs_cc(flow))
-		return 0;
-	/* What is in flight is not known if no ACKs come by. */
-	when = unlikely(flow->track.unheard) ? 0 : cwnd_gate(flow, seg, end, now_ns);
-	return when ? : pacing_gate(flow, now_ns, ahead_ns);
-}
-
-/* When may the next repair leave? */
-static u64 repair_gate(struct tcon_flow *flow, u64 now_ns)
-{
-	if (flow->hold.drain)
-		return 0;
-	if (!tcon_track_repair_fits(&flow->track))
-		return NOT_BEFORE_AN_ACK;
-	return pacing_gate(flow, now_ns, QUANTUM_NS);
-}
-
-/* What a packet counts on the clock. */
-static inline u32 clock_bytes(const struct sk_buff *skb)
-{
-	u32 payload_bytes = tcon_segment(skb)->payload_bytes;
-
-	return tcon_pace_charge_bytes(payload_bytes,
-				      (skb->len - payload_bytes) * tcon_out_segs(skb));
-}
-
-/* The clock moves on by the time that a packet takes.  If it is late, by less: at least half. */
-static inline void advance_clock(struct tcon_flow *flow, const struct sk_buff *skb, u64 now_ns)
-{
-	u64 len_ns, late_ns = 0;
-
-	if (!flow->track.cc.pacing_rate_bps || tcon_pace_unpaced_bytes(&flow->track))
-		return;
-	len_ns = tcon_pace_ns(&flow->track.cc, clock_bytes(skb));
-	if (flow->hold.release_ns < now_ns) {
-		if (flow->hold.release_ns)
-			late_ns = now_ns - flow->hold.release_ns;
-		flow->hold.release_ns = now_ns;
-		len_ns -= min3(len_ns / 2, late_ns, (u64)LATE_NS);
-	}
-	flow->hold.release_ns = min_t(u64, flow->hold.release_ns + len_ns,
-				      now_ns + AHEAD_MAX_NS);
-}
 
 /* Does the CC want to know that a segment leaves? */
 static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
@@ -220,7 +56,7 @@ static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
 {
 	if (what == TCON_SENT_TIMEOUT) {
 		trace_tcon_loss(flow, flow->track.lost.bytes);
-		flush(flow);
+		tcon_gate_flush(flow);
 	}
 	/* Under repair TCon's own timer tells it, but for the first one. */
 	if (what == TCON_SENT_TIMEOUT &&
@@ -312,7 +148,7 @@ static struct sk_buff *note_left(struct tcon_flow *flow, struct sk_buff *skb,
 			tcon_judge_missing(flow, cb->seq, TCON_REASON_GAP);
 	}
 	tell_cc(flow, what, idle, now_us);
-	advance_clock(flow, skb, now_ns);
+	tcon_gate_advance(flow, skb, now_ns);
 	return copy;
 }
 
@@ -367,7 +203,7 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
-	if (when == NOT_BEFORE_AN_ACK)
+	if (when == TCON_NOT_BEFORE_AN_ACK)
 		when = 0;
 	if (timer && (!when || timer < when))
 		when = timer;
@@ -424,20 +260,6 @@ static void describe(const struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /*
- * Does a segment of the guest wait here already?  Not one that comes into a gap, which
- * others have left that overtook it on its way from the guest.
- */
-static bool is_held(const struct tcon_flow *flow, const struct tcon_packet *pkt)
-{
-	const struct tcon_track *t = &flow->track;
-
-	return pkt->payload_bytes && !seq_before(pkt->seq, t->cc.nxt) &&
-	       !seq_after(pkt->end_seq, t->nxt_guest) &&
-	       !(seq_before(pkt->seq, flow->said.gap_end) &&
-		 seq_after(pkt->end_seq, flow->said.gap_start));
-}
-
-/*
  * A segment begins at @seq, beyond what the guest has sent.  Of several gaps in what waits, what
  * lies between them counts as a gap, too: it is better to send something twice than to drop what
  * comes late.
@@ -469,193 +291,11 @@ static void note_sent(struct tcon_flow *flow, const struct tcon_packet *pkt)
 	}
 }
 
-/*
- * Has the guest's own timer gone off, so that it sends everything again (RFC 6298, 5.4)?  It
- * repeats what is missing first, long after anything was acknowledged.
- */
-static bool starts_anew(const struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
-{
-	const struct tcon_track *t = &flow->track;
-
-	return pkt->payload_bytes && pkt->seq == t->cc.una &&
-	       now_us - t->progress_us >= tcon_track_rto_us(t);
-}
-
-static void drop_held(struct tcon_flow *flow)
-{
-	while (tcon_buffer_waits(&flow->buffer)) {
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_ANEW);
-		consume_skb(tcon_buffer_take(&flow->buffer, flow->port));
-	}
-}
-
-/**
- * tcon_hold_adopted() - the guest seems to go on elsewhere than with what waits
- * @flow: its lock is held
- *
- * What is of another connection, or none, would look like repeats, and leave at once.
- */
-void tcon_hold_adopted(struct tcon_flow *flow)
-{
-	const struct sk_buff *skb;
-
-	lockdep_assert_held(&flow->lock);
-	skb_queue_walk(&flow->buffer.unsent, skb) {
-		if (tcon_segment(skb)->seq - flow->track.cc.una <= TCON_CWND_MAX_BYTES)
-			continue;
-		drop_held(flow);
-		return;
-	}
-}
-
-/*
- * What a paced flow still has here would leave packet by packet, a few in each RTO: its CC has
- * timed out, too, and the repeat would wait behind.  Nor may that overtake.  Its newer time stamp
- * cannot be given to the others, which the peer would discard (PAWS), one by one.
- */
-static void forget_held(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
-{
-	if (!starts_anew(flow, pkt, now_us))
-		return;
-	drop_held(flow);
-	flow->track.nxt_guest = flow->track.cc.nxt;	/* as if not sent: see is_held() */
-}
-
-/* Does TCon have it already?  @repeats: a repeat under repair; @waiting: others wait. */
-static bool is_absorbed(struct tcon_flow *flow, struct sk_buff *skb,
-			const struct tcon_packet *pkt, bool repeats, bool waiting, u64 now_us)
-{
-	if (repeats && tcon_repair_absorbs(flow, skb, pkt, now_us))
-		return true;
-	/* Repairs may wait for ACKs that only this repeat brings.  The TSvals of what
-	 * it overtakes are raised when that leaves or is repaired.
-	 */
-	if (repeats)
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_PASSED);
-	if (!waiting || !is_held(flow, pkt))
-		return false;
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_ABSORBED);
-	return true;
-}
-
-/* Is a guest to be bound?  Where a connection begins or has ended no CC runs, but it is. */
-static bool is_bound(const struct tcon_flow *flow)
-{
-	if (flow->reason == TCON_REASON_HANDSHAKE || flow->reason == TCON_REASON_CLOSED)
-		return flow->rule && !tcon_rule_observes(flow->rule);
-	return tcon_flow_runs_cc(flow);
-}
-
-/**
- * tcon_hold_exceeds() - does a guest send too much that no cwnd bounds?
- * @flow: its lock is held
- * @payload_bytes: of a guest's segment that takes no room in flight
- * @now_us: the time
- *
- * That is more than a window in a round trip, or, without ACKs, in an RTO; but always a segment.
- * No sender needs to send so much again, or before its connection has begun.  It may have sent
- * something far ahead, which the peer does not take, so that what it sends for the first time looks
- * like a repeat.
- *
- * Return: whether it does: the segment is to be dropped.
- */
-bool tcon_hold_exceeds(struct tcon_flow *flow, u32 payload_bytes, u64 now_us)
-{
-	const struct tcon_cc *cc = &flow->track.cc;
-	u32 most = max(tcon_flow_runs_cc(flow) ? cc->cwnd_bytes : 0,
-		       TCON_INIT_CWND_SEGS * cc->mss_bytes);
-	u64 past_us = now_us - flow->hold.again_us;
-
-	lockdep_assert_held(&flow->lock);
-	if (!payload_bytes || !is_bound(flow))
-		return false;
-	if (past_us > tcon_track_rto_us(&flow->track) ||
-	    (past_us > cc->srtt_us && (u32)cc->delivered_bytes != flow->hold.again_delivered)) {
-		flow->hold.again_us = now_us;
-		flow->hold.again_delivered = (u32)cc->delivered_bytes;
-		flow->hold.again_bytes = 0;
-	}
-	if (flow->hold.again_bytes + payload_bytes > most &&
-	    (flow->hold.again_bytes || payload_bytes > cc->mss_bytes)) {
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_EXCESS);
-		return true;
-	}
-	flow->hold.again_bytes += payload_bytes;
-	return false;
-}
-
 /* Does a segment of new data, or FIN, take no room in flight when it leaves? */
 static bool is_apart(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
 	return flow->reason == TCON_REASON_HANDSHAKE ||
 	       seq_after(pkt->end_seq, flow->track.cc.una + TCON_CWND_MAX_BYTES);
-}
-
-/* Does a guest's segment leave in vain, with what is in flight, and has too much of that left? */
-static bool is_excess(struct tcon_flow *flow, const struct tcon_segment *seg, u64 now_us)
-{
-	u32 bytes = tcon_segment_left_bytes(seg, seg->end_seq);
-
-	if (!seg->apart)
-		bytes -= room_bytes(&flow->track, seg->start, seg->end_seq, bytes);
-	return tcon_hold_exceeds(flow, bytes, now_us);
-}
-
-/* Does each byte that the guest has sent, and is not acknowledged, wait already? */
-static bool all_waits(const struct tcon_flow *flow, const struct tcon_packet *pkt)
-{
-	const struct tcon_track *t = &flow->track;
-
-	return flow->buffer.unsent_bytes + pkt->payload_bytes > t->nxt_guest - t->cc.una;
-}
-
-/* Must it not wait, for lack of room?  Nothing waits before it, and the guest was allowed to send it:
- * it leaves.
- */
-static inline bool must_leave(const struct tcon_flow *flow, const struct tcon_packet *pkt)
-{
-	return is_allowed(flow, pkt->end_seq) &&
-	       unlikely(tcon_buffer_full(&flow->buffer, flow->port, true));
-}
-
-/* Must it not wait, for lack of room, nor leave? */
-static bool is_beyond(const struct tcon_flow *flow, const struct tcon_packet *pkt, bool waits)
-{
-	bool allowed = is_allowed(flow, pkt->end_seq);
-
-	if (!tcon_flow_runs_cc(flow) || !pkt->payload_bytes || (allowed && !waits) ||
-	    likely(!tcon_buffer_full(&flow->buffer, flow->port, allowed)))
-		return false;
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_EXCESS);
-	return true;
-}
-
-/* Is it too much?  It would wait, or leave now. */
-static bool is_refused(struct tcon_flow *flow, const struct tcon_packet *pkt,
-		       const struct tcon_segment *seg, bool waits, u64 now_us)
-{
-	bool old = !seq_after(pkt->end_seq, flow->track.cc.nxt);
-
-	if (seg->apart || !waits)
-		return is_excess(flow, seg, now_us) ||
-		       (!seg->apart && !old && is_beyond(flow, pkt, false));
-	if (!old || !pkt->payload_bytes || !all_waits(flow, pkt))
-		return !old && is_beyond(flow, pkt, true);
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_EXCESS);
-	return true;
-}
-
-/* Its data is not needed.  Returns whether it goes on as an ACK. */
-static bool absorb(struct tcon_flow *flow, struct sk_buff *skb,
-		   const struct tcon_packet *pkt, u64 now_us)
-{
-	trace_tcon_absorb(flow, skb, pkt->seq, pkt->end_seq, 0);
-	tcon_header_heard(flow, skb, pkt);
-	if (tcon_flow_enforced(flow) && !pkt->fragment && tcon_tell_due(flow) &&
-	    tcon_tell_make(flow, skb, pkt, now_us))
-		return true;
-	consume_skb(skb);
-	return false;
 }
 
 /* It passes. */
@@ -726,11 +366,11 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 	goes_on = held != skb;
 	keep(flow, held);
 	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
-		when = pacing_gate(flow, now_ns, QUANTUM_NS);	/* a piece's */
+		when = tcon_gate_pacing(flow, now_ns, TCON_QUANTUM_NS);	/* a piece's */
 	if (!waiting)
 		tcon_hold_appoint(flow, when ? : now_ns);
 	else if (first)		/* behind repairs, of which none may leave for long */
-		tcon_hold_appoint(flow, max(patience_ns(flow), now_ns));
+		tcon_hold_appoint(flow, max(tcon_gate_patience_ns(flow), now_ns));
 	else if (unlikely(tcon_tell_due(flow)))
 		tcon_hold_appoint(flow, 0);
 	return goes_on;
@@ -791,19 +431,19 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	lockdep_assert_in_softirq();
 	tcon_assert_rcu();
 	if (unlikely(old && flow->state == TCON_STATE_PACED))
-		forget_held(flow, pkt, tcon_us(now_ns));
+		tcon_absorb_forget(flow, pkt, tcon_us(now_ns));
 	/* Behind others, held or just being injected? */
 	waiting = tcon_flow_waits(flow) || flow->hold.injecting;
-	if (is_absorbed(flow, skb, pkt, repeats && tcon_flow_repaired(flow), waiting,
-			tcon_us(now_ns)))
-		return absorb(flow, skb, pkt, tcon_us(now_ns));
+	if (tcon_absorb_due(flow, skb, pkt, repeats && tcon_flow_repaired(flow), waiting,
+			    tcon_us(now_ns)))
+		return tcon_absorb_data(flow, skb, pkt, tcon_us(now_ns));
 	describe(flow, skb, pkt, tcon_us(now_ns));
 	seg->apart = is_apart(flow, pkt);
 	end = tcon_out_end(flow, skb);
 	split = end != pkt->end_seq;
-	when = gate(flow, seg, end, now_ns, QUANTUM_NS);
-	waits = !urgent && (waiting || ((when || split) && !must_leave(flow, pkt)));
-	if (unlikely(is_refused(flow, pkt, seg, waits, tcon_us(now_ns)))) {
+	when = tcon_gate_segment(flow, seg, end, now_ns, TCON_QUANTUM_NS);
+	waits = !urgent && (waiting || ((when || split) && !tcon_excess_must_leave(flow, pkt)));
+	if (unlikely(tcon_excess_refused(flow, pkt, seg, waits, tcon_us(now_ns)))) {
 		kfree_skb_reason(skb, TCON_DROP_RULE);
 		return false;
 	}
@@ -834,12 +474,12 @@ static u64 collect_repairs(struct tcon_flow *flow, struct sk_buff_head *out,
 		skb = tcon_repair_probe(flow, now_us);
 		if (!skb)
 			break;
-		advance_clock(flow, skb, now_ns);
+		tcon_gate_advance(flow, skb, now_ns);
 		__skb_queue_tail(out, skb);
 		break;
 	case TCON_EXPIRY_TIMEOUT:
 	case TCON_EXPIRY_GIVE_UP:
-		flush(flow);
+		tcon_gate_flush(flow);
 		break;
 	default:
 		break;
@@ -847,13 +487,13 @@ static u64 collect_repairs(struct tcon_flow *flow, struct sk_buff_head *out,
 	while (tcon_flow_repaired(flow) && flow->track.lost.n) {
 		if (out->qlen >= RUN_MAX_PACKETS)
 			return now_ns;
-		when = repair_gate(flow, now_ns);
+		when = tcon_gate_repair(flow, now_ns);
 		if (when)
 			return when;
 		skb = tcon_repair_next(flow, now_us);
 		if (!skb)
 			return now_ns + RETRY_NS;
-		advance_clock(flow, skb, now_ns);
+		tcon_gate_advance(flow, skb, now_ns);
 		__skb_queue_tail(out, skb);
 	}
 	return 0;
@@ -869,7 +509,7 @@ static inline void end_overdue(struct tcon_flow *flow, u32 end)
 	if (likely(!flow->hold.overdue))
 		return;
 	end += flow->hold.gathers_segs * flow->track.cc.mss_bytes;
-	if (!flow->window.valid || !is_allowed(flow, end))
+	if (!flow->window.valid || !tcon_gate_allows(flow, end))
 		flow->hold.overdue = false;
 }
 
@@ -893,7 +533,8 @@ static bool leave_out(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us)
 	struct tcon_segment *seg = tcon_segment(skb);
 	u32 nxt = flow->track.cc.nxt;
 
-	if (likely(!seq_before(seg->start, nxt)) || seg->apart || !is_excess(flow, seg, now_us))
+	if (likely(!seq_before(seg->start, nxt)) || seg->apart ||
+	    !tcon_excess_vain(flow, seg, now_us))
 		return false;
 	if (seg->fixed || !seq_after(seg->end_seq, nxt))
 		kfree_skb_reason(tcon_buffer_take(&flow->buffer, flow->port), TCON_DROP_RULE);
@@ -916,24 +557,24 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 {
 	struct tcon_cc *cc = &flow->track.cc;
 	struct sk_buff *skb, *copy;
-	u64 when, repairs = 0, ahead_ns = QUANTUM_NS;
+	u64 when, repairs = 0, ahead_ns = TCON_QUANTUM_NS;
 	u32 segs = 0, end;
 
 	if (tcon_flow_repaired(flow)) {
 		repairs = collect_repairs(flow, out, now_ns);
-		note_stall(flow, tcon_us(now_ns));
+		tcon_gate_stall(flow, tcon_us(now_ns));
 		if (repairs && !tcon_out_flushes(flow))
-			return !tcon_buffer_waits(&flow->buffer) ? repairs :
-							      min(repairs, patience_ns(flow));
+			return tcon_buffer_waits(&flow->buffer) ?
+			       min(repairs, tcon_gate_patience_ns(flow)) : repairs;
 	}
 	while ((skb = skb_peek(&flow->buffer.unsent))) {
 		if (out->qlen >= RUN_MAX_PACKETS || segs >= RUN_MAX_SEGS)
 			return now_ns;
 		end = tcon_out_end(flow, skb);
-		when = gate(flow, tcon_segment(skb), end, now_ns, ahead_ns);
+		when = tcon_gate_segment(flow, tcon_segment(skb), end, now_ns, ahead_ns);
 		if (when)
 			return min_not_zero(when, repairs);
-		if (ahead_ns == QUANTUM_NS && cc->pacing_rate_bps)
+		if (ahead_ns == TCON_QUANTUM_NS && cc->pacing_rate_bps)
 			ahead_ns += tcon_pace_ns(cc, tcon_pace_burst_bytes(cc));
 		if (unlikely(leave_out(flow, skb, tcon_us(now_ns)))) {
 			segs++;		/* it takes time, too */

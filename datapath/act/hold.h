@@ -14,8 +14,6 @@ struct tcon_packet;
 
 bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 		     const struct tcon_packet *pkt, u64 now_ns);
-bool tcon_hold_exceeds(struct tcon_flow *flow, u32 payload_bytes, u64 now_us);
-void tcon_hold_adopted(struct tcon_flow *flow);
 void tcon_hold_appoint(struct tcon_flow *flow, u64 when);
 u64 tcon_hold_release(struct tcon_due *due, u64 now_ns);
 

@@ -15,6 +15,7 @@
 #include "state/flow.h"
 #include "state/policy.h"
 #include "state/port.h"
+#include "state/table.h"
 
 /* What a dump of flows was asked for. */
 struct flow_filter {
@@ -275,12 +276,12 @@ int tcon_nl_look_at(struct sk_buff *skb, struct netlink_callback *cb, struct tco
 
 	if (m && !tcon_match_key(m, &stub->key))
 		return 0;
-	flow = tcon_flow_open(stub);
+	flow = tcon_table_open(stub);
 	if (!flow)
 		return 0;
 	if (!m || flow_selected(flow, m))
 		err = fill(skb, cb, flow);
-	tcon_flow_shut(stub, flow);
+	tcon_table_shut(stub, flow);
 	return err;
 }
 
@@ -295,7 +296,7 @@ static int dump_port_flows(struct sk_buff *skb, struct netlink_callback *cb,
 	unsigned int n;
 
 	for (n = 0; n < TCON_NL_BATCH; n++) {
-		stub = tcon_flow_below(port, cb->args[1]);
+		stub = tcon_table_below(port, cb->args[1]);
 		if (!stub)
 			return 0;
 		if (tcon_nl_look_at(skb, cb, stub, &filter->match, fill_flow))

@@ -15,6 +15,7 @@
 #include "state/flow.h"
 #include "state/move.h"
 #include "state/port.h"
+#include "state/table.h"
 
 /* The guest's port with this ifindex; NULL: it is none, and extack says why. */
 static struct tcon_port *guest_port(struct tcon_net *tnet, int ifindex,
@@ -109,7 +110,7 @@ static int dump_some_states(struct sk_buff *skb, struct netlink_callback *cb,
 	if (!port)
 		ret = -ENODEV;
 	for (n = 0; ret > 0 && n < TCON_NL_BATCH; n++) {
-		stub = tcon_flow_below(port, cb->args[1]);
+		stub = tcon_table_below(port, cb->args[1]);
 		if (!stub)
 			ret = 0;
 		else if (tcon_nl_look_at(skb, cb, stub, NULL, fill_state))

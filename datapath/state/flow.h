@@ -298,12 +298,6 @@ static inline struct tcon_flow *tcon_flow_of(struct tcon_stub *stub)
 	return stub ? container_of(stub, struct tcon_flow, stub) : NULL;
 }
 
-int tcon_flow_init(void);
-void tcon_flow_exit(void);
-struct tcon_flow *tcon_flow_find(const struct tcon_key *key);
-struct tcon_flow *tcon_flow_create(struct tcon_port *port,
-				   const struct tcon_key *key,
-				   const struct tcon_traits *traits);
 void tcon_flow_restart(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_keep_syn(struct tcon_flow *flow, struct sk_buff *skb);
 struct sk_buff *tcon_flow_take_syn(struct tcon_flow *flow);
@@ -313,14 +307,13 @@ void tcon_flow_close(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_reopen(struct tcon_flow *flow);
 void tcon_flow_set_state(struct tcon_flow *flow, enum tcon_state state, enum tcon_reason reason);
 void tcon_flow_set_evading(struct tcon_flow *flow, bool evading);
-struct tcon_stub *tcon_flow_below(struct tcon_port *port, long serial);
-struct tcon_flow *tcon_flow_wake(struct tcon_stub *stub);
-struct tcon_flow *tcon_flow_open(struct tcon_stub *stub);
-void tcon_flow_shut(struct tcon_stub *stub, struct tcon_flow *flow);
 void tcon_flow_kick(struct tcon_flow *flow);
+void tcon_flow_setup(struct tcon_flow *flow, struct tcon_port *port, const struct tcon_key *key,
+		     const struct tcon_traits *traits);
+void tcon_flow_end(struct tcon_flow *flow);
+void tcon_flow_remove_embryo(struct tcon_flow *flow);
+void tcon_flow_tell_outcome(struct tcon_flow *flow);
 void tcon_flow_put_copy(struct tcon_sendq *q, struct sk_buff *copy);
-bool tcon_flow_reap(struct tcon_port *port, u64 now_us);
-void tcon_flow_purge_port(struct tcon_port *port);
 
 static inline struct tcon_stats __percpu *
 tcon_flow_stats(const struct tcon_flow *flow)
@@ -360,7 +353,7 @@ static inline bool tcon_flow_waits(const struct tcon_flow *flow)
 
 /*
  * Has the guest sent a whole first flight (RFC 7413, 4.2), without a handshake?  More of it is
- * judged so before tcon_hold_exceeds() is asked.
+ * judged so before tcon_excess_repeats() is asked.
  */
 static inline bool tcon_flow_sends_early(const struct tcon_flow *flow)
 {

@@ -19,6 +19,7 @@
 #include "state/judge.h"
 #include "state/move.h"
 #include "state/rest.h"
+#include "state/table.h"
 
 /* Do its packets pass unseen, so that what is known of them may be out of date? */
 static bool is_unseen(const struct tcon_flow *flow)
@@ -147,9 +148,9 @@ int tcon_move_in(struct tcon_port *port, struct tcon_saved *saved)
 	lockdep_assert_in_softirq();
 	tcon_assert_rcu();
 	saved->key.port_id = port->id;
-	flow = tcon_flow_find(&saved->key);
+	flow = tcon_table_find(&saved->key);
 	if (!flow)
-		flow = tcon_flow_create(port, &saved->key, &unknown);
+		flow = tcon_table_create(port, &saved->key, &unknown);
 	if (!flow) {
 		kfree(saved);
 		return -ENOSPC;

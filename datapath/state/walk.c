@@ -11,6 +11,8 @@
 
 #include "state/flow.h"
 #include "state/judge.h"
+#include "state/reap.h"
+#include "state/table.h"
 #include "state/walk.h"
 
 #define LOOK_INTERVAL	HZ	/* at ports: may they rest, have flows of them ended? */
@@ -37,7 +39,7 @@ static struct tcon_flow *awake(struct tcon_stub *stub)
 {
 	if (!stub->asleep)
 		return tcon_flow_of(stub);
-	return READ_ONCE(stub->port->rests) ? NULL : tcon_flow_wake(stub);
+	return READ_ONCE(stub->port->rests) ? NULL : tcon_table_wake(stub);
 }
 
 /*
@@ -52,7 +54,7 @@ static bool visit_port(struct tcon_port *port, long *below, struct batch *batch,
 	struct tcon_flow *flow;
 	u64 now_ns;
 
-	while ((stub = tcon_flow_below(port, *below))) {
+	while ((stub = tcon_table_below(port, *below))) {
 		if (!batch->left)
 			return false;
 		*below = stub->serial;
@@ -272,7 +274,7 @@ static bool reap_some(struct tcon_net *tnet)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(port, &tnet->ports, node)
-		while (batch.left && tcon_flow_reap(port, tcon_us(tcon_now_ns())))
+		while (batch.left && tcon_reap(port, tcon_us(tcon_now_ns())))
 			batch.left--;
 	rcu_read_unlock();
 	return batch.left;

@@ -28,7 +28,7 @@
  * @payload_offset: offset of the payload
  * @fragment: it is a fragment, in which nothing can be written
  * @fixed: its header stays as it is: a fragment, signed, of MPTCP, or with SYN or RST
- * @apart: it takes no room in flight, and counts for tcon_hold_exceeds()
+ * @apart: it takes no room in flight, and counts for tcon_excess_repeats()
  * @probe: the guest sent it to find out whether the path takes larger segments
  * @has_ts: it has a time stamp
  * @has_ack: it acknowledges

@@ -32,6 +32,7 @@
 #include <linux/module.h>
 
 #include "state/judge.h"
+#include "state/table.h"
 #include "state/move.h"
 #include "state/rest.h"
 #include "wire/segment.h"
@@ -574,18 +575,18 @@ static void leave_port(struct world *x)
 	trace(x, "leaves", NULL);
 	record_moved();
 	enter_tcon();
-	while ((stub = tcon_flow_below(&host.port, serial))) {
+	while ((stub = tcon_table_below(&host.port, serial))) {
 		serial = stub->serial;
-		flow = tcon_flow_open(stub);
+		flow = tcon_table_open(stub);
 		if (!flow)
 			continue;
 		spin_lock(&flow->lock);
 		if (x->n_saved < SAVED_MAX)
 			x->n_saved += tcon_move_out(flow, &x->saved[x->n_saved]);
 		spin_unlock(&flow->lock);
-		tcon_flow_shut(stub, flow);
+		tcon_table_shut(stub, flow);
 	}
-	tcon_flow_purge_port(&host.port);
+	tcon_table_purge_port(&host.port);
 	leave_tcon();
 	host.port.id++;
 }

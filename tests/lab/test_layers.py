@@ -44,17 +44,17 @@ def test_the_tree_keeps_its_layers(tree: Path) -> None:
 
 
 def test_a_call_upwards_is_named(tree: Path) -> None:
-    call = "u64 tcon_breach(void)\n{\n\treturn tcon_hold_adopted();\n}\n"
+    call = "u64 tcon_breach(void)\n{\n\treturn tcon_absorb_adopted();\n}\n"
     line = _append(tree / "datapath/sender/ranges.c", call) + 2
     assert _said(tree)[-1] == (
-        f"check-layers: datapath/sender/ranges.c:{line}: tcon_hold_adopted() is of "
+        f"check-layers: datapath/sender/ranges.c:{line}: tcon_absorb_adopted() is of "
         "datapath/act/hold, which datapath/sender/ranges may not use"
     )
 
 
 def test_a_function_that_is_handed_on_counts_as_called(tree: Path) -> None:
-    _append(tree / "datapath/state/net.c", "void *tcon_breach = &tcon_hold_adopted;\n")
-    breach = "tcon_hold_adopted() is of datapath/act/hold, which datapath/state/net may not use"
+    _append(tree / "datapath/state/net.c", "void *tcon_breach = &tcon_absorb_adopted;\n")
+    breach = "tcon_absorb_adopted() is of datapath/act/hold, which datapath/state/net may not use"
     assert any(breach in text for text in _said(tree))
 
 

@@ -17,6 +17,8 @@
 #include "path.h"
 #include "state/flow.h"
 #include "state/pacer.h"
+#include "state/reap.h"
+#include "state/table.h"
 
 #ifndef HOST_ALGORITHMS_MAX
 #define HOST_ALGORITHMS_MAX	4
@@ -241,7 +243,8 @@ static inline void host_begin(u64 now_ns, const struct tcon_attach *attach)
 	shim_now_ns = now_ns;
 	random_state = 1;
 	tcon_sendq_set_put(tcon_flow_put_copy);
-	WARN_ON(tcon_pacer_init(tcon_hold_release) || tcon_flow_init());
+	WARN_ON(tcon_pacer_init(tcon_hold_release) || tcon_table_init());
+	tcon_reap_init();
 	add_port(attach);
 }
 
@@ -251,7 +254,8 @@ static inline void host_end(void)
 	u32 i;
 
 	tcon_path_port_del(&host.port.hook);
-	tcon_flow_exit();
+	tcon_reap_exit();
+	tcon_table_exit();
 	tcon_pacer_exit();
 	WARN_ON(shim_bh || shim_rcu_readers);
 	for (i = 0; i < n_rules; i++)

@@ -16,6 +16,8 @@
 #include "frame.h"
 #include "state/judge.h"
 #include "state/move.h"
+#include "state/reap.h"
+#include "state/table.h"
 #include "tests/fuzz/segments.h"
 
 #define PEER_ISN	77U
@@ -234,7 +236,7 @@ static void move(void)
 	spin_lock(&flow()->lock);
 	assert_true(tcon_move_out(flow(), &record));
 	spin_unlock(&flow()->lock);
-	tcon_flow_purge_port(&host.port);
+	tcon_table_purge_port(&host.port);
 	leave_tcon();
 	host.port.id++;
 	assert_null(tcon_saved_read(saved, &record, sizeof(record)));
@@ -573,7 +575,7 @@ static void ended_flow_that_just_sent_lingers(void **unused)
 	wait_ms(1);
 	guest_says(TCON_TCP_ACK, world.now + 1, 0);
 	rcu_read_lock();
-	reaped = tcon_flow_reap(&host.port, then_us);
+	reaped = tcon_reap(&host.port, then_us);
 	rcu_read_unlock();
 	assert_false(reaped);
 }

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a guest repeats although TCon has it, and what waits that the guest has given up.
+ */
+#include <linux/skbuff.h>
+#include <tcon/compat.h>
+
+#include "act/absorb.h"
+#include "act/header.h"
+#include "act/repair.h"
+#include "act/tell.h"
+#include "base/seq.h"
+#include "state/flow.h"
+#include "wire/segment.h"
+
+/*
+ * Does a segment of the guest wait here already?  Not one that comes into a gap, which
+ * others have left that overtook it on its way from the guest.
+ */
+static bool is_held(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return pkt->payload_bytes && !seq_before(pkt->seq, t->cc.nxt) &&
+	       !seq_after(pkt->end_seq, t->nxt_guest) &&
+	       !(seq_before(pkt->seq, flow->said.gap_end) &&
+		 seq_after(pkt->end_seq, flow->said.gap_start));
+}
+
+/*
+ * Has the guest's own timer gone off, so that it sends everything again (RFC 6298, 5.4)?  It
+ * repeats what is missing first, long after anything was acknowledged.
+ */
+static bool starts_anew(const struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return pkt->payload_bytes && pkt->seq == t->cc.una &&
+	       now_us - t->progress_us >= tcon_track_rto_us(t);
+}
+
+static void drop_held(struct tcon_flow *flow)
+{
+	while (tcon_buffer_waits(&flow->buffer)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_ANEW);
+		consume_skb(tcon_buffer_take(&flow->buffer, flow->port));
+	}
+}
+
+/**
+ * tcon_absorb_adopted() - the guest seems to go on elsewhere than with what waits
+ * @flow: its lock is held
+ *
+ * What is of another connection, or none, would look like repeats, and leave at once.
+ */
+void tcon_absorb_adopted(struct tcon_flow *flow)
+{
+	const struct sk_buff *skb;
+
+	lockdep_assert_held(&flow->lock);
+	skb_queue_walk(&flow->buffer.unsent, skb) {
+		if (tcon_segment(skb)->seq - flow->track.cc.una <= TCON_CWND_MAX_BYTES)
+			continue;
+		drop_held(flow);
+		return;
+	}
+}
+
+/**
+ * tcon_absorb_forget() - the guest of a paced flow repeats something
+ * @flow: its lock is held
+ * @pkt: the segment
+ * @now_us: the time
+ *
+ * If the guest's own timer has gone off, what a paced flow still has here would leave packet by
+ * packet, a few in each RTO: its CC has timed out, too, and the repeat would wait behind.
+ */
+void tcon_absorb_forget(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	if (!starts_anew(flow, pkt, now_us))
+		return;
+	drop_held(flow);
+	flow->track.nxt_guest = flow->track.cc.nxt;	/* as if not sent: see is_held() */
+}
+
+/**
+ * tcon_absorb_due() - does TCon have a segment already?
+ * @flow: its lock is held
+ * @skb: the segment
+ * @pkt: the same, parsed
+ * @repeats: it repeats something, and TCon repairs
+ * @waiting: others wait
+ * @now_us: the time
+ *
+ * Return: whether its data is not needed; then it has to be given to tcon_absorb_data().
+ */
+bool tcon_absorb_due(struct tcon_flow *flow, struct sk_buff *skb, const struct tcon_packet *pkt,
+		     bool repeats, bool waiting, u64 now_us)
+{
+	if (repeats && tcon_repair_absorbs(flow, skb, pkt, now_us))
+		return true;
+	/* Repairs may wait for ACKs that only this repeat brings.  The TSvals of what
+	 * it overtakes are raised when that leaves or is repaired.
+	 */
+	if (repeats)
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_PASSED);
+	if (!waiting || !is_held(flow, pkt))
+		return false;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_ABSORBED);
+	return true;
+}
+
+/**
+ * tcon_absorb_data() - the data of a segment is not needed
+ * @flow: its lock is held
+ * @skb: the segment
+ * @pkt: the same, parsed
+ * @now_us: the time
+ *
+ * Return: whether it goes on as an ACK; else it is gone.
+ */
+bool tcon_absorb_data(struct tcon_flow *flow, struct sk_buff *skb, const struct tcon_packet *pkt,
+		      u64 now_us)
+{
+	trace_tcon_absorb(flow, skb, pkt->seq, pkt->end_seq, 0);
+	tcon_header_heard(flow, skb, pkt);
+	if (tcon_flow_enforced(flow) && !pkt->fragment && tcon_tell_due(flow) &&
+	    tcon_tell_make(flow, skb, pkt, now_us))
+		return true;
+	consume_skb(skb);
+	return false;
+}

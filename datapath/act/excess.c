@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a guest sends beyond what it may: repeats without need, and data without regard to its
+ * window, which no buffer has room for.
+ */
+#include "act/excess.h"
+#include "act/gate.h"
+#include "base/seq.h"
+#include "state/flow.h"
+#include "wire/segment.h"
+
+/* Is a guest to be bound?  Where a connection begins or has ended no CC runs, but it is. */
+static bool is_bound(const struct tcon_flow *flow)
+{
+	if (flow->reason == TCON_REASON_HANDSHAKE || flow->reason == TCON_REASON_CLOSED)
+		return flow->rule && !tcon_rule_observes(flow->rule);
+	return tcon_flow_runs_cc(flow);
+}
+
+/**
+ * tcon_excess_repeats() - does a guest send too much that no cwnd bounds?
+ * @flow: its lock is held
+ * @payload_bytes: of a guest's segment that takes no room in flight
+ * @now_us: the time
+ *
+ * That is more than a window in a round trip, or, without ACKs, in an RTO; but always a segment.
+ * No sender needs to send so much again, or before its connection has begun.  It may have sent
+ * something far ahead, which the peer does not take, so that what it sends for the first time looks
+ * like a repeat.
+ *
+ * Return: whether it does: the segment is to be dropped.
+ */
+bool tcon_excess_repeats(struct tcon_flow *flow, u32 payload_bytes, u64 now_us)
+{
+	const struct tcon_cc *cc = &flow->track.cc;
+	u32 most = max(tcon_flow_runs_cc(flow) ? cc->cwnd_bytes : 0,
+		       TCON_INIT_CWND_SEGS * cc->mss_bytes);
+	u64 past_us = now_us - flow->hold.again_us;
+
+	lockdep_assert_held(&flow->lock);
+	if (!payload_bytes || !is_bound(flow))
+		return false;
+	if (past_us > tcon_track_rto_us(&flow->track) ||
+	    (past_us > cc->srtt_us && (u32)cc->delivered_bytes != flow->hold.again_delivered)) {
+		flow->hold.again_us = now_us;
+		flow->hold.again_delivered = (u32)cc->delivered_bytes;
+		flow->hold.again_bytes = 0;
+	}
+	if (flow->hold.again_bytes + payload_bytes > most &&
+	    (flow->hold.again_bytes || payload_bytes > cc->mss_bytes)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_EXCESS);
+		return true;
+	}
+	flow->hold.again_bytes += payload_bytes;
+	return false;
+}
+
+/**
+ * tcon_excess_vain() - does a segment take no room in flight, and is it too much of that?
+ * @flow: its lock is held
+ * @seg: the segment, of which something may have left
+ * @now_us: the time
+ *
+ * Return: as tcon_excess_repeats().
+ */
+bool tcon_excess_vain(struct tcon_flow *flow, const struct tcon_segment *seg, u64 now_us)
+{
+	u32 bytes = tcon_segment_left_bytes(seg, seg->end_seq);
+
+	if (!seg->apart)
+		bytes -= tcon_gate_room_bytes(&flow->track, seg->start, seg->end_seq, bytes);
+	return tcon_excess_repeats(flow, bytes, now_us);
+}
+
+/* Does each byte that the guest has sent, and is not acknowledged, wait already? */
+static bool all_waits(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return flow->buffer.unsent_bytes + pkt->payload_bytes > t->nxt_guest - t->cc.una;
+}
+
+/**
+ * tcon_excess_must_leave() - may a segment not wait, for lack of room?
+ * @flow: its lock is held; nothing waits
+ * @pkt: the segment
+ *
+ * Return: whether it leaves: the guest was allowed to send it.
+ */
+bool tcon_excess_must_leave(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	return tcon_gate_allows(flow, pkt->end_seq) &&
+	       unlikely(tcon_buffer_full(&flow->buffer, flow->port, true));
+}
+
+/* Must it not wait, for lack of room, nor leave? */
+static bool is_beyond(const struct tcon_flow *flow, const struct tcon_packet *pkt, bool waits)
+{
+	bool allowed = tcon_gate_allows(flow, pkt->end_seq);
+
+	if (!tcon_flow_runs_cc(flow) || !pkt->payload_bytes || (allowed && !waits) ||
+	    likely(!tcon_buffer_full(&flow->buffer, flow->port, allowed)))
+		return false;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_EXCESS);
+	return true;
+}
+
+/**
+ * tcon_excess_refused() - is a segment too much?
+ * @flow: its lock is held
+ * @pkt: the segment
+ * @seg: the same
+ * @waits: it would wait; else it leaves now
+ * @now_us: the time
+ *
+ * Return: whether it is to be dropped, which is counted.
+ */
+bool tcon_excess_refused(struct tcon_flow *flow, const struct tcon_packet *pkt,
+			 const struct tcon_segment *seg, bool waits, u64 now_us)
+{
+	bool old = !seq_after(pkt->end_seq, flow->track.cc.nxt);
+
+	if (seg->apart || !waits)
+		return tcon_excess_vain(flow, seg, now_us) ||
+		       (!seg->apart && !old && is_beyond(flow, pkt, false));
+	if (!old || !pkt->payload_bytes || !all_waits(flow, pkt))
+		return !old && is_beyond(flow, pkt, true);
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_EXCESS);
+	return true;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Packets of a connection that take another way, past TCon: the guest's data, or the peer's ACKs.
+ */
+#include "base/seq.h"
+#include "ends/astray.h"
+#include "sender/handshake.h"
+#include "state/judge.h"
+
+/* Has nothing come for so long that its packets must take another way? */
+static bool is_overdue(const struct tcon_flow *flow, u64 since_us, u64 now_us)
+{
+	return now_us - since_us > tcon_track_rto_us(&flow->track);
+}
+
+static void go_astray(struct tcon_flow *flow, enum tcon_astray what, u64 now_us)
+{
+	flow->astray = what;
+	tcon_judge(flow, now_us);
+}
+
+/**
+ * tcon_astray_beyond() - may the guest have heard ACKs that did not come here?
+ * @flow: its lock is held, enforced
+ * @pkt: new data
+ * @now_us: the time
+ *
+ * The guest uses a larger window than TCon gave it, or its peer was not heard since its port woke,
+ * and no answers pass here.  So the ACKs take another way; or the guest ignores its window, and the
+ * peer is silent.  The flow keeps the rate that it has.  While answers pass here, it is held to
+ * cwnd.
+ */
+void tcon_astray_beyond(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	const struct tcon_window *w = &flow->window;
+
+	if (unlikely((!w->valid ||
+		      seq_after(pkt->end_seq, w->edge + flow->track.cc.mss_bytes)) &&
+		     pkt->payload_bytes &&
+		     is_overdue(flow, flow->heard_us, now_us)))
+		go_astray(flow, TCON_ASTRAY_ACKS, now_us);
+}
+
+/**
+ * tcon_astray_data() - the guest of a flow that is astray sends data
+ * @flow: its lock is held
+ * @pkt: the segment
+ * @now_us: the time
+ *
+ * If it was the data that took another way, the data is back now.  If it is the ACKs, what TCon
+ * knows must not fall too far behind: an edge of long ago would seem to be ahead.
+ */
+void tcon_astray_data(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+
+	if (flow->astray == TCON_ASTRAY_DATA) {
+		go_astray(flow, TCON_ASTRAY_NONE, now_us);
+	} else if (seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES / 2)) {
+		tcon_handshake_resync(t, pkt->seq, now_us);
+		flow->window.valid = false;
+	}
+}
+
+/**
+ * tcon_astray_unseen() - the peer acknowledges what was not seen
+ * @flow: its lock is held
+ * @now_us: the time
+ */
+void tcon_astray_unseen(struct tcon_flow *flow, u64 now_us)
+{
+	if (tcon_flow_enforced(flow) && is_overdue(flow, flow->said.data_us, now_us))
+		go_astray(flow, TCON_ASTRAY_DATA, now_us);
+}
+
+/**
+ * tcon_astray_advanced() - una advances by an ACK that came here
+ * @flow: its lock is held
+ * @now_us: the time
+ */
+void tcon_astray_advanced(struct tcon_flow *flow, u64 now_us)
+{
+	if (unlikely(flow->astray))
+		go_astray(flow, TCON_ASTRAY_NONE, now_us);
+}

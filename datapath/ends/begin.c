@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How connections begin: by a handshake, or in the middle.
+ */
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <linux/tcp.h>
+
+#include "act/absorb.h"
+#include "act/excess.h"
+#include "base/seq.h"
+#include "ends/begin.h"
+#include "sender/ca.h"
+#include "sender/handshake.h"
+#include "state/judge.h"
+#include "wire/segment.h"
+
+/**
+ * tcon_begin_grown() - the handshake may be complete
+ * @flow: its lock is held
+ * @now_us: the time
+ */
+void tcon_begin_grown(struct tcon_flow *flow, u64 now_us)
+{
+	const struct tcon_track *t = &flow->track;
+
+	/* Who only sends data has no connection yet. */
+	if (flow->mid_stream ? !t->acked_bytes : !tcon_track_established(t))
+		return;
+	tcon_flow_grown(flow);
+	tcon_judge(flow, now_us);
+}
+
+/*
+ * What a guest says of its segments, cwnd is counted in.  No segment is larger than the guest's
+ * device takes.  So who says more, with a peer on its side, wins no larger steps by it.
+ */
+static void bound_mss(const struct tcon_port *port, struct tcon_packet *pkt)
+{
+	u32 ip_bytes = pkt->family == AF_INET ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	u32 header_bytes = ip_bytes + sizeof(struct tcphdr);
+	u32 mtu = READ_ONCE(port->dev->mtu), mss = pkt->mss ? : U16_MAX;
+
+	if (mtu > header_bytes)
+		pkt->mss = min(mss, mtu - header_bytes);
+}
+
+/**
+ * tcon_begin_guest_syn() - the guest opens, or answers an opening
+ * @flow: its lock is held
+ * @pkt: the SYN; its MSS may be lowered
+ * @now_us: the time
+ */
+void tcon_begin_guest_syn(struct tcon_flow *flow, struct tcon_packet *pkt, u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+
+	bound_mss(flow->port, pkt);
+	if (tcon_flow_opens_anew(flow, pkt)) {
+		tcon_handshake_note(&flow->again, pkt);
+		flow->again_us = now_us;
+		return;
+	}
+	/* A stack may begin each connection with the same number, by design or on purpose. */
+	if ((t->synced || flow->mid_stream) &&
+	    (!t->guest.syn_seen || t->guest.isn != pkt->seq || flow->closed_us))
+		tcon_flow_restart(flow, now_us);
+	if (pkt->flags & TCON_TCP_ACK) {
+		flow->said.ack = pkt->ack;
+		flow->said.edge = pkt->ack + pkt->window;
+	}
+	if (pkt->flags & TCON_TCP_ACK &&
+	    tcon_side_answered(&flow->pending, pkt->ack)) {
+		t->peer = flow->pending;
+		t->peer_nxt = flow->pending.isn + 1 + flow->pending.data_bytes;
+		flow->pending.syn_seen = false;
+	}
+	tcon_flow_reopen(flow);		/* a peer's opening that it had reset, unanswered */
+	tcon_handshake_guest(t, pkt, now_us);
+}
+
+/* Is it an answer to the guest where only an opening was seen, which the guest has not answered? */
+static bool displaces(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	const struct tcon_track *t = &flow->track;
+
+	return pkt->flags & TCON_TCP_ACK && t->peer.syn_seen && t->peer.isn != pkt->seq &&
+	       !t->peer.acked && !t->peer_answers && !t->guest.acked && !flow->mid_stream;
+}
+
+/**
+ * tcon_begin_peer_syn() - the peer opens, or answers
+ * @flow: its lock is held
+ * @pkt: the SYN
+ * @now_us: the time
+ *
+ * Anybody could have sent it: an answer must fit what the guest sent, and an opening in place of
+ * one that was seen before counts only when the guest answers it.
+ */
+void tcon_begin_peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	struct tcon_track *t = &flow->track;
+	bool answer = pkt->flags & TCON_TCP_ACK;
+
+	if (answer && tcon_side_answered(&flow->again, pkt->ack)) {
+		tcon_flow_restart(flow, now_us);
+		tcon_handshake_again(t, &flow->again, flow->again_us);
+	}
+	if (answer && (!t->synced || !tcon_side_answered(&t->guest, pkt->ack)))
+		return;
+	if (unlikely(displaces(flow, pkt))) {
+		flow->pending = t->peer;
+		t->peer.syn_seen = false;
+	}
+	if (t->peer.syn_seen ? t->peer.isn == pkt->seq :
+	    !flow->mid_stream && !t->guest.acked)
+		tcon_handshake_peer(t, pkt);
+	else if (!answer)
+		tcon_handshake_note(&flow->pending, pkt);
+}
+
+/**
+ * tcon_begin_mid_stream() - some packets passed unseen
+ * @flow: its lock is held
+ * @now_us: the time
+ *
+ * At a port that TCon has seen for long, the guest made it so.
+ */
+void tcon_begin_mid_stream(struct tcon_flow *flow, u64 now_us)
+{
+	if (flow->mid_stream)
+		return;
+	flow->mid_stream = true;
+	flow->hidden = tcon_port_is_settled(flow->port, now_us);
+}
+
+/* The guest's data went another way: what is known of it cannot be relied on. */
+static void lost_track(struct tcon_flow *flow, u32 ack, u64 now_us)
+{
+	tcon_handshake_resync(&flow->track, ack, now_us);
+	if (flow->mid_stream)
+		return;
+	tcon_begin_mid_stream(flow, now_us);
+	tcon_judge(flow, now_us);
+}
+
+/**
+ * tcon_begin_adopt() - begin with a segment of the guest with data, in the middle of a connection
+ * @flow: its lock is held
+ * @skb: the segment
+ * @pkt: the same, parsed
+ * @now_us: the time
+ */
+void tcon_begin_adopt(struct tcon_flow *flow, const struct sk_buff *skb,
+		      const struct tcon_packet *pkt, u64 now_us)
+{
+	tcon_track_release(&flow->track);
+	tcon_begin_mid_stream(flow, now_us);
+	tcon_handshake_adopt(&flow->track, pkt, tcon_segment_parsed_bytes(skb, pkt), now_us);
+	tcon_absorb_adopted(flow);
+	tcon_judge(flow, now_us);
+}
+
+/*
+ * Does data of a guest belong to what TCon took for its connection?  Before the handshake is
+ * complete it follows the SYN within a window that is not scaled.  In a connection that was
+ * adopted, and of which nothing has been acknowledged, it may begin before what was seen first,
+ * and a segment that the peer will not take must not make it look like a repeat.
+ */
+static bool belongs(const struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	const struct tcon_track *t = &flow->track;
+
+	if (flow->mid_stream)
+		return t->acked_bytes || (!seq_before(pkt->seq, t->cc.una) &&
+					  !seq_after(pkt->end_seq,
+						     t->cc.una + TCON_CWND_MAX_BYTES));
+	return !seq_before(pkt->seq, t->guest.isn) &&
+	       !seq_after(pkt->end_seq, t->guest.isn + 1 + t->guest.data_bytes + U16_MAX);
+}
+
+/**
+ * tcon_begin_check() - data of a flow whose handshake is not complete
+ * @flow: its lock is held
+ * @skb: the segment
+ * @pkt: the same, parsed
+ * @now_us: the time
+ *
+ * With each connection that is adopted nothing is in flight, and to adopt one takes as much time
+ * for a byte as for a segment: all that waits is looked at.
+ *
+ * Return: whether it may go on.
+ */
+bool tcon_begin_check(struct tcon_flow *flow, const struct sk_buff *skb,
+		      const struct tcon_packet *pkt, u64 now_us)
+{
+	enum tcon_reason reason = flow->reason;
+	struct tcon_track *t = &flow->track;
+
+	if (flow->mid_stream)	/* no SYN has told it */
+		tcon_ca_segment(t, clamp(tcon_segment_parsed_bytes(skb, pkt), t->cc.mss_bytes,
+					 TCON_MSS_ADOPTED_MAX));
+	if (belongs(flow, pkt)) {
+		if (reason == TCON_REASON_HANDSHAKE && tcon_flow_sends_early(flow))
+			tcon_judge(flow, now_us);
+		return true;
+	}
+	if (tcon_excess_repeats(flow, max(pkt->payload_bytes, t->cc.mss_bytes), now_us))
+		return false;
+	tcon_begin_adopt(flow, skb, pkt, now_us);
+	return true;
+}
+
+/**
+ * tcon_begin_check_unseen() - did the guest send what its peer has acknowledged and nobody saw?
+ * @flow: its lock is held; flow->unseen is set
+ * @pkt: the guest's segment
+ * @now_us: the time
+ *
+ * Anybody can claim that, and so would a peer that wants more than its share.  It is true if the
+ * guest's next data begins behind it.
+ */
+void tcon_begin_check_unseen(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	u32 nxt = flow->track.nxt_guest;
+
+	if (seq_after(pkt->seq, nxt) && !seq_before(pkt->seq, flow->said.unseen_ack))
+		lost_track(flow, flow->said.unseen_ack, now_us);
+	else if (seq_after(flow->said.unseen_ack, nxt))
+		return;
+	flow->unseen = false;
+}
+
+/**
+ * tcon_begin_unseen() - the third segment of a handshake may pass unseen
+ * @flow: its lock is held; a SYN was noted
+ *
+ * Where a port rests, an answer has to do.
+ */
+void tcon_begin_unseen(struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+
+	if (READ_ONCE(flow->port->rests) && (t->guest.acked || t->peer.acked))
+		tcon_flow_grown(flow);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How connections end.
+ */
+#ifndef _TCON_CLOSE_H
+#define _TCON_CLOSE_H
+
+#include "state/flow.h"
+
+void tcon_close_note(struct tcon_flow *flow, const struct tcon_packet *pkt, bool from_guest,
+		     u64 now_us);
+void tcon_close_guest_fin(struct tcon_track *t, const struct tcon_packet *pkt);
+void tcon_close_data_after(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us);
+void tcon_close_unseen(struct tcon_flow *flow, const struct tcon_packet *pkt, bool from_guest,
+		       u64 now_us);
+
+#endif /* _TCON_CLOSE_H */

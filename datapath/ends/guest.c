@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Packets from a guest, each of a flow that is known.
+ */
+#include <linux/etherdevice.h>
+#include <linux/skbuff.h>
+#include <tcon/compat.h>
+
+#include "act/excess.h"
+#include "act/header.h"
+#include "act/hold.h"
+#include "act/mark.h"
+#include "act/tell.h"
+#include "base/seq.h"
+#include "ends/app_limit.h"
+#include "ends/astray.h"
+#include "ends/begin.h"
+#include "ends/close.h"
+#include "ends/guest.h"
+#include "sender/saved.h"
+#include "state/judge.h"
+#include "state/move.h"
+#include "state/rest.h"
+
+/* Rules do not let it go on. */
+static bool drop(struct sk_buff *skb)
+{
+	kfree_skb_reason(skb, TCON_DROP_RULE);
+	return false;
+}
+
+/* Data, FIN or RST.  Returns whether it may go on now. */
+static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
+		       const struct tcon_packet *pkt, u64 now_ns)
+{
+	if (unlikely(flow->state == TCON_STATE_DROPPED) && pkt->payload_bytes) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FALLBACK_DROPPED);
+		return drop(skb);
+	}
+	if (tcon_flow_enforced(flow) && pkt->end_seq != pkt->seq &&
+	    seq_after(pkt->end_seq, flow->track.nxt_guest)) {
+		tcon_app_limit_data(flow, skb, pkt, tcon_us(now_ns));
+		tcon_astray_beyond(flow, pkt, tcon_us(now_ns));
+	}
+	return tcon_hold_admit(flow, skb, pkt, now_ns);
+}
+
+/* As guest_data().  What comes with a RST is data as any other, before the RST ends all. */
+static bool guest_ends(struct tcon_flow *flow, struct sk_buff *skb,
+		       const struct tcon_packet *pkt, u64 now_ns)
+{
+	bool pass;
+
+	if (!pkt->payload_bytes)
+		tcon_close_note(flow, pkt, true, tcon_us(now_ns));
+	pass = guest_data(flow, skb, pkt, now_ns);
+	if (pkt->payload_bytes)
+		tcon_close_note(flow, pkt, true, tcon_us(now_ns));
+	return pass;
+}
+
+/* The guest has echoed a time stamp that it was given, which shows how long it takes to answer. */
+static void note_answer(struct tcon_flow *flow, u64 now_us)
+{
+	tcon_answer_heard(&flow->answer, now_us);
+	flow->window.answer_us = tcon_answer_wait_us(&flow->answer);
+}
+
+/* The guest sends where its packets pass unseen.  Returns whether they do no more. */
+static bool guest_resumes(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	if (flow->saved)	/* its port has come to rest since */
+		tcon_move_unseen(flow, now_us);
+	if (!READ_ONCE(flow->port->rests) && tcon_rest_resume(flow, pkt, now_us))
+		return true;
+	tcon_close_unseen(flow, pkt, true, now_us);
+	return false;
+}
+
+/* What a guest brings from another host does not have its Ethernet address. */
+static void note_mac(struct tcon_flow *flow, const struct sk_buff *skb, u64 now_us)
+{
+	if (!is_zero_ether_addr(flow->traits.mac))
+		return;
+	ether_addr_copy(flow->traits.mac, ((const struct ethhdr *)skb->data)->h_source);
+	tcon_judge_rule(flow, now_us);
+}
+
+/* A segment has data.  Returns whether it may go on. */
+static bool note_data(struct tcon_flow *flow, const struct sk_buff *skb,
+		      const struct tcon_packet *pkt, u64 now_us)
+{
+	if (unlikely(flow->closed_us))
+		tcon_close_data_after(flow, pkt, now_us);
+	if (unlikely(!tcon_track_established(&flow->track)) &&
+	    !tcon_begin_check(flow, skb, pkt, now_us))
+		return false;
+	flow->said.data_us = now_us;
+	/* But for the byte of a keep-alive (RFC 9293, 3.8.4). */
+	if (unlikely(seq_before(pkt->seq + 1, flow->thin.told_ack)))
+		flow->thin.unheard = true;
+	if (unlikely(flow->astray))
+		tcon_astray_data(flow, pkt, now_us);
+	return true;
+}
+
+/* Any segment of the guest but a SYN, of a flow of which something is known. */
+static bool guest_segment(struct tcon_flow *flow, struct sk_buff *skb,
+			  const struct tcon_packet *pkt, u64 now_ns)
+{
+	struct tcon_track *t = &flow->track;
+	u64 now_us = tcon_us(now_ns);
+
+	if (pkt->flags & TCON_TCP_ACK && !t->peer.acked &&
+	    tcon_track_answers_peer(t, pkt->ack)) {
+		t->peer.acked = true;
+		flow->said.edge = pkt->ack;
+	}
+	tcon_begin_note(flow, now_us);
+	if (pkt->payload_bytes && !note_data(flow, skb, pkt, now_us))
+		return drop(skb);
+	if (unlikely(flow->unseen))
+		tcon_begin_check_unseen(flow, pkt, now_us);
+	tcon_close_guest_fin(t, pkt);
+	if (!tcon_packet_is_pure_ack(pkt))
+		return guest_ends(flow, skb, pkt, now_ns);
+	tcon_close_note(flow, pkt, true, now_us);
+	tcon_header_passed(flow, skb, pkt);
+	tcon_tell_passed(flow, pkt, now_us);
+	return true;
+}
+
+/**
+ * tcon_guest_sends() - a packet comes from the guest
+ * @flow: its lock is held
+ * @skb: the packet
+ * @pkt: the same, parsed
+ * @now_ns: the time
+ *
+ * Context: bottom halves disabled, RCU read lock held.
+ * Return: true if it may go on; false if it was taken.
+ */
+bool tcon_guest_sends(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_packet *pkt,
+		      u64 now_ns)
+{
+	struct tcon_track *t = &flow->track;
+	u64 now_us = tcon_us(now_ns);
+
+	WRITE_ONCE(flow->seen_us, now_us);	/* least_used() looks without the lock */
+	tcon_judge_refresh(flow, now_us);
+	if (unlikely(tcon_rest_is_unseen(flow)) && !(pkt->flags & TCON_TCP_SYN) &&
+	    !guest_resumes(flow, pkt, now_us))
+		return true;
+	if (unlikely(flow->saved)) {
+		note_mac(flow, skb, now_us);
+		tcon_move_settle(flow, pkt, now_us);
+		if (flow->saved)
+			return true;
+	}
+	if (pkt->has_ts && tcon_answer_is_one(&flow->answer, pkt->tsecr))
+		note_answer(flow, now_us);
+	if (unlikely(pkt->flags & TCON_TCP_SYN && pkt->payload_bytes) &&
+	    tcon_excess_repeats(flow, pkt->payload_bytes, now_us))
+		return drop(skb);
+	if (!pkt->fragment && unlikely(tcon_mark_concerns(flow, pkt))) {
+		tcon_mark_from_guest(flow, skb, pkt);
+		tcon_rest_attend(flow);
+	}
+	if (pkt->flags & TCON_TCP_SYN) {
+		tcon_begin_guest_syn(flow, pkt, now_us);
+		tcon_begin_unseen(flow);
+		return true;
+	}
+	if (!t->synced && pkt->payload_bytes)
+		tcon_begin_adopt(flow, skb, pkt, now_us);
+	if (!t->synced)
+		return true;
+	return guest_segment(flow, skb, pkt, now_ns);
+}
