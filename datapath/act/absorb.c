@@ -43,7 +43,7 @@ static void drop_held(struct tcon_flow *flow)
 {
 	while (tcon_buffer_waits(&flow->buffer)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_ANEW);
-		consume_skb(tcon_buffer_take(&flow->buffer, flow->port));
+		consume_skb(tcon_buffer_take(&flow->buffer, flow->port, &flow->track.sendq));
 	}
 }
 

@@ -9,6 +9,9 @@
 #include "state/flow.h"
 #include "wire/segment.h"
 
+/* What a guest was allowed to send may wait up to so many times a bound. */
+#define HARD_BOUNDS	2
+
 /* Is a guest to be bound?  Where a connection begins or has ended no CC runs, but it is. */
 static bool is_bound(const struct tcon_flow *flow)
 {
@@ -59,16 +62,17 @@ bool tcon_excess_repeats(struct tcon_flow *flow, u32 payload_bytes, u64 now_us)
  * tcon_excess_vain() - does a segment take no room in flight, and is it too much of that?
  * @flow: its lock is held
  * @seg: the segment, of which something may have left
+ * @end: up to where it leaves
  * @now_us: the time
  *
  * Return: as tcon_excess_repeats().
  */
-bool tcon_excess_vain(struct tcon_flow *flow, const struct tcon_segment *seg, u64 now_us)
+bool tcon_excess_vain(struct tcon_flow *flow, const struct tcon_segment *seg, u32 end, u64 now_us)
 {
-	u32 bytes = tcon_segment_left_bytes(seg, seg->end_seq);
+	u32 bytes = tcon_segment_left_bytes(seg, end);
 
 	if (!seg->apart)
-		bytes -= tcon_gate_room_bytes(&flow->track, seg->start, seg->end_seq, bytes);
+		bytes -= tcon_gate_room_bytes(&flow->track, seg->start, end, bytes);
 	return tcon_excess_repeats(flow, bytes, now_us);
 }
 
@@ -90,19 +94,24 @@ static bool all_waits(const struct tcon_flow *flow, const struct tcon_packet *pk
 bool tcon_excess_must_leave(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
 	return tcon_gate_allows(flow, pkt->end_seq) &&
-	       unlikely(tcon_buffer_full(&flow->buffer, flow->port, true));
+	       unlikely(tcon_buffer_exceeds(&flow->buffer, flow->port, HARD_BOUNDS));
 }
 
-/* Must it not wait, for lack of room, nor leave? */
-static bool is_beyond(const struct tcon_flow *flow, const struct tcon_packet *pkt, bool waits)
+/* Must a segment not wait, for lack of room?  If the guest was allowed to send it, all that waits
+ * leaves.
+ */
+static bool is_beyond(struct tcon_flow *flow, const struct tcon_packet *pkt, bool data)
 {
-	bool allowed = tcon_gate_allows(flow, pkt->end_seq);
+	bool allowed = data && tcon_gate_allows(flow, pkt->end_seq);
 
-	if (!tcon_flow_runs_cc(flow) || !pkt->payload_bytes || (allowed && !waits) ||
-	    likely(!tcon_buffer_full(&flow->buffer, flow->port, allowed)))
+	if (data && !allowed)
+		return tcon_buffer_full(&flow->buffer, flow->port);
+	if (likely(!tcon_buffer_exceeds(&flow->buffer, flow->port, HARD_BOUNDS)))
 		return false;
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_EXCESS);
-	return true;
+	if (!allowed || tcon_buffer_exceeds(&flow->buffer, flow->port, 2 * HARD_BOUNDS))
+		return true;
+	tcon_gate_flush(flow);
+	return false;
 }
 
 /**
@@ -121,10 +130,13 @@ bool tcon_excess_refused(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	bool old = !seq_after(pkt->end_seq, flow->track.cc.nxt);
 
 	if (seg->apart || !waits)
-		return tcon_excess_vain(flow, seg, now_us) ||
-		       (!seg->apart && !old && is_beyond(flow, pkt, false));
-	if (!old || !pkt->payload_bytes || !all_waits(flow, pkt))
-		return !old && is_beyond(flow, pkt, true);
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_EXCESS);
+		return tcon_excess_vain(flow, seg, seg->end_seq, now_us);
+	if (old && pkt->payload_bytes && all_waits(flow, pkt)) {
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_EXCESS);
+		return true;
+	}
+	if (likely(!tcon_flow_runs_cc(flow) || !is_beyond(flow, pkt, !old && pkt->payload_bytes)))
+		return false;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_HOLD_EXCESS);
 	return true;
 }

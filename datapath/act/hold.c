@@ -159,8 +159,10 @@ static void leaves(struct tcon_flow *flow, struct sk_buff *skb, struct sk_buff *
 
 	if (likely(seg->seq != seg->end_seq))	/* RST */
 		copy = note_left(flow, skb, copy, now_ns);
-	if (copy)
-		tcon_buffer_put(&flow->buffer, flow->port, copy);
+	if (!copy)
+		return;
+	tcon_buffer_give_up(&flow->buffer, flow->port, &flow->track.sendq, copy);
+	tcon_buffer_put(&flow->buffer, flow->port, copy);
 }
 
 static u64 timer_tick_ns(const struct tcon_flow *flow, u64 timer_us)
@@ -320,7 +322,7 @@ static struct sk_buff *waits(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	struct sk_buff *data = NULL;
 
-	if (lasts && tcon_flow_enforced(flow) && !pkt->fragment &&
+	if (lasts && tcon_flow_enforced(flow) && !tcon_segment(skb)->fixed &&
 	    unlikely(tcon_tell_overdue(flow, now_us)))
 		data = tcon_tell_leave(flow, skb, pkt, now_us);
 	if (!data)
@@ -523,23 +525,32 @@ static inline void trace_released(const struct tcon_flow *flow, const struct sk_
 				   (u32)tcon_us(now_ns) - seg->entered_us);
 }
 
+/* A part of a damaged segment would get a right checksum. */
+static bool may_be_cut(const struct tcon_flow *flow, const struct sk_buff *skb)
+{
+	return !tcon_segment(skb)->fixed &&
+	       (skb_is_gso(skb) || tcon_segment_sum_is_left(skb) ||
+		tcon_segment_intact(skb, flow->key.family));
+}
+
 /*
  * A guest can send again what waits, if it looks as if it came into a gap, or with a new byte
  * behind it, so that all but this has left when its turn comes.  That is as much again as its other
  * repeats.  Returns whether something was left out.
  */
-static bool leave_out(struct tcon_flow *flow, struct sk_buff *skb, u64 now_us)
+static bool leave_out(struct tcon_flow *flow, struct sk_buff *skb, u32 end, u64 now_us)
 {
 	struct tcon_segment *seg = tcon_segment(skb);
 	u32 nxt = flow->track.cc.nxt;
 
 	if (likely(!seq_before(seg->start, nxt)) || seg->apart ||
-	    !tcon_excess_vain(flow, seg, now_us))
+	    !tcon_excess_vain(flow, seg, end, now_us))
 		return false;
-	if (seg->fixed || !seq_after(seg->end_seq, nxt))
-		kfree_skb_reason(tcon_buffer_take(&flow->buffer, flow->port), TCON_DROP_RULE);
-	else
+	if (may_be_cut(flow, skb) && seq_after(seg->end_seq, nxt))
 		tcon_buffer_skip(&flow->buffer, nxt);
+	else
+		kfree_skb_reason(tcon_buffer_take(&flow->buffer, flow->port, &flow->track.sendq),
+				 TCON_DROP_RULE);
 	return true;
 }
 
@@ -576,7 +587,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 			return min_not_zero(when, repairs);
 		if (ahead_ns == TCON_QUANTUM_NS && cc->pacing_rate_bps)
 			ahead_ns += tcon_pace_ns(cc, tcon_pace_burst_bytes(cc));
-		if (unlikely(leave_out(flow, skb, tcon_us(now_ns)))) {
+		if (unlikely(leave_out(flow, skb, end, tcon_us(now_ns)))) {
 			segs++;		/* it takes time, too */
 			continue;
 		}

@@ -138,6 +138,18 @@ static u32 first_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
 	return clamp(bytes / skb_shinfo(skb)->gso_size, 1U, most);
 }
 
+/* A part of it has left: may the rest not be one packet?  Neither what has no length that an IP
+ * header can say, nor a list of packets.
+ */
+static bool must_be_cut(const struct sk_buff *skb)
+{
+	const struct tcon_segment *seg = tcon_segment(skb);
+
+	return seg->start != seg->seq &&
+	       (skb_has_frag_list(skb) ||
+		left_bytes(skb) + seg->payload_offset - seg->l3_offset > U16_MAX);
+}
+
 /**
  * tcon_out_end() - up to where does a packet leave at once?
  * @flow: its lock is held
@@ -153,8 +165,9 @@ u32 tcon_out_end(const struct tcon_flow *flow, const struct sk_buff *skb)
 	const struct tcon_segment *seg = tcon_segment(skb);
 
 	lockdep_assert_held(&flow->lock);
-	if (likely(!skb_is_gso(skb)) || seg->fragment ||
-	    (!is_too_large(flow, left_bytes(skb)) && tcon_out_segs(skb) <= MOST_SEGS))
+	if (likely(!skb_is_gso(skb)) || seg->fragment || tcon_out_segs(skb) <= 1 ||
+	    (!is_too_large(flow, left_bytes(skb)) && tcon_out_segs(skb) <= MOST_SEGS &&
+	     !must_be_cut(skb)))
 		return seg->end_seq;
 	return seg->start + first_segs(flow, skb) * skb_shinfo(skb)->gso_size;
 }
@@ -169,7 +182,7 @@ static struct sk_buff *make_whole(struct tcon_flow *flow, struct sk_buff **copy,
 	*copy = NULL;
 	tcon_header_refresh(flow, skb, now_us);
 	if (!tcon_flow_enforced(flow))
-		return tcon_buffer_take(b, flow->port);
+		return tcon_buffer_take(b, flow->port, &flow->track.sendq);
 	clone = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	if (!clone || !tcon_buffer_left(b, flow->port, end, copy))
 		return NULL;

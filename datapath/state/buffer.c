@@ -13,14 +13,15 @@
  * flight that is BDP * (1 + ln N / ln(1/p)): 2 to 4 BDP with losses of 1 to 5 %.  Memory is
  * bounded for a flow, a port and the host.  A flow that comes near a bound is given a smaller
  * window.  Then the guest keeps what there is no room for.  If it sends more, that leaves without a
- * copy, so that the guest repeats it; or it waits up to twice the bound.  Beyond that it does not
- * wait, or is dropped where others do.
+ * copy, so that the guest repeats it; or it waits up to twice the bound.  Beyond that what waits
+ * leaves (act/excess.c), and repeats, FIN and RST are dropped; beyond four times all is.
  */
 #include <linux/moduleparam.h>
 #include <linux/skbuff.h>
 #include <net/dst.h>
 
 #include "base/contract.h"
+#include "base/seq.h"
 #include "sender/sendq.h"
 #include "state/buffer.h"
 #include "wire/merge.h"
@@ -32,9 +33,9 @@
 #define TRUESIZE_PER_BYTE	2
 /* So little data is copied, if it would keep a page. */
 #define LITTLE_BYTES		512
-/* What a guest was allowed to send may wait up to so many times a bound. */
-#define HARD_BOUNDS		2
-/* What it was not allowed to send, or is paced and told no window, up to this part of it. */
+/* What a guest was not allowed to send, or is paced and told no window, may wait up to this part of
+ * a bound.
+ */
 #define UNASKED_PART		4
 
 static unsigned int buffer_flow_bytes = 32 << 20;
@@ -77,22 +78,30 @@ u32 tcon_buffer_room(const struct tcon_buffer *b, const struct tcon_port *port)
 }
 
 /**
- * tcon_buffer_full() - may no more wait?
+ * tcon_buffer_full() - may no more wait that the guest was not allowed to send?
  * @b: the half-flow's buffer; the flow's lock is held
  * @port: the guest's port
- * @allowed: the guest was given a window for it
  *
  * Return: whether it must not.
  */
-bool tcon_buffer_full(const struct tcon_buffer *b, const struct tcon_port *port, bool allowed)
+bool tcon_buffer_full(const struct tcon_buffer *b, const struct tcon_port *port)
 {
-	long room = room_of(b, port);
+	return room_of(b, port) < 0 ||
+	       b->unsent_charged_bytes > tcon_buffer_flow_max() / UNASKED_PART;
+}
 
-	if (!allowed)
-		return room < 0 || b->unsent_charged_bytes > tcon_buffer_flow_max() / UNASKED_PART;
-	return room < 0 &&
-	       (b->charged_bytes > HARD_BOUNDS * (long)tcon_buffer_flow_max() ||
-		tcon_budget_exceeds(&port->shares[TCON_SHARE_BUFFER], HARD_BOUNDS));
+/**
+ * tcon_buffer_exceeds() - is a bound exceeded by far?
+ * @b: the half-flow's buffer; the flow's lock is held
+ * @port: the guest's port
+ * @times: it is more than the bound times this
+ *
+ * Return: whether one is, of the flow, the port or the host.
+ */
+bool tcon_buffer_exceeds(const struct tcon_buffer *b, const struct tcon_port *port, long times)
+{
+	return b->charged_bytes > times * tcon_buffer_flow_max() ||
+	       tcon_budget_exceeds(&port->shares[TCON_SHARE_BUFFER], times);
 }
 
 /* What was charged last, and is given back before what comes next; NULL: nothing. */
@@ -197,22 +206,6 @@ static struct sk_buff *dequeue(struct tcon_buffer *b)
 }
 
 /**
- * tcon_buffer_take() - take the packet out that has waited longest
- * @b: the half-flow's buffer, in which something waits; the flow's lock is held
- * @port: the guest's port
- *
- * Return: the packet, whose memory is not charged any more; the caller owns it.
- */
-struct sk_buff *tcon_buffer_take(struct tcon_buffer *b, struct tcon_port *port)
-{
-	struct sk_buff *skb = dequeue(b);
-
-	charge(b, port, -(long)tcon_segment(skb)->charged_bytes);
-	tcon_segment(skb)->charged_bytes = 0;
-	return skb;
-}
-
-/**
  * tcon_buffer_skip() - a part of what has waited longest is not needed
  * @b: the half-flow's buffer, in which something waits; the flow's lock is held
  * @seq: sequence number after that part, before the end of the packet
@@ -310,15 +303,74 @@ void tcon_buffer_put(struct tcon_buffer *b, struct tcon_port *port, struct sk_bu
 	napi_consume_skb(copy, 1);
 }
 
+/* What of @skb has left already, and is kept? */
+static struct sk_buff *find_part(const struct tcon_sendq *q, const struct sk_buff *skb)
+{
+	const struct tcon_segment *seg = tcon_segment(skb);
+	struct sk_buff *copy;
+	u32 i;
+
+	if (seg->start == seg->seq)
+		return NULL;
+	for (i = tcon_sendq_find(q, seg->seq); i != q->tail; i++) {
+		if (!seq_before(tcon_sendq_at(q, i)->start, seg->start))
+			break;
+		copy = tcon_sendq_at(q, i)->copy;
+		if (copy && copy != skb && copy->head == skb->head)
+			return copy;
+	}
+	return NULL;
+}
+
+/**
+ * tcon_buffer_give_up() - a packet that has waited is not kept, or its last part is not
+ * @b: the half-flow's buffer; the flow's lock is held
+ * @port: the guest's port
+ * @q: records of what has left
+ * @skb: the packet; the caller's from now on
+ *
+ * A part of it that is kept keeps all of it from being freed, and is charged for that from now on.
+ */
+void tcon_buffer_give_up(struct tcon_buffer *b, struct tcon_port *port,
+			 const struct tcon_sendq *q, struct sk_buff *skb)
+{
+	struct sk_buff *part = find_part(q, skb);
+
+	if (unlikely(part))
+		tcon_segment(part)->charged_bytes += tcon_segment(skb)->charged_bytes;
+	else
+		charge(b, port, -(long)tcon_segment(skb)->charged_bytes);
+	tcon_segment(skb)->charged_bytes = 0;
+}
+
+/**
+ * tcon_buffer_take() - take the packet out that has waited longest
+ * @b: the half-flow's buffer, in which something waits; the flow's lock is held
+ * @port: the guest's port
+ * @q: records of what has left
+ *
+ * Return: the packet, whose memory is not charged any more; the caller owns it.
+ */
+struct sk_buff *tcon_buffer_take(struct tcon_buffer *b, struct tcon_port *port,
+				 const struct tcon_sendq *q)
+{
+	struct sk_buff *skb = dequeue(b);
+
+	tcon_buffer_give_up(b, port, q, skb);
+	return skb;
+}
+
 /**
  * tcon_buffer_purge() - free all that waits
  * @b: the half-flow's buffer; the flow's lock is held
  * @port: the guest's port
+ * @q: records of what has left
  */
-void tcon_buffer_purge(struct tcon_buffer *b, struct tcon_port *port)
+void tcon_buffer_purge(struct tcon_buffer *b, struct tcon_port *port, const struct tcon_sendq *q)
 {
 	while (tcon_buffer_waits(b)) {
 		tcon_count(port->tnet->stats, TCON_COUNTER_HOLD_PURGED);
-		kfree_skb_reason(tcon_buffer_take(b, port), SKB_DROP_REASON_DEV_READY);
+		kfree_skb_reason(tcon_buffer_take(b, port, q),
+				 SKB_DROP_REASON_DEV_READY);
 	}
 }

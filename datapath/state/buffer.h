@@ -30,19 +30,23 @@ struct tcon_buffer {
 
 u32 tcon_buffer_flow_max(void);
 u32 tcon_buffer_room(const struct tcon_buffer *b, const struct tcon_port *port);
-bool tcon_buffer_full(const struct tcon_buffer *b, const struct tcon_port *port, bool allowed);
+bool tcon_buffer_full(const struct tcon_buffer *b, const struct tcon_port *port);
+bool tcon_buffer_exceeds(const struct tcon_buffer *b, const struct tcon_port *port, long times);
 void tcon_buffer_add(struct tcon_buffer *b, struct tcon_port *port, const struct tcon_sendq *q,
 		     struct sk_buff *skb);
 bool tcon_buffer_merge(struct tcon_buffer *b, struct tcon_port *port, struct sk_buff *skb,
 		       u32 most_bytes);
-struct sk_buff *tcon_buffer_take(struct tcon_buffer *b, struct tcon_port *port);
+struct sk_buff *tcon_buffer_take(struct tcon_buffer *b, struct tcon_port *port,
+				 const struct tcon_sendq *q);
+void tcon_buffer_give_up(struct tcon_buffer *b, struct tcon_port *port,
+			 const struct tcon_sendq *q, struct sk_buff *skb);
 void tcon_buffer_skip(struct tcon_buffer *b, u32 seq);
 bool tcon_buffer_left(struct tcon_buffer *b, struct tcon_port *port, u32 end,
 		      struct sk_buff **copy);
 struct sk_buff *tcon_buffer_copy(struct tcon_buffer *b, struct tcon_port *port,
 				 const struct tcon_sendq *q, struct sk_buff *skb);
 void tcon_buffer_put(struct tcon_buffer *b, struct tcon_port *port, struct sk_buff *copy);
-void tcon_buffer_purge(struct tcon_buffer *b, struct tcon_port *port);
+void tcon_buffer_purge(struct tcon_buffer *b, struct tcon_port *port, const struct tcon_sendq *q);
 
 static inline bool tcon_buffer_waits(const struct tcon_buffer *b)
 {

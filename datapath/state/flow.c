@@ -156,7 +156,7 @@ void tcon_flow_put_copy(struct tcon_sendq *q, struct sk_buff *copy)
 static void let_go(struct tcon_flow *flow)
 {
 	tcon_pacer_cancel(&flow->due);
-	tcon_buffer_purge(&flow->buffer, flow->port);
+	tcon_buffer_purge(&flow->buffer, flow->port, &flow->track.sendq);
 	consume_skb(tcon_flow_take_syn(flow));
 	kfree(flow->saved);
 	flow->saved = NULL;

@@ -139,6 +139,7 @@ static void make_fragment(struct world *x, struct sk_buff *skb)
 
 static void guest_says(struct world *x, u8 op)
 {
+	static const u16 gso_bytes[] = { 1000, 8, 3000, 9000, 990, 1010, 30000, 100 };
 	u8 kind = get_u8(&x->in);
 	struct tcon_packet p = {
 		.flags = flags_of[kind % 16], .payload_bytes = sizes[kind / 16],
@@ -154,8 +155,10 @@ static void guest_says(struct world *x, u8 op)
 	seq = p.seq;
 	end = seq + p.payload_bytes;
 	skb = segment_new(&p, true, x->id++, op & 0x40);
-	if (p.payload_bytes > SEG_MSS)
+	if (p.payload_bytes > SEG_MSS) {
 		skb->ip_summed = CHECKSUM_PARTIAL;
+		skb_shinfo(skb)->gso_size = gso_bytes[x->id % ARRAY_SIZE(gso_bytes)];
+	}
 	if (op & 0x80 && kind & 1)
 		damage(x, skb);
 	else if (op & 0x80 && p.payload_bytes <= SEG_MSS)

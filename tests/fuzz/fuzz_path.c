@@ -31,10 +31,12 @@
 
 #include <linux/module.h>
 
+#include "base/seq.h"
+#include "sender/sendq.h"
 #include "state/judge.h"
-#include "state/table.h"
 #include "state/move.h"
 #include "state/rest.h"
+#include "state/table.h"
 #include "wire/segment.h"
 
 #include "ends.h"
@@ -652,6 +654,31 @@ static void check_frozen(struct world *x)
 	WARN_ON(shim_now_ns - x->moved_ns > limit_us * NSEC_PER_USEC);
 }
 
+/* What is charged is the sum of what is kept, and so is what waits. */
+static void check_buffer(const struct tcon_flow *flow)
+{
+	u32 unsent_bytes = 0, unsent_charged_bytes = 0, charged_bytes = 0, i;
+	const struct tcon_sendq *q = &flow->track.sendq;
+	const struct tcon_buffer *b = &flow->buffer;
+	const struct tcon_segment *seg;
+	const struct sk_buff *skb;
+
+	skb_queue_walk(&b->unsent, skb) {
+		seg = tcon_segment(skb);
+		WARN_ON(seq_before(seg->start, seg->seq) || seq_after(seg->start, seg->end_seq));
+		WARN_ON(seg->seq != seg->end_seq && seg->start == seg->end_seq);
+		unsent_bytes += tcon_segment_left_bytes(seg, seg->end_seq);
+		unsent_charged_bytes += seg->charged_bytes;
+	}
+	for (i = q->head; i != q->tail; i++) {
+		skb = tcon_sendq_at(q, i)->copy;
+		charged_bytes += skb ? tcon_segment(skb)->charged_bytes : 0;
+	}
+	WARN_ON(unsent_bytes != b->unsent_bytes);
+	WARN_ON(unsent_charged_bytes != b->unsent_charged_bytes);
+	WARN_ON(unsent_charged_bytes + charged_bytes != b->charged_bytes);
+}
+
 static void check_flows(const struct world *x)
 {
 	const struct tcon_flow *flow;
@@ -659,6 +686,7 @@ static void check_flows(const struct world *x)
 
 	for_each_flow(flow, &host.port) {
 		used += flow->buffer.charged_bytes;
+		check_buffer(flow);
 		WARN_ON(flow->lock.held || flow->hold.injecting);
 		WARN_ON(tcon_flow_runs_cc(flow) && flow->track.rounds.log);
 		WARN_ON(flow->hold.release_ns > shim_now_ns + NSEC_PER_SEC);

@@ -1548,6 +1548,37 @@ def test_super_packet_is_split_into_smaller_ones(
     poll(lambda: tcon.held_bytes() == 0, "nothing is held")
 
 
+def test_segments_larger_than_tcons_leave_as_they_are(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """The guest's segments have 8948 bytes, which its own MSS does not say: its device is larger."""
+    guest, uplink = rig.taps(TSO, TSO)
+    for dev in ("tg", "tu"):
+        rigs.set_mtu(dev, 9000)
+    tcon.set_rule("bbr", bridge="br1")
+    conn = Conn(guest, uplink)
+    conn.guest_sends(SYN)
+    time.sleep(0.033)
+    syn = conn.from_peer(SYN | ACK)
+    conn.peer_sends(SYN | ACK, options=wire.opt_mss(8960) + syn.options[4:])
+    conn.guest_sends()
+    for _ in range(10):
+        conn.guest_sends(ACK, bytes(MSS))
+    time.sleep(0.033)
+    conn.peer_sends()
+    start, payload = conn.guest_nxt, random.Random(3).randbytes(8948 + 8000)
+    sent = conn.from_guest(PSH | ACK, payload, partial=True)
+    guest.send(sent.frame(), sent.header_bytes(), 8948, rigs.VNET_GSO_TCPV4)
+    arrived = b""
+    while len(arrived) < len(payload):
+        got = conn.receive(uplink)
+        assert got, f"{len(payload) - len(arrived)} bytes never came"
+        assert got.seq == start + len(arrived)
+        arrived += got.payload
+    assert arrived == payload
+    flow = rigs.find_flow(tcon, conn.sport)
+    assert flow["nxt"] == start + len(payload), "and not what the guest has not sent"
+    assert flow["held_bytes"] == 0
+
+
 @pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 def test_super_packet_is_split_and_paced(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:

@@ -106,6 +106,23 @@ def test_what_is_held_leaves_after_an_rto_of_silence(
         assert rigs.find_flow(tcon, conn.sport)["held_bytes"] >= 4 * MSS
 
 
+def test_reset_that_waits_does_not_overtake_what_waits(ends: Ends, tcon: genl.Genl) -> None:
+    """The peer has to hear at once of four segments: but not by a RST."""
+    conn = connect(Conn(*ends), tcon, rtt_s=0.04)
+    push(conn, 30)
+    left = arrivals(conn, 0.005)
+    assert len(left) < 30
+    for _ in range(4):
+        data = conn.from_peer(PSH | ACK, bytes(MSS), ack=left[0].seq)
+        conn.peer.send(data.frame())
+        conn.peer_nxt += MSS
+    while conn.receive(conn.guest, 0.001):
+        pass
+    conn.guest.send(conn.from_guest(RST | ACK).frame())
+    got = arrivals(conn, 0.005)
+    assert not [segment for segment in got if segment.flags & RST]
+
+
 def test_no_repair_after_three_time_outs(ends: Ends, tcon: genl.Genl) -> None:
     """Nobody is there, or the guest has moved: repairs would only teach switches its old place."""
     conn = connect(Conn(*ends), tcon)
