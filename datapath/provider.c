@@ -14,6 +14,12 @@
 #include "state/registry.h"
 #include "state/walk.h"
 
+static bool param_valid(const struct tcon_cc_param *param)
+{
+	return strlen(param->name) < TCON_PARAM_NAME_MAX && param->def >= param->min &&
+	       param->def <= param->max;
+}
+
 static const char *complaint(const struct tcon_cc_ops *ops)
 {
 	unsigned int i;
@@ -31,9 +37,7 @@ static const char *complaint(const struct tcon_cc_ops *ops)
 	if (ops->n_params > TCON_MAX_PARAMS)
 		return "n_params";
 	for (i = 0; i < ops->n_params; i++)
-		if (strlen(ops->params[i].name) >= TCON_PARAM_NAME_MAX ||
-		    ops->params[i].def < ops->params[i].min ||
-		    ops->params[i].def > ops->params[i].max)
+		if (!param_valid(&ops->params[i]))
 			return ops->params[i].name;
 	return NULL;
 }

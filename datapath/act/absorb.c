@@ -67,7 +67,7 @@ void tcon_absorb_adopted(struct tcon_flow *flow)
 }
 
 /**
- * tcon_absorb_forget() - the guest of a paced flow repeats something
+ * tcon_absorb_forget() - the guest repeats something
  * @flow: its lock is held
  * @pkt: the segment
  * @now_us: the time
@@ -77,7 +77,7 @@ void tcon_absorb_adopted(struct tcon_flow *flow)
  */
 void tcon_absorb_forget(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
-	if (!starts_anew(flow, pkt, now_us))
+	if (flow->state != TCON_STATE_PACED || !starts_anew(flow, pkt, now_us))
 		return;
 	drop_held(flow);
 	flow->track.nxt_guest = flow->track.cc.nxt;	/* as if not sent: see is_held() */

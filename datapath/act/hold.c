@@ -20,14 +20,12 @@
 #include "act/gate.h"
 #include "act/header.h"
 #include "act/hold.h"
-#include "act/mark.h"
+#include "act/leave.h"
 #include "act/out.h"
 #include "act/repair.h"
 #include "act/tell.h"
 #include "base/contract.h"
 #include "base/seq.h"
-#include "sender/ca.h"
-#include "sender/sent.h"
 #include "sender/timer.h"
 #include "state/flow.h"
 #include "state/judge.h"
@@ -49,121 +47,6 @@
 #define TIMER_TICK_US		4096
 /* But if a rule wants time-outs that are about as short as that. */
 #define TIMER_FINE_TICK_US	128
-
-/* Does the CC want to know that a segment leaves? */
-static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
-		    u64 now_us)
-{
-	if (what == TCON_SENT_TIMEOUT) {
-		trace_tcon_loss(flow, flow->track.lost.bytes);
-		tcon_gate_flush(flow);
-	}
-	/* Under repair TCon's own timer tells it, but for the first one. */
-	if (what == TCON_SENT_TIMEOUT &&
-	    (!tcon_flow_repaired(flow) || !flow->track.timer.tries)) {
-		tcon_mark_timeout(flow);
-		tcon_ca_timeout(&flow->track, now_us);
-	} else if (idle && what == TCON_SENT_NEW) {
-		tcon_ca_tx_start(&flow->track, now_us);
-	} else {
-		return;
-	}
-	tcon_judge_cc(flow, now_us);
-}
-
-/*
- * A segment leaves for the first time.  What is kept of it goes with its record: @copy, of what has
- * waited, else one that is made now.  Returns what is not needed.
- */
-static struct sk_buff *keep_for_repair(struct tcon_flow *flow, struct sk_buff *skb,
-				       struct sk_buff *copy)
-{
-	const struct tcon_segment *seg = tcon_segment(skb);
-	struct tcon_send *sent = flow->track.recorded;
-
-	if (unlikely(seg->fragment)) {
-		tcon_judge_missing(flow, seg->end_seq, TCON_REASON_FRAGMENTS);
-		return copy;
-	}
-	if (!tcon_judge_may_repair()) {
-		tcon_judge_missing(flow, seg->end_seq, TCON_REASON_IN_FLIGHT);
-		return copy;
-	}
-	if (sent && !copy)
-		copy = tcon_buffer_copy(&flow->buffer, flow->port, &flow->track.sendq, skb);
-	if (!sent || !copy) {
-		tcon_judge_missing(flow, seg->end_seq, TCON_REASON_COPY_MEMORY);
-		return copy;
-	}
-	sent->copy = copy;
-	if (unlikely(seg->probe))
-		tcon_judge_missing(flow, seg->end_seq, TCON_REASON_MTU_PROBE);
-	return NULL;
-}
-
-/*
- * A flow's packets leave from the CPU of the guest, of an ACK, or of a pacer.  If each took that
- * CPU's queue of the uplink, they would overtake each other there.  So all take that of one CPU,
- * and another's only when nothing is in flight.
- */
-static inline void choose_cpu(struct tcon_flow *flow)
-{
-	const struct tcon_cc *cc = &flow->track.cc;
-
-	if (!flow->hold.cpu || (cc->una == cc->nxt && !tcon_buffer_waits(&flow->buffer)))
-		flow->hold.cpu = raw_smp_processor_id() + 1;
-}
-
-/* The tracker and the CC take note of what leaves.  Returns what of @copy is not needed. */
-static struct sk_buff *note_left(struct tcon_flow *flow, struct sk_buff *skb,
-				 struct sk_buff *copy, u64 now_ns)
-{
-	const struct tcon_segment *cb = tcon_segment(skb);
-	struct tcon_track *t = &flow->track;
-	u64 now_us = tcon_us(now_ns);
-	bool idle = t->cc.una == t->cc.nxt, fresh, gap;
-	u32 nxt = t->cc.nxt;
-	enum tcon_sent what;
-
-	what = tcon_sent_segment(t, cb->seq, cb->end_seq, cb->payload_bytes,
-				 now_us);
-	gap = t->cc.nxt != nxt && seq_after(cb->seq, nxt);
-	fresh = t->cc.nxt != nxt || t->recorded;	/* or it fills a gap */
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_DATA_OUT);
-	if (likely(cb->has_ack && cb->serial == flow->said.serial))
-		tcon_tell_noted(flow, now_us);
-	if (fresh && cb->has_ts)
-		flow->buffer.left_tsval = cb->tsval;
-	if (fresh && !t->recorded)
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
-	if (!tcon_flow_runs_cc(flow))
-		return copy;
-	tcon_set_sender_cpu(skb, flow->hold.cpu);	/* that of its repairs, too */
-	if (fresh && t->recorded)
-		t->recorded->waited_us = (u32)now_us - cb->entered_us;
-	if (likely(tcon_flow_enforced(flow))) {
-		if (fresh)
-			copy = keep_for_repair(flow, skb, copy);
-		if (unlikely(gap))
-			tcon_judge_missing(flow, cb->seq, TCON_REASON_GAP);
-	}
-	tell_cc(flow, what, idle, now_us);
-	tcon_gate_advance(flow, skb, now_ns);
-	return copy;
-}
-
-/* A segment leaves.  @copy: what the buffer has of it, charged; NULL: it has not waited. */
-static void leaves(struct tcon_flow *flow, struct sk_buff *skb, struct sk_buff *copy, u64 now_ns)
-{
-	const struct tcon_segment *seg = tcon_segment(skb);
-
-	if (likely(seg->seq != seg->end_seq))	/* RST */
-		copy = note_left(flow, skb, copy, now_ns);
-	if (!copy)
-		return;
-	tcon_buffer_give_up(&flow->buffer, flow->port, &flow->track.sendq, copy);
-	tcon_buffer_put(&flow->buffer, flow->port, copy);
-}
 
 static u64 timer_tick_ns(const struct tcon_flow *flow, u64 timer_us)
 {
@@ -306,7 +189,7 @@ static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	const struct tcon_track *t = &flow->track;
 	bool idle = t->cc.una == t->cc.nxt;
 
-	leaves(flow, skb, NULL, now_ns);
+	tcon_leave(flow, skb, NULL, now_ns);
 	flow->hold.passed_us = (u32)tcon_us(now_ns);
 	/* The appointment may be far away: it was made for a longer wait. */
 	if (tcon_flow_repaired(flow) && (idle || !tcon_pacer_expects(&flow->due)))
@@ -361,7 +244,7 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 	/* Neither the guest's socket nor its pages wait with the packet. */
 	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
-		leaves(flow, skb, NULL, now_ns);
+		tcon_leave(flow, skb, NULL, now_ns);
 		return true;
 	}
 	held = waits(flow, skb, pkt, when || waiting, tcon_us(now_ns));
@@ -408,6 +291,27 @@ static bool gather(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	return false;
 }
 
+/* Does a segment wait, behind others or, as @gated, for its turn? */
+static bool must_wait(const struct tcon_flow *flow, const struct tcon_packet *pkt, bool waiting,
+		      bool gated)
+{
+	return waiting || (gated && !tcon_excess_must_leave(flow, pkt));
+}
+
+/* It is taken: what the guest says by it, and that it has sent it. */
+static void take_in(struct tcon_flow *flow, struct sk_buff *skb, const struct tcon_packet *pkt)
+{
+	struct tcon_segment *seg = tcon_segment(skb);
+
+	tcon_header_passed(flow, skb, pkt);
+	seg->serial = flow->said.serial;
+	seg->probe = is_probe(flow, skb, pkt);
+	note_sent(flow, pkt);
+	flow->hold.burst_bytes = max(pkt->payload_bytes,
+				     flow->hold.burst_bytes - flow->hold.burst_bytes / 8);
+	tcon_leave_choose_cpu(flow);
+}
+
 /**
  * tcon_hold_admit() - a guest's segment with data, FIN or RST has entered
  * @flow: its lock is held
@@ -432,7 +336,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
 	tcon_assert_rcu();
-	if (unlikely(old && flow->state == TCON_STATE_PACED))
+	if (unlikely(old))
 		tcon_absorb_forget(flow, pkt, tcon_us(now_ns));
 	/* Behind others, held or just being injected? */
 	waiting = tcon_flow_waits(flow) || flow->hold.injecting;
@@ -444,18 +348,12 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	end = tcon_out_end(flow, skb);
 	split = end != pkt->end_seq;
 	when = tcon_gate_segment(flow, seg, end, now_ns, TCON_QUANTUM_NS);
-	waits = !urgent && (waiting || ((when || split) && !tcon_excess_must_leave(flow, pkt)));
+	waits = !urgent && must_wait(flow, pkt, waiting, when || split);
 	if (unlikely(tcon_excess_refused(flow, pkt, seg, waits, tcon_us(now_ns)))) {
 		kfree_skb_reason(skb, TCON_DROP_RULE);
 		return false;
 	}
-	tcon_header_passed(flow, skb, pkt);
-	seg->serial = flow->said.serial;
-	seg->probe = is_probe(flow, skb, pkt);
-	note_sent(flow, pkt);
-	flow->hold.burst_bytes = max(pkt->payload_bytes,
-				     flow->hold.burst_bytes - flow->hold.burst_bytes / 8);
-	choose_cpu(flow);
+	take_in(flow, skb, pkt);
 	if (waits)
 		return hold(flow, skb, pkt, when, split, waiting, now_ns);
 	if (!urgent && begins_train(flow, skb, pkt, tcon_us(now_ns)))
@@ -557,7 +455,7 @@ static bool leave_out(struct tcon_flow *flow, struct sk_buff *skb, u32 end, u64 
 /* What waited leaves. */
 static void released(struct tcon_flow *flow, struct sk_buff *skb, struct sk_buff *copy, u64 now_ns)
 {
-	leaves(flow, skb, copy, now_ns);
+	tcon_leave(flow, skb, copy, now_ns);
 	tcon_count(tcon_flow_stats(flow),
 		   tcon_flow_runs_cc(flow) ? TCON_COUNTER_RELEASED : TCON_COUNTER_HOLD_FLUSHED);
 	trace_released(flow, skb, now_ns);

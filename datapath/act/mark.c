@@ -376,6 +376,18 @@ static void falls_back(struct tcon_flow *flow)
 	avoid(flow, false);
 }
 
+static void count_edit(struct tcon_stats __percpu *stats, const struct tcon_packet *pkt,
+		       const struct tcon_ecn_edit *edit)
+{
+	if (edit->clear & pkt->flags & TCON_TCP_ECE)
+		tcon_count(stats, TCON_COUNTER_ECE_HIDDEN);
+	if (edit->ecn != (pkt->tos & TCON_ECN_MASK) &&
+	    (pkt->tos & TCON_ECN_MASK) == TCON_ECN_CE)
+		tcon_count(stats, TCON_COUNTER_CE_HIDDEN);
+	if (edit->set & ~pkt->flags)
+		tcon_count(stats, TCON_COUNTER_PUSH_SET);
+}
+
 /**
  * tcon_mark_to_guest() - ECN of a segment to the guest
  * @flow: its lock is held; the tracker does not know the segment yet
@@ -390,6 +402,7 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	struct tcon_ecn_edit edit = tcon_ecn_no_edit(pkt);
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+	bool syn = pkt->flags & TCON_TCP_SYN;
 
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
@@ -398,29 +411,23 @@ void tcon_mark_to_guest(struct tcon_flow *flow, struct sk_buff *skb,
 		pkt->option_bytes = 0;
 		return;
 	}
-	if (!(pkt->flags & TCON_TCP_SYN) && !flow->ecn.agreed) {
+	if (!syn && !flow->ecn.agreed) {
 		if (heard && tcon_ecn_is_marked(pkt) && !flow->ecn.answered)
 			tcon_ecn_watch(&flow->ecn, pkt);
 		if (!pkt->option_bytes)
 			return;
 	}
-	if (pkt->flags & TCON_TCP_SYN)
+	if (syn) {
 		peer_syn(flow, pkt, &edit);
-	else if (tcon_ecn_peer_repeats(&flow->ecn, pkt, flow->said.ack,
-				       tcon_mark_running(flow)))
-		falls_back(flow);
-	if (!(pkt->flags & TCON_TCP_SYN))
-		tcon_ecn_to_guest(&flow->ecn, pkt, heard, is_governed(flow),
-				  &edit);
-	if (edit.clear & pkt->flags & TCON_TCP_ECE)
-		tcon_count(stats, TCON_COUNTER_ECE_HIDDEN);
-	if (edit.ecn != (pkt->tos & TCON_ECN_MASK) &&
-	    (pkt->tos & TCON_ECN_MASK) == TCON_ECN_CE)
-		tcon_count(stats, TCON_COUNTER_CE_HIDDEN);
-	if (edit.set & ~pkt->flags)
-		tcon_count(stats, TCON_COUNTER_PUSH_SET);
+	} else {
+		if (tcon_ecn_peer_repeats(&flow->ecn, pkt, flow->said.ack,
+					  tcon_mark_running(flow)))
+			falls_back(flow);
+		tcon_ecn_to_guest(&flow->ecn, pkt, heard, is_governed(flow), &edit);
+	}
+	count_edit(stats, pkt, &edit);
 	apply(flow, skb, pkt, &edit);
-	if (!flow->ecn.exact || !heard || pkt->flags & TCON_TCP_SYN)
+	if (!flow->ecn.exact || !heard || syn)
 		pkt->option_bytes = 0;	/* no count to believe */
 	else if (pkt->option_bytes == TCON_OPTION_COUNT_BYTES)
 		tcon_count(stats, TCON_COUNTER_COUNT_TAKEN);

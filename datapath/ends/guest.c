@@ -130,6 +130,20 @@ static bool guest_segment(struct tcon_flow *flow, struct sk_buff *skb,
 	return true;
 }
 
+/* Does a packet pass whose flow sleeps, or has come from another host and does not go on here? */
+static bool passes_by(struct tcon_flow *flow, const struct sk_buff *skb,
+		      const struct tcon_packet *pkt, u64 now_us)
+{
+	if (unlikely(tcon_rest_is_unseen(flow)) && !(pkt->flags & TCON_TCP_SYN) &&
+	    !guest_resumes(flow, pkt, now_us))
+		return true;
+	if (likely(!flow->saved))
+		return false;
+	note_mac(flow, skb, now_us);
+	tcon_move_settle(flow, pkt, now_us);
+	return flow->saved;
+}
+
 /**
  * tcon_guest_sends() - a packet comes from the guest
  * @flow: its lock is held
@@ -148,15 +162,8 @@ bool tcon_guest_sends(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_p
 
 	WRITE_ONCE(flow->seen_us, now_us);	/* least_used() looks without the lock */
 	tcon_judge_refresh(flow, now_us);
-	if (unlikely(tcon_rest_is_unseen(flow)) && !(pkt->flags & TCON_TCP_SYN) &&
-	    !guest_resumes(flow, pkt, now_us))
+	if (passes_by(flow, skb, pkt, now_us))
 		return true;
-	if (unlikely(flow->saved)) {
-		note_mac(flow, skb, now_us);
-		tcon_move_settle(flow, pkt, now_us);
-		if (flow->saved)
-			return true;
-	}
 	if (pkt->has_ts && tcon_answer_is_one(&flow->answer, pkt->tsecr))
 		note_answer(flow, now_us);
 	if (unlikely(pkt->flags & TCON_TCP_SYN && pkt->payload_bytes) &&

@@ -66,9 +66,7 @@ static bool reorders_too_much(const struct tcon_track *t)
 	       t->spurious_repairs > t->repairs / 2;
 }
 
-/* Tells the CC and repair what an ACK did. */
-static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
-			 u64 now_us)
+static void count_ack(const struct tcon_flow *flow, const struct tcon_ack *ack)
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 	u32 i;
@@ -77,6 +75,20 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 		tcon_count(stats, TCON_COUNTER_SPURIOUS_UNDO);
 	for (i = 0; i < ack->spurious_repairs; i++)
 		tcon_count(stats, TCON_COUNTER_REPAIR_SPURIOUS);
+}
+
+/* May something leave that waits?  A duplicate ACK of a peer without SACK makes room, too. */
+static bool makes_room(const struct tcon_flow *flow, const struct tcon_ack *ack)
+{
+	return ack->delivered_any || ack->una_advanced || ack->spurious ||
+	       flow->track.cc.inflight_bytes < ack->rs.prior_inflight_bytes;
+}
+
+/* Tells the CC and repair what an ACK did. */
+static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
+			 u64 now_us)
+{
+	count_ack(flow, ack);
 	if (unlikely(flow->ecn.agreed) && ack->rs.acked_sacked_bytes)
 		tcon_mark_arrived(flow, ack->original);
 	trace_tcon_loss(flow, ack->rs.losses_bytes);
@@ -96,9 +108,7 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 	} else if (!tcon_flow_repaired(flow)) {
 		tcon_judge_level(flow);
 	}
-	/* A duplicate ACK of a peer without SACK makes room, too. */
-	if (ack->delivered_any || ack->una_advanced || ack->spurious ||
-	    flow->track.cc.inflight_bytes < ack->rs.prior_inflight_bytes)
+	if (makes_room(flow, ack))
 		tcon_flow_kick(flow);
 	if (tcon_flow_repaired(flow) && flow->track.cc.una != flow->track.cc.nxt)
 		tcon_hold_appoint(flow, 0);
@@ -157,6 +167,21 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	return true;
 }
 
+/* Shows the guest of an enforced flow a valid ACK, as show_ack(). */
+static bool show_enforced(struct tcon_flow *flow, struct sk_buff *skb,
+			  const struct tcon_packet *pkt, u64 now_us, struct sk_buff **extra)
+{
+	bool pass;
+
+	tcon_ack_remember(flow, skb, pkt);
+	pass = tcon_ack_enforce(flow, skb, pkt, now_us);
+	if (!pass)	/* but the window may have grown */
+		*extra = tcon_ack_update(flow, now_us);
+	else if (unlikely(tcon_flow_owes_needless(flow)) && tcon_flow_repaired(flow))
+		*extra = tcon_ack_needless(flow, pkt);
+	return pass;
+}
+
 /*
  * Shows an ACK to the guest: as it is, edited, or not at all (false).  One that
  * has to be sent before goes to @extra.
@@ -166,24 +191,17 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 		     struct sk_buff **extra)
 {
 	struct tcon_track *t = &flow->track;
-	bool syn = pkt->flags & TCON_TCP_SYN, valid, pass = true;
+	bool syn = pkt->flags & TCON_TCP_SYN, valid;
 
 	valid = heard && ack_to_guest(flow, pkt, now_us);
 	/* Only a valid ACK counts: anybody could send another. */
 	if (valid && seq_after(pkt->end_seq, t->peer_nxt))
 		t->peer_nxt = pkt->end_seq;
 	if (!syn && tcon_flow_enforced(flow)) {
-		if (!valid) {
-			if (!seq_after(pkt->ack, t->nxt_guest))
-				tcon_ack_late(flow, skb, pkt, heard, now_us);
-			return true;
-		}
-		tcon_ack_remember(flow, skb, pkt);
-		pass = tcon_ack_enforce(flow, skb, pkt, now_us);
-		if (!pass)	/* but the window may have grown */
-			*extra = tcon_ack_update(flow, now_us);
-		else if (unlikely(tcon_flow_owes_needless(flow)) && tcon_flow_repaired(flow))
-			*extra = tcon_ack_needless(flow, pkt);
+		if (valid)
+			return show_enforced(flow, skb, pkt, now_us, extra);
+		if (!seq_after(pkt->ack, t->nxt_guest))
+			tcon_ack_late(flow, skb, pkt, heard, now_us);
 	} else if (valid && !tcon_flow_enforced(flow) &&
 		   (syn || tcon_track_established(t))) {
 		tcon_window_observe(&flow->window, pkt->ack, pkt->window,
@@ -191,7 +209,7 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 				    now_us);
 		flow->thin.told_ack = pkt->ack;
 	}
-	return pass;
+	return true;
 }
 
 /* The peer sends where packets pass unseen. */
@@ -206,6 +224,39 @@ static void peer_unseen(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_rest_attend(flow);
 	}
 	tcon_close_unseen(flow, pkt, false, now_us);
+}
+
+/* Takes note that a packet comes.  Returns whether the guest will look at it. */
+static bool note_heard(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	bool heard = is_heard(flow, pkt);
+
+	if (unlikely(flow->saved) && !(pkt->flags & TCON_TCP_SYN))
+		tcon_saved_heard(flow->saved, pkt);
+	if (likely(heard))
+		flow->heard_us = now_us;
+	else
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_OUT_OF_WINDOW);
+	return heard;
+}
+
+/* What a packet does to the connection, as tcon_peer_sends(). */
+static bool take(struct tcon_flow *flow, struct sk_buff *skb, const struct tcon_packet *pkt,
+		 bool heard, u64 now_us, struct sk_buff **extra)
+{
+	struct tcon_track *t = &flow->track;
+	bool syn = pkt->flags & TCON_TCP_SYN, pass = true;
+
+	if (syn)
+		tcon_begin_peer_syn(flow, pkt, now_us);
+	if (pkt->flags & TCON_TCP_FIN && heard)
+		t->fin_peer = true;
+	if (t->synced && pkt->flags & TCON_TCP_ACK &&
+	    !(pkt->flags & TCON_TCP_RST))
+		pass = show_ack(flow, skb, pkt, heard, now_us, extra);
+	if (syn)
+		tcon_begin_unseen(flow);
+	return pass;
 }
 
 /**
@@ -223,7 +274,7 @@ bool tcon_peer_sends(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_pa
 		     u64 now_us, struct sk_buff **extra)
 {
 	struct tcon_track *t = &flow->track;
-	bool syn = pkt->flags & TCON_TCP_SYN, pass = true, heard;
+	bool syn = pkt->flags & TCON_TCP_SYN, pass, heard;
 
 	WRITE_ONCE(flow->seen_us, now_us);	/* least_used() looks without the lock */
 	if (unlikely(!t->synced) && !syn && !t->guest.syn_seen && !t->peer.syn_seen &&
@@ -237,27 +288,13 @@ bool tcon_peer_sends(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_pa
 		peer_unseen(flow, skb, pkt, now_us);
 		return true;
 	}
-	if (unlikely(flow->saved) && !syn)
-		tcon_saved_heard(flow->saved, pkt);
-	heard = is_heard(flow, pkt);
-	if (likely(heard))
-		flow->heard_us = now_us;
-	else
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_OUT_OF_WINDOW);
+	heard = note_heard(flow, pkt, now_us);
 	if (unlikely(tcon_mark_concerns(flow, pkt))) {
 		tcon_mark_to_guest(flow, skb, pkt, heard);
 		tcon_rest_attend(flow);
 	}
 	tcon_mark_forget_ece(flow, pkt);
-	if (syn)
-		tcon_begin_peer_syn(flow, pkt, now_us);
-	if (pkt->flags & TCON_TCP_FIN && heard)
-		t->fin_peer = true;
-	if (t->synced && pkt->flags & TCON_TCP_ACK &&
-	    !(pkt->flags & TCON_TCP_RST))
-		pass = show_ack(flow, skb, pkt, heard, now_us, extra);
-	if (syn)
-		tcon_begin_unseen(flow);
+	pass = take(flow, skb, pkt, heard, now_us, extra);
 	if (pass && heard && pkt->has_ts)
 		tcon_answer_given(&flow->answer, pkt->tsval, now_us);
 	tcon_close_note(flow, pkt, false, now_us);

@@ -44,6 +44,26 @@ static int put_flow_key(struct sk_buff *skb, const struct tcon_flow *flow)
 		nla_put_u16(skb, TCON_FLOW_A_VLAN, key->vlans[0] - 1));
 }
 
+static int put_flow_counts(struct sk_buff *skb, const struct tcon_track *t)
+{
+	const struct tcon_cc *cc = &t->cc;
+
+	return nla_put_u64_64bit(skb, TCON_FLOW_A_SENT_BYTES, t->sent_bytes,
+				 TCON_FLOW_A_PAD) ||
+	       nla_put_u64_64bit(skb, TCON_FLOW_A_REPEATED_BYTES, t->repeated_bytes,
+				 TCON_FLOW_A_PAD) ||
+	       nla_put_u64_64bit(skb, TCON_FLOW_A_ACKED_BYTES, t->acked_bytes,
+				 TCON_FLOW_A_PAD) ||
+	       nla_put_u64_64bit(skb, TCON_FLOW_A_DELIVERED_BYTES, cc->delivered_bytes,
+				 TCON_FLOW_A_PAD) ||
+	       nla_put_u64_64bit(skb, TCON_FLOW_A_LOST_BYTES, cc->lost_bytes,
+				 TCON_FLOW_A_PAD) ||
+	       nla_put_u64_64bit(skb, TCON_FLOW_A_CE_ACKS, t->ece_acks,
+				 TCON_FLOW_A_PAD) ||
+	       nla_put_u64_64bit(skb, TCON_FLOW_A_CE_BYTES, cc->delivered_ce_bytes,
+				 TCON_FLOW_A_PAD);
+}
+
 static int put_flow_track(struct sk_buff *skb, const struct tcon_track *t)
 {
 	const struct tcon_cc *cc = &t->cc;
@@ -62,20 +82,7 @@ static int put_flow_track(struct sk_buff *skb, const struct tcon_track *t)
 				 TCON_FLOW_A_PAD) ||
 	       (cc->app_limited_until &&
 		nla_put_flag(skb, TCON_FLOW_A_RATE_APP_LIMITED)) ||
-	       nla_put_u64_64bit(skb, TCON_FLOW_A_SENT_BYTES, t->sent_bytes,
-				 TCON_FLOW_A_PAD) ||
-	       nla_put_u64_64bit(skb, TCON_FLOW_A_REPEATED_BYTES, t->repeated_bytes,
-				 TCON_FLOW_A_PAD) ||
-	       nla_put_u64_64bit(skb, TCON_FLOW_A_ACKED_BYTES, t->acked_bytes,
-				 TCON_FLOW_A_PAD) ||
-	       nla_put_u64_64bit(skb, TCON_FLOW_A_DELIVERED_BYTES, cc->delivered_bytes,
-				 TCON_FLOW_A_PAD) ||
-	       nla_put_u64_64bit(skb, TCON_FLOW_A_LOST_BYTES, cc->lost_bytes,
-				 TCON_FLOW_A_PAD) ||
-	       nla_put_u64_64bit(skb, TCON_FLOW_A_CE_ACKS, t->ece_acks,
-				 TCON_FLOW_A_PAD) ||
-	       nla_put_u64_64bit(skb, TCON_FLOW_A_CE_BYTES, cc->delivered_ce_bytes,
-				 TCON_FLOW_A_PAD);
+	       put_flow_counts(skb, t);
 }
 
 static int put_flow_cc(struct sk_buff *skb, const struct tcon_flow *flow)

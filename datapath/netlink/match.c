@@ -105,6 +105,18 @@ static int get_mark(const struct nlattr *mark, const struct nlattr *mask, struct
 	return 0;
 }
 
+/* Reads where a port is, and what its bridge calls it. */
+static void get_place(struct nlattr **a, struct tcon_match *m)
+{
+	if (a[TCON_MATCH_A_IFNAME])
+		nla_strscpy(m->ifname, a[TCON_MATCH_A_IFNAME], IFNAMSIZ);
+	if (a[TCON_MATCH_A_IFACE_ID])
+		nla_strscpy(m->iface_id, a[TCON_MATCH_A_IFACE_ID], TCON_IFACE_ID_MAX);
+	m->ofport = a[TCON_MATCH_A_OFPORT] ? nla_get_u32(a[TCON_MATCH_A_OFPORT]) :
+					     TCON_OFPORT_ANY;
+	m->vlan = a[TCON_MATCH_A_VLAN] ? nla_get_u16(a[TCON_MATCH_A_VLAN]) : TCON_VLAN_ANY;
+}
+
 /**
  * tcon_nl_get_match() - read a match
  * @nest: TCON_A_RULE_MATCH
@@ -120,8 +132,6 @@ int tcon_nl_get_match(const struct nlattr *nest, struct tcon_match *m,
 	int err;
 
 	memset(m, 0, sizeof(*m));
-	m->ofport = TCON_OFPORT_ANY;
-	m->vlan = TCON_VLAN_ANY;
 	err = nla_parse_nested(a, TCON_MATCH_A_MAX, nest, tcon_nl_match_policy, extack);
 	if (err)
 		return err;
@@ -148,14 +158,7 @@ int tcon_nl_get_match(const struct nlattr *nest, struct tcon_match *m,
 		return err;
 	clear_host_bits(&m->src, m->src_plen);
 	clear_host_bits(&m->dst, m->dst_plen);
-	if (a[TCON_MATCH_A_IFNAME])
-		nla_strscpy(m->ifname, a[TCON_MATCH_A_IFNAME], IFNAMSIZ);
-	if (a[TCON_MATCH_A_IFACE_ID])
-		nla_strscpy(m->iface_id, a[TCON_MATCH_A_IFACE_ID], TCON_IFACE_ID_MAX);
-	if (a[TCON_MATCH_A_OFPORT])
-		m->ofport = nla_get_u32(a[TCON_MATCH_A_OFPORT]);
-	if (a[TCON_MATCH_A_VLAN])
-		m->vlan = nla_get_u16(a[TCON_MATCH_A_VLAN]);
+	get_place(a, m);
 	return 0;
 }
 
@@ -185,6 +188,15 @@ static int put_traits(struct sk_buff *skb, const struct tcon_match *m)
 				 nla_put_u32(skb, TCON_MATCH_A_MARK_MASK, m->mark_mask)));
 }
 
+static int put_place(struct sk_buff *skb, const struct tcon_match *m)
+{
+	return (m->ifname[0] && nla_put_string(skb, TCON_MATCH_A_IFNAME, m->ifname)) ||
+	       (m->iface_id[0] && nla_put_string(skb, TCON_MATCH_A_IFACE_ID, m->iface_id)) ||
+	       (m->ofport != TCON_OFPORT_ANY &&
+		nla_put_u32(skb, TCON_MATCH_A_OFPORT, m->ofport)) ||
+	       (m->vlan != TCON_VLAN_ANY && nla_put_u16(skb, TCON_MATCH_A_VLAN, m->vlan));
+}
+
 /**
  * tcon_nl_put_match() - tell a match
  * @skb: the message
@@ -196,13 +208,7 @@ int tcon_nl_put_match(struct sk_buff *skb, const struct tcon_match *m)
 {
 	struct nlattr *nest = nla_nest_start(skb, TCON_A_RULE_MATCH);
 
-	if (!nest ||
-	    (m->ifname[0] &&
-	     nla_put_string(skb, TCON_MATCH_A_IFNAME, m->ifname)) ||
-	    (m->iface_id[0] &&
-	     nla_put_string(skb, TCON_MATCH_A_IFACE_ID, m->iface_id)) ||
-	    (m->ofport != TCON_OFPORT_ANY &&
-	     nla_put_u32(skb, TCON_MATCH_A_OFPORT, m->ofport)) ||
+	if (!nest || put_place(skb, m) ||
 	    (m->family && nla_put_u8(skb, TCON_MATCH_A_FAMILY, m->family)) ||
 	    put_prefix(skb, &m->src, m->family, m->src_plen, TCON_MATCH_A_SRC,
 		       TCON_MATCH_A_SRC_PLEN) ||
@@ -212,8 +218,6 @@ int tcon_nl_put_match(struct sk_buff *skb, const struct tcon_match *m)
 		     TCON_MATCH_A_SPORT_MASK) ||
 	    put_port(skb, m->dport, m->dport_mask, TCON_MATCH_A_DPORT,
 		     TCON_MATCH_A_DPORT_MASK) ||
-	    (m->vlan != TCON_VLAN_ANY &&
-	     nla_put_u16(skb, TCON_MATCH_A_VLAN, m->vlan)) ||
 	    put_traits(skb, m))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);

@@ -60,13 +60,41 @@ static int get_param(const struct nlattr *nest, const struct tcon_cc_ops *ops,
 	return 0;
 }
 
+/* Reads what a rule says of ECN, of flows that cannot be enforced, and of time-outs. */
+static void get_wishes(struct nlattr **a, struct tcon_rule *rule)
+{
+	if (a[TCON_RULE_A_ECN])
+		rule->ecn = nla_get_u8(a[TCON_RULE_A_ECN]);
+	if (a[TCON_RULE_A_FALLBACK])
+		rule->fallback = nla_get_u8(a[TCON_RULE_A_FALLBACK]);
+	if (a[TCON_RULE_A_RTO_MIN_US])
+		rule->rto_min_us = nla_get_u32(a[TCON_RULE_A_RTO_MIN_US]);
+}
+
+static int get_params(const struct nlattr *nest, const struct tcon_cc_ops *ops,
+		      struct tcon_rule *rule, struct netlink_ext_ack *extack)
+{
+	struct nlattr *param;
+	int err, rem;
+
+	tcon_cc_defaults(ops, rule->params);
+	nla_for_each_nested(param, nest, rem) {
+		if (nla_type(param) != TCON_RULE_A_PARAM)
+			continue;
+		err = get_param(param, ops, rule->params, extack);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* Reads the CC and the parameters of a rule. */
 static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 			struct netlink_ext_ack *extack)
 {
-	struct nlattr *a[TCON_RULE_A_MAX + 1], *param;
+	struct nlattr *a[TCON_RULE_A_MAX + 1];
 	const struct tcon_cc_ops *ops;
-	int err, rem;
+	int err;
 
 	lockdep_assert_held(&tcon_cc_lock);
 	err = nla_parse_nested(a, TCON_RULE_A_MAX, nest, tcon_nl_rule_policy, extack);
@@ -88,23 +116,13 @@ static int get_decision(const struct nlattr *nest, struct tcon_rule *rule,
 	if (!ops)
 		return tcon_nl_refuse(extack, -ENOPKG, "no such CC is loaded");
 	RCU_INIT_POINTER(rule->ops, ops);
-	if (a[TCON_RULE_A_ECN])
-		rule->ecn = nla_get_u8(a[TCON_RULE_A_ECN]);
-	if (a[TCON_RULE_A_FALLBACK])
-		rule->fallback = nla_get_u8(a[TCON_RULE_A_FALLBACK]);
-	if (a[TCON_RULE_A_RTO_MIN_US])
-		rule->rto_min_us = nla_get_u32(a[TCON_RULE_A_RTO_MIN_US]);
+	get_wishes(a, rule);
 	if (rule->ecn == TCON_RULE_ECN_ON && !ops->cwnd_event)
 		return tcon_nl_refuse(extack, -EINVAL,
 				      "this CC does not hear of ECN marks");
-	tcon_cc_defaults(ops, rule->params);
-	nla_for_each_nested(param, nest, rem) {
-		if (nla_type(param) != TCON_RULE_A_PARAM)
-			continue;
-		err = get_param(param, ops, rule->params, extack);
-		if (err)
-			return err;
-	}
+	err = get_params(nest, ops, rule, extack);
+	if (err)
+		return err;
 	tcon_rule_note_given(rule, ops);
 	return 0;
 }

@@ -226,6 +226,22 @@ static bool follows(u32 seq, u32 from)
 	return seq - from <= WINDOW_MAX;
 }
 
+static bool ecn_valid(u32 flags)
+{
+	bool agreed = flags & TCON_STATE_ECN_AGREED;
+
+	if (agreed && (flags & TCON_STATE_ECN_ACCURATE ||
+		       !(flags & (TCON_STATE_ECN_SPEAKS | TCON_STATE_ECN_ASKED))))
+		return false;
+	return agreed || !(flags & TCON_STATE_ECN_EXACT);
+}
+
+/* The second is the inner one. */
+static bool vlans_valid(const __be16 *vlans)
+{
+	return ntohs(vlans[0]) <= 4096 && ntohs(vlans[1]) <= 4096 && (vlans[0] || !vlans[1]);
+}
+
 static const char *complaint_about_ends(const struct tcon_state_record *r)
 {
 	u32 flags = ntohl(r->flags);
@@ -237,18 +253,13 @@ static const char *complaint_about_ends(const struct tcon_state_record *r)
 	if (!addr_valid(r->guest, r->family) || !addr_valid(r->peer, r->family) ||
 	    !r->guest_port || !r->peer_port)
 		return "the record's addresses or ports are impossible";
-	if (ntohs(r->vlans[0]) > 4096 || ntohs(r->vlans[1]) > 4096 ||
-	    (r->vlans[1] && !r->vlans[0]))
+	if (!vlans_valid(r->vlans))
 		return "the record's VLAN tags are impossible";
 	if (!wscale_valid(r->guest_wscale) || !wscale_valid(r->peer_wscale))
 		return "the record's window scale is out of range";
 	if (!name_valid(r->cc))
 		return "the record's name of a CC is malformed";
-	if (flags & TCON_STATE_ECN_AGREED &&
-	    (flags & TCON_STATE_ECN_ACCURATE ||
-	     !(flags & (TCON_STATE_ECN_SPEAKS | TCON_STATE_ECN_ASKED))))
-		return "the record contradicts itself about ECN";
-	if (flags & TCON_STATE_ECN_EXACT && !(flags & TCON_STATE_ECN_AGREED))
+	if (!ecn_valid(flags))
 		return "the record contradicts itself about ECN";
 	return NULL;
 }

@@ -20,11 +20,32 @@ static enum tcon_reason unfinished(const struct tcon_flow *flow)
 	return flow->heard_us ? TCON_REASON_UNANSWERED : TCON_REASON_UNSEEN_ACKS;
 }
 
+/* Why TCon does not know what the guest and its peer have agreed on, or where they are. */
+static enum tcon_reason why_unknown(const struct tcon_flow *flow)
+{
+	const struct tcon_track *t = &flow->track;
+
+	if (flow->mid_stream)
+		return flow->hidden ? TCON_REASON_HIDDEN : TCON_REASON_MID_STREAM;
+	if (flow->saved)
+		return TCON_REASON_MOVED;
+	if (tcon_flow_lags(flow))
+		return TCON_REASON_RESUMING;
+	if (!tcon_track_established(t))
+		return unfinished(flow);
+	if (!tcon_track_scale_is_known(t))
+		return TCON_REASON_SCALE;
+	if (flow->astray == TCON_ASTRAY_ACKS)
+		return TCON_REASON_UNSEEN_ACKS;
+	return flow->astray ? TCON_REASON_UNSEEN_DATA : TCON_REASON_NONE;
+}
+
 /* The reason why the flow is not enforced.  @ops: the CC of its rule. */
 static enum tcon_reason obstacle(const struct tcon_flow *flow,
 				 const struct tcon_cc_ops *ops)
 {
 	const struct tcon_track *t = &flow->track;
+	enum tcon_reason reason;
 
 	if (!flow->rule)
 		return TCON_REASON_NO_RULE;
@@ -39,19 +60,9 @@ static enum tcon_reason obstacle(const struct tcon_flow *flow,
 		return TCON_REASON_MD5_AO;
 	if (t->guest.mptcp && t->peer.mptcp)
 		return TCON_REASON_MPTCP;
-	if (flow->mid_stream)
-		return flow->hidden ? TCON_REASON_HIDDEN : TCON_REASON_MID_STREAM;
-	if (flow->saved)
-		return TCON_REASON_MOVED;
-	if (tcon_flow_lags(flow))
-		return TCON_REASON_RESUMING;
-	if (!tcon_track_established(t))
-		return unfinished(flow);
-	if (!tcon_track_scale_is_known(t))
-		return TCON_REASON_SCALE;
-	if (flow->astray)
-		return flow->astray == TCON_ASTRAY_ACKS ? TCON_REASON_UNSEEN_ACKS :
-							  TCON_REASON_UNSEEN_DATA;
+	reason = why_unknown(flow);
+	if (reason != TCON_REASON_NONE)
+		return reason;
 	return ops ? TCON_REASON_NONE : TCON_REASON_CC_GONE;
 }
 

@@ -92,18 +92,24 @@ static bool metadata_same(const struct sk_buff *a, const struct sk_buff *b)
 	       !skb_has_frag_list(a);
 }
 
+/* Is there nothing but headers and data, neither padding nor FIN? */
+static bool is_data(const struct sk_buff *skb)
+{
+	const struct tcon_segment *seg = tcon_segment(skb);
+
+	return seg->payload_bytes && seg->end_seq - seg->seq == seg->payload_bytes &&
+	       skb->len == seg->payload_offset + seg->payload_bytes && !seg->fragment &&
+	       !seg->probe;
+}
+
 /* Is @skb the next segment of @to? */
 static bool follows(const struct sk_buff *to, const struct sk_buff *skb, u32 most_bytes)
 {
 	const struct tcon_segment *a = tcon_segment(to), *b = tcon_segment(skb);
 	u32 wire_bytes = tcon_segment_wire_bytes(to);
 
-	return wire_bytes >= LEAST_BYTES && a->end_seq == b->seq && b->payload_bytes &&
-	       to->len == a->payload_offset + a->payload_bytes &&	/* no padding */
-	       skb->len == b->payload_offset + b->payload_bytes &&
-	       b->end_seq - b->seq == b->payload_bytes &&
-	       a->end_seq - a->seq == a->payload_bytes &&
-	       !a->fragment && !b->fragment && !a->probe && !b->probe && a->apart == b->apart &&
+	return wire_bytes >= LEAST_BYTES && a->end_seq == b->seq &&
+	       is_data(to) && is_data(skb) && a->apart == b->apart &&
 	       !(a->payload_bytes % wire_bytes) && !skb_is_gso(skb) &&
 	       b->payload_bytes <= wire_bytes &&
 	       a->payload_bytes + b->payload_bytes <= most_bytes &&

@@ -328,6 +328,22 @@ static void parse_own(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 		pkt->ce_bytes = get_unaligned_be32(opt + 4);
 }
 
+/* One that binds what may be done to the segment. */
+static void parse_bond(struct tcon_packet *pkt, u8 kind, u8 bytes)
+{
+	switch (kind) {
+	case OPT_MD5:
+		pkt->signed_options |= bytes == MD5_BYTES;
+		break;
+	case OPT_AO:
+		pkt->signed_options |= bytes >= AO_MIN_BYTES;
+		break;
+	case OPT_MPTCP:
+		pkt->mptcp |= bytes >= MPTCP_MIN_BYTES;
+		break;
+	}
+}
+
 /* One option that has a length; @opt points to its kind. */
 static void parse_option(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 {
@@ -353,18 +369,11 @@ static void parse_option(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 		if (bytes == TS_BYTES)
 			parse_timestamps(pkt, opt);
 		break;
-	case OPT_MD5:
-		pkt->signed_options |= bytes == MD5_BYTES;
-		break;
-	case OPT_AO:
-		pkt->signed_options |= bytes >= AO_MIN_BYTES;
-		break;
-	case OPT_MPTCP:
-		pkt->mptcp |= bytes >= MPTCP_MIN_BYTES;
-		break;
 	case TCON_OPTION_KIND:
 		parse_own(pkt, opt, bytes);
 		break;
+	default:
+		parse_bond(pkt, opt[0], bytes);
 	}
 }
 

@@ -48,13 +48,13 @@ def test_a_call_upwards_is_named(tree: Path) -> None:
     line = _append(tree / "datapath/sender/ranges.c", call) + 2
     assert _said(tree)[-1] == (
         f"check-layers: datapath/sender/ranges.c:{line}: tcon_absorb_adopted() is of "
-        "datapath/act/hold, which datapath/sender/ranges may not use"
+        "datapath/act/absorb, which datapath/sender/ranges may not use"
     )
 
 
 def test_a_function_that_is_handed_on_counts_as_called(tree: Path) -> None:
     _append(tree / "datapath/state/net.c", "void *tcon_breach = &tcon_absorb_adopted;\n")
-    breach = "tcon_absorb_adopted() is of datapath/act/hold, which datapath/state/net may not use"
+    breach = "tcon_absorb_adopted() is of datapath/act/absorb, which datapath/state/net may not use"
     assert any(breach in text for text in _said(tree))
 
 

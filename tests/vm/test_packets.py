@@ -1549,7 +1549,7 @@ def test_super_packet_is_split_into_smaller_ones(
 
 
 def test_segments_larger_than_tcons_leave_as_they_are(rig: rigs.Rig, tcon: genl.Genl) -> None:
-    """The guest's segments have 8948 bytes, which its own MSS does not say: its device is larger."""
+    """The guest's segments have 8948 bytes: its device takes more than its own MSS says."""
     guest, uplink = rig.taps(TSO, TSO)
     for dev in ("tg", "tu"):
         rigs.set_mtu(dev, 9000)
