@@ -39,9 +39,9 @@ void tcon_gate_flush(struct tcon_flow *flow)
 	 */
 	if (flow->state == TCON_STATE_PACED)
 		return;
-	if (!tcon_buffer_waits(&flow->buffer) || flow->hold.overdue)
+	if (!tcon_buffer_waits(&flow->buffer) || flow->hold.flush)
 		return;
-	flow->hold.overdue = true;
+	flow->hold.flush = TCON_FLUSH_OVERDUE;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_STALL_RELEASE);
 }
 
@@ -177,7 +177,7 @@ u64 tcon_gate_segment(struct tcon_flow *flow, const struct tcon_segment *seg, u3
  */
 u64 tcon_gate_repair(struct tcon_flow *flow, u64 now_ns)
 {
-	if (flow->hold.drain)
+	if (flow->hold.flush == TCON_FLUSH_ALL)
 		return 0;
 	if (!tcon_track_repair_fits(&flow->track))
 		return TCON_NOT_BEFORE_AN_ACK;

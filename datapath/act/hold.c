@@ -327,7 +327,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 {
 	bool repeats = pkt->end_seq != pkt->seq && seq_before(pkt->seq, flow->track.cc.nxt);
 	bool old = repeats && !seq_after(pkt->end_seq, flow->track.cc.nxt);
-	bool urgent = old && tcon_flow_repaired(flow) && !flow->hold.injecting;
+	bool urgent = old && tcon_flow_repaired(flow) && !flow->hold.run;
 	struct tcon_segment *seg = tcon_segment(skb);
 	bool waiting, split, waits;
 	u64 when;
@@ -339,7 +339,7 @@ bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
 	if (unlikely(old))
 		tcon_absorb_forget(flow, pkt, tcon_us(now_ns));
 	/* Behind others, held or just being injected? */
-	waiting = tcon_flow_waits(flow) || flow->hold.injecting;
+	waiting = tcon_flow_waits(flow) || flow->hold.run;
 	if (tcon_absorb_due(flow, skb, pkt, repeats && tcon_flow_repaired(flow), waiting,
 			    tcon_us(now_ns)))
 		return tcon_absorb_data(flow, skb, pkt, tcon_us(now_ns));
@@ -406,11 +406,11 @@ static u64 collect_repairs(struct tcon_flow *flow, struct sk_buff_head *out,
  */
 static inline void end_overdue(struct tcon_flow *flow, u32 end)
 {
-	if (likely(!flow->hold.overdue))
+	if (likely(flow->hold.flush != TCON_FLUSH_OVERDUE))
 		return;
 	end += flow->hold.gathers_segs * flow->track.cc.mss_bytes;
 	if (!flow->window.valid || !tcon_gate_allows(flow, end))
-		flow->hold.overdue = false;
+		flow->hold.flush = TCON_FLUSH_NONE;
 }
 
 static inline void trace_released(const struct tcon_flow *flow, const struct sk_buff *skb,
@@ -497,8 +497,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 		released(flow, skb, copy, now_ns);
 		__skb_queue_tail(out, skb);
 	}
-	flow->hold.drain = false;
-	flow->hold.overdue = false;
+	flow->hold.flush = TCON_FLUSH_NONE;
 	if (unlikely(flow->closed_us))
 		tcon_judge(flow, tcon_us(now_ns));
 	return repairs;
@@ -563,6 +562,7 @@ u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 	struct tcon_flow *flow = container_of(due, struct tcon_flow, due);
 	struct sk_buff *update = NULL;
 	struct sk_buff_head out;
+	bool kicked;
 	u64 when;
 
 	lockdep_assert_not_held(&flow->lock);
@@ -570,7 +570,7 @@ u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 	tcon_assert_rcu();
 	__skb_queue_head_init(&out);
 	spin_lock(&flow->lock);
-	if (flow->dead || flow->hold.injecting)
+	if (flow->dead || flow->hold.run)
 		goto unlock;
 	now_ns = max(now_ns, flow->seen_us * NSEC_PER_USEC);	/* on another CPU */
 	tcon_judge_refresh(flow, tcon_us(now_ns));
@@ -586,20 +586,20 @@ u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 		tcon_hold_appoint(flow, when);
 		goto unlock;
 	}
-	flow->hold.injecting = true;
+	flow->hold.run = TCON_RUN_INJECTS;
 	spin_unlock(&flow->lock);
 
 	inject(flow, &out);
 	now_ns = tcon_now_ns();
 
 	spin_lock(&flow->lock);
-	flow->hold.injecting = false;
+	kicked = flow->hold.run == TCON_RUN_KICKED;
+	flow->hold.run = TCON_RUN_NONE;
 	if (!flow->dead) {
-		if (flow->hold.kicked || (!when && tcon_buffer_waits(&flow->buffer)))
+		if (kicked || (!when && tcon_buffer_waits(&flow->buffer)))
 			when = now_ns;
 		tcon_hold_appoint(flow, when);
 	}
-	flow->hold.kicked = false;
 unlock:
 	spin_unlock(&flow->lock);
 	if (update)

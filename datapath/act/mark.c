@@ -132,7 +132,7 @@ static bool is_signed(const struct tcon_flow *flow,
 		      const struct tcon_packet *pkt)
 {
 	return pkt->signed_options &&
-	       (pkt->flags & TCON_TCP_SYN || flow->mid_stream ||
+	       (pkt->flags & TCON_TCP_SYN || tcon_flow_is_middle(flow) ||
 		tcon_track_signed(&flow->track));
 }
 
@@ -460,7 +460,7 @@ bool tcon_mark_retries(struct tcon_flow *flow, const struct tcon_packet *pkt)
 	flow->ecn.reset = true;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ECN_RESET);
 	tcon_buffer_add(&flow->buffer, flow->port, &flow->track.sendq, syn);
-	flow->hold.drain = true;
+	flow->hold.flush = TCON_FLUSH_ALL;
 	tcon_flow_kick(flow);
 	return true;
 }

@@ -35,7 +35,7 @@ MODULE_PARM_DESC(merge, "make super-packets of segments that wait in a row");
 bool tcon_out_flushes(const struct tcon_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
-	return flow->hold.drain || flow->hold.overdue;
+	return flow->hold.flush;
 }
 
 /* Payload that has not left. */

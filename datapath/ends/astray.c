@@ -13,10 +13,13 @@ static bool is_overdue(const struct tcon_flow *flow, u64 since_us, u64 now_us)
 	return now_us - since_us > tcon_track_rto_us(&flow->track);
 }
 
-static void go_astray(struct tcon_flow *flow, enum tcon_astray what, u64 now_us)
+static void learn(struct tcon_flow *flow, enum tcon_known_event event, u64 now_us)
 {
-	flow->astray = what;
-	tcon_judge(flow, now_us);
+	enum tcon_known before = flow->known;
+
+	flow->known = tcon_known_after(before, event);
+	if (flow->known != before)
+		tcon_judge(flow, now_us);
 }
 
 /**
@@ -38,7 +41,7 @@ void tcon_astray_beyond(struct tcon_flow *flow, const struct tcon_packet *pkt, u
 		      seq_after(pkt->end_seq, w->edge + flow->track.cc.mss_bytes)) &&
 		     pkt->payload_bytes &&
 		     is_overdue(flow, flow->heard_us, now_us)))
-		go_astray(flow, TCON_ASTRAY_ACKS, now_us);
+		learn(flow, TCON_KNOWN_BEYOND, now_us);
 }
 
 /**
@@ -54,9 +57,9 @@ void tcon_astray_data(struct tcon_flow *flow, const struct tcon_packet *pkt, u64
 {
 	struct tcon_track *t = &flow->track;
 
-	if (flow->astray == TCON_ASTRAY_DATA) {
-		go_astray(flow, TCON_ASTRAY_NONE, now_us);
-	} else if (seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES / 2)) {
+	learn(flow, TCON_KNOWN_DATA, now_us);
+	if (flow->known == TCON_KNOWN_NOT_ACKS &&
+	    seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES / 2)) {
 		tcon_handshake_resync(t, pkt->seq, now_us);
 		flow->window.valid = false;
 	}
@@ -70,7 +73,7 @@ void tcon_astray_data(struct tcon_flow *flow, const struct tcon_packet *pkt, u64
 void tcon_astray_unseen(struct tcon_flow *flow, u64 now_us)
 {
 	if (tcon_flow_enforced(flow) && is_overdue(flow, flow->said.data_us, now_us))
-		go_astray(flow, TCON_ASTRAY_DATA, now_us);
+		learn(flow, TCON_KNOWN_UNSENT, now_us);
 }
 
 /**
@@ -80,6 +83,6 @@ void tcon_astray_unseen(struct tcon_flow *flow, u64 now_us)
  */
 void tcon_astray_advanced(struct tcon_flow *flow, u64 now_us)
 {
-	if (unlikely(flow->astray))
-		go_astray(flow, TCON_ASTRAY_NONE, now_us);
+	if (unlikely(flow->known))
+		learn(flow, TCON_KNOWN_ADVANCED, now_us);
 }

@@ -27,7 +27,7 @@ void tcon_begin_grown(struct tcon_flow *flow, u64 now_us)
 	const struct tcon_track *t = &flow->track;
 
 	/* Who only sends data has no connection yet. */
-	if (flow->mid_stream ? !t->acked_bytes : !tcon_track_established(t))
+	if (tcon_flow_is_middle(flow) ? !t->acked_bytes : !tcon_track_established(t))
 		return;
 	tcon_flow_grown(flow);
 	tcon_judge(flow, now_us);
@@ -64,7 +64,7 @@ void tcon_begin_guest_syn(struct tcon_flow *flow, struct tcon_packet *pkt, u64 n
 		return;
 	}
 	/* A stack may begin each connection with the same number, by design or on purpose. */
-	if ((t->synced || flow->mid_stream) &&
+	if ((t->synced || tcon_flow_is_middle(flow)) &&
 	    (!t->guest.syn_seen || t->guest.isn != pkt->seq || flow->closed_us))
 		tcon_flow_restart(flow, now_us);
 	if (pkt->flags & TCON_TCP_ACK) {
@@ -87,7 +87,7 @@ static bool displaces(const struct tcon_flow *flow, const struct tcon_packet *pk
 	const struct tcon_track *t = &flow->track;
 
 	return pkt->flags & TCON_TCP_ACK && t->peer.syn_seen && t->peer.isn != pkt->seq &&
-	       !t->peer.acked && !t->peer_answers && !t->guest.acked && !flow->mid_stream;
+	       !t->peer.acked && !t->peer_answers && !t->guest.acked && !tcon_flow_is_middle(flow);
 }
 
 /**
@@ -115,7 +115,7 @@ void tcon_begin_peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt, 
 		t->peer.syn_seen = false;
 	}
 	if (t->peer.syn_seen ? t->peer.isn == pkt->seq :
-	    !flow->mid_stream && !t->guest.acked)
+	    !tcon_flow_is_middle(flow) && !t->guest.acked)
 		tcon_handshake_peer(t, pkt);
 	else if (!answer)
 		tcon_handshake_note(&flow->pending, pkt);
@@ -130,17 +130,17 @@ void tcon_begin_peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt, 
  */
 void tcon_begin_mid_stream(struct tcon_flow *flow, u64 now_us)
 {
-	if (flow->mid_stream)
-		return;
-	flow->mid_stream = true;
-	flow->hidden = tcon_port_is_settled(flow->port, now_us);
+	bool settled = tcon_port_is_settled(flow->port, now_us);
+
+	flow->known = tcon_known_after(flow->known,
+				       settled ? TCON_KNOWN_EVADED : TCON_KNOWN_MISSED);
 }
 
 /* The guest's data went another way: what is known of it cannot be relied on. */
 static void lost_track(struct tcon_flow *flow, u32 ack, u64 now_us)
 {
 	tcon_handshake_resync(&flow->track, ack, now_us);
-	if (flow->mid_stream)
+	if (tcon_flow_is_middle(flow))
 		return;
 	tcon_begin_mid_stream(flow, now_us);
 	tcon_judge(flow, now_us);
@@ -173,7 +173,7 @@ static bool belongs(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
 	const struct tcon_track *t = &flow->track;
 
-	if (flow->mid_stream)
+	if (tcon_flow_is_middle(flow))
 		return t->acked_bytes || (!seq_before(pkt->seq, t->cc.una) &&
 					  !seq_after(pkt->end_seq,
 						     t->cc.una + TCON_CWND_MAX_BYTES));
@@ -199,7 +199,7 @@ bool tcon_begin_check(struct tcon_flow *flow, const struct sk_buff *skb,
 	enum tcon_reason reason = flow->reason;
 	struct tcon_track *t = &flow->track;
 
-	if (flow->mid_stream)	/* no SYN has told it */
+	if (tcon_flow_is_middle(flow))	/* no SYN has told it */
 		tcon_ca_segment(t, clamp(tcon_segment_parsed_bytes(skb, pkt), t->cc.mss_bytes,
 					 TCON_MSS_ADOPTED_MAX));
 	if (belongs(flow, pkt)) {

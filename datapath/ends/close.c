@@ -24,7 +24,7 @@ static bool is_reset(const struct tcon_flow *flow,
 {
 	const struct tcon_track *t = &flow->track;
 
-	if (flow->mid_stream || !tcon_track_established(t))
+	if (tcon_flow_is_middle(flow) || !tcon_track_established(t))
 		return true;
 	return from_guest ? !seq_before(pkt->seq, t->cc.una) &&
 			    !seq_after(pkt->seq, t->nxt_guest) :

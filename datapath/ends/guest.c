@@ -99,7 +99,7 @@ static bool note_data(struct tcon_flow *flow, const struct sk_buff *skb,
 	/* But for the byte of a keep-alive (RFC 9293, 3.8.4). */
 	if (unlikely(seq_before(pkt->seq + 1, flow->thin.told_ack)))
 		flow->thin.unheard = true;
-	if (unlikely(flow->astray))
+	if (unlikely(tcon_known_is_astray(flow->known)))
 		tcon_astray_data(flow, pkt, now_us);
 	return true;
 }

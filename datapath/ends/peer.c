@@ -52,7 +52,7 @@ static inline bool is_heard(const struct tcon_flow *flow,
 {
 	const struct tcon_track *t = &flow->track;
 
-	if (unlikely(pkt->flags & TCON_TCP_SYN || flow->mid_stream ||
+	if (unlikely(pkt->flags & TCON_TCP_SYN || tcon_flow_is_middle(flow) ||
 		     !tcon_track_established(t) || !tcon_track_scale_is_known(t)))
 		return true;
 	return (!seq_before(pkt->end_seq, flow->said.ack) &&
@@ -102,12 +102,10 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 		tcon_flow_kick(flow);
 		return;
 	}
-	if (ack->spurious_repairs && reorders_too_much(&flow->track)) {
-		flow->reordering = true;
+	if (ack->spurious_repairs && reorders_too_much(&flow->track))
 		tcon_judge_give_up(flow, TCON_REASON_REORDERING);
-	} else if (!tcon_flow_repaired(flow)) {
+	else if (!tcon_flow_repaired(flow))
 		tcon_judge_level(flow);
-	}
 	if (makes_room(flow, ack))
 		tcon_flow_kick(flow);
 	if (tcon_flow_repaired(flow) && flow->track.cc.una != flow->track.cc.nxt)

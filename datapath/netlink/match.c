@@ -105,7 +105,7 @@ static int get_mark(const struct nlattr *mark, const struct nlattr *mask, struct
 	return 0;
 }
 
-/* Reads where a port is, and what its bridge calls it. */
+/* Reads what a port is called, and its VLAN. */
 static void get_place(struct nlattr **a, struct tcon_match *m)
 {
 	if (a[TCON_MATCH_A_IFNAME])
@@ -193,8 +193,7 @@ static int put_place(struct sk_buff *skb, const struct tcon_match *m)
 	return (m->ifname[0] && nla_put_string(skb, TCON_MATCH_A_IFNAME, m->ifname)) ||
 	       (m->iface_id[0] && nla_put_string(skb, TCON_MATCH_A_IFACE_ID, m->iface_id)) ||
 	       (m->ofport != TCON_OFPORT_ANY &&
-		nla_put_u32(skb, TCON_MATCH_A_OFPORT, m->ofport)) ||
-	       (m->vlan != TCON_VLAN_ANY && nla_put_u16(skb, TCON_MATCH_A_VLAN, m->vlan));
+		nla_put_u32(skb, TCON_MATCH_A_OFPORT, m->ofport));
 }
 
 /**
@@ -218,6 +217,8 @@ int tcon_nl_put_match(struct sk_buff *skb, const struct tcon_match *m)
 		     TCON_MATCH_A_SPORT_MASK) ||
 	    put_port(skb, m->dport, m->dport_mask, TCON_MATCH_A_DPORT,
 		     TCON_MATCH_A_DPORT_MASK) ||
+	    (m->vlan != TCON_VLAN_ANY &&
+	     nla_put_u16(skb, TCON_MATCH_A_VLAN, m->vlan)) ||
 	    put_traits(skb, m))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);

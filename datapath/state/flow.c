@@ -33,6 +33,40 @@ void tcon_flow_remove_embryo(struct tcon_flow *flow)
 }
 
 /**
+ * tcon_flow_evades() - is it the guest that keeps a flow from being enforced?
+ * @reason: why it is not
+ *
+ * Return: whether it is.
+ */
+bool tcon_flow_evades(enum tcon_reason reason)
+{
+	switch (reason) {
+	case TCON_REASON_SCALE:
+	case TCON_REASON_MD5_AO:
+	case TCON_REASON_MPTCP:
+	case TCON_REASON_HIDDEN:
+	case TCON_REASON_UNANSWERED:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void count_evading(struct tcon_port *port, enum tcon_reason before, enum tcon_reason now)
+{
+	bool evaded = tcon_flow_evades(before), evades = tcon_flow_evades(now);
+
+	if (likely(evaded == evades))
+		return;
+	if (evades) {
+		atomic_inc(&port->evading);
+		atomic_long_add(1, &port->evaded);
+	} else {
+		atomic_dec(&port->evading);
+	}
+}
+
+/**
  * tcon_flow_set_state() - a flow has another state or reason
  * @flow: its lock is held
  * @state: what is done to it
@@ -48,6 +82,7 @@ void tcon_flow_set_state(struct tcon_flow *flow, enum tcon_state state, enum tco
 	if (reason_before != reason) {
 		tcon_count_flow(stats, reason_before, -1);
 		tcon_count_flow(stats, reason, 1);
+		count_evading(flow->port, reason_before, reason);
 	}
 	if (state_before == TCON_STATE_REPAIRED) {
 		tcon_sent_repairs_end(&flow->track);
@@ -102,26 +137,6 @@ struct sk_buff *tcon_flow_take_syn(struct tcon_flow *flow)
 }
 
 /**
- * tcon_flow_set_evading() - is it the guest that keeps the flow from being enforced?
- * @flow: its lock is held
- * @evading: whether it is
- */
-void tcon_flow_set_evading(struct tcon_flow *flow, bool evading)
-{
-	struct tcon_port *port = flow->port;
-
-	if (likely(flow->evading == evading))
-		return;
-	flow->evading = evading;
-	if (evading) {
-		atomic_inc(&port->evading);
-		atomic_long_add(1, &port->evaded);
-	} else {
-		atomic_dec(&port->evading);
-	}
-}
-
-/**
  * tcon_flow_tell_outcome() - the connection has ended: rules that compare hear of it, once
  * @flow: its lock is held
  */
@@ -129,9 +144,9 @@ void tcon_flow_tell_outcome(struct tcon_flow *flow)
 {
 	struct tcon_outcome_of of;
 
-	if (likely(!READ_ONCE(flow->port->tnet->n_shares)) || flow->compared)
+	if (likely(!READ_ONCE(flow->port->tnet->n_shares)) || flow->outcome == TCON_OUTCOME_DONE)
 		return;
-	flow->compared = true;
+	flow->outcome = TCON_OUTCOME_DONE;
 	if (tcon_outcome_of(&flow->track, &of))
 		tcon_policy_outcome(flow->port, &flow->key, &flow->traits, flow->rule,
 				    flow->created_us, &of);
@@ -176,7 +191,7 @@ void tcon_flow_end(struct tcon_flow *flow)
 	flow->dead = true;
 	let_go(flow);
 	flow->state = TCON_STATE_OBSERVED;	/* a dump may still come by */
-	tcon_flow_set_evading(flow, false);
+	count_evading(flow->port, flow->reason, TCON_REASON_NONE);
 	if (flow->rest.attended)
 		atomic_dec(&flow->port->attended);
 	leave_rule(flow);
@@ -215,22 +230,19 @@ void tcon_flow_setup(struct tcon_flow *flow, struct tcon_port *port, const struc
 /* Nothing is known of the connection any more, and of what was done to it. */
 static void forget(struct tcon_flow *flow)
 {
-	flow->compared = false;
+	flow->outcome = min_t(u8, flow->outcome, TCON_OUTCOME_DUE);
 	flow->again.syn_seen = false;
 	flow->heard_us = 0;
-	flow->mid_stream = false;
-	flow->hidden = false;
+	flow->known = tcon_known_after(flow->known, TCON_KNOWN_BEGINS);
 	flow->unseen = false;
-	flow->astray = TCON_ASTRAY_NONE;
 	flow->watchdog = false;
-	flow->hold.drain = false;
-	flow->hold.overdue = false;
+	flow->hold.flush = TCON_FLUSH_NONE;
 	flow->hold.release_ns = 0;
 	flow->hold.burst_bytes = 0;
 	flow->buffer.left_tsval = 0;
-	flow->hold.kicked = flow->hold.injecting;	/* the old one may look much later */
-	flow->bare.valid = false;
-	flow->reordering = false;
+	if (flow->hold.run)
+		flow->hold.run = TCON_RUN_KICKED;	/* the old one may look much later */
+	flow->bare.reason = TCON_REASON_NONE;
 	flow->said.sends_parts = false;
 	flow->said.last_bytes = 0;
 	flow->said.wire_bytes = 0;
@@ -262,7 +274,6 @@ void tcon_flow_restart(struct tcon_flow *flow, u64 now_us)
 	let_go(flow);
 	tcon_track_init(&flow->track, &flow->port->shares[TCON_SHARE_RECORDS]);
 	tcon_flow_set_state(flow, TCON_STATE_OBSERVED, TCON_REASON_HANDSHAKE);
-	tcon_flow_set_evading(flow, false);
 	tcon_flow_reopen(flow);
 	forget(flow);
 	flow->created_us = now_us;
@@ -285,7 +296,7 @@ bool tcon_flow_opens_anew(const struct tcon_flow *flow, const struct tcon_packet
 	bool taken;		/* the peer has taken data, or the handshake's last ACK came */
 
 	lockdep_assert_held(&flow->lock);
-	taken = flow->mid_stream ? t->acked_bytes : tcon_track_established(t);
+	taken = tcon_flow_is_middle(flow) ? t->acked_bytes : tcon_track_established(t);
 	return taken && !flow->closed_us && t->guest.isn != pkt->seq &&
 	       !(pkt->flags & TCON_TCP_ACK);
 }
@@ -347,8 +358,8 @@ void tcon_flow_kick(struct tcon_flow *flow)
 	lockdep_assert_in_softirq();
 	if (flow->dead || !tcon_flow_waits(flow))
 		return;
-	if (flow->hold.injecting)
-		flow->hold.kicked = true;
+	if (flow->hold.run)
+		flow->hold.run = TCON_RUN_KICKED;
 	else
 		tcon_pacer_at(&flow->due, ktime_get_ns());
 }

@@ -19,6 +19,7 @@
 #include "sender/track.h"
 #include "sender/window.h"
 #include "state/buffer.h"
+#include "state/known.h"
 #include "state/pacer.h"
 #include "state/policy.h"
 #include "state/port.h"
@@ -54,15 +55,39 @@ struct tcon_template {
 };
 
 /**
- * enum tcon_astray - which packets of a connection take another way, past TCon
- * @TCON_ASTRAY_NONE: none, as far as is known
- * @TCON_ASTRAY_ACKS: the peer's ACKs
- * @TCON_ASTRAY_DATA: the guest's data
+ * enum tcon_outcome_state - do rules with a share hear of a connection's outcome?
+ * @TCON_OUTCOME_OPEN: its rule has not been looked up
+ * @TCON_OUTCOME_DUE: when it ends
+ * @TCON_OUTCOME_DONE: they have, or must not: its rule has changed
  */
-enum tcon_astray {
-	TCON_ASTRAY_NONE,
-	TCON_ASTRAY_ACKS,
-	TCON_ASTRAY_DATA,
+enum tcon_outcome_state {
+	TCON_OUTCOME_OPEN,
+	TCON_OUTCOME_DUE,
+	TCON_OUTCOME_DONE,
+};
+
+/**
+ * enum tcon_flush - what of what waits leaves at once
+ * @TCON_FLUSH_NONE: nothing
+ * @TCON_FLUSH_OVERDUE: what the guest was allowed to send; repairs still obey cwnd
+ * @TCON_FLUSH_ALL: all
+ */
+enum tcon_flush {
+	TCON_FLUSH_NONE,
+	TCON_FLUSH_OVERDUE,
+	TCON_FLUSH_ALL,
+};
+
+/**
+ * enum tcon_run - are packets of a flow being injected, without its lock?
+ * @TCON_RUN_NONE: no
+ * @TCON_RUN_INJECTS: yes
+ * @TCON_RUN_KICKED: yes, and tcon_flow_kick() was called meanwhile
+ */
+enum tcon_run {
+	TCON_RUN_NONE,
+	TCON_RUN_INJECTS,
+	TCON_RUN_KICKED,
 };
 
 /**
@@ -90,17 +115,12 @@ enum tcon_astray {
  *
  * @rule: the rule that it obeys, or NULL
  * @generation: tcon_port.generation when @rule was looked up
- * @classified: it was
- * @compared: rules with a share have heard of its outcome, or must not: @rule has changed
+ * @outcome: enum tcon_outcome_state
  * @state: enum tcon_state
  * @reason: enum tcon_reason
- * @mid_stream: its handshake, or a later packet, passed unseen
+ * @known: which of its packets TCon has seen, enum tcon_known
  * @unseen: the peer has acknowledged data that TCon did not see
- * @astray: what takes another way, past TCon, enum tcon_astray
- * @hidden: packets passed unseen because of what the guest sends; then also @mid_stream
- * @evading: counted in tcon_port.evading
  * @watchdog: its CC misbehaved
- * @reordering: the path reorders more than repair can bear
  *
  * @saved: what it was on the host that its guest came from, until the guest has sent here;
  *	else NULL
@@ -150,10 +170,8 @@ enum tcon_astray {
  * @hold.cpu: on which its packets count as sent, plus 1; 0: none has left
  * @hold.burst_bytes: size of the guest's recent super-packets
  * @hold.gathers_segs: part of its window that is beyond what may leave (tcon_flow_gathers_bytes())
- * @hold.injecting: packets of this flow are being injected, without @lock
- * @hold.kicked: tcon_flow_kick() was called meanwhile
- * @hold.drain: pass what is held at once
- * @hold.overdue: pass it at once, since nothing was heard for an RTO; repairs still obey cwnd
+ * @hold.run: enum tcon_run
+ * @hold.flush: enum tcon_flush
  * @hold.again_us: when the guest began to send @hold.again_bytes
  * @hold.again_delivered: what was delivered then, its low 32 bits
  * @hold.again_bytes: what it has sent again within a round trip
@@ -164,8 +182,7 @@ enum tcon_astray {
  *
  * @bare: what the guest has to repeat itself
  * @bare.end: sequence number after the last byte of it
- * @bare.valid: there is something
- * @bare.reason: why, enum tcon_reason
+ * @bare.reason: why, enum tcon_reason; %TCON_REASON_NONE: nothing; %TCON_REASON_REORDERING: all
  * @repair: loss repair
  * @repair.absorbed_start: start of the guest's last repeat that was absorbed
  * @repair.absorbed_end: its end; the same as the start if the guest was told that it was needless
@@ -202,17 +219,12 @@ struct tcon_flow {
 	/* What is done to it, and why not more. */
 	struct tcon_rule *rule;
 	u32 generation;
-	bool classified;
-	bool compared;
+	u8 outcome;
 	u8 state;
 	u8 reason;
-	bool mid_stream;
+	u8 known;
 	bool unseen;
-	u8 astray;
-	bool hidden;
-	bool evading;
 	bool watchdog;
-	bool reordering;
 
 	/* The rebuilt sender's. */
 	struct tcon_saved *saved;
@@ -269,17 +281,14 @@ struct tcon_flow {
 		u64 again_us;
 		u64 release_ns;
 		u32 passed_us;
-		bool injecting:1;
-		bool kicked:1;
-		bool drain:1;
-		bool overdue:1;
+		u8 run;
+		u8 flush;
 		u8 merged;
 		u16 gathers_segs;
 	} hold;
 
 	struct {
 		u32 end;
-		bool valid;
 		u8 reason;
 	} bare;
 	struct {
@@ -306,7 +315,7 @@ void tcon_flow_grown(struct tcon_flow *flow);
 void tcon_flow_close(struct tcon_flow *flow, u64 now_us);
 void tcon_flow_reopen(struct tcon_flow *flow);
 void tcon_flow_set_state(struct tcon_flow *flow, enum tcon_state state, enum tcon_reason reason);
-void tcon_flow_set_evading(struct tcon_flow *flow, bool evading);
+bool tcon_flow_evades(enum tcon_reason reason);
 void tcon_flow_kick(struct tcon_flow *flow);
 void tcon_flow_setup(struct tcon_flow *flow, struct tcon_port *port, const struct tcon_key *key,
 		     const struct tcon_traits *traits);
@@ -339,6 +348,12 @@ static inline bool tcon_flow_enforced(const struct tcon_flow *flow)
 	return flow->state >= TCON_STATE_ENFORCED;
 }
 
+/* Did its handshake, or a later packet, pass unseen? */
+static inline bool tcon_flow_is_middle(const struct tcon_flow *flow)
+{
+	return tcon_known_is_middle(flow->known);
+}
+
 static inline bool tcon_flow_repaired(const struct tcon_flow *flow)
 {
 	return flow->state == TCON_STATE_REPAIRED;
@@ -359,7 +374,7 @@ static inline bool tcon_flow_sends_early(const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
 
-	return !tcon_track_established(t) && !flow->mid_stream &&
+	return !tcon_track_established(t) && !tcon_flow_is_middle(flow) &&
 	       t->sent_bytes >= TCON_INIT_CWND_SEGS * t->cc.mss_bytes;
 }
 

@@ -25,8 +25,8 @@ static enum tcon_reason why_unknown(const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
 
-	if (flow->mid_stream)
-		return flow->hidden ? TCON_REASON_HIDDEN : TCON_REASON_MID_STREAM;
+	if (tcon_flow_is_middle(flow))
+		return tcon_known_reason(flow->known);
 	if (flow->saved)
 		return TCON_REASON_MOVED;
 	if (tcon_flow_lags(flow))
@@ -35,9 +35,7 @@ static enum tcon_reason why_unknown(const struct tcon_flow *flow)
 		return unfinished(flow);
 	if (!tcon_track_scale_is_known(t))
 		return TCON_REASON_SCALE;
-	if (flow->astray == TCON_ASTRAY_ACKS)
-		return TCON_REASON_UNSEEN_ACKS;
-	return flow->astray ? TCON_REASON_UNSEEN_DATA : TCON_REASON_NONE;
+	return tcon_known_reason(flow->known);
 }
 
 /* The reason why the flow is not enforced.  @ops: the CC of its rule. */
@@ -90,13 +88,12 @@ bool tcon_judge_may_repair(void)
 /* The reason why losses of an enforced flow are not repaired. */
 static enum tcon_reason repair_obstacle(struct tcon_flow *flow)
 {
-	if (flow->bare.valid && !seq_before(flow->track.cc.una, flow->bare.end))
-		flow->bare.valid = false;
+	if (flow->bare.reason != TCON_REASON_REORDERING &&
+	    !seq_before(flow->track.cc.una, flow->bare.end))
+		flow->bare.reason = TCON_REASON_NONE;
 	if (!tcon_judge_may_repair())
 		return TCON_REASON_REPAIR_OFF;
-	if (flow->reordering)
-		return TCON_REASON_REORDERING;
-	return flow->bare.valid ? flow->bare.reason : TCON_REASON_NONE;
+	return flow->bare.reason;
 }
 
 /**
@@ -126,10 +123,10 @@ void tcon_judge_give_up(struct tcon_flow *flow, enum tcon_reason why)
 	lockdep_assert_held(&flow->lock);
 	tcon_sendq_drop_copies(&t->sendq);
 	/* Something that waits may be known to need the guest, too: see cut_smaller(). */
-	if (!flow->bare.valid || seq_before(flow->bare.end, t->cc.nxt))
+	if (!flow->bare.reason || seq_before(flow->bare.end, t->cc.nxt))
 		flow->bare.end = t->cc.nxt;
-	flow->bare.valid = true;
-	flow->bare.reason = why;
+	if (flow->bare.reason != TCON_REASON_REORDERING)
+		flow->bare.reason = why;
 	tcon_judge_level(flow);
 }
 
@@ -147,27 +144,12 @@ void tcon_judge_give_up(struct tcon_flow *flow, enum tcon_reason why)
 void tcon_judge_missing(struct tcon_flow *flow, u32 end, enum tcon_reason why)
 {
 	lockdep_assert_held(&flow->lock);
-	if (flow->bare.valid && seq_before(end, flow->bare.end))
+	if (flow->bare.reason == TCON_REASON_REORDERING ||
+	    (flow->bare.reason && seq_before(end, flow->bare.end)))
 		return;
-	flow->bare.valid = true;
 	flow->bare.end = end;
 	flow->bare.reason = why;
 	tcon_judge_level(flow);
-}
-
-/* Is it the guest that keeps a flow from being enforced? */
-static bool is_guests_doing(enum tcon_reason reason)
-{
-	switch (reason) {
-	case TCON_REASON_SCALE:
-	case TCON_REASON_MD5_AO:
-	case TCON_REASON_MPTCP:
-	case TCON_REASON_HIDDEN:
-	case TCON_REASON_UNANSWERED:
-		return true;
-	default:
-		return false;
-	}
 }
 
 /* Is a rule that asks for a CC not followed? */
@@ -182,7 +164,7 @@ static bool is_failure(enum tcon_reason reason)
 	case TCON_REASON_UNSEEN_DATA:
 		return true;
 	default:
-		return is_guests_doing(reason);
+		return tcon_flow_evades(reason);
 	}
 }
 
@@ -195,7 +177,7 @@ static enum tcon_state fallback(const struct tcon_flow *flow, enum tcon_reason r
 	if (!is_failure(reason))
 		return TCON_STATE_OBSERVED;
 	if (fallback == TCON_RULE_FALLBACK_AUTO)
-		fallback = is_guests_doing(reason) || flow->astray == TCON_ASTRAY_ACKS ?
+		fallback = tcon_flow_evades(reason) || flow->known == TCON_KNOWN_NOT_ACKS ?
 			   TCON_RULE_FALLBACK_PACE : TCON_RULE_FALLBACK_PASS;
 	if (fallback == TCON_RULE_FALLBACK_DROP)
 		return TCON_STATE_DROPPED;
@@ -224,7 +206,7 @@ static void pace(struct tcon_flow *flow, enum tcon_reason reason, u64 now_us)
 	if (tcon_flow_enforced(flow))
 		tcon_sendq_drop_copies(&flow->track.sendq);
 	tcon_flow_set_state(flow, TCON_STATE_PACED, reason);
-	if (flow->astray == TCON_ASTRAY_ACKS)
+	if (flow->known == TCON_KNOWN_NOT_ACKS)
 		tcon_ca_unheard(&flow->track, now_us);
 	else
 		tcon_ca_heard(&flow->track);
@@ -233,10 +215,8 @@ static void pace(struct tcon_flow *flow, enum tcon_reason reason, u64 now_us)
 /* What is in flight now has no copies. */
 static void start_bare(struct tcon_flow *flow)
 {
-	flow->bare.valid = true;
 	flow->bare.end = flow->track.cc.nxt;
 	flow->bare.reason = TCON_REASON_IN_FLIGHT;
-	flow->reordering = false;
 }
 
 /* Lets the flow's CC run, if it does not yet.  False without memory. */
@@ -282,7 +262,6 @@ void tcon_judge(struct tcon_flow *flow, u64 now_us)
 		ops = rcu_dereference(flow->rule->ops);
 	flow->track.timer.rto_min_us = flow->rule ? flow->rule->rto_min_us : TCON_RTO_MIN_US;
 	reason = obstacle(flow, ops);
-	tcon_flow_set_evading(flow, is_guests_doing(reason));
 	state = reason ? fallback(flow, reason, ops) : TCON_STATE_ENFORCED;
 	if (state >= TCON_STATE_PACED && !run_cc(flow, ops, now_us)) {
 		reason = TCON_REASON_CC_MEMORY;
@@ -335,13 +314,14 @@ void tcon_judge_rule(struct tcon_flow *flow, u64 now_us)
 		if (rule)
 			atomic_inc(&rule->flows);
 		flow->rule = rule;
-		flow->compared |= flow->classified;
+		if (flow->outcome == TCON_OUTCOME_DUE)
+			flow->outcome = TCON_OUTCOME_DONE;
 		flow->watchdog = false;
 		if (old)
 			tcon_count(tcon_flow_stats(flow),
 				   TCON_COUNTER_RULE_MOVED);
 	}
-	flow->classified = true;
+	flow->outcome = max_t(u8, flow->outcome, TCON_OUTCOME_DUE);
 	tcon_judge(flow, now_us);
 	if (rule != old && old) {	/* until now the CC used its parameters */
 		atomic_dec(&old->flows);

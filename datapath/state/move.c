@@ -42,7 +42,7 @@ static bool can_move(const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
 
-	return has_begun(flow) && !flow->mid_stream && !flow->astray &&
+	return has_begun(flow) && !tcon_flow_is_middle(flow) && !tcon_known_is_astray(flow->known) &&
 	       !flow->closed_us && !t->fin_guest && tcon_track_scale_is_known(t) &&
 	       !tcon_track_signed(t) &&
 	       !(t->guest.mptcp && t->peer.mptcp);
@@ -116,7 +116,7 @@ static bool put_in(struct tcon_flow *flow, struct tcon_saved *saved)
 	u64 now_us = tcon_us(tcon_now_ns());
 
 	lockdep_assert_held(&flow->lock);
-	if (flow->mid_stream || flow->saved)
+	if (tcon_flow_is_middle(flow) || flow->saved)
 		tcon_flow_restart(flow, now_us);
 	else if (t->synced || t->guest.syn_seen || t->peer.syn_seen)
 		return false;
@@ -220,8 +220,8 @@ void tcon_move_settle(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	if (tells && tcon_saved_goes_on(saved, pkt)) {
 		restore(flow, pkt, now_us);
 	} else {
-		flow->mid_stream = true;
-		flow->hidden = !tells;	/* no honest guest */
+		flow->known = tcon_known_after(flow->known, tells ? TCON_KNOWN_MISSED :
+					       TCON_KNOWN_EVADED);	/* no honest guest */
 		memset(&flow->ecn, 0, sizeof(flow->ecn));
 		tcon_rest_attend(flow);
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MOVED_UNLIKE);

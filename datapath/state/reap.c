@@ -72,7 +72,7 @@ static bool is_busy(const struct tcon_flow *flow)
 
 	return flow->saved || flow->syn || flow->closed_us || t->fin_guest || t->fin_peer ||
 	       flow->pending.syn_seen || flow->again.syn_seen ||
-	       flow->rest.attended || flow->hold.injecting ||
+	       flow->rest.attended || flow->hold.run ||
 	       tcon_buffer_waits(&flow->buffer) || !list_empty(&flow->embryo_node);
 }
 
@@ -85,7 +85,7 @@ static bool may_sleep(const struct tcon_flow *flow)
 	       flow->generation == READ_ONCE(flow->port->generation) &&
 	       t->synced && t->guest.syn_seen && t->peer.syn_seen &&
 	       (t->guest.acked || t->peer.acked) &&
-	       !flow->mid_stream && !flow->astray && !is_busy(flow);
+	       flow->known == TCON_KNOWN_ALL && !is_busy(flow);
 }
 
 static void collect(struct tcon_flow *flow, u64 now_us)

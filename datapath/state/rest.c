@@ -76,7 +76,7 @@ static bool was_peer(const struct tcon_flow *flow, const struct tcon_packet *pkt
 {
 	u32 bytes = (u32)pkt->window << tcon_track_guest_wscale(&flow->track);
 
-	if (flow->mid_stream)	/* the window's scale is not known */
+	if (tcon_flow_is_middle(flow))	/* the window's scale is not known */
 		bytes = TCON_CWND_MAX_BYTES;
 	bytes = max_t(u32, bytes, U16_MAX);
 	return seq_between(flow->rest.end_seq, pkt->ack - bytes, pkt->ack + bytes);
@@ -179,13 +179,13 @@ bool tcon_rest_resume(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	    (!pkt->payload_bytes || tcon_rest_is_patient(flow)))
 		return false;
 	flow->rest.wakes = READ_ONCE(flow->port->wakes);
-	if (t->synced && (flow->mid_stream || t->guest.acked || t->peer.acked) &&
+	if (t->synced && (tcon_flow_is_middle(flow) || t->guest.acked || t->peer.acked) &&
 	    tcon_rest_tells(pkt)) {
 		una = una_of(flow, pkt->seq);
 		resume_track(t, una, seq_max(una, pkt->seq), now_us);
 		resume_ends(flow, pkt, now_us);
-		t->guest.acked = !flow->mid_stream;
-		t->peer.acked = !flow->mid_stream;
+		t->guest.acked = !tcon_flow_is_middle(flow);
+		t->peer.acked = !tcon_flow_is_middle(flow);
 		flow->rest.believe_us = now_us + tcon_track_rto_us(t);
 		tcon_flow_grown(flow);
 	}

@@ -228,10 +228,10 @@ void tcon_walk_reclassify_all(void)
 static void drain(struct tcon_flow *flow, u64 now_us, void *any)
 {
 	if (!tcon_buffer_waits(&flow->buffer)) {
-		*(bool *)any |= flow->hold.injecting;
+		*(bool *)any |= flow->hold.run != TCON_RUN_NONE;
 		return;
 	}
-	flow->hold.drain = true;
+	flow->hold.flush = TCON_FLUSH_ALL;
 	tcon_flow_kick(flow);
 	*(bool *)any = true;
 }

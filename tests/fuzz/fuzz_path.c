@@ -687,7 +687,7 @@ static void check_flows(const struct world *x)
 	for_each_flow(flow, &host.port) {
 		used += flow->buffer.charged_bytes;
 		check_buffer(flow);
-		WARN_ON(flow->lock.held || flow->hold.injecting);
+		WARN_ON(flow->lock.held || flow->hold.run);
 		WARN_ON(tcon_flow_runs_cc(flow) && flow->track.rounds.log);
 		WARN_ON(flow->hold.release_ns > shim_now_ns + NSEC_PER_SEC);
 	}

@@ -76,7 +76,7 @@ static inline void record_limits(char *line, const struct tcon_flow *flow)
 		    t->cc.mss_bytes, t->cc.inflight_bytes, t->cc.una, t->cc.nxt,
 		    t->dup_bytes + t->unnoted_bytes, t->cc.pacing_rate_bps,
 		    tcon_pace_burst_bytes(&t->cc),
-		    flow->hold.drain || flow->hold.overdue || t->unheard, flow->hold.injecting,
+		    flow->hold.flush || t->unheard, flow->hold.run != TCON_RUN_NONE,
 		    flow->repair.timeouts, flow->repair.probes);
 	for (i = 0; i < t->lost.n && n < RECORD_LINE_MAX - 50; i++)
 		n += sprintf(line + n, "%u-%u,", t->lost.range[i].start, t->lost.range[i].end);

@@ -236,7 +236,7 @@ static void hidden_flow_is_hidden_whoever_sends_first(void **unused)
 	ip->tos = 3;
 	ip_send_check(ip);
 	egress(skb);
-	assert_true(flow()->mid_stream);
+	assert_true(tcon_flow_is_middle(flow()));
 	world.now = FIRST;
 	guest_sends(TCON_TCP_ACK);
 	assert_int_equal(flow()->state, TCON_STATE_PACED);
