@@ -86,7 +86,8 @@ check-vm: deps lab			## packet and system tests on the real datapath, in the lab
 check-debug: deps lab			## what scripts send, with KASAN and lockdep; a report fails
 	@$(MAKE) -s -C tests/vm debug LAB=$(abspath $(LAB))
 
-check-thorough: deps lab		## all of check-vm's and check-debug's tests on both kernels
+check-thorough: deps lab		## check-vm's and check-debug's tests on both kernels; what fuzzers find
+	@$(MAKE) -s -C tests/fuzz breaches
 	@$(MAKE) -s -C tests/vm thorough LAB=$(abspath $(LAB))
 
 check-netfilter: deps lab		## a selection without the patched openvswitch.ko and ovs-vswitchd
