@@ -8,7 +8,7 @@
  *	native	no TCon: the guest itself runs the CC, on the floor sender/ (native.h)
  *	plain	no TCon and no CC: the guest's plain sender
  *
- * Time that tcon takes beyond native's is what act/, state/ and path.c cost: what waits too long,
+ * Time that tcon takes beyond native's is what act/, ends/ and state/ cost: what waits too long,
  * windows, ACKs that are edited, repairs.  A fault of the CC, or of the floor sender/, is in both;
  * so tcon is judged against plain, too, which shares no code with either.  That bound is wider: a
  * CC may rightly be slower than AIMD, or faster.
