@@ -281,8 +281,8 @@ struct tcon_flow {
 		u64 again_us;
 		u64 release_ns;
 		u32 passed_us;
-		u8 run;
-		u8 flush;
+		u8 run:4;
+		u8 flush:4;
 		u8 merged;
 		u16 gathers_segs;
 	} hold;
