@@ -231,10 +231,10 @@ static bool note_heard(struct tcon_flow *flow, const struct tcon_packet *pkt, u6
 
 	if (unlikely(flow->saved) && !(pkt->flags & TCON_TCP_SYN))
 		tcon_saved_heard(flow->saved, pkt);
-	if (likely(heard))
-		flow->heard_us = now_us;
-	else
+	if (unlikely(!heard))
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_OUT_OF_WINDOW);
+	else if (likely(pkt->flags & TCON_TCP_ACK))
+		flow->heard_us = now_us;
 	return heard;
 }
 

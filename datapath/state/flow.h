@@ -107,7 +107,7 @@ enum tcon_run {
  * @traits: what rules look at beside @key
  * @closed_node: in tcon_port.closed_list; empty: the connection has not ended
  * @embryo_node: in tcon_port.embryos; empty: the connection is confirmed
- * @heard_us: time of the peer's last packet that the guest will look at
+ * @heard_us: time of the peer's last ACK that the guest will look at; 0: none came by
  * @closed_us: when the connection ended; 0: it has not
  * @pending: a peer's SYN that replaces the connection if the guest answers it
  * @again: a guest's SYN that replaces the connection if the peer answers it
@@ -367,15 +367,15 @@ static inline bool tcon_flow_waits(const struct tcon_flow *flow)
 }
 
 /*
- * Has the guest sent a whole first flight (RFC 7413, 4.2), without a handshake?  More of it is
- * judged so before tcon_excess_repeats() is asked.
+ * Has the guest sent a whole first flight (RFC 7413, 4.2), of which less than a segment may be
+ * left, without a handshake?  More of it is judged so before tcon_excess_repeats() is asked.
  */
 static inline bool tcon_flow_sends_early(const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
 
 	return !tcon_track_established(t) && !tcon_flow_is_middle(flow) &&
-	       t->sent_bytes >= TCON_INIT_CWND_SEGS * t->cc.mss_bytes;
+	       t->sent_bytes + t->cc.mss_bytes > TCON_INIT_CWND_SEGS * t->cc.mss_bytes;
 }
 
 /* Was the guest not told yet that its last repeat was needless? */

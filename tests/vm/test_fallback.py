@@ -456,13 +456,26 @@ def test_the_first_byte_that_is_seen_does_not_make_data_old(ends: Ends, tcon: ge
 
 
 def test_data_without_a_complete_handshake_is_paced(ends: Ends, tcon: genl.Genl) -> None:
-    """The peer opened, and never acknowledges the guest's SYN-ACK where TCon can see it."""
+    """The peer opened, and its ACKs come by, but none of them is for the guest's SYN-ACK."""
     tcon.set_rule("cubic")
     conn = Conn(*ends)
     conn.peer_sends(SYN)
     conn.guest_sends(SYN | ACK)
+    conn.peer_nxt = conn.isn[1] + 1
+    conn.peer.send(conn.from_peer(ack=conn.isn[0]).frame())
+    assert conn.receive(conn.guest)
     assert len(burst(conn, MANY)) in range(INITIAL, INITIAL + 4)
     assert state(tcon, conn.sport) == ("paced", "unanswered", "cubic")
+
+
+def test_data_passes_where_no_ack_comes_by(ends: Ends, tcon: genl.Genl) -> None:
+    """The peer opened, and its ACKs take another way, as with direct server return."""
+    tcon.set_rule("cubic")
+    conn = Conn(*ends)
+    conn.peer_sends(SYN)
+    conn.guest_sends(SYN | ACK)
+    assert len(burst(conn, MANY)) == MANY
+    assert state(tcon, conn.sport) == ("observed", "unseen-acks", "none")
 
 
 def test_data_that_does_not_follow_the_syn_is_paced(ends: Ends, tcon: genl.Genl) -> None:

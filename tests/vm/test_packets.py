@@ -807,7 +807,6 @@ def test_reason_handshake(ends: Ends, tcon: genl.Genl) -> None:
     assert state(tcon, conn.sport) == ENFORCED_CUBIC
 
 
-@rigs.fault("where only a server's SYN comes by its first segments are dropped")
 def test_answers_that_pass_elsewhere_from_the_start(ends: Ends, tcon: genl.Genl) -> None:
     """A load balancer sends the SYN this way, and ACKs another (direct server return): the guest
     sends nothing twice, and none of it is dropped.
