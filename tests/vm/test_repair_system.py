@@ -185,8 +185,8 @@ def test_guest_does_not_notice(net: Net, offloads: bool) -> None:
 
 
 def hard_bytes(bound: int) -> int:
-    """What a guest was allowed to send may wait up to twice a bound, and a packet more."""
-    return 2 * bound + (96 << 10)
+    """At twice a bound all that waits leaves.  Beyond four times a bound nothing is kept."""
+    return 4 * bound + (96 << 10)
 
 
 @pytest.mark.parametrize("bound", ["buffer_port_bytes", "buffer_host_bytes"])
@@ -337,15 +337,18 @@ def black_hole_s(net: Net, cc: str, family: int) -> float:
 def test_black_hole_is_probed_by_the_guest(net: Net, family: int) -> None:
     """What is lost of its probes is its own business, and repairs are no larger than it sends.
 
-    Of three each: one in some waits for a time-out more.
+    TCon's timer goes off three times before it leaves the guest alone: 1.4 s.  One in some waits as
+    long again, for a time-out of the guest's.
     """
     net.shape(rate="20mbit", delay="20ms")
     net.cut()
     rigs.sysctl("ipv4/tcp_mtu_probing", 1, "g1")
+    times = 3
     native_s, *enforced_s = (
-        sum(black_hole_s(net, cc, family) for _ in range(3)) for cc in ("none", "bbr", "cubic")
+        sum(black_hole_s(net, cc, family) for _ in range(times)) for cc in ("none", "bbr", "cubic")
     )
-    assert max(enforced_s) < 1.25 * native_s, enforced_s
+    print(f"native {native_s:.1f} s, enforced {enforced_s}")
+    assert max(enforced_s) < native_s + times * 2 * 1.4
 
 
 # --- what limits a flow ---------------------------------------------------------------------
