@@ -65,10 +65,10 @@ def test_the_datapaths_page_names_what_there_is() -> None:
     code = "".join(sources.values())
     named = set(re.findall(r"`([a-z_]+)\(\)`", text))
     assert [name for name in sorted(named) if not re.search(rf"\b{name}\(", code)] == []
-    for folder in ("act", "base", "sender", "state", "wire"):
+    for folder in ("act", "base", "ends", "sender", "state", "wire"):
         (row,) = re.findall(rf"^\| `{folder}/` \|.*$", text, re.M)
         there = {file.stem for file in sources if file.parent.name == folder}
-        assert there <= set(re.findall(r"`([a-z]+)`", row)), folder
+        assert there <= set(re.findall(r"`([a-z_]+)`", row)), folder
 
 
 def test_the_page_about_ccs_has_a_row_for_each() -> None:

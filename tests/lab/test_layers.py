@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -121,10 +120,3 @@ def test_what_is_in_the_machine_uses_nothing_else() -> None:
     assert len(files) > 10
     for file in files:
         assert {n for n in _imported(file) if n.split(".")[0] not in shared} == set(), file
-
-
-def test_the_functions_that_the_readme_names_exist() -> None:
-    named = set(re.findall(r"`(\w+)\(\)`", (TOP / "datapath/README.md").read_text()))
-    sources = "".join(file.read_text() for file in (TOP / "datapath").rglob("*.[ch]"))
-    assert len(named) > 20
-    assert named <= set(re.findall(r"\b(\w+)\(", sources))
