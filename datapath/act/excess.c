@@ -9,9 +9,6 @@
 #include "state/flow.h"
 #include "wire/segment.h"
 
-/* What a guest was allowed to send may wait up to so many times a bound. */
-#define HARD_BOUNDS	2
-
 /* Is a guest to be bound?  Where a connection begins or has ended no CC runs, but it is. */
 static bool is_bound(const struct tcon_flow *flow)
 {
@@ -94,7 +91,7 @@ static bool all_waits(const struct tcon_flow *flow, const struct tcon_packet *pk
 bool tcon_excess_must_leave(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
 	return tcon_gate_allows(flow, pkt->end_seq) &&
-	       unlikely(tcon_buffer_exceeds(&flow->buffer, flow->port, HARD_BOUNDS));
+	       unlikely(tcon_buffer_exceeds(&flow->buffer, flow->port, TCON_BUFFER_HARD));
 }
 
 /* Must a segment not wait, for lack of room?  If the guest was allowed to send it, all that waits
@@ -106,11 +103,13 @@ static bool is_beyond(struct tcon_flow *flow, const struct tcon_packet *pkt, boo
 
 	if (data && !allowed)
 		return tcon_buffer_full(&flow->buffer, flow->port);
-	if (likely(!tcon_buffer_exceeds(&flow->buffer, flow->port, HARD_BOUNDS)))
+	if (likely(!tcon_buffer_exceeds(&flow->buffer, flow->port, TCON_BUFFER_HARD)))
 		return false;
-	if (!allowed || tcon_buffer_exceeds(&flow->buffer, flow->port, 2 * HARD_BOUNDS))
+	if (!allowed || tcon_buffer_exceeds(&flow->buffer, flow->port,
+					    2 * TCON_BUFFER_HARD))
 		return true;
 	tcon_gate_flush(flow);
+	tcon_flow_kick(flow);
 	return false;
 }
 

@@ -57,6 +57,8 @@ static struct sk_buff *keep_for_repair(struct tcon_flow *flow, struct sk_buff *s
 	}
 	if (sent && !copy)
 		copy = tcon_buffer_copy(&flow->buffer, flow->port, &flow->track.sendq, skb);
+	else if (unlikely(tcon_buffer_exceeds(&flow->buffer, flow->port, TCON_BUFFER_HARD)))
+		sent = NULL;	/* it leaves to make room */
 	if (!sent || !copy) {
 		tcon_judge_missing(flow, seg->end_seq, TCON_REASON_COPY_MEMORY);
 		return copy;

@@ -14,7 +14,8 @@
  * bounded for a flow, a port and the host.  A flow that comes near a bound is given a smaller
  * window.  Then the guest keeps what there is no room for.  If it sends more, that leaves without a
  * copy, so that the guest repeats it; or it waits up to twice the bound.  Beyond that what waits
- * leaves (act/excess.c), and repeats, FIN and RST are dropped; beyond four times all is.
+ * leaves and is not kept (act/excess.c), and repeats, FIN and RST are dropped; beyond four times
+ * all is.
  */
 #include <linux/moduleparam.h>
 #include <linux/skbuff.h>

@@ -11,6 +11,9 @@
 
 struct tcon_sendq;
 
+/* What a guest was allowed to send may wait, and is kept, up to so many times a bound. */
+#define TCON_BUFFER_HARD	2
+
 /**
  * struct tcon_buffer - the send buffer of a half-flow; its lock protects it
  * @unsent: packets that wait, in the order in which they came; each has a struct tcon_segment

@@ -144,6 +144,27 @@ static void repeats_that_wait_are_bounded(void **state)
 	assert_bounded();
 }
 
+/* What the guest was allowed to send leaves at twice the bound, and is not kept. */
+static void what_leaves_at_a_bound_makes_room(void **state)
+{
+	u32 i;
+
+	open_flow();
+	flow()->track.cc.cwnd_bytes = 2 * MANY * SEG_MSS;
+	assert_true(guest_sends(TCON_TCP_ACK));
+	wait_ms(RTT_MS);
+	peer_acks(world.now);			/* with a window for all of it */
+	flow()->track.cc.cwnd_bytes = 4 * SEG_MSS;
+	bound(TCON_SHARE_BUFFER, BOUND_BYTES);
+	for (i = 0; i < MANY; i++) {
+		guest_sends(TCON_TCP_ACK);
+		wait_ms(1);
+		assert_in_range(flow()->buffer.charged_bytes, 0, 2 * BOUND_BYTES + 16384);
+	}
+	assert_in_range(world.left, MANY * SEG_MSS / 2, (u32)-1);
+	assert_false(host.tnet.stats->count[TCON_COUNTER_HOLD_EXCESS]);
+}
+
 /* Others have all the memory.  Nothing of this flow waits, and cwnd is open. */
 static void paced_flow_goes_on_without_memory(void **state)
 {
@@ -240,6 +261,7 @@ int main(void)
 		TEST(resets_that_wait_are_bounded),
 		TEST(fins_that_wait_are_bounded),
 		TEST(repeats_that_wait_are_bounded),
+		TEST(what_leaves_at_a_bound_makes_room),
 		TEST(paced_flow_goes_on_without_memory),
 		TEST(part_of_a_damaged_segment_does_not_leave),
 		TEST(part_that_is_kept_is_charged_for_all),
