@@ -489,7 +489,7 @@ static bool find_answered(const struct tcon_track *t, struct ack_work *w)
 	if (w->repeated) {
 		w->first_tx_us = w->again_us;
 		w->last_tx_us = w->again_us;
-		return !w->unclear;
+		return !w->unclear && can_answer(t, w->again_us, w->now_us);
 	}
 	/* The first one is of a SYN, which is repeated after 3 s by any stack (RFC 6298, 5.7). */
 	if (!w->has_tx || (!t->srtt_x8_us && w->now_us - w->first_tx_us > SYN_REPEATED_US))

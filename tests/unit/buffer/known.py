@@ -10,6 +10,7 @@ _SILENCES = _TIMEOUT + "; again after each silence, and the clock moves on, so n
 _FALLS = "a gap, or what cannot be repaired, is a state of the flow, not of a range"
 _UNSEEN = "what took another way, or passed while no rule was there, is not known"
 _ACKED = "what waits leaves although the peer, to which it came by another way, has acknowledged it"
+_ROOM = "where memory is short what waits leaves"
 _BACKOFF = "where TCon's timer has backed off the guest's repeats pass, too"
 
 
@@ -32,6 +33,9 @@ KNOWN = (
     Known("early at a time-out: clock", "", _TIMEOUT),
     Known("early: cwnd", "timely/bulk-loss/2/", _SILENCES),
     Known("early: clock", "timely/bulk-loss/2/", _SILENCES),
+    Known("early: cwnd", "input", _ROOM, rare=True),
+    Known("early: clock", "input", _ROOM, rare=True),
+    Known("state: window-enforced, copy-memory", "input", _ROOM, rare=True),
     Known("again: the peer has it", "input", _ACKED, rare=True),
     Known("again, by the guest: is not lost twice", "input", _BACKOFF, rare=True),
     Known("state: window-enforced, gap", "input", _FALLS),

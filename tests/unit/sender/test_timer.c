@@ -443,6 +443,21 @@ static void round_trip_after_long_silence(void **state)
 	conn_close(c);
 }
 
+/* Of an ACK that comes so late nobody knows what it is for: an earlier one has been lost. */
+static void answer_to_a_repeat_of_long_ago(void **state)
+{
+	struct conn *c = conn_open(false);
+
+	send(c, 1);
+	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
+	wait_us(c, 10 * RTO_US);
+	assert_true(tcon_sent_repair(&c->t, FIRST, FIRST + MSS, MSS, c->now_us));
+	wait_us(c, 10 * RTO_US);
+	ack(c, 1);
+	assert_int_equal(c->ack.rs.rtt_us, -1);
+	conn_close(c);
+}
+
 /* A SACK is none, but what stands at una counts from when it last left. */
 static void head_sent_again(void **state)
 {
@@ -634,6 +649,7 @@ int main(void)
 		cmocka_unit_test(doubled_so_often),
 		cmocka_unit_test(backoff_ends_without_a_round_trip),
 		cmocka_unit_test(round_trip_after_long_silence),
+		cmocka_unit_test(answer_to_a_repeat_of_long_ago),
 		cmocka_unit_test(head_sent_again),
 		cmocka_unit_test(sent_without_record),
 		cmocka_unit_test(window_probes),
