@@ -42,7 +42,7 @@ static bool can_move(const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
 
-	return has_begun(flow) && !tcon_flow_is_middle(flow) && !tcon_known_is_astray(flow->known) &&
+	return has_begun(flow) && flow->known == TCON_KNOWN_ALL &&
 	       !flow->closed_us && !t->fin_guest && tcon_track_scale_is_known(t) &&
 	       !tcon_track_signed(t) &&
 	       !(t->guest.mptcp && t->peer.mptcp);
