@@ -29,7 +29,7 @@
 #define AHEAD_MAX_NS		NSEC_PER_SEC
 
 /**
- * tcon_gate_flush() - nothing was heard for an RTO: what waits has waited long enough
+ * tcon_gate_flush() - nothing was heard for an RTO, or there is no room: what waits leaves
  * @flow: its lock is held
  */
 void tcon_gate_flush(struct tcon_flow *flow)

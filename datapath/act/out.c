@@ -118,10 +118,11 @@ static bool is_too_large(const struct tcon_flow *flow, u32 bytes)
 }
 
 /*
- * How many segments leave of one that is too large?  As many as leave at once, and are not too much
- * of cwnd.  One, if they are a list of packets.  Fewer than there are, in any case.
+ * How many segments leave of one that is too large, and has @segs?  As many as leave at once, and
+ * are not too much of cwnd.  One, if they are a list of packets.  In any case fewer than there
+ * are.
  */
-static u32 first_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
+static u32 first_segs(const struct tcon_flow *flow, const struct sk_buff *skb, u32 segs)
 {
 	const struct tcon_cc *cc = &flow->track.cc;
 	const struct tcon_segment *seg = tcon_segment(skb);
@@ -134,7 +135,7 @@ static u32 first_segs(const struct tcon_flow *flow, const struct sk_buff *skb)
 		return 1;
 	if (cc->pacing_rate_bps)
 		bytes = min(bytes, at_once_bytes(cc));
-	most = clamp(tcon_out_segs(skb) - 1, 1U, (u32)MOST_SEGS);
+	most = clamp(segs - 1, 1U, (u32)MOST_SEGS);
 	return clamp(bytes / skb_shinfo(skb)->gso_size, 1U, most);
 }
 
@@ -163,13 +164,16 @@ static bool must_be_cut(const struct sk_buff *skb)
 u32 tcon_out_end(const struct tcon_flow *flow, const struct sk_buff *skb)
 {
 	const struct tcon_segment *seg = tcon_segment(skb);
+	u32 segs;
 
 	lockdep_assert_held(&flow->lock);
-	if (likely(!skb_is_gso(skb)) || seg->fragment || tcon_out_segs(skb) <= 1 ||
-	    (!is_too_large(flow, left_bytes(skb)) && tcon_out_segs(skb) <= MOST_SEGS &&
-	     !must_be_cut(skb)))
+	if (likely(!skb_is_gso(skb)) || seg->fragment)
 		return seg->end_seq;
-	return seg->start + first_segs(flow, skb) * skb_shinfo(skb)->gso_size;
+	segs = tcon_out_segs(skb);
+	if (segs <= 1 || (!is_too_large(flow, left_bytes(skb)) && segs <= MOST_SEGS &&
+			  !must_be_cut(skb)))
+		return seg->end_seq;
+	return seg->start + first_segs(flow, skb, segs) * skb_shinfo(skb)->gso_size;
 }
 
 /* All of what waits first leaves as it came, but for its header; NULL without memory. */
@@ -184,8 +188,9 @@ static struct sk_buff *make_whole(struct tcon_flow *flow, struct sk_buff **copy,
 	if (!tcon_flow_enforced(flow))
 		return tcon_buffer_take(b, flow->port, &flow->track.sendq);
 	clone = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
-	if (!clone || !tcon_buffer_left(b, flow->port, end, copy))
+	if (!clone)
 		return NULL;
+	tcon_buffer_left(b, flow->port, end, copy);	/* all of it: no memory is needed */
 	swap(clone, *copy);	/* who follows packets knows the guest's */
 	return clone;
 }

@@ -127,13 +127,13 @@ static void forget_origin(struct sk_buff *skb)
 	nf_reset_ct(skb);
 }
 
-/* Charges what @skb keeps from being freed, but for what the newest packet keeps, too. */
-static void charge_for(struct tcon_buffer *b, struct tcon_port *port, const struct tcon_sendq *q,
-		       struct sk_buff *skb)
+/*
+ * Charges what @skb keeps from being freed, @pinned bytes, but for @shared ones that the newest
+ * packet, @before, keeps, too.
+ */
+static void charge_for(struct tcon_buffer *b, struct tcon_port *port, struct sk_buff *before,
+		       struct sk_buff *skb, u32 pinned, u32 shared)
 {
-	struct sk_buff *before = newest(b, q);
-	u32 shared, pinned = tcon_segment_pinned(skb, before, &shared);
-
 	tcon_segment(skb)->charged_bytes = pinned;
 	shared = tcon_segment_take_share(before, shared);
 	if (tcon_buffer_waits(b))
@@ -151,8 +151,8 @@ static void charge_for(struct tcon_buffer *b, struct tcon_port *port, const stru
 void tcon_buffer_add(struct tcon_buffer *b, struct tcon_port *port, const struct tcon_sendq *q,
 		     struct sk_buff *skb)
 {
-	u32 shared, pinned = tcon_segment_pinned(skb, newest(b, q), &shared);
-	struct sk_buff *own;
+	struct sk_buff *before = newest(b, q), *own;
+	u32 shared, pinned = tcon_segment_pinned(skb, before, &shared);
 
 	/* A little data must not keep a large page. */
 	if (unlikely(is_little(skb, pinned - shared))) {
@@ -160,10 +160,11 @@ void tcon_buffer_add(struct tcon_buffer *b, struct tcon_port *port, const struct
 		if (own) {
 			consume_skb(skb);
 			skb = own;
+			pinned = tcon_segment_pinned(skb, before, &shared);
 		}
 	}
 	forget_origin(skb);
-	charge_for(b, port, q, skb);
+	charge_for(b, port, before, skb, pinned, shared);
 	b->unsent_bytes += tcon_segment(skb)->payload_bytes;
 	b->unsent_charged_bytes += tcon_segment(skb)->charged_bytes;
 	__skb_queue_tail(&b->unsent, skb);
@@ -226,7 +227,8 @@ void tcon_buffer_skip(struct tcon_buffer *b, u32 seq)
  * @end: up to where
  * @copy: what is kept of it for this transmission, charged
  *
- * What is not in flight, as the caller finds, has to be given to tcon_buffer_put().
+ * What is not in flight, as the caller finds, has to be given to tcon_buffer_give_up(), and then to
+ * tcon_buffer_put().
  *
  * Return: false without memory: then nothing has changed.
  */
@@ -264,9 +266,9 @@ bool tcon_buffer_left(struct tcon_buffer *b, struct tcon_port *port, u32 end,
 struct sk_buff *tcon_buffer_copy(struct tcon_buffer *b, struct tcon_port *port,
 				 const struct tcon_sendq *q, struct sk_buff *skb)
 {
-	u32 shared, pinned = tcon_segment_pinned(skb, newest(b, q), &shared);
+	struct sk_buff *before = newest(b, q), *copy;
+	u32 shared, pinned = tcon_segment_pinned(skb, before, &shared);
 	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN;
-	struct sk_buff *copy;
 
 	lockdep_assert_in_softirq();
 	if (room_of(b, port) < (long)(pinned - shared)) {
@@ -280,7 +282,8 @@ struct sk_buff *tcon_buffer_copy(struct tcon_buffer *b, struct tcon_port *port,
 	if (!copy)
 		goto failed;
 	forget_origin(copy);
-	charge_for(b, port, q, copy);
+	pinned = tcon_segment_pinned(copy, before, &shared);	/* pages may have been copied */
+	charge_for(b, port, before, copy, pinned, shared);
 	return copy;
 failed:
 	tcon_count(port->tnet->stats, TCON_COUNTER_COPY_FAILED);

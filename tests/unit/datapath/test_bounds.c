@@ -105,7 +105,8 @@ static void rest_of_a_jumbogram_has_a_right_length(void **state)
 	assert_int_equal(wrong_lengths, 0);
 }
 
-static void resets_that_wait_are_bounded(void **state)
+/* Segments without data wait behind others. */
+static void flood(u8 flags, u32 ahead)
 {
 	u32 i;
 
@@ -113,20 +114,18 @@ static void resets_that_wait_are_bounded(void **state)
 	bound(TCON_SHARE_BUFFER, BOUND_BYTES);
 	fill_window();
 	for (i = 0; i < TOO_MANY; i++)
-		guest_says(TCON_TCP_RST | TCON_TCP_ACK, world.now + FAR, 0);
+		guest_says(flags | TCON_TCP_ACK, world.now + ahead, 0);
 	assert_bounded();
+}
+
+static void resets_that_wait_are_bounded(void **state)
+{
+	flood(TCON_TCP_RST, FAR);
 }
 
 static void fins_that_wait_are_bounded(void **state)
 {
-	u32 i;
-
-	open_flow();
-	bound(TCON_SHARE_BUFFER, BOUND_BYTES);
-	fill_window();
-	for (i = 0; i < TOO_MANY; i++)
-		guest_says(TCON_TCP_FIN | TCON_TCP_ACK, world.now, 0);
-	assert_bounded();
+	flood(TCON_TCP_FIN, 0);
 }
 
 /* A byte each, of what is in flight and will not be repaired. */

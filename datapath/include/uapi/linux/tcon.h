@@ -380,7 +380,7 @@ enum tcon_ecn_mode {
 	X(SACK_OVERFLOW, "sack-overflow", "SACK ranges beyond the scoreboard") \
 	X(BAD_ACK,	"bad-ack",	"ACKs outside what was sent")	\
 	X(SPURIOUS_UNDO, "spurious-undo", "recoveries undone by DSACK or timestamps") \
-	X(STALL_RELEASE, "stall-release", "holds ended because no ACK came for an RTO") \
+	X(STALL_RELEASE, "stall-release", "holds ended because no ACK came for an RTO, or for lack of room") \
 	X(RULE_MOVED,	"rule-moved",	"half-flows moved to another rule while running") \
 	X(COPY_PRESSURE, "copy-pressure", "packets without a copy: a bound was reached") \
 	X(COPY_FAILED,	"copy-failed",	"packets without a copy: no memory") \
