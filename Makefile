@@ -152,10 +152,11 @@ check-demo: deps lab			## README's `make demo`, and what it leaves
 bench: lab				## what TCon costs, against the stock datapath
 	@$(MAKE) -s -C tests/bench run LAB=$(abspath $(LAB))
 
-style: deps lab				## ruff, layers, checkpatch and sparse
+style: deps lab				## ruff, layers, words, checkpatch and sparse
 	@$(VENV)/bin/ruff check --quiet $(PYTHON_FILES)
 	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_FILES)
 	@tests/check-layers
+	@tests/check-words
 	@tools/checkpatch $(C_FILES)
 	@tools/sparse "$$($(LAB) kdir)"
 

@@ -14,7 +14,7 @@
  * or W_est if that is more.  Everything else is CUBIC's as in Linux (cubic.h): reductions by
  * whole segments, W_est, HyStart.
  *
- * What the thesis does not say: how much cwnd may grow at one ACK.  Here it is by what was
+ * The thesis leaves open: how much cwnd may grow at one ACK.  Here it is by what was
  * acknowledged, as in slow start.  That binds where no ACK was seen for long.  Without a
  * W_max the curve begins flat where the window is, and Linux's faster growth in this case
  * (1/20 per RTT) is not used.

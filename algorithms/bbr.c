@@ -42,13 +42,13 @@
  *   what is in flight plus what was just delivered.  At the end of the recovery cwnd is
  *   what it was before.
  *
- * What a hypervisor does differently:
+ * Differences that a hypervisor makes:
  * - A flow that was switched to BBR while running may have a queue of the last CC, and
  *   its minimum RTT may contain that queue.  If the flow fills its pipe, it begins with
  *   PROBE_RTT at the measured rate, which drains the queue and shows the RTT.  If not,
  *   it begins with STARTUP at the measured rate.
- * - The pacer is TCon's.  What it holds is not in flight yet, so BBR need not estimate
- *   earliest departure times.
+ * - The pacer is TCon's.  Bytes that it holds are not in flight yet, so BBR need not
+ *   estimate earliest departure times.
  * - The smallest window is two segments (%TCON_MIN_CWND_SEGS).  After a time-out only one is
  *   used at first (datapath/sender/prr.c).
  *
@@ -308,7 +308,7 @@ static bool lt_same(u64 a_bps, u64 b_bps)
 	return diff <= LT_SAME_BPS || diff <= b_bps / LT_SAME_DIV;
 }
 
-/* An interval has ended with a loss.  Was its goodput that of the one before? */
+/* An interval has ended with a loss.  Compare its goodput with the one before. */
 static void lt_end(struct tcon_cc *cc, u64 now_us)
 {
 	struct bbr *bbr = tcon_cc_priv(cc);
@@ -632,7 +632,7 @@ static void update_model(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 }
 
 /*
- * Recovery: draft, 4.2.3.3.  What was lost is taken from cwnd.  The first round sends
+ * Recovery: draft, 4.2.3.3.  Lost bytes are taken from cwnd.  The first round sends
  * only as much as arrives.  The end restores cwnd.
  *
  * Return: whether cwnd is set by this, and by nothing else.
@@ -694,7 +694,7 @@ static void tcon_bbr_cong_control(struct tcon_cc *cc,
 	set_cwnd(cc, rs);
 }
 
-/* After a time-out the path may be another: its bandwidth is measured anew. */
+/* After a time-out the path may be another: measure its bandwidth again. */
 static void tcon_bbr_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 			       u64 now_us)
 {
@@ -751,7 +751,7 @@ static void tcon_bbr_undo_cwnd(struct tcon_cc *cc)
 /*
  * A live switch.  If the first rate is wrong, it leaves with the window of rounds.  The
  * tracker's min_rtt may be minutes old, and of another path.  It counts as expired, because
- * PROBE_RTT measures it anew.
+ * PROBE_RTT measures it again.
  */
 static void resume(struct tcon_cc *cc, u64 now_us)
 {

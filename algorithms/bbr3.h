@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * BBR, version 3: draft-ietf-ccwg-bbr-06 (July 2026), with its names.  Values that it
- * leaves open are those of Google's tcp_bbr.c (branch v3, 2023), "Google" below.
+ * leaves open come from Google's tcp_bbr.c (branch v3, 2023), "Google" below.
  * Version 2 (bbr2.c) is the same with what is listed below.
  *
  * The model.  As in version 1 (bbr.c) a path has a bandwidth and an RTT, measured in
@@ -50,14 +50,14 @@
  * Outside of probing, at the end of each round with losses:
  *	shortterm = max(of the last round, 0.7 shortterm)
  *
- * What differs from version 1:
+ * Differences from version 1:
  * - Losses count, from 2 % of a flight on (1: never).
  * - A probe comes every 2 to 3 s, or as often as Reno's losses (1: every 8 rounds).
  * - There is headroom for other flows.
  * - PROBE_RTT comes every 5 s, at half the BDP (1: 10 s, 4 segments).
  * - There is no packet conservation in recovery, and no policer's rate (shortterm does
  *   that).
- * What differs from version 2 (draft-cardwell-iccrg-bbr-congestion-control-02; the
+ * Differences from version 2 (draft-cardwell-iccrg-bbr-congestion-control-02; the
  * BBR2 of virtualised test-beds):
  * - UP ends when the bandwidth stops growing, not as soon as 1.25 BDP are in flight.  So
  *   it does not end too early beside other flows.  Its cwnd gain (2.25, not 2) has room for that.
@@ -73,9 +73,9 @@
  * DCTCP's.  Here any mark gets a response, since it is the guest who speaks ECN: this CC does not
  * ask for it (cc.h).  To count a round with marks as one with losses on longer paths was tried:
  * then four flows behind CoDel at 20 ms have an RTT of 44 ms, so 29.
- * Left out is that Google probes anew at once after a round with marks (ecn_reprobe_gain).
+ * Google also probes again at once after a round with marks (ecn_reprobe_gain); we do not.
  *
- * What a hypervisor does differently:
+ * Differences that a hypervisor makes:
  * - A live switch: the first bandwidth is what was measured.  If the flow fills its pipe,
  *   it begins with PROBE_RTT, this time at 4 segments: the queue is the last CC's, and
  *   min_rtt may contain it.  Else it begins with STARTUP.
@@ -1131,8 +1131,8 @@ static void save_state(struct tcon_cc *cc)
 }
 
 /*
- * A time-out.  The path may be another, so growth is looked for anew.  The flight to
- * reduce is that before the time-out (Google).  All of it counts as lost, except what is
+ * A time-out.  The path may be another, so we look for growth again.  The flight
+ * to reduce is the one before the time-out (Google).  All of it counts as lost, except what is
  * known to have arrived behind a hole.  In a probe that is too high.
  */
 static void enter_loss(struct tcon_cc *cc, u64 now_us)
@@ -1212,7 +1212,7 @@ static void tcon_bbr3_undo_cwnd(struct tcon_cc *cc)
 /*
  * A live switch.  If the first rate is wrong, it leaves with the next probe cycle.  The
  * tracker's min_rtt may be minutes old, and of another path.  It counts as expired, because
- * PROBE_RTT measures it anew.
+ * PROBE_RTT measures it again.
  */
 static void resume(struct tcon_cc *cc, u64 now_us)
 {

@@ -14,7 +14,7 @@
  *	else			cwnd -= v / (delta cwnd)
  *
  * which is v / delta segments per round trip.  RTTstanding is the smallest RTT of the last
- * srtt / 2, so that delayed and bunched ACKs do not count.  RTTmin is that of the last 10 s.  The
+ * srtt / 2, so that delayed and bunched ACKs do not count.  RTTmin is the minimum of the last 10 s.  The
  * velocity v is 1 in slow start, and until the window has moved in one direction for three round
  * trips.  From then on it doubles in each, until the direction changes or the window stays as it
  * is.  The flow is paced at 2 cwnd / RTTstanding.
@@ -25,21 +25,21 @@
  *	   ^                                  |                                      |
  *	   | time-out                         +--- not for 5 round trips ---> competitive
  *
- * Flows of Copa empty their queue in every 5 round trips.  If it has not been nearly empty for so
- * long (d_q below a tenth of RTTmax - RTTmin, RTTmax of the last 4 round trips), somebody else
+ * Flows of Copa empty their queue in every 5 round trips.  If it has not been nearly empty in
+ * five (d_q below a tenth of RTTmax - RTTmin, RTTmax of the last 4 round trips), other traffic
  * fills it.  Then 1 / delta moves as Reno's window does: up by 1 in a round trip without a loss,
- * down to half at a loss, and not below that of the default mode.
+ * down to half at a loss, and not below the default mode's value.
  *
  * Where the constants come from: the paper; so does delta 1/2.
  *
- * What a hypervisor does differently:
+ * Differences that a hypervisor makes:
  * - RTTmin starts from the tracker's minimum.
  * - The first ACK that asks for another direction ends v, not the end of its round trip.
  * - delta is decided at the end of a round trip.  A queue of no delay is nearly empty, also where
  *   the RTT has never been longer.
  * - The window at most doubles, or falls by half, in a round trip, whatever v is.  It grows only
  *   while it limits the flow.
- * - After a time-out the flow begins anew with two segments, which the paper leaves to TCP.  Other
+ * - After a time-out the flow restarts with two segments, which the paper leaves to TCP.  Other
  *   losses, and ECE, count in competitive mode only.
  */
 #include <linux/kernel.h>

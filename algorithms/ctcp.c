@@ -55,14 +55,14 @@
  *	lambda 1/4, low_window 38	Andrew's port to Linux (tcp_compound 1.3):
  *			below the smallest window of HighSpeed TCP (RFC 3649) dwnd
  *			is 0, since Reno does well there
- *	baseRTT after a time-out	the draft: measured anew, since the path may
- *			be another; gamma starts anew with it
+ *	baseRTT after a time-out	the draft: measured again, since the path may
+ *			be another; gamma starts again with it
  *	win in growth and loss	the paper: alpha win^k - 1 and win (1 - beta).  The
  *			draft has dwnd for win; dwnd would then never leave 0
  *
- * What a hypervisor does differently:
+ * Differences that a hypervisor makes:
  * - The RTT of a round is its smallest sample, so that delayed ACKs do not count as a
- *   queue.  A round needs three samples.  win is that of the round before, with which
+ *   queue.  A round needs three samples.  win is the one of the round before, with which
  *   the measured packets were sent (backlog.h).
  * - A round in which win did not limit the flow decides nothing, because win was not in
  *   flight.

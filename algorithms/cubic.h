@@ -43,14 +43,14 @@
  *			last reduction on (4.3)
  *	the window	is where W_cubic or	grows by whole segments,
  *	between losses	W_est is, with each	at a pace that is chosen
- *			ACK			anew when it has grown or
+ *			ACK			again when it has grown or
  *						after 8 jiffies, and for
  *						W_cubic once in each: here
  *						a jiffy has 4 ms
  *	W_cubic		is exact		differs from W_max by whole
  *						segments, rounded down, as
  *						reductions are
- *	its target	is that of one smoothed	of one smallest RTT
+ *	its target	lies one smoothed	lies one smallest RTT
  *			RTT later (4.2)		later
  *	undo		of all that a reduction	of the window and
  *			did (4.9)		ssthresh
@@ -61,7 +61,7 @@
  * k (1 - beta) w, w being the window of one; one flow is hit every T = cbrt((1 - beta) w / C),
  * k of N every T k/N.
  *
- * What a hypervisor does differently:
+ * Differences that a hypervisor makes:
  * - Everything is in bytes.  C is in segments per second cubed, so the cubic term is
  *   scaled by the MSS.  RFC 9438's growth per ACK is exact: remainders are kept.
  * - For fast convergence a window is below W_max only if it is so by a segment or more.
@@ -77,7 +77,7 @@
  * - The smallest window is two segments (%TCON_MIN_CWND_SEGS).  After a time-out only one is
  *   used at first (datapath/sender/prr.c), which is RFC 5681's loss window.
  *
- * Private quantities are in bytes and microseconds; those of Linux's pace are in segments
+ * Private quantities are in bytes and microseconds; Linux's pace is in segments
  * and jiffies.  A window fits 30 bits, so the product of a window and an ACK's bytes fits
  * 64.
  */
@@ -297,7 +297,7 @@ static bool by_segments(const struct tcon_cc *cc)
 	return ca->way != CUBIC_EXACT && !is_rfc9438(cc);
 }
 
-/* C N^3 / k^2 for N flows of which the last reduction hit k, in thousandths; at most 2^26. */
+/* C N^3 / k^2 where the last reduction hit k of N flows, in thousandths; at most 2^26. */
 static u32 weighted_c(const struct tcon_cc *cc)
 {
 	const struct cubic *ca = tcon_cc_priv(cc);
@@ -502,7 +502,7 @@ static void grow_segs(struct tcon_cc *cc, u64 segs)
 }
 
 /*
- * Linux: cwnd grows by whole segments, at a pace that is chosen anew from time to time.  Bytes
+ * Linux: cwnd grows by whole segments, at a pace that is renewed from time to time.  Bytes
  * that were counted at a slower pace give at most one segment.
  */
 static void keep_pace(struct tcon_cc *cc, u32 acked_bytes, u64 now_us)
@@ -675,7 +675,7 @@ static void reduce(struct tcon_cc *cc, bool by_ece)
 	ca->curve.epoch_us = 0;
 }
 
-/* This recovery hits more of the flows in one than were known: reduce anew from where it began. */
+/* This recovery hits more of the N flows than we knew: reduce again from where it began. */
 static void reduce_more(struct tcon_cc *cc)
 {
 	struct cubic *ca = tcon_cc_priv(cc);

@@ -35,11 +35,11 @@
  *	RFC 8257, 4	g is 1/16
  *	Linux		ACKs and repeats are ECN-capable too
  *
- * A weight makes it act as so many flows (weight.h).  All of them see the same share of
+ * A weight N makes it act as N flows (weight.h).  All of them see the same share of
  * marks and are reduced alike, so for marks only growth changes: in the fluid model
  * dW/dt = a/RTT - W alpha/2 p/RTT, W is proportional to a.
  *
- * What a hypervisor does differently:
+ * Differences that a hypervisor makes:
  * - Marks are counted where they arrive (datapath/sender/ecn.c): the receiver's TCon
  *   returns the number of marked bytes.  So the state machine for delayed ACKs
  *   (RFC 8257, 3.2) is not needed.  An ACK in which marks begin or end comes here as two
@@ -114,7 +114,7 @@ static void begin_window(const struct tcon_cc *cc, struct dctcp *dctcp)
 /*
  * F in units of 2^-ALPHA_SHIFT.  Marks are counted when they arrive, data when it is
  * acknowledged.  So a small window may have more marked bytes than delivered bytes.  The
- * excess counts for the next window, but for no later one: the receiver also counts data
+ * excess counts for the next window, and for no later one: the receiver also counts data
  * that it gets twice.  Windows fit 30 bits, and so does what they deliver; 20 more bits
  * fit 64.
  */

@@ -13,8 +13,8 @@
  * min(3 / w, 1 / 4), w in segments.  In equilibrium w - baseRTT / RTT w, which is what waits in
  * queues, is alpha.
  *
- * The window changes in one round trip and stays in the next: then the RTT that is measured is
- * that of the new window.  It grows by no more than what is acknowledged, so that it does not
+ * The window changes in one round trip and stays in the next, whose RTT then belongs to the
+ * new window.  It grows by no more than what is acknowledged, so that it does not
  * send a burst.
  *
  * The states.
@@ -30,11 +30,11 @@
  * Where the constants come from:
  *	gamma 1/2	the paper
  *	alpha 20	ours.  The paper sets it by hand to what the path's rate calls for, and all
- *			flows of a path alike: so many segments of each wait in its queue
+ *			flows of a path alike: alpha segments of each wait in its queue
  *	slow start	the paper leaves it open when it ends.  Here it does when alpha segments
  *			wait, which is where the equation has its equilibrium
  *
- * What a hypervisor does differently:
+ * Differences that a hypervisor makes:
  * - The window grows only while it limits the flow.
  * - baseRTT starts from the tracker's minimum, and after an idle time is that again, as in
  *   vegas.c.
@@ -47,8 +47,9 @@
 
 #include "reno.h"
 
-/* The average RTT has so many bits after the point.  Its step is 3 / w of a difference, which must
- * not be lost in a window of 2^24 segments.
+/*
+ * Fraction bits of the average RTT.  Its step is 3 / w of a difference, which must not be lost in a
+ * window of 2^24 segments.
  */
 #define RTT_BITS	20
 
@@ -59,7 +60,7 @@ enum {
 
 static const struct tcon_cc_param fast_params[] = {
 	[PARAM_ALPHA] = { "alpha", TCON_PARAM_UINT, 20, 1, 10000, "segments",
-			  "so many of its own it keeps in queues" },
+			  "segments of its own that it keeps in queues" },
 	[PARAM_GAMMA] = { "gamma", TCON_PARAM_MILLI, 500, 10, 1000, "",
 			  "share of the way there in two round trips" },
 };

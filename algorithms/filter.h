@@ -113,7 +113,7 @@ static inline u64 tcon_filter_update(struct tcon_filter *f, bool want_max,
  * tcon_filter_max() - feed a windowed maximum
  * @f: the filter; all zero before its first sample
  * @window: length of the window
- * @now: time of the sample; not before that of the last one
+ * @now: time of the sample; not before the last one's
  * @value: the sample
  *
  * Return: the maximum.
@@ -128,7 +128,7 @@ static inline u64 tcon_filter_max(struct tcon_filter *f, u32 window, u32 now,
  * tcon_filter_min() - feed a windowed minimum
  * @f: the filter; set by tcon_filter_reset() to its first sample
  * @window: length of the window
- * @now: time of the sample; not before that of the last one
+ * @now: time of the sample; not before the last one's
  * @value: the sample
  *
  * Return: the minimum.

@@ -15,7 +15,7 @@
  * Everything else is CUBIC's as in Linux (cubic.h), so that a comparison with it shows this
  * alone.
  *
- * What the thesis does not say: where on the curve a flow is that has left the plateau.  Here
+ * The thesis leaves open: where on the curve a flow is that has left the plateau.  Here
  * it goes on from where W_cubic has the window that it has, W_max + 3, whatever time has
  * passed.  (With short RTTs the plateau is left earlier than W_cubic would, with long ones
  * later.  A clock that goes on would make the first flow stop, the second jump.)

@@ -27,7 +27,7 @@
  * - DCTCP and BPF's CCs may send an ACK when CE marks begin or end.  They are not told
  *   of that (CA_EVENT_ECN_*).  If one sent an ACK all the same, it would end in
  *   sink_xmit().
- * - Its lock is taken, as that of a socket would be.
+ * - Its lock is taken, as a socket's would be.
  * - A CC of a module that was not built with the kernel may use a socket in ways that
  *   nobody has checked.  Such CCs are refused, unless the module parameter "foreign"
  *   allows them.
@@ -36,7 +36,7 @@
  *
  * A CC stays loaded as long as this module: a socket that uses the CC holds it.
  *
- * What differs from Linux:
+ * Differences from Linux:
  * - Segments are bytes divided by the MSS, not packets.
  * - In TCP_CA_CWR and TCP_CA_Recovery snd_cwnd is ssthresh, not what may be in flight
  *   (datapath/sender/prr.c).  In a CWR that a CC enters by itself (CDG) it is both.

@@ -31,9 +31,9 @@
  *			marked is short.  Beside native flows that halve, which is what
  *			Linux does, such a flow takes more than its share
  *
- * A weight makes it act as so many flows: weight.h.
+ * A weight N makes it act as N flows: weight.h.
  *
- * What a hypervisor does differently:
+ * Differences that a hypervisor makes:
  * - The window grows only while it limits the flow.  So a reduction can start from
  *   cwnd, as in Linux, and not from FlightSize (RFC 5681, eq. 4).
  * - When a recovery begins, cwnd falls to ssthresh at once and stays there: it is the

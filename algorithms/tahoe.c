@@ -23,7 +23,7 @@
  * repaired.  It is this that the window counts then, so TCon is not to reduce it step by step
  * (own_recovery).
  *
- * What is different from 1988, because it runs in a hypervisor:
+ * Differences from 1988, because it runs in a hypervisor:
  * - BSD went back to the loss and sent again what came after it.  TCon repairs what is lost.
  * - The smallest window is two segments (%TCON_MIN_CWND_SEGS), where the paper has one.
  * - There was no ECN.  ECE halves, as RFC 3168 asks.

@@ -21,8 +21,8 @@
  * Where the constants come from:
  *	alpha 0.875, beta 0.8, delta 10 Mbit/s, T_low 50 us, T_high 500 us, N 5	the paper
  *
- * What a hypervisor does differently:
- * - Paths are longer than those of one data centre.  So T_low and T_high are counted from
+ * Differences that a hypervisor makes:
+ * - Paths are longer than within one data centre.  So T_low and T_high are counted from
  *   minRTT, which in the paper is less than half of T_low.
  * - A gradient above 1 counts as 1.  (The rate would be negative.)
  * - The paper's network drops nothing, and its flows have no window.  Here a loss or ECE halves the
@@ -41,7 +41,7 @@
 #include "bw.h"
 #include "reno.h"
 
-#define HAI_EVENTS	5	/* hyperactive increase: after so many events */
+#define HAI_EVENTS	5	/* events in a row before the hyperactive increase */
 #define HAI_FACTOR	5	/* the paper's N */
 #define CWND_RTTS	2
 

@@ -4,7 +4,7 @@
  * a Global Internet", IEEE JSAC 13(8), 1995.  Linux's tcp_vegas (6.1) for the
  * defaults and for what the paper leaves open.
  *
- * The model.  What a flow has in a queue shows before the queue overflows.  An empty
+ * The model.  A flow's share of a queue shows before the queue overflows.  An empty
  * path would deliver a window in baseRTT, the smallest RTT of all.  It really takes
  * the RTT of the round.  The difference of these rates, times baseRTT, waits in
  * queues (the paper's "congestion avoidance mechanism"):
@@ -55,7 +55,7 @@
  *   end of slow start that is four times the window whose RTT was measured.  So slow
  *   start ends with four times the right window, if no loss comes first.
  *
- * What a hypervisor does differently:
+ * Differences that a hypervisor makes:
  * - Everything is in bytes; a cwnd need not be whole segments.
  * - The paper takes the window for what is in transit.  That does not hold where the
  *   guest sends less.  So after a round in which cwnd did not limit the flow, cwnd is

@@ -28,16 +28,16 @@
  * Where the constants come from: the paper, as t 0.9, b 900, c 11.35 (at 100 Mbit/s the rate still
  * rises with 5 % lost), epsilon 0.05, theta 1; a gradient of the RTT below 0.01 counts as noise.
  *
- * What a hypervisor does differently:
+ * Differences that a hypervisor makes:
  * - An interval is what was sent in it, found by what had been delivered when it was sent.  The
- *   answers come a round trip later; meanwhile the flow sends at r.  An interval lasts at least as
+ *   answers come a round trip later; until then the flow sends at r.  An interval lasts at least as
  *   long as ten segments at its rate, since of fewer 5 % is nothing.
  * - dRTT/dT is the slope between the means of the interval's two halves.  The paper's linear
  *   regression of all its RTTs needs sums of more than 64 bits.
  * - An interval in which the guest limited the rate tells nothing, and is tried again.
  * - A mark (ECN) is a loss of what it was reported for.
  * - No more is in flight than r sends in two round trips, and the rate is at least two segments per
- *   round trip.  After a time-out the flow begins anew with half the rate.  The paper has no window
+ *   round trip.  After a time-out the flow restarts with half the rate.  The paper has no window
  *   and no time-outs.
  */
 #include <linux/kernel.h>
@@ -116,7 +116,7 @@ struct vivace_interval {
  * @before_bps: r before the last time-out
  * @end_us: when the last interval ended
  * @end_delivered: cc.delivered_bytes then
- * @utility: in STARTING that of the last interval
+ * @utility: in STARTING the last interval's
  * @ce_bytes: cc.delivered_ce_bytes as of the last ACK
  * @lost_bytes: low half of cc.lost_bytes, the same
  * @sending: the interval that is being sent; the number of them: none

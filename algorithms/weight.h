@@ -6,7 +6,7 @@
  * they grow N times as fast as one.  When k of them are hit by a reduction, their sum falls by
  * k/N of what a single flow loses.  MulTCP has k = 1.  That is right where an AQM drops or
  * marks one packet here and there: then each flow has the same rate of losses for each packet,
- * and the rate is N times that of one.  But a full queue hits all flows at once: with k = 1 a
+ * and the rate is N times one flow's.  But a full queue hits all flows at once: with k = 1 a
  * flow would then get N^2 times as much, since with a reduction at the same times
  *
  *	b W = a T	(a: growth per round trip, b: part that a reduction takes,
