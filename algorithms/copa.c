@@ -13,8 +13,8 @@
  *	current <= target	cwnd += v / (delta cwnd)
  *	else			cwnd -= v / (delta cwnd)
  *
- * which is v / delta segments per round trip.  RTTstanding is the smallest RTT of the last
- * srtt / 2, so that delayed and bunched ACKs do not count.  RTTmin is the minimum of the last 10 s.  The
+ * which is v / delta segments per round trip.  RTTstanding is the smallest RTT of the last srtt /
+ * 2, so that delayed and bunched ACKs do not count.  RTTmin is the minimum of the last 10 s.  The
  * velocity v is 1 in slow start, and until the window has moved in one direction for three round
  * trips.  From then on it doubles in each, until the direction changes or the window stays as it
  * is.  The flow is paced at 2 cwnd / RTTstanding.
