@@ -14,6 +14,8 @@ import pytest
 TOP = Path(__file__).parents[2]
 DOCUMENTS = (
     "README.md",
+    "SECURITY.md",
+    "docs/README.md",
     "tools/README.md",
     "algorithms/README.md",
     "tests/bench/README.md",
@@ -45,6 +47,13 @@ def test_files_that_a_document_names_exist(name: str) -> None:
     named = set(re.findall(rf"(?<![\w/.])((?:{folders})/[\w./-]*\w)", text))
     named = {file for file in named if "NAME" not in file} - {"algorithms/aimd.c"}  # to be made
     assert [file for file in sorted(named) if not (TOP / file).exists()] == []
+
+
+def test_each_page_is_in_the_index() -> None:
+    index = (TOP / "docs/README.md").read_text()
+    pages = {file.name for file in (TOP / "docs").glob("*.md")} - {"README.md"}
+    assert {page for page in pages if f"]({page})" not in index} == set()
+    assert {f"docs/{page}" for page in pages} <= set(DOCUMENTS)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
