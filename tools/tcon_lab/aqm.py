@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Active queue management (AQM): what the bottleneck's queue marks or drops, and when.
+"""Active queue management (AQM): which packets the bottleneck's queue marks or drops, and when.
 
 It is a child of the rate limiter, so it acts on the packets that wait for the
 link.  Its own limit is the scenario's ``queue``.
@@ -32,7 +32,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-#: What each kind takes beside the queue's limit, as in a scenario after "aqm_".
+#: Parameters of each kind beside the queue's limit, as in a scenario after "aqm_".
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "droptail": (),
     "red": ("min", "max", "probability", "ecn"),
@@ -43,7 +43,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "step": ("threshold",),
 }
 KINDS = tuple(PARAMETERS)
-#: Those that drop by the average queue.
+#: Kinds that drop by the average queue.
 REDS = ("red", "ared")
 #: Linux' defaults, which a parameter has that a scenario does not give.
 DEFAULT_ECN = ("fq_codel",)
@@ -57,7 +57,7 @@ DEFAULT_TIMES = {
 DEFAULT_PROBABILITY = "2%"
 
 RED_WEIGHT_LOG2 = 9
-#: RED has 31 bits for thresholds in bytes, of which the weight takes some.
+#: RED has 31 bits for thresholds in bytes; the weight takes some of them.
 MAX_RED_PACKETS = 2500
 MAX_STEP_PACKETS = 1_000_000
 

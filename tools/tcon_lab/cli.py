@@ -177,7 +177,7 @@ def campaign(
 ) -> None:
     """Run a matrix of scenarios; write tables and heat maps of enforced against native.
 
-    What is done is kept: started again, a campaign goes on where it stood.  A run
+    Finished runs are kept: started again, a campaign goes on where it stood.  A run
     that fails does not stop the others; the exit status is then 1.
     """
     from .pages import campaign_page  # slow to import
@@ -243,7 +243,7 @@ def compare_results(
         Path | None, typer.Option("--json", metavar="FILE", help="Write all numbers there.")
     ] = None,
 ) -> None:
-    """What changed significantly from one set of results to another.
+    """Significant changes from one set of results to another.
 
     The exit status is 0 where nothing became worse, 1 where something did, 2 where the
     two cannot be compared.
@@ -585,7 +585,7 @@ def _options(
     race_kernel: bool = False,
     newest_kernel: bool = False,
 ) -> lab.Options:
-    """What the options mean together.  Raises LabError where they contradict."""
+    """The options taken together.  Raises LabError where they contradict."""
     _one_of("--engine", engine, _ALL_ENGINES)
     if debug_kernel and engine == "qemu":
         raise LabError(

@@ -3,7 +3,7 @@
 
 A machine offers its CPUs with `tcon-lab worker ADDRESS`: to the runs whose numbers it would bring
 as any other machine does, by the digest of what it boots (:meth:`.lab.Host.digest`).  A worker
-of another tree or engine is given nothing.  Workers come and go: what one had in hand goes to
+of another tree or engine is given nothing.  Workers come and go: the runs of one go to
 another.  The campaign's folder stays with the command that conducts it.
 """
 
@@ -25,12 +25,12 @@ from .errors import LabError
 from .numbers.campaign_run import Runner
 from .scenario import Scenario, from_dict
 
-#: What a run brought, or None and why nothing, with the consoles of its machine.
+#: A run's raw data, or None and why there are none, with the consoles of its machine.
 _Answer = tuple[dict[str, Any] | None, str, dict[str, bytes]]
 
 #: Runs that the scheduler is given at a time: more than workers there may be.
 PENDING = 256
-#: A worker that fails for a reason of its own, as a full disk: on so many others.
+#: How many other workers try a run when one fails for a reason of its own, as a full disk.
 _RETRIES = 2
 _CONNECT_S = 10
 
@@ -81,7 +81,7 @@ def work(
 
 
 class Cluster:
-    """A running scheduler, and what it is asked for."""
+    """A running scheduler, and the questions to it."""
 
     def __init__(self, address: str) -> None:
         """Raises LabError where none answers."""

@@ -4,7 +4,7 @@
     python3 duplex.py serve PORT
     python3 duplex.py send ADDRESS PORT SOURCE_PORT SECONDS BACK_BPS
 
-``send`` sends as fast as it can for SECONDS, and the server meanwhile sends BACK_BPS at most over
+``send`` sends as fast as it can for SECONDS, and the server also sends BACK_BPS at most over
 the same connection.  It prints what iperf3 would of its own direction, as far as the lab reads
 that, and ``back``: the ``bytes`` that came the other way in those seconds.
 
@@ -25,11 +25,11 @@ import threading
 import time
 from typing import Any
 
-#: What is sent at once: of a rate so much time's, within these.
+#: A chunk is sent at once: this much time of the rate, within these sizes.
 _CHUNK_S, _LEAST_BYTES, _CHUNK_BYTES = 0.01, 1448, 1 << 16
 _INTERVAL_S = 0.1
 _REQUEST = struct.Struct("!Q")
-#: Offsets in struct tcp_info (linux/tcp.h), all of which are u32.
+#: Offsets in struct tcp_info (linux/tcp.h); all of these fields are u32.
 _TCP_INFO_BYTES = 104
 _SND_MSS, _RTT, _SND_CWND, _TOTAL_RETRANS = 16, 68, 80, 100
 
@@ -93,7 +93,7 @@ def serve(port: int) -> None:
 
 
 class Report:
-    """What iperf3 says of a connection, interval by interval."""
+    """A connection's report as iperf3 gives it, interval by interval."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection, self._retransmits, self._sent_bytes = connection, 0, 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the lab raises when a user can do something about it."""
+"""The error that the lab raises when a user can do something about it."""
 
 
 class LabError(Exception):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Parameters of the kernel's own CCs, which are those of its modules.
+"""Parameters of the kernel's own CCs: the parameters of its modules.
 
 They are a kernel's, not a flow's: guests that are namespaces share one, so a scenario gives
 all that run a CC the same (:meth:`.scenario.Flow.kernel_ccs`).  A guest in a machine has
@@ -79,7 +79,7 @@ class KernelParams:
         return taken
 
     def apply(self, lab: Lab, mode: str) -> list[Params]:
-        """Give every kernel the parameters of its CCs; what each connection's CCs have, as
+        """Give every kernel the parameters of its CCs; each connection's parameters, as
         their kernels say.  Raises LabError.
         """
         known: dict[tuple[str, str], dict[str, int]] = {}
@@ -97,7 +97,7 @@ class KernelParams:
 
 
 def _wanted(lab: Lab, index: int, flow: Flow, mode: str) -> list[tuple[Guest, str, dict[str, int]]]:
-    """In whose kernel which CCs of a connection are, and what they are to have."""
+    """The nodes whose kernels have a connection's CCs, with the CCs and their parameters."""
     found: list[tuple[Guest, str, dict[str, int]]] = [
         (lab.br0, cc, params) for cc, params in flow.kernel_ccs(mode)
     ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Puts engine, root and jobs together: what the CLI's commands do.
+"""Puts engine, root and jobs together: the work of the CLI's commands.
 
 A run is one mode of one scenario with one seed, and gets a machine of its own:
-what ran before it cannot matter, and runs go in parallel, one on each core.
+earlier runs cannot matter, and runs go in parallel, one on each core.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .numbers.campaign_run import Failure, Runner, Store, conduct, runs_of
 from .scenario import Scenario
 
 _BASE_MODULES = ("openvswitch", "nf_conntrack_netlink", "veth", "sch_netem", "sch_tbf", "tcp_diag")
-#: What runs on this side and decides on numbers that a campaign keeps.
+#: Files that run on this side and decide on numbers that a campaign keeps.
 _DECISIVE = (
     "lab.py", "machine/qemu.py", "machine/uml.py", "machine/uml/cpu.h", "machine/uml/host.c",
     "numbers/results.py", "numbers/sharing.py", "numbers/samples.py", "numbers/gallery.py",
@@ -51,7 +51,7 @@ _TIMEOUT_PER_100MBIT_S = 30.0
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line chose for all machines.
+    """The command line's choices for all machines.
 
     ``debug_kernel``: User-Mode Linux has KASAN, lockdep and others.
     ``race_kernel``: it has several CPUs and KCSAN.
@@ -137,7 +137,7 @@ class Host:
 
     @property
     def machine_name(self) -> str:
-        """What results say about where they come from."""
+        """The machine's name in results."""
         if self.options.engine == "uml":
             return "uml, debug kernel" if self.options.debug_kernel else "uml"
         if self.options.suite:
@@ -168,7 +168,7 @@ class Host:
 
     def digest(self) -> str:
         """A digest of all that a run's numbers depend on beside its job: kernel, root,
-        engine, and what makes numbers of its records.
+        engine, and the files that make numbers of its records.
         """
         program = f"{self.engine.name} {self.engine.version()}"
         state = hashlib.sha256(f"{program} {self.options}".encode())
@@ -212,7 +212,7 @@ def _scenario_modules(scenario: Scenario) -> list[str]:
 
 
 def _memory_mib(scenario: Scenario) -> int:
-    """What is in files of a tmpfs, as the memory of guests is, may be half of all."""
+    """Half of the memory may be in files of a tmpfs, as guests' memory is."""
     pairs = scenario.connections()
     in_machines = sum(flow.in_machine for flow in pairs)
     return 1024 + _MIB_PER_PAIR * len(pairs) + 2 * machines.MEMORY_MIB * in_machines
@@ -323,7 +323,7 @@ def run_all(
 def run_campaign(
     campaign: Campaign, options: Options, jobs: int, folder: Path, say: Say, cluster: str = ""
 ) -> list[Failure]:
-    """Run what is not done yet of a campaign, here or by the workers of a cluster; what failed.
+    """Run what is left of a campaign, here or by the workers of a cluster; return the failures.
 
     Raises LabError where nothing can run at all.
     """
@@ -384,7 +384,7 @@ def offer(address: str, options: Options, guests: bool, jobs: int, say: Say) -> 
 
 
 def _hosts(wanted: list[tuple[Scenario, str]], options: Options, say: Say) -> dict[str, Host]:
-    """What each mode boots from: mode "stock" goes without TCon.  Raises LabError."""
+    """The host that each mode boots from: mode "stock" goes without TCon.  Raises LabError."""
     modes = dict.fromkeys(mode for _, mode in wanted)
     stock = {mode: options.stock or mode == "stock" for mode in modes}
     guests = any(flow.in_machine for scenario, _ in wanted for flow in scenario.flows)

@@ -21,13 +21,13 @@ from typing import IO, Any
 from .errors import LabError
 
 _KERNEL = "/usr/bin/linux.uml"
-#: What a guest may take of its hypervisor's memory.
+#: A guest's part of its hypervisor's memory.
 MEMORY_MIB = 96
 _GUEST = Path(__file__).parent / "guest"
-#: Each guest's processes are a group, of which the hypervisor's kernel tells how long it waited.
+#: Each guest's processes are a group; the hypervisor's kernel tells how long a group has waited.
 _GROUPS = Path("/run/guests")
 _WAITED_US = re.compile(r"^some .*total=(\d+)$", re.M)
-#: Of each guest, since all boot by the same CPU.
+#: For each guest, since all boot by the same CPU.
 _BOOT_TIMEOUT_S = 120.0
 _POLL_S = 0.1
 
@@ -126,7 +126,7 @@ class VirtualMachine:
         return int(_WAITED_US.findall(pressure)[0]) / 1e6
 
     def pause(self, seconds: float) -> None:
-        """Take the CPU from it for so long."""
+        """Take the CPU from it for this time."""
         self._process.send_signal(signal.SIGSTOP)
         time.sleep(seconds)
         self._process.send_signal(signal.SIGCONT)

@@ -2,8 +2,8 @@
 """Where TCon stands on a flow's way (Zhang et al., 3.4).
 
 * ``hypervisor``: on br0, to whose ports the guests are attached.
-* ``vm``: in a virtual machine on Server 1, to which br0's OpenFlow rules redirect what the guest
-  sends and what is sent to it.  The machine is a bridge of its own, brv1::
+* ``vm``: in a virtual machine on Server 1, to which br0's OpenFlow rules redirect packets from and
+  to the guest.  The machine is a bridge of its own, brv1::
 
       h1 -- br0 -(br0-v1in)---(brv1-in)- brv1 -(brv1-up)---(br0-v1up)- br0 -(br0-up)-- r1
 
@@ -15,10 +15,10 @@
 
 Flows of one scenario may have different ones.
 
-When a machine that TCon is in dies, its links go down, and br0 takes another one for what went
-through it, or, where none is left, the direct way.  What goes through others stays with them: of
-those whose ports are up each connection takes the one with the highest of the hashes that it has
-with each (highest random weight).  A machine that hangs with its links up is found out by BFD.
+When a machine that TCon is in dies, its links go down, and br0 moves its flows to another one, or,
+where none is left, to the direct way.  Flows through others stay with them: of the machines whose
+ports are up a connection takes the one with the highest of the hashes that it has with each
+(highest random weight).  A machine that hangs with its links up is found out by BFD.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from collections.abc import Iterable
 HYPERVISOR, VM, ROUTER = "hypervisor", "vm", "router"
 PLACEMENTS = (HYPERVISOR, VM, ROUTER)
 ROUTER_BRIDGE = "brr"
-#: Of the machines that share what is redirected.
+#: Most machines that share redirected connections.
 MAX_VMS = 8
 _TO_GUESTS, _TO_VM, _FROM_NETWORK = 1, 2, 3  # tables
 _CHOSEN = "reg0[0..15]"
@@ -36,12 +36,12 @@ _NONE_IS_UP = "reg0=0xffff/0xffff"
 
 
 def vm_bridges(vms: int) -> tuple[str, ...]:
-    """TCon's, in so many machines."""
+    """TCon's bridges, in ``vms`` machines."""
     return tuple(f"brv{number}" for number in range(1, vms + 1))
 
 
 def bridges(placement: str, vms: int) -> tuple[str, ...]:
-    """Those that TCon is on; ``vms``: machines, where it is in such."""
+    """The bridges that TCon is on; ``vms``: number of machines, if any."""
     return {HYPERVISOR: ("br0",), ROUTER: (ROUTER_BRIDGE,)}.get(placement) or vm_bridges(vms)
 
 
@@ -71,7 +71,7 @@ def flows(guests: Iterable[tuple[str, str, int]]) -> list[str]:
     """br0's OpenFlow rules; of each guest the port, the address and how many machines share what
     is redirected of it, from the first on; 0: nothing is.
 
-    Nothing is flooded: what is flooded through a machine would come back.
+    Nothing is flooded: a frame flooded through a machine would come back.
     """
     guests = list(guests)
     found = ["priority=1,actions=drop"]

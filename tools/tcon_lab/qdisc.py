@@ -40,9 +40,9 @@ _PLUG_LIMIT_BYTES = 1 << 28
 
 
 def idle_table(halving_us: float) -> tuple[int, bytes]:
-    """Of how many us, as a power of two, each cell of RED's table is, and the cells: by how
-    many halves the average has fallen after so many of them.  Within the first the kernel
-    interpolates, so a cell is a halving, or up to half less.
+    """The length of a cell of RED's table, in us as a power of two, and the cells: cell n has
+    the halvings of the average after n cells' time.  Within the first the kernel interpolates,
+    so a cell is a halving, or up to half less.
     """
     if not halving_us:
         return 0, bytes(_CELLS)

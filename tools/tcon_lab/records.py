@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the programs of a run left behind, as the runner takes it over.
+"""Files that the programs of a run left behind, as the runner takes them over.
 
 Apart from the runner, whose Mininet is in the virtual machine only.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 _LINES_PER_PACK = 4096
-#: What is read of an interval of iperf3's client.
+#: Keys that are read of an interval of iperf3's client.
 _IPERF3_INTERVAL = ("end", "bytes", "retransmits", "snd_cwnd", "rtt")
 
 
@@ -59,7 +59,7 @@ def with_summary(
 ) -> dict[str, Any] | None:
     """The report of an iperf3 client that sent for ``seconds``, an entry each ``interval_s``,
     with the summary that it lacks where it could not exchange results with its server;
-    None where it did not send so long.
+    None where it ended before that time.
 
     Its control connection waits in the queue with the data and is lost with it; its server
     gives up 40 s after the test's time.
@@ -79,7 +79,7 @@ def with_summary(
 
 
 def needed(report: dict[str, Any]) -> dict[str, Any]:
-    """Of the report of an iperf3 client, an interval's stream, and of that what is read.
+    """The parts of an iperf3 client's report that are read: keys of each interval's stream.
 
     The server's report is left out.  The whole ones of a hundred clients are more than a
     process of a User-Mode Linux may have, for each of whose pages the host keeps a mapping of

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Do equal seeds give equal numbers, here and on every other machine?
 
-scenarios/repeat.toml is run until two rounds give the same.  One of them may be that of
+scenarios/repeat.toml is run until two rounds give the same.  One of them may be the round of
 scenarios/repeat.json: the digest of its numbers, which was made on another machine, with what they
 were made from.  Where other versions of the packages are installed here the
-numbers need not be the same, and it is said which.
+numbers need not be the same, and the command names these.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEPT = SCENARIO.with_suffix(".json")
 #: disturbed from numbers that depend on something.
 ROUNDS = {"qemu": 3, "uml": 2}
 
-#: What is built here is made from those, beside the root's packages.
+#: Packages that this host builds with, beside the root's packages.
 _HOST_PACKAGES = (
     "gcc-12", "libc6-dev", "libssl-dev", "linux-headers-amd64", "linux-source-6.1",
     "openvswitch-source", "qemu-system-x86",
@@ -41,9 +41,9 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class Digest:
-    """What one engine gave, and from what; digests are SHA-256, in hexadecimal.
+    """One engine's results, and what they come from; digests are SHA-256, in hexadecimal.
 
-    ``parts``: what this tree made; ``packages``: versions.
+    ``parts``: files that this tree made; ``packages``: versions.
     """
 
     numbers: str
@@ -56,7 +56,7 @@ def _sha256(data: bytes) -> str:
 
 
 def numbers(made: dict[str, Any]) -> str:
-    """The digest of a ``results.json``, but for the versions in it."""
+    """The digest of a ``results.json``, without the versions in it."""
     text = results.to_text({key: made[key] for key in made if key != "versions"})
     return _sha256(text.encode())
 

@@ -46,7 +46,7 @@ IPERF3_PORT = 5201
 TRANSFER_PORT = 5202
 FIRST_SOURCE_PORT = 40001
 INTERVAL_S = 0.1
-#: Of the queue, where a tenth of a second is many round trips.
+#: The queue's interval, since a tenth of a second is many round trips there.
 _SHORT_INTERVAL_S = 0.01
 #: Between the seeds of two series of transfers: a prime above all that people number by.
 _SEEDS_APART = 1_000_003
@@ -56,7 +56,7 @@ _SNAPSHOT_BEFORE_END_S = 0.2
 #: How long after its time an iperf3 client may still need to exchange results.
 _CLIENT_GRACE_S = 60.0
 _READY_TIMEOUT_S = 20.0
-#: How often it is looked whether transfers have ended.
+#: Time between looks at whether transfers have ended.
 _POLL_S = 0.25
 _RTT_TOLERANCE = 0.05
 _RTT_TOLERANCE_US = 1000
@@ -118,7 +118,7 @@ def _check_rtt(lab: Lab, index: int) -> float:
 
 
 def _sent_bytes(lab: Lab) -> int:
-    """What r1 has sent into the bottleneck; read without starting a program."""
+    """The bytes that r1 has sent into the bottleneck; read without starting a program."""
     table = Path(f"/proc/{lab.net['r1'].pid}/net/dev").read_text()
     return int(re.search(r"r1-r2:(.*)", table)[1].split()[8])
 
@@ -161,7 +161,7 @@ def _check_rate(lab: Lab) -> tuple[float, list[dict[str, Any]]]:
 def check_path(lab: Lab, progress: Progress) -> dict[str, Any]:
     """Measure RTTs and rate of the empty path.  Raises LabError if one is wrong.
 
-    "queue_drops" are those of the check, which the queue goes on counting from.
+    "queue_drops" counts the check's drops, which the queue goes on counting from.
     """
     first_of_kind = {flow: index for index, flow in reversed(list(enumerate(lab.pairs)))}
     rtts_us = {index: _check_rtt(lab, index) for index in sorted(first_of_kind.values())}
@@ -172,7 +172,7 @@ def check_path(lab: Lab, progress: Progress) -> dict[str, Any]:
 
 
 def _queue_counts(lab: Lab, checked: dict[str, Any]) -> dict[str, int]:
-    """What the bottleneck marked and dropped in the run; an AQM is new at its start."""
+    """The bottleneck's marks and drops of the run; an AQM is new at its start."""
     counts = counters(lab.bottleneck(), QUEUE_PARENT)
     if not lab.scenario.path.aqm:
         counts["drops"] -= checked["queue_drops"]
@@ -192,8 +192,8 @@ class _Probes:
         self._processes: list[subprocess.Popen[bytes]] = []
         if program:
             short = lab.scenario.path.rtt_us < _SHORT_RTT_US
-            # What is lost before a sender hears of the first loss is repeated a round trip
-            # after that, as soon as three ACKs tell.
+            # Segments that are lost before a sender hears of the first loss are repeated a round
+            # trip after that, as soon as three ACKs tell.
             uplink = ["--dev", "br0-up", "--loss-gap-us", str(lab.scenario.full_rtt_us * 3 // 2),
                       *(["--tcon"] if tcon else [])]  # fmt: skip
             for kind, node, what, interval_s in (
@@ -244,8 +244,8 @@ def _sockets(lab: Lab) -> list[str]:
 
 
 def _start_server(lab: Lab, index: int, started: contextlib.ExitStack) -> None:
-    """What a connection's client connects to: at the receiver what waits for data, or at the
-    sender what waits for requests.
+    """Start the server that a connection's client connects to: at the receiver it waits for
+    data, or at the sender for requests.
     """
     if lab.pairs[index].transfer:
         node, port = lab.sender(index), TRANSFER_PORT
@@ -407,7 +407,7 @@ def _transfer_times(
 def _flow_record(
     lab: Lab, index: int, mode: str, client: subprocess.Popen[bytes], file: Path, start_s: float
 ) -> dict[str, Any]:
-    """What is known about a connection when its client has ended.  Raises LabError."""
+    """The record of a connection when its client has ended.  Raises LabError."""
     flow = lab.pairs[index]
     record = {
         "index": index,
@@ -554,8 +554,8 @@ def _tcon_loaded() -> bool:
 
 
 def run(job: dict[str, Any], progress: Progress, take: Take) -> dict[str, Any]:
-    """Run job["mode"] of job["scenario"]: the raw data (see results.py), but for what the
-    probes wrote, which ``take`` is given.
+    """Run job["mode"] of job["scenario"]: the raw data (see results.py), without the probes'
+    files, which ``take`` is given.
 
     ``job["probe"]`` is the path of tcon-probe or None; ``job["virtual_time"]``,
     ``job["instruction_ns"]`` and ``job["machine"]`` are passed on;

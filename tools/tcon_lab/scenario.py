@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the lab is asked to run, with all that it takes decided: plain data.
+"""A scenario that the lab is asked to run, with all that it takes decided: plain data.
 
 A file says it in the words of :mod:`.experiment.scenario_file`; into a virtual machine it
 comes as JSON.  So this needs nothing outside the standard library.
@@ -26,11 +26,11 @@ from .errors import LabError
 from .placement import HYPERVISOR
 
 MODES = ("guest", "native", "observed", "linux", "enforced", "stock")
-#: In which it looks at packets that no rule concerns.
+#: The mode in which TCon looks at packets that no rule concerns.
 OBSERVED = "observed"
-#: In which the guest's own stack runs ``native_cc``.
+#: Modes in which the guest's own stack runs ``native_cc``.
 NATIVE_MODES = ("native", OBSERVED, "stock")
-#: Those in which TCon enforces something.
+#: Modes in which TCon enforces something.
 ENFORCING_MODES = ("linux", "enforced")
 
 #: Every TCP congestion control of Debian's 6.1 kernel.
@@ -47,16 +47,16 @@ ENFORCE_CCS = (
     *(f"{KERNEL_CC}{cc}" for cc in GUEST_CCS),
 )  # fmt: skip
 
-#: Bytes of a full IP packet: what one place of a queue given in BDPs holds.
+#: Bytes of a full IP packet: one place of a queue given in BDPs holds this.
 PACKET_BYTES = 1500
 #: A full frame: such a packet and the Ethernet header.
 FRAME_BYTES = 1514
-#: What a sender is: a namespace of its hypervisor's kernel, or a machine with one of its own.
+#: A sender is a namespace of its hypervisor's kernel, or a machine with a kernel of its own.
 GUESTS = ("namespace", "vm")
-#: What makes the bottleneck's rate.
+#: The device that makes the bottleneck's rate.
 LINKS = ("tbf", "netem")
 MAX_SEED = 2**32 - 1
-#: In which a guest that pauses does so once.
+#: A guest that pauses does so once in this time.
 GUEST_PAUSE_PERIOD_US = 100_000
 
 
@@ -184,7 +184,7 @@ class Flow:
         return self.native_params if mode in NATIVE_MODES else self.guest_params
 
     def kernel_ccs(self, mode: str) -> list[tuple[str, dict[str, int]]]:
-        """What runs in its hypervisor's kernel, with parameters: the CC of its stack, unless
+        """The CCs in its hypervisor's kernel, with parameters: its stack's CC, unless
         it has a kernel of its own, and one of the kernel's that TCon enforces.
         """
         found = [] if self.in_machine else [(self.stack_cc(mode), self.stack_params(mode))]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The lab's formats as JSON Schema (draft 2020-12), for editors and other programs.
 
-That of a file that the lab reads is made by what reads it (:mod:`.experiment`).  What it
-writes is declared here: each object holds all of its keys and no other.
+The schema of a file that the lab reads is made by its reader (:mod:`.experiment`).  The lab's own
+files are declared here: each object holds all of its keys and no other.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class _Sparse(_Whole):
 
 
 def _of(name: str, kind: Any, *keys: str, **others: Any) -> Any:
-    """An object whose keys are all of a kind, but for the others."""
+    """An object whose keys are all of a kind, except for the others."""
     return create_model(name, __base__=_Whole, **dict.fromkeys(keys, kind) | others)
 
 
 def _columns(name: str, kind: Any, *keys: str, **others: Any) -> Any:
-    """Lists of the same length, of which those that hold nothing are left out."""
+    """Lists of the same length; empty ones are left out."""
     kinds = dict.fromkeys(keys, kind) | others
     fields = {key: (list[kind], Field([])) for key, kind in kinds.items()}
     return create_model(name, __base__=_Sparse, **fields)
@@ -181,7 +181,7 @@ class Samples(_Whole):
     queue: _columns("QueueColumns", float, "t_s", "packets", "bytes", "drops")
 
 
-#: What there is a schema of.
+#: Formats that have a schema.
 FORMATS: dict[str, Any] = {
     "scenario": ScenarioFile,
     "campaign": CampaignFile,

@@ -17,8 +17,8 @@
   of the round trip and the mischief towards Server 2, the other half towards
   r1.  So TCon at Server 1 sees all of the RTT.
 * Where the way back has a rate, its bottleneck is r2 -> r1, and the delay behind it at r1.
-* What a flow has in addition is at its receiver's port on br1, and so is
-  reordering: there a packet that is to overtake others skips the delay.  What lies between
+* A flow's own delays and losses are at its receiver's port on br1, and so is
+  reordering: there a packet that is to overtake others skips the delay.  A delay between
   a sender and TCon is at its port on br0, on the way back.
 * Where packets are lost, doubled or reordered nothing before has merged them
   again (GRO): see :meth:`Lab._moderate`.
@@ -51,7 +51,7 @@ from .scenario import Path as Bottleneck
 
 #: Where the bottleneck's queue is, below tbf; netem in tbf's place has it itself.
 QUEUE_PARENT = "1:1"
-#: And where RED is, which must be asked for packets (see aqm.py).
+#: RED's place; it must be asked for packets (see aqm.py).
 _RED_PARENT = "5:1"
 #: tbf's bucket holds what it may be late: two frames, or this time.
 _MIN_BURST_BYTES = 2 * FRAME_BYTES
@@ -67,7 +67,7 @@ _BUFFER_FACTOR = 8
 #: time: the hosts behind it work on fewer, larger ones.  Not more of them, though a
 #: device that is told of a time keeps what it has for up to a jiffy: with one ACK for
 #: 64 KiB a sender is all bursts, and DCTCP's marks begin far below its threshold.
-#: Nor where no guest sends bursts: of a few packets at a time each may be kept so long.
+#: Nor where no guest sends bursts: each of a few packets at a time may be kept that jiffy.
 _MODERATED_MIN_RATE_BPS = 200_000_000
 _MODERATION_NS = 125_000
 _MIN_OPEN_FILES = 256
@@ -119,7 +119,7 @@ Guest = Node | VirtualMachine
 
 
 def run_in(node: Guest, script: str) -> str:
-    """Run a shell script in a node's namespace; what it printed.
+    """Run a shell script in a node's namespace and return its output.
 
     Raises LabError with what it said if any of its commands fails.
     """
@@ -151,7 +151,7 @@ class PathTopo(Topo):
     def build(
         self, pairs: int = 1, machines: tuple[str, ...] = (), tcons: Collection[str] = ()
     ) -> None:
-        """Mininet's hook; ``pairs``: guests on each server, but for those in ``machines``;
+        """Mininet's hook; ``pairs``: guests on each server, without the ones in ``machines``;
         ``tcons``: the bridges that the sending ones' TCons are on.
         """
         router = placement.ROUTER_BRIDGE in tcons
@@ -195,7 +195,7 @@ class PathTopo(Topo):
         return inner, outer
 
     def _add_uplink(self, number: int, bridge: str, port: str) -> None:
-        """From a server to its router."""
+        """Add the link from a server to its router."""
         mac, router_port = _mac(number, _ROUTER_INDEX), _UPLINKS[f"br{number - 1}"][1]
         self.addLink(bridge, f"r{number}", intfName1=port, intfName2=router_port, addr2=mac)
 
@@ -254,7 +254,7 @@ def _router_script(number: int, pairs: int) -> str:
 
 
 def _bridges_of(flow: Flow) -> tuple[str, ...]:
-    """Those that its TCon is on."""
+    """The bridges that its TCon is on."""
     return placement.bridges(flow.placement, flow.tcon_vms)
 
 
@@ -369,7 +369,7 @@ class Lab:
         return self.scenario.path.rtt_us + flow.extra_delay_us + flow.guest_delay_us
 
     def buffer_bytes(self, flow: Flow) -> int:
-        """What a socket may hold, so that it never limits this flow."""
+        """The buffer of a socket that never limits this flow."""
         path = self.scenario.path
         in_path = max(path.rate_bps, path.back_rate_bps) * self.base_rtt_us(flow) // 8_000_000
         queued = (path.queue_packets + path.back_queue_packets) * FRAME_BYTES
@@ -502,7 +502,7 @@ class Lab:
     def start_aqm(self) -> None:
         """Put the scenario's AQM, as new, where the bottleneck's queue is.
 
-        Not before the path is checked: what overloads the path fills its averages.
+        Not before the path is checked: the overload of the check fills its averages.
         """
         commands = aqm_commands(self.scenario)
         if commands:
@@ -511,7 +511,7 @@ class Lab:
     def start_policer(self) -> None:
         """Drop before the bottleneck what is beyond the policer's rate and bucket.
 
-        Not before the path is checked: what overloads the path would be dropped.
+        Not before the path is checked: the overload of the check would be dropped.
         """
         path = self.scenario.path
         if not path.police_bps:
@@ -526,7 +526,7 @@ class Lab:
         )
 
     def start_pauses(self) -> None:
-        """Let guests that pause do so: what they send and what is sent to them waits.
+        """Let guests that pause do so: packets from and to them wait.
 
         Not before the path is checked: it has no round trip without a pause.  Raises
         LabError if one cannot.
@@ -566,7 +566,7 @@ class Lab:
 
 
 def link_commands(path: Bottleneck, device: str = "r1-r2") -> list[str]:
-    """What to run in a router for a bottleneck's rate and its droptail queue.
+    """Commands in a router for a bottleneck's rate and its droptail queue.
 
     tbf loses what it is late beyond its bucket.  Where softirqs wait for the CPU with guests,
     for milliseconds, that is a third of the link.  netem's packets have times of their own, so it
@@ -583,7 +583,7 @@ def link_commands(path: Bottleneck, device: str = "r1-r2") -> list[str]:
 
 
 def aqm_commands(scenario: Scenario) -> list[str]:
-    """What to run in r1 for the scenario's AQM; nothing for droptail."""
+    """Commands in r1 for the scenario's AQM; none for droptail."""
     queue, limit_packets = scenario.path.aqm, scenario.path.queue_packets
     if queue is None:
         return []

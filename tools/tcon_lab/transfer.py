@@ -10,7 +10,7 @@ rate and SEED, whether or not earlier ones have ended.  For each it prints a lin
 JSON with ``start_s`` (CLOCK_MONOTONIC) and ``seconds``, from before the connection
 is opened until the last byte is there; or with ``error``, and then exits with 1.
 
-With FAN_IN above 1, or a pause, it keeps so many connections open, and asks for BYTES over each of
+With FAN_IN above 1, or a pause, it keeps FAN_IN connections open, and asks for BYTES over each of
 them at once, COUNT times: the next time PAUSE_S after all is there.
 
 It runs in the guests: the standard library is all there is.

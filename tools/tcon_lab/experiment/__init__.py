@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is to be run, as files say it."""
+"""Experiments to be run, as read from their files."""

@@ -14,8 +14,8 @@ from ..scenario import Scenario
 if TYPE_CHECKING:  # what runs needs none of it
     from . import published
 
-#: What bars are about, and whether more of it is better; see :mod:`..numbers.against_native`.
-#: Those in RATIOS are of the enforced run to the one that it is compared with.
+#: Metrics of bars, and whether more of it is better; see :mod:`..numbers.against_native`.
+#: In RATIOS are ratios of the enforced run to the one that it is compared with.
 METRICS = {
     "goodput": True,
     "back_goodput": True,
@@ -46,7 +46,7 @@ RATIOS = tuple(metric for metric in METRICS if metric not in _OF_THE_ENFORCED)
 #: The mode that is compared, and those to which it may be, the first of them that there is.
 COMPARED = "enforced"
 BASELINES = ("stock", "native", "linux")
-#: What is shown only where a bar is about it, or the campaign's "show" has it.
+#: Metrics that are shown only where a bar is about them, or the campaign's "show" has them.
 ON_REQUEST = (
     "rtt_p95", "queue", "utilisation", "jain", "jain_mean", "convergence", "loss_sync",
     "first_share", "alpha", "guest_marks", "cwnd", "retransmitted", "loss_period",
@@ -56,7 +56,7 @@ ON_REQUEST = (
 
 @dataclass(frozen=True)
 class Bar:
-    """What cells must reach in ``metric``: ``low``, ``high``, and wanted ``aim``.
+    """A bar for cells in ``metric``: ``low``, ``high``, and wanted ``aim``.
 
     It is about cells with at most ``rtt_max_us`` and ``loss_max_fraction``, one of
     ``guest_ccs``, and ``receiver_tcon`` as it is here, where those are not None; or,

@@ -98,7 +98,7 @@ MAX_CELLS = 10_000
 
 _SCHEMAS = [table.schema_of() for table in (PathTable, FlowTable, TransferTable)]
 _PATH, _FLOW, _TRANSFER = (schema | {"required": []} for schema in _SCHEMAS)
-#: What a matrix may vary, by the table in which a scenario has it.
+#: Keys that a matrix may vary, by the table in which a scenario has them.
 _AQM_KEYS = tuple(key for key in _PATH["properties"] if key.startswith("aqm"))
 _PATH_KEYS = ("rate", "rtt", "loss", "queue", *_AQM_KEYS,
               "reorder", "reorder_by", "police", "police_burst", "link",
@@ -126,7 +126,7 @@ _VALUES = {
 
 
 def _unread(schema: Schema) -> Any:
-    """What is read with the cells that it is put into."""
+    """A value that is read with the cells that it is put into."""
     return (checked(lambda value: value, schema), None)
 
 
@@ -170,7 +170,7 @@ _Case = create_model(
 
 
 class _Short(_Matrix):
-    """What is run instead of all."""
+    """The matrix that is run instead of all."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -186,7 +186,7 @@ class _Short(_Matrix):
 
 
 class _BarTable(Table):
-    """What cells must reach."""
+    """A bar for cells."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -217,13 +217,13 @@ class _BarTable(Table):
         return self
 
     def bar(self) -> Bar:
-        """What is judged by."""
+        """The bar as a campaign has it."""
         made = dict(self)
         return Bar(over_mean=made.pop("over") == "mean", **made)
 
 
 class _Head(Table):
-    """What a campaign's file has of its own."""
+    """A campaign file's own keys."""
 
     name: Name
     seconds: Seconds
@@ -260,7 +260,7 @@ def _tables(document: dict[str, Any], kind: str) -> list[tuple[int, dict[str, An
 
 
 def _tables_with(key: str) -> tuple[str, ...]:
-    """The kinds of tables, of which there may be several, that have a key."""
+    """The kinds of tables that have a key and may be there several times."""
     if key in _FLOW_KEYS:
         return _FLOW_TABLES
     return ("transfer",) if key in _TRANSFER_KEYS else ("flow",) if key in _BULK_KEYS else ()
@@ -331,7 +331,7 @@ class _Cell:
 class _Reading:
     """Makes the campaign of a file that is read; ``short``: what [short] makes of it.
 
-    What raises InputError names the place from the file's top.
+    An InputError from here names the place from the file's top.
     """
 
     def __init__(self, source: Source, short: bool) -> None:
@@ -348,7 +348,7 @@ class _Reading:
         return dimensions
 
     def kept(self, key: str, values: list[Any]) -> list[Any]:
-        """Those values of a matrix's key, or cases, that are run."""
+        """The values of a matrix's key, or the cases, that are run."""
         kept = self.document.get("short", {}).get(key)
         for value in kept or ():
             if value not in values:
@@ -414,7 +414,7 @@ class _Reading:
         return tuple(found)
 
     def refuse_double_ccs(self, choices: list[list[_Choice]]) -> None:
-        """Both ``cc`` and what it sets."""
+        """Both ``cc`` and the keys that it sets."""
         found = {key: at for several in choices for at, key, _ in several}
         for key in _SET_BY_CC:
             if "cc" in found and key in found:
@@ -423,7 +423,7 @@ class _Reading:
     # --- the rest ---------------------------------------------------------------
 
     def published(self) -> published.Document | None:
-        """What a document has of this campaign; None where none is named."""
+        """A document's values for this campaign; None where none is named."""
         name = self.file.name
         if self.file.published is None:
             return None
@@ -435,7 +435,7 @@ class _Reading:
         return document
 
     def check_short(self) -> None:
-        """That [short] is there where it is asked for, and keeps what there is."""
+        """Check that [short] is there where it is asked for, and keeps what there is."""
         short = self.document.get("short", {})
         if self.short and not short:
             raise SentenceError("there is no [short] to run instead of all", "short")
@@ -446,7 +446,7 @@ class _Reading:
             raise InputError("keeps cases, but there is no [[case]]", "short", "case")
 
     def check_bars(self, cells: tuple[Cell, ...]) -> None:
-        """That each bar is of something that the campaign's modes can bring."""
+        """Check that each bar is about something that the campaign's modes can bring."""
         modes = cells[0].scenario.modes
         for index, bar in enumerate(self.file.bar):
             metric = bar.metric
@@ -493,7 +493,7 @@ def load(file: str | pathlib.Path, short: bool = False) -> Campaign:
 def parse(text: str, file: str = "campaign", short: bool = False) -> Campaign:
     """Make a campaign of TOML text; ``file`` is what errors call it.
 
-    ``short``: what the table [short] makes of it, under the name NAME-short.
+    ``short``: the shorter campaign of the table [short], under the name NAME-short.
     Raises ScenarioError, one sentence with file and line.
     """
     source = Source(text, file)

@@ -36,8 +36,8 @@ A file is about one document::
     p999_reduction = {...}           # share by which the 99.9th percentile is below
                                      # the guest's; default nothing
 
-Units are those of UNITS.  Whatever is wrong with a file is said in one sentence that
-starts with ``FILE:LINE:``; a table's rows count as the line on which they begin.
+UNITS has the units.  An error in a file is told in one sentence that starts with
+``FILE:LINE:``; a table's rows count as the line on which they begin.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from ..scenario import MODES
 from .toml import InputError, Schema, SentenceError, Source, checked, kind_of, read_text
 from .toml import Table as TomlTable
 
-#: What numbers may be in, and what that means.
+#: Units of numbers, and their meaning.
 UNITS = {
     "count": "a whole number of something",
     "index": "a number without a unit",
@@ -260,8 +260,8 @@ class Table(TomlTable):
 
 
 class Value(TomlTable):
-    """A number in the text: ``value``, or that it is within ``low`` .. ``high``, of
-    which one may be None; ``of`` says of what.
+    """A number in the text: ``value``, or that it is within ``low`` .. ``high``; one of
+    these may be None.  ``of`` says of what.
     """
 
     quantity: Words

@@ -14,7 +14,7 @@ A scenario file, where modes are as in :mod:`..scenario`::
     queue = "1000p"              # packets, or "1.0bdp" (default), or the larger
                                  # of both: "1.0bdp,50p"
     aqm = "droptail"             # or red, ared, codel, fq_codel, pie, step
-    aqm_threshold = "20p"        # step: marks ECT packets that find so many in the
+    aqm_threshold = "20p"        # step: marks ECT packets that find this many in the
                                  # queue, drops only what the queue cannot hold
     aqm_min = "30p"              # red, ared: of the average queue; default max / 3
     aqm_max = "90p"              # red, ared; default 3 min, or a quarter of the queue
@@ -27,7 +27,7 @@ A scenario file, where modes are as in :mod:`..scenario`::
     duplicate = "0%"             # of packets in the data direction; default 0%
     corrupt = "0%"               # one bit of the packet is turned; default 0%
     reorder = "0%"               # overtake what is before them; default 0%
-    reorder_by = "2.5ms"         # by up to so much time; default an eighth of the RTT
+    reorder_by = "2.5ms"         # by up to this; default an eighth of the RTT
     police = "20mbit"            # a policer before the bottleneck drops what is beyond that
                                  # rate, and makes no queue; default: there is none
     police_burst = "100kB"       # and beyond that at once; default one BDP of that rate
@@ -47,8 +47,8 @@ A scenario file, where modes are as in :mod:`..scenario`::
     extra_loss = "0%"            # data direction, this flow only; default 0%
     guest_delay = "0ms"          # round trip between the sender and its TCon, which sees
                                  # the rest only: a guest that answers late; default 0ms
-    guest_pause = "0ms"          # of each 100ms the sender neither sends nor hears for so
-                                 # long: a guest that waits for a CPU; default 0ms
+    guest_pause = "0ms"          # of each 100ms the sender neither sends nor hears for
+                                 # this: a guest that waits for a CPU; default 0ms
     guest = "namespace"          # or vm: the sender is a machine with a kernel of its own, on
                                  # a tap with vnet headers; default namespace
     ipv6 = false                 # default false: IPv4
@@ -66,17 +66,17 @@ A scenario file, where modes are as in :mod:`..scenario`::
     guest_params = {fast_convergence = 0}        # of guest_cc, the kernel's own as in
                                  # /sys/module/tcp_CC/parameters: whole numbers, 0 and 1 for
                                  # off and on; default none. Guests that are namespaces share
-                                 # a kernel, so all that run a CC have the same. What a module
-                                 # makes of them when it is loaded stays (of cubic's beta how
-                                 # fast it grows beside reno)
+                                 # a kernel, so all that run a CC have the same. Values that
+                                 # a module derives from them when it is loaded stay (from
+                                 # cubic's beta, its growth beside reno)
     native_params = {fast_convergence = 0}       # of native_cc, likewise, also where TCon
                                  # runs the kernel's (linux:); default guest_params, if it is
                                  # the same CC
-    weight = 1                   # mode enforced: of TCon's CC, as which so many flows it
-                                 # takes its share; default 1
+    weight = 1                   # mode enforced: of TCon's CC, which takes its share as
+                                 # this many flows; default 1
     params = {beta = 0.8}        # mode enforced: of TCon's CC, as `tcon/list-cc` has them;
                                  # numbers, 0 and 1 for off and on; default none
-    rto_min = "1ms"              # mode enforced: TCon's repairs wait for so long at least;
+    rto_min = "1ms"              # mode enforced: TCon's repairs wait for this at least;
                                  # default 200ms
     native_rto_min = "4ms"       # mode native: likewise the guest's stack, in whole ms, which
                                  # the kernel rounds up to ticks of 4 ms; default 200ms
@@ -85,7 +85,7 @@ A scenario file, where modes are as in :mod:`..scenario`::
     placement = "hypervisor"     # where TCon is on Server 1: on the guests' bridge; in a
                                  # "vm" that their packets are redirected to; on a
                                  # "router" behind it; default hypervisor
-    tcon_vms = 2                 # placement "vm": in so many, which share the flow's
+    tcon_vms = 2                 # placement "vm": in this many, which share the flow's
                                  # connections; up to 8, default 1
     back = "10mbit"              # the receiver sends as much over the same connection, if the
                                  # way back and its own CC, which is cubic, let it; default nothing.
@@ -94,8 +94,8 @@ A scenario file, where modes are as in :mod:`..scenario`::
     bytes = "10MB"               # of each transfer: kB, MB, GB
     count = 100                  # default 1; a connection each, one after another
     load = "5%"                  # or: at random times, this share of the rate
-    fan_in = 1                   # over so many connections at once, which are kept, and so many
-                                 # bytes over each; default 1; not with load
+    fan_in = 1                   # over this many connections at once, which are kept, and
+                                 # bytes over each of them; default 1; not with load
     pause = "2s"                 # after each, and the next is over the same connection, from
                                  # its question on; default none, and a connection each; not with
                                  # load
@@ -103,7 +103,7 @@ A scenario file, where modes are as in :mod:`..scenario`::
 
 The queue is a plain FIFO (droptail) or under an AQM; ``queue`` is how many packets it
 holds in any case.  An AQM starts afresh when the path has been checked, right before
-the run.  A parameter that the AQM does not take is an error, but for those in [path]
+the run.  A parameter that the AQM does not take is an error, except in the [path]
 of a campaign whose matrix or cases choose the AQM.  Why "step" is RED, and what it
 counts, is in :mod:`..aqm`.
 
@@ -287,7 +287,7 @@ def _burst_bytes(size_bytes: Decimal, text: str) -> int:
     return int(size_bytes)
 
 
-#: The length of a queue: in BDPs, and at least so many packets; one of both may be None.
+#: The length of a queue: in BDPs, and a least number of packets; one of both may be None.
 _Length = tuple[Decimal | None, int | None]
 
 
@@ -458,7 +458,7 @@ class PathTable(Table):
         return {"police_bps": self.police_bps, "police_burst_bytes": burst_bytes}
 
     def path(self) -> Path:
-        """What is run."""
+        """The path that is run."""
         queue_packets = self.queue_packets(self.queue, self.rate_bps)
         decided = {"queue_packets": queue_packets, "reorder_by_us": self.overtaking_us()}
         decided |= self.policer() | self.way_back()
@@ -499,7 +499,7 @@ class PathTable(Table):
                 raise InputError(what, "path", field.alias)
 
     def step_threshold(self, queue_packets: int) -> tuple[int, int]:
-        """Of step both minimum and maximum are the threshold."""
+        """Step's threshold, which is both minimum and maximum."""
         threshold, most = self.aqm_threshold_packets, min(queue_packets - 1, MAX_STEP_PACKETS)
         if threshold is None:
             raise InputError("is missing", "path", "aqm_threshold")
@@ -527,7 +527,7 @@ class PathTable(Table):
 
 
 class _SenderTable(Table):
-    """What flows and transfers have."""
+    """Keys of flows and of transfers."""
 
     count: whole(1, MAX_FLOWS) = 1
     guest_cc: one_of(GUEST_CCS, ", an unknown CC")
@@ -555,7 +555,7 @@ class _SenderTable(Table):
     tcon_vms: whole(1, MAX_VMS) = 1
 
     def native(self) -> dict[str, Any]:
-        """What mode native has, which by default is what the others have."""
+        """Keys of mode native, whose defaults are the others'."""
         cc, params = self.native_cc or self.guest_cc, self.native_params
         if params is None:
             params = self.guest_params if cc == self.guest_cc else {}
@@ -568,7 +568,7 @@ class FlowTable(_SenderTable):
     back_bps: quantity(_RATE_UNITS, 100, _rate_bps, "the other way") | None = None
 
     def flow(self) -> Flow:
-        """What is run."""
+        """The flow that is run."""
         return Flow(**dict(self) | self.native() | {"back_bps": self.back_bps or 0})
 
 
@@ -586,7 +586,7 @@ class TransferTable(_SenderTable):
     pause_us: quantity(_TIME_UNITS, MAX_SECONDS, _some_us, "a time") | None = None
 
     def flow(self) -> Flow:
-        """What is run."""
+        """The flow that is run."""
         made = dict(self) | self.native() | {"count": 1}
         parts = [made.pop(name) for name in ("size_bytes", "load_fraction", "fan_in", "pause_us")]
         size_bytes, load, fan_in, pause_us = parts
@@ -670,7 +670,7 @@ class ScenarioFile(Table):
             raise SentenceError(what, *at)
 
     def scenario(self) -> Scenario:
-        """What is run."""
+        """The scenario that is run."""
         path, flows = self.path.path(), self.flows()
         self.refuse_idle_linux(flows)
         self.refuse_different_params(flows)

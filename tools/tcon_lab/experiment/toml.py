@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Files in TOML: a format is declared once, as classes derived from :class:`Table`.
 
-Pydantic makes of them the reader and the JSON Schema (draft 2020-12).  What is wrong with a
-file is said in one sentence that starts with ``FILE:LINE:``.  What a schema cannot say stays
-with the readers: that a queue holds a threshold, that names are there once.  So what a
+Pydantic makes of them the reader and the JSON Schema (draft 2020-12).  An error in a file is told
+in one sentence that starts with ``FILE:LINE:``.  Some rules are beyond a schema and stay with the
+readers: that a queue holds a threshold, that names are there once.  So what a
 reader takes fits the schema; not all that fits is taken.
 """
 
@@ -37,7 +37,7 @@ Schema = dict[str, Any]
 
 
 def kind_of(value: Any) -> str:
-    """What a TOML value is, for messages."""
+    """The kind of a TOML value, for messages."""
     kinds = {bool: "a boolean", int: "a number", float: "a number", str: "a string"}
     kinds |= {list: "a list", dict: "a table"}
     return kinds.get(type(value), "a date or time")
@@ -63,7 +63,7 @@ class InputError(ValueError):
         self.what, self.at = what, at
 
     def sentence(self, at: Location) -> str:
-        """What to say of it where it stands at ``at`` of the file."""
+        """The sentence about it where it stands at ``at`` of the file."""
         table = f" in [{at[0]}]" if len(at) > 1 else ""
         names = {"label": label(at), "list": label(at[:-1]), "key": at[-1:], "table": table}
         return self.said.format(what=self.what, **names)
@@ -87,7 +87,7 @@ class UnknownKeyError(InputError):
     said = 'unknown key "{key[0]}"{table}; known keys are {what}'
 
 
-#: What is said of what pydantic finds by itself, behind the value's name.
+#: Our words for pydantic's own findings, behind the value's name.
 _FOUND = {
     "missing": "is missing",
     "string_type": "must be a string, not {}",
@@ -99,7 +99,7 @@ _FOUND = {
 
 
 def _first(error: ValidationError) -> tuple[Location, InputError]:
-    """Where the first of what pydantic found stands, and what is wrong with it."""
+    """The place of pydantic's first finding, and what is wrong there."""
     found = error.errors(include_url=False)[0]
     at, kind, value = found["loc"], found["type"], kind_of(found["input"])
     if kind == "value_error":
@@ -139,7 +139,7 @@ class Source:
 
     @contextlib.contextmanager
     def blamed(self, origin: dict[Location, Location] | None = None) -> Iterator[None]:
-        """What is found wrong herein becomes a ScenarioError with file and line.
+        """Turn errors in the block into a ScenarioError with file and line.
 
         ``origin``: where in the text a value stands that stands elsewhere in what is read.
         """
@@ -264,18 +264,18 @@ class _TomlSchema(FormatSchema):
     """TOML has no null: a field that may be None may be left out."""
 
     def nullable_schema(self, schema: Any) -> Schema:
-        """Of what may be None."""
+        """The schema of a value that may be None."""
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: Any) -> Schema:
-        """Of what has a default."""
+        """The schema of a value that has a default."""
         if schema.get("default") is None:
             return self.generate_inner(schema["schema"])
         return super().default_schema(schema)
 
 
 def checked(read: Callable[[Any], Any], schema: Schema, kind: Any = Any) -> Any:
-    """A value of this kind, of which ``read`` makes the field's or raises InputError."""
+    """A value of this kind; ``read`` makes the field's of it or raises InputError."""
     return Annotated[kind, AfterValidator(read), WithJsonSchema(schema)]
 
 

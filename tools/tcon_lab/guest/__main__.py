@@ -36,7 +36,7 @@ _TCP_MEM_PAGES = "65536 98304 131072"  # of 4 KiB: sockets may take half of the 
 
 
 def _open_channel() -> Writer:
-    """What the host reads: the memory of UML's device, or of ivshmem's BAR 2, or its file."""
+    """The channel to the host: the memory of UML's device, or of ivshmem's BAR 2, or its file."""
     if _UML_CHANNEL.exists():
         return Writer(_UML_CHANNEL)
     if "hostfs" in Path("/proc/filesystems").read_text().split():
@@ -100,11 +100,11 @@ def _shell(job: dict) -> int:
 
 
 def _last_checks() -> str:
-    """What a debug kernel reports only when it is asked, as lines of a kernel log."""
+    """A debug kernel's reports that it makes only when asked, as lines of a kernel log."""
     lines = []
     if _KMEMLEAK.exists():
         time.sleep(_KMEMLEAK_MIN_AGE_S)
-        # What is freed by RCU, or was in a register, is gone at the second scan.
+        # Memory that is freed by RCU, or was in a register, is gone at the second scan.
         for _ in range(2):
             _KMEMLEAK.write_text("scan")
             time.sleep(1)

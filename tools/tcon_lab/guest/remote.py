@@ -21,7 +21,7 @@ from typing import IO
 
 _PORT = 7
 _CHUNK_BYTES = 65536
-#: What a message of the guest holds, by its first byte.
+#: The kind of a guest's message, its first byte.
 _OUTPUT, _ERRORS, _STATUS = b"o", b"e", b"s"
 
 
@@ -61,7 +61,7 @@ class _Command:
             stream.close()  # nobody is there to hear it
 
     def _kill_when_left(self, process: subprocess.Popen[bytes]) -> None:
-        """The other side says no more after its command: what comes is its end."""
+        """The other side says no more after its command: the next thing is its end."""
         try:
             self._connection.recv_bytes()
         except (EOFError, OSError):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What boots a kernel and brings back what it says: engines, the root file system, builds."""
+"""Machines that boot a kernel and bring back its output: engines, root file system, builds."""

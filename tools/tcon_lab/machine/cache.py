@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The folder for what is built or downloaded, shared by trees and processes.
 
-A process may be killed at any moment.  What it was building stays under one fixed
-name, where the next one goes on; what it had for itself the next one removes.
+A process may be killed at any moment.  Its unfinished build stays under one fixed
+name, where the next one goes on; its own temporary files the next one removes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-#: What the cache keeps without a use, in seconds: a week.
+#: How long the cache keeps unused files, in seconds: a week.
 _UNUSED_S = 7 * 24 * 3600
 
 
@@ -38,7 +38,7 @@ def digest(*parts: str | bytes) -> str:
 
 
 def note_use(used: Path, pattern: str) -> None:
-    """Of the folders beside ``used`` that match, remove those not used for a week.
+    """Remove the matching folders beside ``used`` that were not used for a week.
 
     A folder's time of modification says when it was last used; it is set here.
     """
@@ -66,8 +66,8 @@ def locked(file: Path) -> Iterator[None]:
 def unfinished(dest: Path) -> Iterator[Path]:
     """A folder that becomes ``dest`` at the block's end; call it under a lock.
 
-    It holds what a process that was killed in such a block had done.  A block that
-    fails leaves nothing.
+    It keeps the work of a process that was killed in the block.  A block that fails
+    leaves nothing.
     """
     partial = dest.with_name(f"{dest.name}.partial")
     partial.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def _owned(folder: Path) -> int | None:
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder of one's own, gone afterwards, with those of processes that were killed."""
+    """A folder of one's own, gone afterwards, with the ones of processes that were killed."""
     home = cache_dir() / "scratch"
     with locked(home.with_name("scratch.lock")):
         home.mkdir(exist_ok=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Takes CPUID out of programs: in User-Mode Linux they must not see the host's CPU.
 
-The guest's programs run on the host's CPU itself.  What they do depends on what it says of
+The guest's programs run on the host's CPU itself.  They depend on what it says of
 itself: how they copy memory, how large a signal's frame is, where the loader saves
 registers.  So INVD stands in for CPUID (uml/cpu.h), which stops a program; uml/host.c
 answers it.

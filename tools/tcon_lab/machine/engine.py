@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What every engine can do: run one job in a fresh machine.
+"""The common part of all engines: run one job in a fresh machine.
 
 A job is a dictionary that :mod:`..guest` understands.  There are two engines:
 QEMU with the distribution's kernel (:mod:`.qemu`), and User-Mode Linux with time
@@ -49,7 +49,7 @@ class Machine:
 
 @dataclass
 class Outcome:
-    """What a machine left behind; ``stop`` ends it early."""
+    """The remains of a machine; ``stop`` ends it early."""
 
     status: int | None = None  # of the job; None: the machine died before
     booted: bool = False  # the machine has said something
@@ -101,7 +101,7 @@ class Engine(ABC):
     name: str
 
     def guest_files(self) -> list[tuple[Path, str]]:
-        """What guests need to run well on this engine: files, their names in the VM."""
+        """Files that guests need to run well on this engine, and their names in the VM."""
         return []
 
     def version(self) -> str:

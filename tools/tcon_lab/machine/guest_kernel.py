@@ -15,13 +15,13 @@ from .root import Progress, apt, deb_members, run_depmod
 from .suite import Suite
 
 _PACKAGE = "user-mode-linux"
-#: What guests load, as the package has it.
+#: Modules that guests load, as the package has them.
 _MODULES = ("net/ipv4/tcp_", "net/ipv6/ipv6.", "net/sched/sch_plug.", "lib/crc-ccitt.")
 _BASE = "usr/lib/uml/modules/"
 
 
 def _wanted(deb: Path) -> Iterator[tuple[str, bytes]]:
-    """Of the package's files those that guests need, by their names in the VM."""
+    """The package's files that guests need, by their names in the VM."""
     for member, data in deb_members(deb):
         if member.name == "usr/bin/linux.uml":
             yield "bin/linux.uml", data
@@ -55,7 +55,7 @@ def _download(state: Path, suite: Suite | None) -> Path:
 def guest_kernel(suite: Suite | None, progress: Progress) -> list[tuple[Path, str]]:
     """Its files, and their names in the VM, from the cache or fetched now.  Raises LabError.
 
-    What was fetched once is kept, as the rest of the VM's root is.
+    A fetched package is kept, as the rest of the VM's root is.
     """
     state = suite.lab if suite else cache_dir() / "lab"
     with locked(state / "lock"):

@@ -28,7 +28,7 @@ class Source:
 
 
 def host_source() -> Source:
-    """Of the distribution's kernel that the lab boots.  Raises LabError."""
+    """The source of the distribution's kernel that the lab boots.  Raises LabError."""
     line = ".".join(lab_kernel_release().split(".")[:2])
     tarball = Path(f"/usr/src/linux-source-{line}.tar.xz")
     if not tarball.exists():
@@ -69,7 +69,7 @@ def _fetch(dest: Path) -> None:
 
 
 def newest_source(progress: Progress) -> Source:
-    """Of the newest kernel, from the cache or fetched now.  Raises LabError."""
+    """The source of the newest kernel, from the cache or fetched now.  Raises LabError."""
     state = cache_dir() / "uml"
     dest = state / f"source-{NEWEST}"
     with locked(state / "source.lock"):

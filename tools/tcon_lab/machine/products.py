@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the lab tests: modules, ovs-vswitchd and probe, built when out of date.
+"""The lab's subjects: modules, ovs-vswitchd and probe, built when out of date.
 
 Each is made by its own build script, which knows what to do again; a lock keeps two
 labs of one tree from building at once.  Labs of several trees do not wait for each other.

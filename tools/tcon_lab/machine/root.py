@@ -185,7 +185,7 @@ GUEST_CODE = (
     "scenario.py", "topo.py", "transfer.py",
 )  # fmt: skip
 
-# Those of them that some kernels do without, or have built in without a name.
+# Modules that some kernels do without, or have built in without a name.
 MISSING_MODULES = {"crc32c_generic", "nfnetlink"}
 
 # Where in the kernel package those may be.
@@ -257,7 +257,7 @@ class BaseRoot:
 
 @dataclass
 class Overlay:
-    """What one boot adds to the base layer."""
+    """One boot's additions to the base layer."""
 
     job: dict
     modules: list[Path] = field(default_factory=list)  # .ko files of ours
@@ -309,7 +309,7 @@ def _is_left_out(package: str, suite: Suite | None) -> bool:
 def _debs(state: Path, release: str, suite: Suite | None, progress: Progress) -> list[Path]:
     """Download the closure of PACKAGES and the kernel; paths of the .debs.
 
-    What was resolved once is kept, so that the root changes only when the
+    A resolved list is kept, so that the root changes only when the
     wanted list does (or the cache is removed).
     """
     wanted = [*PACKAGES, f"linux-image-{release}"]
@@ -410,7 +410,7 @@ def run_depmod(base: Path, release: str) -> None:
 
 
 def _prune_modules(base: Path, release: str) -> None:
-    """Keep KERNEL_MODULES and what they depend on."""
+    """Keep KERNEL_MODULES and their dependencies."""
     top = base / "lib/modules" / release
     deps: dict[str, list[str]] = {}
     by_name: dict[str, str] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Debian suites other than the host's: what their kernels and Open vSwitch are built in.
+"""Debian suites other than the host's, in which their kernels and Open vSwitch are built.
 
 Headers of a suite want that suite's compiler, and programs its libraries.  So each suite
 has a chroot of its own, made by mmdebstrap from the mirror that this host's apt uses.  It
@@ -20,13 +20,13 @@ from pathlib import Path
 from ..errors import LabError
 from .cache import cache_dir, digest, locked, note_use, unfinished
 
-#: Names of suites, and what of apt's each takes packages from, the preferred one last.
+#: Names of suites, and apt's suites that each takes packages from, the preferred one last.
 SUITES = {
     "trixie": ("trixie",),
     "trixie-backports": ("trixie", "trixie-backports"),
     "forky": ("forky",),
 }
-#: That whose kernel is the newest.
+#: The suite with the newest kernel.
 NEWEST = "trixie-backports"
 
 _PACKAGES = (
@@ -78,7 +78,7 @@ class Suite:
                 *(str(word) for word in command)]  # fmt: skip
 
     def apt_options(self) -> dict[str, str | Path]:
-        """What makes apt look for packages of this suite."""
+        """Options with which apt looks for packages of this suite."""
         return _apt_options(self.name, self.lab, self.chroot / "etc/apt/sources.list")
 
 
@@ -86,14 +86,14 @@ class Suite:
 class Archive:
     """A suite's packages, without a chroot: for any user.
 
-    ``folder``: what apt keeps of it.
+    ``folder``: apt's files of it.
     """
 
     name: str
     folder: Path
 
     def apt_options(self) -> dict[str, str | Path]:
-        """What makes apt look for packages of this suite.  Raises LabError."""
+        """Options with which apt looks for packages of this suite.  Raises LabError."""
         sources = self.folder / "sources.list"
         sources.write_text("".join(f"{line}\n" for line in _sources(self.name)))
         return _apt_options(self.name, self.folder, sources)

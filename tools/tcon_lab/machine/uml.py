@@ -50,7 +50,7 @@ _ARGUMENTS = (
 )
 _VIRTUAL = ("time-travel=inf-cpu", f"time-travel-start={_START_NS}", *_ARGUMENTS)
 
-#: Of lines of the console: what ended a machine that did not boot.
+#: Lines of the console that tell why a machine did not boot.
 _COMPLAINT = re.compile(r"fail|panic|not permitted|noexec|no space|cannot|unable", re.IGNORECASE)
 
 _PREFIX = ("setpriv", "--pdeathsig", "KILL", "setarch", "-R")
@@ -83,7 +83,7 @@ def arguments(machine: Machine, boot: tuple[str, ...]) -> list[str]:
 
 
 #: KCSAN watches an access for 80 us, in an interrupt 20: a moment to a CPU that is a thread of
-#: a busy host.  The other one must come to run meanwhile.
+#: a busy host.  The other one must come to run in that time.
 _WATCH_LONGER = ("kcsan.udelay_task=1000", "kcsan.udelay_interrupt=1000")
 
 
@@ -154,7 +154,7 @@ class Uml(Engine):
 
     @contextlib.contextmanager
     def _pinned(self) -> Iterator[list[str]]:
-        """What is put before a command that is to have a CPU of its own."""
+        """Words to put before a command that is to have a CPU of its own."""
         with own_cpu() as cpu:
             yield ["taskset", "-c", str(cpu)]
 

@@ -4,7 +4,7 @@
 Debian's own User-Mode Linux has no time travel, so it is built from the same
 source package as the distribution's kernel; those that look for faults from the
 newest that Debian has.  Each is configured by some of
-uml/*.config.  What is kept is the kernel, its modules, and what building modules
+uml/*.config.  The cache keeps the kernel, its modules, and the files that building modules
 for it needs (headers, scripts, symbols, and the source of openvswitch.ko).
 """
 
@@ -25,7 +25,7 @@ from .kernel_source import Source, host_source, newest_source
 from .root import Kernel, Progress
 
 _FRAGMENTS = Path(__file__).parent / "uml"
-#: What building a module needs, beside the files at the tree's top, and scripts that tests run.
+#: Folders for building a module, beside the files at the tree's top, and scripts that tests run.
 _KEPT_FOLDERS = (
     "arch/um", "arch/x86", "include", "net/openvswitch", "scripts",
     "tools/testing/selftests/net/packetdrill",
@@ -34,7 +34,7 @@ _KBUILD_FILES = ("Kconfig", "Makefile")
 _SOURCE_SUFFIXES = (".c", ".S", ".o", ".a", ".ko", ".mod", ".cmd")
 #: The distribution's ticks a second.
 _HZ = 250
-#: Of the steps below: a change of theirs that changes the kernel raises it.
+#: Version of the steps below: a change of theirs that changes the kernel raises it.
 _RECIPE = "1"
 #: Built twice, a kernel is the same, and so are the numbers that it gives.
 _BUILD_ID = {
@@ -90,7 +90,7 @@ SMP_DEBUG = Recipe(
     newest=True,
     smp=True,
 )
-#: Linux itself goes uninstrumented, but for its barriers: its races are not TCon's, and
+#: Linux itself goes uninstrumented, except for its barriers: its races are not TCon's, and
 #: its locks tell what happens before what all the same.
 KCSAN = Recipe(
     "kcsan",
@@ -136,7 +136,7 @@ def fragment(recipe: Recipe) -> str:
 
 
 def kernel_key(source_version: str, compiler: str, recipe: Recipe) -> str:
-    """What a kernel is made from, as a short key."""
+    """A short key of all that a kernel is made from."""
     patch = [(_FRAGMENTS / recipe.patch).read_bytes()] if recipe.patch else []
     hz = [] if recipe.hz == _HZ else [f"hz={recipe.hz}"]
     return digest(

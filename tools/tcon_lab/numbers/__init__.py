@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What comes out of runs: results, and what compares them."""
+"""Results of runs, and comparisons of them."""

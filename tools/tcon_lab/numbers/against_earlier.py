@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What changed between two sets of results: two versions, kernels, or machines.
+"""Changes between two sets of results: two versions, kernels, or machines.
 
 A set is a campaign's folder or a results.json.  For each cell, mode and quantity that
 both have (see :data:`.against_native.QUANTITIES`) the values of the seeds are compared by
@@ -9,7 +9,7 @@ against no change, which finds what is small in each cell but the same in all, a
 needs one seed only.
 
 Of the many p values Benjamini and Hochberg's procedure picks those that are
-significant: of these one in twenty (``alpha``) may be chance.  What is significant but
+significant: of these one in twenty (``alpha``) may be chance.  A change that is significant but
 smaller than ``least`` is no change: 2 % by default, of shares 0.02, and never less than
 FLOORS.  Where neither side has a spread (equal numbers with every seed, as on a path
 without chance) any difference counts as significant.  Cells with a single seed on
@@ -49,7 +49,7 @@ SHARES = (
     "own_limit", "jain", "jain_mean", "utilisation", "loss_sync", "first_share", "alpha",
     "retransmitted",
 )  # fmt: skip
-#: Of which neither more nor less is better.
+#: Quantities where neither more nor less is better.
 NEUTRAL = ("first_share", "alpha", "cwnd")
 #: Differences that are never a change: two packets of a queue, a whole second.
 FLOORS = {"queue": 3000.0, "convergence": 1.0}
@@ -232,7 +232,7 @@ def _change(quantity: str, before: float, after: float) -> float | None:
 
 
 def _of_cells(a: ResultSet, b: ResultSet) -> tuple[list[Record], list[str]]:
-    """The changes of all cells that both have, and what was lost."""
+    """The changes of all cells that both have, and the lost ones."""
     found, lost = [], []
     for (cell, mode), runs in a.runs.items():
         others = b.runs.get((cell, mode))
@@ -276,7 +276,7 @@ def _of_all(changes: list[Record]) -> list[Record]:
 
 
 def _is_of_nothing(change: Record) -> bool:
-    """From nothing or to nothing, which no ratio and no mean of ratios tells."""
+    """A change from nothing or to nothing, which no ratio and no mean of ratios tells."""
     if change["quantity"] in SHARES or change["before"] is None:
         return False
     return not -1 < change["change"] < math.inf

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The CUBIC thesis's models beside the runs of its experiments, as numbers.
 
-The models are those of :mod:`.cubic_model`, with Linux's beta.  They are about flows of one CC,
+:mod:`.cubic_model` has the models, here with Linux's beta.  They are about flows of one CC,
 CUBIC or Reno, that share a drop-tail queue: cells with an AQM, transfers, or other CCs have no
-model.  What is compared of a cell, each with a unit, a number of the model, and one of each mode
+model.  A comparison of a cell has a unit, a number of the model, and one of each mode
 (the mean over its seeds)::
 
     {"cell", "cc", "flows", "quantity", "unit", "model", "ours": {mode: number}}
 
-Of one flow the model is that of chapter 2, of several the fluid model of chapter 3, in
+One flow is compared with the model of chapter 2, several with the fluid model of chapter 3, in
 equilibrium.  Its flows begin with a window of 4 packets, and (3.6) has the mean of all times
-between losses since then: it runs for a thousand round trips with a full queue, of which the
-second half counts.  Of the runs what comes after the first third counts, but for what a run's
-numbers have (RTT, flows that lose together).
+between losses since then: it runs for a thousand round trips with a full queue, and the second
+half counts.  Of the runs the last two thirds count, except where a run's numbers are used
+(RTT, flows that lose together).
 
 Window
     The mean over time and flows.
@@ -61,7 +61,7 @@ SCENARIOS = "cubic-scenarios"
 _OTHERS = ("cubic-ten-flows", "cubic-fast-convergence", "cubic-aqm")
 EXPERIMENTS = frozenset({ONE_FLOW, BUFFERS, SCENARIOS, *_OTHERS})
 
-#: Payload of a full packet with time stamps: what a packet of the models is in bytes.
+#: Payload of a full packet with time stamps: a packet of the models, in bytes.
 PAYLOAD_BYTES = 1448
 #: A full packet as the lab's queue counts it: with its Ethernet header.
 LINK_BYTES = PACKET_BYTES + 14
@@ -105,7 +105,7 @@ class Modelled:
 
 
 def modelled(comparison: Record, stored: Record) -> Modelled | None:
-    """What the models need of a run; None where they are not about it."""
+    """The run as the models need it; None where they are not about it."""
     scenario, flows = stored["scenario"], stored["run"]["flows"]
     ccs = {str(flow["cc"]) for flow in flows}
     if base_name(comparison) not in EXPERIMENTS or ccs not in ({"cubic"}, {"reno"}):
@@ -147,7 +147,7 @@ def variation(moments: Iterable[Iterable[float]]) -> float | None:
 
 
 def _of_one(of: Modelled) -> dict[str, float | None]:
-    """What the model of one flow says; Reno is not in it."""
+    """The model of one flow; Reno is not in it."""
     if of.reno:
         return {}
     cycle = cubic_model.Cycle(of.path)
@@ -163,7 +163,7 @@ def _of_one(of: Modelled) -> dict[str, float | None]:
 
 
 def _of_many(of: Modelled) -> dict[str, float | None]:
-    """What the fluid model says, and the criterion of which flows lose together."""
+    """The fluid model, and the criterion that tells which flows lose together."""
     moments = settled(of.path, of.reno)
     lost = math.fsum(moment.lost for moment in moments)
     length_s = moments[-1].t_s - moments[0].t_s
@@ -178,7 +178,7 @@ def _of_many(of: Modelled) -> dict[str, float | None]:
     }
 
 
-#: What is compared, in this order, and its unit.
+#: The compared quantities, in this order, and their units.
 UNITS = {
     "window": "packets",
     "variation of windows": "CoV",
@@ -189,7 +189,7 @@ UNITS = {
 
 
 def _sampled(samples: Record | None, mode: str) -> dict[str, float | None]:
-    """What a run's samples have of it."""
+    """The quantities that a run's samples have."""
     flows = [flow["columns"] for flow in (samples or {"flows": []})["flows"] if flow["columns"]]
     moments = moments_of(flows, decider(mode))
     if not moments:
@@ -204,7 +204,7 @@ def _sampled(samples: Record | None, mode: str) -> dict[str, float | None]:
 
 
 def _measured(of: Modelled, run: Record) -> dict[str, float | None]:
-    """What a run's numbers have."""
+    """The quantities that a run's numbers have."""
     rtts_us = [flow["rtt_us"]["p50"] for flow in run["flows"] if (flow["rtt_us"] or {}).get("p50")]
     periods = [flow["loss_period_s"] for flow in run["flows"] if flow.get("loss_period_s")]
     sync = run.get("loss_synchronisation")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a campaign shows: per cell the enforced CC against the native one.
+"""A campaign's outcome: per cell the enforced CC against the native one.
 
 A comparison is plain data, the content of comparison.json::
 
@@ -18,7 +18,7 @@ A comparison is plain data, the content of comparison.json::
 
 A spread is {"mean", "min", "max", "seeds": [one value for each]}.  Ratios are of
 the compared mode to the baseline with the same seed, and their mean is the geometric one:
-where both sides vary that of the ratios themselves is above one for two equal sides;
+where both sides vary the arithmetic mean of ratios is above one for two equal sides;
 ``saving_kept`` is the part of what the baseline saves over mode "guest", in completion
 time, that the compared mode saves too, given where the baseline saves at least MIN_SAVING;
 ``own_limit`` is the share of the compared mode's time, after its start, in which
@@ -35,7 +35,7 @@ mean of the flows' loss periods in s, see :mod:`.sharing`; ``queue`` the
 median of the bottleneck's queue; ``alpha`` the mean of the flows' DCTCP alphas;
 ``guest_marks`` the segments of the compared mode that the guests' own stacks were told were
 marked (CE);
-``instructions`` those of the whole machine for each byte acknowledged, on QEMU; ``steal``
+``instructions`` the whole machine's for each byte acknowledged, on QEMU; ``steal``
 the mean share of the time in which senders that are machines waited for their host's CPU.
 
 A verdict is "reached", "aim missed", "missed", or null where there is no bar.
@@ -66,7 +66,7 @@ Record = dict[str, Any]
 
 MIN_SAVING = 0.10
 
-#: Of a run and a key: what the store has, or None.
+#: The store's record of a run and a key, or None.
 Load = Callable[[str], Record | None]
 
 
@@ -80,12 +80,12 @@ def _completion(name: str) -> Callable[[Record], float | None]:
 
 
 def _goodput_bps(run: Record) -> float | None:
-    """Of bulk flows: transfers have completion times instead."""
+    """The goodput of bulk flows: transfers have completion times instead."""
     return None if _times_s(run) else run["goodput_bps"]
 
 
 def _back_goodput_bps(run: Record) -> float | None:
-    """Of what receivers send over the same connections."""
+    """The goodput of what receivers send over the same connections."""
     known = [flow["back_goodput_bps"] for flow in run["flows"] if flow.get("back_goodput_bps")]
     return sum(known) if known else None
 
@@ -225,7 +225,7 @@ class _CellData:
         return {seed: value for seed, value in found.items() if value is not None}
 
     def ratio(self, quantity: str, baseline: str) -> Record | None:
-        """Of the compared mode to the baseline, seed by seed."""
+        """The ratio of the compared mode to the baseline, seed by seed."""
         ours, base = self.values(COMPARED, quantity), self.values(baseline, quantity)
         found = spread([ours[seed] / base[seed] for seed in ours if base.get(seed)])
         return found and found | {"mean": geometric_mean(found["seeds"])}
@@ -235,7 +235,7 @@ class _CellData:
         return sorted(t for run in self.runs.get(mode, {}).values() for t in _times_s(run))
 
     def saving_kept(self, baseline: str) -> Record | None:
-        """Of all seeds together, with its spread over the single ones."""
+        """The share of all seeds together, with its spread over the single ones."""
         pooled = {mode: completion(self.times_s(mode)) for mode in ("guest", baseline, COMPARED)}
         if not all(pooled.values()):
             return None
@@ -371,7 +371,7 @@ def _overall(campaign: Campaign, cells: list[Record]) -> Record:
 
 
 def _warnings(cell: str, mode: str, seed: int, run: Record) -> list[str]:
-    """What a run complains about."""
+    """A run's complaints."""
     found = run["warnings"] + [
         f"flow {flow['index']}: {flow['error']}" for flow in run["flows"] if flow["error"]
     ]
@@ -379,7 +379,7 @@ def _warnings(cell: str, mode: str, seed: int, run: Record) -> list[str]:
 
 
 def made_of(index: list[Record]) -> str:
-    """A digest of which runs a comparison is of, by their cells, modes, seeds and keys."""
+    """A digest of a comparison's runs, by their cells, modes, seeds and keys."""
     runs = sorted([run["cell"], run["mode"], run["seed"], run["key"]] for run in index)
     return hashlib.sha256(json.dumps(runs).encode()).hexdigest()
 

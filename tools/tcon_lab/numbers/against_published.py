@@ -9,8 +9,8 @@ laid beside::
       "ours": {mode: mean over seeds and flows, in the same unit},
       "differs": {mode: ratio to the published number - 1, 0 within a range}}]}
 
-How much ours differ is of our means; what is published has one run for each row.  What
-is of a whole run (packets sent again) ours have as if they had been as long.
+How much ours differ is of our means; the document has one run for each row.  A number
+of a whole run (packets sent again) ours have as if they had been as long.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Runs = dict[str, dict[str, dict[int, Record]]]
 #: A run's samples, of its cell, mode and seed; None where they were not kept.
 Samples = Callable[[str, str, int], Record | None]
 
-#: Reads our number out of a run and those of its flows that it is of.
+#: Reads our number out of a run and the flows that it is about.
 _Read = Callable[[Record, list[Record]], float | None]
 
 #: Quantity and unit of what TCon buffers: it keeps a copy of each packet in flight.
@@ -77,7 +77,7 @@ def _cwnd(name: str, divisor: float) -> Callable[[Record], float | None]:
     return lambda flow: _scaled(flow.get("cwnd_bytes") or {}, name, divisor)
 
 
-#: Of a column's name and unit: our number.
+#: Our number, by a column's name and unit.
 _OURS: dict[tuple[str, str], _Read] = {
     ("throughput", "MB/s"): _of_flows(lambda flow: _scaled(flow, "goodput_bps", 8e6)),
     ("goodput", "MB/s"): _of_flows(lambda flow: _scaled(flow, "goodput_bps", 8e6)),
@@ -94,7 +94,7 @@ _OURS: dict[tuple[str, str], _Read] = {
     ),
 }
 
-#: What all flows of a run reach together: of a value in the text that is of no CC's flows.
+#: Quantities of all flows of a run together: for a value in the text that is of no CC's flows.
 _OURS_OF_ALL: dict[tuple[str, str], _Read] = {
     ("goodput", "MB/s"): _of_all(lambda flow: _scaled(flow, "goodput_bps", 8e6)),
     ("goodput", "Mbit/s"): _of_all(lambda flow: _scaled(flow, "goodput_bps", 1e6)),
@@ -195,7 +195,7 @@ def _largest_cwnd(rows: list[Record]) -> Iterator[tuple[Record, _Place]]:
         yield row, _Place(values, None, f"vegas, {row['delay']:g} ms")
 
 
-#: Of a campaign's table: where its rows are in ours.
+#: Places of a published table's rows in ours, by campaign and table.
 _PLACES: dict[tuple[str, str], Callable[[list[Record]], Iterator[tuple[Record, _Place]]]] = {
     ("vm-baseline", "5.1"): _baseline,
     ("vm-two-delays", "5.2"): _two_delays,
@@ -240,7 +240,7 @@ def _ours(
 
 
 def _differs(value: float, low: float, high: float) -> float | None:
-    """By how much a number is outside of a range, of its nearer end; None of nothing."""
+    """By how much a number is outside of a range, from its nearer end; None of nothing."""
     if low <= value <= high:
         return 0.0
     bound = low if value < low else high
@@ -264,7 +264,7 @@ def _kind_filter(kind: int | None) -> Callable[[Record], bool]:
 
 
 def _reader(column: tuple[str, str], seconds: float | None) -> _Read | None:
-    """What reads a column, of a table whose runs took so long; None where we have no such."""
+    """A function that reads a column, in a table of runs of ``seconds``; None: we have no such."""
     if column in _OURS:
         return _OURS[column]
     in_a_second = _OURS_IN_A_SECOND.get(column)
@@ -389,7 +389,7 @@ def _of_samples(
 
 
 def _values_side(comparison: Record, runs: Runs, samples: Samples) -> Record | None:
-    """What the text says, a row for each of our cells that it is about."""
+    """The text's values, a row for each of our cells that they are about."""
     rows = []
     for value in comparison["values"]:
         column = (value["quantity"], value["unit"])
@@ -419,7 +419,7 @@ def _values_side(comparison: Record, runs: Runs, samples: Samples) -> Record | N
 
 
 def _completions(cell: Record) -> Iterator[tuple[tuple[str, str], str, float, float]]:
-    """Of a cell: quantity and unit, mode, published, ours."""
+    """A cell's quantity and unit, mode, published, ours."""
     theirs, ours = cell["published"] or {}, cell["completion"]
     for mode, mean_s in theirs.get("mean_s", {}).items():
         if mode in ours:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs a campaign: what is not done yet, side by side, one file for each run.
+"""Runs a campaign: the runs that are left, side by side, one file for each.
 
 The folder of a campaign holds::
 
@@ -11,7 +11,7 @@ The folder of a campaign holds::
 A run's key is a digest of all that its numbers depend on: path, flows, mode,
 seed, engine, and the files that are put into the machine.  So a campaign that
 was interrupted goes on where it stood, a run that two cells share (native CUBIC
-beside three guest CCs) is done once, and new modules are measured anew.
+beside three guest CCs) is done once, and new modules are measured again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Runner = Callable[[Scenario, str, Path, threading.Event], Record]
 _WEIGHT_START, _WEIGHT_SECOND, _WEIGHT_100MBIT = 12.0, 0.1, 1.0
 
 
-#: What a run's file has at least.
+#: Keys that a run's file has at least.
 _KEPT = {"key", "scenario", "mode", "seed", "versions", "run"}
 
 
@@ -150,7 +150,7 @@ class Store:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Meanwhile no other command runs in the folder.
+        """Keep other commands out of the folder during the block.
 
         Raises LabError where one does, or where the folder cannot be made.
         """
@@ -189,7 +189,7 @@ class Store:
             raise LabError(f"{self.folder}: {error.strerror}") from None
 
     def keys(self, mode: str) -> list[str]:
-        """Those of a mode's runs.  Raises LabError where there is no campaign."""
+        """The keys of a mode's runs.  Raises LabError where there is no campaign."""
         index = self._read(self.folder / "index.json")
         if index is None:
             raise LabError(f"{self.folder} holds no campaign's results")
@@ -198,8 +198,8 @@ class Store:
     def index(self, campaign: Campaign) -> list[Record]:
         """The runs of the campaign, with the keys that the index has for them, or "".
 
-        Raises LabError where there is none, or that of another campaign, or of one of this
-        name that ran something else.
+        Raises LabError where there is none, or another campaign's, or one of this name
+        that ran something else.
         """
         index = self._read(self.folder / "index.json")
         if index is None:
@@ -228,7 +228,7 @@ class Store:
             )
 
     def load(self, key: str) -> Record | None:
-        """What a run brought; None where it has not been done, or its file is damaged."""
+        """A run's record; None where it has not been done, or its file is damaged."""
         record = self._read(self._runs / f"{key}.json")
         if record is None or record.get("key") != key or not record.keys() >= _KEPT:
             return None
@@ -282,7 +282,7 @@ def compact(run: Record) -> Record:
 
 
 class Estimate:
-    """How much is left, judged by how long runs of which weight have taken."""
+    """How much is left, judged by how long runs of each weight have taken."""
 
     def __init__(self, todo: list[Run], jobs: int) -> None:
         self._left = sum(run.weight for run in todo)
@@ -318,7 +318,7 @@ def duration(seconds: float) -> str:
 def conduct(
     runs: list[Run], store: Store, runner: Runner, jobs: int, say: Callable[[str], None]
 ) -> list[Failure]:
-    """Do what is not done yet, ``jobs`` at a time; what failed, and why.
+    """Do the runs that are left, ``jobs`` at a time; the failed ones, and why.
 
     A run that fails does not stop the others; an interrupt stops all.
     """

@@ -4,7 +4,7 @@
 A ratio of 0.5 is as far from 1 as one of 2: so their logarithms are taken, and the mean
 of ratios is their geometric mean.  Each cell counts once, with the mean of its seeds,
 since seeds of one cell are more alike than cells: the interval is over the cells, and
-what seeds differ by is within what cells differ by.  A single cell's interval is over
+the differences of seeds are within the differences of cells.  A single cell's interval is over
 its seeds.  A single number has none.
 """
 

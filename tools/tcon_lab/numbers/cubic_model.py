@@ -14,12 +14,12 @@ the time since the loss, which is more than it was: in TCP mode its cycles are t
 Many flows (chapter 3): what share of the flows has which window, (3.2), with the queue
 (3.3), the RTT (3.4), the loss probability (3.5) and the time of the last loss (3.6).  The
 thesis solves (3.2) on a grid of all windows and plateaus; here ``flows`` of them are
-followed, each with a window and a plateau, of which a loss is drawn with the probability
-that (3.2) gives it: of many flows both are the same.  The second term of growth in (3.2)
+followed, each with a window and a plateau.  A loss of it is drawn with the probability that
+(3.2) gives it: for many flows both are the same.  The second term of growth in (3.2)
 has a factor (w - 1) / r(t), with which the shares would not sum up to 1; it is left out.
 
-Which flows lose together (section 5.5), and how large a buffer should be (1.4.1, 3.5.2): what it
-has are a criterion and rules, no model; see :func:`lose_together` and :func:`buffer_rules`.
+Which flows lose together (section 5.5), and how large a buffer should be (1.4.1, 3.5.2): it has
+a criterion and rules for these, no model; see :func:`lose_together` and :func:`buffer_rules`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from dataclasses import dataclass
 
 #: CUBIC's C (section 2.3, RFC 9438).
 C_CUBIC = 0.4
-#: What a loss takes: RFC 9438 and Linux (717 of 1024 stay); the thesis has 0.2.
+#: The share that a loss takes: RFC 9438 and Linux (717 of 1024 stay); the thesis has 0.2.
 BETA = 0.3
-#: Of how many moments, or some more, the fluid model keeps all windows.
+#: The fluid model keeps all windows of this many moments, or some more.
 _KEPT = 300
-#: What a loss takes of Reno's window, and how many packets a round trip adds.
+#: The share that a loss takes of Reno's window, and the packets that a round trip adds.
 RENO_BETA = 0.5
 
 
@@ -145,7 +145,7 @@ class Cycle:
         return math.fsum(above) / steps
 
     def mean_rtt_s(self) -> float:
-        """(A.9): tau and what the mean queue takes."""
+        """(A.9): tau and the time of the mean queue."""
         return self.path.tau_s + self.mean_queue() / self.path.capacity_pps
 
     def sent_packets(self, steps: int = 2000) -> float:
@@ -186,7 +186,7 @@ def always_cubic(path: Path, beta: float = BETA) -> bool:
 
 
 class _Flow:
-    """A flow of the fluid model: what it lost, what that left, and its V_cubic."""
+    """A flow of the fluid model: its loss, the window after it, and its V_cubic."""
 
     def __init__(self, w_max: float, beta: float) -> None:
         self.lose(w_max, beta, 0.0)
@@ -200,7 +200,7 @@ class _Flow:
 
 @dataclass(frozen=True)
 class Moment:
-    """What the fluid model says at a time: means over the flows."""
+    """The fluid model at a time: means over the flows."""
 
     t_s: float
     window: float
@@ -288,8 +288,8 @@ def _step(
 
 
 def two_packets_from_s(above: float) -> float:
-    """From which RTT on, in s, CUBIC adds two packets in the round trip in which it passes what
-    the path holds (5.5.1).
+    """The RTT, in s, from which on CUBIC adds two packets in the round trip in which it passes
+    what the path holds (5.5.1).
 
     ``above``: by how many packets the path holds more than the plateau.  The three scenarios
     there are a plateau that is right (0: 0.35 s), one packet too low, as fast convergence leaves
@@ -300,7 +300,7 @@ def two_packets_from_s(above: float) -> float:
 
 @dataclass(frozen=True)
 class Together:
-    """What section 5.5 says of flows of a path."""
+    """Section 5.5 on the flows of a path."""
 
     cubic_mode: bool
     full_rtt_s: float  # with a full queue
@@ -321,9 +321,9 @@ def lose_together(
     The thesis has no formula of how many do.  It has a criterion, by which synchronisation is
     mild where a flow adds one packet in the round trip in which the path overflows, as Reno
     does, and high where it adds two or more (5.5.1); and in TCP mode there is none (5.5.4).  The
-    packets are those of (2.1), a full RTT after the function has passed what the path holds
-    (``above`` as in :func:`two_packets_from_s`), and in TCP mode those of (2.5).  The mode is
-    that of section 2.2.2.
+    packets follow from (2.1), a full RTT after the function has passed what the path holds
+    (``above`` as in :func:`two_packets_from_s`), and in TCP mode from (2.5).  Section 2.2.2
+    decides the mode.
 
     The share follows if what is too much in that round trip is lost, ``packets`` of each flow,
     and every loss hits any flow: 1 - (1 - 1 / N)^(N packets).  That is not the thesis's.
@@ -342,7 +342,7 @@ def lose_together(
 
 def buffer_rules(flows: int) -> dict[str, float]:
     """How large a buffer should be for ``flows`` flows, in BDPs (C RTT), by each rule that the
-    thesis has: section 1.4.1, and what its own model says in 3.5.2.
+    thesis has: section 1.4.1, and its own model's in 3.5.2.
     """
     return {
         "C RTT (1.1)": 1.0,
@@ -358,9 +358,9 @@ def buffer_rules(flows: int) -> dict[str, float]:
 def buffer_for(points: list[tuple[float, float]], share: float) -> tuple[float, str]:
     """The least buffer with which ``share`` of a link is used, in the unit of the points.
 
-    ``points``: buffers and what share was used with each.  Between two of them it is taken from a
-    straight line.  Also "" where that is so, "<" where the smallest of them was enough already,
-    and ">" where none was.
+    ``points``: buffers and the share that was used with each.  Between two of them it is taken from
+    a straight line.  Also "" where a line gave it, "<" where the smallest buffer was enough, and
+    ">" where none was.
     """
     points = sorted(points)
     if points[0][1] >= share:

@@ -5,7 +5,7 @@
 seed, flow, cc, ``t_s`` and what :data:`.results.SAMPLE_KEYS` names; the bottleneck's queue
 is in rows without a flow.  ``FILE-runs.parquet`` has a row for each run: path, versions,
 what it brought, and the whole scenario as JSON.  Campaign, cell, mode and seed join the
-two.  Units are in the names; what nobody measured is null.
+two.  Units are in the names; a number that nobody measured is null.
 
 Rows are in the order of the campaign's index, so equal results give equal tables.
 """
@@ -37,7 +37,7 @@ SAMPLES = pl.Schema(
     | {key: _TEXT if key == "tcon_state" else _NUMBER for key in SAMPLE_KEYS}
     | {f"queue_{key}": _COUNT for key in _QUEUE_KEYS}
 )
-#: What a run's numbers are called, and where they are in it.
+#: Names of a run's numbers, and where they are in it.
 _RUN_NUMBERS: dict[str, Callable[[Record], Any]] = {
     "goodput_bps": lambda run: run["goodput_bps"],
     "utilisation": lambda run: run["utilisation"],
@@ -59,7 +59,7 @@ RUNS = pl.Schema(
     | {"virtual_time": pl.Boolean(), "warnings": pl.List(_TEXT)}
     | {"versions": _TEXT, "scenario": _TEXT}
 )
-#: So many rows of samples are held in memory.
+#: Rows of samples that are held in memory.
 _PART_ROWS = 500_000
 
 
@@ -93,7 +93,7 @@ def runs_table(experiments: list[Experiment]) -> pl.DataFrame:
 
 
 def _frame(who: Record, columns: Record, names: dict[str, str]) -> pl.DataFrame:
-    """Rows of one flow or queue; ``names`` are its columns, by those of the table."""
+    """Rows of one flow or queue; ``names`` are its columns, by the table's columns."""
     rows = len(columns.get("t_s", []))
     made = {}
     for name, kind in SAMPLES.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A gallery: what a single flow's window and RTT did, run over run, cell beside cell.
+"""A gallery: window and RTT of a single flow, run over run, cell beside cell.
 
 A series is what is drawn of a run: ``cwnd_bytes``, of who decides, and ``rtt_us``, the
 path's, one value each ``step_s`` seconds from ``start_s`` on; null where nobody
@@ -17,10 +17,10 @@ from .results import deciding_cwnd
 
 Record = dict[str, Any]
 
-#: Of a run's key: what the store has, or None.
+#: The store's record of a run's key, or None.
 Load = Callable[[str], Record | None]
 
-#: Of a line, at most.
+#: Most points of a line.
 MAX_POINTS = 300
 
 

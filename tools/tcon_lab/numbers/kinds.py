@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The flows of a cell by kind: one for each [[flow]] of its scenario.
 
-What the documents give of each virtual machine: cwnd, RTT, rates, what was sent again.
+The documents' quantities for each virtual machine: cwnd, RTT, rates, bytes sent again.
 A kind is plain data, means over its flows and the seeds, None where nobody measured::
 
     {"kind": number of the [[flow]] from 1, "flows": how many of a run, "cc": who decides,
@@ -15,7 +15,7 @@ from typing import Any
 
 Record = dict[str, Any]
 
-#: Of each number: the heading with its unit, the divisor to that unit, the format.
+#: Each number's heading with its unit, the divisor to that unit, the format.
 SHOWN = {
     "goodput_bps": ("goodput, Mbit/s", 1e6, ".2f"),
     "sent_bps": ("sent, Mbit/s", 1e6, ".2f"),

@@ -10,13 +10,13 @@ from .samples import column
 
 Record = dict[str, Any]
 
-#: A loss leaves this much of a window, or less, within so many samples.
+#: A loss leaves this share of a window, or less, within this many samples.
 _REDUCED = 5 / 6
 _FALL_SAMPLES = 3
 
 
 def decider(mode: str) -> str:
-    """Whose cwnd counts in a mode: "tcon" or "guest"."""
+    """The side whose cwnd counts in a mode: "tcon" or "guest"."""
     return "tcon" if mode in ENFORCING_MODES else "guest"
 
 
@@ -43,7 +43,7 @@ def loss_times(columns: Record, who: str) -> list[float]:
 
 
 def left_percent(columns: Record, who: str) -> float | None:
-    """What a loss leaves of the window: ssthresh after it, of the largest cwnd just before.
+    """The part of the window that a loss leaves: ssthresh after it, of the largest cwnd before.
 
     The median over the losses; None without any, or where ssthresh was not measured.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What several campaigns show together: for each CC, is enforced as native?
+"""Several campaigns together: for each CC, is enforced as native?
 
 An overview is plain data, the JSON beside the page that :mod:`..pages.many_campaigns_page` makes::
 
@@ -42,7 +42,7 @@ from .results import median
 
 Record = dict[str, Any]
 
-#: Of each metric: what it is called, and whether more of it is better.
+#: Name of each metric, and whether more of it is better.
 METRICS = {
     "goodput": ("Goodput", True),
     "rtt": ("Path RTT p50", False),
@@ -52,7 +52,7 @@ METRICS = {
 
 #: Where the campaigns that come with TCon are.
 CAMPAIGNS = TOP / "tools/campaigns"
-#: What a comparison must have; those of older versions may lack some.
+#: Keys that a comparison must have; older versions' may lack some.
 _NEEDED = {
     "baseline",
     "cells",
@@ -190,7 +190,7 @@ def _answer(cc: str, metric: str, cells: list[list[float]]) -> Record:
 
 
 def _shares(experiment: Experiment) -> Record:
-    """Who has which share of the goodput, where two CCs compete: mean over the cells."""
+    """Each CC's share of the goodput, where two CCs compete: mean over the cells."""
     found: Record = {}
     for modes in experiment.runs.values():
         for mode, by_seed in modes.items():
@@ -219,7 +219,7 @@ def _shares(experiment: Experiment) -> Record:
 
 
 def _more(experiment: Experiment) -> list[Record]:
-    """What a comparison does not show, of each cell and mode."""
+    """Quantities that a comparison does not show, of each cell and mode."""
     found = []
     for cell, modes in experiment.runs.items():
         for mode, by_seed in modes.items():
@@ -232,7 +232,7 @@ def _more(experiment: Experiment) -> list[Record]:
 
 
 def about(name: str, folder: Path = CAMPAIGNS) -> list[str]:
-    """What the file of a campaign that comes with TCon opens with: its paragraphs.
+    """The first paragraphs of the file of a campaign that comes with TCon.
 
     It says what is repeated, what differs from the document, and why.  Items of a list
     begin with "- ".  Nothing of campaigns of users' own.
@@ -294,7 +294,7 @@ CSV_HEADINGS = (
 
 
 def _cell_rows(experiment: Record) -> Iterator[list[Any]]:
-    """Of each cell its comparison, then what that does not show."""
+    """Each cell's comparison, then the quantities that it does not show."""
     name, more = experiment["name"], experiment["more"]
     for cell in experiment["comparison"]["cells"]:
         compared: set[tuple[str, str]] = set()
@@ -343,7 +343,7 @@ def csv_rows(made: Record) -> list[list[Any]]:
 
 
 def _model_rows(experiment: Record) -> list[list[Any]]:
-    """What models and rules say of an experiment, and what is so."""
+    """The numbers of models and rules for an experiment, and the measured ones."""
     rows: list[list[Any]] = []
     nothing = [None, None, None, None, ""]
     for row in experiment["models"]:

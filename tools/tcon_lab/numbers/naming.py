@@ -32,7 +32,7 @@ def load(folder: Path) -> list[Record]:
 
 
 def flows_of(run: Record) -> list[Record]:
-    """Of each flow: its path, what it ran, what it was taken for, and how surely."""
+    """Each flow's path, its CC, the one that it was taken for, and how surely."""
     path = run["scenario"]["path"]
     where = f"{path['rate_bps'] / 1e6:g} Mbit/s, {path['rtt_us'] / 1e3:g} ms"
     where += f", {path['loss_fraction']:.2%} lost" if path["loss_fraction"] else ""

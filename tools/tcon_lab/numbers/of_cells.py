@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a report's CSV has of each cell besides its comparison.
+"""Quantities of each cell in a report's CSV, besides its comparison.
 
 A comparison shows some quantities only where a bar is about them; pages that quote a run
 need them all.  Of each cell and mode::
@@ -25,7 +25,7 @@ goodput, sent
 rtt_mean
     in us;
 cwnd, resent
-    the mean window, and what was sent again, in bytes;
+    the mean window, and the amount sent again, in bytes;
 goodput_alone, goodput_joined
     of flows that others join later, in bits/s: from 2 s after their start until the last
     flow comes, and from 1 s after that until the end.  Of those that come last only the
@@ -52,7 +52,7 @@ _OF_FLOWS = {
     "cwnd": "cwnd_bytes",
     "resent": "retransmitted_bytes",
 }
-#: What is left out of a flow's time alone, and of that beside one that has come.
+#: Seconds left out of a flow's time alone, and of its time beside one that has come.
 _START_S = 2.0
 _COMING_S = 1.0
 
@@ -61,7 +61,7 @@ _INFLIGHT = {f"inflight_p{n}": n for n in (10, 25, 50, 75, 90, 99)} | {"inflight
 
 
 def inflight_bytes(flows: list[Record]) -> list[float]:
-    """What of all flows is in flight under TCon, at each time at which it has one, sorted."""
+    """All flows' bytes in flight under TCon, at each time at which one has some, sorted."""
     return sorted(sum(known) for _, known in known_at(flows, "tcon_inflight_bytes") if known)
 
 
@@ -72,7 +72,7 @@ def moments_of(flows: list[Record], who: str) -> list[list[float]]:
 
 
 def _of_run(run: Record, samples: Record | None, mode: str) -> dict[str, float]:
-    """Of all flows together: what was measured."""
+    """The measured quantities of all flows together."""
     found = {name: read(run) for name, read in QUANTITIES.items()}
     found["loss_epochs"] = (run.get("loss_synchronisation") or {}).get("epochs")
     flows = [flow["columns"] for flow in (samples or {"flows": []})["flows"]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a run brought: raw records in, ``results.json`` out.
+"""A run's results: raw records in, ``results.json`` out.
 
 A raw record is what the runner brings back of one (scenario, seed, mode)::
 
@@ -18,12 +18,12 @@ Of a series of transfers "dport" and "iperf3" are missing, and there is "transfe
 
 ``results.json`` holds one scenario with one seed and a run for each mode.  Beside
 what its name says: ``cc`` decided (the guest's own or the enforced one), ``kernel_params``
-are those of the kernel's CCs that worked on the flow, where the scenario gives some,
+are the parameters of the kernel's CCs that worked on the flow, where the scenario gives some,
 ``rtt_us`` is the path's as the probe at the sender's uplink saw it over the
 flow's whole life, ``rtt_mean_us`` the mean over the probe's intervals of each one's
 median, ``loss_period_s`` what :mod:`.sharing` says of its losses, ``sent_bytes`` what
 the sender's uplink carried of it, repeats and ``retransmitted_bytes`` included,
-``cwnd_bytes`` that of who decides (TCon's or the guest's), ``guest_srtt_us`` what the
+``cwnd_bytes`` the deciding CC's (TCon's or the guest's), ``guest_srtt_us`` what the
 guest's stack believed, ``guest_marked_segments`` how many of its segments it was told were
 marked (CE),
 ``goodput_bps`` what the receiver acknowledged within the time in which the
@@ -35,7 +35,7 @@ for it, from 0.  ``jain`` is of the flows' goodput over the whole run,
 ``jain_per_second``, their mean ``jain_mean``, ``convergence_s``, ``loss_epochs`` and
 ``loss_synchronisation`` are what :mod:`.sharing` says of bulk flows.
 ``tcon_retransmits`` are segments that TCon
-repeated, ``tcon_spurious`` those of them that were not needed, ``tcon_probes`` and
+repeated, ``tcon_spurious`` the needless ones among them, ``tcon_probes`` and
 ``tcon_timeouts`` its tail probes and time-outs, ``buffer_bytes`` the memory of copies.
 ``limited_share`` says by what the flow was limited in which share of the time in
 which it was enforced, ``limited_share_settled`` the same without its first 30 base
@@ -44,7 +44,7 @@ enforced one, in the second half of the flow's time: it starts at 1.  ``steal_sh
 much of the run a sender that is a machine waited for its host's CPU.  ``queue_packets``
 and ``queue_bytes`` are how long the bottleneck's queue was, ``queue_marks`` how many
 packets it marked (CE) in the run, ``queue_drops`` how many it dropped.
-``instructions_per_byte`` are those of the whole machine, guests and their peers, switch
+``instructions_per_byte`` are the whole machine's, guests and their peers, switch
 and lab, for each acknowledged byte of payload: only QEMU's clock counts them.  A series of
 transfers has ``transfers``: their ``seconds`` from before the
 connection is opened until the last byte has come, and ``each_s`` of them in the order
@@ -70,7 +70,7 @@ from .sharing import jain
 
 Record = dict[str, Any]
 
-#: What limits a flow, as tcon.ko calls it.
+#: Limits of a flow, as tcon.ko calls them.
 LIMITS = ("window", "guest", "receiver", "idle")
 #: A flow's start, in base RTTs: left out of ``limited_share_settled`` and the loss period.
 SETTLED_AFTER_RTTS = 30
@@ -172,14 +172,14 @@ class _FlowData:
         return round(8 * acked / self.duration_s)
 
     def during(self, records: Iterable[Record]) -> list[Record]:
-        """Those of ``records`` that fall into the flow's own time."""
+        """The ``records`` that fall into the flow's own time."""
         if self.first_s is None:
             return []
         end_s = self.first_s + self.duration_s
         return [r for r in records if self.first_s <= self.clock.at(r) <= end_s]
 
     def guest_intervals(self) -> list[Record]:
-        """iperf3's: what the guest's socket said at the end of each."""
+        """iperf3's intervals: the guest's socket at the end of each."""
         intervals = self.iperf3.get("intervals") or []
         return [entry["streams"][0] for entry in intervals if entry.get("streams")]
 
@@ -224,7 +224,7 @@ class _FlowData:
         ]
 
 
-#: What a flow's sample has beside "t_s".
+#: Keys of a flow's sample beside "t_s".
 SAMPLE_KEYS = (
     "goodput_bps", "rtt_us", "rtt_min_us", "retransmitted_bytes", "loss_events",
     "guest_cwnd_bytes", "guest_ssthresh_bytes", "guest_srtt_us", "guest_retransmits",
@@ -269,7 +269,7 @@ def _tcon_sample(before: Record, record: Record) -> Record:
 
 
 def _growth(before: float, now: float) -> float:
-    """By how much a counter grew; one that fell had begun anew."""
+    """The growth of a counter; one that fell had restarted from zero."""
     return now - before if now >= before else now
 
 
@@ -288,7 +288,7 @@ def _limited_share(records: Iterable[Record]) -> dict[str, float] | None:
 
 
 def _table(scenario: Scenario, index: int) -> int:
-    """Of which table [[flow]] or [[transfer]] a connection is, from 0."""
+    """The number of a connection's [[flow]] or [[transfer]], from 0."""
     return [n for n, flow in enumerate(scenario.flows) for _ in range(flow.count)][index]
 
 
@@ -349,7 +349,7 @@ def _back_goodput_bps(report: Record) -> int | None:
 
 
 def _mean(values: list[float | None]) -> float | None:
-    """Of what is known; None of nothing."""
+    """The mean of the known values; None without any."""
     known = [value for value in values if value is not None]
     return round(sum(known) / len(known)) if known else None
 
@@ -382,7 +382,7 @@ def _alpha(flow: Record, sockets: list[Record], tcon: list[Record], enforced: bo
 
 
 def _repair_result(data: _FlowData, tcon: list[Record], settling_s: float) -> Record:
-    """What TCon's loss repair did, and what limited the flow."""
+    """The work of TCon's loss repair, and the flow's limits."""
     last = tcon[-1] if tcon else {}
     copies = [float(r["buffer_bytes"]) for r in tcon if _number(r.get("buffer_bytes")) is not None]
     settled_s = (data.first_s or 0) + settling_s
@@ -474,7 +474,7 @@ def _transfer_result(flow: Record, probe: list[Record], scenario: Scenario) -> R
 
 
 def _warnings(probe: list[Record], mode: str) -> list[str]:
-    """What makes the numbers of a run less than whole."""
+    """Complaints that make the numbers of a run less than whole."""
     notes = [record["text"] for record in probe if record.get("type") == "note"]
     found = notes if mode in ENFORCING_MODES else []  # elsewhere tcon.ko may well be missing
     ends = [record for record in probe if record.get("type") == "end"]

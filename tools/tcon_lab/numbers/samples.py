@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A run's samples, kept apart from its numbers: columns, packed.
 
-What a file ``samples/KEY.json.gz`` in a campaign's folder holds::
+A file ``samples/KEY.json.gz`` in a campaign's folder holds::
 
     {"flows": [{"index", "columns": {"t_s": [...], each of SAMPLE_KEYS: [...]}}],
      "queue": {"t_s": [...], "packets": [...], "bytes": [...], "drops": [...]}}
@@ -49,7 +49,7 @@ def write(file: Path, samples: Record) -> None:
 
 
 def read(file: Path) -> Record | None:
-    """What a file holds; None where there is none, or it is damaged."""
+    """A file's samples; None where there is none, or it is damaged."""
     try:
         samples = json.loads(gzip.decompress(file.read_bytes()))
     except (OSError, ValueError, EOFError):
@@ -64,7 +64,7 @@ def column(columns: Record, key: str) -> list[Any]:
 
 
 def known_at(flows: list[Record], key: str) -> list[tuple[float, list[Any]]]:
-    """Each time of these flows' columns, in order, and what of ``key`` is known then.
+    """Each time of these flows' columns, in order, and the known values of ``key`` then.
 
     All flows of a run are sampled at the same times, to the digit.
     """

@@ -6,8 +6,8 @@ intervals and flow, so a time is known to an interval (0.1 s).
 
 Jain per second
     Jain's index of what the receivers acknowledged in each whole second, of the flows
-    that run through all of it, but for an interval; None where there are fewer than two
-    of those.
+    that run through all of it, give or take an interval; None where these are fewer
+    than two.
 
 Convergence
     The time from the last flow's start until the end of the first of five seconds in
@@ -18,7 +18,7 @@ Convergence
 
 Loss epoch
     A flow's loss event begins with an interval in which it retransmitted, after none
-    within the last full RTT, that of a path whose queue is full.  An epoch begins with
+    within the last full RTT, the RTT with a full queue.  An epoch begins with
     the first such event and lasts one full RTT; further events are of the next one.
     Its flows are those whose events begin within it: losses are told by their
     retransmissions, which come up to a full RTT after the loss.
@@ -28,7 +28,7 @@ Loss period
     slow start has losses of its own.  Here the probe counts the events, which may be closer
     than its intervals: one begins with a repeat after none within the last full RTT.
     Losses by chance and by full queues count alike, whoever repeats them, the guest or
-    TCon: what counts is what passes the sender's uplink a second time.  None of fewer than
+    TCon: bytes count that pass the sender's uplink a second time.  None of fewer than
     two events.
 
 Loss synchronisation
@@ -44,12 +44,12 @@ from typing import Any
 
 Record = dict[str, Any]
 
-#: From which index on, and for how many seconds, flows count as sharing fairly.
+#: Flows share fairly from this index on, and for this many seconds.
 FAIR_INDEX = 0.95
 FAIR_SECONDS = 5
-#: What a flow may lack of a second in which it runs.
+#: The part of a second that a flow may lack when it runs through it.
 _SLACK_S = 0.1
-#: Times are sums of intervals: so much may be lost in that.
+#: Times are sums of intervals, which may lose this much.
 _TOLERANCE_S = 1e-6
 
 
@@ -65,7 +65,7 @@ def _times(flow: Record) -> tuple[float, float]:
 
 
 def _running(flows: list[Record], begin_s: float, end_s: float) -> list[Record]:
-    """Those that run from the one time to the other."""
+    """The flows that run from the one time to the other."""
     return [
         flow
         for flow in flows
@@ -74,7 +74,7 @@ def _running(flows: list[Record], begin_s: float, end_s: float) -> list[Record]:
 
 
 def _bits(flow: Record, second: int) -> float:
-    """What was acknowledged in a second, as the mean rate of its samples."""
+    """The acknowledged bits of a second, as the mean rate of its samples."""
     rates = [s["goodput_bps"] for s in flow["samples"] if second < s["t_s"] <= second + 1]
     return sum(rates) / len(rates) if rates else 0.0
 

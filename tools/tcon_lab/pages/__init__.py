@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What people look at: tables for the terminal, HTML pages, plots."""
+"""Pages for people: tables for the terminal, HTML pages, plots."""

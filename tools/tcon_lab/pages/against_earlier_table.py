@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What changed between two sets of results, as a table for the terminal."""
+"""Changes between two sets of results, as a table for the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .tables import Wide
 
 Record = dict[str, Any]
 
-#: Of quantities whose number is not shown as it is: the unit, and its divisor.
+#: Unit and divisor of quantities whose number is not shown as it is.
 UNITS = {
     "goodput": (" Mbit/s", 1e6),
     "rtt": (" ms", 1e3),
@@ -47,7 +47,7 @@ def _size(change: Record) -> str:
 
 
 def rows(made: Record) -> list[tuple[str, ...]]:
-    """A row for each change that is one: what is worse first, all cells before one."""
+    """A row for each change that is one: the worse ones first, all cells before one."""
     shown = [change for change in made["changes"] if change["verdict"] in _STYLES]
     order = list(_STYLES)
     return [
@@ -66,7 +66,7 @@ def rows(made: Record) -> list[tuple[str, ...]]:
 
 
 def sentences(made: Record) -> list[str]:
-    """What there is to say beside the table."""
+    """The sentences beside the table."""
     verdicts = [change["verdict"] for change in made["changes"]]
     tested = len(verdicts) - verdicts.count("untested")
     counts = ", ".join(f"{verdicts.count(name)} {name}" for name in (*_STYLES, "same"))

@@ -40,7 +40,7 @@ def _line(packets: float, cell: str, colour: str) -> go.Scatter:
 def buffered(experiment: Experiment, sides: list[Record]) -> list[time_plots.Plot]:
     """The plot; none where no cell has an enforced run whose samples were kept.
 
-    ``sides`` are those of :func:`.against_published.sides`.
+    ``sides`` come from :func:`.against_published.sides`.
     """
     traces, published = [], _published(sides)
     for number, cell in enumerate(list(experiment.runs)[: time_plots.MAX_CELLS]):

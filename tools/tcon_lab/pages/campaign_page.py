@@ -23,7 +23,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class _Shown:
-    """How a metric is shown: its heading, its format, and what the colours span."""
+    """How a metric is shown: its heading, its format, and the span of the colours."""
 
     heading: str
     form: str
@@ -32,7 +32,7 @@ class _Shown:
     better: int  # +1: more is better
 
 
-#: Of each metric; "{baseline}" is the mode of comparison.
+#: How each metric is shown; "{baseline}" is the mode of comparison.
 SHOWN = {
     "goodput": _Shown("Goodput to {baseline}", ".3f", 1.0, 0.15, 1),
     "back_goodput": _Shown("Goodput back to {baseline}", ".3f", 1.0, 0.15, 1),
@@ -58,7 +58,7 @@ SHOWN = {
     "instructions": _Shown("Instructions a byte to {baseline}", ".3f", 1.0, 0.3, -1),
     "steal": _Shown("Steal to {baseline}", ".2f", 1.0, 1.0, -1),
 }
-#: Of each quantity that modes have: heading, divisor to the unit, format.
+#: Heading, divisor to the unit, and format of each quantity that modes have.
 QUANTITIES = {
     "goodput": ("Mbit/s", 1e6, ".2f"),
     "back_goodput": ("Mbit/s back", 1e6, ".2f"),
@@ -79,7 +79,7 @@ QUANTITIES = {
     "instructions": ("instructions a byte", 1, ".2f"),
     "steal": ("steal, %", 1e-2, ".1f"),
 }
-#: What is told of completion times.
+#: Figures of completion times that are shown.
 COMPLETION = ("mean", "p50", "p95", "p99")
 _ARTICLES = {"bar": "a bar", "aim": "an aim"}
 #: How a verdict shows in tables: with a mark, not by colour alone.
@@ -112,7 +112,7 @@ def _spread(metric: str, found: Record | None) -> str:
 
 
 def _keys(comparison: Record) -> list[str]:
-    """What cells differ in, in the order of the matrix."""
+    """The keys in which cells differ, in the order of the matrix."""
     keys: dict[str, None] = {}
     for cell in comparison["cells"]:
         keys |= dict.fromkeys(cell["values"])
@@ -128,7 +128,7 @@ def _by_case(comparison: Record, key: str) -> bool:
 
 
 def telling_keys(comparison: Record) -> list[str]:
-    """What cells differ in, without what a case's name says."""
+    """The keys in which cells differ, without the ones that a case's name tells."""
     keys = _keys(comparison)
     if "case" in keys:
         keys = [key for key in keys if key == "case" or not _by_case(comparison, key)]
@@ -280,7 +280,7 @@ def beside(comparison: Record) -> list[tuple[str, list[str], list[list[str]]]]:
     """Tables that stand beside the cells: title, headings, rows.
 
     The flows by kind, where a cell has several kinds or a document tells of them, and
-    what the document has published.
+    the document's numbers.
     """
     found = []
     several = any(len(k) > 1 for c in comparison["cells"] for k in c["kinds"].values())
@@ -388,7 +388,7 @@ def markdown(comparison: Record) -> str:
 def _axes(comparison: Record) -> tuple[list[str], list[str]]:
     """Which keys make the columns of a heat map, and which its rows.
 
-    Rate and RTT go across, everything else down; what a case's name says is left out.
+    Rate and RTT go across, everything else down; a case's name stands for its keys.
     """
     keys = telling_keys(comparison)
     across = [key for key in keys if key in ("rate", "rtt")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The plots of docs/documents.md: what documents published, native and enforced side by side.
+"""The plots of docs/documents.md: published, native and enforced numbers side by side.
 
 They are drawn of ``tools/campaigns/documents.csv`` and of ``tools/published`` alone, as SVG in
 which nothing depends on when or where: the same numbers make the same bytes.
@@ -32,20 +32,20 @@ Line = dict[str, str]
 #: A number as low and high; they differ where a document gives a range.
 Span = tuple[float, float]
 
-#: Colour and marker of each side; those of modes are as in reports.
+#: Colour and marker of each side; modes have the ones of reports.
 SIDES = {
     "published": ("#808080", "D"),
     "guest": (STYLES["guest"][0], "^"),
     "native": (STYLES["native"][0], "o"),
     "enforced": (STYLES["enforced"][0], "x"),
 }
-#: Of the rows of :class:`Curves`, in turn.
+#: Dashes of the rows of :class:`Curves`, in turn.
 _DASHES = ("-", "--", ":")
 _ROW_INCHES, _WIDTH_INCHES = 0.2, 9.0
 _SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "tcon", "font.size": 8}
 #: Nothing of the program, the day or the licence of a picture.
 _METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-#: What a range that is open to one side ends at, as a share of its other end.
+#: The drawn end of a range that is open to one side, as a share of its other end.
 _OPEN = 1.1
 _NUMBER = r"([\d.e+-]+)"
 
@@ -74,7 +74,7 @@ def span(text: str) -> Span:
 
 @dataclass(frozen=True)
 class Curves:
-    """Distributions: each a label, its values at growing shares, and what was published."""
+    """Distributions: each a label, its values at growing shares, and the published ones."""
 
     title: str
     rows: Sequence[tuple[str, Sequence[tuple[float, float]], float]]
@@ -124,7 +124,7 @@ def virtual_machines(lines: Sequence[Line]) -> list[Panel]:
 
 
 def cc_pairs(lines: Sequence[Line]) -> list[Panel]:
-    """How pairs share without loss, and what one of them reaches."""
+    """How pairs share without loss, and how much one of them reaches."""
     pairs = _of(lines, "cc-pairs")
     shares = [
         (cell.removesuffix(" 8ms 0%"), {"published": (0.5, 0.5), **row})
@@ -147,7 +147,7 @@ def cc_pairs(lines: Sequence[Line]) -> list[Panel]:
 
 
 def five_ccs(lines: Sequence[Line]) -> list[Panel]:
-    """Vegas's largest window, and what a loss leaves."""
+    """Vegas's largest window, and the part of it that a loss leaves."""
     mine = [line for line in _of(lines, "five-ccs") if line["what"] == "published"]
     return [
         Panel(title, _sides((x for x in mine if x["metric"] == metric), lambda x: x["cell"]), log)
@@ -185,7 +185,7 @@ def cubic_thesis(lines: Sequence[Line]) -> list[Panel]:
 
 
 def _in_flight(lines: Sequence[Line]) -> list[tuple[str, list[tuple[float, float]], float]]:
-    """Of each client the distribution of packets in flight, and what was published."""
+    """The distribution of packets in flight of each client, and the published one."""
     shares = {f"inflight_p{n}": n for n in (10, 25, 50, 75, 90, 99)} | {"inflight_most": 100}
     found: dict[str, list[tuple[float, float]]] = {}
     for line in lines:
@@ -225,7 +225,7 @@ def tcon_paper(lines: Sequence[Line]) -> list[Panel | Curves]:
     ]
 
 
-#: Of each document, by its file in tools/published.
+#: The plots of each document, by its file in tools/published.
 PLOTS: dict[str, Callable[[Sequence[Line]], Sequence[Panel | Curves]]] = {
     "virtual-machines": virtual_machines,
     "cc-pairs": cc_pairs,
@@ -302,7 +302,7 @@ def figure(panels: Sequence[Panel | Curves]) -> Figure:
 
 
 def svg(draw: Callable[[], Figure]) -> str:
-    """What is drawn, as SVG."""
+    """The figure, as SVG."""
     text = io.StringIO()
     with mpl.rc_context(_SETTINGS):
         draw().savefig(text, format="svg", metadata=_METADATA)

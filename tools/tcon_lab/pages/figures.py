@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What all plots have in common: look, grid, panels above each other."""
+"""The common part of all plots: look, grid, panels above each other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 
 GRID = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
 
-#: Of how many points a distribution is drawn.
+#: A distribution is drawn of this many points.
 _POINTS = 100
 
 

@@ -17,13 +17,13 @@ Record = dict[str, Any]
 
 COLUMNS = 4
 _ROW_PIXELS = 190
-#: Of the lines of all seeds but the first.
+#: Opacity of the lines of all seeds but the first.
 _FAINT = 0.25
 
 
 @dataclass(frozen=True)
 class Panel:
-    """What is drawn: the key of a series, its title, and the unit's size in the key's."""
+    """A panel's content: the key of a series, its title, and the unit's size in the key's."""
 
     key: str
     title: str
@@ -56,7 +56,7 @@ def _line(panel: Panel, series: Record, mode: str, front: bool) -> go.Scatter:
 
 
 def _lines(panel: Panel, modes: Record) -> list[go.Scatter]:
-    """Those of a cell; the seeds behind the first come first."""
+    """The lines of a cell; the seeds behind the first come first."""
     found = []
     for mode, seeds in modes.items():
         for number, series in reversed(list(enumerate(seeds.values()))):

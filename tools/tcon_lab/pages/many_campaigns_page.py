@@ -24,7 +24,7 @@ nav ul { columns: 3; } .far { font-weight: 600; } details { margin: .8em 0; }
 summary { cursor: pointer; }
 """
 _ALL = "all of them"
-#: From which difference to a published number on a row stands out.
+#: A row stands out from this difference to a published number on.
 _FAR = 0.25
 _HOW = (
     "A ratio is of the enforced run to the native one with the same seed. Its mean is the "
@@ -190,7 +190,7 @@ def _percent(value: float) -> str:
 
 
 def _far_sentence(side: Record, baseline: str) -> str | None:
-    """By how much our baseline differs from what was published, in a sentence."""
+    """The difference of our baseline from the published numbers, in a sentence."""
     found = differences(side, baseline)
     if found is None:
         return None
@@ -211,7 +211,7 @@ def _far_sentence(side: Record, baseline: str) -> str | None:
 
 
 def _far_list(made: Record) -> str:
-    """What the front page says of our native figures against the papers'."""
+    """The front page's list of our native figures that are far from the papers'."""
     listed = []
     for experiment in made["experiments"]:
         for side in experiment["sides"]:
@@ -256,7 +256,7 @@ def _side(side: Record, baseline: str, name: str) -> str:
 
 
 def coexistence(shares: Record) -> go.Figure:
-    """Who gets which share beside whom: a matrix for each mode."""
+    """Each CC's share beside each other one: a matrix for each mode."""
     from plotly.subplots import make_subplots
 
     modes = list(shares)
@@ -396,7 +396,7 @@ def _models(made: Record, prefix: str) -> str:
 
 
 def _about(paragraphs: list[str]) -> str:
-    """What a campaign's file says of itself, folded: above all, what differs and why."""
+    """A campaign file's own text, folded: above all, what differs and why."""
     if not paragraphs:
         return ""
     parts = ""

@@ -25,7 +25,7 @@ COLUMNS = ("case", "t_s", "guest", "rate_bps", "weight")
 _GREEDY, _OTHERS = STYLES["guest"][0], "#808080"
 _WEIGHTS = (0.05, 0.1, 0.2, 0.5, 1)
 _SIZE_INCHES = (9.0, 4.2)
-#: Rates of a period of a second are noisy: lines are means of so many.
+#: Rates of a period of a second are noisy: lines are means of this many.
 MEAN_OF = 5
 
 
@@ -38,7 +38,7 @@ class Case:
     weights: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def shares(self) -> dict[str, list[float]]:
-        """Of all that guests send, each guest's."""
+        """Each guest's share of all that guests send."""
         sums = [sum(rates) for rates in zip(*self.rates_bps.values(), strict=True)]
         return {
             guest: [rate / total if total else 0.0 for rate, total in zip(rates, sums, strict=True)]

@@ -4,8 +4,8 @@
 The document (tools/published/virtual-machines.toml) recommends a CC for each of four
 groups of its experiments and four metrics, without a rule for it.  Ours:
 
-- delivered: the goodput of a run, of which the mean over the group's cells counts; where
-  CCs compete, that of each flow of the CC;
+- delivered: the goodput of a run, its mean over the group's cells; where CCs compete, the
+  goodput of each flow of the CC;
 - RTT: the flows' mean RTT, its geometric mean over the cells;
 - fairness: Jain's index of each second, its mean over the cells with several flows;
 - retransmission: the share of bytes sent again, its mean over the cells.
@@ -39,7 +39,7 @@ TABLE = "6.1"
 _NEAR = 0.02
 _NEAR_SHARE = 0.005
 
-#: What one cell says of one CC, by metric.
+#: One cell's numbers of one CC, by metric.
 _Found = dict[str, float]
 
 
@@ -67,7 +67,7 @@ def load(folders: list[Path]) -> list[Record]:
 
 
 def _of_cell(cell: Record, mode: str) -> dict[str, _Found]:
-    """What a cell says of each CC that takes part."""
+    """A cell's numbers for each CC that takes part."""
     kinds, modes = cell["kinds"].get(mode) or [], cell["modes"].get(mode) or {}
     found: dict[str, _Found] = {}
     for cc in dict.fromkeys(kind["cc"] for kind in kinds):

@@ -87,7 +87,7 @@ def _distinct(values: list[str]) -> str:
 
 
 def _cc(flow: Record, mode: str) -> str:
-    """Who decides: "cubic", or "cubic under bbr" where TCon enforces another."""
+    """The deciding CC: "cubic", or "cubic under bbr" where TCon enforces another."""
     if mode in ENFORCING_MODES and flow["state"] is not None:
         return f"{flow['guest_cc']} under {flow['cc']}"
     return str(flow["cc"])
@@ -109,7 +109,7 @@ def _mean_share(flows: list[Record], key: str) -> dict[str, float]:
 
 
 def _repair(flows: list[Record]) -> str:
-    """What TCon's loss repair did and what limited the flows; empty if not known."""
+    """The work of TCon's loss repair, and the flows' limits; empty if not known."""
     if not _known(flows, "tcon_retransmits"):
         return ""
     keys = ("tcon_retransmits", "tcon_spurious", "tcon_probes", "tcon_timeouts")
@@ -231,7 +231,7 @@ NOTE = (
 
 
 def _columns(shown: list[Row]) -> list[tuple[str, str, Callable[[Row], str]]]:
-    """Those of the table for these rows: marks and instructions only where there are any."""
+    """The table's columns for these rows: marks and instructions only where there are any."""
     without = set()
     if not any(row.queue_marks for row in shown):
         without.add("Queue marks")
@@ -308,7 +308,7 @@ def _reached(run: Record) -> str:
 
 
 def answer(result: Record) -> str:
-    """What a scenario shows, in one sentence; empty where no mode enforces a CC on all flows."""
+    """A scenario's answer, in one sentence; empty where no mode enforces a CC on all flows."""
     by_mode = {run["mode"]: run for run in result["runs"]}
     enforced = next((by_mode[mode] for mode in ENFORCING_MODES if mode in by_mode), None)
     if enforced is None or not all("enforced" in (f["state"] or "") for f in enforced["flows"]):
@@ -326,7 +326,7 @@ def answer(result: Record) -> str:
 
 
 def _completions(result: Record) -> list[str]:
-    """What each series of transfers of each run took, in a sentence."""
+    """The times of each series of transfers of each run, in a sentence."""
     found = []
     for run in result["runs"]:
         for flow in run["flows"]:
@@ -399,7 +399,7 @@ QUEUE_PANEL = 4
 
 
 def _name(run: Record, flow: Record | None, what: str) -> str:
-    """What the legend calls a curve; plotly reads it as a kind of HTML."""
+    """A curve's name in the legend; plotly reads it as a kind of HTML."""
     who = run["mode"] if flow is None else f"{run['mode']} {_cc(flow, run['mode'])}"
     if flow is not None and len(run["flows"]) > 1:
         who += f" #{flow['index']}"

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 _PADDING = 1
-#: Of a column, with the line between two, which is a space; and of the table.
+#: Characters beside a column, with the line between two, which is a space; and beside the table.
 _GAP = _PADDING + 1
 _EDGE = 1
 
@@ -72,6 +72,6 @@ class Wide:
         return table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
-        """What rich prints."""
+        """The tables that rich prints."""
         for number, columns in enumerate(self.parts(options.max_width)):
             yield self._drawn(columns, self.title if number == 0 else "")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Plots of campaigns' samples over time, models laid over: windows, RTT, goodput, and more.
 
-Of each cell the first seed is drawn, and of several equal flows the mean.  The models are those
-of :mod:`..numbers.cubic_model`, where the cell is one of the thesis's experiments.
+Of each cell the first seed is drawn, and of several equal flows the mean.  The models come
+from :mod:`..numbers.cubic_model`, where the cell is one of the thesis's experiments.
 """
 
 from __future__ import annotations
@@ -112,12 +112,12 @@ _PANELS = (
 )  # fmt: skip
 
 
-#: Of a mode: the samples of the flows of each CC; of each [[flow]] that has it.
+#: A mode's samples of the flows of each CC, or of each [[flow]] that has it.
 _ByCc = dict[str, list[Record]]
 
 
 def _by_cc(run: Record, samples: Record) -> _ByCc:
-    """The flows that have samples, by who decides about them and what else they are."""
+    """The flows that have samples, by who decides about them and by their other properties."""
     tables: dict[str, set[int]] = {}
     for flow in run["flows"]:
         tables.setdefault(str(flow["cc"]), set()).add(flow.get("table", 0))
@@ -240,7 +240,7 @@ def _models(
 
 
 def _cell_plot(experiment: Experiment, cell: str) -> Plot | None:
-    """What a cell's first seed did over time; None where no samples were kept."""
+    """A cell's first seed over time; None where no samples were kept."""
     found: dict[str, _ByCc] = {}
     seed, scenario = 0, {}
     for mode, by_seed in experiment.runs[cell].items():
@@ -311,7 +311,7 @@ def _line(x: list[float], y: list[float], name: str, dash: str = "dashdot") -> g
 
 
 def cycle_points(experiment: Experiment) -> list[Record]:
-    """Of each cell: base RTT, the measured cycle of each mode, and the model's; in s."""
+    """Each cell's base RTT, the measured cycle of each mode, and the model's; in s."""
     found = []
     for cell, modes in experiment.runs.items():
         cycles: dict[str, list[float]] = {}
@@ -365,7 +365,7 @@ def _queue_kb(path: cubic_model.Path, reno: bool) -> float:
     return queue * PACKET_BYTES / 1e3
 
 
-#: Quantity, divisor, title: what the fluid model tells of a buffer.
+#: Quantity, divisor, title: the fluid model's quantities of a buffer.
 _BUFFER_PANELS: tuple[tuple[str, float, str, Callable[[cubic_model.Path, bool], float]], ...]
 _BUFFER_PANELS = (
     ("utilisation", PAYLOAD_BYTES / LINK_BYTES, "link used, share of full packets' payload", used),

@@ -35,7 +35,7 @@ def spread(moments: Iterable[list[float]]) -> tuple[list[float], list[float]]:
 
 
 def _curves(experiment: Experiment, cell: str) -> Iterator[tuple[str, str, list[list[float]]]]:
-    """Of a cell: a name, a mode, and windows at each moment; the model's under mode "model"."""
+    """A name, a mode, and windows at each moment of a cell; the model's under mode "model"."""
     of: Modelled | None = None
     for mode, by_seed in experiment.runs[cell].items():
         seed = min(by_seed)
@@ -50,7 +50,7 @@ def _curves(experiment: Experiment, cell: str) -> Iterator[tuple[str, str, list[
 
 
 def distributions(experiment: Experiment) -> list[time_plots.Plot]:
-    """Both plots; none where no cell has so many flows."""
+    """Both plots; none where no cell has enough flows."""
     windows, covs = [], []
     for number, cell in enumerate(list(experiment.runs)[: time_plots.MAX_CELLS]):
         dash = _DASHES[number % len(_DASHES)]

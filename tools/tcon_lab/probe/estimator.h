@@ -5,7 +5,7 @@
  *
  * An RTT sample is the time from a packet with data to the first ACK that
  * covers all of it, cumulatively or by SACK.  A packet may be a GSO
- * super-packet: its sample is that of its last segment.  Data that was sent
+ * super-packet: its sample is its last segment's.  Data that was sent
  * more than once gives no sample (Karn's rule), and neither does what an ACK
  * covers together with such data, unless a SACK had told of it before.
  */

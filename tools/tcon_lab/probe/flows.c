@@ -6,7 +6,7 @@
 #include "flows.h"
 #include "json.h"
 
-/* What an application says before the transfer: iperf3's cookie, for one. */
+/* An application's words before the transfer: iperf3's cookie, for one. */
 #define GREETING_BYTES	1000
 
 struct flow_key {
@@ -161,7 +161,7 @@ static void restart(struct flows *table, struct flow *f, uint64_t t_ns)
 	f->resent_ns = 0;
 }
 
-/* What is sent again within a gap of the last repeat belongs to the same losses. */
+/* A repeat within a gap of the last one belongs to the same losses. */
 static void note_repeat(const struct flows *table, struct flow *f,
 			uint64_t t_ns)
 {

@@ -7,7 +7,7 @@
 /**
  * json_string() - print a string with quotes
  * @out: where to
- * @s: bytes; what is not printable ASCII is written as if it were Latin-1
+ * @s: bytes; all but printable ASCII is written as if it were Latin-1
  */
 void json_string(FILE *out, const char *s)
 {

@@ -78,8 +78,8 @@ static void print_queue(FILE *out, uint64_t t_ns, const struct qdiscs *all)
 	for (i = 0; i < all->n; i++) {
 		const struct qdisc *q = &all->list[i];
 
-		/* What waits in a leaf is counted in its parents too; what a
-		 * leaf drops, its parents count, but not the reverse.
+		/* A leaf's packets are counted in its parents too; its drops
+		 * count in its parents, but not the reverse.
 		 */
 		if (!has_children(all, q)) {
 			packets += q->stats.qlen;

@@ -172,7 +172,7 @@ void ring_read(struct ring *ring, struct flows *table)
 
 /**
  * ring_dropped() - what the kernel had no room for
- * @ring: the ring; the kernel's counter starts anew
+ * @ring: the ring; the kernel's counter is reset
  *
  * Return: packets.
  */

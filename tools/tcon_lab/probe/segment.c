@@ -29,7 +29,7 @@ static uint32_t get32(const uint8_t *p)
 	return (uint32_t)get16(p) << 16 | get16(p + 2);
 }
 
-/* Of a SACK option cut by the capture, the whole blocks count. */
+/* Take the whole blocks of a SACK option, which the capture may have cut. */
 static void parse_sack(struct segment *s, const uint8_t *p, size_t bytes)
 {
 	for (; bytes >= 8 && s->n_sack < SEGMENT_MAX_SACK; bytes -= 8, p += 8)

@@ -15,7 +15,7 @@
 #include "json.h"
 #include "sockets.h"
 
-/* What the kernel calls a threshold that has not been set. */
+/* The kernel's value of a threshold that has not been set. */
 #define SSTHRESH_INFINITE	0x7fffffffU
 #define DCTCP_ALPHA_ONE		1024.0
 #define FIELDS			5

@@ -159,7 +159,7 @@ static void capture(const struct options *o, struct ring *ring,
 			       min(sample_ns, table->end_ns + GRACE_NS) :
 			       table->end_ns + GRACE_NS));
 	}
-	/* What the kernel has now is in a block that it still has to hand over. */
+	/* The kernel's last packets are in a block that it still has to hand over. */
 	wait_until(-1, start_ns + now_ns + GRACE_NS);
 	ring_read(ring, table);
 	flows_finish(table, now_ns, ring_dropped(ring));
@@ -194,7 +194,7 @@ static uint64_t at_start(uint64_t n, uint64_t interval_ns)
 
 /*
  * Later in each interval @n by the golden ratio of it, modulo it.  Flows repeat themselves
- * with each round trip, of which an interval may have a whole number: at always the same
+ * with each round trip, and an interval may be a whole number of these: at always the same
  * place a queue would show always the same phase.
  */
 static uint64_t at_all_places(uint64_t n, uint64_t interval_ns)

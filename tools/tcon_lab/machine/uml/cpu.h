@@ -40,7 +40,7 @@ static const struct cpuid cpuids[] = {
 	{ 0x80000008, 0, 0x00003028, 0, 0, 0 }, /* 40 and 48 bits of address */
 };
 
-/* Only leaf 4 has subleaves here; what is not known is 0. */
+/* Only leaf 4 has subleaves here; unknown leaves are 0. */
 static struct cpuid cpuid_of(uint32_t leaf, uint32_t subleaf)
 {
 	if (leaf != 4)

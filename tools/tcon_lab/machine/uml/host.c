@@ -29,7 +29,7 @@
 
 #define OLD_SETOPTIONS 21
 
-/* Of all registers that XSAVE knows; with AMX they take 11008 bytes. */
+/* Room for all registers that XSAVE knows; with AMX they take 11008 bytes. */
 #define XSTATE_MAX_BYTES (1 << 16)
 
 typedef long (*ptrace_fn)(enum __ptrace_request request, ...);
@@ -70,7 +70,7 @@ ssize_t getrandom(void *buffer, size_t length, unsigned int flags)
 
 /*
  * Linux takes all of the extended state or none (EFAULT), User-Mode Linux 6.1 has
- * room for 2696 bytes, up to AVX-512 and PKRU.  What it gives goes in front; the
+ * room for 2696 bytes, up to AVX-512 and PKRU.  These go in front; the
  * rest stays as the process has it.  Guests cannot use the rest: AMX wants a
  * permission that their kernel does not know.  (APX lies in front, where MPX was.)
  */

@@ -5,9 +5,9 @@
  * Between two phases of a test iperf3 asks select() again and again: its idle data
  * sockets can be written to, so the answer comes at once; or a timer of the phase
  * before is due, which only that phase would run, so it does not wait for an answer.
- * Where CPU work takes no time, the network stands still meanwhile.  So who asks again
- * without having written anything waits for an answer, in the first case for something
- * to read, for a millisecond at most.
+ * Where CPU work takes no time, the network stands still while it asks.  So if it asks
+ * again without having written anything, it waits for an answer, in the first case for
+ * something to read, for a millisecond at most.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
