@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Scenarios as plain data: what reads files needs packages that the VM has not."""
+"""Scenarios as plain data: their reader needs packages that the VM has not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def scenario(path: Path, *flows: Flow) -> Scenario:
 
 
 def goodput_bps(lab: Lab, cc: str, seconds: int) -> float:
-    """Of a flow from the first sender to its receiver, whose stack runs cc; bits/s."""
+    """Goodput of a flow from the first sender to its receiver, whose stack runs cc; bits/s."""
     receiver = lab.receiver(0)
     server = receiver.popen(["iperf3", "-s", "-1"])
     poll(lambda: ":5201" in run_in(receiver, "ss -Hltn"), "iperf3 listens", 10)
@@ -34,9 +34,10 @@ def goodput_bps(lab: Lab, cc: str, seconds: int) -> float:
 def one_is_within(
     draw: Callable[[], float], least: float, most: float = math.inf, tries: int = 3
 ) -> None:
-    """Of what scatters one of some draws is within bounds: a fault is in each.
+    """One of some draws of a scattering value is within bounds: with a fault none is.
 
-    What is outside by chance once in N draws is so in all tries once in N to their power.
+    A value that chance puts outside once in N draws is outside in all tries once in N to their
+    power.
     """
     found: list[float] = []
     while not found or not least < found[-1] < most:

@@ -25,7 +25,7 @@ def capture(
 
 
 def both_ways(tap: socket.socket) -> tuple[list[bytes], list[bytes]]:
-    """What was captured: incoming, outgoing; nothing must have been missed."""
+    """The captured frames: incoming, outgoing; none must have been missed."""
     found: tuple[list[bytes], list[bytes]] = ([], [])
     with tap:
         with contextlib.suppress(BlockingIOError):
@@ -38,5 +38,5 @@ def both_ways(tap: socket.socket) -> tuple[list[bytes], list[bytes]]:
 
 
 def frames(tap: socket.socket, outgoing: bool) -> list[bytes]:
-    """What was captured in one direction."""
+    """The captured frames of one direction."""
     return both_ways(tap)[outgoing]

@@ -51,7 +51,7 @@ class Member:
 
 
 class Centre:
-    """Of one member, or three that are a cluster."""
+    """A database of one member, or of three that are a cluster."""
 
     def __init__(self, folder: Path, members: int) -> None:
         self.folder = folder

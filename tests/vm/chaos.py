@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What changes under traffic, all at once, each in a thread of its own.
+"""Changes under traffic, all at once, each in a thread of its own.
 
 Rules, CCs, a port, namespaces, repair and tcon.ko come and go, and all that can be asked is asked.
 Of code that did not run the kernel says nothing, so what was done is counted.
@@ -38,7 +38,7 @@ Act = Callable[[int], None]
 
 @contextlib.contextmanager
 def may_be_away() -> Iterator[None]:
-    """A module or a port may be away just now; what is open of a parameter goes with its module."""
+    """A module or a port may be away just now; an open file of a parameter goes with its module."""
     with contextlib.suppress(LabError, genl.Refused, RuntimeError):
         try:
             yield
@@ -71,13 +71,13 @@ class Chaos:
         self.counters: collections.Counter[str] = collections.Counter()
         #: Since tcon.ko was loaded, when it was last asked.
         self._since: dict[str, int] = {}
-        #: In which a dump has met a flow.  Which it meets is the scheduler's, so none is asked for.
+        #: States in which a dump has met a flow.  The scheduler decides, so no test wants one.
         self.states: set[str] = set()
         self.done: collections.Counter[str] = collections.Counter()
         self._faults: list[BaseException] = []
-        #: Whoever makes rules, which may load CCs, has it.
+        #: Held to make rules, which may load CCs.
         self._makes_rules = threading.Lock()
-        #: What is done, and how long nothing of the kind is done then.
+        #: The acts, and how long nothing of the kind is done after each.
         self.acts: dict[Act, float] = {
             self.rules: 0.2,
             self.dumps: 0.5,
@@ -185,10 +185,10 @@ class Chaos:
         rigs.run("rmmod", "tcon_bbr" if number % 2 else "tcon_dctcp")
 
     def reload_all(self, number: int) -> None:
-        """All modules go and come.  What tcon.ko has counted is lost with it."""
+        """All modules go and come.  tcon.ko's counters go with it."""
         counters = genl.Genl().counters()
         self._unload()
-        if rigs.loaded("tcon"):  # a rule has brought a CC back meanwhile
+        if rigs.loaded("tcon"):  # a rule has brought a CC back since
             with self._makes_rules:
                 counters = genl.Genl().counters()
                 self._unload()

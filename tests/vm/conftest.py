@@ -56,7 +56,7 @@ def tcon(machine: None) -> genl.Genl:
 
 @pytest.fixture(autouse=True)
 def later(machine: None) -> None:
-    """Of a draw a test begins at any moment."""
+    """Begin a test of a draw at any moment."""
     time.sleep(draw.later_s())
 
 

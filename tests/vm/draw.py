@@ -13,13 +13,13 @@ import random
 DRAW = os.environ.get("TCON_DRAW", "")
 #: How often a draw runs a test.
 EACH = int(os.environ.get("TCON_EACH", "1"))
-#: A test of a draw begins so much later at most: longer than any timer of TCon's but collection.
+#: Longest delay before a test of a draw begins: longer than any timer of TCon's except collection.
 LATER_S = 1.0
 _random = random.Random(DRAW)
 
 
 def first_port() -> int:
-    """Of scripted connections; those of a run follow it, below those that tests name (30000)."""
+    """The first of scripted ports; a run's follow it, below the ones that tests name (30000)."""
     return _random.randrange(20000, 28000) if DRAW else 20000
 
 

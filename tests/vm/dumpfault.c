@@ -27,7 +27,7 @@ static int faulty(void)
 	return command;
 }
 
-/* Lets a dump of which something was received end with an error, now or after that. */
+/* Lets a dump end with an error once a part of it has come, now or after that. */
 static void spoil(struct nlmsghdr *msg, size_t bytes, int command)
 {
 	static bool began;
@@ -63,7 +63,7 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 	size_t first = msg->msg_iov[0].iov_len;
 	int command;
 
-	/* Of a long message what is in the first buffer tells enough. */
+	/* A long message's first buffer tells enough. */
 	if (bytes > 0 && is_netlink(fd) && (command = faulty()))
 		spoil(msg->msg_iov[0].iov_base, bytes < first ? bytes : first, command);
 	return bytes;

@@ -39,7 +39,7 @@ def _pattern(times: int) -> bytes:
 
 
 def stream(start: int, end: int) -> bytes:
-    """What every application writes there."""
+    """The bytes that every application writes there."""
     first = start % len(_PATTERN)
     return _pattern((first + end - start) // len(_PATTERN) + 1)[first : first + end - start]
 
@@ -69,7 +69,7 @@ class Ranges:
         self.list = [(max(a, start), b) for a, b in self.list if b > start]
 
     def holes(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """What is missing of a range."""
+        """The missing parts of a range."""
         for a, b in self.list:
             if a >= end:
                 break
@@ -106,7 +106,7 @@ class Habits:
 
 @dataclass(frozen=True)
 class Step:
-    """What an application does next: once it has heard so much, it rests, and then it says this."""
+    """An application's next step: it waits for ``heard`` bytes, rests, and then says ``says``."""
 
     heard: int = 0
     rest_s: float = 0
@@ -130,7 +130,7 @@ class End:
         self.random = random.Random(habits.isn)
         self.notes: list[str] = []
         self.first_ts = self.random.randrange(2**32)
-        # What it sends: bytes by their number, -1 is the SYN.
+        # Sending: bytes by their number, -1 is the SYN.
         self.una = self.nxt = self.max = -1
         self.written, self.closing = 0, False
         self.mss, self.cwnd, self.ssthresh = habits.mss, 10 * habits.mss, 1 << 30
@@ -139,7 +139,7 @@ class End:
         self.duplicates, self.backoff, self.srtt, self.rttvar = 0, 0, 0.0, 0.0
         self.edge = self.wl1 = self.wl2 = 0
         self.max_window, self.peer_wscale = 0, 0
-        # What it hears.
+        # Receiving.
         self.open = self.syn_heard = False
         self.peer_scales = True
         self.peer_isn = 0
@@ -172,7 +172,7 @@ class End:
 
     @property
     def end(self) -> int:
-        """Of what the application has said, with the FIN."""
+        """The end of the application's data, with the FIN."""
         return self.written + self.closing
 
     @property
@@ -200,7 +200,7 @@ class End:
         return blocks[: 3 if self.ts else 4]
 
     def _options(self) -> bytes:
-        """What its next segment says besides."""
+        """The options of its next segment."""
         options = b""
         if self.ts:
             options += wire.NOP * 2 + wire.opt_ts(self.clock(), self.ts_recent)
@@ -324,7 +324,7 @@ class End:
         self.max_window = got.window << shift
         self.tells_bytes = 3
 
-    # What comes --------------------------------------------------------------------
+    # Receiving ---------------------------------------------------------------------
 
     def receive(self, got: wire.Segment) -> None:
         """A segment, or a super-packet."""
@@ -488,11 +488,11 @@ class End:
             self.tells_bytes = 2
             self.ack_now = True
 
-    # What goes ---------------------------------------------------------------------
+    # Sending -----------------------------------------------------------------------
 
     @property
     def pipe(self) -> int:
-        """What is on its way, as far as it knows."""
+        """The bytes on their way, as far as it knows."""
         return self.max - max(self.una, 0) - self.sacked.bytes - self.again.bytes
 
     def _arm(self) -> None:
@@ -511,7 +511,7 @@ class End:
             self._probe()
 
     def _opens(self) -> bool:
-        """Has the application read so much that the peer should be told?"""
+        """Has the application made enough room that the peer should be told?"""
         right = self.read + self.habits.buffer_bytes
         closed = self.offered - self.rcv < 2 * self.mss
         return closed and right - self.offered >= min(2 * self.mss, self.habits.buffer_bytes // 2)
@@ -632,7 +632,7 @@ class Road:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What two ends do, and what lies between them."""
+    """The behaviour of two ends, and the path between them."""
 
     seed: int
     guest: Habits
@@ -650,7 +650,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Frame:
-    """What entered at one of the two ports, or has left there."""
+    """A frame that entered at one of the two ports, or has left there."""
 
     at_guest: bool
     raw: bytes
@@ -674,14 +674,14 @@ class Frame:
 
 
 class Judge(Protocol):
-    """Who looks at all that enters and leaves."""
+    """It looks at all that enters and leaves."""
 
     def saw(self, entered: Frame | None, left: list[Frame]) -> None:
-        """What left when a frame entered; None: by itself."""
+        """The frames that left when one entered; None: by themselves."""
 
 
 def pieces(frame: Frame) -> Iterator[wire.Segment]:
-    """What a device makes of a super-packet."""
+    """The segments that a device makes of a super-packet."""
     got, size = frame.segment, frame.gso_bytes or max(len(frame.segment.payload), 1)
     for at in range(0, max(len(got.payload), 1), size):
         flags = got.flags
@@ -748,7 +748,7 @@ class World:
         self._take(Frame(at_guest, raw, partial, gso_bytes, segment))
 
     def _take(self, entered: Frame | None) -> None:
-        """What has left goes on to the ends."""
+        """Hand the frames that have left to the ends."""
         left = []
         for at_guest, tap in ((True, self.taps[0]), (False, self.taps[1])):
             while (raw := tap.recv(0)) is not None:

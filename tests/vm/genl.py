@@ -177,7 +177,7 @@ class Genl:
         payload = _GENL.pack(E[f"TCON_CMD_{command}"], version, 0) + b"".join(attrs)
         return (body[4:] for body in self.raw(self.family, payload, NLM_F_DUMP))
 
-    # What several tests use -------------------------------------------------
+    # Helpers of several tests ------------------------------------------------
 
     def counters(self) -> dict[str, int]:
         """The namespace's counters by name."""

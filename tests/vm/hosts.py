@@ -40,7 +40,7 @@ def some_bytes(size_bytes: int) -> bytes:
 class Transfer:
     """Random bytes from a client to a server, in the background.
 
-    So many, or, where no size is given, until finish(): what a test does meanwhile may
+    ``size_bytes`` of them or, without a size, until finish(): a test that runs beside it may
     take as long as it does.  Both sockets live in their namespaces, the threads in this
     process.
     """
@@ -270,7 +270,7 @@ def guest(rig: Rig, name: str, dev: str, number: int) -> None:
 
 @functools.cache
 def load_queues() -> None:
-    """What shapes a path; no test takes it away."""
+    """The modules that shape a path; no test takes them away."""
     run("modprobe", "-a", "sch_netem", "sch_tbf", "sch_ingress", "act_mirred", "cls_matchall",
         "ifb", "tcp_bbr")  # fmt: skip
 

@@ -40,7 +40,7 @@ atexit.register(_lib.host_close)
 
 
 def now_ns() -> int:
-    """What time it is in the datapath."""
+    """The datapath's time."""
     return _lib.host_now_ns()
 
 
@@ -114,7 +114,7 @@ class Tap(_End):
 
     @property
     def last_flags(self) -> int:
-        """Of the vnet header that came last."""
+        """The flags of the last vnet header."""
         return int(bool(self._offload.csum_start))
 
     @property
@@ -273,7 +273,7 @@ def kernel_log() -> Iterator[list[str]]:
 
 @contextlib.contextmanager
 def badcc(other_version: int = 0) -> Iterator[None]:
-    """The CC that does what it is told is there meanwhile."""
+    """Load the CC that does what it is told, for the block."""
     assert not _lib.badcc_load(ctypes.c_bool(bool(other_version)))
     try:
         yield
@@ -296,7 +296,7 @@ def set_parameter(name: str, value: int) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """What a machine has and the library has not."""
+    """Names of a machine that the library lacks."""
     if name.startswith("_"):
         raise AttributeError(name)
 

@@ -31,7 +31,7 @@ _PACKET_IGNORE_OUTGOING = 23
 _TP_STATUS_VLAN_VALID, _TP_STATUS_VLAN_TPID_VALID = 1 << 4, 1 << 6
 _SO_RCVBUFFORCE = 33
 
-#: What must never be in the kernel's log, beside what the lab itself looks for.
+#: Lines that must never be in the kernel's log, beside the ones that the lab itself looks for.
 BAD_LOG = re.compile(
     r"WARNING: |BUG: |kernel BUG|Oops|general protection fault|unable to handle"
     r"|hw csum failure|refcount_t: |list_(?:add|del) corruption|scheduling while atomic"
@@ -42,7 +42,7 @@ BAD_LOG = re.compile(
 def run(*command: str, check: bool = True, ns: str | None = None, stdin: str | None = None) -> str:
     """Run a command; its output.  Raises RuntimeError with its complaint.
 
-    Of a namespace ns it has the network, but not /sys, which `ip netns exec` would mount anew.
+    It has the network of a namespace ns, but not its /sys: `ip netns exec` would mount another.
     """
     with inside(ns):
         done = subprocess.run(command, capture_output=True, text=True, check=False, input=stdin)
@@ -69,7 +69,7 @@ def sysctl(name: str, value: int, ns: str | None = None) -> None:
 
 
 def as_nobody(action: Callable[[genl.Genl], object]) -> str:
-    """What a process without privileges gets: an errno's name, or "ok"."""
+    """The result for a process without privileges: an errno's name, or "ok"."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -163,7 +163,7 @@ def loaded(module: str) -> bool:
 
 
 def load_all() -> None:
-    """Load what the tests need; what is there already stays."""
+    """Load the modules that the tests need; loaded ones stay."""
     missing = [name for name in MODULES if not Path("/sys/module", name).exists()]
     if missing:
         run("modprobe", "-a", *missing)
@@ -175,7 +175,7 @@ def unload(module: str) -> None:
 
 @contextlib.contextmanager
 def badcc(name: str = "badcc", **parameters: int) -> Iterator[None]:
-    """The CC that does what it is told is there meanwhile; or unlimited, by its name."""
+    """Load the CC that does what it is told, for the block; or unlimited, by its name."""
     words = (f"{k}={v}" for k, v in parameters.items())
     run("insmod", f"/lab/badcc/tcon_{name}.ko", *words)
     try:
@@ -220,7 +220,7 @@ def rest() -> None:
 
 @contextlib.contextmanager
 def kernel_log() -> Iterator[list[str]]:
-    """What the kernel logs meanwhile, record by record; filled in at the end."""
+    """The kernel's log during the block, record by record; filled in at its end."""
     records: list[str] = []
     log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
     try:
@@ -342,7 +342,7 @@ def quiet_up(dev: str, ns: str | None = None) -> None:
 
 @contextlib.contextmanager
 def without_ipv6(ns: str | None) -> Iterator[None]:
-    """Devices that are made and set up meanwhile say nothing by themselves."""
+    """Devices that are made and set up in the block say nothing by themselves."""
     sysctl("ipv6/conf/default/disable_ipv6", 1, ns)
     try:
         yield
@@ -372,7 +372,7 @@ class Rig(BaseRig):
         self.namespaces += names
 
     def veth(self, dev: str, peer: str, ns: str, quiet: bool = True, queues: int = 1) -> None:
-        """A pair: dev here, which has so many transmit queues, peer in ns.
+        """A pair: dev here, which has ``queues`` transmit queues, peer in ns.
 
         Quiet, both are up and for scripts; else the peer is down until it has an address.
         """

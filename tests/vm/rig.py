@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests are built on: rigs, connections by hand, half-flows, counters.
+"""The base of the tests: rigs, connections by hand, half-flows, counters.
 
 The datapath is tcon.ko in the lab's machine (machine.py) or, with TCON_LIBRARY, the same sources in
 user space (library.py), where time is the test's.
@@ -32,12 +32,12 @@ RawEnd, Tap, Rig, Genl = world.RawEnd, world.Tap, world.Rig, world.Genl
 
 
 def __getattr__(name: str) -> Any:
-    """What else there is where the datapath runs."""
+    """All other names of the place where the datapath runs."""
     return getattr(rig_base if hasattr(rig_base, name) else world, name)
 
 
 def ccs(*names: str) -> list[Any]:
-    """Parameters of a test, by CC: those of the kernel need one."""
+    """Parameters of a test, by CC: a kernel's CC needs a machine."""
     return [
         pytest.param(name, marks=pytest.mark.machine) if name.startswith("linux:") else name
         for name in names
@@ -45,7 +45,7 @@ def ccs(*names: str) -> list[Any]:
 
 
 def fault(reason: str) -> pytest.MarkDecorator:
-    """What a test finds today; whoever mends it takes this out."""
+    """A fault that a test finds today; the commit that mends it takes this out."""
     return pytest.mark.xfail(strict=True, raises=AssertionError, reason=reason)
 
 
@@ -221,7 +221,7 @@ class Conn:
         return self
 
     def shift(self) -> int:
-        """What the peer's windows are shifted by."""
+        """The shift of the peer's windows."""
         return self.scales[1] or 0 if None not in self.scales else 0
 
     def unwrap(self, number: int) -> int:
@@ -252,7 +252,7 @@ def state(client: genl.Genl, sport: int, ifname: str | None = None) -> tuple[str
 
 @contextlib.contextmanager
 def counted(client: genl.Genl, **expected: int) -> Iterator[None]:
-    """These counters (with _ for -) grow by exactly so much."""
+    """These counters (with _ for -) grow by exactly these amounts."""
     before = client.counters()
     yield
     after = client.counters()

@@ -18,7 +18,7 @@ import genl
 
 T = TypeVar("T")
 
-#: So that tags, IPv6 and forty bytes of options fit around a full segment.
+#: Tags, IPv6 and forty bytes of options fit around a full segment.
 SCRIPTED_MTU = 2000
 TUN_F_CSUM, TUN_F_TSO4, TUN_F_TSO6 = 1, 2, 4
 TSO = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6
@@ -79,7 +79,7 @@ class BaseRig(ABC):
         """A scripted end that is a tap with these offloads."""
 
     def tell(self, bridge: str, dev: str, number: int, role: str = "AUTO") -> None:
-        """What the patched vswitchd does; the stock one does not."""
+        """Stand in for the patched vswitchd; the stock one does not tell roles."""
         poll(lambda: any(p["ifname"] == dev for p in self.genl.ports()), f"{dev} in the datapath")
         self.genl.set_port(dev, bridge=bridge, ofport=number, role=role)
 
@@ -100,7 +100,7 @@ class BaseRig(ABC):
         return ends
 
     def connect(self, bridge: str, a: int, b: int) -> None:
-        """What enters at one of two ports leaves at the other."""
+        """Frames that enter at one of two ports leave at the other."""
         self.flows(bridge, f"in_port={a},actions=output:{b}", f"in_port={b},actions=output:{a}")
 
     @abstractmethod

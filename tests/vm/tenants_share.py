@@ -20,7 +20,7 @@ MONITOR = Path("/lab/monitor/tcon-monitor")
 
 @dataclass(frozen=True)
 class Guest:
-    """So many connections of a CC."""
+    """A guest with some connections of a CC."""
 
     connections: int = 1
     cc: str = "cubic"
@@ -28,7 +28,7 @@ class Guest:
 
 @contextlib.contextmanager
 def sending(lab: Lab, guests: list[Guest], seconds: float) -> Iterator[None]:
-    """Each to its receiver, for so long or until this is over."""
+    """Each sends to its receiver, for these seconds or until this is over."""
     servers, clients = [], []
     for index in range(len(guests)):
         receiver = lab.receiver(index)
@@ -74,7 +74,7 @@ class Monitor:
         return [json.loads(line) for line in self.said.read_text().splitlines()]
 
     def stop(self) -> str:
-        """What it logged."""
+        """End it and return its log."""
         self.process.terminate()
         assert self.process.wait(10) == 0, self.log.read_text()
         return self.log.read_text()

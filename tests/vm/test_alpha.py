@@ -3,7 +3,7 @@
 
     make -C tests/vm flows FLOW_TESTS="-s test_alpha.py"
 
-Guests that are to be let alone send for a minute, and what was measured is judged with each
+Guests that are to be let alone send for a minute, and the measurement is judged with each
 alpha.  A guest that takes too much meets the monitor itself.  docs/weights.md has the tables,
 and a plot of tools/campaigns/monitor.csv: the lines that begin with "csv:" with alpha 0.5.
 """
@@ -82,7 +82,7 @@ def test_fair_guests(name: str, flows: list[Flow], guests: list[Guest]) -> None:
 
 
 def print_csv(case: str, looks: list[dict[str, Any]], first_s: float) -> None:
-    """What tools/tcon_lab/pages/monitor_plot.py draws; the monitor begins at 0 s."""
+    """The input of tools/tcon_lab/pages/monitor_plot.py; the monitor begins at 0 s."""
     print()
     for n, look in enumerate(looks):
         for guest, told in sorted(look["guests"].items()):

@@ -94,7 +94,7 @@ SO_RCVBUFFORCE = 33  # asm-generic/socket.h
 class Stream:
     """A guest's bulk data, and datagrams with numbers beside it, until told to stop.
 
-    What it has in flight fits into the path's queue, so that nothing is lost there.
+    Its flight fits into the path's queue, so that nothing is lost there.
     """
 
     def __init__(self, net: Net, port: int) -> None:
@@ -130,7 +130,7 @@ class Stream:
             self.bulk.received_bytes += len(chunk)
 
     def goes_on(self, count_bytes: int = 2_000_000) -> None:
-        """Wait for so much more of it."""
+        """Wait for this much more of it."""
         start = self.bulk.received_bytes
         poll(lambda: self.bulk.received_bytes > start + count_bytes, "it is sent", 30)
 
@@ -162,8 +162,8 @@ def test_loaded_and_unloaded_under_traffic(net: Net, cc: str) -> None:
     """At 1 Gbit/s no packet is lost, and none overtakes another, though BBR holds some.
 
     On Linux 6.12 a module is loaded in 10 ms of a CPU on which nobody else runs.  With one CPU the
-    receiver is silent for so long that a guest may send a tail loss probe (RFC 8985, 7), of which
-    TCon knows nothing.  Without probes each repeat is for something that was lost or overtaken.
+    receiver is silent long enough for a guest's tail loss probe (RFC 8985, 7), which TCon does not
+    know.  Without probes each repeat is for something that was lost or overtaken.
     """
     rigs.sysctl("ipv4/tcp_early_retrans", 0, net.guest)
     net.shape(rate="1gbit", delay="2ms", burst_bytes=200_000)
@@ -262,7 +262,7 @@ def test_port_that_the_datapath_loses_at_once(net: Net) -> None:
 
 
 def test_port_that_comes_back_is_a_new_one(net: Net) -> None:
-    """Of a device that stays."""
+    """The port is new, though its device stays."""
     net.tcon.set_rule("cubic")
     leave(net.rig)
     poll(lambda: not any(p["ifname"] == "p1" for p in net.tcon.ports()), "the port is gone")

@@ -35,12 +35,12 @@ def unregister() -> None:
 
 
 def counts() -> list[dict[str, int]]:
-    """What the program counts, of each version that still exists."""
+    """The program's counts, for each version that still exists."""
     found = []
     for one in json.loads(run("bpftool", "-j", "map", "show")):
         if not one.get("name", "").endswith(".bss"):
             continue
-        # It may go meanwhile.
+        # It may go before the dump.
         if text := run("bpftool", "map", "dump", "id", str(one["id"]), check=False):
             (dump,) = json.loads(text)
             found.append({k: v for pair in dump["value"][".bss"] for k, v in pair.items()})

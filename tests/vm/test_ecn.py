@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ECN on the guest's behalf: what is written into which packet.
+"""ECN on the guest's behalf: the changes of each packet.
 
 Conn.guest_sends() and Conn.peer_sends() assert that nothing changes but the window
 and what ``becomes`` names, and that checksums are right.
@@ -160,7 +160,7 @@ def test_what_a_rule_asks_for(ends: Ends, tcon: genl.Genl, cc: str, word: str) -
 
 
 def test_rule_that_asks_later(ends: Ends, tcon: genl.Genl) -> None:
-    """What was agreed on is used as the rule says now; its CC goes on."""
+    """The rule decides how agreed ECN is used from now on; its CC goes on."""
     conn = opened(Conn(*ends), tcon)
     data(conn)
     tcon.set_rule("dctcp", ecn=genl.E["TCON_RULE_ECN_OFF"])
@@ -198,7 +198,7 @@ _networks = itertools.count(1)
 
 
 def elsewhere(ends: Ends, net: int | None = None, **more: int) -> Conn:
-    """A connection to a network of its own: what is learnt of it concerns no other test."""
+    """A connection to a network of its own: findings about it concern no other test."""
     conn = Conn(*ends, **more)
     net = net or next(_networks)
     if conn.addresses[1] == "10.0.1.2":
@@ -283,7 +283,7 @@ def test_forged_reset_of_a_syn(ends: Ends, tcon: genl.Genl) -> None:
 
 
 def test_path_that_drops_ecn_syns(ends: Ends, tcon: genl.Genl) -> None:
-    """The second time it is believed, unless ECN-capable data arrived there meanwhile."""
+    """The second time it is believed, unless ECN-capable data arrived there in between."""
     tcon.set_rule("dctcp")
     net = next(_networks)
 
@@ -314,7 +314,7 @@ def test_answer_that_passes_elsewhere(ends: Ends, tcon: genl.Genl) -> None:
 
 
 def eats(conn: Conn, tcon: genl.Genl) -> None:
-    """Nothing ECN-capable arrives any more; what is sent again without does."""
+    """Nothing ECN-capable arrives any more; repeats without ECT do."""
     data(conn)
     start = conn.guest_nxt - MSS
     with counted(tcon, ecn_eaten=1):
@@ -457,7 +457,7 @@ def test_what_is_signed_is_left_alone(ends: Ends, tcon: genl.Genl, option: bytes
 
 
 def test_syn_with_data(ends: Ends, tcon: genl.Genl) -> None:
-    """TCP Fast Open: what was agreed on is kept, whatever of the data the peer takes."""
+    """TCP Fast Open: the agreement is kept, whatever of the data the peer takes."""
     tcon.set_rule("dctcp")
     for taken in (0, 100):
         conn = Conn(*ends)
@@ -480,7 +480,7 @@ def test_syn_with_data(ends: Ends, tcon: genl.Genl) -> None:
 
 @pytest.mark.parametrize("flags", [SYN, SYN | ECE | CWR], ids=["silent", "speaks"])
 def test_syn_in_place_of_a_live_connection(ends: Ends, tcon: genl.Genl, flags: int) -> None:
-    """Nobody answers it (RFC 5961, 4): what was promised to the peer goes on."""
+    """Nobody answers it (RFC 5961, 4): the promise to the peer stays."""
     conn = opened(Conn(*ends), tcon)
     conn.peer_sends(PSH | ACK, b"x", tos=CE, becomes={"tos": 0})
     nxt = conn.guest_nxt
@@ -493,7 +493,7 @@ def test_syn_in_place_of_a_live_connection(ends: Ends, tcon: genl.Genl, flags: i
 
 @pytest.mark.parametrize("speaks", [False, True], ids=["silent", "speaks"])
 def test_syn_that_replaces_a_live_connection(ends: Ends, tcon: genl.Genl, speaks: bool) -> None:
-    """The peer answers it: what counts is what the guest has asked for by itself."""
+    """The peer answers it: the guest's own request for ECN counts."""
     conn = opened(Conn(*ends), tcon)
     flags = SYN | (ECE | CWR if speaks else 0)
     conn.guest_sends(flags, options=wire.opt_mss(1460), seq=conn.guest_nxt + 100_000)
@@ -546,7 +546,7 @@ def test_accurate_ecn_is_no_ece(ends: Ends, tcon: genl.Genl, cc: str) -> None:
 
 
 def test_ece_without_ecn(ends: Ends, tcon: genl.Genl) -> None:
-    """Whoever sets it where ECN was not agreed on: it tells nothing."""
+    """An ECE where ECN was not agreed on tells nothing, whichever end sets it."""
     tcon.set_rule("reno")
     assert_no_marks(tcon, Conn(*ends).handshake(), ae=False)
 
@@ -622,7 +622,7 @@ def test_ece_is_hidden_and_answered(ends: Ends, tcon: genl.Genl) -> None:
 
 
 def test_guest_that_does_not_speak_ecn(ends: Ends, tcon: genl.Genl) -> None:
-    """Of the peer's marks it sees none; TCon echoes them until CWR comes."""
+    """It sees none of the peer's marks; TCon echoes them until CWR comes."""
     conn = opened(Conn(*ends), tcon)
     conn.peer_sends(PSH | ACK, b"x", tos=DSCP | ECT0, becomes={"tos": DSCP})
     conn.guest_sends(becomes={"tos": ECT0})
@@ -635,7 +635,7 @@ def test_guest_that_does_not_speak_ecn(ends: Ends, tcon: genl.Genl) -> None:
     conn.guest_sends(becomes={"tos": ECT0})
 
 
-#: What one ECE leaves of cwnd; BBR reads it otherwise, or not.
+#: The share of cwnd that one ECE leaves; BBR reads it otherwise, or not.
 LEFT = {
     "reno": 0.5, "cubic": 0.7, "vegas": 0.5, "ctcp": 0.5, "bbr": 1, "bbr3": None,
     "linux:reno": 0.5, "linux:bbr": 1,
@@ -668,7 +668,7 @@ def test_every_cc_hears_what_the_guest_does_not(ends: Ends, tcon: genl.Genl, cc:
     if LEFT[cc] and LEFT[cc] < 1:
         left = flow["ssthresh_bytes"] / MSS
         assert left == pytest.approx((before["cwnd_bytes"] / MSS + 1) * LEFT[cc], abs=1)
-    # What it echoes, and the peer's answer, stay the guest's.
+    # The ECE that the guest echoes, and the peer's answer, stay the guest's.
     conn.peer_sends(PSH | ACK, b"x", tos=CE)
     conn.guest_sends(ACK | ECE)
     conn.peer_sends(PSH | ACK | CWR, b"x", tos=ECT0)
@@ -815,7 +815,7 @@ def test_guest_that_keeps_its_own_promise(ends: Ends, tcon: genl.Genl) -> None:
 
 
 def test_marks_from_nowhere_evict_nobody(ends: Ends, tcon: genl.Genl) -> None:
-    """Whoever marks what he makes up fills no table: these flows are half-open ones."""
+    """Marks on invented packets fill no table: these flows are half-open ones."""
     conn = Conn(*ends)
     before = tcon.info("EMBRYOS")
     with rigs.parameters(max_embryos=4), counted(tcon, flows_new=10):
@@ -893,7 +893,7 @@ def test_no_room_for_the_count(ends: Ends, tcon: genl.Genl) -> None:
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_count_is_taken(ends: Ends, tcon: genl.Genl, family: int) -> None:
-    """The sender's side: what is marked is what the count says; the guest sees none."""
+    """The sender's side: the count says how much is marked; the guest sees none."""
     conn = opened(Conn(*ends, family=family), tcon, exact=True)
     for _ in range(6):
         data(conn)
@@ -925,7 +925,7 @@ def test_count_is_taken(ends: Ends, tcon: genl.Genl, family: int) -> None:
 
 
 def test_guests_are_no_tcons(ends: Ends, tcon: genl.Genl) -> None:
-    """What a guest sends of the option is taken out."""
+    """The option is taken out of a guest's segments."""
     conn = Conn(*ends)
     options = options_of(conn, SYN)
     with counted(tcon, option_forged=2):
@@ -975,7 +975,7 @@ def test_count_on_a_signed_connection(ends: Ends, tcon: genl.Genl) -> None:
 
 
 def test_who_guesses_marks_nothing(ends: Ends, tcon: genl.Genl) -> None:
-    """What the guest will not take has no CE for the peer, no CWR and no count."""
+    """Segments that the guest will not take have no CE for the peer, no CWR and no count."""
     conn = opened(Conn(*ends), tcon, exact=True)
     data(conn)
     far = conn.peer_nxt - 100_000
@@ -1084,7 +1084,7 @@ def test_super_packet(rig: rigs.Rig, tcon: genl.Genl, family: int, offload: int)
 @pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 def test_option_on_a_partial_checksum(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
-    """What the device will sum up has become longer, and begins elsewhere."""
+    """The part that the device will sum up has become longer, and begins elsewhere."""
     guest, uplink = rig.taps(TSO)
     tcon.set_rule("dctcp", bridge="br1")
     conn = Conn(guest, uplink, family=family)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ECN on behalf of guests with kernels' own TCP, which Open vSwitch marks.
 
-The topology is that of hosts.py.
+hosts.py has the topology.
 """
 
 from __future__ import annotations

@@ -81,12 +81,12 @@ EVASIONS = {
 
 
 def guest_port(tcon: genl.Genl) -> dict[str, int]:
-    """What is known of the guest's port."""
+    """The guest's port, as the kernel knows it."""
     return next(port for port in tcon.ports() if port["ifname"] == "p1")
 
 
 def leaves(conn: Conn) -> list[wire.Segment]:
-    """What leaves within much less than an RTO, without TCon's repeats."""
+    """Segments that leave within much less than an RTO, without TCon's repeats."""
     got = {}
     while segment := conn.receive(conn.peer, 0.02):
         got.setdefault(segment.seq, segment)
@@ -94,7 +94,7 @@ def leaves(conn: Conn) -> list[wire.Segment]:
 
 
 def every(conn: Conn) -> list[wire.Segment]:
-    """What has left, repeats as often as they did."""
+    """Segments that have left, repeats as often as they did."""
     got = []
     while segment := conn.receive(conn.peer, 0):
         got.append(segment)
@@ -102,7 +102,7 @@ def every(conn: Conn) -> list[wire.Segment]:
 
 
 def burst(conn: Conn, count: int) -> list[wire.Segment]:
-    """The guest sends so many segments at once; those that leave."""
+    """The guest sends ``count`` segments at once; the ones that leave."""
     for _ in range(count):
         sent = conn.from_guest(PSH | ACK, bytes(MSS))
         conn.guest_nxt += MSS
@@ -180,7 +180,7 @@ def fragments(segment: wire.Segment, part_bytes: int = 504) -> list[bytes]:
 
 
 def frames_leave(end: rigs.RawEnd, sent: list[bytes] | None = None) -> list[bytes]:
-    """What leaves soon; of `sent` only, since another test's data may leave after an RTO."""
+    """Frames that leave soon, if in `sent`: another test's data may leave after an RTO."""
     got = []
     while frame := end.recv(0.02):
         if sent is None or frame in sent:
@@ -210,7 +210,7 @@ def test_fragments_are_held_like_segments(ends: Ends, tcon: genl.Genl, family: i
 
 
 def test_ack_behind_fragments_has_a_time_stamp_of_the_guest(ends: Ends, tcon: genl.Genl) -> None:
-    """Of all fragments only the first one has a time stamp."""
+    """Only the first of all fragments has a time stamp."""
     tcon.set_rule("cubic")
     conn, other = shake(Conn(*ends)), shake(Conn(*ends))
     for _ in range(INITIAL - 1):
@@ -437,7 +437,7 @@ def test_new_data_behind_a_repeated_byte_is_new(ends: Ends, tcon: genl.Genl) -> 
 
 
 def test_a_byte_far_ahead_does_not_make_data_old(ends: Ends, tcon: genl.Genl) -> None:
-    """The peer does not take it.  What comes behind it is sent for the first time."""
+    """The peer does not take it.  Data behind it is sent for the first time."""
     tcon.set_rule("cubic")
     conn = shake(Conn(*ends))
     conn.guest.send(conn.from_guest(PSH | ACK, b"x", seq=conn.guest_nxt + 100_000_000).frame())

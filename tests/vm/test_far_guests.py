@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Guests that answer late: behind a router, in another host, or waiting for a CPU.
 
-What a guest is given by TCon must cover the time that it takes to answer, and it is not
+The window that TCon gives a guest must cover the time that it takes to answer, and it is not
 taken for one without data.  Enforced and native flows share the same whole path.
 """
 

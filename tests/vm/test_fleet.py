@@ -60,12 +60,12 @@ def test_rules_of_all_and_of_a_bridge_are_followed(centre: Centre) -> None:
     becomes("applied: .*all bbr", "tcon_global_rule_fleet.wan")
     becomes("applied: .*cubic", "tcon_rule_fleet.web")
     becomes(f"applied: rules come from {centre.remotes}", "tcon_global_fleet")
-    # One transaction is one change, and what is gone there goes here.
+    # One transaction is one change, and a rule that is gone there goes here.
     centre.vsctl("remove", "Bridge", "br0", "other_config", "tcon-rule-web",
                  "--", "set", "Open_vSwitch", ".", 'other_config:tcon-rule-wan="flow=all vegas"',
                  )  # fmt: skip
     are_rules(flow("all vegas"))
-    # What somebody writes over a copy is put right.
+    # A copy that somebody has written over is put right.
     vsctl("set", "Open_vSwitch", ".", 'other_config:tcon-rule-fleet.wan="flow=all reno"',
           'other_config:tcon-rule-fleet.mine="flow=tp_dst=1 reno"')  # fmt: skip
     are_rules(flow("all vegas"))
@@ -77,7 +77,7 @@ def test_rules_of_all_and_of_a_bridge_are_followed(centre: Centre) -> None:
 
 
 def test_a_host_keeps_its_rules_without_the_centre(centre: Centre) -> None:
-    """Also over a reboot; what changed meanwhile comes when the centre does."""
+    """Also over a reboot; changes in between come when the centre does."""
     centre.vsctl("set", "Open_vSwitch", ".", 'other_config:tcon-rule-wan="flow=all bbr"')
     follow(centre.remotes)
     are_rules(flow("all bbr"))
@@ -95,7 +95,7 @@ def test_a_host_keeps_its_rules_without_the_centre(centre: Centre) -> None:
 
 
 def test_an_empty_database_changes_nothing(centre: Centre) -> None:
-    """It is one whose operator has not begun, not one who wants no rules."""
+    """Its operator has not begun, and does not want that there are no rules."""
     centre.vsctl("set", "Open_vSwitch", ".", 'other_config:tcon-rule-wan="flow=all bbr"')
     follow(centre.remotes)
     are_rules(flow("all bbr"))

@@ -76,7 +76,7 @@ class Host:
                  f'other_config:tcon-fleet="{remotes}"')  # fmt: skip
 
     def cc(self) -> str:
-        """Of its guest's connection."""
+        """The CC of its guest's connection."""
         flow = rigs.find_flow(self.tcon, self.client.getsockname()[1])
         return str(flow["cc"]) if flow else "none"
 

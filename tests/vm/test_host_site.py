@@ -17,7 +17,7 @@ from tcon_lab.scenario import Path as LabPath
 
 #: All of tcon_lab; what a lab's machine has of it is what runs there.
 PACKAGE = Path("/lab/host")
-#: Does what the command does, but for its display; the probe is built already.
+#: Does what the command does, without its display; the probe is built already.
 DRIVER = """
 import json, sys
 from pathlib import Path
@@ -47,7 +47,7 @@ def lab() -> subprocess.CompletedProcess[str]:
 
 
 def machine() -> dict[str, Any]:
-    """What a lab adds to: interfaces, namespaces, bridges, queues, processes, settings."""
+    """All that a lab adds to: interfaces, namespaces, bridges, queues, processes, settings."""
     names = [Path(f"/proc/{pid}/comm") for pid in os.listdir("/proc") if pid.isdigit()]
     seen = {name.read_text().strip() for name in names if name.exists()}
     return {

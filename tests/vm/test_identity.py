@@ -4,7 +4,7 @@
 Under a CC without limits nothing changes: no byte, no order, no time.  Under a CC that makes data
 wait, what leaves says what the guest said last, as the header of any sender does.
 
-What is asked for is one test each; they share the runs.
+Each question is one test; they share the runs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TALKS, WAITING_TALKS = 60, 150
 
 
 class Found(dict[str, str]):
-    """What was found, by its kind: the first of each."""
+    """The findings, by their kind: the first of each."""
 
     def note(self, kind: str, what: object) -> None:
         self.setdefault(kind, f"{rigs.now_s():.6f} {what}")
@@ -142,7 +142,7 @@ def special(
 
 def specials() -> Iterator[tuple[Scenario, dict[str, int]]]:
     """Moments that a drawn talk seldom has."""
-    # What waits was sent with a buffer that was full.  The buffer is read, and what is sent next
+    # Waiting data was sent with a buffer that was full.  The buffer is read, and the next segment
     # says so.
     full = dataclasses.replace(GUEST, buffer_bytes=3000, wscale=0)
     talk = [Step(deaf_s=0.06), Step(rest_s=0.045, says=11_000), Step(heard=1000, says=1460)]
@@ -199,7 +199,7 @@ class Same(Looks):
 
 
 class Says(Looks):
-    """What leaves says what the guest said last, whenever its data is from."""
+    """Headers that leave say what the guest said last, whenever their data is from."""
 
     def __init__(self, found: Found, tcon: genl.Genl, sport: int) -> None:
         super().__init__(found, tcon, sport)
@@ -242,7 +242,7 @@ class Says(Looks):
         return (frame.segment.seq + frame.segment.span - self.isn) % 2**32
 
     def _is_repair(self, frame: Frame) -> bool:
-        """Of what has left before: it may be a repeat of the guest's as well, which waited."""
+        """Is it a repair of TCon's?  It may be a repeat of the guest's as well, which waited."""
         if self._end(frame) > self.left:
             return False
         before, self.repairs = self.repairs, self._repairs()
@@ -276,7 +276,7 @@ class Says(Looks):
             self.found.note(name, (got.but(payload=b""), said.segment.but(payload=b"")))
 
     def _wrong(self, frame: Frame, newest: Frame, what: str) -> set[str]:
-        """What a header says that the guest's newest one does not."""
+        """The fields of a header in which it differs from the guest's newest one."""
         got, said = frame.segment, newest.segment
         fits = {
             "ACK number": got.ack == said.ack,
@@ -311,7 +311,7 @@ class Says(Looks):
 
 
 class PeerSays:
-    """What the guest is given is what the peer said, with a window that may be smaller."""
+    """The guest gets what the peer said, with a window that may be smaller."""
 
     def __init__(self, found: Found) -> None:
         self.found = found
@@ -352,7 +352,7 @@ def newer(a: int, b: int) -> int:
 
 
 def reports(segment: wire.Segment) -> list[bytes]:
-    """What a segment says that its end has got: SACK blocks one by one, and AccECN's counts."""
+    """A segment's reports of what its end has got: SACK blocks one by one, and AccECN's counts."""
     found = [b"%d-%d" % block for block in wire.sack_blocks(segment.options)]
     return found + [body for kind, body in wire.options(segment.options) if kind in (172, 174)]
 
@@ -382,7 +382,7 @@ def run(taps: Taps, scenario: Scenario, judge: Looks) -> float:
     return took_s
 
 
-#: What was found in groups of runs, by their names.
+#: Findings of groups of runs, by their names.
 _done: dict[str, Found] = {}
 
 
@@ -427,8 +427,8 @@ def waiting(taps: Taps, tcon: genl.Genl) -> Found:
 
 # --- without limits ---------------------------------------------------------------
 
-#: What moves whatever comes by.  A segment that may begin a train waits for the end of the softirq.
-#: What a peer repeats in vain is no news.
+#: Counters that any packet moves.  A segment that may begin a train waits for the softirq's end.
+#: A peer's repeats in vain are no news.
 BOOKKEEPING = {
     "flows-new", "flows-closed", "flows-idle", "flows-reused", "data-out", "ack-in", "window-kept",
     "rule-moved", "held", "released", "out-of-window",
@@ -455,7 +455,7 @@ def test_limits_are_seen(taps: Taps, tcon: genl.Genl) -> None:
 
 
 def test_ends_find_nothing_without_a_rule(taps: Taps, tcon: genl.Genl) -> None:
-    """What they find, TCon does."""
+    """So a finding with a rule is TCon's doing."""
     found = Found()
     tcon.set_rule("none", bridge="br1")
     talks = [draw_scenario(seed, True) for seed in range(30)]

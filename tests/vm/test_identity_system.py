@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Two ends with Linux's own stack, and TCon between, under a CC without limits.
 
-What enters the bridge leaves it byte for byte, headers and all, in order, both ways; and nothing
+Frames that enter the bridge leave it byte for byte, headers and all, in order, both ways; nothing
 else does.  test_identity.py is the same with ends that do more, and sees times.
 
 Super-packets are as devices have them.  Where guests make none TCon does not either (merge): what
@@ -24,7 +24,7 @@ from capture import both_ways, capture
 from hosts import PORT, Net, some_bytes
 from rig import poll, run
 
-#: What moves whatever comes by.  A segment that may begin a train waits for the end of the softirq.
+#: Counters that any packet moves.  A segment that may begin a train waits for the softirq's end.
 BOOKKEEPING = {
     "flows-new", "flows-closed", "data-out", "ack-in", "window-kept", "rule-moved", "not-tcp",
     "held", "released",
@@ -125,7 +125,7 @@ class Talk:
 
 
 def ours(frames: list[bytes], sport: int) -> list[bytes]:
-    """Those of the connection."""
+    """The frames of the connection."""
     segments = ((frame, wire.decode(frame)) for frame in frames)
     return [frame for frame, found in segments if found and sport in (found.sport, found.dport)]
 
@@ -163,7 +163,7 @@ class Passed:
 def test_what_leaves_is_what_entered(net: Net, kind: str, offloads: bool) -> None:
     """Every frame of a connection, both ways; and no special case is counted.
 
-    What the peer sends may be lost, before TCon; what the guest sends is not, since TCon repairs.
+    The peer's data may be lost, before TCon; the guest's is not, since TCon repairs.
     """
     family, protocol = (4, "ip") if offloads else (6, "ipv6")
     net.shape(delay="10ms")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the host's CPU is, no program of the lab learns; its kernel's CCs can be set up; chaos."""
+"""No program of the lab learns which CPU the host has; its kernel's CCs can be set up; chaos."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UML = "User Mode Linux" in Path("/proc/cpuinfo").read_text()
 
 
 def _features() -> dict[str, str]:
-    """What the loader found out about the CPU."""
+    """The CPU's features, as the loader found them."""
     said = subprocess.check_output([_LOADER, "--list-diagnostics"], text=True)
     prefix = "x86.cpu_features."
     lines = [line.removeprefix(prefix) for line in said.splitlines() if line.startswith(prefix)]

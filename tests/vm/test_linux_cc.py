@@ -38,7 +38,7 @@ def ends(rig: rigs.Rig) -> Ends:
     return rig.scripted()
 
 
-#: Those of Linux 6.1.
+#: The CCs of Linux 6.1.
 NAMES = (
     "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv",
     "reno", "scalable", "vegas", "veno", "westwood", "yeah",
@@ -88,7 +88,7 @@ def test_all_can_be_set(ends: Ends, tcon: genl.Genl) -> None:
 
 
 def test_what_the_kernel_has_is_listed(ends: Ends, tcon: genl.Genl) -> None:
-    """Without being named: what is loaded when the adapter is, and what comes later."""
+    """CCs without being named: loaded when the adapter is, and later."""
     rigs.unload("tcon_linux")
     assert not any(name.startswith("linux:") for name in listed(tcon))
     run("modprobe", "tcp_veno")
@@ -122,7 +122,7 @@ def test_others_are_refused(ends: Ends, tcon: genl.Genl, name: str, why: str) ->
 
 
 def test_sentences(ends: Ends) -> None:
-    """What a user is told, and told by the same command when all is well."""
+    """A user is told what is wrong, and by the same command that all is well."""
     with pytest.raises(LabError) as refused:
         appctl("tcon/set-cc", "br0", "flow=all", "linux:nonsuch")
     assert (
@@ -197,7 +197,7 @@ def life(ends: Ends, tcon: genl.Genl, cc: str) -> dict[str, tuple[float, float]]
         noted[what] = (now["cwnd_bytes"] / MSS, -1 if ssthresh == INFINITE else ssthresh / MSS)
 
     def all_acked(now: dict[str, Any]) -> bool:
-        """What waited for cwnd or the pacer leaves meanwhile; it is acknowledged as well."""
+        """Segments that waited for cwnd or the pacer leave, and are acknowledged as well."""
         if now["una"] != conn.guest_nxt and now["una"] != now["nxt"]:
             time.sleep(RTT_S)
             acks(conn, flow()["nxt"])
@@ -244,7 +244,7 @@ def test_reno_as_ours(ends: Ends, tcon: genl.Genl) -> None:
         "avoidance again": (22, 20),
         "time-out": (1, 11),  # what may leave; cwnd is two segments
     }  # fmt: skip
-    # Linux's cwnd is one segment after a time-out, of which TCon makes two.
+    # After a time-out Linux's cwnd is one segment; TCon makes two of it.
     assert over[0][1] == over[1][1] == 11
     assert over[0][0] == pytest.approx(over[1][0], abs=1)
 
@@ -278,7 +278,7 @@ def test_ack_that_ends_a_reduction_and_begins_one(ends: Ends, tcon: genl.Genl, c
 @pytest.mark.parametrize("ece", [False, True])
 @pytest.mark.parametrize("cc", ["reno", "linux:reno"])
 def test_mark_bars_undo(ends: Ends, tcon: genl.Genl, cc: str, ece: bool) -> None:
-    """A repair was needless, says a DSACK: the loss is undone, unless ECE came meanwhile."""
+    """A DSACK tells of a needless repair: the loss is undone, unless ECE came in between."""
     conn = connect(Conn(*ends, isn=(1000, 7000)), tcon, cc, ecn=True)
     first = conn.guest_nxt
     offer(conn, 10)
@@ -346,7 +346,7 @@ def test_transfer(net: Net, name: str) -> None:
 
 
 def test_changes_on_a_running_flow(net: Net) -> None:
-    """From each to the next, to TCon's own, to nothing, and back."""
+    """A flow goes from each CC to the next, to TCon's own, to nothing, and back."""
     net.shape(rate="20mbit", delay="10ms", loss="0.2%")
     transfer = net.transfer()
     net.tcon.set_rule("cubic")
@@ -433,7 +433,7 @@ def test_foreign_ccs_are_refused(ends: Ends, tcon: genl.Genl, foreign: str) -> N
 
 
 def told() -> dict[str, int]:
-    """What the foreign CC's pkts_acked() and tx_start() were told last, and how often."""
+    """The last arguments of the foreign CC's pkts_acked() and tx_start(), and how often it ran."""
     names = (
         "calls", "pkts_acked", "rtt_us", "in_flight", "ca_state", "tx_starts", "sent_bytes",
     )  # fmt: skip
@@ -442,7 +442,7 @@ def told() -> dict[str, int]:
 
 
 def test_what_an_ack_tells(ends: Ends, tcon: genl.Genl, foreign: str) -> None:
-    """Whole packets, one RTT, what was delivered meanwhile; the state that the ACK found."""
+    """Whole packets, one RTT, the delivery since; the state that the ACK found."""
     admit_foreign_ccs()
     conn = connect(Conn(*ends, isn=(1000, 7000)), tcon, foreign)
     una = conn.guest_nxt
@@ -477,7 +477,7 @@ def test_data_after_silence_is_told(ends: Ends, tcon: genl.Genl, foreign: str) -
     flow = functools.partial(rigs.find_flow, tcon, conn.sport)
 
     def started(segments: int) -> int:
-        """How often, by sending so many."""
+        """How often, by sending this many segments."""
         before = told()["tx_starts"]
         offer(conn, segments)
         poll(lambda: flow()["nxt"] == conn.guest_nxt, "all leaves")

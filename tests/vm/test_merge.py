@@ -19,7 +19,7 @@ pytestmark = pytest.mark.script
 MSS = 1448  # payload of a full segment with time stamps
 CSUM = 1  # the guest leaves checksums to the device, and no more
 ECT0 = 2
-#: Of the peer: what was acknowledged before its SYN-ACK was.
+#: The peer's first number: bytes acknowledged before its SYN-ACK was.
 ISN = 7_000_000
 
 
@@ -50,7 +50,7 @@ def send(conn: Conn, *segments: wire.Segment) -> None:
 
 
 def arrives(conn: Conn, acknowledged: int) -> list[wire.Segment]:
-    """The peer acknowledges so much; what then leaves."""
+    """The peer acknowledges up to there; the segments that then leave."""
     conn.peer.send(conn.from_peer(ack=acknowledged).frame())
     got = []
     while not got or got[-1].seq + got[-1].span != conn.guest_nxt:
@@ -92,7 +92,7 @@ def test_a_device_that_does_not_segment_has_the_same_segments(
         assert arrives(conn, before) == [segment.but(partial=False) for segment in sent]
 
 
-#: What a super-packet cannot have in one of its segments: of the first, and of the second.
+#: Differences that segments of one super-packet cannot have: of the first, and of the second.
 UNLIKE: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "window": ({}, {"window": 511}),
     "acknowledgment": ({"ack": ISN}, {}),
@@ -125,7 +125,7 @@ def test_segments_that_differ_stay_apart(rig: rigs.Rig, tcon: genl.Genl, what: s
 
 
 def test_what_overtook_lowers_no_acknowledgment(rig: rigs.Rig, tcon: genl.Genl) -> None:
-    """An older segment comes late from the guest: what waits has the newer number, and keeps it."""
+    """An older segment comes late from the guest: the waiting one keeps its newer number."""
     conn = full(rig, tcon)
     before = conn.guest_nxt
     newer, older = two(conn)

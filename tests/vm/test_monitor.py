@@ -22,20 +22,20 @@ OPTIONS = ("--alpha=0.25", "--after=4", "--period=0.5", "--cc=reno")
 
 
 def weights() -> dict[str, float]:
-    """What tcon/show has of them, by MATCH."""
+    """The weights in tcon/show, by MATCH."""
     rules = json.loads(appctl("tcon/show", "-j", "br0"))["bridges"][0]["rules"]
     return {rule["match"]: rule["params"]["weight"] for rule in rules}
 
 
 def obeying(lab: Lab) -> int:
-    """Of the guest's flows that send: those under a rule of the monitor.  iperf3's own is idle."""
+    """How many of the guest's sending flows the monitor's rule has.  iperf3's own is idle."""
     flows = [flow for flow in lab.br0.tcon_flows()["flows"] if flow["port"] == "br0-h1"]
     rules = [(flow["cc"], flow["priority"]) for flow in flows if flow["delivered_bytes"] > 10_000]
     return rules.count(("reno", 0))
 
 
 def cpu_s() -> float:
-    """Of children that have ended, and theirs."""
+    """CPU time of children that have ended, and of theirs."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

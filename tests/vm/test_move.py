@@ -84,7 +84,7 @@ def bring(tcon: genl.Genl, record: bytes, *more: bytes, ifname: str = "p2") -> N
 
 
 def moved(two: Hosts, tcon: genl.Genl, conn: Conn, *, tell: bool = True) -> Conn:
-    """The guest is at p2 now, which is told of it.  What p1 still repeats leads nowhere."""
+    """The guest is at p2 now, which is told of it.  p1's repeats lead nowhere."""
     two.lead(3)
     record = record_of(tcon, conn)
     if tell:
@@ -257,7 +257,7 @@ def test_guest_that_is_another(two: Hosts, tcon: genl.Genl, what: str) -> None:
 
 
 def test_what_acknowledges_nothing_shows_nothing(two: Hosts, tcon: genl.Genl) -> None:
-    """Each segment of a connection has ACK, but for the later fragments of one."""
+    """Each segment of a connection has ACK, except for the later fragments of one."""
     tcon.set_rule("cubic")
     conn = moved(two, tcon, sending(two))
     with counted(tcon, moved_in=0, moved_unlike=0):

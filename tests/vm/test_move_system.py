@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Guests with a kernel's own TCP that move, as libvirt has it: what runs stays enforced.
+"""Guests with a kernel's own TCP that move, as libvirt has it: running flows stay enforced.
 
 A bridge stands for a host.  The guest stops, its state is read, its port ends; on the other
 bridge a port begins, is told, and the guest runs.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What an enforced flow reaches where a native one has few segments in flight, or meets a policer.
+"""Goodput of enforced beside native flows, with few segments in flight or through a policer.
 
 With such windows every repair that is lost, too, ends in a time-out unless something else is in
 flight, so that one wrong decision costs a quarter of the goodput.
@@ -38,7 +38,7 @@ def under_its_rule(lab: Lab, cc: str, seconds: int) -> float:
 
 def test_reno_with_windows_of_five_segments() -> None:
     """The standard deviation of ten draws' ratios is 5 %: three in a row are off by three of them
-    once in 50 million times.  What costs a quarter is found nine times of ten.
+    once in 50 million times.  A loss of a quarter is found nine times of ten.
     """
     with Lab(scenario(PATH, RENO)) as lab:
 

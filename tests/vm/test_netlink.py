@@ -849,7 +849,7 @@ def with_rule(tcon: genl.Genl, mine: bytes) -> int:
 
 @contextlib.contextmanager
 def at_once() -> Iterator[None]:
-    """No worker runs on this CPU meanwhile."""
+    """Keep workers off this CPU during the block."""
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
     try:
         yield

@@ -41,7 +41,7 @@ def bridge(rig: rigs.Rig) -> Iterator[None]:
 
 
 def rules(bridge: str = "br0") -> list[str]:
-    """What is in the kernel, as it is tried."""
+    """The kernel's rules, in the order in which they are tried."""
     (shown,) = json.loads(appctl("tcon/show", "-j", bridge))["bridges"]
     return [rule["rule"] for rule in shown["rules"] if rule["in_kernel"]]
 
@@ -87,7 +87,7 @@ def restart_vswitchd() -> None:
 
 
 def restart_all() -> None:
-    """What a reboot leaves: the database's file."""
+    """A reboot: only the database's file is left."""
     ovs.stop("ovs-vswitchd")
     ovs.stop("ovsdb-server")
     rigs.run("rmmod", *rigs.CCS, "tcon")
@@ -99,8 +99,8 @@ def restart_all() -> None:
 def start_database() -> None:
     """Start it again, and wait until ovs-vswitchd has it.
 
-    That pauses before it connects again, 8 s at most, and may not sleep meanwhile: what it has to
-    look at again waits for the database.  So it is stopped until then.
+    That pauses before it connects again, 8 s at most, and may not sleep in that time: it looks
+    again at things once it has the database.  So it is stopped until then.
     """
     ovs.start_ovsdb()
     pid = int(Path("/run/openvswitch/ovs-vswitchd.pid").read_text())
@@ -162,7 +162,7 @@ def test_as_the_pages_say() -> None:
 
 
 def test_every_record_applies_at_once() -> None:
-    """Of equal priority the nearer record's is tried first; in a record the later name."""
+    """At equal priority the nearer record's rule is tried first; in a record the later name."""
     vsctl("set", "Bridge", "br0", 'other_config:tcon-rule-b="flow=tcp,nw_dst=10.0.0.0/8 cubic"')
     assert rules() == [flow("tcp,nw_dst=10.0.0.0/8 cubic")]
     vsctl("set", "Open_vSwitch", ".", 'other_config:tcon-rule-all="flow=all bbr"',
@@ -180,7 +180,7 @@ def test_every_record_applies_at_once() -> None:
     assert rules()[2:] == [
         flow("tcp,nw_dst=10.0.0.0/8 cubic"), flow("tp_dst=1 vegas"), flow("all bbr"),
     ]  # fmt: skip
-    # What set-cc writes is newer than what has a name; a name stays where it is.
+    # A rule of set-cc is newer than the named ones; a name stays where it is.
     appctl("tcon/set-cc", "br0", "flow=tp_dst=2", "ctcp")
     appctl("tcon/set-cc", "br0", "flow=tp_dst=1", "reno")
     assert rules()[2:5] == [
@@ -284,7 +284,7 @@ def test_an_iface_id_is_followed(rig: rigs.Rig) -> None:
     poll(lambda: (obeys("p1"), obeys("p2")) == ("reno", None), "p1 obeys")
     traced = appctl("tcon/trace", "br0", "iface-id=web-0.default,tcp")
     assert "flow tcp,in_port=p1,iface-id=web-0.default\n" in traced
-    # Who writes to the database need not ask ovs-vswitchd to look at it.
+    # A writer to the database need not ask ovs-vswitchd to look at it.
     vsctl("--no-wait", "remove", "Interface", "p1", "external_ids", "iface-id",
           "--", "set", "Interface", "p2", "external_ids:iface-id=web-0.default")  # fmt: skip
     poll(lambda: (obeys("p1"), obeys("p2")) == (None, "reno"), "p2 obeys")
@@ -330,7 +330,7 @@ def test_a_port_that_becomes_a_guests() -> None:
     assert rules() == [flow("in_port=p1 bbr")]
 
 
-#: What may go away, by what comes back.
+#: Programs and modules that may go away, by what comes back.
 GOINGS: dict[str, Callable[[], None]] = {
     "vswitchd": restart_vswitchd, "tcon": reload_tcon, "all": restart_all,
 }  # fmt: skip
@@ -359,7 +359,7 @@ def test_rules_outlive_everything(order: tuple[str, ...]) -> None:
 
 
 def in_utc(seconds: float) -> str:
-    """A date so many seconds from now."""
+    """The date this many seconds from now."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
 
 
@@ -402,7 +402,7 @@ def test_rules_end_by_themselves() -> None:
 
 
 def test_what_changes_while_nobody_listens() -> None:
-    """What is removed from OVSDB meanwhile goes from tcon.ko, too."""
+    """A rule that is removed from OVSDB in that time goes from tcon.ko, too."""
     for dst in (1, 2, 3):
         appctl("tcon/set-cc", "br0", f"flow=tp_dst={dst}", "bbr")
     one, two, _ = config()
@@ -488,7 +488,7 @@ def test_a_database_that_does_not_answer() -> None:
 
 @contextlib.contextmanager
 def slow_database() -> Iterator[None]:
-    """It answers nobody meanwhile, but keeps its connections."""
+    """During the block it answers nobody, but keeps its connections."""
     pid = int(Path("/run/openvswitch/ovsdb-server.pid").read_text())
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -573,7 +573,7 @@ def test_a_volatile_rule_comes_back_if_the_database_does_not_take_another() -> N
 
 
 def written() -> int:
-    """So many transactions of TCon's have begun."""
+    """How many transactions TCon has begun."""
     return int(appctl("coverage/read-counter", "tcon_ovsdb_write"))
 
 
@@ -634,7 +634,7 @@ def test_a_volatile_rule_outlives_the_one_that_it_hides() -> None:
 
 
 def test_numbers_of_any_size_are_names() -> None:
-    """What set-cc writes is the newest, also behind the largest number that 64 bits hold."""
+    """The rule of the last set-cc is the newest, also behind the largest number of 64 bits."""
     for largest in (2**63 - 1, 2**64 - 1, 10**40):
         vsctl("set", "Bridge", "br0", f'other_config:tcon-rule-{largest}="flow=tp_dst=1 bbr"')
         for n in (1, 2):

@@ -183,7 +183,7 @@ def test_late_syn_ack_says_nothing_new(ends: Ends, tcon: genl.Genl) -> None:
 
 
 def hold(conn: Conn, segments: int) -> None:
-    """The guest sends more than an initial window; what is beyond waits."""
+    """The guest sends more than an initial window; the excess waits."""
     for _ in range(segments):
         conn.clock += 1
         conn.guest_ts = conn.clock
@@ -226,7 +226,7 @@ def test_guest_that_sends_beyond_its_window_and_the_bound_wins_nothing(
 
 
 def test_segments_that_the_guest_exchanges_all_arrive(ends: Ends, tcon: genl.Genl) -> None:
-    """What comes late into a gap is no repeat of what waits."""
+    """A segment that comes late into a gap does not repeat the waiting ones."""
     conn = enforced(Conn(*ends), tcon)
     hold(conn, 20)
     first = conn.from_guest(PSH | ACK, b"a" * MSS)
@@ -435,7 +435,7 @@ class Play:
         self.hidden = 0  # ACKs that told the guest nothing
 
     def guest(self, segments: int) -> None:
-        """The guest sends what its window allows, up to so many segments."""
+        """The guest sends what its window allows, up to this many segments."""
         conn = self.conn
         for _ in range(segments):
             if conn.guest_nxt + MSS > self.edge:
@@ -489,7 +489,7 @@ class Play:
         self.made.append(segment)
 
     def updates(self) -> None:
-        """Take the segments that TCon has made meanwhile."""
+        """Take the segments that TCon has made since."""
         while segment := self.conn.receive(self.conn.guest, 0):
             self.take_made(segment)
 
@@ -731,7 +731,7 @@ UNREAD = {
 }
 
 
-# What is done with a guest's fragments, extension headers and jumbograms: test_fallback.py.
+# A guest's fragments, extension headers and jumbograms are in test_fallback.py.
 PASSED = [
     pytest.param(case, towards, id=f"{name}-{towards}")
     for name, case in UNREAD.items()
@@ -982,7 +982,7 @@ def test_data_after_a_reset_that_was_not_for_real(ends: Ends, tcon: genl.Genl) -
 
 @pytest.mark.parametrize("end", ["guest", "peer"])
 def test_reset_out_of_place_changes_nothing(ends: Ends, tcon: genl.Genl, end: str) -> None:
-    """Who gets it does not believe it (RFC 5961), so that it must not end enforcement."""
+    """Its receiver does not believe it (RFC 5961), so it must not end enforcement."""
     conn = enforced(Conn(*ends), tcon)
     sent = conn.guest_sends(PSH | ACK, bytes(MSS))
     for off in (-1, 1, 2**31):
@@ -1133,7 +1133,7 @@ def test_idle_flows_are_collected(ends: Ends, tcon: genl.Genl) -> None:
     conn = enforced(Conn(*ends), tcon)
     with rigs.parameters(idle_s=2), counted(tcon, flows_idle=1):
         poll(lambda: not rigs.find_flow(tcon, conn.sport), "the flow is collected", 6, 0.2)
-    # It was alive all the same: what comes next is mid-stream.
+    # It was alive all the same: the next segment is mid-stream.
     conn.guest_sends(PSH | ACK, bytes(MSS))
     assert state(tcon, conn.sport) == ("observed", "mid-stream", "none")
 
@@ -1202,7 +1202,7 @@ def test_syn_flood_is_bounded(ends: Ends, tcon: genl.Genl, source: str) -> None:
         # KASAN keeps what is freed for a while, to find who still uses it.
         if not rigs.DEBUG_KERNEL:
             poll(lambda: slab_bytes() - slab < 2 << 20, "the flood's memory is given back")
-        # Who was there before suffers nothing.
+        # A flow that was there before suffers nothing.
         assert state(tcon, conn.sport) == ENFORCED_CUBIC
         assert conn.peer_sends(window=BIG).window < BIG
 
@@ -1211,7 +1211,7 @@ def test_syn_flood_is_bounded(ends: Ends, tcon: genl.Genl, source: str) -> None:
 def test_syn_flood_of_one_port_costs_others_no_handshake(
     rig: rigs.Rig, ends: Ends, tcon: genl.Genl, source: str
 ) -> None:
-    """Who has most half-open flows loses the oldest of them."""
+    """The port with most half-open flows loses the oldest of them."""
     forget_flows(tcon)
     flooded = rig.taps()
     with rigs.parameters(max_embryos=64):
@@ -1470,7 +1470,7 @@ def test_packet_beyond_64_kib_is_split(rig: rigs.Rig, tcon: genl.Genl, family: i
 def measured_by_bbr(
     tcon: genl.Genl, guest: rigs.Tap, uplink: rigs.Tap, family: int, rtt_s: float
 ) -> Conn:
-    """A connection of which BBR knows round trip and rate: ten segments in one."""
+    """A connection whose round trip and rate BBR knows: ten segments in one."""
     tcon.set_rule("bbr", bridge="br1")
     conn = Conn(guest, uplink, family=family)
     conn.guest_sends(SYN)
@@ -1507,7 +1507,7 @@ def test_stream_does_not_lower_what_bbr_knows_of_the_path(
 
 
 def super_packet(guest: rigs.Tap, conn: Conn, payload: bytes) -> Callable[[], None]:
-    """What sends the guest's next data as one packet."""
+    """A function that sends the guest's next data as one packet."""
     sent = conn.from_guest(PSH | ACK, payload, partial=True)
     gso = rigs.VNET_GSO_TCPV6 if ":" in conn.addresses[0] else rigs.VNET_GSO_TCPV4
     return lambda: guest.send(sent.frame(), sent.header_bytes(), MSS, gso)

@@ -34,7 +34,7 @@ from tcon_lab.topo import FRAME_BYTES, Lab, run_in
 
 PATH = Path(20_000_000, 20_000, 0.0, 5000)
 FRAMES = 3000
-#: Of a super-packet; UDP_SEGMENT has the kernel make it, as TCP does.
+#: Segments of a super-packet; UDP_SEGMENT has the kernel make it, as TCP does.
 BURST = 8
 PAYLOAD_BYTES = 1472
 UDP_SEGMENT = 103
@@ -113,7 +113,7 @@ def passed(lab: Lab) -> tuple[list[bytes], list[bytes], list[bytes], list[bytes]
 
 
 def assert_share(count: int, share: float, n: int = FRAMES) -> None:
-    """As a binomial distribution has it, but for what it has once in a hundred million draws."""
+    """A binomial distribution has such a count more than once in a hundred million draws."""
 
     def likely(k: int) -> float:
         ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
@@ -160,7 +160,7 @@ def overtaken(arrived: list[int]) -> list[int]:
 
 @contextlib.contextmanager
 def checked_sums(lab: Lab) -> Iterator[list[int]]:
-    """How many sums of UDP the receiver's stack finds wrong meanwhile; filled in at the end."""
+    """How many wrong UDP sums the receiver's stack finds in the block; filled in at its end."""
     sink = lab.receiver(0).popen(
         ["python3", "-c", "import socket, time; s = socket.socket(type=socket.SOCK_DGRAM); "
          "s.bind(('', 9)); [s.recv(9999) for _ in iter(int, 1)]"]
@@ -308,7 +308,7 @@ def tcp_frames(lab: Lab, index: int, size: str = "2M") -> tuple[list[int], list[
 
 
 def test_both_ways_over_one_connection() -> None:
-    """Each way has its own bottleneck, and what is asked for comes over the same connection.
+    """Each way has its own bottleneck, and both ways' data comes over one connection.
 
     TCP's headers are a twentieth of a frame.  With a queue of a BDP CUBIC's window, after a loss
     seven tenths of two BDPs, fills the link: a quarter is left for its beginning.

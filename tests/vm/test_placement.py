@@ -20,8 +20,8 @@ from tcon_lab.topo import Lab, run_in
 
 PATH = Path(20_000_000, 20_000, 0.0, 100)
 FLOW = replace(CUBIC, enforce="bbr")
-#: So many share two machines.  The peer's ports are these, all of them: drawn ones would all have
-#: one machine once in 128 times.
+#: Connections that share two machines.  The peer's ports are these, all of them: drawn ones would
+#: all have one machine once in 128 times.
 CONNECTIONS = 8
 PORTS = (40000, 40000 + CONNECTIONS - 1)
 ENFORCED = "repair-enforced"
@@ -30,7 +30,7 @@ ADOPT_S = FilePath("/sys/module/tcon/parameters/adopt_s")
 
 
 class Transfer:
-    """Of so many bytes over each of some connections at once; it runs from its making on."""
+    """A transfer of some bytes over each of some connections at once; making it starts it."""
 
     def __init__(
         self, lab: Lab, index: int, size_bytes: int, connections: int = 1, port: int = 7000
@@ -52,8 +52,8 @@ class Transfer:
 
 
 def told(lab: Lab, bridge: str, port: int = 7000) -> dict[int, str]:
-    """What a TCon says of each connection to this port of the guest's, by the peer's: that it is
-    enforced, or else why not.
+    """The state of each connection to this port of the guest's, by the peer's: enforced, or else
+    why a TCon does not enforce it.
     """
     return {
         flow["tp_dst"]: ENFORCED if flow["state"] == ENFORCED else flow["reason"]
@@ -86,7 +86,7 @@ def lab_of(*placements: str, ipv6: bool = False, tcon_vms: int = 1) -> Iterator[
 
 @pytest.mark.parametrize("ipv6", [False, True])
 def test_each_placement_enforces(ipv6: bool) -> None:
-    """Of one server's guests each has its TCon elsewhere; none of them sees another's flows."""
+    """Each guest of one server has its TCon elsewhere; none of these sees another's flows."""
     with lab_of(HYPERVISOR, VM, ROUTER, ipv6=ipv6) as lab:
         transfers = []
         for index in range(3):
@@ -108,7 +108,7 @@ def test_each_placement_enforces(ipv6: bool) -> None:
 
 
 def test_all_vms_die() -> None:
-    """What was redirected goes the direct way, with no CC enforced; later through them again."""
+    """Redirected flows go the direct way, with no CC enforced; later through them again."""
     with lab_of(VM, tcon_vms=2) as lab:
         lab.enforce(0, "bbr")
         running = Transfer(lab, 0, 1_500_000, CONNECTIONS)
@@ -136,7 +136,7 @@ def test_vms_share_the_load(ipv6: bool) -> None:
 
 @contextlib.contextmanager
 def adopting(seconds: str) -> Iterator[None]:
-    """So long TCon believes a guest that its connections are older than their port."""
+    """Set how long TCon believes a guest that its connections are older than their port."""
     before = ADOPT_S.read_text()
     ADOPT_S.write_text(seconds)
     try:
@@ -167,7 +167,7 @@ def test_one_of_the_vms_dies(dead: str, adopt_s: str, reason: str) -> None:
         assert told(lab, left) == wanted
         lab.set_tcon_vm(dead, up=True)
         # Both together take 4 and 1.33 times what the rate alone takes for each; what the dead one
-        # had in flight is lost, and who has waited for that twice is the last to end.
+        # had in flight is lost, and a connection that has waited for that twice is the last.
         assert running.finish() < 2
         assert later.finish() < 5
         last = Transfer(lab, 0, 500_000, CONNECTIONS, 7002)

@@ -59,7 +59,7 @@ def qdiscs() -> list[dict[str, Any]]:
 
 
 def options(kind: str) -> dict[str, Any]:
-    """What the kernel says of the queue, which must be of this kind."""
+    """The kernel's options of the queue, which must be of this kind."""
     (found,) = (q for q in qdiscs() if q["kind"] == kind and q.get("parent") != "3:1")
     below = {q["handle"]: q["kind"] for q in qdiscs()}.get(found["parent"][:-1])
     assert (found["parent"] == QUEUE_PARENT) == (below == "tbf")
@@ -135,7 +135,7 @@ def test_step_marks_what_finds_the_threshold_in_the_queue() -> None:
         assert list(found) == list(range(kept))
         assert [found[n] for n in range(unmarked)] == sent[:unmarked]
         assert {found[n] for n in range(unmarked, kept)} == {CE}
-        # What is marked may still find no room.
+        # A marked packet may still find no room.
         assert counters(qdiscs(), QUEUE_PARENT) == {
             "marks": FRAMES - unmarked, "drops": FRAMES - kept,
         }  # fmt: skip
@@ -183,7 +183,7 @@ def test_red_without_ecn_drops_where_it_would_mark() -> None:
 
 
 def test_reds_average_falls_while_the_queue_is_idle() -> None:
-    """A burst leaves it at 30 frames, of which it halves in 4.3 s."""
+    """A burst leaves the average at 30 frames, and it halves in 4.3 s."""
     with bottleneck(RED, queue=4000) as (a, b):
         arrivals(a, b, [ECT_0] * 600)
         assert arrivals(a, b, [ECT_0]) == {}

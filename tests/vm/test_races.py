@@ -105,14 +105,14 @@ def torture_bridge(rig: rigs.Rig) -> None:
 
 
 def counts() -> dict[str, int]:
-    """What the module has done."""
+    """The module's counts of what it has done."""
     names = ("guests-sent", "peer-heard", "peer-sent", "guests-heard", "connections", "broken")
     text = Path("/sys/module/tcon_torture/parameters/counts").read_text()
     return dict(zip(names, map(int, text.split()), strict=True))
 
 
 def torture(rig: rigs.Rig, only: tuple[str, ...]) -> None:
-    """Crafted segments, and what is named of the chaos, or all."""
+    """Crafted segments, and the named acts of the chaos, or all."""
     torture_bridge(rig)
     chaos = Chaos("br0", "p0", "p1", ENOUGH_CRAFTED)
     if only:

@@ -2,9 +2,9 @@
 """The state that TCon rebuilds from packets, against what a native sender says of itself.
 
 A guest's own CC sends, and TCon only looks.  At each ACK the guest's socket says what it knows
-(TCP_INFO), and TCon what it has rebuilt: what is in flight, the smoothed RTT, what was delivered
-and lost.  What TCon's CC of the same name would have for cwnd says a program that has the same
-packets (rebuilt/).  docs/rebuilt.md has the largest deviations, and why they are so.
+(TCP_INFO), and TCon what it has rebuilt: the bytes in flight, the smoothed RTT, delivered and lost
+bytes.  A program that has the same packets (rebuilt/) says which cwnd TCon's CC of the same name
+would have.  docs/rebuilt.md has the largest deviations, and why they are so.
 
 In virtual time both are asked at the same moment.
 """
@@ -38,9 +38,9 @@ LEAST_SAMPLES = 300
 #: initial window; and the kernel lowers cwnd segment by segment, for marks by half at most.
 EXACT = {"inflight": 0, "delivered": 0, "lost": 0, "srtt": 0.01, "cwnd": 20}
 MARKED_CWND = 100
-#: And then, also in the mean of all.  Each needless repeat is one segment, and a recovery may begin
-#: later, or end; of 1036 segments 10 are lost.  At its end srtt may be that of a full queue, and
-#: cwnd that of before.  Twice the worst that was seen (docs/rebuilt.md).
+#: The same after a loss, also in the mean of all.  Each needless repeat is one segment, and a
+#: recovery may begin later, or end; of 1036 segments 10 are lost.  At its end srtt may have seen a
+#: full queue, and cwnd may be the one before.  Twice the worst that was seen (docs/rebuilt.md).
 BOUNDS = {
     "inflight": (6, 0.5),
     "delivered": (8, 6),
@@ -86,7 +86,7 @@ GRID = [
 
 @dataclass
 class Sample:
-    """At an ACK: bytes, but for the RTT in microseconds."""
+    """At an ACK: bytes, and the RTT in microseconds."""
 
     ack: int
     native: dict[str, float]
@@ -110,9 +110,9 @@ def native_of(sock: socket.socket) -> dict[str, int]:
 
 
 def compared(info: dict[str, int], flow: dict[str, int]) -> tuple[dict[str, float], ...]:
-    """What the kernel counts in segments, in bytes.
+    """The kernel's counts of segments, in bytes.
 
-    Of what was lost it says what was sent again so far, and what waits for that.
+    Its losses are the segments that it has sent again so far, and the ones that wait for that.
     """
     mss = info["mss"]
     inflight = info["unacked"] - info["sacked"] - info["lost"] + info["retrans"]
@@ -135,7 +135,7 @@ def tap(ns: str | None, dev: str, protocol: int) -> socket.socket:
 
 
 def drained(one: socket.socket) -> Iterator[tuple[int, bool, bytes]]:
-    """What came: when, ns; whether the host sent it; the frame."""
+    """The frames that came: when, ns; whether the host sent it; the frame."""
     with contextlib.suppress(BlockingIOError):
         while True:
             frame, extra, _, address = one.recvmsg(1 << 17, 256)
@@ -185,7 +185,7 @@ def watch(net: Net, cell: Cell) -> Watched:
 
 
 def add_cwnd(cell: Cell, watched: Watched) -> None:
-    """What the CC says that has the same packets."""
+    """Add the cwnd of the CC that gets the same packets."""
     done = subprocess.run([PROGRAM, cell.cc], input="\n".join(watched.packets), text=True,
                           capture_output=True, check=True)  # fmt: skip
     said = [int(line.split()[1]) for line in done.stdout.splitlines()]
@@ -194,7 +194,7 @@ def add_cwnd(cell: Cell, watched: Watched) -> None:
 
 
 def shape(net: Net, cell: Cell) -> None:
-    """The queue holds so many ms; what fills it is dropped, or marked from a part of it on."""
+    """The queue holds queue_ms; a full one drops, and it marks from mark_ms on."""
     net.cut()
     net.shape(rate=f"{cell.rate_mbps}mbit", delay=f"{cell.rtt_ms}ms", loss=f"{cell.loss}%")
     limit = max(cell.rate_mbps * 125 * cell.queue_ms, 10 * 1514)
@@ -235,7 +235,7 @@ def test_what_tcon_rebuilds_is_what_the_sender_says(observing: Net, cell: Cell) 
     if cell.cc == "dctcp":
         for ns in ("g1", "s"):
             rigs.sysctl("ipv4/tcp_ecn", 1, ns)
-        # Whose ACKs say what was marked.
+        # Its ACKs say how much was marked.
         rigs.ip("route change default via 10.1.0.254 congctl dctcp", ns="s")
     shape(observing, cell)
     watched = watch(observing, cell)

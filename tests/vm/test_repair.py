@@ -265,7 +265,7 @@ def test_much_is_lost(ends: Ends, tcon: genl.Genl) -> None:
 
 
 def test_a_small_repair_lets_nothing_else_out(ends: Ends, tcon: genl.Genl) -> None:
-    """It takes the place of a segment; what its bytes leave of that is no room for another."""
+    """It takes the place of a segment; the rest of that place is no room for another."""
     conn = connect(Conn(*ends), tcon)
     small = conn.guest_sends(PSH | ACK, payload(400))
     sent = send(conn, 9)
@@ -313,7 +313,7 @@ def test_extension_headers_are_repeated(ends: Ends, tcon: genl.Genl) -> None:
 
 
 def test_what_is_held_stays_bounded_while_repairs_wait(ends: Ends, tcon: genl.Genl) -> None:
-    """What the SYN-ACK's window allows is more than may wait, while cwnd holds repairs back."""
+    """The SYN-ACK's window allows more than may wait, while cwnd holds repairs back."""
     conn = connect(Conn(*ends), tcon)
     send(conn, 10)
     poll(lambda: rigs.find_flow(tcon, conn.sport)["timeouts"] > 0, "a time-out", 10)
@@ -344,7 +344,7 @@ def test_what_is_held_stays_bounded_while_repairs_wait(ends: Ends, tcon: genl.Ge
 
 
 def test_the_last_segments_of_a_burst(ends: Ends, tcon: genl.Genl) -> None:
-    """RACK: what left before something that arrived is lost after a round trip and a bit."""
+    """RACK: a segment that left before one that arrived is lost after a round trip and a bit."""
     conn = connect(Conn(*ends), tcon)
     lost, arrived = send(conn, 2)
     time.sleep(RTT_S)
@@ -405,7 +405,7 @@ def test_only_the_lost_part_of_a_super_packet(
 @pytest.mark.both
 @pytest.mark.parametrize("family", [4, 6])
 def test_packets_beyond_64_kib(rig: rigs.Rig, tcon: genl.Genl, family: int) -> None:
-    """BIG TCP: what TCon makes of such a packet's headers is a segment of the usual size."""
+    """BIG TCP: TCon makes a segment of the usual size of such a packet's headers."""
     conn = connect(Conn(*rig.taps(TSO), family=family), tcon)
     for segs in (10, 20, 40):
         super_packet(conn, segs * MSS, partial=True)
@@ -417,7 +417,7 @@ def test_packets_beyond_64_kib(rig: rigs.Rig, tcon: genl.Genl, family: int) -> N
         sacked = (whole.seq + MSS, end_of(whole))
         heard(conn, peer_acks(conn, whole.seq, sacked, data=b"hello"))
         repaired(conn, whole, 0, MSS)
-        # The guest repeats all of it, and acknowledges what has come meanwhile.
+        # The guest repeats all of it, and acknowledges the data that has come since.
         conn.clock += 1
         again = whole.but(ack=conn.peer_nxt, partial=True)
         gso = rigs.VNET_GSO_TCPV4 if family == 4 else rigs.VNET_GSO_TCPV6
@@ -489,7 +489,7 @@ def test_copy_without_its_checksum(
 
 
 def test_wrong_checksum_is_not_made_right(ends: Ends, tcon: genl.Genl) -> None:
-    """What the guest's device damaged must not reach the peer as good."""
+    """A segment that the guest's device damaged must not reach the peer as good."""
     conn = connect(Conn(*ends), tcon)
     good = conn.from_guest(PSH | ACK, payload(MSS))
     damaged = bytearray(good.frame())
@@ -552,7 +552,7 @@ def test_overtaken_ack_shows_neither_its_sack_nor_its_window(ends: Ends, tcon: g
 
 
 def test_updates_follow_an_overtaken_ack(ends: Ends, tcon: genl.Genl) -> None:
-    """One that the guest had not been given: what is older than it a guest ignores."""
+    """An ACK that the guest had not been given: a guest ignores older ones."""
     conn = connect(Conn(*ends), tcon, "bbr", syn_window=10 * MSS, rtt_s=0.03)
     first, second, *rest = send(conn, 9)
     time.sleep(0.045)  # a queue, for which ACKs are thinned
@@ -811,7 +811,7 @@ def test_ack_that_the_guest_has_not_heard_comes_again(ends: Ends, tcon: genl.Gen
 
 
 def test_repeat_with_new_data_passes(ends: Ends, tcon: genl.Genl) -> None:
-    """What is new in it must arrive; what it repeats raises TSval's floor."""
+    """Its new data must arrive; its old data raises TSval's floor."""
     conn = connect(Conn(*ends), tcon)
     lost, *rest = send(conn, 3, 700)
     both = rest[-1].payload + payload(500, 9)
@@ -848,7 +848,7 @@ def test_repeat_of_what_was_repaired_in_vain_passes(ends: Ends, tcon: genl.Genl)
 
 @pytest.mark.parametrize("what", ["acknowledged", "smaller"])
 def test_repeat_does_not_wait_for_repairs(ends: Ends, tcon: genl.Genl, what: str) -> None:
-    """Those may wait for room that only an answer to it will make."""
+    """The repairs may wait for room that only an answer to it will make."""
     conn = connect(Conn(*ends), tcon)
     before = send(conn, 1)[0]
     heard(conn, peer_acks(conn, conn.guest_nxt))
@@ -1119,7 +1119,7 @@ def test_repairs_after_an_ack_that_overtook_data_have_its_timestamp(
 ) -> None:
     """A guest whose window shrank acknowledges from its edge, below its nxt.
 
-    So has what waited meanwhile.
+    Waiting segments have its timestamp as well.
     """
     conn = connect(Conn(*ends), tcon)
     send(conn, 10)
@@ -1144,7 +1144,7 @@ def test_repairs_after_an_ack_that_overtook_data_have_its_timestamp(
 def test_repairs_long_after_a_keep_alive_have_their_own_timestamp(
     ends: Ends, tcon: genl.Genl
 ) -> None:
-    """2^31 ticks later that of the keep-alive would be newer than all (RFC 7323, 5.2)."""
+    """2^31 ticks later the keep-alive's would be newer than all (RFC 7323, 5.2)."""
     conn = connect(Conn(*ends), tcon)
     before = send(conn, 2)
     conn.guest_sends(ACK, b"\0", seq=before[0].seq - 1)
@@ -1407,7 +1407,7 @@ def test_no_room_for_copies(ends: Ends, tcon: genl.Genl, bound: str) -> None:
 
 @pytest.mark.parametrize("bound", ["track_port_bytes", "track_host_bytes"])
 def test_no_room_for_records(ends: Ends, tcon: genl.Genl, bound: str) -> None:
-    """What the guest has in flight in tiny segments beyond a page of records has no copy."""
+    """The guest's tiny segments in flight beyond a page of records have no copy."""
     conn = connect(Conn(*ends), tcon)
     page, tiny = 64 - 1, 70  # the SYN took a record
     with rigs.parameters(**{bound: 1}), counted(tcon, sendq_coarse=tiny - page, repair_sent=0):
@@ -1455,7 +1455,7 @@ def test_copies_are_freed_as_they_are_acknowledged(ends: Ends, tcon: genl.Genl) 
     # Half a segment: its copy is still needed.
     heard(conn, peer_acks(conn, sent[2].seq + 100))
     assert rigs.find_flow(tcon, conn.sport)["buffer_bytes"] == full * 3 // 5
-    # What is SACKed may be thrown away by the peer (RFC 2018, 8).
+    # The peer may throw SACKed data away (RFC 2018, 8).
     peer_acks(conn, sent[2].seq + 100, (sent[3].seq, end_of(sent[4])))
     assert rigs.find_flow(tcon, conn.sport)["buffer_bytes"] == full * 3 // 5
     repaired(conn, sent[2], 100)
@@ -1481,7 +1481,7 @@ def test_reneging_peer(ends: Ends, tcon: genl.Genl) -> None:
 
 
 def test_new_connection_on_the_same_ports(ends: Ends, tcon: genl.Genl) -> None:
-    """What was kept of the old one is gone; its counters too."""
+    """The old one's copies are gone; its counters too."""
     conn = connect(Conn(*ends), tcon)
     lost, *rest = send(conn, 4)
     repeat(conn, lost)

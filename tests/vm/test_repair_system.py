@@ -37,7 +37,7 @@ MISCHIEF = {
 
 @contextlib.contextmanager
 def going(net: Net, n: int, size_bytes: int) -> Iterator[list[Transfer]]:
-    """So many transfers at once; what is still open at the end is closed."""
+    """``n`` transfers at once; the ones still open at the end are closed."""
     made: list[Transfer] = []
     try:
         for i in range(n):
@@ -130,7 +130,7 @@ def test_every_byte_arrives(
 
 
 def chance_of_stalls(at: int) -> int:
-    """So many of a set exceed all but ``at`` of an equal one once in a million draws.
+    """How many of a set exceed all but ``at`` of an equal one once in a million draws.
 
     Of the longest of both, each is of the one or the other set as a coin falls.
     """
@@ -185,7 +185,7 @@ def test_guest_does_not_notice(net: Net, offloads: bool) -> None:
 
 
 def hard_bytes(bound: int) -> int:
-    """At twice a bound all that waits leaves, and what comes meanwhile is kept."""
+    """At twice a bound all that waits leaves, and arrivals in that time are kept."""
     return 3 * bound
 
 
@@ -244,7 +244,7 @@ def test_bound_of_nearly_nothing(net: Net, bound: str) -> None:
 
 @pytest.mark.parametrize("cc", ["cubic", "bbr"])
 def test_unload_in_the_middle_of_recovery(net: Net, cc: str) -> None:
-    """100 flows; what TCon knew is gone, and the guests find out by themselves."""
+    """100 flows; TCon's state of them is gone, and the guests find out by themselves."""
     net.shape(rate="50mbit", delay="20ms", loss="3%")
     net.cut()
     net.tcon.set_rule(cc)
@@ -298,7 +298,7 @@ def test_repair_switched_off_and_on(net: Net) -> None:
 @pytest.mark.parametrize("offloads", [True, False], ids=["tso", "no-tso"])
 @pytest.mark.parametrize("family", [4, 6])
 def test_path_mtu_falls(net: Net, family: int, offloads: bool) -> None:
-    """The router says so, the guest cuts anew, TCon's old copies are given up."""
+    """The router says so, the guest cuts smaller ones, TCon's old copies are given up."""
     net.shape(rate="20mbit", delay="10ms")
     net.offloads(offloads)
     net.cut()
@@ -335,7 +335,7 @@ def black_hole_s(net: Net, cc: str, family: int) -> float:
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_black_hole_is_probed_by_the_guest(net: Net, family: int) -> None:
-    """What is lost of its probes is its own business, and repairs are no larger than it sends.
+    """Lost probes are the guest's own business, and repairs are no larger than it sends.
 
     TCon's timer goes off three times before it leaves the guest alone: 1.4 s.  One in some waits as
     long again, for a time-out of the guest's.

@@ -19,13 +19,13 @@ MSS = 1448
 Ends = tuple[rigs.RawEnd, rigs.RawEnd]
 RESUMING = ("observed", "resuming", "none")
 ENFORCED = ("repair-enforced", "none", "cubic")
-#: So many segments pass that do not tell where their flow is (TCON_INIT_CWND_SEGS).
+#: Segments that pass without telling where their flow is (TCON_INIT_CWND_SEGS).
 PATIENCE = 10
 #: After a second without a packet, when it is next looked at.
 SLEEPS_S = 3.0
 #: Flags of a record (uapi/linux/tcon.h): TCon has agreed to ECN for the guest.
 ECN_AGREED_ASKED = 0x10 | 0x40
-#: Virtual time: an instruction takes so long (the lab's --shift).
+#: Virtual time of an instruction (the lab's --shift).
 NS_PER_INSTRUCTION = 1
 
 
@@ -68,7 +68,7 @@ def test_data_passes_unseen(resting: Conn, tcon: genl.Genl) -> None:
 
 
 def test_a_rule_takes_over_what_runs(resting: Conn, tcon: genl.Genl) -> None:
-    """From the next ACK, with what is in flight; the beginning was seen."""
+    """It does from the next ACK on, with the flight; the beginning was seen."""
     transfer(resting, 30)
     tcon.set_rule("cubic")
     assert state(tcon, resting.sport) == RESUMING
@@ -123,7 +123,7 @@ def test_nobody_sends_for_long_before_it_is_taken_over(resting: Conn, tcon: genl
 
 
 def test_what_acknowledges_nothing_tells_nothing(resting: Conn, tcon: genl.Genl) -> None:
-    """Each segment of a connection has ACK.  What has not, as a later fragment, is no beginning."""
+    """Each segment of a connection has ACK.  One without, as a later fragment, is no beginning."""
     transfer(resting, 30)
     tcon.set_rule("cubic")
     resting.peer_sends()
@@ -147,7 +147,7 @@ def test_of_what_acknowledges_nothing_only_a_little_passes(resting: Conn, tcon: 
 
 
 def test_ack_of_what_waits_has_a_time_stamp_of_the_guest(resting: Conn, tcon: genl.Genl) -> None:
-    """Of what is in flight none is known.  With 0 the peer would discard all that follows."""
+    """No time stamp in flight is known.  With 0 the peer would discard all that follows."""
     transfer(resting)
     resting.clock = 0x90000000
     head = resting.guest_nxt
@@ -237,7 +237,7 @@ def test_who_wants_to_observe_can(resting: Conn, tcon: genl.Genl) -> None:
 
 
 def cost_ns(guest: rigs.RawEnd, peer: rigs.RawEnd, conn: Conn) -> tuple[float, float]:
-    """What a data segment and an ACK take through the datapath, virtual time."""
+    """The time of a data segment and of an ACK through the datapath, virtual."""
     spent: dict[str, list[int]] = {"data": [], "ack": []}
     data, ack = conn.from_guest(PSH | ACK, bytes(MSS)).frame(), conn.from_peer().frame()
     for _ in range(300):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a guest can have of the host's memory, and what its neighbours have left."""
+"""A guest's share of the host's memory, and what its neighbours have left."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def ends(constant: None, tcon: genl.Genl) -> Iterator[Ends]:
 
 BOUND_BYTES = 6 << 20
 PAGE_BYTES = 32768  # what a tap cuts frames out of
-#: Too much to be copied rather than shared; so much junk that each has a page of its own.
+#: Too much to be copied rather than shared; junk enough that each has a page of its own.
 LONELY_BYTES = 600
 JUNK, JUNK_BYTES = 16, 1900
 
@@ -64,8 +64,8 @@ def page_bytes() -> int:
 def test_no_more_is_pinned_than_the_bound(ends: Ends, tcon: genl.Genl, what: str) -> None:
     """A tap cuts small frames out of large pages, as vhost does; junk fills the rest of each.
 
-    What waits, and the guest was not allowed to send, has only a quarter of a flow's bound.  A peer
-    that is not silent, but only changes its window, lets the guest go on beyond that.
+    Waiting data that the guest was not allowed to send has only a quarter of a flow's bound.  A
+    peer that is not silent, but only changes its window, lets the guest go on beyond that.
     """
     guest, peer = ends
     most = BOUND_BYTES * (1 if what == "copies" else 4)
@@ -106,9 +106,9 @@ FULL = {
     "max_flows": 512, "max_flows_per_port": 128, "max_embryos": 256,
 }  # fmt: skip
 FLOWS_EACH = 16
-#: Of what the host has, this is in use at least where ports that want more get none.
+#: Least share of the host's bounds in use where ports that want more get none.
 IN_USE = 0.4
-#: What is counted at the bounds of embryos, the buffer and records.
+#: Counters of refusals at the bounds of embryos, the buffer and records.
 REFUSALS = ("embryo-evicted", "hold-excess", "sendq-coarse")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tcon/list-cc tells of CCs, and what tcon/show and tcon/flows tell of loss repair,
-on a path that loses 2 %; and a CC from outside of the tree."""
+"""tcon/list-cc about CCs, and tcon/show and tcon/flows about loss repair, on a path that loses
+2 %; and a CC from outside of the tree."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def shown() -> str:
 
 
 def flows(lab: Lab) -> dict[int, dict[str, Any]]:
-    """What is known of each flow, by the port of the iperf3 that opened it."""
+    """Each flow as tcon/flows has it, by the port of the iperf3 that opened it."""
     return {flow["tp_src"]: flow for flow in lab.br0.tcon_flows()["flows"]}
 
 
@@ -49,11 +49,11 @@ def flows(lab: Lab) -> dict[int, dict[str, Any]]:
 def transfer(lab: Lab, seconds: float) -> Iterator[Callable[[], dict[str, Any]]]:
     """One that has just begun to send; what tells of its flow now.
 
-    It ends after so many seconds more.  A lost SYN, which nothing but the guest repairs,
-    takes a second, and the connection that only controls it is older and may have sent
-    last: the flow that carries the data is looked for and not assumed.  What counts is
-    what it has delivered, since losses may keep what it has in flight small.  The server
-    is its own: one that has not yet seen the end of the last transfer refuses the next.
+    It ends after ``seconds`` more.  A lost SYN, which nothing but the guest repairs, takes
+    a second, and the connection that only controls it is older and may have sent last: the
+    flow that carries the data is looked for and not assumed.  Its delivered bytes decide,
+    since losses may keep its flight small.  The server is its own: one that has not yet
+    seen the end of the last transfer refuses the next.
     """
     server = lab.receiver(0).popen(["iperf3", "-s", "-1"])
     poll(lambda: "5201" in run_in(lab.receiver(0), "ss -Hltn"), "the server listens", 20)
@@ -246,7 +246,7 @@ def test_another_module_of_a_cc_may_know_more(lab: Lab) -> None:
         poll(lambda: told().startswith(complaint), "it is refused")
     with rigs.badcc():
         poll(lambda: told() == f"applied: {rule}", "it is applied", 20, 0.2)
-        # That it is wrong is final: nobody asks again.
+        # The rule is wrong for good: nobody asks again.
         vsctl("set", "Bridge", "br0", f'other_config:{name}="{rule} ecn=maybe"')
         poll(lambda: told().startswith("refused: ecn=maybe: must be"), "it is refused")
         vsctl("remove", "Bridge", "br0", "other_config", name)
@@ -288,7 +288,7 @@ def test_a_cc_from_outside_of_the_tree(lab: Lab) -> None:
 def test_flows(data_flow: Callable[[], dict[str, Any]], lab: Lab) -> None:
     flow, text = data_flow(), appctl("tcon/flows", "-v", "br0")
     assert (flow["state"], flow["reason"]) == ("repair-enforced", "none")
-    # 20 Mbit/s in 4 s are 6600 packets, of which 2 % are lost.
+    # 20 Mbit/s in 4 s are 6600 packets; 2 % of them are lost.
     assert 66 < flow["repairs"] < 1000
     assert flow["repaired_bytes"] > 1000 * flow["repairs"]
     assert flow["spurious_repairs"] < flow["repairs"] / 10
@@ -349,7 +349,7 @@ def test_the_ccs_that_guests_run(lab: Lab) -> None:
 
 
 def test_flows_as_a_table(data_flow: Callable[[], dict[str, Any]]) -> None:
-    """What matters, a line a flow, the fastest of a port first; in 100 columns."""
+    """The columns that matter, a line a flow, the fastest of a port first; in 100 columns."""
     text, flow = appctl("tcon/flows", "br0", "flow=tcp"), data_flow()
     head, port, first, *_ = text.splitlines()
     assert head.split() == ["GUEST", "PEER", "CC", "STATE", "RATE", "RTT", "CWND", "WHY", "NOT",
@@ -468,7 +468,7 @@ def test_advice(data_flow: Callable[[], dict[str, Any]], lab: Lab) -> None:
         appctl("tcon/advise", "br0", "limit=1")
 
 
-#: Some connections at once, which say their ports and, when asked, send so many bytes and end.
+#: Some connections at once, which say their ports and, when asked, send ``size`` bytes and end.
 CLIENTS = """
 import socket, sys
 address, n, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -496,7 +496,7 @@ N_CLIENTS = 60
 
 
 def test_a_share_of_flows_is_compared_with_the_others(lab: Lab) -> None:
-    """Which flows are in it stays; what became of them is told when they have ended."""
+    """The flows in it stay the same; their outcomes are told when they have ended."""
     appctl("tcon/del-cc", "br0")
     with pytest.raises(LabError, match="no rule of bridge br0 has a share: set one with share="):
         appctl("tcon/compare", "br0")
@@ -506,7 +506,7 @@ def test_a_share_of_flows_is_compared_with_the_others(lab: Lab) -> None:
     poll(lambda: "5400" in run_in(lab.receiver(0), "ss -Hltn"), "the sink listens", 20)
 
     def ccs() -> dict[int, str]:
-        """By the client's port, which a flow of an earlier test to another may have, too."""
+        """Each flow's CC, by the client's port, which another test's older flow may have, too."""
         found = lab.br0.tcon_flows()["flows"]
         return {flow["tp_src"]: flow["cc"] for flow in found if flow["tp_dst"] == 5400}
 

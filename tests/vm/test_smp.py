@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Races between CPUs: everything changes at once while flows run both ways.
 
-Needs two CPUs and so real time; nothing here is about speed, and what is waited for may take as
-long as the host wants.  The kernel's log is what judges (conftest.py), and that nothing stays held.
+Needs two CPUs and so real time; nothing here is about speed, and a test may wait as long as the
+host wants.  The kernel's log judges (conftest.py), and that nothing stays held.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tcon_lab.topo import Lab, run_in
 pytestmark = pytest.mark.skipif(os.cpu_count() == 1, reason="needs two CPUs")
 
 SECONDS = 24
-#: Of a host that does not get on: then the log says where its CPUs are.
+#: Limit of a host that does not get on: then the log says where its CPUs are.
 HANGS_S = 300
 #: Rounds of changes, at least.
 ROUNDS = 2
@@ -129,7 +129,7 @@ def tap_and_queues(rig):
 
 
 def test_a_flow_keeps_its_queue():
-    """Each CPU has a queue of the uplink: what waits for an ACK leaves by the guest's, too."""
+    """Each CPU has a queue of the uplink: segments waiting for an ACK leave by the guest's, too."""
     with contextlib.closing(rigs.Rig()) as rig:
         guest, peer = tap_and_queues(rig)
         rigs.run("tc", "qdisc", "replace", "dev", "up0", "root", "handle", "1:", "mq")
@@ -161,7 +161,7 @@ def test_a_flow_keeps_its_queue():
 
 
 def steer(dev, cpus, ns=None):
-    """What a device receives is handled by these CPUs (RPS), a flow by one of them."""
+    """These CPUs handle what a device receives (RPS), a flow by one of them."""
     mask = f"{sum(1 << cpu for cpu in cpus):x}"
     setting = f"for file in /sys/class/net/{dev}/queues/rx-*/rps_cpus; do echo {mask} >$file; done"
     rigs.run(*(("ip", "netns", "exec", ns) if ns else ()), "sh", "-ec", setting)
@@ -172,7 +172,7 @@ def spread():
     """A guest g1, behind p1, and a server s, behind the uplink up0.
 
     A flow's data and its ACKs are handled by different CPUs, and each CPU has a queue of the
-    uplink.  What reaches s one CPU handles, so that what it finds out of order has left so.
+    uplink.  One CPU handles all that reaches s, so that a segment out of order there has left so.
     """
     cpus = range(os.cpu_count())
     with contextlib.closing(rigs.Rig()) as rig:
@@ -214,7 +214,7 @@ def move_about(transfer, is_enough):
 
 
 def send_from_each_cpu(is_enough=lambda: True):
-    """How many bytes a guest sent that moves about, and what of it came out of order."""
+    """How many bytes a guest sent that moves about, and how many segments came out of order."""
     before = out_of_order("s")
     transfer = hosts.Transfer("g1", "s", "10.0.0.2", None)
     move_about(transfer, is_enough)
@@ -236,10 +236,10 @@ def late_under(tcon, cc):
 
 
 def test_a_guest_that_moves_stays_in_order(spread):
-    """What waits leaves by other CPUs than what passes, and still in order.
+    """Waiting segments leave by other CPUs than passing ones, and still in order.
 
     With eight CPUs Linux by itself reorders a few of 50 000 segments of a sender that moves.
-    In one of some tries TCon does no more, but for what is chance in such a count.
+    In one of some tries TCon does no more, apart from chance in such a count.
     """
     for module in (*rigs.CCS, "tcon"):
         rigs.unload(module)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A CC set on a running flow takes effect within the larger of 1 s and 3 RTTs.
 
-The lab's own path (100 Mbit/s, 20 ms, 1000 packets) with one CUBIC guest.  What
-counts is the path's RTT as tcon-probe sees it at the uplink.
+The lab's own path (100 Mbit/s, 20 ms, 1000 packets) with one CUBIC guest.  The
+path's RTT counts, as tcon-probe sees it at the uplink.
 """
 
 from __future__ import annotations

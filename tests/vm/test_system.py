@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Guests with kernels' own TCP, on the bridges and under the loads of real use.
 
-The topology is that of hosts.py.
+hosts.py has the topology.
 """
 
 from __future__ import annotations
@@ -412,7 +412,7 @@ def test_load_and_unload_under_traffic(net: Net, cc: str) -> None:
 
 
 def test_unload_while_packets_are_held(net: Net) -> None:
-    """What is held when tcon.ko goes is passed, not lost: nothing is repeated."""
+    """Segments that are held when tcon.ko goes are passed, not lost: nothing is repeated."""
     net.shape(rate="10mbit", delay="20ms")
     net.tcon.set_rule("bbr")
     transfer = net.transfer(MEGA)
@@ -536,7 +536,7 @@ def test_tracker_agrees_with_the_guest(net: Net, loss: str) -> None:
     limits = {"srtt": 0.02, "min_rtt": 0.01, "rate": 0.02, "acked": 0.001, "sent": 0.001}
     assert all(usual[name] <= limit for name, limit in limits.items()), usual
     # Where CPU work takes time, a millisecond of it, as this look takes, is four segments here.
-    # If it falls between the two ends, one has seen so many more than the other.
+    # If it falls between the two ends, one has seen four more than the other.
     limits |= {"srtt": 0.15, "acked": 0.01, "sent": 0.01, "rate_segments": 12}
     del limits["rate"]
     assert all(worst[name] <= limit for name, limit in limits.items()), worst

@@ -64,7 +64,7 @@ def odd_option(conn: Conn) -> Conn:
 
 
 def half_open(conn: Conn) -> Conn:
-    """The peer opened; what acknowledges the guest's SYN-ACK takes another way."""
+    """The peer opened; the ACK of the guest's SYN-ACK takes another way."""
     conn.peer_sends(SYN)
     conn.guest_sends(SYN | ACK)
     return conn
@@ -107,7 +107,7 @@ def behind(flags: int, ahead: int, payload: bytes = b"") -> Callable[[Conn, int]
 
 
 def exchanged(conn: Conn, seq: int) -> list[Sent]:
-    """Of two segments the later comes first: the other one looks old."""
+    """The later of two segments comes first: the other one looks old."""
     number = (seq - conn.isn[0] - 1) // MSS
     return plain(conn, seq + (-MSS if number % 2 else MSS))
 
@@ -175,8 +175,8 @@ class Way:
 
 
 SMALL = {"buffer_flow_bytes": 4 * 65536}
-#: What gets through of a guest that fills its bound: nearly all that is allowed or, in one draw of
-#: twenty of when it begins, a quarter, for as long as it goes on so.
+#: The share that gets through when a guest fills its bound: nearly all that is allowed or, in one
+#: draw of twenty of when it begins, a quarter, for as long as it goes on so.
 OVERFULL = 0.2
 WAYS = {
     "no-window": Way(),
@@ -214,7 +214,7 @@ ALL = bool(rigs.LIBRARY or os.environ.get("TCON_TENANTS"))
 
 
 class Far(Conn):
-    """Whose peer answers the guest's SYN a round trip later."""
+    """A connection whose peer answers the guest's SYN a round trip later."""
 
     def peer_sends(
         self,

@@ -37,7 +37,7 @@ def of(events: list[Event], name: str) -> list[Event]:
 
 @contextlib.contextmanager
 def traced(*names: str) -> Iterator[list[Event]]:
-    """The events of these names meanwhile, all of them; filled in at the end."""
+    """All events of these names during the block; filled in at its end."""
     rigs.tracefs()
     instance = rigs.TRACEFS / "instances/tcon-test"
     instance.mkdir()
@@ -130,7 +130,7 @@ def test_a_packet_that_waits(net: Net) -> None:
 def test_a_dropped_packet_has_a_reason(
     ends: tuple[rigs.RawEnd, rigs.RawEnd], tcon: genl.Genl
 ) -> None:
-    """What a rule's fallback drops is no "not specified" to who watches drops."""
+    """A drop by a rule's fallback is no "not specified" for a tool that watches drops."""
     tcon.set_rule("cubic", fallback="drop")
     conn = Conn(*ends)
     with traced("skb/kfree_skb") as events:

@@ -51,7 +51,7 @@ def push(conn: Conn, segments: int) -> list[wire.Segment]:
 
 
 def arrivals(conn: Conn, wait_s: float) -> list[wire.Segment]:
-    """What comes to the peer, until nothing does for so long."""
+    """The segments that come to the peer, until none does for ``wait_s``."""
     got = []
     while segment := conn.receive(conn.peer, wait_s):
         got.append(segment)
@@ -83,7 +83,7 @@ def round_trip(conn: Conn) -> None:
 def test_what_is_held_leaves_after_an_rto_of_silence(
     ends: Ends, tcon: genl.Genl, repair: int
 ) -> None:
-    """The CC hears of a time-out, and what comes afterwards is held again."""
+    """The CC hears of a time-out, and later segments are held again."""
     with rigs.parameters(repair=repair):
         tcon.set_rule("cubic")
         conn = Conn(*ends).handshake()
@@ -194,7 +194,7 @@ def pure_ack(conn: Conn, of: wire.Segment, seq: int, tsval: int) -> None:
 def test_absorbed_repeat_tells_the_peer_what_the_guest_has(
     ends: Ends, tcon: genl.Genl, family: int
 ) -> None:
-    """The peer's data came meanwhile: without an ACK its timer would go off."""
+    """The peer's data came in between: without an ACK its timer would go off."""
     conn = connect(Conn(*ends, family=family), tcon, rtt_s=0.1)
     sent = push(conn, 3)
     assert len({s.seq for s in arrivals(conn, 0.005)}) == 3
@@ -273,7 +273,7 @@ def test_who_ignores_its_window_stays_enforced(ends: Ends, tcon: genl.Genl) -> N
 
 
 def test_acks_that_stay_away_for_more_than_any_window(ends: Ends, tcon: genl.Genl) -> None:
-    """What is known does not fall behind by half the sequence space."""
+    """The known numbers do not fall behind by half the sequence space."""
     conn = connect(Conn(*ends), tcon)
     round_trip(conn)
     time.sleep(2 * RTO_S)

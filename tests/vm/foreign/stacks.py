@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a TCP stack that is not Linux's is put through, as a guest on a tap.
+"""Tests of a TCP stack that is not Linux's, as a guest on a tap.
 
     the stack -- tap tg [br0] up0 -- router r -- server s
                                20 Mbit/s ^       ^ 20 ms
 
-What goes wrong does so in both directions, single segment by single segment.
+Faults hit both directions, single segment by single segment.
 
 Each byte arrives as it was, with a CC that is enforced as without a rule, both ways.  TCon
 governs what the guest sends; what it receives must be none the worse.
@@ -27,9 +27,9 @@ from rig import Rig, ip, run
 SIZE_BYTES = 5_000_000
 CCS = ("none", "cubic", "bbr", "dctcp")
 PATHS = {"clean": "", "1% lost": "loss 1%", "2% late": "delay 5ms reorder 98%"}
-#: Of a transfer whose stack stands still by itself.
+#: Limit of a transfer whose stack stands still by itself.
 TIMEOUT_S = 1200.0
-#: On a clean path an enforced CC may take so much longer than no rule.
+#: How much longer an enforced CC may take on a clean path than no rule.
 _SLACK_S = 0.5
 
 
@@ -65,7 +65,7 @@ def accept(listener: socket.socket) -> tuple[socket.socket, int]:
 
 
 def _send(net: hosts.Net, connect: Connect) -> Done:
-    """From the guest to the server."""
+    """Send from the guest to the server."""
     guest = connect("send")
     start_s = time.monotonic()
     received, count, state = hashlib.sha256(), 0, None
@@ -81,7 +81,7 @@ def _send(net: hosts.Net, connect: Connect) -> Done:
 
 
 def _receive(net: hosts.Net, connect: Connect) -> Done:
-    """From the server to the guest, which closes when it has all."""
+    """Send from the server to the guest, which closes when it has all."""
     guest = connect("receive")
     start_s = time.monotonic()
     data = hosts.some_bytes(SIZE_BYTES)

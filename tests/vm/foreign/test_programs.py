@@ -42,16 +42,16 @@ PAGE_BYTES, FILE_BYTES = 100_000, 4_000_000
 MODES = {"none": ("cubic", "none"), "native": ("bbr", "none"), "enforced": ("cubic", "bbr")}
 LOSSES = ("0%", "1%")
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
-#: Of a program that hangs.
+#: Limit of a program that hangs.
 TIMEOUT_S = 300
 ROUNDS = int(os.environ.get("TCON_ROUNDS", "1"))
-#: Times for 99 of 100 requests may be so much longer under enforced than under native BBR.
+#: Factor of enforced over native BBR in the time within which 99 of 100 requests are answered.
 WORST = 1.05
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a program's users feel; times only where it tells those of its requests."""
+    """A program's figures as its users feel them; times only where it tells its requests' times."""
 
     rate: float
     unit: str = "Mbit/s"
@@ -217,7 +217,7 @@ def value_is_whole() -> None:
     assert run("redis-cli", "-h", GUEST, "--raw", "get", "whole", ns="s") == f"{value}\n"
 
 
-#: Of the programs whose own figures do not tell it.
+#: Checks of the programs whose own figures do not tell it.
 WHOLE = {443: page_is_whole, 6379: value_is_whole}
 
 

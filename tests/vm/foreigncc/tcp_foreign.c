@@ -6,7 +6,7 @@
 #include <linux/module.h>
 #include <net/tcp.h>
 
-/* What the last call of pkts_acked() was told, and how often others came. */
+/* Arguments of the last call of pkts_acked(), and how often others came. */
 static uint calls;
 module_param(calls, uint, 0444);
 MODULE_PARM_DESC(calls, "how often it was called");

@@ -4,7 +4,7 @@
     python3 tests/vm/replay/make_captures.py FOLDER
 
 Each is a conversation, made by hand; then those again with bits of them turned, by a fixed seed.
-In each the guest, as the replay takes it, is who sends first.
+In each the first to send is the guest, as the replay takes it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Captures: the classic pcap format, read and written.
 
-The format is that of draft-ietf-opsawg-pcap: a header of 24 bytes, and one of 16 before each
+draft-ietf-opsawg-pcap has the format: a header of 24 bytes, and one of 16 before each
 packet, in either byte order.
 """
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Captures are replayed through a bridge: those in /lab/captures, as TCON_CAPTURES says.
 
-Who sends first of two addresses is the guest; then the other one.  Without a rule every frame
+Of two addresses the first to send is the guest; then the other one.  Without a rule every frame
 passes as it is, unless TCon echoes marks for a guest that does not (ecn-adopted).  Under a CC
-windows, options and times may change; but what is not TCP passes as it is, or is counted as
-unread-dropped; each byte that leaves was sent, each that was sent leaves in the end, and no sum
+windows, options and times may change; but frames other than TCP pass as they are, or are counted
+as unread-dropped; each byte that leaves was sent, each that was sent leaves in the end, and no sum
 that was right is wrong.
 """
 
@@ -29,13 +29,13 @@ from rig import poll
 
 FOLDER = Path(os.environ.get("TCON_CAPTURES", "/lab/captures"))
 RULES = ("none", "cubic", "bbr", "dctcp")
-#: What an end's device takes: its MTU, and the Ethernet header with two tags.
+#: Frames that an end's device takes: its MTU, and the Ethernet header with two tags.
 FRAME_MAX_BYTES = rigs.SCRIPTED_MTU + 22
 FRAME_MIN_BYTES = 14
 #: After which nothing more comes: no rule, nothing is held.
 QUIET_S = 0.2
-#: After which a flow without packets is forgotten, as the next capture has the same ports; those of
-#: which little was seen stay somewhat longer.
+#: After which a flow without packets is forgotten, as the next capture has the same ports; a flow
+#: that little was seen of stays somewhat longer.
 IDLE_S, FORGET_S = 1, 120
 #: IPv6 extension headers that tell their length in units of 8 bytes: hop-by-hop options, routing
 #: and destination options.
@@ -57,7 +57,7 @@ class Data:
 
 
 def _network(frame: bytes) -> tuple[int, int]:
-    """What kind of packet a frame carries, and where it begins."""
+    """The kind of packet that a frame carries, and where it begins."""
     at = 12
     while len(frame) >= at + 4 and frame[at : at + 2] in (b"\x81\x00", b"\x88\xa8"):
         at += 4
@@ -75,7 +75,7 @@ def _addresses(frame: bytes) -> tuple[bytes, bytes]:
 
 
 def _ip4_payload(packet: bytes) -> tuple[bytes, bool] | None:
-    """What an unfragmented IPv4 packet has for TCP, and whether its header's sum is right."""
+    """The TCP part of an unfragmented IPv4 packet, and whether its header's sum is right."""
     size, total = (packet[0] & 15) * 4, int.from_bytes(packet[2:4], "big")
     fragment = int.from_bytes(packet[6:8], "big") & 0x3FFF
     if packet[0] >> 4 != 4 or size < 20 or not size <= total <= len(packet) or fragment:
@@ -120,7 +120,7 @@ def data_of(frame: bytes) -> Data | None:
 
 
 def assert_stream(sent: list[Data], left: list[Data]) -> None:
-    """What leaves are bytes that were sent, where they were; and all of them do."""
+    """Only bytes that were sent leave, where they were; and all of them do."""
     known: dict[Way, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     wrong = {(data.way, data.seq, data.payload) for data in sent if not data.sums_ok}
     for data in sent:
@@ -139,7 +139,7 @@ def assert_stream(sent: list[Data], left: list[Data]) -> None:
 
 @dataclass
 class Side:
-    """What went in at one end, and what came out at the other."""
+    """The frames that went in at one end, and the frames that came out at the other."""
 
     sent: list[bytes]
     left: list[bytes]
@@ -183,7 +183,7 @@ def drain_both(ends: Ends, sides: tuple[Side, Side], timeout_s: float = 0) -> in
 
 
 def release(ends: Ends, sides: tuple[Side, Side], tcon: genl.Genl, bridge: str) -> None:
-    """Take the rule away: what is held leaves."""
+    """Take the rule away: held packets leave."""
     tcon.del_rules(bridge)
     poll(lambda: not tcon.spreading(), "all flows know that there is no rule")
     deadline = time.monotonic() + 5
@@ -199,7 +199,7 @@ def _files() -> list[Path]:
 
 @dataclass(frozen=True)
 class Lane:
-    """A bridge with two ends, a rule, and whether who sends second is the guest.
+    """A bridge with two ends, a rule, and whether the second to send is the guest.
 
     One for each, as flows outlive their packets, and a capture has the same ports again.
     """

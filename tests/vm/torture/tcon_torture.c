@@ -8,13 +8,13 @@
  *
  * A thread on each CPU plays either end of any connection.  The ends are not quite honest:
  * they repeat, overtake, acknowledge and offer windows at random, and once in a while send
- * beyond their window, or acknowledge what has not come.  What must hold all the same are the
- * invariants of the fuzzers (tests/fuzz/fuzz_path.c):
+ * beyond their window, or acknowledge what has not come.  All the same the invariants of the
+ * fuzzers must hold (tests/fuzz/fuzz_path.c):
  *
  *  - what comes out came in, byte by byte, with right checksums;
  *  - no segment offers an end more than the other has offered, nor acknowledges more.
  *
- * Devices and tcon.ko may come and go meanwhile.  What is broken is a WARNING in the log.
+ * Devices and tcon.ko may come and go at any time.  A violation is a WARNING in the log.
  */
 #include <linux/etherdevice.h>
 #include <linux/ip.h>
@@ -34,7 +34,7 @@
 #define WSCALE		4
 #define STEPS_MAX	400	/* of a connection, until another takes its place */
 #define GUESTS_MAX	8
-#define RARELY		64U	/* once in so many segments */
+#define RARELY		64U	/* one in this many segments */
 #define OPTIONS_MAX	24
 #define PIECE_BYTES	128
 /* 10.99.0.0/16: guests 10.99.1.N, the peer 10.99.2.1. */
@@ -125,8 +125,8 @@ static struct connection connections[CONNECTIONS];
 static struct task_struct **threads;
 
 /*
- * Each byte of payload follows from its sequence number and its sender.  What touches all of them
- * is not looked at by KCSAN: it samples accesses, and few would be left for the rest.
+ * Each byte of payload follows from its sequence number and its sender.  KCSAN skips the code that
+ * touches all of them: it samples accesses, and few would be left for the rest.
  */
 static __always_inline u8 byte_at(u32 seq, enum side from)
 {
@@ -198,7 +198,7 @@ static void draft_data(struct end *e, struct draft *d)
 		e->nxt = d->seq + d->bytes;
 }
 
-/* What the sender says of what the other end has sent. */
+/* The sender's word of the bytes that the other end has sent. */
 static void draft_ack(struct end *other, struct draft *d)
 {
 	u32 least = after(other->acked, other->isn) ? other->acked : other->isn + 1;

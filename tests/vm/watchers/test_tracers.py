@@ -26,7 +26,7 @@ COMMANDS = re.findall(r"^ {4}((?:perf|bpftrace) .*?)(?: +#.*)?$", PAGE, re.M)
 
 @dataclass
 class Seen:
-    """What a line printed, what TCon counted meanwhile, and the flow at its end."""
+    """A line's output, TCon's counters over that time, and the flow at its end."""
 
     out: str
     counters: dict[str, int]
