@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a CC draws: a fixed value, or a sequence (xorshift32).
+ * A CC's random draws: a fixed value, or a sequence (xorshift32).
  */
 #ifndef _TESTS_DRAW_H
 #define _TESTS_DRAW_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The host of a guest, for whoever runs the whole datapath in user space: a namespace, one port,
- * and in place of registry and policy one rule for each CC that is linked in, of which one is in
- * force.
+ * The host of a guest, for tests that run the whole datapath in user space: a namespace, one port,
+ * and in place of registry and policy one rule for each CC that is linked in; one rule is in force.
  */
 #ifndef _TESTS_HOST_H
 #define _TESTS_HOST_H
@@ -30,7 +29,7 @@
  * @fallback: of the rules, enum tcon_rule_fallback
  * @rto_min_us: of the rules; 0: the default
  * @ruleless: there is no rule
- * @settled: what passes elsewhere is held to be the guest's doing
+ * @settled: packets that pass elsewhere are held to be the guest's doing
  * @failures: allocations that will fail in TCon
  * @tnet: the namespace
  * @port: the guest's
@@ -197,7 +196,7 @@ static inline struct tcon_flow *flow_from(struct rb_node *node)
 	return NULL;
 }
 
-/* Half-flows, but for those that sleep. */
+/* Half-flows, without the ones that sleep. */
 #define for_each_flow(flow, port)					\
 	for (flow = flow_from(rb_first_cached(&(port)->flow_tree)); flow; \
 	     flow = flow_from(rb_next(&flow->port_node)))
@@ -227,7 +226,7 @@ static inline void run_timer(void)
 	leave_tcon();
 }
 
-/* What the CPU had to receive is received. */
+/* Receive the packets that the CPU still has to receive. */
 static inline void run_tasklet(void)
 {
 	shim_tasklet->scheduled = false;

@@ -57,7 +57,7 @@ static inline void record_frame(const char *what, const struct sk_buff *skb)
 		(int)(2 * skb->len), hex);
 }
 
-/* What bounds the next segment, and what TCon takes for lost. */
+/* Record the bounds of the next segment, and what TCon takes for lost. */
 static inline void record_limits(char *line, const struct tcon_flow *flow)
 {
 	static const char * const states[] = TCON_STATE_NAMES;

@@ -32,7 +32,7 @@ u32 get_random_u32(void)
 	return 0x5eed;
 }
 
-/* Those of a flow of which nothing is known. */
+/* Traits of a flow before anything is known. */
 static struct tcon_traits no_traits;
 
 static struct tcon_place place_of(u32 bridge, u32 port)

@@ -6,9 +6,9 @@
  *
  * Segments of one MSS; time in nanoseconds; an ACK for each segment.  A loss is
  * detected three ACKs later (RFC 6675), a lost tail by a time-out of 3 RTTs, and
- * what was lost is sent again as if it were new; una stops at it until then.
+ * lost segments are sent again as if they were new; una stops at them until then.
  * With mark_bytes the queue marks, and each ACK tells whether its segment was.
- * Rate samples are those of draft-cheng-iccrg-delivery-rate-estimation, written
+ * Rate samples follow draft-cheng-iccrg-delivery-rate-estimation, written
  * independently of the tracker.
  */
 #ifndef _TESTS_SIM_H

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How a unit test and a fuzzer fail: what is shown of them, by the same rules as of all others."""
+"""Failures of unit tests and fuzzers are shown by the same rules as all others."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ class Bbr3:
             self.unsure = True
         return amount <= bound
 
-    # What follows from the model ---------------------------------------------------
+    # Derived values ------------------------------------------------------------------
 
     @property
     def nominal(self) -> Fraction:

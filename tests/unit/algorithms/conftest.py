@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the models of CCs are compared with."""
+"""The programs that the models of CCs are compared with."""
 
 from __future__ import annotations
 

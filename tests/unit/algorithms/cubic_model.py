@@ -30,12 +30,12 @@ class Cubic(Reno):
 
     @property
     def c(self) -> Decimal:
-        """Of N flows of which the last reduction hit k: N^3 / k^2 as steep."""
+        """The last reduction hit k of N flows: N^3 / k^2 as steep."""
         milli = self.params[1] * self.weight**3 // (self.hit**2 * 1000)
         return Decimal(max(milli, 1)) / 1000
 
     def kept(self) -> Decimal:
-        """What a reduction leaves, as a Decimal."""
+        """The share that a reduction leaves, as a Decimal."""
         left = self.left(Fraction(self.beta))
         return Decimal(left.numerator) / Decimal(left.denominator)
 
@@ -87,7 +87,7 @@ class Cubic(Reno):
 
 class LinuxCubic(Cubic):
     """RFC 8312 as Linux 6.1 has it, with jiffies of 4 ms: growth by whole segments, at a
-    pace of so many segments acknowledged for one, chosen when the window has grown or in the
+    pace of some segments acknowledged for one, chosen when the window has grown or in the
     eighth jiffy after the last choice; in the same jiffy by W_est alone.
     """
 
@@ -171,7 +171,7 @@ class LinCubic(LinuxCubic):
     """
 
     linear = False
-    #: How many paces were those of the plateau.
+    #: How many paces the plateau chose.
     chosen = 0
 
     def start_epoch(self, now_us: int) -> None:

@@ -44,11 +44,11 @@ class Reno:
         return acked - min(room, acked)
 
     def weighted(self, acked: int) -> int:
-        """What counts for growth in avoidance."""
+        """The acknowledged bytes that count for growth in avoidance."""
         return acked * self.weight // 1000
 
     def left(self, beta: Fraction) -> Fraction:
-        """What a reduction leaves of N flows, where it leaves ``beta`` of those it hits."""
+        """The share of N flows that a reduction leaves, with ``beta`` left of each that it hits."""
         return 1 - (1 - beta) * Fraction(self.hit, self.weight)
 
     def avoid(self, acked: int) -> None:
@@ -101,7 +101,7 @@ class Reno:
         pass
 
     def undo(self) -> None:
-        """Of what was no loss; a mark was one (RFC 3168, 6.1.2)."""
+        """Undo a loss that was none; a mark was one (RFC 3168, 6.1.2)."""
         if self.by_ece:
             self.cwnd = max(self.cwnd, self.ssthresh)
         elif self.before:

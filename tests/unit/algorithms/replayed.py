@@ -31,7 +31,7 @@ class Conditions:
         return min(round(rtt_us * (1 + self.rng.random() * self.noise)), 2**40)
 
     def flight(self) -> int:
-        """What a live switch finds: around the BDP, or nothing."""
+        """The flight that a live switch finds: around the BDP, or nothing."""
         bdp = self.rtt_us * self.bytes_per_us
         return self.rng.choice((0, int(min(bdp * 10 ** self.rng.uniform(-2, 1), 2**31 - 1))))
 
@@ -165,7 +165,7 @@ def start(
 
 
 class Events(Protocol):
-    """What is replayed: lines for replay.c."""
+    """The events to be replayed: lines for replay.c."""
 
     lines: list[str]
 

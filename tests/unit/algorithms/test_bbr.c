@@ -219,8 +219,8 @@ static void cycle(void **state)
 	assert_int_equal(priv(&f)->cycle_phase, 0);
 	assert_int_equal(f.cc.pacing_rate_bps, rate[0]);
 
-	/* 1.25 BDP, 3 * 12375 for bursts, even, two more: 166 segments,
-	 * of which the quantum that the pacer is about to send counts.
+	/* 1.25 BDP, 3 * 12375 for bursts, even, two more: 166 segments.  The quantum
+	 * that the pacer is about to send counts among them.
 	 */
 	f.cc.inflight_bytes = SEGS(153) - 12375;
 	ack(&f, RTT_US + 1, 500, 80 * MBPS, true);
@@ -501,7 +501,7 @@ static void recovery_floor(void **state)
 	assert_int_equal(f.cc.cwnd_bytes, SEGS(2));
 }
 
-/* A time-out: what is in flight and one, at least two; then slow start. */
+/* A time-out: the flight and one segment, at least two; then slow start. */
 static void timeout(void **state)
 {
 	struct flow f;
@@ -528,8 +528,8 @@ static void timeout(void **state)
 
 /*
  * ACKs of 40 segments at once every 4 ms, at 80 Mbit/s: the excess over
- * max_bw times time is what each brings, 40 segments; cwnd has room for it, but
- * for no more than 100 ms at max_bw, and forgets it after 5 to 10 rounds.
+ * max_bw times time is what each brings, 40 segments; cwnd has room for it, up
+ * to 100 ms at max_bw, and forgets it after 5 to 10 rounds.
  */
 static void extra_acked(void **state)
 {
@@ -783,7 +783,7 @@ static void watch_modes(struct sim *s)
 }
 
 /*
- * Converged, the estimates are those of the path.  The queue: of eight phases,
+ * Converged, the estimates are the path's values.  The queue: of eight phases,
  * 5/4 adds up to a quarter of the BDP, plus the room for bursts that it waits
  * for (three quanta and two to four segments); the next removes the quarter, and
  * pacing at 99 % the rest, slowly.  So the mean is at most an eighth of a quarter

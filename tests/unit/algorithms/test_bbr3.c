@@ -46,7 +46,7 @@ static void to_drain(struct flow *f)
 	assert_state(f, DRAIN);
 }
 
-/* What the start's ACKs were ahead of bw is no part of what follows. */
+/* The lead of the start's ACKs over bw is no part of the tests that follow. */
 static void forget_extra(struct flow *f)
 {
 	tcon_filter_reset(&priv(f)->extra, priv(f)->round, 0);
@@ -210,7 +210,7 @@ static void startup_loss(void **state)
 	assert_state(&f, STARTUP);
 	lossy_startup(&f, 6, SEGS(4) + 1, false);
 	assert_state(&f, STARTUP);
-	/* They are counted anew in each round. */
+	/* Each round counts from zero. */
 	lossy_startup(&f, 5, SEGS(4) + 1, true);
 	f.rs.losses_bytes = MSS;
 	ack(&f, 1, MSS, BW_BPS, false);
@@ -297,7 +297,7 @@ static void down_to_cruise(void **state)
 	assert_int_equal(f.cc.cwnd_bytes, SEGS(150));
 }
 
-/* Headroom is a segment at least; what is left, four. */
+/* Headroom is a segment at least; at least four are left. */
 static void headroom(void **state)
 {
 	struct flow f;
@@ -311,7 +311,7 @@ static void headroom(void **state)
 	assert_int_equal(headroom_bytes(&f.cc), SEGS(4));
 }
 
-/* 2 s and what is drawn, from DOWN or CRUISE; then a round of REFILL, then UP. */
+/* 2 s and a random part, from DOWN or CRUISE; then a round of REFILL, then UP. */
 static void probe_by_time(void **state)
 {
 	struct flow f;
@@ -552,7 +552,7 @@ static void lossy_round(struct flow *f, u64 latest_bps)
 	ack(f, RTT_US, MSS, latest_bps, true);
 }
 
-/* What a timer has judged lost between two ACKs counts as what an ACK has. */
+/* A loss that a timer has found between two ACKs counts as one that an ACK has found. */
 static void loss_by_timer(void **state)
 {
 	struct flow f;
@@ -574,7 +574,7 @@ static void loss_by_timer(void **state)
 }
 
 /* A time-out in a probe: the whole flight was too much, unless the guest sent too little
- * to tell; undone, the probe begins anew.
+ * to tell; undone, the probe begins again.
  */
 static void timeout_in_up(void **state)
 {
@@ -657,7 +657,7 @@ static void shortterm(void **state)
 /*
  * alpha begins with 1 (32768).  A round with half of its bytes marked makes it 32768 -
  * 2048 + 1024 = 31744, and a third of that less of cwnd, 200 segments.  Beside losses
- * the lower one counts: what arrived, 100 segments, or, alpha being 30720, 93.
+ * the lower one counts: the arrivals, 100 segments, or, alpha being 30720, 93.
  */
 static void ecn(void **state)
 {
@@ -774,7 +774,7 @@ static void probe_rtt(void **state)
 	assert_int_equal(priv(&f)->probe_rtt_min_at_us, f.now_us);
 	assert_in_range(f.cc.cwnd_bytes, SEGS(180), SEGS(181));
 
-	/* Of a pipe that was never full: back to STARTUP. */
+	/* The pipe was never full: back to STARTUP. */
 	start(&f, &bbr3_ops);
 	f.rs.rtt_us = RTT_US + 1;
 	ack(&f, 5000001, 500, BW_BPS, true);
@@ -862,7 +862,7 @@ static void recovery(void **state)
 }
 
 /*
- * A time-out: what is in flight and a segment, at least two; then four and upwards.
+ * A time-out: the flight and a segment, at least two; then four and upwards.
  * shortterm is taken from the cwnd before it.
  */
 static void timeout(void **state)
@@ -906,7 +906,7 @@ static void timeout_again(void **state)
 	assert_true(priv(&f)->bw_shortterm_bps == NONE_BPS);
 }
 
-/* What was bound since comes back; UP by way of REFILL; STARTUP. */
+/* Bounds from the time since come back; UP by way of REFILL; STARTUP. */
 static void undo(void **state)
 {
 	struct flow f;

@@ -137,8 +137,8 @@ static void slow_start(void **unused)
 }
 
 /*
- * d_q is 50 ms of the 60 that the RTT has risen at most: not nearly empty.  In the sixth round that
- * is so 1 / delta begins to rise from 2; a loss halves it, but not below 2.
+ * d_q is 50 ms of the 60 that the RTT has risen at most: not nearly empty.  In the sixth such
+ * round 1 / delta begins to rise from 2; a loss halves it, but not below 2.
  */
 static void competitive(void **unused)
 {

@@ -2,7 +2,7 @@
 """Copa against the rules of its paper, as test_equations.py.
 
 The paper: Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the
-Internet", NSDI 2018, section 2.  What it leaves open is as the head of algorithms/copa.c has it.
+Internet", NSDI 2018, section 2.  Where it leaves a choice, see the head of algorithms/copa.c.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Copa(Reno):
     # --- what happens -----------------------------------------------------------
 
     def move(self, acked: int, up: bool, limited: bool) -> None:
-        """By v / (delta cwnd) for each segment, at most to the double or half in a round trip."""
+        """Move by v / (delta cwnd) for each segment, at most to double or half in a round trip."""
         if up is not self.up:
             self.kinds["turned" if self.velocity > 1 else "turned, slow"] += 1
             self.velocity, self.directions, self.carry = 1, [], 0
@@ -235,7 +235,7 @@ def copa_flow(rng: random.Random) -> CopaFlow:
     return flow
 
 
-#: What must happen in these flows, and how often at least.
+#: Events that must happen in these flows, and how often at least.
 WANTED = {
     "left slow start": 500, "faster": 1000, "turned": 300, "bounded": 1000, "free": 10000,
     "still": 300, "claimed": 1000, "yielded": 300, "default": 1000,

@@ -53,7 +53,7 @@ static void round_of(struct tcon_cc *cc, int samples, s64 rtt_us)
 	ack(cc, MSS, rtt_us);
 }
 
-/* What a round with @rtt_us makes of dwnd. */
+/* dwnd after a round with @rtt_us. */
 static u32 dwnd_after(u32 segs, u32 dwnd_segs, u32 rtt_us)
 {
 	struct tcon_cc cc;
@@ -234,8 +234,8 @@ static void loss(void **unused)
 }
 
 /*
- * Segments become larger: 256 of them, 250 of dwnd, are less than 38 then, so that dwnd goes.  What
- * is left, 6 of the former and one that it grows by, would be less than two.
+ * Segments become larger: 256 of them, 250 of dwnd, are less than 38 then, so that dwnd goes.  The
+ * rest, 6 of the former and one that it grows by, would be less than two.
  */
 static void segments_grow(void **unused)
 {
@@ -335,7 +335,7 @@ static void tuning(void **unused)
 	assert_int_equal(priv(&cc)->gamma_bytes, SEGS(3));
 }
 
-/* After a time-out baseRTT is measured anew, unless there was none. */
+/* After a time-out baseRTT is measured again, unless there was none. */
 static void timeout_base_rtt(void **unused)
 {
 	struct tcon_cc cc;
@@ -365,7 +365,7 @@ static void idle(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(300));
 }
 
-/* That all of a window is acknowledged once in each round trip is no silence. */
+/* A whole window that is acknowledged once in each round trip is no silence. */
 static void whole_windows(void **unused)
 {
 	struct tcon_cc cc;

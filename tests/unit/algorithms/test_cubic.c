@@ -365,7 +365,7 @@ static void blind_growth(void **unused)
 	params[PARAM_TCP_FRIENDLINESS] = 0;
 	for (i = 0; i < 100; i++)
 		ack(&cc, T0_US, MSS, -1);
-	/* a twentieth of each ACK, but for fractions of a byte in the target */
+	/* a twentieth of each ACK, less fractions of a byte in the target */
 	assert_in_range(cc.cwnd_bytes, SEGS(105) - 2, SEGS(105));
 }
 
@@ -414,7 +414,7 @@ static void pace(void **unused)
  * The pace stays until the window has grown or eight jiffies have begun.  On the plateau,
  * with a window of 10 segments, W_est is a segment ahead when more than 10 * 15/8 = 18
  * have been acknowledged, 19 ms; that is seen at the 32nd, when the eighth jiffy begins.
- * What was acknowledged before is then worth one segment.  The next ACK is of the same
+ * The segments acknowledged before are then worth one.  The next ACK is of the same
  * jiffy: W_cubic is not looked at, and the pace stays.  In the next jiffy it is, and W_est
  * is no more than where the window is.
  */
@@ -447,7 +447,7 @@ static void looks(void **unused)
 }
 
 /* Where round trips are shorter than a jiffy a pace lasts for several of them: after a
- * loss at 10 segments W_cubic is a segment ahead, which each round trip adds anew.
+ * loss at 10 segments W_cubic is a segment ahead, which each round trip adds again.
  */
 static void short_round_trips(void **unused)
 {
@@ -739,7 +739,7 @@ static void hystart_by_delay(void **unused)
 	assert_true(delay_exit(400000, 416001, 20, 9));
 	/*
 	 * From 10 segments: the first round has 10 ACKs, and cwnd is 16 only
-	 * before the 7th; the 11th begins a round, of which the 19th is the 9th.
+	 * before the 7th; the 11th begins a round, whose 9th is the 19th.
 	 */
 	assert_false(delay_exit(40000, 60000, 10, 18));
 	assert_true(delay_exit(40000, 60000, 10, 19));
@@ -777,7 +777,7 @@ static void hystart_after_timeout(void **unused)
 
 /*
  * ACKs 1 ms apart from the begin of the round at T0.  100 segments in 40 ms are,
- * doubled, 7.24 MB/s, of which 256 KiB take 36 ms: more than 1 ms is not
+ * doubled, 7.24 MB/s, at which 256 KiB take 36 ms: more than 1 ms is not
  * granted.  The threshold is (40 + 1) / 2 = 20.5 ms: the ACK at 21 ms ends slow
  * start.
  */
@@ -809,7 +809,7 @@ static void hystart_by_train(void **unused)
 	assert_int_equal(cc.ssthresh_bytes, TCON_SSTHRESH_INFINITE);
 }
 
-/* A new round begins when una passes what was nxt: train and samples anew. */
+/* A new round begins when una passes the old nxt: train and samples begin again. */
 static void hystart_rounds(void **unused)
 {
 	struct tcon_cc cc;
@@ -831,7 +831,7 @@ static void hystart_rounds(void **unused)
 	assert_int_equal(cc.ssthresh_bytes, TCON_SSTHRESH_INFINITE);
 }
 
-/* A switch: what TCon hands on is the start. */
+/* A switch: the values that TCon hands on are the start. */
 static void live_switch(void **unused)
 {
 	struct tcon_cc cc;
@@ -1032,8 +1032,8 @@ static void hystart_loop(void **unused)
 	sim_stop(&s);
 }
 
-/* As four flows of 50 segments, of which a loss hits one: that loses 15.  The curve is back at
- * 200 when the next is due.  One of 50 would need K = cbrt(15 / 0.4); a quarter of that.
+/* As four flows of 50 segments.  A loss hits one, which loses 15.  The curve is back at 200
+ * when the next is due.  One of 50 would need K = cbrt(15 / 0.4); a quarter of that.
  */
 static void weight(void **unused)
 {
@@ -1052,7 +1052,7 @@ static void weight(void **unused)
 	assert_int_equal(priv(&cc)->curve.w_max_bytes, SEGS(200));
 	assert_in_range(priv(&cc)->curve.k_us, k_us / 4 - 1000, k_us / 4 + 1000);
 
-	flow_init(&cc, 200, 20000);	/* all four: K is that of one */
+	flow_init(&cc, 200, 20000);	/* all four: K as for one flow */
 	cc.ssthresh_bytes = SEGS(200);
 	params[PARAM_WEIGHT] = 4000;
 	cc.lost_bytes = SEGS(1);

@@ -67,7 +67,7 @@ static const struct scenario scenarios[] = {
  * @c: capacity, packets/s
  * @tau: delay, seconds
  * @lost_at: window at the loss that it began with
- * @w_max: what CUBIC aims at
+ * @w_max: CUBIC's aim
  * @integral: not (2.11) but the integral of a / RTT
  */
 struct model {

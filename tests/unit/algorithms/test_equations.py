@@ -38,7 +38,7 @@ class Vegas(Reno):
         self.begin_round()
 
     def begin_round(self) -> None:
-        """Of the windows at the begin of rounds, two are needed; of what was in transit too."""
+        """Keep the last two rounds' windows at their begin, and the bytes in transit."""
         self.windows = [self.windows[-1], self.cwnd]
         self.transits = [self.transits[-1], self.flight]
         self.rtts: list[int] = []
@@ -196,8 +196,8 @@ class Ctcp(Reno):
 
 
 class Dctcp(Reno):
-    """RFC 8257, 3.3: alpha is the smoothed share of marked bytes, and what cuts the window,
-    by whole segments.
+    """RFC 8257, 3.3: alpha is the smoothed share of marked bytes, and cuts the window by whole
+    segments.
     """
 
     def __init__(self, *args: int, params: tuple[int, ...] = (4, 1024, 1000)):
@@ -211,14 +211,14 @@ class Dctcp(Reno):
         self.window_end, self.sent, self.marked = self.nxt, 0, 0
 
     def take_state(self, state: str, now_us: int) -> None:
-        """What a mark has taken does not stand for a loss (3.5)."""
+        """A reduction for a mark does not stand in for a loss's (3.5)."""
         if state != "open" and self.by_ece:
             self.by_ece = False
             self.reduced = self.reduced and "mark"
         super().take_state(state, now_us)
 
     def take_marks(self, acked: int, marked: int) -> None:
-        """What the next ACK tells; before it is taken."""
+        """Take the marks that the next ACK tells, before the ACK itself."""
         self.sent += acked
         self.marked += marked
         if self.una + acked >= self.window_end:

@@ -86,7 +86,7 @@ static void unused_window(void **unused)
 	assert_int_equal(cc.cwnd_bytes, SEGS(100));
 }
 
-/* That all of a window is acknowledged once in each round trip is no silence; this is one. */
+/* A whole window that is acknowledged once in each round trip is no silence; this is one. */
 static void whole_windows(void **unused)
 {
 	struct tcon_cc cc;

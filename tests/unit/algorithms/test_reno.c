@@ -122,7 +122,7 @@ static void no_growth(void **unused)
 
 /*
  * 21 segments: half is 15204 bytes.  cwnd stands until what was in flight is
- * acknowledged, then grows by a segment per 15204 bytes; the count began anew.
+ * acknowledged, then grows by a segment per 15204 bytes; the count restarted.
  */
 static void recovery(void **unused)
 {
@@ -418,7 +418,7 @@ static void idle(void **unused)
 	assert_int_equal(cc.ssthresh_bytes, SEGS(100));
 }
 
-/* A switch: what TCon hands on is the start. */
+/* A switch: the values that TCon hands on are the start. */
 static void live_switch(void **unused)
 {
 	struct tcon_cc cc;
@@ -463,9 +463,9 @@ static void extremes(void **unused)
 /*
  * Closed loop.  100 Mbit/s, 50 ms and one BDP of buffer hold 1250000 / 1448 = 863
  * segments, and one in service.  From half of that a segment per RTT leads back
- * in W_max / 2 round trips, of which each lasts as long as the path needs for the
- * window: on average 3/4 W_max over the rate.  Half of W_max is one BDP: the link
- * never idles.
+ * in W_max / 2 round trips.  Each lasts as long as the path needs for the window:
+ * on average 3/4 W_max over the rate.  Half of W_max is one BDP: the link never
+ * idles.
  */
 static void sawtooth(void **unused)
 {

@@ -50,7 +50,7 @@ static void round_of(struct tcon_cc *cc, int samples, s64 rtt_us)
 	ack(cc, MSS, rtt_us);
 }
 
-/* What a round with @rtt_us does to 100 segments in avoidance. */
+/* The change by a round with @rtt_us of 100 segments in avoidance. */
 static int change(u32 rtt_us)
 {
 	struct tcon_cc cc;
@@ -340,7 +340,7 @@ static void bounds(void **unused)
 	assert_int_equal(cc.cwnd_bytes, TCON_CWND_MAX_BYTES);
 }
 
-/* Half; the samples of the recovery are not those of the round after it. */
+/* Half; samples of the recovery do not count in the round after it. */
 static void recovery(void **unused)
 {
 	struct tcon_cc cc;
@@ -526,8 +526,8 @@ static void extremes(void **unused)
 }
 
 /*
- * Closed loop with a deep buffer: what waits is what alpha and beta say, of which
- * one segment is in service; nothing is lost, and the link does not idle.  baseRTT
+ * Closed loop with a deep buffer: alpha and beta say how much waits, with one
+ * segment of it in service; nothing is lost, and the link does not idle.  baseRTT
  * is the handshake's, without a segment's time of transmission.
  */
 static void settle(u64 rate_bps, u32 rtt_us, s64 alpha, s64 beta)
@@ -564,7 +564,7 @@ static void settled(void **unused)
 /*
  * Slow start with a buffer that holds all of it (10, 20, ... 1280, 2560 segments
  * until Diff of 640 is known): it ends at what the path holds, 432 segments, and
- * half a second later nothing waits but what alpha and beta say.
+ * half a second later only the segments of alpha and beta wait.
  */
 static void slow_start_loop(void **unused)
 {

@@ -230,7 +230,7 @@ static void time_out(void **unused)
 	assert_true(priv(&cc)->starting);
 }
 
-/* What a timer finds lost counts with the next ACK, but not what a time-out was for. */
+/* Losses that a timer finds count with the next ACK, except for a time-out's own. */
 static void lost_between_acks(void **unused)
 {
 	struct tcon_cc cc;

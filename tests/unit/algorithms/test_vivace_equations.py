@@ -15,7 +15,7 @@ MOST_BPS = 1e12
 
 @dataclass
 class Interval:
-    """What was sent in it, how it fared, and the RTTs of its halves with the times of sending."""
+    """Its bytes, how they fared, and the RTTs of its halves with the times of sending."""
 
     begin_us: int
     begin_delivered: int
@@ -34,7 +34,7 @@ class Interval:
             self.halves[sent_us >= int(self.length_us) // 2].append((sent_us, max(rtt_us, 1)))
 
     def slope(self) -> float:
-        """Of the RTT; below 0.01 it is noise."""
+        """The RTT's slope; below 0.01 it is noise."""
         if not all(self.halves):
             return 0.0
         means = [[sum(v) / len(v) for v in zip(*half, strict=True)] for half in self.halves]
@@ -140,7 +140,7 @@ class Vivace:
 
 
 class VivaceFlow:
-    """Random answers of a path: what is sent arrives, some is lost, and the RTT goes its way."""
+    """Random answers of a path: segments arrive, some are lost, and the RTT goes its way."""
 
     def __init__(self, rng: random.Random):
         self.rng, path = rng, Conditions(rng)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What ports share: each has its part, whatever the others take. */
+/* Ports share a budget: each has its part, whatever the others take. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

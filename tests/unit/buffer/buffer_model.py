@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a sender's buffer must send: a second implementation, slow and without packets.
+"""A sender's buffer, and what it must send: a second implementation, slow and without packets.
 
 A buffer keeps bytes, by their number in the guest's stream.  The model is told what enters from the
 guest and the peer, and what the CC allows.  From these follow for each segment that leaves its
 bytes, its header, whether it may leave at that time, and whether it may leave again; and what
-should have left by then.  What differs is a finding, which has a kind and a sentence.
+should have left by then.  A difference is a finding, which has a kind and a sentence.
 
 A header says what the guest said last (RFC 9293, 3.10.7.4, and what any sender does).  Data leaves
 in the order of its numbers, once, unless there is a reason to send it again (RFC 8985, RFC 6298,
@@ -20,11 +20,11 @@ from traces import Event, Frame, Limits
 from wire import ACK, CWR, ECE, FIN, PSH, RST, SYN
 
 NS = 1_000_000_000
-#: What the clock allows within that leaves together, and timers go off that late.
+#: Segments that the clock allows within that leave together, and timers go off that late.
 QUANTUM_NS, TICK_NS = 125_000, 128_000
 #: A clock that is late makes up for that much.
 LATE_NS = 250_000
-#: What may leave now has left after that: a tick of the pacer and one of the tracker's timers.
+#: A segment that may leave now has left after that: a tick of the pacer and one of the timers.
 SOON_NS = 2 * TICK_NS
 #: A silence of an RTO, at least as long as Linux's shortest, frees what waits.
 RTO_MIN_NS = NS // 5
@@ -38,7 +38,7 @@ DELAYED_ACK_NS = 50_000_000
 
 @dataclass(frozen=True)
 class Finding:
-    """What differs, `ns` on the trace's clock."""
+    """A difference, `ns` on the trace's clock."""
 
     ns: int
     kind: str
@@ -172,7 +172,7 @@ class Buffer:
         self.entered.add(start, start + frame.span)
 
     def _same(self, start: int, payload: bytes) -> bytes:
-        """What the guest sent there before; else what it sends now."""
+        """The bytes that the guest sent there before; else the ones that it sends now."""
         same = bytearray(payload)
         for a, b in self.entered.common(start, start + len(payload)):
             b = min(b, len(self.stream))  # the FIN is no byte
@@ -425,7 +425,7 @@ class Buffer:
         return ahead[0][1] - self.nxt if ahead and ahead[0][0] == self.nxt else 0
 
     def _may_leave(self) -> bool:
-        """By cwnd: a repair, or else of what waits a quarter of cwnd: a super-packet's most."""
+        """By cwnd a repair may leave, or a quarter of cwnd that waits: a super-packet's most."""
         limits, inflight = self.limits, self._inflight()
         assert limits
         if self.lost:

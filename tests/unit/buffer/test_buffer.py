@@ -61,7 +61,7 @@ def drawn_input(seed: int) -> bytes:
 
 @pytest.fixture(scope="session")
 def traces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Event]]:
-    """By name: cells with the number of their variant, and inputs of fuzz_path."""
+    """Traces by name: cells with the number of their variant, and inputs of fuzz_path."""
     folder, made = tmp_path_factory.mktemp("traces"), {}
     goodput, fuzz = build("goodput", "goodput"), build("fuzz", "fuzz_path")
     for cell in CELLS:
@@ -183,7 +183,7 @@ def is_ack(events: list[Event], n: int) -> bool:
 
 
 def untold(events: list[Event], n: int) -> list[Event]:
-    """From now on nothing that leaves acknowledges more."""
+    """Let nothing that leaves from now on acknowledge more."""
     old = header(ack=events[n].frame.ack)
     for m in range(n, len(events)):
         if events[m].what == "left":
@@ -200,7 +200,7 @@ def newer_before(events: list[Event], n: int) -> list[Event]:
 
 
 def sacked(events: list[Event], n: int) -> Event | None:
-    """What left and begins where the first SACK block of an ACK does."""
+    """The segment that left and begins where the first SACK block of an ACK does."""
     if events[n].what != "peer" or not events[n].frame.sacks:
         return None
     starts = [start for start, _ in events[n].frame.sacks]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Traces of recorder.h: what entered the datapath, what left it, and what its CC allowed."""
+"""Traces of recorder.h: frames into and out of the datapath, and the CC's limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WSCALE, SACK, STAMPS, ACCECN = 3, 5, 8, (172, 174)
 class Frame:
     """A segment, or a super-packet: `gso` bytes of payload each, 0: it is none.
 
-    `outer` is what stands before TCP, by name, but for lengths, the IP id and checksums.
+    `outer` has the fields before TCP, by name, without lengths, the IP id and checksums.
     """
 
     outer: dict[str, bytes | int]
@@ -44,7 +44,7 @@ class Frame:
         return [struct.unpack("!II", body) for kind, body in self.reports if kind == SACK]
 
     def header_bytes(self) -> int:
-        """All headers, those of each segment of a super-packet."""
+        """All headers, including each one that a super-packet's segments will have."""
         segments = -(-len(self.payload) // self.gso) if self.gso else 1
         return (len(self.raw) - len(self.payload)) * segments
 
@@ -84,12 +84,12 @@ def read_frame(raw: bytes, gso: int = 0) -> Frame:
 
 @dataclass(frozen=True)
 class Limits:
-    """What the CC allows, and what the tracker takes for lost.
+    """The CC's limits, and what the tracker takes for lost.
 
     Bytes, bits/s; sequence numbers as on the wire.  `strict`: all of a segment must fit into
-    `cwnd`, as in a recovery; otherwise its first byte.  `gone`: what left the path without a
-    place, as a duplicate ACK says.  `burst`: what the pacer lets leave together.  `free`: no limit
-    binds just now: a silence, or memory.  `busy`: some of it has yet to leave.
+    `cwnd`, as in a recovery; otherwise its first byte.  `gone`: bytes that left the path without a
+    place, as a duplicate ACK says.  `burst`: bytes that the pacer lets leave together.  `free`: no
+    limit binds just now: a silence, or memory.  `busy`: some of it has yet to leave.
     """
 
     state: str

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a guest sends that waits: what is kept of it, how much, and what leaves of it in parts.
+ * Waiting segments of a guest: which and how many are kept, and how they leave in parts.
  */
 #include "world.h"
 
@@ -143,7 +143,7 @@ static void repeats_that_wait_are_bounded(void **state)
 	assert_bounded();
 }
 
-/* What the guest was allowed to send leaves at twice the bound, and is not kept. */
+/* Data that the guest was allowed to send leaves at twice the bound, and is not kept. */
 static void what_leaves_at_a_bound_makes_room(void **state)
 {
 	u32 i;
@@ -180,7 +180,7 @@ static void paced_flow_goes_on_without_memory(void **state)
 	assert_true(guest_sends(TCON_TCP_ACK));
 }
 
-/* A damaged segment waits, of which the first part is left out when its turn comes. */
+/* A damaged segment waits.  Its first part is left out when its turn comes. */
 static void part_of_a_damaged_segment_does_not_leave(void **state)
 {
 	struct tcon_packet p;

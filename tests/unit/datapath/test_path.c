@@ -174,7 +174,7 @@ static void a_look_drops_no_more_than_it_sends(void **unused)
 	assert_in_range(most, 1, 512);
 }
 
-/* What is sent before a connection has begun is bounded, however often one seems to begin. */
+/* Data before a connection has begun is bounded, however often one seems to begin. */
 static void early_data_of_many_connections_is_bounded(void **unused)
 {
 	u32 i;
@@ -243,7 +243,7 @@ static void hidden_flow_is_hidden_whoever_sends_first(void **unused)
 	assert_int_equal(flow()->reason, TCON_REASON_HIDDEN);
 }
 
-/* What the peer is believed after a rest it is not believed in the connection that follows. */
+/* After a rest the peer is believed, but not in the connection that follows. */
 static void belief_ends_with_the_connection(void **unused)
 {
 	u32 isn = FIRST + 5000000;
@@ -458,7 +458,7 @@ static void fragments_of_another_protocol_pass(void **unused)
 	assert_int_equal(host.tnet.stats->count[TCON_COUNTER_NOT_TCP], MANY);
 }
 
-/* Only of IPv6 a fragment's own protocol may be wrong: what else is in fragments is no sign. */
+/* Only of IPv6 a fragment's own protocol may be wrong: other fragments are no sign. */
 static void fragments_of_ipv4_tell_nothing_of_ipv6(void **unused)
 {
 	u32 i;
@@ -721,7 +721,7 @@ static void all_but_first_until(u32 segs)
 	egress(segment_new(&p, false, 0, false));
 }
 
-/* Of a window one segment was lost, and a quarter has arrived.  The guest sends what it may. */
+/* Lose one segment of a window, and let a quarter arrive.  The guest sends what it may. */
 static struct tcon_flow *begin_recovery(u32 segs)
 {
 	struct tcon_flow *f;
@@ -756,7 +756,7 @@ static void guest_gets_what_it_gathers_in_a_recovery(void **unused)
 		    min_t(u32, f->window.given_bytes / 3, U16_MAX));
 }
 
-/* What it then sends as a super-packet leaves as ACKs arrive, and not when all of it may. */
+/* A super-packet that it then sends leaves as ACKs arrive, and not when all of it may. */
 static void super_packet_leaves_little_by_little_in_a_recovery(void **unused)
 {
 	struct tcon_flow *f = begin_recovery(80);
@@ -806,8 +806,8 @@ static void lose_the_first_again(struct tcon_flow *f)
 
 /*
  * A segment and its repairs are lost, until the timer of the guest goes off, which is not shown
- * what arrives meanwhile.  TCon knows what of the rest has arrived, and has just repeated the
- * segment: of what is in flight nothing is lost by that.
+ * the arrivals after it.  TCon knows what of the rest has arrived, and has just repeated the
+ * segment: the guest's time-out makes none of the flight lost.
  */
 static void timer_of_the_guest_in_a_recovery_is_no_time_out(void **unused)
 {
@@ -830,8 +830,8 @@ static void timer_of_the_guest_in_a_recovery_is_no_time_out(void **unused)
 }
 
 /*
- * The peer falls silent.  A guest sends two bytes again and again, of which the second is the head:
- * by that it must not do without time-outs, its CC's and TCon's.
+ * The peer falls silent.  A guest sends two bytes again and again, the head second: by that it
+ * must not do without time-outs, its CC's and TCon's.
  */
 static void repeats_of_the_head_do_not_put_off_time_outs(void **unused)
 {
@@ -863,8 +863,8 @@ static void repeat_while_others_are_injected(void)
 }
 
 /*
- * While packets are injected the lock is free.  What enters then must not overtake them: the peer
- * would discard them (PAWS).
+ * While packets are injected the lock is free.  Packets that enter then must not overtake them: the
+ * peer would discard them (PAWS).
  */
 static void repeat_does_not_overtake_what_is_injected(void **unused)
 {
@@ -883,7 +883,7 @@ static void repeat_does_not_overtake_what_is_injected(void **unused)
 	assert_false(has_overtaken);
 }
 
-/* Then repeats of the guest's are needed, and what waits may be too large for the path. */
+/* Then repeats of the guest's are needed, and waiting packets may be too large for the path. */
 static void end_of_repairs_leaves_all_to_the_guest(void **unused)
 {
 	struct tcon_flow *f = begin_recovery(80);
@@ -933,8 +933,8 @@ static void repeats_pass_where_only_the_guest_hears_acks(void **unused)
 }
 
 /*
- * Some ACKs in a row are kept from a guest in slow start, or its HyStart would end that.  What it
- * sends for the next is a burst, so where TCon's CC is beyond its own the guest gets all of them.
+ * Some ACKs in a row are kept from a guest in slow start, or its HyStart would end that.  It
+ * answers the next with a burst, so where TCon's CC is beyond its own the guest gets all of them.
  */
 static void guest_gets_all_acks_after_slow_start(void **unused)
 {
@@ -959,7 +959,7 @@ static void guest_gets_all_acks_after_slow_start(void **unused)
 
 /*
  * Each ACK of a peer without SACK comes four times.  By the copies the guest, which has answered the
- * first with data, would see a loss.  What answers its keep-alive it gets.
+ * first with data, would see a loss.  It gets the answer to its keep-alive.
  */
 static void copies_of_acks_are_kept_from_the_guest(void **unused)
 {
@@ -1007,7 +1007,7 @@ static void rst_while_data_waits_ends_no_enforcement(void **unused)
 	assert_int_equal(flow()->state, TCON_STATE_REPAIRED);
 }
 
-/* ACKs take another way for so long that the last window known seems to be ahead. */
+/* ACKs take another way until the last window known seems to be ahead. */
 static void windows_of_long_ago_are_forgotten(void **unused)
 {
 	u32 i;
@@ -1045,7 +1045,7 @@ static void opening_during_an_opening_does_not_count(void **unused)
 }
 
 /*
- * The guest has started anew, and opens from the same port.  Its peer asks what that means
+ * The guest has restarted, and opens from the same port.  Its peer asks what that means
  * (RFC 5961, 4), and only the guest's RST ends the old connection.
  */
 static void answer_to_an_opening_reaches_the_guest(void **unused)
@@ -1060,7 +1060,7 @@ static void answer_to_an_opening_reaches_the_guest(void **unused)
 	assert_int_equal(world.given, given + 1);
 }
 
-/* Data within so many VLANs that a key has no room for all of them. */
+/* Data within more VLANs than a key has room for. */
 static void data_in_many_vlans_is_bounded(void **unused)
 {
 	struct frame f;

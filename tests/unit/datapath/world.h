@@ -34,7 +34,7 @@
  * @packets: packets with payload, of these
  * @later: IP fragments but first ones, of these
  * @given: packets of the peer that have passed to the guest
- * @last: what left last
+ * @last: the last packet that left
  * @last_hash: its hash
  * @on_inject: called once when something is injected
  * @no_sack: neither end speaks SACK

@@ -27,7 +27,7 @@ static void rtt_smoothed(void **state)
 	conn_close(c);
 }
 
-/* Of several packets: the newest is the sample, the oldest is smoothed. */
+/* An ACK of several packets: the newest is the sample, the oldest is smoothed. */
 static void rtt_of_a_flight(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -62,7 +62,7 @@ static void rtt_by_karn(void **state)
 	conn_close(c);
 }
 
-/* What was SACKed before gives no sample when it is acknowledged. */
+/* Data that was SACKed before gives no sample when it is acknowledged. */
 static void rtt_not_of_sacked(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -193,8 +193,8 @@ static void sack_reordering(void **state)
 }
 
 /*
- * Three segments SACKed beyond: no window for reordering any more, and what was
- * sent before them is lost (RFC 8985, 6.2).
+ * Three segments SACKed beyond: no window for reordering any more, and segments sent before
+ * them are lost (RFC 8985, 6.2).
  */
 static void sack_loss(void **state)
 {
@@ -437,7 +437,7 @@ static void lost_and_repeated_elsewhere(void **state)
 	conn_close(c);
 }
 
-/* So of a flow that is only observed: nobody judged its segments lost. */
+/* The same for a flow that is only observed: nobody judged its segments lost. */
 static void observed_and_repeated_elsewhere(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -455,7 +455,7 @@ static void observed_and_repeated_elsewhere(void **state)
 	conn_close(c);
 }
 
-/* So of a SYN that is answered after 27 s: its repeats passed elsewhere. */
+/* The same for a SYN that is answered after 27 s: its repeats passed elsewhere. */
 static void syn_repeated_elsewhere(void **state)
 {
 	struct conn *c = conn_new();
@@ -467,7 +467,7 @@ static void syn_repeated_elsewhere(void **state)
 	conn_close(c);
 }
 
-/* RFC 5681: what changes the window, or carries data, is no duplicate. */
+/* RFC 5681: an ACK that changes the window, or carries data, is no duplicate. */
 static void duplicates_only(void **state)
 {
 	struct conn *c = conn_open(false);
@@ -570,7 +570,7 @@ static void duplicates_fourfold(void **state)
 	conn_close(c);
 }
 
-/* However many duplicates come: the segment at una has not arrived, and what is lost neither. */
+/* However many duplicates come: neither the segment at una nor the lost ones have arrived. */
 static void duplicates_bounded(void **state)
 {
 	struct conn *c = conn_open(false);
@@ -679,7 +679,7 @@ static void not_spurious(void **state)
 	conn_close(c);
 }
 
-/* Of what was not sent, or long ago: nothing happens. */
+/* An ACK of data that was not sent, or long ago: nothing happens. */
 static void ack_invalid(void **state)
 {
 	static const u32 off[] = { -1, 5 * MSS + 1, 0x40000000, 0x80000000 };
@@ -738,7 +738,7 @@ static void ack_count(struct conn *c, u32 segs, u8 flags, u32 total)
 	take(c, &pkt);
 }
 
-/* What the peer's TCon counts is believed, and ECE no more; totals that are older
+/* The counts of the peer's TCon are believed, and ECE no more; totals that are older
  * than the last say nothing.
  */
 static void ecn_count(void **state)
@@ -846,7 +846,7 @@ static void rate_limited_example(void **state)
 	conn_close(c);
 }
 
-/* The receiver's window, or the guest, keeps a flow at so many segments, for long. */
+/* The receiver's window, or the guest, keeps a flow at a fixed flight, for long. */
 static void rate_limited(void **state)
 {
 	u32 segs, i, acked, most;
@@ -950,8 +950,8 @@ static void ack_flags(struct conn *c, u32 segs, u8 flags)
 	take(c, &pkt);
 }
 
-/* The peer's TCon goes away: a mark within a round trip of which no count comes counts by
- * ECE, and so do those after it, until a count comes again.
+/* The peer's TCon goes away: a mark without a count within a round trip counts by ECE,
+ * and so do the marks after it, until a count comes again.
  */
 static void ecn_count_lapses(void **state)
 {
@@ -1003,7 +1003,7 @@ static void ecn_count_lapses_in_marks(void **state)
 }
 
 /* While it counts, ECE until CWR has arrived is no sign, also where the first CWR is lost;
- * nor is a mark of which the first ACKs are lost.
+ * nor is a mark whose first ACKs are lost.
  */
 static void ecn_count_goes_on(void **state)
 {

@@ -12,7 +12,7 @@
 
 #define FAR_US	100000U
 
-/* The guest is given @tsval and echoes it so much later. */
+/* The guest is given @tsval and echoes it @after_us later. */
 static void answers(struct tcon_answer *a, u32 tsval, u64 *now_us, u32 after_us)
 {
 	tcon_answer_given(a, tsval, *now_us);

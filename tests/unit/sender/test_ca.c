@@ -51,7 +51,7 @@ static void note(char what)
 	notes.log[notes.n] = '\0';
 }
 
-/* What was noted since the last time. */
+/* The notes since the last time. */
 static const char *noted(void)
 {
 	static char copy[NOTES];
@@ -185,7 +185,7 @@ static const struct tcon_cc_ops early = {
 	.undo_cwnd = mock_undo_cwnd,
 };
 
-/* Where una is, in segments, what is in flight, and what was marked; after a mark, and
+/* Note una, flight and marks, in segments; after a mark, and
  * at the end of an ACK.
  */
 static void note_place(char what, const struct tcon_cc *cc)
@@ -279,7 +279,7 @@ static void send_segs(struct tcon_track *t, u32 lo, u32 hi)
 		send_seg(t, lo);
 }
 
-/* So long nothing comes, and the guest's timer goes off. */
+/* Nothing comes for @silence_us, and the guest's timer goes off. */
 static void time_out(struct tcon_track *t, u64 silence_us)
 {
 	now_us += silence_us;
@@ -395,7 +395,7 @@ static void start_while_running(void **state)
 	stop_cc(&t);
 }
 
-/* What a CC allocates is there before it starts; without, there is no CC. */
+/* A CC's memory is there before it starts; without, there is no CC. */
 static void start_that_allocates(void **state)
 {
 	static const s64 enough, none = -12;
@@ -562,7 +562,7 @@ static void one_recovery_a_round(void **state)
 	stop_cc(&t);
 }
 
-/* What is lost when a recovery ends starts the next with the same ACK. */
+/* A loss at the end of a recovery starts the next with the same ACK. */
 static void recovery_goes_over(void **state)
 {
 	struct tcon_track t;
@@ -778,7 +778,7 @@ static void limit_of_a_recovery(void **state)
 		assert_int_equal(tcon_track_cwnd_bytes(&t), limit);
 		assert_int_equal(t.cc.cwnd_bytes, 20 * MSS);
 		now_us += RTT_US;
-		tcon_ca_lost(&t, MSS, now_us);	/* by a timer: what may leave stays */
+		tcon_ca_lost(&t, MSS, now_us);	/* by a timer: the allowance stays */
 		assert_int_equal(tcon_track_cwnd_bytes(&t), limit);
 		stop_cc(&t);
 		assert_int_equal(tcon_track_cwnd_bytes(&t), 0);
@@ -947,7 +947,7 @@ static void mark_after_a_recovery(void **state)
 	stop_cc(&t);
 }
 
-/* A mark: what leaves follows what arrives, until more is acknowledged than was in flight,
+/* A mark: departures follow arrivals, until more is acknowledged than was in flight,
  * unless the CC sees to that or is not told of marks.
  */
 static void limit_after_a_mark(void **state)
@@ -1112,7 +1112,7 @@ static void unheard(void **state)
 	tcon_ca_unheard(&t, now_us);
 	assert_string_equal(noted(), "uO");
 	assert_int_equal(t.cc.pacing_rate_bps, rate_bps);
-	t.cc.cwnd_bytes *= 2;	/* no ACK bears this out */
+	t.cc.cwnd_bytes *= 2;	/* no ACK confirms this */
 	tcon_ca_unheard(&t, now_us);
 	assert_int_equal(t.cc.pacing_rate_bps, rate_bps);
 	tcon_ca_heard(&t);
@@ -1128,7 +1128,7 @@ static void unheard(void **state)
 	tcon_ca_heard(&t);
 	assert_int_equal(t.cc.pacing_rate_bps, 1000000);
 
-	/* Another CC starts meanwhile. */
+	/* Another CC starts in the silence. */
 	tcon_ca_unheard(&t, now_us);
 	tcon_ca_stop(&t);
 	tcon_ca_start(&t, &bare, NULL, now_us);
@@ -1163,7 +1163,7 @@ static const struct tcon_cc_ops forgetful = {
 	.undo_cwnd = mock_undo_cwnd,
 };
 
-/* Whatever a CC does meanwhile, the rate is no more than that. */
+/* Whatever a CC does in the silence, the rate is no more than that. */
 static void unheard_whatever_the_cc_does(void **state)
 {
 	struct tcon_track t;
@@ -1255,7 +1255,7 @@ static void segment_size(void **state)
 	}
 }
 
-/* What overtakes on its way from the guest makes a recovery neither begin nor go on. */
+/* A segment that overtakes on its way from the guest makes a recovery neither begin nor go on. */
 static void swaps_are_no_loss(void **state)
 {
 	struct tcon_track t;
@@ -1298,8 +1298,8 @@ static void needless_repeat_is_no_loss(void **state)
 	stop_cc(&t);
 }
 
-/* RecoverFS of RFC 9937: what was in flight, however large cwnd is, less what had been SACKed
- * before the ACK that shows the loss; what that one delivers counts as delivered.
+/* RecoverFS of RFC 9937: the flight, however large cwnd is, less the bytes SACKed before the ACK
+ * that shows the loss; bytes that this one delivers count as delivered.
  */
 static void flight_of_a_recovery(void **state)
 {

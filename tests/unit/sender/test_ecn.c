@@ -215,7 +215,7 @@ static void not_wanted(void **unused)
 	assert_false(e.agreed);
 }
 
-/* What the guest repeats leaves as it is, with its own ECN or without. */
+/* A SYN that the guest repeats leaves as it is, with its own ECN or without. */
 static void fall_back(void **unused)
 {
 	guest_syn(0, false, true, false);
@@ -734,7 +734,7 @@ static void eaten(void **unused)
 	assert_true(untouched(TCON_ECN_ECT0));
 }
 
-/* Of flight after flight nothing arrives but what was sent again, without ECT. */
+/* Flight after flight is lost; only the repeats arrive, which have no ECT. */
 static void eaten_flights(void **unused)
 {
 	u32 una, i, more;
@@ -800,7 +800,7 @@ static void eaten_acks(void **unused)
 	assert_int_equal(edit.ecn, TCON_ECN_NOT_ECT);
 }
 
-/* A destination that is known not to bear it: the guest's own ECN is heard, none is asked. */
+/* A destination that is known to stop ECN: the guest's own is heard, we ask for none. */
 static void avoided(void **unused)
 {
 	struct tcon_packet pkt = segment(SYN, 0);
@@ -848,7 +848,7 @@ static void counting(void **unused)
 	assert_int_equal(edit.ce_bytes, 1);
 }
 
-/* What the guest will throw away says nothing, though it shows nothing, either. */
+/* A segment that the guest will throw away says nothing, though it shows nothing, either. */
 static void unheard(void **unused)
 {
 	agree(ANSWER);

@@ -336,8 +336,8 @@ static void repeated_without(void **state)
 	conn_close(c);
 }
 
-/* What is behind an answer that acknowledges all is in flight as ever. */
-/* The SYN was repeated after a time-out.  What it said of the data says nothing of later data. */
+/* Data behind an answer that acknowledges all is in flight as ever. */
+/* The SYN was repeated after a time-out.  Its answer judges its own data, and no later data. */
 static void refused_after_timeout(void **state)
 {
 	struct conn *c = conn_new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What keeps a flow from sending more (datapath/sender/limit.c). */
+/* The limit that keeps a flow from sending more (datapath/sender/limit.c). */
 #include "datapath/sender/limit.c"
 
 #include <setjmp.h>
@@ -33,7 +33,7 @@ static enum tcon_limit limited_by(const struct scene *s)
 	return tcon_limit_now(&s->t, &s->w, MSS, s->waits, s->now_us);
 }
 
-/* A flow that has sent @sent of the window, of which the peer offers more. */
+/* A flow that has sent @sent of the window; the peer offers more. */
 static struct scene scene(u32 sent)
 {
 	struct scene s = {

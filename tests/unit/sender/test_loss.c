@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is judged lost, and when (datapath/sender/loss.c): RFC 8985 step by step.
+ * Segments judged lost, and when (datapath/sender/loss.c): RFC 8985 step by step.
  *
  * The path's RTT is 10 ms, so a quarter of the minimum is 2.5 ms.
  */
@@ -231,7 +231,7 @@ static void window_widened(void **state)
 	conn_close(c);
 }
 
-/* What a guest has repeated needlessly, its tail perhaps, is no sign of reordering. */
+/* A guest's needless repeat, its tail perhaps, is no sign of reordering. */
 static void dsack_of_a_guests_repeat(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -400,7 +400,7 @@ static void too_fast_for_a_repair(void **state)
 	assert_true(is_believed(RTT_US));
 }
 
-/* Of a super-packet, what lies before what has arrived is lost. */
+/* A part of a super-packet has arrived: the part before it is lost. */
 static void super_packet_in_part(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -430,7 +430,7 @@ static void super_packet_in_part(void **state)
 	conn_close(c);
 }
 
-/* What is SACKed needs no judgement, and nobody has to look for it. */
+/* SACKed data needs no judgement, and nobody has to look for it. */
 static void no_deadline_for_sacked(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -630,7 +630,7 @@ static void repeat_not_noted(void **state)
 	conn_close(c);
 }
 
-/* After a time-out nothing is in flight, noted or not.  What is sent again is. */
+/* After a time-out nothing is in flight, noted or not.  A repeat is. */
 static void time_out_not_noted(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -653,7 +653,9 @@ static void time_out_not_noted(void **state)
 	conn_close(c);
 }
 
-/* The middle of a lost range is sent again.  Without room for both parts the second is judged anew. */
+/* The middle of a lost range is sent again.  Without room for both parts the second is judged
+ * again.
+ */
 static void range_not_cut(void **state)
 {
 	struct conn *c = conn_open(true);

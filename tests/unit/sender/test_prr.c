@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What may leave in a recovery (datapath/sender/prr.c; RFC 9937). */
+/* How much may leave in a recovery (datapath/sender/prr.c; RFC 9937). */
 #include "datapath/sender/prr.c"
 
 #include <setjmp.h>
@@ -84,8 +84,8 @@ static void in_proportion(void **state)
 	assert_in_range(s.cc.inflight_bytes, (CWND - 1) * MSS, CWND * MSS);
 }
 
-/* A loss while a mark is answered: the first repair leaves at once, and what was 100
- * becomes 70 all the same, not 70 of what 70 of 100 are.
+/* A loss while a mark is answered: the first repair leaves at once, and 100 become 70 all the
+ * same, not 70 % of 70.
  */
 static void recovery_within_it(void **state)
 {
@@ -132,8 +132,8 @@ static void repairs_are_lost(void **state)
 		assert_int_equal(ack(&s, 1, 1, false), 1);
 }
 
-/* A part of a segment that arrives makes room for a whole one; two such for two.  What a
- * small repair leaves of its segment lets nothing else out.
+/* A part of a segment that arrives makes room for a whole one; two such for two.  After a
+ * small repair the rest of the allowed segment lets nothing else out.
  */
 static void parts_of_segments(void **state)
 {
@@ -154,7 +154,7 @@ static void parts_of_segments(void **state)
 	assert_int_equal(ack(&s, 0, 0, false), 0);
 }
 
-/* What was not sent when it might have been may follow: a guest that gathers a
+/* Segments that were not sent when they might have been may follow: a guest that gathers a
  * super-packet has as much in flight at last as one that sends at once.
  */
 static void what_is_saved_may_follow(void **state)
@@ -228,7 +228,7 @@ static void end_of_most(void **state)
 	assert_int_equal(ack(&s, 5, 0, true), 5);
 }
 
-/* A CC that lowers cwnd meanwhile: what was delivered to a flow that had little to send is no
+/* A CC lowers cwnd after the recovery of a flow that had little to send: its deliveries are no
  * claim to more than cwnd.
  */
 static void end_of_little(void **state)
@@ -263,7 +263,7 @@ static void what_is_saved_in_proportion_is_no_burst(void **state)
 	assert_int_equal(ack(&s, 1, 0, false), TCON_INIT_CWND_SEGS + 2);
 }
 
-/* A loss, or a mark, meanwhile begins anew. */
+/* A loss, or a mark, after a recovery begins another. */
 static void loss_after_it(void **state)
 {
 	struct sender s = over(20);

@@ -198,7 +198,7 @@ static void full_set_refuses(void **state)
 	assert_int_equal(set.bytes, 2 * TCON_RANGES_MAX);
 	check_form(&set);
 
-	/* What needs no further range is taken. */
+	/* An addition that needs no further range is taken. */
 	assert_int_equal(tcon_ranges_add(&set, base + 2, base + 4), 0);
 	assert_int_equal(set.n, TCON_RANGES_MAX - 1);
 	assert_int_equal(tcon_ranges_add(&set, far, far + 2), 0);

@@ -60,7 +60,7 @@ struct path {
 };
 
 /**
- * struct run - a flow on a path, and what came of it
+ * struct run - a flow on a path, and its outcome
  * @c: the connection
  * @rx: the receiver
  * @path: the path
@@ -149,7 +149,7 @@ static void again(struct run *r, u32 start, u32 end)
 	travel(r, start, end);
 }
 
-/* What is due is done, what may leave leaves. */
+/* Do what is due, and let leave what may leave. */
 static void look(struct run *r)
 {
 	struct tcon_track *t = &r->c->t;
@@ -268,8 +268,8 @@ static void run_end(struct run *r)
  * @sent: segments
  * @dropped: by the path
  * @repairs: made
- * @needless: of which the receiver had all
- * @counted: of those the tracker knew
+ * @needless: repairs of bytes that the receiver had
+ * @counted: needless repairs that the tracker knew
  * @timeouts: retransmission time-outs
  * @used: share of the path
  */
@@ -349,7 +349,7 @@ static void losses_both_ways(void **state)
 	assert_true(o.used > 0.98);
 }
 
-/* Few in flight: what is lost again, or last, is found all the same. */
+/* Few in flight: segments lost again, or last, are found all the same. */
 static void losses_of_a_thin_flow(void **state)
 {
 	struct outcome o = outcome_of("5 % lost, 8 in flight", &(struct path) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What was sent again (datapath/sender/resent.c). */
+/* Segments sent again (datapath/sender/resent.c). */
 #include "datapath/sender/resent.c"
 
 #include <setjmp.h>
@@ -99,7 +99,7 @@ static void again_and_again(void **state)
 	tcon_resent_clear(&set);
 }
 
-/* What is cut in two keeps its transmission, and its place among the others. */
+/* Both parts of a cut entry keep its transmission, and its place among the others. */
 static void cut_in_two(void **state)
 {
 	struct tcon_resent set;

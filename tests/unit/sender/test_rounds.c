@@ -42,7 +42,7 @@ static void play(struct conn *c, u32 segs, u32 peer_bytes)
 	}
 }
 
-/* A connection with 10 segments in flight, of which the next round is recorded. */
+/* A connection with 10 segments in flight, whose next round is recorded. */
 static struct conn *grown(void)
 {
 	struct conn *c = conn_open(true);
@@ -58,7 +58,7 @@ static struct conn *grown(void)
 	return c;
 }
 
-/* What is in flight at most, and the round trip. */
+/* The largest flight, and the round trip. */
 static void records(void **state)
 {
 	struct conn *c = grown();
@@ -140,7 +140,7 @@ static void tells_marks(void **state)
 	conn_close(c);
 }
 
-/* What limits the guest is not its own window. */
+/* The guest's limit is not its own window. */
 static void tells_other_limits(void **state)
 {
 	struct conn *c = grown();

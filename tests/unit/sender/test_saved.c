@@ -9,7 +9,7 @@
 #define SEGS	20
 #define ACKED	8
 
-/* A guest of 10.0.0.1:40000 that has sent SEGS segments, of which ACKED are acknowledged. */
+/* A guest of 10.0.0.1:40000 that has sent SEGS segments; ACKED of them are acknowledged. */
 static struct tcon_saved saved_flow(void)
 {
 	struct conn *c = conn_open(true);
@@ -87,7 +87,7 @@ static void layout(void **state)
 	assert_memory_equal(&r, want, sizeof(r));
 }
 
-/* What was written is what is read, at any address. */
+/* A record reads as it was written, at any address. */
 static void survives(void **state)
 {
 	struct tcon_state_record r = record_of_flow(), again;
@@ -125,7 +125,7 @@ static void cut_off(void **state)
 	}
 }
 
-/* One field of a good record, and what is then said of it. */
+/* One field of a good record, and the complaint about it. */
 struct bad {
 	size_t at;
 	size_t bytes;
@@ -264,7 +264,7 @@ static void gone_on(void **state)
 	assert_false(tcon_saved_goes_on(&s, &pkt));
 }
 
-/* Of a flow whose packets passed unseen: what the SYNs and round trips told, nothing in flight. */
+/* A flow whose packets passed unseen: its SYNs and round trips are known, nothing is in flight. */
 static void unseen(void **state)
 {
 	struct tcon_saved s = saved_flow();
@@ -364,7 +364,7 @@ static void restored(void **state)
 	conn_close(c);
 }
 
-/* Another CC starts anew; a guest that went on has as much in flight as before. */
+/* Another CC starts over; a guest that went on has as much in flight as before. */
 static void restored_later(void **state)
 {
 	struct tcon_saved s = saved_flow();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is kept of a half-flow that sleeps (datapath/sender/seed.c). */
+/* The kept state of a half-flow that sleeps (datapath/sender/seed.c). */
 #include "datapath/sender/seed.c"
 #include "datapath/sender/saved.c"
 #include "datapath/sender/window.h"
@@ -10,7 +10,7 @@
 #define SEGS	20
 #define ACKED	8
 
-/* A guest that has sent SEGS segments, of which ACKED are acknowledged. */
+/* A guest that has sent SEGS segments; ACKED of them are acknowledged. */
 static struct conn *sent_and_acked(void)
 {
 	struct conn *c = conn_open(true);
@@ -21,7 +21,7 @@ static struct conn *sent_and_acked(void)
 	return c;
 }
 
-/* A flow that grows from its seed knows what SYNs have told and what is learnt slowly. */
+/* A flow that grows from its seed knows the SYNs' options and the values that are learnt slowly. */
 static void grows(void **state)
 {
 	struct tcon_ecn e = { .agreed = true, .asked = true, .ce_bytes = 77 }, e2 = {};
@@ -43,7 +43,7 @@ static void grows(void **state)
 	conn_close(d);
 }
 
-/* What is in flight is not known: nothing is, from una on. */
+/* The flight is not known: nothing is in flight, from una on. */
 static void nothing_in_flight(void **state)
 {
 	struct conn *c = sent_and_acked(), *d = conn_new();

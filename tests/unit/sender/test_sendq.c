@@ -73,7 +73,7 @@ static void one_record(void **state)
 	tcon_sendq_clear(&q);
 }
 
-/* Of the newest that is acknowledged, in part too: when it left less what it waited. */
+/* The newest acknowledged one, also in part: the time at which it left, less its waiting time. */
 static void entered(void **unused)
 {
 	struct tcon_sendq q = {};
@@ -112,7 +112,7 @@ static void find_each(void **state)
 	tcon_sendq_clear(&q);
 }
 
-/* Pages that have been acknowledged are freed, but for one spare. */
+/* Pages that have been acknowledged are freed, except for one spare. */
 static void pages_are_freed(void **state)
 {
 	struct tcon_sendq q;

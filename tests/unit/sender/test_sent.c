@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What leaves (datapath/sender/sent.c), on packet sequences with known outcomes. */
+/* Departures (datapath/sender/sent.c), on packet sequences with known outcomes. */
 
 #include "datapath/sender/sendq.c"
 #include "conn.h"
@@ -27,7 +27,7 @@ static void timeout_inferred(void **state)
 	conn_close(c);
 }
 
-/* Who repeats the head for each packet has no time-out with each. */
+/* A guest that repeats the head for each packet has no time-out with each. */
 static void timeout_once_in_an_rto(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -96,7 +96,7 @@ static void timeout_when_repairs_have_ended(void **state)
 	conn_close(c);
 }
 
-/* What is SACKed is not lost at a time-out. */
+/* SACKed data is not lost at a time-out. */
 static void timeout_spares_sacked(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -156,7 +156,7 @@ static void gap(void **state)
 	conn_close(c);
 }
 
-/* No window reaches further than 2^30: what lies beyond is not recorded. */
+/* No window reaches further than 2^30: data beyond is not recorded. */
 static void far_ahead(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -241,7 +241,7 @@ static void no_memory(void **state)
 	conn_close(c);
 }
 
-/* What comes into a gap leaves for the first time: no repeat, and a round trip like any
+/* A segment that comes into a gap leaves for the first time: no repeat, and a round trip like any
  * other, also where more than one is late.
  */
 static void gap_is_filled(void **state)
@@ -368,7 +368,7 @@ static bool floor_is(const struct conn *c, u32 tsval)
 	return tcon_track_has_floor(&c->t, c->now_us) && c->t.tsval_floor == tsval;
 }
 
-/* What overtakes raises the time stamp of what is behind it, until that is acknowledged. */
+/* An overtaking segment raises the time stamp of those behind it, until it is acknowledged. */
 static void tsval_floor(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -389,7 +389,7 @@ static void tsval_floor(void **state)
 	conn_close(c);
 }
 
-/* What waits in TCon is behind it, too. */
+/* Segments that wait in TCon are behind it, too. */
 static void tsval_floor_of_what_waits(void **state)
 {
 	struct conn *c = conn_open(true);

@@ -233,7 +233,7 @@ static void test_short_path(void **state)
 }
 
 /* Holes in each round trip: una stands for one more, then all behind is acknowledged.
- * What comes in between is sent all the same.
+ * Segments in between are sent all the same.
  */
 static void test_holes(void **state)
 {
@@ -285,7 +285,7 @@ static void test_last_of_a_flight(void **state)
 	assert_true(held_back(FEW_SEGS * MSS + 1, MSS, 40000));
 }
 
-/* What the guest does not know of takes room in its cwnd. */
+/* Bytes whose ACK the guest has not got yet take room in its cwnd. */
 static void test_more_untold_than_left(void **state)
 {
 	assert_true(held_back(20 * MSS, 20 * MSS, 40000));

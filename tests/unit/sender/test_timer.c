@@ -92,7 +92,7 @@ static void probe_of_single(void **state)
 	conn_close(c);
 }
 
-/* Whoever looks when tcon_timer_soonest_us() says so is never too late. */
+/* A look at the time of tcon_timer_soonest_us() is never too late. */
 static void soonest(void **state)
 {
 	static const u32 rtts_us[] = { 100, 10000, 95000, 300000 };
@@ -132,7 +132,7 @@ static void short_timeouts(void **state)
 	assert_expires(c, 1100, TCON_EXPIRY_TIMEOUT);
 	assert_expires(c, 2200, TCON_EXPIRY_TIMEOUT);
 	assert_expires(c, 4400, TCON_EXPIRY_TIMEOUT);
-	/* What the guest does is not changed by it. */
+	/* The guest's own RTO does not follow it. */
 	assert_int_equal(tcon_track_rto_us(&c->t), 200100);
 	conn_close(c);
 }
@@ -316,8 +316,8 @@ static void probe_starts_recovery(void **state)
 }
 
 /*
- * An answer that is too fast for a probe is the late one of the original: what was
- * sent before that is missing, and not for the time-out to find out.
+ * An answer that is too fast for a probe is the late one of the original: segments
+ * sent before that are missing, and not for the time-out to find out.
  */
 static void probe_answered_too_fast(void **state)
 {
@@ -365,7 +365,7 @@ static void backs_off_to_two_minutes(void **state)
 	conn_close(c);
 }
 
-/* Progress starts the clock anew; only a round trip ends the back-off (Karn). */
+/* Progress restarts the clock; only a round trip ends the back-off (Karn). */
 static void progress_restarts(void **state)
 {
 	struct conn *c = conn_open(false);
@@ -415,7 +415,7 @@ static void backoff_ends_without_a_round_trip(void **state)
 	conn_close(c);
 }
 
-/* What left before the last repeat left so long ago that the answer is not one to it. */
+/* The segment before the last repeat left too long ago for the answer to be one to it. */
 static void round_trip_after_long_silence(void **state)
 {
 	struct conn *c = conn_open(false);
@@ -443,7 +443,7 @@ static void round_trip_after_long_silence(void **state)
 	conn_close(c);
 }
 
-/* Of an ACK that comes so late nobody knows what it is for: an earlier one has been lost. */
+/* Nobody knows what an ACK that comes so late is for: an earlier one has been lost. */
 static void answer_to_a_repeat_of_long_ago(void **state)
 {
 	struct conn *c = conn_open(false);
@@ -458,7 +458,7 @@ static void answer_to_a_repeat_of_long_ago(void **state)
 	conn_close(c);
 }
 
-/* A SACK is none, but what stands at una counts from when it last left. */
+/* A SACK is none, but the segment at una counts from when it last left. */
 static void head_sent_again(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -481,7 +481,7 @@ static void head_sent_again(void **state)
 	conn_close(c);
 }
 
-/* What a page could not be had for has left all the same. */
+/* A segment that no page could be had for has left all the same. */
 static void sent_without_record(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -548,7 +548,7 @@ static void window_opens(void **state)
 	conn_close(c);
 }
 
-/* What left while it was open is asked for, by TCon and by the guest. */
+/* A segment that left while it was open is asked for, by TCon and by the guest. */
 static void window_closes_on_data(void **state)
 {
 	struct conn *c = conn_open(true);

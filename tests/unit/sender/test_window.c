@@ -295,8 +295,8 @@ static void observe(void **state)
 }
 
 /*
- * Updates.  The peer's last ACK was for @ack with @peer bytes, of which the
- * guest was given up to @edge.
+ * Updates.  The peer's last ACK was for @ack with @peer bytes; the guest was
+ * given them up to @edge.
  */
 struct update_case {
 	const char *rule;
@@ -474,7 +474,7 @@ static void random_updates(void **state)
 	assert_true(n > 20000);
 }
 
-/* What the guest had time to answer and did not use. */
+/* Window that the guest had time to answer and did not use. */
 static void unused(void **state)
 {
 	u64 now_us = 1000 + TCON_EDGE_ANSWER_US;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* On a little-endian machine its bytes in memory are those of the wire. */
+/* On a little-endian machine its bytes in memory are in the wire's order. */
 static inline uint32_t crc32c(const uint8_t *data, size_t bytes)
 {
 	uint32_t crc = ~0U;

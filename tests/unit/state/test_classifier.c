@@ -223,7 +223,7 @@ static void shares_are_independent(void **unused)
 	assert_in_range(second, 24300, 25700);
 }
 
-/* Of fragments nobody knows the ports, so nobody knows the share; a rule for all is found. */
+/* A fragment's ports are unknown, and so is its share; a rule for all is found. */
 static void shares_need_ports(void **unused)
 {
 	struct tcon_place place = place_of(0, 0);

@@ -29,7 +29,7 @@ static void connection_begins(void **state)
 		assert_int_equal(tcon_known_after(known, TCON_KNOWN_BEGINS), TCON_KNOWN_ALL);
 }
 
-/* What the ends have agreed on does not become known by what they send later. */
+/* An agreement that passed unseen does not become known by what the ends send later. */
 static void middle_stays(void **state)
 {
 	u32 known, event;
@@ -50,7 +50,9 @@ static void what_passes_unseen_counts_in_any_state(void **state)
 	}
 }
 
-/* An ACK that comes here ends each doubt of where packets go; the guest's data only that of data. */
+/* An ACK that comes here ends each doubt about the way of packets; the guest's data ends only the
+ * doubt about data.
+ */
 static void astray_comes_back(void **state)
 {
 	u32 known;

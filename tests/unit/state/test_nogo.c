@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Destinations that do not bear ECN (datapath/state/nogo.c). */
+/* Destinations that stop ECN (datapath/state/nogo.c). */
 #include "datapath/state/nogo.c"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is told of a half-flow that has ended (datapath/state/outcome.c). */
+/* The record of a half-flow that has ended (datapath/state/outcome.c). */
 #include "datapath/state/outcome.c"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-/* 1 MB in 2 s, of which 10 % was sent again; the mean of 4 RTTs is 20 ms. */
+/* 1 MB in 2 s, 10 % of it sent again; the mean of 4 RTTs is 20 ms. */
 static struct tcon_track a_flow(void)
 {
 	return (struct tcon_track) {

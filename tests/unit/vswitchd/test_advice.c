@@ -22,7 +22,7 @@ static const struct {
 	{ { 1, MB - 1, MB, 9000, 0, 0, 20000, 3, 0 }, "unseen", NULL },
 	{ { 0, 9 * MB, 9 * MB, 0, 0, 0, 0, 0, 0 }, "unseen", NULL },
 	{ { 4, 9 * MB, 9 * MB, 0, 0, 0, 20000, 1.1, 0 }, "clean", NULL },
-	/* What it loses and how long its queue is do not matter if it hardly sends. */
+	/* Its losses and the length of its queue do not matter if it hardly sends. */
 	{ { 4, 9 * MB, 9 * MB, MB, 0, 0, 20000, 3, 0.51 }, "idle", NULL },
 	{ { 4, 9 * MB, 9 * MB, MB, 0, 3, 20000, 1.1, 0 }, "reordering", NULL },
 	{ { 4, 9 * MB, 9 * MB, MB, 0, 2, 20000, 1.1, 0 }, "losing", "bbr" },

@@ -101,7 +101,7 @@ static void wrap(void **state)
 	assert_int_equal(tcon_filter_max(&f, 10, start + 11, 50), 50);
 }
 
-/* Of a monotone sequence the filter is exact: the newest, or the oldest. */
+/* The filter of a monotone sequence is exact: the newest, or the oldest. */
 static void monotone(void **state)
 {
 	struct tcon_filter up = {}, down;
@@ -145,7 +145,7 @@ static bool in_window(const struct sample *s, int n, u32 window, u64 value)
 }
 
 /*
- * What holds for every sequence: the result is a sample of the window, so not
+ * Invariants of every sequence: the result is a sample of the window, so not
  * beyond the true extremum.  And, with a sample in each unit of time, it is no
  * worse than the extremum of the last half of the window: when the first
  * expires, the runners-up are older than a quarter and than half.

@@ -110,7 +110,7 @@ static void other_limits(void **state)
 	assert_unknown(&seen, "the peer's window limits it");
 }
 
-/* Growth of one segment without a loss is Reno's, and that of others. */
+/* Growth of one segment without a loss is Reno's, and other CCs' as well. */
 static void does_not_choose_between_equals(void **state)
 {
 	struct tcon_seen seen = { .rounds = rounds, .n_rounds = 60, .min_rtt_us = 20000 };

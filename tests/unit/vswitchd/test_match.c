@@ -16,7 +16,7 @@
 #define A126 A32 A32 A32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define A127 A126 "a"
 
-/* What is accepted, and its one canonical form. */
+/* Accepted texts, and their one canonical form. */
 static const struct {
 	const char *text, *canonical;
 	unsigned int priority;
@@ -104,7 +104,7 @@ static const struct {
 	  DEFAULT },
 };
 
-/* What is refused, and words that the sentence must contain. */
+/* Refused texts, and words that the sentence must contain. */
 static const struct {
 	const char *text, *says;
 } bad[] = {
@@ -338,7 +338,7 @@ static void different_matches(void **state)
 		}
 }
 
-/* What a match says of one flow, and the field that decides. */
+/* A match's verdict on one flow, and the field that decides. */
 static const struct {
 	const char *match, *flow;
 	enum tcon_selects selects;

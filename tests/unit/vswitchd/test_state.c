@@ -12,7 +12,7 @@
 
 #define NOW_S	1800000000ULL
 
-/* A state of @n records, each of which differs, as bytes. */
+/* A state of @n records, each different, as bytes. */
 static uint8_t *some_state(size_t n, size_t *bytes)
 {
 	struct tcon_state_record *records = calloc(n, sizeof(*records));
@@ -30,7 +30,7 @@ static uint8_t *some_state(size_t n, size_t *bytes)
 	return state;
 }
 
-/* What is said of a state; NULL: it is taken. */
+/* The complaint about a state; NULL: it is taken. */
 static const char *said_of_text(const char *text)
 {
 	static struct tcon_error error;
@@ -106,7 +106,7 @@ static void header(void **unused)
 	free(state);
 }
 
-/* Where, what, with a right checksum or not, and what is said of it. */
+/* Offset, byte, whether the checksum is right, and the complaint. */
 static void refused(void **unused)
 {
 	static const struct {

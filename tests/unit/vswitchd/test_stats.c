@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Means and intervals (userspace/vswitchd/tcon-stats.c).  What is expected was computed by SciPy. */
+/* Means and intervals (userspace/vswitchd/tcon-stats.c).  Expected values come from SciPy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

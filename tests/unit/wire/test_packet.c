@@ -386,7 +386,7 @@ static void no_length(void **state)
 }
 
 /*
- * What a super-packet says of its own length nobody looks at.  It may be 0 (BIG TCP), or less
+ * The length field of a super-packet does not count.  It may be 0 (BIG TCP), or less
  * than there is, by which a guest would have most of its data uncounted.
  */
 static void super_packets(void **state)
@@ -545,7 +545,7 @@ static void syn_options(void **state)
 	assert_true(pkt.has_ts);
 }
 
-/* What options say, besides MSS and window scale. */
+/* Meanings of options, besides MSS and window scale. */
 enum says {
 	NOTHING = 0,
 	SACK_PERMITTED = 1,
@@ -561,7 +561,7 @@ static int says(const struct tcon_packet *pkt)
 	       (pkt->signed_options ? SIGNED : 0) | (pkt->mptcp ? MPTCP : 0);
 }
 
-/* What a lone option, or two, of a SYN mean. */
+/* The meaning of a lone option, or two, of a SYN. */
 static void option_table(void **state)
 {
 	static const struct {

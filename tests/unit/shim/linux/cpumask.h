@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* User-space shim: there is one CPU, but for a test that defines another number, and shim_cpu. */
+/* User-space shim: one CPU, unless a test defines another number, and shim_cpu. */
 #ifndef _SHIM_LINUX_CPUMASK_H
 #define _SHIM_LINUX_CPUMASK_H
 

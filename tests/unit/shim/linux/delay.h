@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* User-space shim: waiting: time passes, and shim_wait says what happens meanwhile. */
+/* User-space shim: waiting: time passes, and shim_wait runs what happens in that time. */
 #ifndef _SHIM_LINUX_DELAY_H
 #define _SHIM_LINUX_DELAY_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * User-space shim: what kernel.h brings along.  As in the kernel, min() and
+ * User-space shim: helpers that kernel.h brings along.  As in the kernel, min() and
  * max() refuse mixed types.
  */
 #ifndef _SHIM_LINUX_KERNEL_H

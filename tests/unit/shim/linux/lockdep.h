@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* User-space shim: what lockdep would prove, checked as the test runs. */
+/* User-space shim: lockdep's assertions, checked as the test runs. */
 #ifndef _SHIM_LINUX_LOCKDEP_H
 #define _SHIM_LINUX_LOCKDEP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* User-space shim: lists under RCU: what is taken out still knows the next. */
+/* User-space shim: lists under RCU: a removed entry still knows the next. */
 #ifndef _SHIM_LINUX_RCULIST_H
 #define _SHIM_LINUX_RCULIST_H
 

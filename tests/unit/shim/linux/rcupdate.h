@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* User-space shim: what RCU frees is freed by rcu_barrier(). */
+/* User-space shim: rcu_barrier() frees what waits for RCU. */
 #ifndef _SHIM_LINUX_RCUPDATE_H
 #define _SHIM_LINUX_RCUPDATE_H
 

@@ -133,7 +133,7 @@ static inline void rhashtable_walk_enter(struct rhashtable *table,
 	iter->next = table->buckets[0];
 }
 
-/* Where the next has gone meanwhile, from the start of its bucket. */
+/* If the next entry is gone, begin again at the start of its bucket. */
 static inline void rhashtable_walk_start(struct rhashtable_iter *iter)
 {
 	struct rhash_head *first, *head;

@@ -39,7 +39,7 @@ struct skb_shared_info {
 	unsigned int gso_type;
 };
 
-/* What clones share. */
+/* The part that clones share. */
 struct shim_buf {
 	int users;
 	u32 bytes;
@@ -258,7 +258,7 @@ static inline int skb_copy_bits(const struct sk_buff *skb, int offset, void *to,
 	return 0;
 }
 
-/* Data of its own, with so much room before it as it has, or @room. */
+/* Data of its own, with at least @room before it. */
 static inline int shim_own(struct sk_buff *skb, u32 room)
 {
 	struct shim_buf *buf;
@@ -295,7 +295,7 @@ static inline void *__skb_push(struct sk_buff *skb, u32 bytes)
 	return skb->data -= bytes;
 }
 
-/* The bytes of @from behind those of @to, which has no clones. */
+/* Append the bytes of @from to @to, which has no clones. */
 static inline bool skb_try_coalesce(struct sk_buff *to, struct sk_buff *from, bool *stolen,
 				    int *delta)
 {

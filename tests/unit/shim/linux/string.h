@@ -23,7 +23,7 @@ static inline __maybe_unused ssize_t strscpy(char *dst, const char *src,
 	return n;
 }
 
-/* Equal, but for a newline at the end, which writers to /sys add. */
+/* Equal, apart from a newline at the end, which writers to /sys add. */
 static inline __maybe_unused bool sysfs_streq(const char *a, const char *b)
 {
 	size_t n = strcspn(a, "\n");

@@ -21,7 +21,7 @@ struct delayed_work {
 
 struct workqueue_struct;
 
-/* What is pending, and what was made so last. */
+/* The pending works, and the last one that was made so. */
 extern struct work_struct *shim_works, *shim_work;
 __attribute__((__weak__)) struct work_struct *shim_works, *shim_work;
 

@@ -12,7 +12,7 @@ static inline u32 shim_fold(u64 sum)
 	return sum;
 }
 
-/* By words as they lie in memory; what comes before has an even length. */
+/* By words as they lie in memory; the bytes before have an even length. */
 static inline __wsum csum_partial(const void *data, int bytes, __wsum sum)
 {
 	const u8 *at = data;
