@@ -64,7 +64,7 @@ class Page:
         return found
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method of the protocol; events that come meanwhile are kept."""
+        """Call a method of the protocol; events that come before its answer are kept."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": params}
         if self._session:
@@ -87,7 +87,7 @@ class Page:
             self.events.append(self._receive(deadline_s))
 
     def said(self, method: str) -> list[dict[str, Any]]:
-        """What the events of a kind told so far."""
+        """The parameters of a kind's events so far."""
         return [event["params"] for event in self.events if event.get("method") == method]
 
     def run(self, expression: str) -> Any:

@@ -134,8 +134,8 @@ def flow_record(goodput: float, rtt_us: int, guest_share: float | None) -> dict[
 def comparison(
     goodputs: dict[tuple[str, int], float], text: str = SMALL, warning: str = ""
 ) -> dict[str, Any]:
-    """Of runs with these goodputs by mode and seed, the same in each cell but the
-    first, where the enforced ones have 94 % of that.
+    """A comparison of runs with these goodputs by mode and seed, the same in each cell
+    except the first, where the enforced ones have 94 % of that.
     """
     campaign = parse(text)
     stored: dict[str, dict[str, Any]] = {}

@@ -15,7 +15,7 @@ from tcon_lab.numbers.against_native import compare
 from tcon_lab.numbers.campaign_run import Run, Store, runs_of
 from tcon_lab.numbers.results import to_text
 
-#: How a run's goodput and RTT are to those of a native run of the fixture, and the flow.
+#: Factors of a run's goodput and RTT over the fixture's native run, given the run and the flow.
 Factors = Callable[[Run, int], tuple[float, float]]
 
 PUBLISHED = """\

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""tcon/advise names evidence: its figures are those of the files that it names."""
+"""tcon/advise names evidence: its figures equal the ones in the files that it names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 TOP = Path(__file__).parents[2]
 
-#: What a line of the evidence names: a file, and figures that stand in one of its paragraphs.
+#: A line of the evidence names a file, and figures that stand in one of its paragraphs.
 FIGURE = re.compile(r"\d+\.\d+")
 
 
@@ -39,7 +39,7 @@ def test_the_figures_are_those_of_the_files() -> None:
 
 
 def test_rows_of_the_gallery_are_those_of_their_cells() -> None:
-    """Of native, linux:NAME and enforced the last is what is advised."""
+    """A row has native, linux:NAME and enforced; the last is the advice's."""
     gallery = (TOP / "tools/campaigns/gallery.md").read_text()
     seen = 0
     for line in evidence():

@@ -232,7 +232,7 @@ def test_what_tc_is_told(text: str, words: str) -> None:
 
 
 def red_parameters(text: str) -> dict[str, object]:
-    """What the netlink message for a scenario's RED says."""
+    """The parameters in the netlink message for a scenario's RED."""
     queue = aqm_of(text)
     assert queue is not None
     assert queue.tc_words(400) == []

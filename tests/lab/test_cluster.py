@@ -81,7 +81,7 @@ class Dask:
         return made
 
     def did(self, name: str) -> list[str]:
-        """What a worker was given."""
+        """The lines that a worker was given."""
         lines = [line.split(" ", 1) for line in self.notes.read_text().splitlines()]
         return [what for who, what in lines if who == name]
 

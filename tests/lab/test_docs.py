@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the documents name is there, and what is there is named where users look it up."""
+"""Documents name nothing that is missing, and all that users look up is named in its document."""
 
 from __future__ import annotations
 

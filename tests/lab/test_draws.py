@@ -76,7 +76,7 @@ def test_the_target_that_names_a_test_most_closely(
     "test", ["test_attach.py::test_way", "test_smp.py", "test_repair.py::test_slow[4]"]
 )
 def test_tests_of_no_target_are_refused(draws: ModuleType, test: str) -> None:
-    """By an expression, in real time, or deselected."""
+    """Named by an expression, in real time, or deselected."""
     with pytest.raises(draws.DrawsError, match="is of no target in virtual time"):
         draws.target_of(LISTED, test)
 

@@ -23,7 +23,7 @@ MBIT = 1_000_000
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Of a server."""
+    """The port of a server."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         free = int(probe.getsockname()[1])

@@ -11,7 +11,7 @@ Edges = set[tuple[str, str, str]]
 
 
 def in_the_table() -> Edges:
-    """From, to, event: what leads from a state to another."""
+    """From, to, event: the events that lead from a state to another."""
     source = (DATAPATH / "state/known.c").read_text()
     head = re.search(r"/\*\s*(BEGINS[\w,\s]*)\*/", source)
     assert head

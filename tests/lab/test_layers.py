@@ -88,7 +88,7 @@ def test_comments_and_strings_are_no_calls(tree: Path) -> None:
 # --- the lab's wings ------------------------------------------------------------
 
 LAB = TOP / "tools/tcon_lab"
-#: A wing may use those before it, and what is in the machine, too (root.GUEST_CODE).
+#: A wing may use the ones before it, and the modules in the machine, too (root.GUEST_CODE).
 WINGS = ("experiment", "machine", "numbers", "pages")
 
 

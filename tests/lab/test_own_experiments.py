@@ -102,7 +102,7 @@ def test_a_worker_runs_a_clusters_campaign(folder: Path, scheduler: str, tmp_pat
 
 
 def test_the_shells_prompt_takes_commands() -> None:
-    """Those that it proposes, in real time."""
+    """The prompt takes the commands that it proposes, in real time."""
     command = ["timeout", "3600", LAB, "shell"]  # one that hangs ends
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What debian/ repeats of the tree is what the tree says."""
+"""debian/ repeats the tree's facts, and repeats them right."""
 
 import contextlib
 import os
@@ -49,7 +49,7 @@ def test_the_lab_depends_on_what_install_deps_installs():
 
 
 def test_the_readmes_steps_are_where_they_are_tested():
-    """By tests/deb, on a host that boots."""
+    """tests/deb tests them, on a host that boots."""
     found = steps()
     assert {number: len(blocks) for number, blocks in found.items()} == {
         1: 2, 2: 1, 3: 1, 4: 2, 5: 0, 6: 1
@@ -61,7 +61,7 @@ def test_the_readmes_steps_are_where_they_are_tested():
 
 
 def test_the_readme_names_what_packages_are_built_with():
-    """And before `make check` it is installed."""
+    """The page has it installed before `make check`."""
     control = (TOP / "debian/control").read_text()
     needed = re.search(r"^Build-Depends: (.*?)^\S", control, re.M | re.S)[1]
     needed = {word.split()[0] for word in needed.split(",")} - {"debhelper-compat"}
@@ -85,7 +85,7 @@ def test_services_wait_for_what_is_not_there_yet():
 
 @pytest.mark.skipif(not shutil.which("dh_installsystemd"), reason="debhelper is not installed")
 def test_an_upgrade_leaves_no_service_stopped(tmp_path):
-    """What runs goes on, as the new version; what does not is not started."""
+    """A running service goes on, as the new version; a stopped one is not started."""
     shutil.copytree(TOP / "debian", tmp_path / "debian")
     subprocess.run(
         ["make", "-s", "-f", "debian/rules", "override_dh_installsystemd"],
@@ -115,7 +115,7 @@ def test_the_flags_do_not_say_where_packages_are_built(tmp_path):
 
 
 def removed(folder, *, database):
-    """What the removal of tcon-switch calls, in order: on a host without systemd's programs, and
+    """The calls at the removal of tcon-switch, in order: on a host without systemd's programs, and
     with a daemon that takes commands where it has a database.
     """
     called, pid = folder / "called", folder / "pid"
@@ -257,7 +257,7 @@ def test_a_repository_that_git_refuses_is_not_taken_for_none(tree):
 
 
 def test_a_folder_with_a_log_is_not_removed(tree):
-    """Of a build of something else."""
+    """It may be of a build of something else."""
     tree.out.mkdir()
     (tree.out / "build.log").touch()
     (tree.out / "thesis.tex").touch()

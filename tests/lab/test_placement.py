@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What br0 is told to do with flows whose TCon is in VMs."""
+"""The rules that br0 gets for flows whose TCon is in VMs."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "placements.md"
 
 
 def actions(rules: list[str]) -> dict[str, str]:
-    """By what a rule is for."""
+    """The rules' actions, by what a rule is for."""
     found = dict(rule.split(",actions=") for rule in rules)
     assert len(found) == len(rules)
     return found

@@ -702,7 +702,7 @@ def drops_of(name: str, device: str) -> int:
 
 
 def test_live_queue(probe: str, bridge: tuple[str, str, str], tmp_path: Path) -> None:
-    """A slow tbf over a pfifo: what waits is counted once, not in both."""
+    """A slow tbf over a pfifo: waiting packets are counted once, not in both."""
     switch = bridge[1]
     out = tmp_path / "queue.jsonl"
     tbf = ["root", "handle", "1:", "tbf", "rate", "8kbit", "burst", "2000", "limit", "1000000"]

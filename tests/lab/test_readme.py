@@ -15,7 +15,7 @@ from steps import from_tree, steps
 TOP = Path(__file__).parents[2]
 README = (TOP / "README.md").read_text()
 TABLE = tomllib.loads((Path(__file__).parent / "readme.toml").read_text())
-#: What a test cannot do.
+#: Steps that a test cannot do.
 BY_HAND = 2
 
 
@@ -32,7 +32,7 @@ def block_lines(text: str) -> Iterator[str]:
 
 
 def commands(text: str) -> set[str]:
-    """What is typed in a text's blocks: continued lines are one, without comments."""
+    """The commands in a text's blocks: continued lines are one, without comments."""
     return typed("\n".join(block_lines(text)))
 
 

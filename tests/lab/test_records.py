@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is made of a machine's files."""
+"""Records from a machine's files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_records_leave_a_machine_in_parts() -> None:
 
 
 def test_iperf3_that_could_not_exchange_results() -> None:
-    """What it sent counts where it sent to its end; else its complaint does."""
+    """Its intervals count if it sent to its end; otherwise its complaint does."""
     report = synthetic.iperf3(2.0, [20000] * 20, 10, 7)
     assert with_summary(report, 2.0, 0.1) is report
     report |= {"end": {}, "error": "control socket has closed unexpectedly"}

@@ -57,7 +57,7 @@ def test_other_numbers_from_the_same_packages_are_a_failure(parts, reason):
 
 @pytest.fixture
 def rounds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """What the rounds to come give; each run takes one."""
+    """Results of the rounds to come; each run takes one."""
     to_come: list[int] = []
     monkeypatch.setattr(lab, "run_all", lambda *words: [to_come.pop(0)])
     monkeypatch.setattr(results, "all_results", lambda raw: [{"runs": raw, "versions": {}}])

@@ -157,7 +157,7 @@ FULL = {"scenario": SCENARIO, "campaign": CAMPAIGN, "published": PUBLISHED}
 
 
 def take(name: str, text: str) -> str:
-    """What the reader says of a text: nothing where it takes it."""
+    """The reader's complaint about a text; empty: it takes it."""
     try:
         READERS[name](text, str(TOOLS / "campaigns/f.toml"))
     except ScenarioError as error:
@@ -172,7 +172,7 @@ def test_what_readers_take_fits(name: str) -> None:
 
 
 def part_of(whole: Any, at: list[str]) -> Any:
-    """What a schema has at a place, where it may refer to a definition of its own."""
+    """The part of a schema at a place, which may refer to a definition of its own."""
     found = whole
     for part in at:
         found = found[part]

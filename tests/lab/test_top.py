@@ -33,7 +33,7 @@ TOP = Path(__file__).parents[2] / "userspace/top/tcon-top"
 
 
 def history(n: int | None = None) -> History:
-    """What is known after so many answers of the recording."""
+    """The history after the recording's first n answers; None: after all."""
     found, recording = History(), source.Recording(RECORDED)
     while (n is None or n > 0) and (answer := recording.ask("")):
         found.add(answer)
@@ -279,7 +279,7 @@ def test_a_file_that_is_no_recording(tmp_path: Path, line: str) -> None:
 
 
 def test_a_recording_outlives_a_bridge_that_is_misspelt(tmp_path: Path) -> None:
-    """What is refused has changed nothing."""
+    """A refused call has changed nothing."""
     record = tmp_path / "record"
     record.write_text("of yesterday\n")
     env = switch(tmp_path, "echo \"no bridge is named 'br9'\" >&2; exit 2")
@@ -297,7 +297,7 @@ def test_without_ovs_appctl(tmp_path: Path) -> None:
 
 
 def test_a_recording_whose_end_is_cut(tmp_path: Path) -> None:
-    """By a full disk, or where the host went down: what is whole is shown."""
+    """A full disk, or a host that went down, cut it: the whole answers are shown."""
     file, *lines = tmp_path / "recording", *RECORDED.read_text().splitlines(keepends=True)
     shown = []
     for text in ("".join(lines[:-1]), "".join(lines[:-1]) + lines[-1][:100]):

@@ -72,7 +72,7 @@ def test_over_several_connections_at_once(server: int) -> None:
 
 
 def test_several_connections_are_kept() -> None:
-    """Each is asked again, when all have answered, and none is opened anew."""
+    """Each is asked again, when all have answered, and none is opened twice."""
     asked: list[int] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Campaign files: what they mean, and what is said about wrong ones."""
+"""Campaign files: their meaning, and the complaints about wrong ones."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Scenario files: what they mean, and what is said about wrong ones."""
+"""Scenario files: their meaning, and the complaints about wrong ones."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_defaults() -> None:
 
 
 def test_guests_that_answer_late() -> None:
-    """What lies between a guest and TCon is a part of the round trip."""
+    """A delay between a guest and TCon is a part of the round trip."""
     near, far = minimal(), minimal(more='guest_delay = "30ms"\n')
     assert near.flows[0].guest_delay_us == 0
     assert far.flows[0].guest_delay_us == 30_000
@@ -110,7 +110,7 @@ def test_guests_that_pause() -> None:
 
 
 def test_data_both_ways() -> None:
-    """What the receiver sends has a rate of its own, and the way back a bottleneck."""
+    """The receiver's data has a rate of its own, and the way back a bottleneck."""
     one, both = minimal(), minimal(more='back = "2mbit"\n')
     assert (one.flows[0].back_bps, both.flows[0].back_bps) == (0, 2_000_000)
     assert (one.path.back_rate_bps, one.path.back_queue_packets) == (0, 0)
@@ -173,7 +173,7 @@ def test_parameters_of_the_kernels_ccs() -> None:
 
 
 def second(flow: str) -> str:
-    """What is said of a CUBIC flow with a parameter and this one."""
+    """The complaint about a CUBIC flow with a parameter and this one; empty: none."""
     first = MINIMAL.format(rate="10mbit", rtt="100ms", queue="50p")
     try:
         parse(f"{first}guest_params = {{beta = 800}}\n[[flow]]\n{flow}", "f")
@@ -191,7 +191,7 @@ def test_guests_that_share_a_kernel_have_the_same_parameters() -> None:
         "f:12: mode native " + said.format("beta 1, bic_scale 41")
     )
     assert second('guest_cc = "cubic"') == "f:10: mode native " + said.format("no parameters")
-    # TCon would run the kernel's CUBIC beside that of a guest.
+    # TCon would run the kernel's CUBIC beside a guest's.
     linux = 'guest_cc = "reno"\nenforce = "linux:cubic"\n'
     assert second(linux) == "f:10: mode enforced " + said.format("no parameters")
     assert second(f'{linux}native_cc = "cubic"\nnative_params = {{beta = 800}}') == ""
@@ -437,7 +437,7 @@ def test_seeds() -> None:
             got.with_seed(wrong)
 
 
-# What is changed in FULL, the line that the error names, and its words.
+# A change in FULL, the line that the error names, and its words.
 WRONG = [
     ('name = "full"', "name = ", 2, "malformed TOML"),
     ('name = "full"', 'name = "full', 2, "malformed TOML"),

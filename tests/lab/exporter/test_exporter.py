@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """tcon-exporter, asked over HTTP, and its alerts, by a real Prometheus.
 
-What the daemon says is recorded from a real one (recorded.json, which tests/vm compares with what
-it says now); a script takes its place, so that it can also fail.
+The daemon's answers are recorded from a real one (recorded.json, which tests/vm compares with its
+present ones); a script takes its place, so that it can also fail.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def free_port() -> int:
 
 
 def fetch(url: str, timeout_s: float = 10) -> str:
-    """What is there; a service that has just been started is waited for."""
+    """The text at an address; waits for a service that has just been started."""
     end = time.monotonic() + timeout_s
     while True:
         try:
@@ -76,7 +76,7 @@ class Exporter:
         (self.folder / "flows.json").write_text(json.dumps(flows))
 
     def instead(self, script: str | None) -> None:
-        """What the daemon does now; None: it answers."""
+        """Let a script take the daemon's place; None: it answers as recorded."""
         (self.folder / "instead").unlink(missing_ok=True)
         if script is not None:
             (self.folder / "instead").write_text(script)
@@ -177,7 +177,7 @@ def test_a_scrape_that_fails_counts_nothing(exporter: Exporter) -> None:
 
 
 def test_what_the_daemon_leaves_out(exporter: Exporter) -> None:
-    """That is another version, whatever it is."""
+    """A daemon that leaves it out is of another version, whatever it is."""
     for field in RECORDED["show"]:
         show = {name: value for name, value in RECORDED["show"].items() if name != field}
         exporter.say(show, RECORDED["flows"])
@@ -188,7 +188,7 @@ def test_what_the_daemon_leaves_out(exporter: Exporter) -> None:
 
 
 def test_rules_of_one_priority_count_together(exporter: Exporter) -> None:
-    """In which priorities have series of their own."""
+    """Only some priorities have series of their own."""
     show, flows = copy.deepcopy(RECORDED["show"]), copy.deepcopy(RECORDED["flows"])
     (bridge,) = show["bridges"]
     rule = bridge["rules"][0]
@@ -399,14 +399,14 @@ def prometheus(folder: Path, target: int) -> Iterator[int]:
 
 
 def panels() -> list[dict[str, Any]]:
-    """Those of the dashboard that show something."""
+    """The dashboard's panels that show something."""
     return [
         panel for panel in json.loads(DASHBOARD.read_text())["panels"] if panel["type"] != "row"
     ]
 
 
 def queries() -> Iterator[tuple[str, str]]:
-    """What each panel asks, with its title, when all hosts and bridges are chosen."""
+    """The query of each panel, with its title, when all hosts and bridges are chosen."""
     for panel in panels():
         for target in panel["targets"]:
             query = re.sub(r"\$(?:instance|bridge)\b", ".*", target["expr"])

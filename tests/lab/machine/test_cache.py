@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a killed process leaves in the cache, and what the next one makes of it."""
+"""A killed process leaves files in the cache, and the next one clears them up."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 
 One is the hypervisor, with Open vSwitch and TCon, the other the guest.  They
 run in real time, which the machine below them stretches, so nothing here is
-about speed: what counts is who decides, and that the data arrive.
+about speed: the tests ask who decides, and whether the data arrive.
 """
 
 import json
@@ -26,7 +26,7 @@ def start(script, link, *options):
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
-    """What the hypervisor (tcon/flows) and the guest (iperf3) report."""
+    """The reports of the hypervisor (tcon/flows) and of the guest (iperf3)."""
     path = tmp_path_factory.mktemp("link") / "cable"
     options = ("--ovs", "--modprobe", "tcon", "--modprobe", "tcon_bbr")
     hypervisor = start("own_kernel_hypervisor.sh", f"{path},listen", *options)

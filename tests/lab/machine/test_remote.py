@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commands in a guest with a kernel of its own, of which loopback takes the place."""
+"""Commands in a guest with a kernel of its own; loopback takes the guest's place."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 REMOTE = Path(__file__).parents[3] / "tools/tcon_lab/guest/remote.py"
-#: Of the loopback network, and of this test only: the port is always the same.
+#: An address of the loopback network, of this test only: the port is always the same.
 ADDRESS = "127.84.67.79"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Other Debian suites: what is refused, and what is made of a tree and of packages."""
+"""Other Debian suites: refusals, and the packages and builds of a tree."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_each_python_leaves_the_same_out() -> None:
 
 DEMO = {"runs": [{"mode": "native", "flows": [{"goodput_bps": 94e6}]},
                  {"mode": "enforced", "flows": [{"goodput_bps": 94.2e6}]}]}  # fmt: skip
-#: What check-matrix asks a lab for: what the machine is, and the demo, into its last argument.
+#: check-matrix's questions to a lab: what the machine is, and the demo, into its last argument.
 FAKE_LAB = f"""#!/bin/sh
 if [ "$1" = exec ]; then
     echo 7.2.12-amd64; echo 'ovs-vswitchd (Open vSwitch) 4.0.0'

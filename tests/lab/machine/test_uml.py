@@ -260,7 +260,7 @@ TOOLS = Path(__file__).parents[3] / "tools"
 
 
 def _taken(folder: Path, cpus: Iterable[int], stack: contextlib.ExitStack) -> None:
-    """What other labs' machines do with these CPUs."""
+    """Lock these CPUs as other labs' machines do."""
     for cpu in cpus:
         lock = stack.enter_context((folder / f"cpu-{cpu}.lock").open("w"))
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -293,7 +293,7 @@ def test_machines_share_cpus_where_there_are_more_of_them(tmp_path, monkeypatch)
 
 
 def test_labs_share_cpus_where_there_are_more_of_them(tmp_path):
-    """Of one machine each: none may begin where all others do."""
+    """Labs of one machine each: none may begin where all others do."""
     ask = "from tcon_lab.machine.cpus import own_cpu\nwith own_cpu() as cpu: print(cpu)"
     known = sorted(os.sched_getaffinity(0))
     with contextlib.ExitStack() as stack:

@@ -48,7 +48,7 @@ def run(folder: Path, *words: str, repeat: str | None) -> list[str]:
 
 
 def in_the_machine(*words: str) -> list[str]:
-    """What make gives bash there: what is exported, and the words that are executed."""
+    """The bash line that make runs there: its exports, and the words that are executed."""
     make = ["make", "-s", "-C", TOP / "tests/vm", *words, "LAB=printf %s\\\\n"]
     done = subprocess.run(make, capture_output=True, text=True, check=True)
     exported, _, program = done.stdout.splitlines()[-1].partition("exec ")

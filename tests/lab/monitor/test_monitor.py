@@ -29,7 +29,7 @@ LOADER.exec_module(monitor)
 
 LINK_BPS = 1e9
 DEBIAN = Path(__file__).parents[3] / "debian"
-#: What a monitor is asked for, as options are read.
+#: A monitor's options as they are read.
 ASKED = argparse.Namespace(uplink=None, capacity=None, alpha=0.5, after=2, period=1.0, json=False)
 
 
@@ -42,13 +42,13 @@ def jain(rates: dict[str, float]) -> float:
 
 
 def shared(flows: dict[str, float], weights: dict[str, float]) -> dict[str, float]:
-    """By what each has: flows times weight, which is the model of weights."""
+    """The rates by flows times weight, which is the model of weights."""
     parts = {name: count * weights.get(name, 1) for name, count in flows.items()}
     return {name: LINK_BPS * part / sum(parts.values()) for name, part in parts.items()}
 
 
 def run(mine: monitor.Judge, flows: dict[str, float], periods: int) -> dict[str, float]:
-    """Let it decide for so long; the rates in the end."""
+    """Let it decide for some periods; the rates in the end."""
     rates = shared(flows, mine.weights)
     for _ in range(periods):
         mine.look(rates, LINK_BPS)
@@ -111,7 +111,7 @@ def test_what_was_done_is_taken_back() -> None:
 
 
 def test_it_waits_while_a_guest_comes_nearer() -> None:
-    """Flows follow a weight slowly: what has been done must have had its effect."""
+    """Flows follow a weight slowly: an earlier change must have had its effect."""
     mine = judge(after=2)
     share, lowest = 0.8, 1.0
     for _ in range(100):
@@ -229,7 +229,7 @@ class Host:
             time.sleep(0.02)
 
     def asked(self) -> list[str]:
-        """What changes something."""
+        """The commands that change something."""
         asked = self.folder / "asked"
         lines = asked.read_text().splitlines() if asked.exists() else []
         return [line for line in lines if not line.startswith("tcon/show")]
@@ -376,7 +376,7 @@ def test_names_of_ports_that_read_as_something_else(host: Host) -> None:
 
 
 def test_a_device_that_is_gone_for_a_while(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it had sent before is not what it sent in a period."""
+    """Bytes that it had sent before do not count as sent in a period."""
     now_s = 100.0
     monkeypatch.setattr(monitor.time, "monotonic", lambda: now_s)
     host.sent = {"a": 1e9, "b": 1e9}
@@ -458,7 +458,7 @@ def test_an_operators_rule_that_goes(
 
 
 def test_an_operators_rule_that_stays_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A weight that was never in force says nothing of which one is needed."""
+    """A weight that was never in force does not tell which one is needed."""
     switch, given = Counters(), []
     monkeypatch.setattr(monitor.time, "monotonic", lambda: switch.now_s)
     monkeypatch.setattr(switch, "set_weight", lambda _, weight, __: given.append(weight))
@@ -555,7 +555,7 @@ def test_an_answer_that_is_none(host: Host, said: str) -> None:
 
 
 def test_a_reader_that_goes(host: Host, ended: list[subprocess.Popen[str]]) -> None:
-    """What was set is taken back all the same, and nothing is said of the inside."""
+    """It takes back all that it set, and prints no traceback."""
     host.start("--json").kill()  # which makes the files
     words = ["/usr/bin/python3", MONITOR, "br0", "--json", "--after", "2", "--period", "0.1",
              "--appctl", host.appctl, "--net", host.folder / "net"]  # fmt: skip
@@ -619,7 +619,7 @@ def test_a_bridge_without_one_uplink(host: Host) -> None:
 
 
 def settings(name: str) -> list[str]:
-    """What a service's unit says, but for what the program is and is given."""
+    """A service unit's lines, without the ones about the program itself."""
     text = (DEBIAN / f"tcon-switch.{name}.service").read_text()
     own = ("#", "Description=", "Documentation=", "ExecStart=", "EnvironmentFile=")
     lines = [line for line in text.splitlines() if not line.startswith(own)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What changed between two sets of results: the statistics, and the command."""
+"""Changes between two sets of results: the statistics, and the command."""
 
 from __future__ import annotations
 

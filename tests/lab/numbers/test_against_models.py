@@ -43,8 +43,8 @@ def test_variation_by_hand() -> None:
 
 
 def test_one_flow_beside_its_model(one_flow: Experiment) -> None:
-    """The fixture's window rises from 49 to 70 kB in 2 s: its mean is 85 %, and its CoV that of a
-    uniform distribution, 0.3 / sqrt(12) / 0.85.
+    """The fixture's window rises from 49 to 70 kB in 2 s: its mean is 85 %, and its CoV a uniform
+    distribution's, 0.3 / sqrt(12) / 0.85.
     """
     found = rows_of(one_flow)
     cycle = cubic_model.Cycle(cubic_model.Path(1e7 / 12_000, 0.05, 10))
@@ -169,7 +169,7 @@ def test_tables_of_the_page_and_rows_of_the_csv(
 
 
 def test_a_campaign_of_its_own_name_may_be_anything(tmp_path: Path) -> None:
-    """Of others than the thesis's experiments there is nothing, and no table."""
+    """Other experiments than the thesis's have no model, and no table."""
     experiment = load(folders.make(tmp_path / "pairs", folders.PAIRS)[1])
     made = overview([experiment])
     assert (made["experiments"][0]["models"], made["experiments"][0]["buffers"]) == ([], None)

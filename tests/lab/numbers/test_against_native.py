@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the runs of a campaign add up to."""
+"""Sums and means over the runs of a campaign."""
 
 from __future__ import annotations
 

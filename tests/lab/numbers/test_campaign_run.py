@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A campaign's runs: which there are, what is run when, and what is kept."""
+"""A campaign's runs: which there are, when they are run, and which files are kept."""
 
 from __future__ import annotations
 

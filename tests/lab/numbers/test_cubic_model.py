@@ -42,7 +42,7 @@ def cube_root(x: Decimal) -> Decimal:
 
 
 def exact_period(path: Path, beta: Decimal) -> tuple[Decimal, bool]:
-    """From loss to loss, by inverting (2.1) and (2.11) by hand.
+    """The time from loss to loss, by inverting (2.1) and (2.11) by hand.
 
     (2.11) is the root of W^2 - (s + a) W + a s = a C t: so t = (W - s) (W - a) / (a C).
     """
@@ -315,7 +315,7 @@ def test_the_share_is_that_of_random_losses() -> None:
 
 
 def test_the_rules_of_buffers() -> None:
-    """By hand of 100 flows, and what the thesis's own values have."""
+    """Worked out by hand for 100 flows, and the thesis's own values."""
     rules = model.buffer_rules(100)
     assert list(rules.values()) == pytest.approx([1, 0.1, 0.063, 0.2, 0.1, 0.3, 0.6])
     own = {v.of["cc"]: v.value for v in THESIS.values if v.quantity.startswith("buffer ")}

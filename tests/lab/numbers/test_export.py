@@ -85,7 +85,7 @@ def test_many_parts_are_one_table(
 
 
 def test_campaigns_without_samples(campaigns: list[Path], tmp_path: Path) -> None:
-    """Of before they were kept: an empty table, with its columns."""
+    """Campaigns from before samples were kept give an empty table, with its columns."""
     out = tmp_path / "x.parquet"
     folder = tmp_path / "old"
     folder.mkdir()

@@ -169,7 +169,7 @@ def test_rows_of_a_table_meet_our_cells(made: dict[str, Any]) -> None:
     assert found["bbr2, 2 VMs", "throughput"]["ours"]["native"] == pytest.approx(94 / 16, rel=0.03)
     assert found["bbr2, 2 VMs", "jain"]["differs"]["native"] == pytest.approx(1, abs=0.01)
     assert ("cubic, 1 VMs", "cwnd") not in found  # the document gives none
-    # Of all VMs, each 10 MB/s; in runs of 60 s there, of 10 s here.
+    # All VMs together, each 10 MB/s; in runs of 60 s there, of 10 s here.
     assert found["bbr2, 1 VMs", "total sent"]["ours"]["native"] == pytest.approx(600, 0.01)
     assert found["bbr2, 2 VMs", "total sent"]["ours"]["native"] == pytest.approx(1200, 0.01)
     headings, rows = side_table(side, "native")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the CSV of a report has of each cell besides its comparison, of invented runs."""
+"""A report's CSV: each cell's columns besides its comparison, of invented runs."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_jain_by_hand() -> None:
 
 
 def tiny(**changes: Any) -> dict[str, Any]:
-    """A run of 1 s of which every number can be checked by hand."""
+    """A run of 1 s whose every number can be checked by hand."""
     text = """
 name = "tiny"
 seconds = 1
@@ -227,7 +227,7 @@ def test_times_that_begin_anew() -> None:
 
 
 def test_goodput_of_the_way_back() -> None:
-    """Of what came over the same connection, while the sender was to send."""
+    """The goodput of data over the same connection, while the sender was to send."""
     raw = tiny()
     assert results_from_raw([raw])["runs"][0]["flows"][0]["back_goodput_bps"] is None
     raw["flows"][0]["iperf3"]["back"] = {"bytes": 2_500_000}
@@ -548,7 +548,7 @@ def test_the_terminal_table_shows_warnings_and_cuts_nothing_off(raw: Any) -> Non
 
 
 class Page(HTMLParser):
-    """What a browser would load, and the text of the table."""
+    """The addresses that a browser would load, and the text of the table."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Samples of a run, kept apart: what is written is what is read."""
+"""Samples of a run, kept apart: they are read as they were written."""
 
 from __future__ import annotations
 

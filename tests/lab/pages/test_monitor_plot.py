@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The plot of what tcon-monitor does: what it is made of, and what is said of other files."""
+"""The plot of tcon-monitor: its content, and the complaints about other files."""
 
 from __future__ import annotations
 

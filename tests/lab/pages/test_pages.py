@@ -15,7 +15,7 @@ from tcon_lab.numbers.campaign_run import Store
 from tcon_lab.numbers.results import results_from_raw
 from tcon_lab.pages import campaign_page, many_campaigns_page, report
 
-#: Of every plot: its name, how many of its curves and maps are drawn, and of how many.
+#: Each plot's name, how many of its curves and maps are drawn, and how many it has.
 MARKS = """
 Object.fromEntries(Array.from(document.querySelectorAll(".plotly-graph-div"), plot => {
   const drawn = e => (e.getAttribute("d") || (e.href && e.href.baseVal) || "").length > 9;
@@ -88,7 +88,7 @@ def test_every_plot_of_the_overview_is_drawn(page: Page, all_campaigns: Path) ->
             "vm-baseline-time-3", "vm-baseline-map-goodput"} <= set(marks)  # fmt: skip
     check_drawn(marks)
     assert marks["vm-pairs-shares"] == [2, 2]  # a matrix for each mode
-    # Of each mode cwnd, ssthresh, RTT, goodput, what is sent again, una; of the enforced one the
+    # For each mode cwnd, ssthresh, RTT, goodput, bytes sent again, una; for the enforced one the
     # window given and nxt; the model's window and RTT.
     assert marks["cubic-one-flow-time-0"] == [6 + 8 + 2] * 2
     check_quiet(page, all_campaigns)

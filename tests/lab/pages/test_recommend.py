@@ -103,7 +103,7 @@ def test_folders(tmp_path: Path) -> None:
 
 
 def test_folders_that_lack_runs_or_are_there_twice(tmp_path: Path) -> None:
-    """What is missing would make another CC the best."""
+    """Without the missing runs another CC would be the best."""
     whole = of("vm-loss", cell(kind("cubic", 9)))
     write(tmp_path / "part", whole | {"missing": ["5% cubic, native, seed 1"]})
     with pytest.raises(LabError, match=r"part lacks 1 runs, the first 5% cubic, native, seed 1"):
