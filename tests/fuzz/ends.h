@@ -29,7 +29,7 @@ static void guest_emits(struct world *x, struct tcon_packet *p);
 static void peer_emits(struct world *x, struct tcon_packet *p);
 
 /**
- * struct guest - who sends
+ * struct guest - the sender
  * @x: its world
  * @una: first byte not acknowledged
  * @nxt: next to be sent
@@ -73,9 +73,9 @@ struct guest {
 };
 
 /**
- * struct peer - who reads
+ * struct peer - the receiver
  * @x: its world
- * @rx: what has come
+ * @rx: ranges that have come
  * @edge: the highest that it has offered
  * @read: up to here the application has read
  * @buffer: bytes
@@ -318,7 +318,7 @@ static void guest_timeout(struct guest *g)
 		guest_segment(g, g->una - 1, 0, false);
 }
 
-/* What it offers now: never less than before. */
+/* Its offer now: never less than before. */
 static u16 peer_window(struct peer *r)
 {
 	u32 edge = seq_max(r->edge, r->read + r->buffer), field;
@@ -363,7 +363,7 @@ static void peer_opens(struct peer *r, const struct tcon_packet *p)
 	peer_emits(r->x, &answer);
 }
 
-/* Something comes.  What is beyond the edge, or old, is answered and thrown away. */
+/* A segment comes.  Data beyond the edge, and old data, is answered and thrown away. */
 static void peer_hears(struct peer *r, const struct tcon_packet *p)
 {
 	struct tcon_packet ack;

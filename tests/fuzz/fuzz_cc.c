@@ -7,7 +7,7 @@
  * time-out, a pause of up to days, a lapse of the guest, another CC, segments of another size.
  * Times, rates, windows and parameters reach the ends of their ranges.
  *
- * What must hold:
+ * Invariants:
  *  - the watchdog (datapath/sender/ca.h) finds nothing to complain about;
  *  - ssthresh is not below the smallest window;
  *  - when the input ends, and nothing is lost or marked or waits in a queue any more, a flow with
@@ -42,9 +42,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
  * @in: the input
  * @now_us: the time
  * @rtt_us: of the path
- * @each: an ACK comes for so many segments
+ * @each: segments per ACK
  * @plain: parameters have their defaults
- * @params: those of the CC
+ * @params: the CC's parameters
  */
 struct world {
 	struct tcon_track t;
@@ -167,7 +167,7 @@ static void leaves(struct world *x, u32 bytes)
 	check(x);
 }
 
-/* An ACK up to @ack; what lies behind it up to @sack, too, has arrived. */
+/* An ACK up to @ack; the bytes behind it up to @sack, too, have arrived. */
 static void acknowledge(struct world *x, u32 ack, u32 sack_start, u32 sack_end, bool marked)
 {
 	struct tcon_track *t = &x->t;
@@ -217,7 +217,7 @@ static void send(struct world *x, u32 segs, u32 bytes, bool paced)
 	}
 }
 
-/* All of it arrives but what @lost says, a bit for each segment. */
+/* All of it arrives, except for @lost, a bit for each segment. */
 static void arrive(struct world *x, u8 lost, u8 marked)
 {
 	struct tcon_track *t = &x->t;
@@ -328,7 +328,7 @@ static bool goes_on(const struct world *x)
 	return cc->pacing_rate_bps > (LEFT_SEGS - 1) * cc->mss_bytes * 8ULL * USEC_PER_SEC / rtt_us;
 }
 
-/* What is in flight arrives a round trip after it has left; an ACK comes for each few segments, or
+/* The flight arrives a round trip after it has left; an ACK comes for each few segments, or
  * for all where no more may leave.
  */
 static void next_event(struct world *x, struct flight *f)

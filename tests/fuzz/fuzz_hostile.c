@@ -6,7 +6,7 @@
  * half-flow knows, fragments, headers with bytes changed.  Between them time passes, rules change,
  * the port rests, the guest moves, and memory is short.
  *
- * What must hold:
+ * Invariants:
  *  - what waits in TCon does not wait longer than 1 s or two RTOs without anything leaving;
  *  - no timer goes off again and again for nothing;
  *  - accounts are right all the time, and nothing is left at the end.

@@ -2,9 +2,9 @@
 /*
  * Fuzzer of the parser (datapath/wire/packet.c).
  *
- * Any frame, of which any part is linear, must give the same as when all of it
- * is: step by step, as the parser asks for more.  What it may read lies in
- * memory of just that length, so that ASan sees every byte too many.
+ * Any frame must give the same whichever part of it is linear as when all of it
+ * is: step by step, as the parser asks for more.  The bytes that it may read lie
+ * in memory of just that length, so that ASan sees every byte too many.
  *
  * An input is: kind of frame, linear bytes (2; the first bit: a super-packet), number of
  * bytes of TCP options, those, and then pairs of offset and value to be written into the
@@ -36,7 +36,7 @@ static void build(struct frame *f, u8 kind, const u8 *options, u32 bytes)
 	frame_put(f, kind & 64 ? 6 : 0);
 }
 
-/* What is taken for the middle of a connection without the parser is nothing else. */
+/* A packet that is taken for the middle of a connection without the parser is nothing else. */
 static void check_plain(const struct tcon_packet *pkt, enum tcon_parse parsed)
 {
 	WARN_ON(parsed == TCON_PARSE_LATER);

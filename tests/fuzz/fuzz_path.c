@@ -12,7 +12,7 @@
  * may move: its port ends, and a new one is given what was known.  At times there is no rule, and
  * the port comes to rest.
  *
- * What must hold:
+ * Invariants:
  *  - what waits in TCon does not wait longer than 1 s or two RTOs without anything leaving;
  *  - what leaves TCon came from the guest, byte by byte, with right checksums;
  *  - no ACK offers the guest more than the peer has offered in one that reached TCon, nor
@@ -93,7 +93,7 @@ struct way {
  * @way: by where it leads to
  * @flights: on their way, the first to arrive first
  * @rate_bps: of the bottleneck, behind TCon
- * @queue_ns: what its queue holds
+ * @queue_ns: length of its queue
  * @busy_ns: until then it is busy
  * @honest_ns: since then the path is honest; 0: it is not yet
  * @moved_ns: when something last left TCon to the peer, or nothing waited
@@ -108,8 +108,8 @@ struct way {
  * @scale: of the peer's windows
  * @leave_ns: when the guest's port ends; NEVER: it does not
  * @come_ns: when the next port is told of @saved; NEVER: nothing to tell
- * @away_ns: what lies between the two
- * @saved: what the guest takes along
+ * @away_ns: time between the two
+ * @saved: records that the guest takes along
  * @n_saved: number of those
  * @bypassed: the guest may have been given a window that TCon does not know
  * @calm: the port might have rested a while ago
@@ -156,7 +156,7 @@ static void look_at_port(struct world *x)
 		host.port.rests = true;
 }
 
-/* With FUZZ_TRACE in the environment: what happens, and how TCon's flow stands. */
+/* With FUZZ_TRACE in the environment: the events, and the state of TCon's flow. */
 static void trace(const struct world *x, const char *what, const struct tcon_packet *p)
 {
 	const struct tcon_flow *flow;
@@ -456,7 +456,7 @@ static u64 dropped(void)
 	return host.tnet.stats->count[TCON_COUNTER_HOLD_EXCESS];
 }
 
-/* Of paced flows TCon does not know the windows. */
+/* TCon does not know the windows of paced flows. */
 static bool windows_known(const struct world *x)
 {
 	const struct tcon_flow *flow;
@@ -610,7 +610,7 @@ static void come_to_port(struct world *x)
 	trace(x, "comes", NULL);
 }
 
-/* What is due happens, one thing of it. */
+/* The first thing that is due happens. */
 static void step(struct world *x)
 {
 	shim_now_ns = next_ns(x);
@@ -654,7 +654,7 @@ static void check_frozen(struct world *x)
 	WARN_ON(shim_now_ns - x->moved_ns > limit_us * NSEC_PER_USEC);
 }
 
-/* What is charged is the sum of what is kept, and so is what waits. */
+/* The charge is the sum of what is kept, and so is the waiting part. */
 static void check_buffer(const struct tcon_flow *flow)
 {
 	u32 unsent_bytes = 0, unsent_charged_bytes = 0, charged_bytes = 0, i;
@@ -707,7 +707,7 @@ static void check(struct world *x)
 	WARN_ON(!x->done_ns && x->honest_ns && shim_now_ns > x->honest_ns + HONEST_MAX_NS);
 }
 
-/* What the two ends and the path are like. */
+/* Set up the two ends and the path. */
 static void set_up(struct world *x)
 {
 	static const u8 delays_ms[] = { 1, 5, 20, 60 };
@@ -800,7 +800,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	return 0;
 }
 
-/* What was found once, in few bytes. */
+/* Earlier findings, in few bytes. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	static const struct {
@@ -809,9 +809,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	} found[] = {
 		/* No SACK, ten repairs: rate samples of 0, and a clock 60 s ahead. */
 		{ "\x9b\xc4\x9a\x00\x94", 5 },
-		/* ACKs pass elsewhere: what is held waits for a timer that backs off. */
+		/* ACKs pass elsewhere: held data waits for a timer that backs off. */
 		{ "\x5b\x4c\x4c\x00\x00\x00\x10\x30\x00\x00\x00\x08\xff\xff\xed\x4c", 16 },
-		/* What is held has been acknowledged, all that has left stays in flight. */
+		/* The held data has been acknowledged, all that has left stays in flight. */
 		{ "\xd7\x7d\x7d\x00\x7d\x7d\x7d\x7d\x7d\x7d\xe8\xff\xb9\x0f", 14 },
 		/* Repeats pass elsewhere: a round trip of 80 s. */
 		{ "\x30\x8a\x8a\x00\x75\x75\x75\x47\x07\x00\x00\x00\x00\x00\x65\xcf\x68\x68\x68"

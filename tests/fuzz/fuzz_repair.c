@@ -52,7 +52,7 @@ struct wire_packet {
 /**
  * struct wire - one direction
  * @packet: @n of them, oldest first
- * @n: their number; what does not fit is lost
+ * @n: their number; more are lost
  */
 struct wire {
 	struct wire_packet packet[WIRE_PACKETS];
@@ -220,7 +220,7 @@ static bool expire(struct world *x)
 	return false;
 }
 
-/* What looks at the flow do.  Returns the number of time-outs. */
+/* Do what a look at the flow does.  Returns the number of time-outs. */
 static u32 pump(struct world *x)
 {
 	struct tcon_track *t = &x->t;
@@ -388,7 +388,7 @@ static void garbage_ack(struct world *x, u32 number)
 	ack_arrives(x, &pkt);
 }
 
-/* What the network does with @n packets from the @i-th on. */
+/* The network's treatment of @n packets from the @i-th on. */
 static void network(struct world *x, int way, u8 what)
 {
 	struct wire *wire = &x->wires[way];

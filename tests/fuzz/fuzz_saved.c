@@ -4,7 +4,7 @@
  * and whatever is taken for one is written as it was read.  If the guest's first segment
  * fits, all that the tracker promises must hold from then on, whatever the ends do.
  *
- * An input is raw, or a good record of which some bytes are changed; then come a segment of
+ * An input is raw, or a good record with some bytes changed; then come a segment of
  * the guest and steps.
  */
 #include <asm/byteorder.h>

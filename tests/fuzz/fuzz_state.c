@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Any text as the state of a port (userspace/vswitchd/tcon-state.c): no input may do harm, and
- * what is accepted is what would be written.
+ * an accepted text is the one that would be written.
  *
  * An input is the text itself; or, after a byte, a state whose header and checksum are right
- * but for what the input changes.
+ * until the input changes them.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void check_text(const char *text)
 	free(records);
 }
 
-/* The rest of the input as records, of which a part may be missing; changes to the header. */
+/* The rest of the input as records, the last one maybe cut short; changes to the header. */
 static void check_bytes(const uint8_t *data, size_t size)
 {
 	struct tcon_state_header header = {

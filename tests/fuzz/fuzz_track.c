@@ -24,7 +24,7 @@
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 /**
- * struct world - a flow, and what is known of it otherwise
+ * struct world - a flow, and independent knowledge of it
  * @t: the tracker
  * @w: the windows
  * @in: the input
@@ -302,7 +302,7 @@ static void tick(struct world *x)
 	x->now_us += (u64)v << (v % 27);
 }
 
-/* What the records of all flows may take. */
+/* Bound the memory that the records of all flows may take. */
 static void bound(struct world *x, long most_bytes)
 {
 	tcon_pool_divide(&x->pool, most_bytes, most_bytes, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For fuzzers: what is left of the input; zeros follow. */
+/* For fuzzers: the rest of the input; zeros follow. */
 #ifndef _TESTS_INPUT_H
 #define _TESTS_INPUT_H
 

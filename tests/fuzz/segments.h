@@ -23,7 +23,7 @@
 #define SEG_PERIOD	65521
 #define GUEST_ISN	0xffff0000U	/* each file crosses 2^32 */
 
-/* What the guest's file has from @seq on, up to 64 KiB of it; it repeats itself later. */
+/* The guest's file from @seq on, up to 64 KiB of it; it repeats itself later. */
 static inline const u8 *payload_at(u32 seq)
 {
 	static u8 file[2 * SEG_PERIOD];
@@ -61,7 +61,7 @@ static inline u32 put_sacks(u8 *opt, const struct tcon_packet *p)
 	return 4 + 8 * p->n_sacks;
 }
 
-/* What stands in a SYN only. */
+/* Options of a SYN only. */
 static inline u32 put_syn(u8 *opt, const struct tcon_packet *p)
 {
 	u32 n = 4;
@@ -162,7 +162,7 @@ static inline struct sk_buff *segment_new(const struct tcon_packet *p,
 	return skb;
 }
 
-/* What stands in a frame, whose checksums must be right, and so its payload. */
+/* Read a frame, whose checksums must be right, and so its payload. */
 static inline struct tcon_packet segment_read(const struct sk_buff *skb)
 {
 	const struct iphdr *ip = (const struct iphdr *)(skb->data + 14);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For fuzzers of the tracker: a CC, and what always holds.
+ * For fuzzers of the tracker: a CC, and the invariants.
  */
 #ifndef _TESTS_TRACKER_H
 #define _TESTS_TRACKER_H
@@ -150,8 +150,8 @@ static void check_tracker(const struct tcon_track *t)
 }
 
 /*
- * Of what was SACKed @before a step from @una: what the peer has thrown away since (RFC 2018, 8).
- * When that arrives again it is delivered again.
+ * Bytes that were SACKed @before a step from @una, and that the peer has thrown away since
+ * (RFC 2018, 8).  When they arrive again they are delivered again.
  */
 static inline u32 reneged(const struct tcon_track *t, u32 una, u32 before)
 {
