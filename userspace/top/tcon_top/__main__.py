@@ -95,7 +95,7 @@ class Top:
     def look(self) -> bool:
         """Ask once; False: there is nothing more to come.
 
-        What goes wrong is told on the screen, unless nothing was seen yet (SourceError): a daemon
+        An error is shown on the screen, unless nothing was seen yet (SourceError): a daemon
         that restarts will answer again.
         """
         try:
@@ -112,7 +112,7 @@ class Top:
         return True
 
     def drawing(self) -> RenderableType:
-        """What is to be seen now."""
+        """The screen as it is now."""
         return screen(self.history, self.view, self.console.width, self.console.height)
 
     def keys_for(self, keys: Keyboard | NoKeyboard, live: Live, until_s: float) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What flows did between two answers: rates, and how they came about."""
+"""The flows between two answers: rates, and how they came about."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Sample:
 
     @property
     def limit(self) -> str:
-        """What limited it for most of the time; empty: not known."""
+        """The limit that held it for most of the time; empty: not known."""
         return max(self.limits, key=lambda name: self.limits[name]) if self.limits else ""
 
 
@@ -50,7 +50,7 @@ class Flow:
 
 
 def key_of(raw: dict[str, Any]) -> Key:
-    """What tells a flow from all others."""
+    """The values that tell a flow from all others."""
     names = ("bridge", "port", "protocol", "src", "tp_src", "dst", "tp_dst", "dl_vlan")
     return tuple(raw.get(name) for name in names)
 
@@ -85,7 +85,7 @@ def _sample(before: dict[str, Any] | None, now: dict[str, Any], span_s: float) -
     )
 
 
-#: How the table may be sorted: what its heading says, and by what.
+#: How the table may be sorted: the words in its heading, and the key.
 SORTS: dict[str, Callable[[Flow], tuple[Any, ...]]] = {
     "rate": lambda flow: (-(flow.last.rate_bps or 0),),
     "rtt": lambda flow: (-(flow.last.rtt_us or 0),),

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from .history import History
 from .screen import View
 
-#: What a terminal sends for keys that are no character.
+#: Sequences that a terminal sends for keys that are no character.
 _NAMES = {
     b"\x1b[A": "up", b"\x1bOA": "up", b"\x1b[B": "down", b"\x1bOB": "down",
     b"\x1b": "escape", b"\r": "enter", b"\n": "enter", b"\x7f": "backspace", b"\b": "backspace",
@@ -88,7 +88,7 @@ def _type(view: View, key: str) -> None:
 
 
 def _choose(view: View, history: History, step: int) -> None:
-    """Choose the flow that is so many lines further down."""
+    """Choose the flow that is step lines further down."""
     order = [flow.key for flow in history.sorted(view.sort)]
     if not order:
         return

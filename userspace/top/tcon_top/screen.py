@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is drawn: the table of flows, one flow with sparklines, and the lines around them."""
+"""The screen: the table of flows, one flow with sparklines, and the lines around them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FRAME_LINES = 4
 
 @dataclass
 class View:
-    """What the user has asked for."""
+    """The user's choices."""
 
     title: str
     sort: str = "rate"
@@ -67,7 +67,7 @@ def sparkline(values: Sequence[float | None], width: int) -> str:
 
 
 def _limit_text(flow: Flow) -> str:
-    """What limits it; why it is not enforced comes before that."""
+    """The flow's limit; the reason why it is not enforced takes precedence."""
     if flow.now["reason"] != "none":
         return str(flow.now["reason"])
     return flow.last.limit or "-"
@@ -75,7 +75,7 @@ def _limit_text(flow: Flow) -> str:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column: what it says of a flow.  It is as wide as what it says, but no wider than most."""
+    """A column: its text for a flow.  It is as wide as its texts, but no wider than most."""
 
     name: str
     text: Callable[[Flow], str]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-#: ovs-appctl waits so long for the daemon.
+#: How long ovs-appctl waits for the daemon.
 TIMEOUT_S = 10
 
 
@@ -21,7 +21,7 @@ class SourceError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What tcon/flows said, and when."""
+    """An answer of tcon/flows, and its time."""
 
     time_s: float
     flows: list[dict[str, Any]]
@@ -35,7 +35,7 @@ class Source(Protocol):
         """The next answer; None: there will be none any more."""
 
 
-#: What every flow has.
+#: Members that every flow has.
 _FLOW = {
     "port": str, "protocol": str, "src": str, "tp_src": int, "dst": str, "tp_dst": int, "cc": str,
     "state": str, "reason": str, "reason_text": str, "acked_bytes": int, "age_ms": int,
