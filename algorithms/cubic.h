@@ -189,10 +189,17 @@ struct cubic_curve {
 
 /**
  * struct cubic - private area
- * @curve: the present curve
- * @saved_curve: the one before the last reduction
+ * @last_ack_us: time of the last ACK
+ * @min_rtt_us: smallest RTT since the last time-out; 0: none yet
+ * @round_end: nxt then
  * @reno: the last reduction
  * @weight: how many of the flows in this one it hit
+ * @round_min_rtt_us: smallest RTT of the round
+ * @round_samples: RTT samples of the round, up to %HYSTART_SAMPLES
+ * @hystart_done: HyStart has ended this slow start
+ * @on_plateau: %CUBIC_LINEAR: the window is near W_max
+ * @way: enum cubic_way
+ * @curve: the present curve
  * @cwnd_rest: RFC 9438: growth of cwnd that was too small for a byte, times
  *	cwnd; Linux: bytes acknowledged since cwnd grew
  * @est_rest: RFC 9438: growth of W_est that was too small for a byte, times cwnd and
@@ -200,37 +207,33 @@ struct cubic_curve {
  * @looked_jiffy: Linux: when the pace was chosen
  * @looked_segs: Linux: cwnd then; 0: not in this epoch
  * @pace_segs: Linux: the pace
- * @last_ack_us: time of the last ACK
  * @round_start_us: when HyStart's round began
  * @train_us: last ACK of the train
- * @round_end: nxt then
- * @round_min_rtt_us: smallest RTT of the round
- * @min_rtt_us: smallest RTT since the last time-out; 0: none yet
- * @round_samples: RTT samples of the round, up to %HYSTART_SAMPLES
- * @hystart_done: HyStart has ended this slow start
- * @on_plateau: %CUBIC_LINEAR: the window is near W_max
- * @way: enum cubic_way
+ * @saved_curve: the one before the last reduction
  */
 struct cubic {
-	struct cubic_curve curve;
-	struct cubic_curve saved_curve;
+	/* For each ACK. */
+	u64 last_ack_us;
+	u32 min_rtt_us;
+	u32 round_end;
 	struct tcon_reno reno;
 	struct tcon_weight weight;
+	u32 round_min_rtt_us;
+	u8 round_samples;
+	bool hystart_done;
+	bool on_plateau;
+	u8 way;
+	struct cubic_curve curve;
 	u64 cwnd_rest;
 	u64 est_rest;
 	u64 looked_jiffy;
 	u32 looked_segs;
 	u32 pace_segs;
-	u64 last_ack_us;
+
+	/* For slow start, and for losses. */
 	u64 round_start_us;
 	u64 train_us;
-	u32 round_end;
-	u32 round_min_rtt_us;
-	u32 min_rtt_us;
-	u8 round_samples;
-	bool hystart_done;
-	bool on_plateau;
-	u8 way;
+	struct cubic_curve saved_curve;
 };
 
 /* Largest r with r^3 <= x, bit by bit from the top: 22 steps. */

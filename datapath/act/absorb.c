@@ -23,8 +23,8 @@ static bool is_held(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 
 	return pkt->payload_bytes && !seq_before(pkt->seq, t->cc.nxt) &&
 	       !seq_after(pkt->end_seq, t->nxt_guest) &&
-	       !(seq_before(pkt->seq, flow->said.gap_end) &&
-		 seq_after(pkt->end_seq, flow->said.gap_start));
+	       !(seq_before(pkt->seq, flow->gap.end) &&
+		 seq_after(pkt->end_seq, flow->gap.start));
 }
 
 /*

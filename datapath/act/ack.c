@@ -38,8 +38,8 @@ static u32 ahead_bytes(struct tcon_flow *flow)
 	u32 bytes = tcon_answer_bytes(&flow->answer, &flow->track.cc);
 	u32 gathers = tcon_flow_gathers_bytes(flow);
 
-	flow->hold.gathers_segs = min_t(u32, DIV_ROUND_UP(gathers, flow->track.cc.mss_bytes),
-					U16_MAX);
+	flow->clock.gathers_segs = min_t(u32, DIV_ROUND_UP(gathers, flow->track.cc.mss_bytes),
+					 U16_MAX);
 	return min(bytes + gathers, tcon_buffer_flow_max() / 8);
 }
 
@@ -104,16 +104,16 @@ static bool must_hide(struct tcon_flow *flow, const struct sk_buff *skb,
 		      const struct tcon_packet *pkt, const struct tcon_window *before,
 		      u64 now_us)
 {
-	if (unlikely(flow->again.syn_seen))
+	bool bare = is_bare_duplicate(flow, pkt, before->given_bytes);
+
+	if (likely(!bare && !is_superfluous(flow, pkt, now_us)) || flow->again.syn_seen)
 		return false;
-	if (is_bare_duplicate(flow, pkt, before->given_bytes)) {
+	if (bare) {
 		flow->repair.hidden_acks++;
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ACK_HIDDEN);
 		trace_tcon_hide(flow, skb, pkt->ack, before->given_bytes);
 		return true;
 	}
-	if (!is_superfluous(flow, pkt, now_us))
-		return false;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ACK_THINNED);
 	trace_tcon_thin(flow, skb, pkt->ack, before->given_bytes);
 	return true;
@@ -345,7 +345,7 @@ static struct sk_buff *build(struct tcon_flow *flow, u32 ack, u16 field,
 struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
 				  const struct tcon_packet *pkt)
 {
-	struct tcon_range range = { flow->repair.absorbed_start, flow->repair.absorbed_end };
+	struct tcon_range range = { flow->absorbed.start, flow->absorbed.end };
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 	struct sk_buff *skb;
 	u8 wscale;
@@ -386,7 +386,7 @@ struct sk_buff *tcon_ack_try_update(struct tcon_flow *flow, u64 now_us)
 	field = tcon_window_update(&flow->window, flow->thin.told_ack,
 				   tcon_track_peer_wscale(t), wanted_edge(flow),
 				   t->nxt_guest, t->cc.mss_bytes,
-				   flow->hold.burst_bytes, now_us);
+				   flow->clock.burst_bytes, now_us);
 	if (!field)
 		return NULL;
 	flow->limits.acked_us = now_us;

@@ -38,7 +38,7 @@ static inline struct sk_buff *tcon_ack_update(struct tcon_flow *flow,
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
 	if (!tcon_flow_enforced(flow) || flow->buffer.unsent_bytes > mss_bytes ||
-	    seq_before(flow->track.nxt_guest + max(mss_bytes, flow->hold.burst_bytes),
+	    seq_before(flow->track.nxt_guest + max(mss_bytes, flow->clock.burst_bytes),
 		       flow->window.edge))
 		return NULL;
 	return tcon_ack_try_update(flow, now_us);

@@ -35,23 +35,24 @@ bool tcon_excess_repeats(struct tcon_flow *flow, u32 payload_bytes, u64 now_us)
 	const struct tcon_cc *cc = &flow->track.cc;
 	u32 most = max(tcon_flow_runs_cc(flow) ? cc->cwnd_bytes : 0,
 		       TCON_INIT_CWND_SEGS * cc->mss_bytes);
-	u64 past_us = now_us - flow->hold.again_us;
+	u64 past_us;
 
 	lockdep_assert_held(&flow->lock);
 	if (!payload_bytes || !is_bound(flow))
 		return false;
+	past_us = now_us - flow->repeats.us;
 	if (past_us > tcon_track_rto_us(&flow->track) ||
-	    (past_us > cc->srtt_us && (u32)cc->delivered_bytes != flow->hold.again_delivered)) {
-		flow->hold.again_us = now_us;
-		flow->hold.again_delivered = (u32)cc->delivered_bytes;
-		flow->hold.again_bytes = 0;
+	    (past_us > cc->srtt_us && (u32)cc->delivered_bytes != flow->repeats.delivered)) {
+		flow->repeats.us = now_us;
+		flow->repeats.delivered = (u32)cc->delivered_bytes;
+		flow->repeats.bytes = 0;
 	}
-	if (flow->hold.again_bytes + payload_bytes > most &&
-	    (flow->hold.again_bytes || payload_bytes > cc->mss_bytes)) {
+	if (flow->repeats.bytes + payload_bytes > most &&
+	    (flow->repeats.bytes || payload_bytes > cc->mss_bytes)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_REPEAT_EXCESS);
 		return true;
 	}
-	flow->hold.again_bytes += payload_bytes;
+	flow->repeats.bytes += payload_bytes;
 	return false;
 }
 

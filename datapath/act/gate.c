@@ -54,7 +54,7 @@ void tcon_gate_flush(struct tcon_flow *flow)
 u64 tcon_gate_patience_ns(const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
-	u64 since_us = tcon_flow_repaired(flow) ? t->timer.sent_us : t->timeout_us;
+	u64 since_us = tcon_flow_repaired(flow) ? t->sent_us : t->timeout_us;
 
 	return (max(t->progress_us, since_us) + tcon_track_rto_us(t)) * NSEC_PER_USEC;
 }
@@ -102,9 +102,9 @@ void tcon_gate_stall(struct tcon_flow *flow, u64 now_us)
 u64 tcon_gate_pacing(const struct tcon_flow *flow, u64 now_ns, u64 ahead_ns)
 {
 	if (!flow->track.cc.pacing_rate_bps ||
-	    flow->hold.release_ns <= now_ns + ahead_ns)
+	    flow->clock.release_ns <= now_ns + ahead_ns)
 		return 0;
-	return flow->hold.release_ns - TCON_QUANTUM_NS;
+	return flow->clock.release_ns - TCON_QUANTUM_NS;
 }
 
 /**
@@ -208,12 +208,12 @@ void tcon_gate_advance(struct tcon_flow *flow, const struct sk_buff *skb, u64 no
 	if (!flow->track.cc.pacing_rate_bps || tcon_pace_unpaced_bytes(&flow->track))
 		return;
 	len_ns = tcon_pace_ns(&flow->track.cc, clock_bytes(skb));
-	if (flow->hold.release_ns < now_ns) {
-		if (flow->hold.release_ns)
-			late_ns = now_ns - flow->hold.release_ns;
-		flow->hold.release_ns = now_ns;
+	if (flow->clock.release_ns < now_ns) {
+		if (flow->clock.release_ns)
+			late_ns = now_ns - flow->clock.release_ns;
+		flow->clock.release_ns = now_ns;
 		len_ns -= min3(len_ns / 2, late_ns, (u64)LATE_NS);
 	}
-	flow->hold.release_ns = min_t(u64, flow->hold.release_ns + len_ns,
-				      now_ns + AHEAD_MAX_NS);
+	flow->clock.release_ns = min_t(u64, flow->clock.release_ns + len_ns,
+				       now_ns + AHEAD_MAX_NS);
 }

@@ -152,12 +152,12 @@ static void describe(const struct tcon_flow *flow, struct sk_buff *skb,
 static void note_gap(struct tcon_flow *flow, u32 seq)
 {
 	const struct tcon_track *t = &flow->track;
-	u32 end = flow->said.gap_end;
+	u32 end = flow->gap.end;
 
-	if (flow->said.gap_start == end || end == t->cc.nxt ||
+	if (flow->gap.start == end || end == t->cc.nxt ||
 	    !seq_between(end, t->cc.nxt, t->nxt_guest))
-		flow->said.gap_start = t->nxt_guest;
-	flow->said.gap_end = seq;
+		flow->gap.start = t->nxt_guest;
+	flow->gap.end = seq;
 }
 
 /* The guest has sent it. */
@@ -307,8 +307,8 @@ static void take_in(struct tcon_flow *flow, struct sk_buff *skb, const struct tc
 	seg->serial = flow->said.serial;
 	seg->probe = is_probe(flow, skb, pkt);
 	note_sent(flow, pkt);
-	flow->hold.burst_bytes = max(pkt->payload_bytes,
-				     flow->hold.burst_bytes - flow->hold.burst_bytes / 8);
+	flow->clock.burst_bytes = max(pkt->payload_bytes,
+				      flow->clock.burst_bytes - flow->clock.burst_bytes / 8);
 	tcon_leave_choose_cpu(flow);
 }
 
@@ -408,7 +408,7 @@ static inline void end_overdue(struct tcon_flow *flow, u32 end)
 {
 	if (likely(flow->hold.flush != TCON_FLUSH_OVERDUE))
 		return;
-	end += flow->hold.gathers_segs * flow->track.cc.mss_bytes;
+	end += flow->clock.gathers_segs * flow->track.cc.mss_bytes;
 	if (!flow->window.valid || !tcon_gate_allows(flow, end))
 		flow->hold.flush = TCON_FLUSH_NONE;
 }

@@ -229,7 +229,7 @@ static bool cut_smaller(const struct sk_buff *copy, const struct sk_buff *skb,
 static bool is_behind(const struct tcon_track *t, u32 seq, u64 now_us)
 {
 	return t->timer.tries && seq_after(seq, t->cc.una) &&
-	       now_us - t->timer.sent_us >= tcon_track_rto_us(t);
+	       now_us - t->sent_us >= tcon_track_rto_us(t);
 }
 
 /**
@@ -272,8 +272,8 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 	if (again && again->count >= FAILED_OFTEN + !again->lost)
 		return false;	/* the last one may still be on its way */
 	flow->repair.absorbed++;
-	flow->repair.absorbed_start = pkt->seq;
-	flow->repair.absorbed_end = pkt->end_seq;
+	flow->absorbed.start = pkt->seq;
+	flow->absorbed.end = pkt->end_seq;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_ABSORBED);
 	return true;
 }

@@ -15,7 +15,7 @@
 /* What keeps the guest from sending, as things stand. */
 static inline enum tcon_limit limited_by(const struct tcon_flow *flow, u64 now_us)
 {
-	u32 slack_bytes = max(flow->track.cc.mss_bytes, flow->hold.burst_bytes) +
+	u32 slack_bytes = max(flow->track.cc.mss_bytes, flow->clock.burst_bytes) +
 			  tcon_flow_gathers_bytes(flow);
 
 	return tcon_limit_now(&flow->track, &flow->window, slack_bytes, tcon_flow_waits(flow),
@@ -40,7 +40,7 @@ static bool path_is_full(const struct tcon_track *t)
 static bool pacer_is_dry(const struct tcon_flow *flow, u64 now_us)
 {
 	return flow->track.cc.pacing_rate_bps && !tcon_flow_waits(flow) &&
-	       flow->hold.release_ns + GAP_NS < now_us * NSEC_PER_USEC;
+	       flow->clock.release_ns + GAP_NS < now_us * NSEC_PER_USEC;
 }
 
 /*
@@ -60,7 +60,7 @@ static u32 slack_bytes(const struct tcon_flow *flow, u64 now_us)
 		return max(allowance_bytes, 4 * mss_bytes) - 2 * mss_bytes;
 	if (pacer_is_dry(flow, now_us))
 		return mss_bytes;
-	return mss_bytes + min(flow->hold.burst_bytes, allowance_bytes / 2);
+	return mss_bytes + min(flow->clock.burst_bytes, allowance_bytes / 2);
 }
 
 /* May another segment be in flight? */

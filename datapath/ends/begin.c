@@ -226,9 +226,9 @@ void tcon_begin_check_unseen(struct tcon_flow *flow, const struct tcon_packet *p
 {
 	u32 nxt = flow->track.nxt_guest;
 
-	if (seq_after(pkt->seq, nxt) && !seq_before(pkt->seq, flow->said.unseen_ack))
-		lost_track(flow, flow->said.unseen_ack, now_us);
-	else if (seq_after(flow->said.unseen_ack, nxt))
+	if (seq_after(pkt->seq, nxt) && !seq_before(pkt->seq, flow->unseen_ack))
+		lost_track(flow, flow->unseen_ack, now_us);
+	else if (seq_after(flow->unseen_ack, nxt))
 		return;
 	flow->unseen = false;
 }

@@ -148,7 +148,7 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 			return false;
 		}
 		flow->unseen = true;
-		flow->said.unseen_ack = pkt->ack;
+		flow->unseen_ack = pkt->ack;
 		tcon_astray_unseen(flow, now_us);
 		return false;
 	}

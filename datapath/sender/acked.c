@@ -425,7 +425,7 @@ static void take_window(struct tcon_track *t, const struct tcon_packet *pkt,
 {
 	if (t->zero_window && pkt->window)
 		t->timer.restart_us = now_us;
-	if (!t->zero_window)
+	if (!t->zero_window && !pkt->window)
 		t->closed_nxt = t->cc.nxt;
 	t->peer_window = pkt->window;
 	t->zero_window = !pkt->window;
@@ -639,7 +639,8 @@ void tcon_acked(struct tcon_track *t, const struct tcon_packet *pkt, u64 now_us,
 	take_stamps(t, pkt, now_us);
 	tcon_timer_acked(t, w.dsack, duplicate && !pkt->n_sacks);
 	judge(t, ack, now_us);
-	t->spurious_repairs += ack->spurious_repairs;
+	if (unlikely(ack->spurious_repairs))
+		t->spurious_repairs += ack->spurious_repairs;
 
 	tcon_marks_take(t, pkt, rs->acked_sacked_bytes, ack);
 	if (rs->acked_sacked_bytes) {
@@ -683,6 +684,7 @@ void tcon_acked_observed(struct tcon_track *t, u32 peer_bytes, u64 now_us)
 	if (likely(t->round_end == t->rounds.round_end))
 		return;
 	t->rounds.round_end = t->round_end;
-	tcon_rounds_end(&t->rounds, &sums, min_t(u32, DIV_ROUND_CLOSEST(most, mss), U16_MAX),
+	tcon_rounds_end(&t->rounds, t->sendq.budget, &sums,
+			min_t(u32, DIV_ROUND_CLOSEST(most, mss), U16_MAX),
 			(u64)most + 2 * mss > peer_bytes);
 }

@@ -14,18 +14,18 @@
 
 /**
  * struct tcon_limits - for how long each limit held
- * @us: the times, by enum tcon_limit
  * @noted_us: time is accounted up to here; 0: not started
  * @acked_us: when an ACK last allowed the guest to send
  * @open_since_us: since when the guest has not used its whole window; 0: it uses it
  * @open_us: the part of that time that is not attributed yet
+ * @us: the times, by enum tcon_limit
  */
 struct tcon_limits {
-	u64 us[__TCON_LIMIT_MAX];
 	u64 noted_us;
 	u64 acked_us;
 	u64 open_since_us;
 	u64 open_us;
+	u64 us[__TCON_LIMIT_MAX];
 };
 
 /**

@@ -96,7 +96,8 @@ void tcon_marks_take(struct tcon_track *t, const struct tcon_packet *pkt, u32 de
 	if (rs->is_ece && !t->ce_exact)
 		marked = delivered;
 	t->cc.delivered_ce_bytes += marked;
-	t->ece_acks += rs->is_ece;
+	if (rs->is_ece)
+		t->ece_acks++;
 	if (t->ce_exact)
 		find_change(t, ack, marked);
 }

@@ -11,27 +11,27 @@
 
 /**
  * struct tcon_prr - a reduction that is under way
- * @active: a reduction is under way; otherwise nothing else is valid
- * @after: the recovery is over, or there was a time-out, and cwnd is not full yet
- * @flight_bytes: what was in flight, or lost, before it (RecoverFS); for marks cwnd
- * @delivered_bytes: delivered since it began (prr_delivered)
  * @sent_before: total sent when it began, repeats included; prr_out counts from there
  * @first_after: total sent when the recovery within it began; the first repair may leave at
  *	once
- * @may_bytes: how much might be sent, at the last decision
  * @sent_then: total sent at that decision
+ * @flight_bytes: what was in flight, or lost, before it (RecoverFS); for marks cwnd
+ * @delivered_bytes: delivered since it began (prr_delivered)
+ * @may_bytes: how much might be sent, at the last decision
  * @limit_bytes: how much may be in flight until the next decision
+ * @after: the recovery is over, or there was a time-out, and cwnd is not full yet
+ * @active: a reduction is under way; otherwise nothing else is valid
  */
 struct tcon_prr {
-	bool active;
-	bool after;
-	u32 flight_bytes;
-	u32 delivered_bytes;
 	u64 sent_before;
 	u64 first_after;
 	u64 sent_then;
+	u32 flight_bytes;
+	u32 delivered_bytes;
 	u32 may_bytes;
 	u32 limit_bytes;
+	bool after;
+	bool active;
 };
 
 void tcon_prr_begin(struct tcon_prr *p, const struct tcon_cc *cc,

@@ -24,19 +24,19 @@ struct tcon_range {
 
 /**
  * struct tcon_ranges - the set
- * @range: @n ranges in ascending order, with room for @room
  * @n: number of ranges
  * @room: a power of two up to %TCON_RANGES_MAX, or 0 before first use
  * @bytes: sum of their lengths
+ * @range: @n ranges in ascending order, with room for @room
  * @budget: what its memory is charged to, or NULL
  *
  * All sequence numbers in a set lie within 2^31 of each other.
  */
 struct tcon_ranges {
-	struct tcon_range *range;
 	u16 n;
 	u16 room;
 	u32 bytes;
+	struct tcon_range *range;
 	struct tcon_budget *budget;
 };
 

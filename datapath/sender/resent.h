@@ -39,15 +39,15 @@ struct tcon_resend {
  * @tree: &struct tcon_resend, ranges that do not overlap
  * @sent: those in flight, oldest transmission first
  * @lost: those judged lost
- * @n: number of all
  * @budget: what their memory is charged to, or NULL
+ * @n: number of all
  */
 struct tcon_resent {
 	struct rb_root tree;
 	struct list_head sent;
 	struct list_head lost;
-	u32 n;
 	struct tcon_budget *budget;
+	u32 n;
 };
 
 void tcon_resent_init(struct tcon_resent *set);

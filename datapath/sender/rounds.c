@@ -57,30 +57,32 @@ static u32 mean_rtt_us(const struct tcon_sums *began, const struct tcon_sums *no
 }
 
 /* Makes room for records, once it is worth it.  Without memory the next round tries again. */
-static void start_log(struct tcon_rounds *rounds)
+static void start_log(struct tcon_rounds *rounds, struct tcon_budget *budget)
 {
 	if (rounds->passed < TCON_ROUNDS_PASSED) {
 		rounds->passed++;
 		return;
 	}
-	if (!tcon_budget_allows(rounds->budget))
+	if (!tcon_budget_allows(budget))
 		return;
 	rounds->log = kmalloc(LOG_BYTES, GFP_ATOMIC | __GFP_NOWARN);
 	if (!rounds->log)
 		return;
 	rounds->log->n = 0;
-	tcon_budget_charge(rounds->budget, LOG_BYTES);
+	rounds->log->budget = budget;
+	tcon_budget_charge(budget, LOG_BYTES);
 }
 
 /**
  * tcon_rounds_end() - a round has ended, and the next begins
  * @rounds: the rounds
+ * @budget: what memory is charged to, or NULL
  * @now: sums at this time
  * @segs: most that was in flight, in full segments
  * @receiver: that was all that the peer's window allowed
  */
-void tcon_rounds_end(struct tcon_rounds *rounds, const struct tcon_sums *now, u16 segs,
-		     bool receiver)
+void tcon_rounds_end(struct tcon_rounds *rounds, struct tcon_budget *budget,
+		     const struct tcon_sums *now, u16 segs, bool receiver)
 {
 	struct tcon_rounds_log *log = rounds->log;
 
@@ -92,7 +94,7 @@ void tcon_rounds_end(struct tcon_rounds *rounds, const struct tcon_sums *now, u1
 				 (receiver ? TCON_ROUND_RECEIVER : 0),
 		};
 	} else {
-		start_log(rounds);
+		start_log(rounds, budget);
 	}
 	if (rounds->log)
 		rounds->log->began = *now;
@@ -129,7 +131,7 @@ void tcon_rounds_copy(const struct tcon_rounds *rounds, struct tcon_round *to)
 void tcon_rounds_clear(struct tcon_rounds *rounds)
 {
 	if (rounds->log)
-		tcon_budget_charge(rounds->budget, -(long)LOG_BYTES);
+		tcon_budget_charge(rounds->log->budget, -(long)LOG_BYTES);
 	kfree(rounds->log);
-	*rounds = (struct tcon_rounds){ .budget = rounds->budget };
+	*rounds = (struct tcon_rounds){};
 }

@@ -33,11 +33,13 @@ struct tcon_sums {
 /**
  * struct tcon_rounds_log - records
  * @began: when the present round began
+ * @budget: what it is charged to, or NULL
  * @n: number of rounds so far; the last %TCON_ROUNDS_MAX are kept
  * @round: round i is at i modulo %TCON_ROUNDS_MAX
  */
 struct tcon_rounds_log {
 	struct tcon_sums began;
+	struct tcon_budget *budget;
 	u32 n;
 	struct tcon_round round[TCON_ROUNDS_MAX];
 };
@@ -45,13 +47,11 @@ struct tcon_rounds_log {
 /**
  * struct tcon_rounds - the rounds of a half-flow
  * @log: NULL: the flow is young, or there was no memory
- * @budget: what its memory is charged to, or NULL
  * @round_end: tcon_track.round_end of the present round
  * @passed: number of rounds without a log, at most %TCON_ROUNDS_PASSED
  */
 struct tcon_rounds {
 	struct tcon_rounds_log *log;
-	struct tcon_budget *budget;
 	u32 round_end;
 	u32 passed;
 };
@@ -59,8 +59,8 @@ struct tcon_rounds {
 /* Most connections are short, and take no memory: their first rounds are not recorded. */
 #define TCON_ROUNDS_PASSED	8
 
-void tcon_rounds_end(struct tcon_rounds *rounds, const struct tcon_sums *now, u16 segs,
-		     bool receiver);
+void tcon_rounds_end(struct tcon_rounds *rounds, struct tcon_budget *budget,
+		     const struct tcon_sums *now, u16 segs, bool receiver);
 unsigned int tcon_rounds_count(const struct tcon_rounds *rounds);
 void tcon_rounds_copy(const struct tcon_rounds *rounds, struct tcon_round *to);
 void tcon_rounds_clear(struct tcon_rounds *rounds);

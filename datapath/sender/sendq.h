@@ -53,17 +53,17 @@ struct tcon_send {
  * struct tcon_sendq - the queue, a ring of pages
  * @page: @pages slots for pages of %TCON_SENDQ_PER_PAGE records; NULL if not in use
  * @pages: a power of two up to %TCON_SENDQ_PAGES, or 0 before first use
- * @spare: an empty page that is kept for later, or NULL
  * @head: index of the oldest record; it counts up and wraps
  * @tail: index after the newest
+ * @spare: an empty page that is kept for later, or NULL
  * @budget: what its pages are charged to, or NULL
  */
 struct tcon_sendq {
 	struct tcon_send **page;
 	u32 pages;
-	struct tcon_send *spare;
 	u32 head;
 	u32 tail;
+	struct tcon_send *spare;
 	struct tcon_budget *budget;
 };
 

@@ -23,7 +23,7 @@ static void fill_record(struct tcon_track *t, struct tcon_send *s, u64 now_us)
 	s->delivered_ce = t->cc.delivered_ce_bytes;
 	s->in_flight_bytes = t->cc.inflight_bytes;
 	s->app_limited = t->cc.app_limited_until != 0;
-	t->timer.sent_us = now_us;
+	t->sent_us = now_us;
 }
 
 /* nxt moves to @end. */
@@ -32,7 +32,7 @@ static struct tcon_send *append(struct tcon_track *t, u32 end, u64 now_us)
 	struct tcon_send *s = tcon_sendq_append(&t->sendq, t->cc.nxt, end);
 
 	t->cc.nxt = end;
-	t->timer.sent_us = now_us;
+	t->sent_us = now_us;
 	tcon_track_count_inflight(t);
 	if (s)
 		fill_record(t, s, now_us);
@@ -58,7 +58,7 @@ static void record_new(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 	t->recorded = append(t, end, now_us);
 	if (gap)	/* otherwise one record holds both */
 		gap->unseen = t->recorded;
-	t->timer.probed = false;
+	t->probed = false;
 	t->max_inflight_bytes = max(t->max_inflight_bytes,
 				    t->cc.inflight_bytes);
 }
@@ -71,7 +71,7 @@ static void record_late(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 {
 	struct tcon_send *s = tcon_sendq_fill(&t->sendq, start, end);
 
-	t->timer.sent_us = now_us;
+	t->sent_us = now_us;
 	t->recorded = s;
 	if (!s)
 		return;
@@ -160,11 +160,11 @@ void tcon_sent_repairs_end(struct tcon_track *t)
  */
 static bool is_timeout(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 {
-	bool may_be_probe = end == t->cc.nxt && !t->timer.probed;
+	bool may_be_probe = end == t->cc.nxt && !t->probed;
 
 	if (start != t->cc.una || tcon_track_persists(t) || sees_to_head(t, now_us))
 		return false;
-	t->timer.probed |= may_be_probe;
+	t->probed |= may_be_probe;
 	return !may_be_probe && tcon_track_is_silent(t, t->timeout_us, now_us);
 }
 

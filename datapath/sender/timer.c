@@ -58,7 +58,7 @@ static u64 timeout_us(const struct tcon_track *t)
 /* RFC 8985, 7.2: not while something is known to be missing. */
 static bool may_probe(const struct tcon_track *t)
 {
-	return !t->timer.probe_bytes && !t->timer.probed && !t->timer.backoff &&
+	return !t->timer.probe_bytes && !t->probed && !t->timer.backoff &&
 	       !t->sacked.n && !t->lost.n && !t->resent.n &&
 	       tcon_track_sack(t) && t->srtt_x8_us &&
 	       t->cc.ca_state == TCON_CA_OPEN;
@@ -68,7 +68,7 @@ static bool may_probe(const struct tcon_track *t)
 static u64 probe_us(const struct tcon_track *t)
 {
 	bool single = t->cc.nxt - t->cc.una <= t->cc.mss_bytes;
-	u64 due_us = max(t->timer.sent_us, t->progress_us) +
+	u64 due_us = max(t->sent_us, t->progress_us) +
 		     2ULL * t->cc.srtt_us +
 		     (single ? ACK_DELAY_US : PROBE_SLACK_US);
 
@@ -109,7 +109,7 @@ u64 tcon_timer_next_us(const struct tcon_track *t)
  */
 u64 tcon_timer_soonest_us(const struct tcon_track *t)
 {
-	return t->timer.sent_us + min(2ULL * t->cc.srtt_us + PROBE_SLACK_US,
+	return t->sent_us + min(2ULL * t->cc.srtt_us + PROBE_SLACK_US,
 				      (u64)t->timer.rto_min_us);
 }
 
@@ -137,7 +137,7 @@ enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us)
 		return TCON_EXPIRY_NONE;
 	if (may_probe(t) && now_us >= probe_us(t)) {
 		t->timer.restart_us = now_us;
-		t->timer.probed = true;
+		t->probed = true;
 		return TCON_EXPIRY_PROBE;
 	}
 	if (now_us >= timeout_us(t)) {
@@ -181,7 +181,7 @@ void tcon_timer_advanced(struct tcon_track *t, u64 now_us)
 		t->timer.advances++;
 	else
 		t->timer.backoff = 0;
-	t->timer.probed = false;
+	t->probed = false;
 }
 
 /**

@@ -28,7 +28,6 @@ void tcon_track_init(struct tcon_track *t, struct tcon_budget *budget)
 	t->sacked.budget = budget;
 	t->lost.budget = budget;
 	t->resent.budget = budget;
-	t->rounds.budget = budget;
 	t->cc.mss_bytes = TCON_MSS_DEFAULT;
 	t->cc.min_rtt_us = TCON_RTT_NONE_US;
 	t->timer.rto_min_us = TCON_RTO_MIN_US;

@@ -69,11 +69,11 @@ struct tcon_side {
  * @fack: end of the highest range delivered before the present ACK
  * @fack_next: as @fack, with the present ACK
  * @dsack_round: when una reaches this, another DSACK may widen the reordering window
- * @reo_more: reordering window beyond a quarter of the minimum RTT, in such quarters
- * @reo_persist: number of recoveries after which @reo_more becomes 0
  * @in_dsack_round: @dsack_round is valid
  * @valid: the fields about that transmission are valid
  * @reordered: reordering was seen
+ * @reo_more: reordering window beyond a quarter of the minimum RTT, in such quarters
+ * @reo_persist: number of recoveries after which @reo_more becomes 0
  */
 struct tcon_rack {
 	u64 tx_us;
@@ -84,203 +84,208 @@ struct tcon_rack {
 	u32 fack;
 	u32 fack_next;
 	u32 dsack_round;
+	bool in_dsack_round:1;
+	bool valid:1;
+	bool reordered:1;
 	u8 reo_more;
 	u8 reo_persist;
-	bool in_dsack_round;
-	bool valid;
-	bool reordered;
 };
 
 /**
  * struct tcon_timer - state of the timers
- * @restart_us: when the last probe or time-out restarted them
- * @sent_us: when something last left
- * @probe_end: nxt when the tail was probed
- * @probe_bytes: how much the probe repeated; 0: no probe is in flight
  * @sampled_us: when a round trip was last measured
+ * @probe_bytes: how much the probe repeated; 0: no probe is in flight
  * @rto_min_us: least time-out beyond the smoothed RTT
  * @backoff: how often the RTO is doubled, until a round trip is measured
- * @advances: how often una has advanced since the last time-out, at most as often as counts
  * @tries: number of time-outs in a row without progress
- * @probed: no further probe before una advances or new data leaves
+ * @advances: how often una has advanced since the last time-out, at most as often as counts
+ * @probe_end: nxt when the tail was probed
+ * @restart_us: when the last probe or time-out restarted them
  */
 struct tcon_timer {
-	u64 restart_us;
-	u64 sent_us;
-	u32 probe_end;
-	u32 probe_bytes;
 	u64 sampled_us;
+	u32 probe_bytes;
 	u32 rto_min_us;
 	u8 backoff;
 	u8 tries;
 	u8 advances;
-	bool probed;
+	u32 probe_end;
+	u64 restart_us;
 };
 
 /**
  * struct tcon_track - a half-flow's sender, rebuilt from packets
- * @cc: the part that a CC sees: una, nxt, delivered, RTTs, inflight
+ * @synced: una and nxt are valid
+ * @unheard: ACKs take another way, see tcon_ca_unheard()
+ * @fin_guest: the guest's FIN has left
+ * @probed: no further probe of the tail before una advances or new data leaves
+ * @zero_window: the window is zero, and has been since @closed_nxt was stored
+ * @ce_exact: the peer's TCon counts marked bytes, so ECE is ignored
+ * @ece_last: the last ACK had ECE
+ * @has_tsval_floor: @tsval_floor is valid
+ * @peer_window: window field of the peer's last valid ACK
+ * @nxt_guest: next sequence number that the guest will send
+ * @dup_bytes: what duplicate ACKs counted as having left the path
+ * @unnoted_bytes: lost in a time-out, and not in @lost for lack of memory
+ * @max_inflight_bytes: largest inflight in this round
+ * @tx_order: number of transmissions so far, repeats included
+ * @newly_bytes: delivered by the ACK that the CC is being told of
+ * @recorded: the record of the data that left last, if for the first time, until the next
+ *	ACK; NULL: that was a repeat, or it shares a record with the packet before
+ * @sent_bytes: payload that left, repeats included
+ * @delivered_us: when cc.delivered_bytes last grew
+ * @first_tx_us: when the flight of the last sampled packet began
+ * @sent_us: when something last left
  * @guest: the sender's SYN
  * @peer: the receiver's SYN
  * @sendq: what left TCon and is not acknowledged
- * @recorded: the record of the data that left last, if for the first time, until the next
- *	ACK; NULL: that was a repeat, or it shares a record with the packet before
+ * @heard_pacing_bps: while @unheard: the CC's pacing rate
+ * @prr: the limit in a recovery and after it, and in a reduction for ECN marks
  * @sacked: SACKed ranges between una and nxt
  * @lost: ranges judged lost, not SACKed and not sent again since
- * @resent: what was sent again and is not delivered
- * @rack: state of RACK
- * @timer: state of the timers
- * @prr: the limit in a recovery and after it, and in a reduction for ECN marks
+ * @min_rtt_bucket_us: when the present bucket began
+ * @cc: the part that a CC sees: una, nxt, delivered, RTTs, inflight
  * @rounds: while the flow is observed: its last round trips
- * @unheard: ACKs take another way, see tcon_ca_unheard()
- * @heard_pacing_bps: while @unheard: the CC's pacing rate
+ * @timeout_us: when the guest last had a retransmission time-out
+ * @repeated_bytes: payload that the guest sent again
+ * @repaired_bytes: payload that TCon sent again
+ * @dsacked_bytes: repeated payload that the peer got twice, by its DSACKs
+ * @tsval_floor_us: when the guest sent the segment with @tsval_floor
+ * @ece_acks: number of ACKs that reported ECN CE
+ * @repairs: segments that TCon sent again
+ * @spurious_repairs: number of those that were not needed
  * @resume_bytes: cwnd that the CC had on another host, until one starts here; 0: none
+ * @recovery_point: nxt when the recovery began; it ends when una reaches this
+ * @dup_credit_bytes: what duplicate ACKs counted as delivered and is not acknowledged yet
+ * @ce_total: marked bytes that the peer's TCon has counted; wraps
+ * @ece_round_end: nxt when the present one of @ece_rounds began
+ * @tsval_floor: smallest TSval of what still has to leave, or to leave again
+ * @fin_seq: sequence number after the guest's FIN
+ * @closed_nxt: nxt when the peer closed its window
+ * @dup_acks: duplicate ACKs in a row, of a peer without SACK
+ * @dup_copies: how often each of that peer's ACKs comes beyond once
+ * @dup_acks_before: @dup_acks of the una before, if nothing was missing there
+ * @ce_lapsed: the peer's TCon has counted marked bytes, but does so no more
+ * @ce_last: the last acknowledged segment was marked, as far as that is known
+ * @has_ts: the connection uses time stamps
+ * @fin_peer: the peer's FIN has passed
  * @anew: a CC that starts begins as with a new connection, whatever is in flight
- * @newly_bytes: delivered by the ACK that the CC is being told of
+ * @peer_answers: @peer is of a SYN-ACK that fits the guest's SYN; otherwise of a SYN, which
+ *	anybody may have sent
+ * @ece_rounds: round trips within which a count has to come; 0: none is due
+ * @resent: what was sent again and is not delivered
+ * @timer: state of the timers
+ * @rack: state of RACK
  * @cwr_point: nxt when the reduction for marks began, or the recovery ended; the former, and what
  *	follows the latter, ends when una is beyond
- * @nxt_guest: next sequence number that the guest will send
  * @lost_edge: original transmissions up to here have been judged
  * @judged_edge: nothing beyond has ever been judged lost
  * @filled_edge: beyond it, original transmissions have left in order of sequence
- * @tx_order: number of transmissions so far, repeats included
- * @closed_nxt: nxt when the peer closed its window
- * @recovery_point: nxt when the recovery began; it ends when una reaches this
  * @round_end: nxt when the round began
  * @unproven_bytes: judged lost in this recovery and not shown to be spurious
- * @dup_acks: duplicate ACKs in a row, of a peer without SACK
- * @dup_copies: how often each of its ACKs comes beyond once
- * @dup_acks_before: @dup_acks of the una before, if nothing was missing there
- * @dup_bytes: what these counted as having left the path
- * @dup_credit_bytes: what they counted as delivered and is not acknowledged yet
- * @max_inflight_bytes: largest inflight in this round
  * @prev_max_inflight_bytes: largest inflight in the round before
  * @srtt_x8_us: smoothed RTT times 8
  * @rttvar_x4_us: RTT variation times 4
  * @min_rtt_us: minimum RTTs of the present and the previous bucket
- * @min_rtt_bucket_us: when the present bucket began
- * @delivered_us: when cc.delivered_bytes last grew
- * @first_tx_us: when the flight of the last sampled packet began
+ * @tsval_floor_end: the bound is valid until una is there
+ * @peer_nxt: highest sequence number that the peer has sent
+ * @peer_tsval: newest TSval of the peer that passed
+ * @peer_tsecr: TSecr that came with it
  * @progress_us: when una last advanced, or data was sent while nothing was in flight
- * @timeout_us: when the guest last had a retransmission time-out
  * @acked_entered_us: when the guest sent the newest data that was acknowledged when una
  *	last advanced
- * @sent_bytes: payload that left, repeats included
- * @repeated_bytes: payload that the guest sent again
- * @repaired_bytes: payload that TCon sent again
- * @dsacked_bytes: repeated payload that the peer got twice, by its DSACKs
- * @repairs: segments that TCon sent again
- * @spurious_repairs: number of those that were not needed
  * @acked_bytes: payload acknowledged cumulatively
  * @busy_us: how long data was in flight until una last advanced
  * @rtt_sum_us: sum of the measured RTTs
  * @rtt_samples: their number
- * @ece_acks: number of ACKs that reported ECN CE
- * @ce_total: marked bytes that the peer's TCon has counted; wraps
- * @ce_exact: the peer's TCon counts marked bytes, so ECE is ignored
- * @ce_lapsed: the peer's TCon has counted them, but does so no more
- * @ece_last: the last ACK had ECE
- * @ece_rounds: round trips within which a count has to come; 0: none is due
- * @ece_round_end: nxt when the present one of these began
- * @ce_last: the last acknowledged segment was marked, as far as that is known
- * @tsval_floor: smallest TSval of what still has to leave, or to leave again
- * @tsval_floor_end: the bound is valid until una is there
- * @tsval_floor_us: when the guest sent the segment with @tsval_floor
- * @peer_nxt: highest sequence number that the peer has sent
- * @peer_answers: @peer is of a SYN-ACK that fits the guest's SYN; otherwise of a SYN, which
- *	anybody may have sent
- * @peer_window: window field of the peer's last valid ACK
- * @zero_window: the window is zero, and has been since @closed_nxt was stored
- * @peer_tsval: newest TSval of the peer that passed
- * @peer_tsecr: TSecr that came with it
  * @peer_tsval_us: when @peer_tsval passed
- * @has_tsval_floor: @tsval_floor is valid
- * @synced: una and nxt are valid
- * @has_ts: the connection uses time stamps
- * @fin_guest: the guest's FIN has left
- * @fin_peer: the peer's FIN has passed
- * @fin_seq: sequence number after the guest's FIN
- * @unnoted_bytes: lost in a time-out, and not in @lost for lack of memory
  */
 struct tcon_track {
-	struct tcon_cc cc;
+	/* For data and ACKs. */
+	bool synced;
+	bool unheard;
+	bool fin_guest;
+	bool probed;
+	bool zero_window;
+	bool ce_exact:1;
+	bool ece_last:1;
+	bool has_tsval_floor:1;
+	u16 peer_window;
+	u32 nxt_guest;
+	u32 dup_bytes;
+	u32 unnoted_bytes;
+	u32 max_inflight_bytes;
+	u32 tx_order;
+	u32 newly_bytes;
+	struct tcon_send *recorded;
+	u64 sent_bytes;
+	u64 delivered_us;
+	u64 first_tx_us;
+	u64 sent_us;
 	struct tcon_side guest;
 	struct tcon_side peer;
 	struct tcon_sendq sendq;
-	struct tcon_send *recorded;
+	u64 heard_pacing_bps;
+	struct tcon_prr prr;
 	struct tcon_ranges sacked;
 	struct tcon_ranges lost;
-	struct tcon_resent resent;
-	struct tcon_rack rack;
-	struct tcon_timer timer;
-	struct tcon_prr prr;
+	u64 min_rtt_bucket_us;
+	struct tcon_cc cc;
+
+	/* Seldom. */
 	struct tcon_rounds rounds;
-	u64 heard_pacing_bps;
+	u64 timeout_us;
+	u64 repeated_bytes;
+	u64 repaired_bytes;
+	u64 dsacked_bytes;
+	u64 tsval_floor_us;
+	u64 ece_acks;
+	u32 repairs;
+	u32 spurious_repairs;
 	u32 resume_bytes;
-	u32 newly_bytes;
-	u32 cwr_point;
-	u32 nxt_guest;
-	u32 lost_edge;
-	u32 judged_edge;
-	u32 filled_edge;
-	u32 tx_order;
-	u32 closed_nxt;
 	u32 recovery_point;
-	u32 round_end;
-	u32 unproven_bytes;
+	u32 dup_credit_bytes;
+	u32 ce_total;
+	u32 ece_round_end;
+	u32 tsval_floor;
+	u32 fin_seq;
+	u32 closed_nxt;
 	u16 dup_acks;
 	u8 dup_copies;
 	u8 dup_acks_before;
-	u32 dup_bytes;
-	u32 dup_credit_bytes;
-	u32 max_inflight_bytes;
+	bool ce_lapsed:1;
+	bool ce_last:1;
+	bool has_ts:1;
+	bool fin_peer:1;
+	bool anew:1;
+	bool peer_answers:1;
+	u8 ece_rounds;
+	struct tcon_resent resent;
+
+	/* For ACKs. */
+	struct tcon_timer timer;
+	struct tcon_rack rack;
+	u32 cwr_point;
+	u32 lost_edge;
+	u32 judged_edge;
+	u32 filled_edge;
+	u32 round_end;
+	u32 unproven_bytes;
 	u32 prev_max_inflight_bytes;
 	u32 srtt_x8_us;
 	u32 rttvar_x4_us;
 	u32 min_rtt_us[2];
-	u32 ce_total;
-	u64 min_rtt_bucket_us;
-	u64 delivered_us;
-	u64 first_tx_us;
-	u64 progress_us;
-	u64 timeout_us;
-	u64 acked_entered_us;
-	u64 sent_bytes;
-	u64 repeated_bytes;
-	u64 repaired_bytes;
-	u64 dsacked_bytes;
-	u32 repairs;
-	u32 spurious_repairs;
-	u64 acked_bytes;
-	u64 busy_us;
-	u64 rtt_sum_us;
-	u64 rtt_samples;
-	u64 ece_acks;
-	bool ce_exact;
-	bool ce_lapsed;
-	bool ce_last;
-	bool ece_last;
-	u8 ece_rounds;
-	bool synced;
-	bool unheard;
-	bool has_ts;
-	u32 ece_round_end;
-	u32 tsval_floor;
 	u32 tsval_floor_end;
 	u32 peer_nxt;
 	u32 peer_tsval;
 	u32 peer_tsecr;
-	u64 tsval_floor_us;
+	u64 progress_us;
+	u64 acked_entered_us;
+	u64 acked_bytes;
+	u64 busy_us;
+	u64 rtt_sum_us;
+	u64 rtt_samples;
 	u64 peer_tsval_us;
-	u32 fin_seq;
-	u32 unnoted_bytes;
-	u16 peer_window;
-	bool zero_window;
-	bool has_tsval_floor;
-	bool fin_guest;
-	bool fin_peer;
-	bool anew;
-	bool peer_answers;
 };
 
 void tcon_track_init(struct tcon_track *t, struct tcon_budget *budget);

@@ -16,19 +16,19 @@ struct tcon_sendq;
 
 /**
  * struct tcon_buffer - the send buffer of a half-flow; its lock protects it
- * @unsent: packets that wait, in the order in which they came; each has a struct tcon_segment
- * @unsent_bytes: their payload that has not left
- * @unsent_charged_bytes: their memory
  * @charged_bytes: that, and the memory of what is kept of what has left (tcon_send.copy)
  * @left_tsval: TSval of the new data that left last, or of an ACK behind it; until there is one,
  *	where packets have passed unseen or elsewhere, of the first segment that was seen
+ * @unsent: packets that wait, in the order in which they came; each has a struct tcon_segment
+ * @unsent_bytes: their payload that has not left
+ * @unsent_charged_bytes: their memory
  */
 struct tcon_buffer {
+	u32 charged_bytes;
+	u32 left_tsval;
 	struct sk_buff_head unsent;
 	u32 unsent_bytes;
 	u32 unsent_charged_bytes;
-	u32 charged_bytes;
-	u32 left_tsval;
 };
 
 u32 tcon_buffer_flow_max(void);

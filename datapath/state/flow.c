@@ -224,7 +224,7 @@ void tcon_flow_setup(struct tcon_flow *flow, struct tcon_port *port, const struc
 	flow->reason = TCON_REASON_HANDSHAKE;
 	flow->created_us = now_us;
 	flow->seen_us = now_us;
-	flow->rest.wakes = READ_ONCE(port->wakes);
+	flow->wakes = READ_ONCE(port->wakes);
 }
 
 /* Nothing is known of the connection any more, and of what was done to it. */
@@ -237,8 +237,8 @@ static void forget(struct tcon_flow *flow)
 	flow->unseen = false;
 	flow->watchdog = false;
 	flow->hold.flush = TCON_FLUSH_NONE;
-	flow->hold.release_ns = 0;
-	flow->hold.burst_bytes = 0;
+	flow->clock.release_ns = 0;
+	flow->clock.burst_bytes = 0;
 	flow->buffer.left_tsval = 0;
 	if (flow->hold.run)
 		flow->hold.run = TCON_RUN_KICKED;	/* the old one may look much later */
@@ -251,7 +251,7 @@ static void forget(struct tcon_flow *flow)
 	flow->repair.hidden_acks = 0;
 	flow->repair.probes = 0;
 	flow->repair.timeouts = 0;
-	flow->rest.wakes = READ_ONCE(flow->port->wakes);
+	flow->wakes = READ_ONCE(flow->port->wakes);
 	flow->rest.heard = false;
 	flow->rest.unheard = 0;
 	flow->rest.believe_us = 0;

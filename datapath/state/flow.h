@@ -37,20 +37,20 @@ struct tcon_saved;
 /**
  * struct tcon_template - headers of the last ACK to the guest
  * @bytes: how much of @header is in use; 0: no ACK yet, or its headers are too long
+ * @vlan_present: there is such a tag
  * @l3_offset: offset of the IP header in @header
  * @ace: the ACK's ECN flags, TCON_ACE_*
  * @vlan_proto: protocol of an accelerated VLAN tag
  * @vlan_tci: TCI of that tag
- * @vlan_present: there is such a tag
  * @header: from the Ethernet header up to TCP's
  */
 struct tcon_template {
-	u8 bytes;
-	u8 l3_offset;
-	u8 ace;
+	u8 bytes:7;
+	bool vlan_present:1;
+	u8 l3_offset:5;
+	u8 ace:3;
 	__be16 vlan_proto;
 	u16 vlan_tci;
-	bool vlan_present;
 	u8 header[TCON_TEMPLATE_BYTES];
 };
 
@@ -92,7 +92,6 @@ enum tcon_run {
 
 /**
  * struct tcon_flow - a half-flow
- * @stub: what the table and the port have of it
  * @node: in the table
  * @key: its key
  * @asleep: it sleeps, and this is no &struct tcon_flow
@@ -103,35 +102,41 @@ enum tcon_run {
  * @serial: its number among the port's flows, from 1; long, because a dump keeps it in cb->args
  * @created_us: when it was first seen
  * @seen_us: time of its last packet
+ * @stub: what the table and the port have of it
  * @lock: protects everything but the nodes
- * @traits: what rules look at beside @key
- * @closed_node: in tcon_port.closed_list; empty: the connection has not ended
- * @embryo_node: in tcon_port.embryos; empty: the connection is confirmed
- * @heard_us: time of the peer's last ACK that the guest will look at; 0: none came by
- * @closed_us: when the connection ended; 0: it has not
- * @pending: a peer's SYN that replaces the connection if the guest answers it
- * @again: a guest's SYN that replaces the connection if the peer answers it
- * @again_us: when that SYN left
- *
- * @rule: the rule that it obeys, or NULL
  * @generation: tcon_port.generation when @rule was looked up
- * @outcome: enum tcon_outcome_state
+ * @heard_us: time of the peer's last ACK that the guest will look at; 0: none came by
  * @state: enum tcon_state
  * @reason: enum tcon_reason
  * @known: which of its packets TCon has seen, enum tcon_known
  * @unseen: the peer has acknowledged data that TCon did not see
- * @watchdog: its CC misbehaved
- *
+ * @wakes: tcon_port.wakes when its packets were last all seen; otherwise it lags
  * @saved: what it was on the host that its guest came from, until the guest has sent here;
  *	else NULL
- * @track: the sender's state
- * @window: the windows that the guest was given
- * @ecn: ECN of both directions
  * @syn: the guest's SYN without what TCon has put on it; NULL once that is answered
- * @thin: ACKs that the guest was given
- * @limits: what kept the flow from sending more
+ * @traits: what rules look at beside @key
+ * @outcome: enum tcon_outcome_state
+ * @watchdog: its CC misbehaved
+ * @buffer: what the guest has sent and is not acknowledged
+ * @closed_node: in tcon_port.closed_list; empty: the connection has not ended
+ * @due: when to look at the flow
+ * @window: the windows that the guest was given
  * @answer: how long the guest takes to answer
- *
+ * @rule: the rule that it obeys, or NULL
+ * @limits: what kept the flow from sending more
+ * @told: what the peer has been told of the guest as a receiver
+ * @told.ack: highest acknowledgment number
+ * @told.edge: right edge of the windows
+ * @told.us: when @told.ack last advanced; 0: it and @told.edge are not known
+ * @hold: state of hold.c
+ * @hold.cpu: on which its packets count as sent, plus 1; 0: none has left
+ * @hold.run: enum tcon_run
+ * @hold.flush: enum tcon_flush
+ * @hold.passed_us: when a packet last passed, its low 32 bits
+ * @hold.merged: packets put together with others since one last began a train, at most
+ *	%U8_MAX
+ * @unseen_ack: acknowledgment number that set @unseen
+ * @closed_us: when the connection ended; 0: it has not
  * @said: what the guest sent last
  * @said.ack: its last acknowledgment number
  * @said.tsecr: its last TSecr
@@ -141,21 +146,37 @@ enum tcon_run {
  * @said.serial: number of its last segment
  * @said.way: the way that its last segment took
  * @said.data_us: when it last sent data
- * @said.unseen_ack: acknowledgment number that set @unseen
- * @said.gap_start: start of the first gap that segments left in what the guest sent, and waits
- * @said.gap_end: end of the last such gap
  * @said.part_end: end of its last segment that was not full
  * @said.last_bytes: TCP header and payload of its last segment
  * @said.wire_bytes: TCP header and payload of its full segments at present; 0: not known
  * @said.sends_parts: it has sent a segment that was not full up to the edge of its window
- * @told: what the peer has been told of the guest as a receiver
- * @told.ack: highest acknowledgment number
- * @told.edge: right edge of the windows
- * @told.us: when @told.ack last advanced; 0: it and @told.edge are not known
+ * @clock: when what waits may leave, and how the guest sends
+ * @clock.release_ns: when the pacer's clock allows the next packet
+ * @clock.burst_bytes: size of the guest's recent super-packets
+ * @clock.gathers_segs: part of its window that is beyond what may leave (tcon_flow_gathers_bytes())
+ * @thin: ACKs that the guest was given
+ * @absorbed: the guest's last repeat that was absorbed; empty if the guest was told that this was
+ *	needless
+ * @embryo_node: in tcon_port.embryos; empty: the connection is confirmed
+ * @pending: a peer's SYN that replaces the connection if the guest answers it
+ * @again_us: when the SYN of @again left
+ * @ecn: ECN of both directions
+ * @track: the sender's state
  * @template: for ACKs to the guest
- *
+ * @again: a guest's SYN that replaces the connection if the peer answers it
+ * @repair: loss repair
+ * @repair.absorbed: repeats absorbed
+ * @repair.hidden_acks: duplicate ACKs not given to the guest
+ * @repair.probes: tail probes
+ * @repair.timeouts: retransmission time-outs
+ * @repeats: what the guest sends again
+ * @repeats.us: when the guest began to send @repeats.bytes
+ * @repeats.delivered: what was delivered then, its low 32 bits
+ * @repeats.bytes: what it has sent again within a round trip
+ * @gap: what segments left out of what the guest sent, and waits
+ * @gap.start: start of the first gap
+ * @gap.end: end of the last gap
  * @rest: what its port's rest (rest.c) means to it
- * @rest.wakes: tcon_port.wakes when its packets were last all seen; otherwise it lags
  * @rest.ack: while it lags: the peer's last acknowledgment number, if @rest.heard
  * @rest.edge: right edge of the peer's window then
  * @rest.end_seq: sequence number after that segment of the peer
@@ -163,40 +184,18 @@ enum tcon_run {
  * @rest.heard: the peer has sent since the port woke
  * @rest.attended: counted in tcon_port.attended
  * @rest.believe_us: until when the peer may acknowledge what was not seen
- *
- * @buffer: what the guest has sent and is not acknowledged
- * @due: when to look at the flow
- * @hold: state of hold.c
- * @hold.cpu: on which its packets count as sent, plus 1; 0: none has left
- * @hold.burst_bytes: size of the guest's recent super-packets
- * @hold.gathers_segs: part of its window that is beyond what may leave (tcon_flow_gathers_bytes())
- * @hold.run: enum tcon_run
- * @hold.flush: enum tcon_flush
- * @hold.again_us: when the guest began to send @hold.again_bytes
- * @hold.again_delivered: what was delivered then, its low 32 bits
- * @hold.again_bytes: what it has sent again within a round trip
- * @hold.release_ns: when the pacer's clock allows the next packet
- * @hold.passed_us: when a packet last passed, its low 32 bits
- * @hold.merged: packets put together with others since one last began a train, at most
- *	%U8_MAX
- *
  * @bare: what the guest has to repeat itself
  * @bare.end: sequence number after the last byte of it
  * @bare.reason: why, enum tcon_reason; %TCON_REASON_NONE: nothing; %TCON_REASON_REORDERING: all
- * @repair: loss repair
- * @repair.absorbed_start: start of the guest's last repeat that was absorbed
- * @repair.absorbed_end: its end; the same as the start if the guest was told that it was needless
- * @repair.absorbed: repeats absorbed
- * @repair.hidden_acks: duplicate ACKs not given to the guest
- * @repair.probes: tail probes
- * @repair.timeouts: retransmission time-outs
+ *
+ * Members that packets need lie together, so that these take few lines of cache
+ * (tests/unit/crossings counts them).  Some members begin or end with what is seldom needed: @stub,
+ * @buffer, @due, @embryo_node, @ecn, @track.  More of that lies there.
  */
 struct tcon_flow {
 	struct_group_tagged(tcon_stub, stub,	/* the table's; also of one that sleeps */
 		struct rhash_head node;
 		struct tcon_key key;
-		bool asleep;
-		bool dead;
 		struct tcon_port *port;
 		union {
 			struct rb_node port_node;
@@ -205,63 +204,95 @@ struct tcon_flow {
 		long serial;
 		u64 created_us;
 		u64 seen_us;
+		bool asleep;
+		bool dead;
 	);
 	spinlock_t lock;	/* outside port->lock and a pacer's */
-	struct tcon_traits traits;
-	struct list_head closed_node;
-	struct list_head embryo_node;
-	u64 heard_us;
-	u64 closed_us;
-	struct tcon_side pending;
-	struct tcon_side again;
-	u64 again_us;
-
-	/* What is done to it, and why not more. */
-	struct tcon_rule *rule;
 	u32 generation;
-	u8 outcome;
+
+	/* For data and ACKs. */
+	u64 heard_us;
 	u8 state;
 	u8 reason;
 	u8 known;
 	bool unseen;
-	bool watchdog;
-
-	/* The rebuilt sender's. */
+	u32 wakes;
 	struct tcon_saved *saved;
-	struct tcon_track track;
-	struct tcon_window window;
-	struct tcon_ecn ecn;
 	struct sk_buff *syn;
-	struct tcon_thin thin;
-	struct tcon_limits limits;
+	struct tcon_traits traits;
+	u8 outcome;
+	bool watchdog;
+	struct tcon_buffer buffer;
+	struct list_head closed_node;
+	struct tcon_due due;
+	struct tcon_window window;
 	struct tcon_answer answer;
+	struct tcon_rule *rule;
+	struct tcon_limits limits;
 
-	struct {
-		u32 ack;
-		u32 tsecr;
-		u16 window;
-		u8 ace;
-		bool sends_parts;
-		u32 edge;
-		u64 data_us;
-		u32 unseen_ack;
-		u32 gap_start;
-		u32 gap_end;
-		u32 part_end;
-		u16 last_bytes;
-		u16 wire_bytes;
-		u32 serial;
-		struct tcon_way way;
-	} said;
+	/* For data. */
 	struct {
 		u64 us;
 		u32 ack;
 		u32 edge;
 	} told;
+	struct {
+		u32 cpu;
+		u32 passed_us;
+		u8 run:4;
+		u8 flush:4;
+		u8 merged;
+	} hold;
+	u32 unseen_ack;
+	u64 closed_us;
+	struct {
+		u64 data_us;
+		u32 part_end;
+		u32 tsecr;
+		u16 window;
+		u8 ace;
+		bool sends_parts;
+		u16 last_bytes;
+		u16 wire_bytes;
+		u32 serial;
+		struct tcon_way way;
+		u32 ack;
+		u32 edge;
+	} said;
+
+	/* For data and ACKs. */
+	struct {
+		u64 release_ns;
+		u32 burst_bytes;
+		u16 gathers_segs;
+	} clock;
+	struct tcon_thin thin;
+	struct tcon_range absorbed;
+	struct list_head embryo_node;
+	struct tcon_side pending;
+	u64 again_us;
+	struct tcon_ecn ecn;
+	struct tcon_track track;
 	struct tcon_template template;
 
+	/* Seldom. */
+	struct tcon_side again;
 	struct {
-		u32 wakes;
+		u32 absorbed;
+		u32 hidden_acks;
+		u32 probes;
+		u32 timeouts;
+	} repair;
+	struct {
+		u64 us;
+		u32 delivered;
+		u32 bytes;
+	} repeats;
+	struct {
+		u32 start;
+		u32 end;
+	} gap;
+	struct {
 		u32 ack;
 		u32 edge;
 		u32 end_seq;
@@ -270,35 +301,10 @@ struct tcon_flow {
 		bool attended;
 		u64 believe_us;
 	} rest;
-
-	struct tcon_buffer buffer;
-	struct tcon_due due;
-	struct {
-		u32 cpu;
-		u32 burst_bytes;
-		u32 again_bytes;
-		u32 again_delivered;
-		u64 again_us;
-		u64 release_ns;
-		u32 passed_us;
-		u8 run:4;
-		u8 flush:4;
-		u8 merged;
-		u16 gathers_segs;
-	} hold;
-
 	struct {
 		u32 end;
 		u8 reason;
 	} bare;
-	struct {
-		u32 absorbed_start;
-		u32 absorbed_end;
-		u32 absorbed;
-		u32 hidden_acks;
-		u32 probes;
-		u32 timeouts;
-	} repair;
 };
 
 /* A half-flow that does not sleep, or NULL. */
@@ -333,7 +339,7 @@ tcon_flow_stats(const struct tcon_flow *flow)
 /* Have packets of it passed unseen, because its port has rested, and none resumed it since? */
 static inline bool tcon_flow_lags(const struct tcon_flow *flow)
 {
-	return flow->rest.wakes != READ_ONCE(flow->port->wakes);
+	return flow->wakes != READ_ONCE(flow->port->wakes);
 }
 
 /* A CC runs: data is held to its cwnd and rate. */
@@ -381,18 +387,18 @@ static inline bool tcon_flow_sends_early(const struct tcon_flow *flow)
 /* Was the guest not told yet that its last repeat was needless? */
 static inline bool tcon_flow_owes_needless(const struct tcon_flow *flow)
 {
-	return flow->repair.absorbed_start != flow->repair.absorbed_end;
+	return flow->absorbed.start != flow->absorbed.end;
 }
 
 static inline void tcon_flow_forget_needless(struct tcon_flow *flow)
 {
-	flow->repair.absorbed_end = flow->repair.absorbed_start;
+	flow->absorbed.end = flow->absorbed.start;
 }
 
 /* How much payload a paced guest may have waiting. */
 static inline u32 tcon_flow_allowance_bytes(const struct tcon_flow *flow)
 {
-	return min(tcon_pace_allowance_bytes(&flow->track, flow->hold.burst_bytes),
+	return min(tcon_pace_allowance_bytes(&flow->track, flow->clock.burst_bytes),
 		   tcon_buffer_flow_max() / 8);
 }
 
@@ -405,7 +411,7 @@ static inline u32 tcon_flow_gathers_bytes(const struct tcon_flow *flow)
 {
 	if (likely(!tcon_track_recovers(&flow->track)) || flow->track.cc.pacing_rate_bps)
 		return 0;
-	return max(flow->hold.burst_bytes, min_t(u32, flow->window.given_bytes / 3, U16_MAX));
+	return max(flow->clock.burst_bytes, min_t(u32, flow->window.given_bytes / 3, U16_MAX));
 }
 
 /* Read the time with the flow's lock held.  It is then not before times that an earlier holder of

@@ -101,7 +101,7 @@ void tcon_move_unseen(struct tcon_flow *flow, u64 now_us)
 	lockdep_assert_held(&flow->lock);
 	tcon_saved_restore_unseen(saved, now_us, &flow->track);
 	flow->said.wire_bytes = saved->wire_bytes;
-	flow->rest.wakes = READ_ONCE(flow->port->wakes) - 1;
+	flow->wakes = READ_ONCE(flow->port->wakes) - 1;
 	flow->rest.heard = false;
 	flow->rest.unheard = 0;
 	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MOVED_IN);

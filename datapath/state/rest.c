@@ -48,7 +48,7 @@ void tcon_rest_attend(struct tcon_flow *flow)
 	}
 	atomic_inc(&port->attended);
 	tcon_port_wake(port);
-	flow->rest.wakes = READ_ONCE(port->wakes);	/* it has just begun */
+	flow->wakes = READ_ONCE(port->wakes);	/* it has just begun */
 }
 
 /**
@@ -112,8 +112,8 @@ static void resume_ends(struct tcon_flow *flow, const struct tcon_packet *pkt, u
 	t->peer_nxt = pkt->ack;
 	flow->said.ack = pkt->ack;
 	flow->said.edge = pkt->ack + ((u32)pkt->window << tcon_track_guest_wscale(t));
-	flow->said.gap_start = t->nxt_guest;
-	flow->said.gap_end = t->nxt_guest;
+	flow->gap.start = t->nxt_guest;
+	flow->gap.end = t->nxt_guest;
 	flow->said.data_us = now_us;
 	flow->told.us = 0;
 	flow->buffer.left_tsval = pkt->has_ts ? pkt->tsval : 0;
@@ -178,7 +178,7 @@ bool tcon_rest_resume(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	if (!(flow->rest.heard && tcon_rest_tells(pkt)) &&
 	    (!pkt->payload_bytes || tcon_rest_is_patient(flow)))
 		return false;
-	flow->rest.wakes = READ_ONCE(flow->port->wakes);
+	flow->wakes = READ_ONCE(flow->port->wakes);
 	if (t->synced && (tcon_flow_is_middle(flow) || t->guest.acked || t->peer.acked) &&
 	    tcon_rest_tells(pkt)) {
 		una = una_of(flow, pkt->seq);

@@ -288,7 +288,7 @@ static struct tcon_flow *unfold(struct tcon_stub *stub)
 	flow->created_us = stub->created_us;
 	flow->seen_us = stub->seen_us;
 	flow->reason = TCON_REASON_NO_RULE;
-	flow->rest.wakes--;
+	flow->wakes--;
 	return flow;
 }
 

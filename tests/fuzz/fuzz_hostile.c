@@ -59,7 +59,7 @@ static u32 guest_number(struct world *x, u8 what)
 			flow->track.nxt_guest, flow->track.nxt_guest, flow->track.nxt_guest,
 			flow->track.nxt_guest, flow->track.cc.nxt, flow->track.cc.una,
 			flow->window.edge, flow->track.guest.isn, flow->track.fin_seq,
-			flow->said.gap_start, flow->track.guest.isn + 1, flow->track.lost_edge,
+			flow->gap.start, flow->track.guest.isn + 1, flow->track.lost_edge,
 			flow->bare.end, flow->again.isn, flow->rest.ack, GUEST_ISN,
 		};
 

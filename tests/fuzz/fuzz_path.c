@@ -174,7 +174,7 @@ static void trace(const struct world *x, const char *what, const struct tcon_pac
 		       flow->state, flow->reason, t->cc.una - GUEST_ISN, t->cc.nxt - GUEST_ISN,
 		       t->cc.inflight_bytes, tcon_track_cwnd_bytes(t), t->cc.cwnd_bytes,
 		       t->lost.bytes, flow->buffer.unsent_bytes, tcon_track_rto_us(t), t->timer.backoff,
-		       t->cc.pacing_rate_bps, (s64)(flow->hold.release_ns - START_NS) / 1e9,
+		       t->cc.pacing_rate_bps, (s64)(flow->clock.release_ns - START_NS) / 1e9,
 		       flow->due.pacer ? (flow->due.node.expires - (s64)START_NS) / 1e9 : -1);
 	}
 	printf("\n");
@@ -689,7 +689,7 @@ static void check_flows(const struct world *x)
 		check_buffer(flow);
 		WARN_ON(flow->lock.held || flow->hold.run);
 		WARN_ON(tcon_flow_runs_cc(flow) && flow->track.rounds.log);
-		WARN_ON(flow->hold.release_ns > shim_now_ns + NSEC_PER_SEC);
+		WARN_ON(flow->clock.release_ns > shim_now_ns + NSEC_PER_SEC);
 	}
 	WARN_ON(used != tcon_share_used(host.port.shares, TCON_SHARE_BUFFER));
 }

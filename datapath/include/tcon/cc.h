@@ -229,48 +229,48 @@ struct tcon_cc_ops {
 
 /**
  * struct tcon_cc - what a CC sees of a flow, and where it writes its decision
- * @ops: the CC
- * @params: the rule's values, in the order of ops->params
  * @cwnd_bytes: decision: how much may be in flight.  During a reduction for losses or
  *	marks: how much may be after it, unless the CC has its own_recovery
- * @ssthresh_bytes: decision: where slow start ends
- * @pacing_rate_bps: decision: bits/s of TCP payload; 0: not paced
  * @mss_bytes: payload of a full segment
+ * @pacing_rate_bps: decision: bits/s of TCP payload; 0: not paced
  * @inflight_bytes: in flight now, after the ACK that is being handled
- * @srtt_us: smoothed RTT (RFC 6298); 0 before the first sample
- * @min_rtt_us: minimum of the connection's last 150 to 300 s;
- *	%TCON_RTT_NONE_US before the first sample
+ * @una: first unacknowledged sequence number
+ * @nxt: next sequence number to leave TCon
+ * @ca_state: see &enum tcon_ca_state
  * @delivered_bytes: total delivered
  * @delivered_ce_bytes: of those, bytes with ECN CE feedback
  * @lost_bytes: total judged lost
  * @app_limited_until: value of @delivered_bytes at which the present app-limited
  *	phase ends; 0: not limited.  A CC that sends less on purpose also sets it
  *	(BBR in PROBE_RTT)
+ * @ops: the CC
+ * @params: the rule's values, in the order of ops->params
+ * @ssthresh_bytes: decision: where slow start ends
+ * @srtt_us: smoothed RTT (RFC 6298); 0 before the first sample
+ * @min_rtt_us: minimum of the connection's last 150 to 300 s;
+ *	%TCON_RTT_NONE_US before the first sample
  * @last_rate_bps: the latest delivery-rate sample, for a live switch
- * @una: first unacknowledged sequence number
- * @nxt: next sequence number to leave TCon
- * @ca_state: see &enum tcon_ca_state
  * @priv: the CC's private area
  */
 struct tcon_cc {
-	const struct tcon_cc_ops *ops;
-	const s64 *params;
 	u32 cwnd_bytes;
-	u32 ssthresh_bytes;
-	u64 pacing_rate_bps;
-
 	u32 mss_bytes;
+	u64 pacing_rate_bps;
 	u32 inflight_bytes;
-	u32 srtt_us;
-	u32 min_rtt_us;
+	u32 una;
+	u32 nxt;
+	enum tcon_ca_state ca_state;
 	u64 delivered_bytes;
 	u64 delivered_ce_bytes;
 	u64 lost_bytes;
 	u64 app_limited_until;
+
+	const struct tcon_cc_ops *ops;
+	const s64 *params;
+	u32 ssthresh_bytes;
+	u32 srtt_us;
+	u32 min_rtt_us;
 	u64 last_rate_bps;
-	u32 una;
-	u32 nxt;
-	enum tcon_ca_state ca_state;
 
 	u64 priv[TCON_CC_PRIV_BYTES / sizeof(u64)];
 };

@@ -81,6 +81,7 @@ struct sk_buff_head {
 	struct sk_buff *first;
 	struct sk_buff *last;
 	u32 qlen;
+	spinlock_t lock;	/* of nobody: there is room for it in the kernel's */
 };
 
 /* How many there are. */

@@ -7,7 +7,7 @@
 #include <linux/types.h>
 
 typedef struct {
-	bool held;
+	u32 held;
 } spinlock_t;
 
 #define DEFINE_SPINLOCK(name)	spinlock_t name = { false }

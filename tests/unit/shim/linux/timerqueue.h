@@ -6,8 +6,10 @@
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 
+/* As large as the kernel's, which has a tree. */
 struct timerqueue_node {
 	struct timerqueue_node *next;
+	void *unused[2];
 	ktime_t expires;
 };
 
