@@ -91,7 +91,7 @@ static bool may_create(const struct tcon_packet *pkt, bool from_guest)
 static inline bool is_sound(const struct tcon_port *port, const struct sk_buff *skb,
 			    const struct tcon_packet *pkt)
 {
-	if (likely(tcon_segment_sound(skb, pkt)))
+	if (likely(tcon_segment_is_checked(skb)) || tcon_segment_sound(skb, pkt))
 		return true;
 	tcon_count(port->tnet->stats, TCON_COUNTER_BAD_CHECKSUM);
 	return false;

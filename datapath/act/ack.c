@@ -55,17 +55,6 @@ static u32 wanted_edge(struct tcon_flow *flow)
 		       t->nxt_guest + tcon_buffer_room(&flow->buffer, flow->port));
 }
 
-/* Takes the SACK blocks out: TCon has copies of all that is missing. */
-static void hide_sacks(struct tcon_flow *flow, struct sk_buff *skb,
-		       const struct tcon_packet *pkt)
-{
-	if (!pkt->n_sacks)
-		return;
-	tcon_count(tcon_flow_stats(flow),
-		   tcon_segment_strip_sack(skb, pkt) ?
-		   TCON_COUNTER_SACK_STRIPPED : TCON_COUNTER_WRITE_FAILED);
-}
-
 /*
  * Would it tell the guest only that something is missing?  With nothing in flight it may answer a
  * keep-alive, but where each ACK comes several times.
@@ -119,22 +108,6 @@ static bool must_hide(struct tcon_flow *flow, const struct sk_buff *skb,
 	return true;
 }
 
-static inline void write_field(const struct tcon_flow *flow, struct sk_buff *skb,
-			       const struct tcon_packet *pkt, u16 field)
-{
-	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
-
-	if (field == pkt->window) {
-		tcon_count(stats, TCON_COUNTER_WINDOW_KEPT);
-	} else if (tcon_segment_set_window(skb, pkt, field)) {
-		tcon_count(stats, TCON_COUNTER_WINDOW_WRITTEN);
-		trace_tcon_window(flow, skb, pkt->ack,
-				  (u32)field << tcon_track_peer_wscale(&flow->track));
-	} else {
-		tcon_count(stats, TCON_COUNTER_WRITE_FAILED);
-	}
-}
-
 /*
  * Must the guest be kept from filling its window with a small part of a segment?  It would
  * send that as a packet, except while another part is in flight (Nagle's algorithm in
@@ -151,7 +124,7 @@ static bool must_round_down(const struct tcon_flow *flow, u32 ack)
 }
 
 /**
- * tcon_ack_enforce() - give the guest what it may see of an ACK
+ * tcon_ack_enforce() - what may the guest see of an ACK?
  * @flow: its lock is held, enforced
  * @skb: an ACK on its way to the guest, data at the link-layer header
  * @pkt: the same, parsed and valid; neither SYN nor RST
@@ -162,10 +135,10 @@ static bool must_round_down(const struct tcon_flow *flow, u32 ack)
  * as a window update.
  *
  * Context: bottom halves disabled, in the egress hook.
- * Return: false: the ACK must not be given to the guest.
+ * Return: the window field, for tcon_ack_write(); %TCON_ACK_HIDDEN: the guest must not get it.
  */
-bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
-		      const struct tcon_packet *pkt, u64 now_us)
+s32 tcon_ack_enforce(struct tcon_flow *flow, const struct sk_buff *skb,
+		     const struct tcon_packet *pkt, u64 now_us)
 {
 	struct tcon_window before = flow->window;
 	u8 wscale = tcon_track_peer_wscale(&flow->track);
@@ -179,23 +152,18 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
 						flow->track.cc.mss_bytes);
 	field = tcon_window_write(&flow->window, pkt->ack, pkt->window, wscale,
 				  wanted, flow->track.cc.mss_bytes, now_us);
-	if (tcon_flow_repaired(flow)) {
-		if (must_hide(flow, skb, pkt, &before, now_us)) {
-			tcon_window_untold(&flow->window, &before);
-			return false;
-		}
-		hide_sacks(flow, skb, pkt);
+	if (tcon_flow_repaired(flow) && must_hide(flow, skb, pkt, &before, now_us)) {
+		tcon_window_untold(&flow->window, &before);
+		return TCON_ACK_HIDDEN;
 	}
 	tcon_thin_told(&flow->thin, pkt->ack, now_us);
-	write_field(flow, skb, pkt, field);
-	return true;
+	return field;
 }
 
 /**
  * tcon_ack_late() - an ACK comes that newer ones have overtaken
  * @flow: its lock is held, enforced
- * @skb: the ACK, data at the link-layer header
- * @pkt: the same, parsed, not valid
+ * @pkt: the ACK, parsed, not valid
  * @heard: the guest will look at it
  * @now_us: the time
  *
@@ -204,23 +172,47 @@ bool tcon_ack_enforce(struct tcon_flow *flow, struct sk_buff *skb,
  * would any guest, if the ACK is for data that it has sent and the pacer holds.
  *
  * Context: bottom halves disabled, in the egress hook.
+ * Return: as tcon_ack_enforce().
  */
-void tcon_ack_late(struct tcon_flow *flow, struct sk_buff *skb,
-		   const struct tcon_packet *pkt, bool heard, u64 now_us)
+s32 tcon_ack_late(struct tcon_flow *flow, const struct tcon_packet *pkt, bool heard, u64 now_us)
 {
-	u16 field;
-
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
 	/* Otherwise window updates would repeat an older ACK than the guest's last. */
 	if (heard && seq_after(pkt->ack, flow->thin.told_ack))
 		tcon_thin_told(&flow->thin, pkt->ack, now_us);
-	field = tcon_window_late(&flow->window, pkt->ack, pkt->window,
-				 tcon_track_peer_wscale(&flow->track),
-				 flow->track.cc.mss_bytes);
-	if (tcon_flow_repaired(flow))
-		hide_sacks(flow, skb, pkt);
-	write_field(flow, skb, pkt, field);
+	return tcon_window_late(&flow->window, pkt->ack, pkt->window,
+				tcon_track_peer_wscale(&flow->track), flow->track.cc.mss_bytes);
+}
+
+/**
+ * tcon_ack_write() - write into an ACK what the guest may see of it
+ * @flow: its lock is held, enforced
+ * @skb: the ACK, data at the link-layer header
+ * @pkt: the same, parsed
+ * @field: window field
+ *
+ * Context: bottom halves disabled, in the egress hook.
+ */
+void tcon_ack_write(const struct tcon_flow *flow, struct sk_buff *skb,
+		    const struct tcon_packet *pkt, u16 field)
+{
+	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+
+	lockdep_assert_held(&flow->lock);
+	/* TCon has copies of all that is missing. */
+	if (tcon_flow_repaired(flow) && pkt->n_sacks)
+		tcon_count(stats, tcon_segment_strip_sack(skb, pkt) ?
+				  TCON_COUNTER_SACK_STRIPPED : TCON_COUNTER_WRITE_FAILED);
+	if (field == pkt->window) {
+		tcon_count(stats, TCON_COUNTER_WINDOW_KEPT);
+	} else if (tcon_segment_set_window(skb, pkt, field)) {
+		tcon_count(stats, TCON_COUNTER_WINDOW_WRITTEN);
+		trace_tcon_window(flow, skb, pkt->ack,
+				  (u32)field << tcon_track_peer_wscale(&flow->track));
+	} else {
+		tcon_count(stats, TCON_COUNTER_WRITE_FAILED);
+	}
 }
 
 /**

@@ -106,7 +106,7 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 static bool is_probe(struct tcon_flow *flow, const struct sk_buff *skb,
 		     const struct tcon_packet *pkt)
 {
-	u32 before = flow->said.last_bytes, bytes = tcon_repair_wire_bytes(skb, pkt);
+	u32 before = flow->said.last_bytes, bytes = tcon_segment_tcp_bytes(skb, pkt);
 
 	flow->said.last_bytes = bytes;
 	if (skb_is_gso(skb)) {
@@ -229,17 +229,14 @@ static void keep(struct tcon_flow *flow, struct sk_buff *skb)
 		flow->hold.merged++;
 }
 
-/*
- * It waits behind others, or until @when for its own turn.  @when is 0 if it only has to be
- * split.  Returns true if it goes on, or its ACK does.
- */
+/* It waits.  Returns true if it goes on, or its ACK does. */
 static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
-		 const struct tcon_packet *pkt, u64 when, bool split, bool waiting,
-		 u64 now_ns)
+		 const struct tcon_packet *pkt, const struct tcon_wait *wait, u64 now_ns)
 {
 	const struct tcon_track *t = &flow->track;
 	bool first = !tcon_buffer_waits(&flow->buffer), goes_on;
 	struct sk_buff *held;
+	u64 when = wait->when;
 
 	/* Neither the guest's socket nor its pages wait with the packet. */
 	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
@@ -247,12 +244,12 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_leave(flow, skb, NULL, now_ns);
 		return true;
 	}
-	held = waits(flow, skb, pkt, when || waiting, tcon_us(now_ns));
+	held = waits(flow, skb, pkt, when || wait->behind, tcon_us(now_ns));
 	goes_on = held != skb;
 	keep(flow, held);
-	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
+	if (wait->split && when && tcon_track_fits(t, t->cc.mss_bytes))
 		when = tcon_gate_pacing(flow, now_ns, TCON_QUANTUM_NS);	/* a piece's */
-	if (!waiting)
+	if (!wait->behind)
 		tcon_hold_appoint(flow, when ? : now_ns);
 	else if (first)		/* behind repairs, of which none may leave for long */
 		tcon_hold_appoint(flow, max(tcon_gate_patience_ns(flow), now_ns));
@@ -291,13 +288,6 @@ static bool gather(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 	return false;
 }
 
-/* Does a segment wait, behind others or, as @gated, for its turn? */
-static bool must_wait(const struct tcon_flow *flow, const struct tcon_packet *pkt, bool waiting,
-		      bool gated)
-{
-	return waiting || (gated && !tcon_excess_must_leave(flow, pkt));
-}
-
 /* It is taken: what the guest says by it, and that it has sent it. */
 static void take_in(struct tcon_flow *flow, struct sk_buff *skb, const struct tcon_packet *pkt)
 {
@@ -312,52 +302,105 @@ static void take_in(struct tcon_flow *flow, struct sk_buff *skb, const struct tc
 	tcon_leave_choose_cpu(flow);
 }
 
+/* Does a segment wait, behind others or, as @gated, for its turn? */
+static bool must_wait(const struct tcon_flow *flow, const struct tcon_packet *pkt, bool behind,
+		      bool gated)
+{
+	return behind || (gated && !tcon_excess_must_leave(flow, pkt));
+}
+
+/* As tcon_hold_judge(), if TCon does not have its data.  @urgent: it overtakes what waits. */
+static enum tcon_fate judge_needed(struct tcon_flow *flow, struct sk_buff *skb,
+				   const struct tcon_packet *pkt, u64 now_ns, bool repeats,
+				   bool urgent, struct tcon_wait *wait)
+{
+	struct tcon_segment *seg = tcon_segment(skb);
+	u64 now_us = tcon_us(now_ns);
+	bool waits;
+	u32 end;
+
+	describe(flow, skb, pkt, now_us);
+	seg->apart = is_apart(flow, pkt);
+	end = tcon_out_end(flow, skb);
+	wait->split = end != pkt->end_seq;
+	wait->when = tcon_gate_segment(flow, seg, end, now_ns, TCON_QUANTUM_NS);
+	waits = !urgent && must_wait(flow, pkt, wait->behind, wait->when || wait->split);
+	/* New data that leaves at once takes room in flight. */
+	if ((waits || unlikely(repeats || seg->apart)) &&
+	    tcon_excess_refused(flow, pkt, seg, waits, now_us))
+		return TCON_FATE_DROP;
+	if (waits)
+		return TCON_FATE_WAIT;
+	return !urgent && begins_train(flow, skb, pkt, now_us) ? TCON_FATE_GATHER : TCON_FATE_LEAVE;
+}
+
 /**
- * tcon_hold_admit() - a guest's segment with data, FIN or RST has entered
+ * tcon_hold_judge() - what is to become of a guest's segment with data, FIN or RST?
  * @flow: its lock is held
- * @skb: the segment
+ * @skb: the segment; it is only described, in its cb
  * @pkt: the same, parsed
  * @now_ns: the time
+ * @wait: what it waits for, if it does
  *
  * Context: bottom halves disabled, RCU read lock held; in the ingress hook.
- * Return: true if it may go on; false if it is held or absorbed.
+ * Return: for tcon_hold_carry_out().
  */
-bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
-		     const struct tcon_packet *pkt, u64 now_ns)
+enum tcon_fate tcon_hold_judge(struct tcon_flow *flow, struct sk_buff *skb,
+			       const struct tcon_packet *pkt, u64 now_ns, struct tcon_wait *wait)
 {
 	bool repeats = pkt->end_seq != pkt->seq && seq_before(pkt->seq, flow->track.cc.nxt);
 	bool old = repeats && !seq_after(pkt->end_seq, flow->track.cc.nxt);
 	bool urgent = old && tcon_flow_repaired(flow) && !flow->hold.run;
-	struct tcon_segment *seg = tcon_segment(skb);
-	bool waiting, split, waits;
-	u64 when;
-	u32 end;
+	u64 now_us = tcon_us(now_ns);
 
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
 	tcon_assert_rcu();
 	if (unlikely(old))
-		tcon_absorb_forget(flow, pkt, tcon_us(now_ns));
-	/* Behind others, held or just being injected? */
-	waiting = tcon_flow_waits(flow) || flow->hold.run;
-	if (tcon_absorb_due(flow, skb, pkt, repeats && tcon_flow_repaired(flow), waiting,
-			    tcon_us(now_ns)))
-		return tcon_absorb_data(flow, skb, pkt, tcon_us(now_ns));
-	describe(flow, skb, pkt, tcon_us(now_ns));
-	seg->apart = is_apart(flow, pkt);
-	end = tcon_out_end(flow, skb);
-	split = end != pkt->end_seq;
-	when = tcon_gate_segment(flow, seg, end, now_ns, TCON_QUANTUM_NS);
-	waits = !urgent && must_wait(flow, pkt, waiting, when || split);
-	if (unlikely(tcon_excess_refused(flow, pkt, seg, waits, tcon_us(now_ns)))) {
+		tcon_absorb_forget(flow, pkt, now_us);
+	wait->behind = tcon_flow_waits(flow) || flow->hold.run;
+	if ((wait->behind || unlikely(repeats)) &&
+	    tcon_absorb_due(flow, skb, pkt, repeats && tcon_flow_repaired(flow), wait->behind,
+			    now_us))
+		return TCON_FATE_ABSORB;
+	return judge_needed(flow, skb, pkt, now_ns, repeats, urgent, wait);
+}
+
+/**
+ * tcon_hold_carry_out() - do to a guest's packet what was decided
+ * @flow: its lock is held
+ * @skb: the packet
+ * @pkt: the same, parsed
+ * @fate: what was decided
+ * @wait: what it waits for, if it does
+ * @now_ns: the time
+ *
+ * Context: bottom halves disabled, RCU read lock held; in the ingress hook.
+ * Return: true if it goes on, or its ACK does; false if it was taken.
+ */
+bool tcon_hold_carry_out(struct tcon_flow *flow, struct sk_buff *skb,
+			 const struct tcon_packet *pkt, enum tcon_fate fate,
+			 const struct tcon_wait *wait, u64 now_ns)
+{
+	lockdep_assert_held(&flow->lock);
+	switch (fate) {
+	case TCON_FATE_PASS:
+		return true;
+	case TCON_FATE_DROP:
 		kfree_skb_reason(skb, TCON_DROP_RULE);
 		return false;
+	case TCON_FATE_ABSORB:
+		return tcon_absorb_data(flow, skb, pkt, tcon_us(now_ns));
+	case TCON_FATE_WAIT:
+		take_in(flow, skb, pkt);
+		return hold(flow, skb, pkt, wait, now_ns);
+	case TCON_FATE_GATHER:
+		take_in(flow, skb, pkt);
+		return gather(flow, skb, now_ns);
+	case TCON_FATE_LEAVE:
+		break;
 	}
 	take_in(flow, skb, pkt);
-	if (waits)
-		return hold(flow, skb, pkt, when, split, waiting, now_ns);
-	if (!urgent && begins_train(flow, skb, pkt, tcon_us(now_ns)))
-		return gather(flow, skb, now_ns);
 	pass(flow, skb, now_ns);
 	return true;
 }

@@ -12,8 +12,41 @@ struct tcon_due;
 struct tcon_flow;
 struct tcon_packet;
 
-bool tcon_hold_admit(struct tcon_flow *flow, struct sk_buff *skb,
-		     const struct tcon_packet *pkt, u64 now_ns);
+/**
+ * enum tcon_fate - what becomes of a guest's packet
+ * @TCON_FATE_PASS: it goes on as it is
+ * @TCON_FATE_DROP: rules or bounds do not let it go on
+ * @TCON_FATE_ABSORB: TCon has its data already
+ * @TCON_FATE_WAIT: its data waits
+ * @TCON_FATE_GATHER: its data waits for what the guest sends in the same go
+ * @TCON_FATE_LEAVE: its data leaves
+ */
+enum tcon_fate {
+	TCON_FATE_PASS,
+	TCON_FATE_DROP,
+	TCON_FATE_ABSORB,
+	TCON_FATE_WAIT,
+	TCON_FATE_GATHER,
+	TCON_FATE_LEAVE,
+};
+
+/**
+ * struct tcon_wait - what a segment waits for
+ * @when: the time of its own turn, nanoseconds; 0: it only has to be split
+ * @behind: others, held or just being injected
+ * @split: it is too large to leave at once
+ */
+struct tcon_wait {
+	u64 when;
+	bool behind;
+	bool split;
+};
+
+enum tcon_fate tcon_hold_judge(struct tcon_flow *flow, struct sk_buff *skb,
+			       const struct tcon_packet *pkt, u64 now_ns, struct tcon_wait *wait);
+bool tcon_hold_carry_out(struct tcon_flow *flow, struct sk_buff *skb,
+			 const struct tcon_packet *pkt, enum tcon_fate fate,
+			 const struct tcon_wait *wait, u64 now_ns);
 void tcon_hold_appoint(struct tcon_flow *flow, u64 when);
 u64 tcon_hold_release(struct tcon_due *due, u64 now_ns);
 

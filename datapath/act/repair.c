@@ -189,23 +189,6 @@ enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 	return expiry;
 }
 
-/**
- * tcon_repair_wire_bytes() - how large is each segment of a packet on the wire?
- * @skb: the packet
- * @pkt: the same, parsed
- *
- * Options take room of the payload, and come and go: SACK blocks, AccECN's counters.  So only both
- * together say what the path takes.
- *
- * Return: bytes of TCP header and payload, at most %U16_MAX.
- */
-u32 tcon_repair_wire_bytes(const struct sk_buff *skb, const struct tcon_packet *pkt)
-{
-	u32 header_bytes = pkt->payload_offset - pkt->l4_offset;
-
-	return min_t(u32, header_bytes + tcon_segment_parsed_bytes(skb, pkt), U16_MAX);
-}
-
 /* Is the repeat @pkt cut into smaller segments than @copy was?  Then the path's
  * MTU has fallen, and repairs of the old size would not arrive.
  */
@@ -215,7 +198,7 @@ static bool cut_smaller(const struct sk_buff *copy, const struct sk_buff *skb,
 	const struct tcon_segment *seg = tcon_segment(copy);
 	u32 wire_bytes = seg->payload_offset - seg->l4_offset + tcon_segment_wire_bytes(copy);
 
-	if (tcon_repair_wire_bytes(skb, pkt) >= wire_bytes)
+	if (tcon_segment_tcp_bytes(skb, pkt) >= wire_bytes)
 		return false;
 	return skb_is_gso(skb) || (pkt->payload_bytes < tcon_segment_wire_bytes(copy) &&
 				   pkt->end_seq != seg->end_seq);
@@ -262,7 +245,7 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 	if (cut_smaller(copy, skb, pkt)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_MTU_FELL);
 		tcon_judge_give_up(flow, TCON_REASON_PATH_MTU);
-		flow->said.wire_bytes = tcon_repair_wire_bytes(skb, pkt);
+		flow->said.wire_bytes = tcon_segment_tcp_bytes(skb, pkt);
 		flow->bare.end = t->nxt_guest;	/* what waits is as large */
 		return false;
 	}

@@ -14,7 +14,6 @@ struct sk_buff;
 struct sk_buff *tcon_repair_next(struct tcon_flow *flow, u64 now_us);
 struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us);
 enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us);
-u32 tcon_repair_wire_bytes(const struct sk_buff *skb, const struct tcon_packet *pkt);
 bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 			 const struct tcon_packet *pkt, u64 now_us);
 

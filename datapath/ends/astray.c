@@ -25,7 +25,6 @@ static void learn(struct tcon_flow *flow, enum tcon_known_event event, u64 now_u
 /**
  * tcon_astray_beyond() - may the guest have heard ACKs that did not come here?
  * @flow: its lock is held, enforced
- * @pkt: new data
  * @now_us: the time
  *
  * The guest uses a larger window than TCon gave it, or its peer was not heard since its port woke,
@@ -33,14 +32,9 @@ static void learn(struct tcon_flow *flow, enum tcon_known_event event, u64 now_u
  * peer is silent.  The flow keeps the rate that it has.  While answers pass here, it is held to
  * cwnd.
  */
-void tcon_astray_beyond(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+void tcon_astray_beyond(struct tcon_flow *flow, u64 now_us)
 {
-	const struct tcon_window *w = &flow->window;
-
-	if (unlikely((!w->valid ||
-		      seq_after(pkt->end_seq, w->edge + flow->track.cc.mss_bytes)) &&
-		     pkt->payload_bytes &&
-		     is_overdue(flow, flow->heard_us, now_us)))
+	if (is_overdue(flow, flow->heard_us, now_us))
 		learn(flow, TCON_KNOWN_BEYOND, now_us);
 }
 
@@ -78,11 +72,10 @@ void tcon_astray_unseen(struct tcon_flow *flow, u64 now_us)
 
 /**
  * tcon_astray_advanced() - una advances by an ACK that came here
- * @flow: its lock is held
+ * @flow: its lock is held; not all of its packets came by
  * @now_us: the time
  */
 void tcon_astray_advanced(struct tcon_flow *flow, u64 now_us)
 {
-	if (unlikely(flow->known))
-		learn(flow, TCON_KNOWN_ADVANCED, now_us);
+	learn(flow, TCON_KNOWN_ADVANCED, now_us);
 }

@@ -7,7 +7,7 @@
 
 #include "state/flow.h"
 
-void tcon_astray_beyond(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us);
+void tcon_astray_beyond(struct tcon_flow *flow, u64 now_us);
 void tcon_astray_data(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us);
 void tcon_astray_unseen(struct tcon_flow *flow, u64 now_us);
 void tcon_astray_advanced(struct tcon_flow *flow, u64 now_us);

@@ -33,33 +33,30 @@ static bool is_reset(const struct tcon_flow *flow,
 }
 
 /**
- * tcon_close_note() - is a packet the connection's last?
+ * tcon_close_judge() - is a packet the connection's last?
  * @flow: its lock is held
- * @pkt: the packet
+ * @pkt: the packet, a RST or after both FINs
  * @from_guest: where it comes from
  * @now_us: the time
  */
-void tcon_close_note(struct tcon_flow *flow, const struct tcon_packet *pkt, bool from_guest,
-		     u64 now_us)
+void tcon_close_judge(struct tcon_flow *flow, const struct tcon_packet *pkt, bool from_guest,
+		      u64 now_us)
 {
 	const struct tcon_track *t = &flow->track;
 
-	if (unlikely((pkt->flags & TCON_TCP_RST &&
-		      is_reset(flow, pkt, from_guest)) ||
-		     (t->fin_guest && t->fin_peer && t->synced &&
-		      !seq_before(t->cc.una, t->fin_seq))))
+	if ((pkt->flags & TCON_TCP_RST && is_reset(flow, pkt, from_guest)) ||
+	    (t->fin_guest && t->fin_peer && t->synced && !seq_before(t->cc.una, t->fin_seq)))
 		close_flow(flow, now_us);
 }
 
 /**
  * tcon_close_guest_fin() - note a FIN of the guest, if it can be one of this connection
  * @t: the tracker
- * @pkt: a segment of the guest
+ * @pkt: a segment of the guest with FIN
  */
 void tcon_close_guest_fin(struct tcon_track *t, const struct tcon_packet *pkt)
 {
-	if (!(pkt->flags & TCON_TCP_FIN) ||
-	    !seq_after(pkt->end_seq, t->cc.una) ||
+	if (!seq_after(pkt->end_seq, t->cc.una) ||
 	    seq_after(pkt->end_seq, t->cc.una + TCON_CWND_MAX_BYTES))
 		return;
 	t->fin_guest = true;

@@ -22,41 +22,30 @@
 #include "state/move.h"
 #include "state/rest.h"
 
-/* Rules do not let it go on. */
-static bool drop(struct sk_buff *skb)
+/* Does it use more than the window that it was given, as far as that is known? */
+static bool is_beyond(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
-	kfree_skb_reason(skb, TCON_DROP_RULE);
-	return false;
+	const struct tcon_window *w = &flow->window;
+
+	return pkt->payload_bytes &&
+	       (!w->valid || seq_after(pkt->end_seq, w->edge + flow->track.cc.mss_bytes));
 }
 
-/* Data, FIN or RST.  Returns whether it may go on now. */
-static bool guest_data(struct tcon_flow *flow, struct sk_buff *skb,
-		       const struct tcon_packet *pkt, u64 now_ns)
+/* Data, FIN or RST. */
+static enum tcon_fate judge_data(struct tcon_flow *flow, struct sk_buff *skb,
+				 const struct tcon_packet *pkt, u64 now_ns, struct tcon_wait *wait)
 {
 	if (unlikely(flow->state == TCON_STATE_DROPPED) && pkt->payload_bytes) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FALLBACK_DROPPED);
-		return drop(skb);
+		return TCON_FATE_DROP;
 	}
 	if (tcon_flow_enforced(flow) && pkt->end_seq != pkt->seq &&
 	    seq_after(pkt->end_seq, flow->track.nxt_guest)) {
 		tcon_app_limit_data(flow, skb, pkt, tcon_us(now_ns));
-		tcon_astray_beyond(flow, pkt, tcon_us(now_ns));
+		if (unlikely(is_beyond(flow, pkt)))
+			tcon_astray_beyond(flow, tcon_us(now_ns));
 	}
-	return tcon_hold_admit(flow, skb, pkt, now_ns);
-}
-
-/* As guest_data().  What comes with a RST is data as any other, before the RST ends all. */
-static bool guest_ends(struct tcon_flow *flow, struct sk_buff *skb,
-		       const struct tcon_packet *pkt, u64 now_ns)
-{
-	bool pass;
-
-	if (!pkt->payload_bytes)
-		tcon_close_note(flow, pkt, true, tcon_us(now_ns));
-	pass = guest_data(flow, skb, pkt, now_ns);
-	if (pkt->payload_bytes)
-		tcon_close_note(flow, pkt, true, tcon_us(now_ns));
-	return pass;
+	return tcon_hold_judge(flow, skb, pkt, now_ns, wait);
 }
 
 /* The guest has echoed a time stamp that it was given, which shows how long it takes to answer. */
@@ -105,8 +94,9 @@ static bool note_data(struct tcon_flow *flow, const struct sk_buff *skb,
 }
 
 /* Any segment of the guest but a SYN, of a flow of which something is known. */
-static bool guest_segment(struct tcon_flow *flow, struct sk_buff *skb,
-			  const struct tcon_packet *pkt, u64 now_ns)
+static enum tcon_fate judge_segment(struct tcon_flow *flow, struct sk_buff *skb,
+				    const struct tcon_packet *pkt, u64 now_ns,
+				    struct tcon_wait *wait)
 {
 	struct tcon_track *t = &flow->track;
 	u64 now_us = tcon_us(now_ns);
@@ -118,16 +108,18 @@ static bool guest_segment(struct tcon_flow *flow, struct sk_buff *skb,
 	}
 	tcon_begin_note(flow, now_us);
 	if (pkt->payload_bytes && !note_data(flow, skb, pkt, now_us))
-		return drop(skb);
+		return TCON_FATE_DROP;
 	if (unlikely(flow->unseen))
 		tcon_begin_check_unseen(flow, pkt, now_us);
-	tcon_close_guest_fin(t, pkt);
+	if (unlikely(pkt->flags & TCON_TCP_FIN))
+		tcon_close_guest_fin(t, pkt);
+	if (!pkt->payload_bytes)
+		tcon_close_note(flow, pkt, true, now_us);
 	if (!tcon_packet_is_pure_ack(pkt))
-		return guest_ends(flow, skb, pkt, now_ns);
-	tcon_close_note(flow, pkt, true, now_us);
+		return judge_data(flow, skb, pkt, now_ns, wait);
 	tcon_header_passed(flow, skb, pkt);
 	tcon_tell_passed(flow, pkt, now_us);
-	return true;
+	return TCON_FATE_PASS;
 }
 
 /* Does a packet pass whose flow sleeps, or has come from another host and does not go on here? */
@@ -144,6 +136,34 @@ static bool passes_by(struct tcon_flow *flow, const struct sk_buff *skb,
 	return flow->saved;
 }
 
+/* What is to become of a packet.  ECN is written into it before. */
+static enum tcon_fate judge(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_packet *pkt,
+			    u64 now_ns, struct tcon_wait *wait)
+{
+	struct tcon_track *t = &flow->track;
+	u64 now_us = tcon_us(now_ns);
+
+	if (passes_by(flow, skb, pkt, now_us))
+		return TCON_FATE_PASS;
+	if (pkt->has_ts && tcon_answer_is_one(&flow->answer, pkt->tsecr))
+		note_answer(flow, now_us);
+	if (unlikely(pkt->flags & TCON_TCP_SYN && pkt->payload_bytes) &&
+	    tcon_excess_repeats(flow, pkt->payload_bytes, now_us))
+		return TCON_FATE_DROP;
+	if (!pkt->fragment && unlikely(tcon_mark_concerns(flow, pkt))) {
+		tcon_mark_from_guest(flow, skb, pkt);
+		tcon_rest_attend(flow);
+	}
+	if (pkt->flags & TCON_TCP_SYN) {
+		tcon_begin_guest_syn(flow, pkt, now_us);
+		tcon_begin_unseen(flow);
+		return TCON_FATE_PASS;
+	}
+	if (!t->synced && pkt->payload_bytes)
+		tcon_begin_adopt(flow, skb, pkt, now_us);
+	return t->synced ? judge_segment(flow, skb, pkt, now_ns, wait) : TCON_FATE_PASS;
+}
+
 /**
  * tcon_guest_sends() - a packet comes from the guest
  * @flow: its lock is held
@@ -157,30 +177,16 @@ static bool passes_by(struct tcon_flow *flow, const struct sk_buff *skb,
 bool tcon_guest_sends(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_packet *pkt,
 		      u64 now_ns)
 {
-	struct tcon_track *t = &flow->track;
-	u64 now_us = tcon_us(now_ns);
+	struct tcon_wait wait = {};
+	enum tcon_fate fate;
+	bool pass;
 
-	WRITE_ONCE(flow->seen_us, now_us);	/* least_used() looks without the lock */
-	tcon_judge_refresh(flow, now_us);
-	if (passes_by(flow, skb, pkt, now_us))
-		return true;
-	if (pkt->has_ts && tcon_answer_is_one(&flow->answer, pkt->tsecr))
-		note_answer(flow, now_us);
-	if (unlikely(pkt->flags & TCON_TCP_SYN && pkt->payload_bytes) &&
-	    tcon_excess_repeats(flow, pkt->payload_bytes, now_us))
-		return drop(skb);
-	if (!pkt->fragment && unlikely(tcon_mark_concerns(flow, pkt))) {
-		tcon_mark_from_guest(flow, skb, pkt);
-		tcon_rest_attend(flow);
-	}
-	if (pkt->flags & TCON_TCP_SYN) {
-		tcon_begin_guest_syn(flow, pkt, now_us);
-		tcon_begin_unseen(flow);
-		return true;
-	}
-	if (!t->synced && pkt->payload_bytes)
-		tcon_begin_adopt(flow, skb, pkt, now_us);
-	if (!t->synced)
-		return true;
-	return guest_segment(flow, skb, pkt, now_ns);
+	WRITE_ONCE(flow->seen_us, tcon_us(now_ns));	/* least_used() looks without the lock */
+	tcon_judge_refresh(flow, tcon_us(now_ns));
+	fate = judge(flow, skb, pkt, now_ns, &wait);
+	pass = tcon_hold_carry_out(flow, skb, pkt, fate, &wait, now_ns);
+	/* What comes with a RST is data as any other, before the RST ends all. */
+	if (pkt->payload_bytes && fate >= TCON_FATE_ABSORB)
+		tcon_close_note(flow, pkt, true, tcon_us(now_ns));
+	return pass;
 }

@@ -152,7 +152,7 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		tcon_astray_unseen(flow, now_us);
 		return false;
 	}
-	if (ack.una_advanced)
+	if (unlikely(flow->known) && ack.una_advanced)
 		tcon_astray_advanced(flow, now_us);
 	tcon_count(stats, TCON_COUNTER_ACK_IN);
 	if (ack.sack_overflow)
@@ -165,26 +165,26 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	return true;
 }
 
-/* Shows the guest of an enforced flow a valid ACK, as show_ack(). */
-static bool show_enforced(struct tcon_flow *flow, struct sk_buff *skb,
+/* As judge_ack(): a valid one, where the flow is enforced. */
+static s32 judge_enforced(struct tcon_flow *flow, const struct sk_buff *skb,
 			  const struct tcon_packet *pkt, u64 now_us, struct sk_buff **extra)
 {
-	bool pass;
+	s32 shown;
 
 	tcon_ack_remember(flow, skb, pkt);
-	pass = tcon_ack_enforce(flow, skb, pkt, now_us);
-	if (!pass)	/* but the window may have grown */
+	shown = tcon_ack_enforce(flow, skb, pkt, now_us);
+	if (shown == TCON_ACK_HIDDEN)	/* but the window may have grown */
 		*extra = tcon_ack_update(flow, now_us);
 	else if (unlikely(tcon_flow_owes_needless(flow)) && tcon_flow_repaired(flow))
 		*extra = tcon_ack_needless(flow, pkt);
-	return pass;
+	return shown;
 }
 
 /*
- * Shows an ACK to the guest: as it is, edited, or not at all (false).  One that
- * has to be sent before goes to @extra.
+ * What does the guest see of an ACK?  Returns the window field, or TCON_ACK_*.  One that has to be
+ * sent before goes to @extra.
  */
-static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
+static s32 judge_ack(struct tcon_flow *flow, const struct sk_buff *skb,
 		     const struct tcon_packet *pkt, bool heard, u64 now_us,
 		     struct sk_buff **extra)
 {
@@ -197,9 +197,9 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 		t->peer_nxt = pkt->end_seq;
 	if (!syn && tcon_flow_enforced(flow)) {
 		if (valid)
-			return show_enforced(flow, skb, pkt, now_us, extra);
+			return judge_enforced(flow, skb, pkt, now_us, extra);
 		if (!seq_after(pkt->ack, t->nxt_guest))
-			tcon_ack_late(flow, skb, pkt, heard, now_us);
+			return tcon_ack_late(flow, pkt, heard, now_us);
 	} else if (valid && !tcon_flow_enforced(flow) &&
 		   (syn || tcon_track_established(t))) {
 		tcon_window_observe(&flow->window, pkt->ack, pkt->window,
@@ -207,7 +207,7 @@ static bool show_ack(struct tcon_flow *flow, struct sk_buff *skb,
 				    now_us);
 		flow->thin.told_ack = pkt->ack;
 	}
-	return true;
+	return TCON_ACK_AS_IT_IS;
 }
 
 /* The peer sends where packets pass unseen. */
@@ -238,12 +238,13 @@ static bool note_heard(struct tcon_flow *flow, const struct tcon_packet *pkt, u6
 	return heard;
 }
 
-/* What a packet does to the connection, as tcon_peer_sends(). */
-static bool take(struct tcon_flow *flow, struct sk_buff *skb, const struct tcon_packet *pkt,
+/* What a packet does to the connection, and what the guest sees of it, as judge_ack(). */
+static s32 judge(struct tcon_flow *flow, const struct sk_buff *skb, const struct tcon_packet *pkt,
 		 bool heard, u64 now_us, struct sk_buff **extra)
 {
 	struct tcon_track *t = &flow->track;
-	bool syn = pkt->flags & TCON_TCP_SYN, pass = true;
+	bool syn = pkt->flags & TCON_TCP_SYN;
+	s32 shown = TCON_ACK_AS_IT_IS;
 
 	if (syn)
 		tcon_begin_peer_syn(flow, pkt, now_us);
@@ -251,10 +252,10 @@ static bool take(struct tcon_flow *flow, struct sk_buff *skb, const struct tcon_
 		t->fin_peer = true;
 	if (t->synced && pkt->flags & TCON_TCP_ACK &&
 	    !(pkt->flags & TCON_TCP_RST))
-		pass = show_ack(flow, skb, pkt, heard, now_us, extra);
+		shown = judge_ack(flow, skb, pkt, heard, now_us, extra);
 	if (syn)
 		tcon_begin_unseen(flow);
-	return pass;
+	return shown;
 }
 
 /**
@@ -272,7 +273,8 @@ bool tcon_peer_sends(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_pa
 		     u64 now_us, struct sk_buff **extra)
 {
 	struct tcon_track *t = &flow->track;
-	bool syn = pkt->flags & TCON_TCP_SYN, pass, heard;
+	bool syn = pkt->flags & TCON_TCP_SYN, heard;
+	s32 shown;
 
 	WRITE_ONCE(flow->seen_us, now_us);	/* least_used() looks without the lock */
 	if (unlikely(!t->synced) && !syn && !t->guest.syn_seen && !t->peer.syn_seen &&
@@ -292,9 +294,11 @@ bool tcon_peer_sends(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_pa
 		tcon_rest_attend(flow);
 	}
 	tcon_mark_forget_ece(flow, pkt);
-	pass = take(flow, skb, pkt, heard, now_us, extra);
-	if (pass && heard && pkt->has_ts)
+	shown = judge(flow, skb, pkt, heard, now_us, extra);
+	if (shown >= 0)
+		tcon_ack_write(flow, skb, pkt, shown);
+	if (shown != TCON_ACK_HIDDEN && heard && pkt->has_ts)
 		tcon_answer_given(&flow->answer, pkt->tsval, now_us);
 	tcon_close_note(flow, pkt, false, now_us);
-	return pass;
+	return shown != TCON_ACK_HIDDEN;
 }

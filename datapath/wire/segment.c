@@ -191,13 +191,6 @@ static bool sum_is_right(const struct sk_buff *skb, u8 family, u32 l3_offset,
 	}
 }
 
-/* Has a device checked the sum, or is it not filled in yet? */
-static bool is_checked(const struct sk_buff *skb)
-{
-	return skb->ip_summed == CHECKSUM_UNNECESSARY ||
-	       skb->ip_summed == CHECKSUM_PARTIAL;
-}
-
 /**
  * tcon_segment_intact() - does a kept packet still fit its checksum?
  * @skb: the packet, with its &struct tcon_segment
@@ -215,7 +208,7 @@ bool tcon_segment_intact(const struct sk_buff *skb, u8 family)
 	u32 tcp_bytes = seg->payload_offset - seg->l4_offset +
 			seg->payload_bytes;
 
-	if (is_checked(skb))
+	if (tcon_segment_is_checked(skb))
 		return true;
 	return sum_is_right(skb, family, seg->l3_offset, tcp_bytes,
 			    skb_checksum(skb, seg->l4_offset, tcp_bytes, 0));
@@ -223,11 +216,11 @@ bool tcon_segment_intact(const struct sk_buff *skb, u8 family)
 
 /**
  * tcon_segment_sound() - is the checksum of a packet to the guest right?
- * @skb: the packet, data at the link-layer header
+ * @skb: the packet, data at the link-layer header, whose sum no device has checked
  * @pkt: the same, parsed
  *
  * The guest will discard a damaged packet, so TCon must not believe its window,
- * acknowledgment or reset either.  Often a device has checked the sum.  If it has only
+ * acknowledgment or reset either.  If a device has only
  * summed up the frame (CHECKSUM_COMPLETE), the headers are subtracted from that.  Else
  * the sum is computed, which is cheap because ACKs are short.
  *
@@ -240,8 +233,6 @@ bool tcon_segment_sound(const struct sk_buff *skb,
 			pkt->payload_bytes;
 	__wsum sum;
 
-	if (likely(is_checked(skb)))
-		return true;
 	if (skb->ip_summed == CHECKSUM_COMPLETE) {
 		sum = csum_sub(skb->csum,
 			       skb_checksum(skb, 0, pkt->l4_offset, 0));

@@ -74,6 +74,12 @@ static inline u32 tcon_segment_left_bytes(const struct tcon_segment *seg, u32 en
 				     end - seg->start;
 }
 
+/* Has a device checked the sum, or is it not filled in yet? */
+static inline bool tcon_segment_is_checked(const struct sk_buff *skb)
+{
+	return skb->ip_summed == CHECKSUM_UNNECESSARY || skb->ip_summed == CHECKSUM_PARTIAL;
+}
+
 /*
  * Is it TCP's checksum that is left to the device?  One that is not may be wrong, and a new one
  * would hide that.  A guest may leave any other sum to the device, from any place.  In segments of
@@ -91,6 +97,16 @@ static inline u32 tcon_segment_parsed_bytes(const struct sk_buff *skb,
 					    const struct tcon_packet *pkt)
 {
 	return skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : pkt->payload_bytes;
+}
+
+/*
+ * TCP header and payload of each, at most %U16_MAX bytes.  Options take room of the payload, and
+ * come and go: SACK blocks, AccECN's counters.  So only both together say what the path takes.
+ */
+static inline u32 tcon_segment_tcp_bytes(const struct sk_buff *skb, const struct tcon_packet *pkt)
+{
+	return min_t(u32, pkt->payload_offset - pkt->l4_offset +
+			  tcon_segment_parsed_bytes(skb, pkt), U16_MAX);
 }
 
 /*

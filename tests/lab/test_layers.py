@@ -80,7 +80,7 @@ def test_a_circle_on_one_floor_is_named(tree: Path) -> None:
 
 
 def test_comments_and_strings_are_no_calls(tree: Path) -> None:
-    text = '/* tcon_hold_admit() */\nstatic const char *const s = "tcon_hold_admit(";\n'
+    text = '/* tcon_hold_judge() */\nstatic const char *const s = "tcon_hold_judge(";\n'
     _append(tree / "datapath/sender/prr.c", text)
     assert _said(tree) == []
 

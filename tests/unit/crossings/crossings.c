@@ -39,7 +39,7 @@ static struct sk_buff *segment(bool from_guest, u8 flags, u32 seq, u32 ack, u32 
 		.tsval = now_ms, .tsecr = flags == TCON_TCP_SYN ? 0 : now_ms - 1,
 	};
 
-	return segment_new(&p, from_guest, 0, from_guest);
+	return segment_new(&p, from_guest, 0, true);
 }
 
 static void sends(const char *watch, bool from_guest, struct sk_buff *skb)

@@ -87,3 +87,15 @@ def ways(cc: str) -> dict[str, Way]:
 def test_lines_of_cache(cc: str, packet: str, most: int) -> None:
     lines = ways(cc)[packet].lines
     assert len(lines) <= most, sorted(lines.items())
+
+
+@pytest.mark.parametrize(("packet", "most"), [("data", 18), ("ACK", 25)])
+def test_files(packet: str, most: int) -> None:
+    way = ways("cubic")[packet]
+    assert len(set(way.stays)) <= most, way.stays
+
+
+@pytest.mark.parametrize("packet", ["data", "ACK"])
+def test_returns(packet: str) -> None:
+    way = ways("cubic")[packet]
+    assert way.returns(PATH) <= 3, way.stays
