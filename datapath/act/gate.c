@@ -141,7 +141,7 @@ static inline u64 cwnd_gate(struct tcon_flow *flow, const struct tcon_segment *s
 	    (seq_before(seg->start, cc->nxt) && !bytes))
 		return 0;
 	tcon_gate_stall(flow, tcon_us(now_ns));
-	if (!cc->inflight_bytes || !tcon_flow_runs_cc(flow) || tcon_out_flushes(flow))
+	if (!cc->inflight_bytes || !tcon_flow_runs_cc(flow) || flow->hold.flush)
 		return 0;
 	return tcon_gate_patience_ns(flow);
 }
@@ -161,7 +161,7 @@ u64 tcon_gate_segment(struct tcon_flow *flow, const struct tcon_segment *seg, u3
 {
 	u64 when;
 
-	if (tcon_out_flushes(flow) || !tcon_flow_runs_cc(flow))
+	if (flow->hold.flush || !tcon_flow_runs_cc(flow))
 		return 0;
 	/* What is in flight is not known if no ACKs come by. */
 	when = unlikely(flow->track.unheard) ? 0 : cwnd_gate(flow, seg, end, now_ns);

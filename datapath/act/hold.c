@@ -196,21 +196,17 @@ static void pass(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
 		tcon_pacer_at(&flow->due, timer_tick_ns(flow, tcon_timer_soonest_us(t)));
 }
 
-/*
- * The part of a segment that waits: all of it, or only its data if that @lasts and the peer must
- * hear its ACK now.
- */
-static struct sk_buff *waits(struct tcon_flow *flow, struct sk_buff *skb,
-			     const struct tcon_packet *pkt, bool lasts, u64 now_us)
+/* Is a segment behind others, held or just being injected? */
+static bool waits_behind(const struct tcon_flow *flow)
 {
-	struct sk_buff *data = NULL;
+	return tcon_flow_waits(flow) || flow->hold.run;
+}
 
-	if (lasts && tcon_flow_enforced(flow) && !tcon_segment(skb)->fixed &&
-	    unlikely(tcon_tell_overdue(flow, now_us)))
-		data = tcon_tell_leave(flow, skb, pkt, now_us);
-	if (!data)
-		skb_orphan(skb);
-	return data ? : skb;
+/* Does what waits say something that the peer must hear now? */
+static bool must_tell(const struct tcon_flow *flow, u64 now_us)
+{
+	return tcon_flow_enforced(flow) && tcon_buffer_waits(&flow->buffer) &&
+	       tcon_tell_overdue(flow, now_us);
 }
 
 /* It is held behind others, as a part of the last one if that can be. */
@@ -229,33 +225,35 @@ static void keep(struct tcon_flow *flow, struct sk_buff *skb)
 		flow->hold.merged++;
 }
 
-/* It waits.  Returns true if it goes on, or its ACK does. */
-static bool hold(struct tcon_flow *flow, struct sk_buff *skb,
-		 const struct tcon_packet *pkt, const struct tcon_wait *wait, u64 now_ns)
+/* It waits.  Returns true if it goes on. */
+static bool hold(struct tcon_flow *flow, struct sk_buff *skb, enum tcon_fate fate, u64 when,
+		 u64 now_ns)
 {
 	const struct tcon_track *t = &flow->track;
-	bool first = !tcon_buffer_waits(&flow->buffer), goes_on;
-	struct sk_buff *held;
-	u64 when = wait->when;
+	bool split = tcon_out_end(flow, skb) != tcon_segment(skb)->end_seq;
+	bool first = !tcon_buffer_waits(&flow->buffer), behind = waits_behind(flow);
 
 	/* Neither the guest's socket nor its pages wait with the packet. */
 	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
-		tcon_leave(flow, skb, NULL, now_ns);
+		pass(flow, skb, now_ns);
 		return true;
 	}
-	held = waits(flow, skb, pkt, when || wait->behind, tcon_us(now_ns));
-	goes_on = held != skb;
-	keep(flow, held);
-	if (wait->split && when && tcon_track_fits(t, t->cc.mss_bytes))
+	skb_orphan(skb);
+	if (fate == TCON_FATE_GATHER)
+		flow->hold.merged = 0;
+	keep(flow, skb);
+	if (split && when && tcon_track_fits(t, t->cc.mss_bytes))
 		when = tcon_gate_pacing(flow, now_ns, TCON_QUANTUM_NS);	/* a piece's */
-	if (!wait->behind)
+	if (fate == TCON_FATE_GATHER || must_tell(flow, tcon_us(now_ns)))
+		tcon_pacer_soon(&flow->due);
+	else if (!behind)
 		tcon_hold_appoint(flow, when ? : now_ns);
 	else if (first)		/* behind repairs, of which none may leave for long */
 		tcon_hold_appoint(flow, max(tcon_gate_patience_ns(flow), now_ns));
 	else if (unlikely(tcon_tell_due(flow)))
 		tcon_hold_appoint(flow, 0);
-	return goes_on;
+	return false;
 }
 
 /*
@@ -273,21 +271,6 @@ static bool begins_train(const struct tcon_flow *flow, const struct sk_buff *skb
 	       (u32)now_us - flow->hold.passed_us <= TRAIN_US;
 }
 
-/* It waits for what the guest sends in the same go.  Returns true if it goes on. */
-static bool gather(struct tcon_flow *flow, struct sk_buff *skb, u64 now_ns)
-{
-	if (skb_orphan_frags_rx(skb, GFP_ATOMIC)) {
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
-		pass(flow, skb, now_ns);
-		return true;
-	}
-	skb_orphan(skb);
-	flow->hold.merged = 0;
-	keep(flow, skb);
-	tcon_pacer_soon(&flow->due);
-	return false;
-}
-
 /* It is taken: what the guest says by it, and that it has sent it. */
 static void take_in(struct tcon_flow *flow, struct sk_buff *skb, const struct tcon_packet *pkt)
 {
@@ -303,16 +286,15 @@ static void take_in(struct tcon_flow *flow, struct sk_buff *skb, const struct tc
 }
 
 /* Does a segment wait, behind others or, as @gated, for its turn? */
-static bool must_wait(const struct tcon_flow *flow, const struct tcon_packet *pkt, bool behind,
-		      bool gated)
+static bool must_wait(const struct tcon_flow *flow, const struct tcon_packet *pkt, bool gated)
 {
-	return behind || (gated && !tcon_excess_must_leave(flow, pkt));
+	return waits_behind(flow) || (gated && !tcon_excess_must_leave(flow, pkt));
 }
 
 /* As tcon_hold_judge(), if TCon does not have its data.  @urgent: it overtakes what waits. */
 static enum tcon_fate judge_needed(struct tcon_flow *flow, struct sk_buff *skb,
 				   const struct tcon_packet *pkt, u64 now_ns, bool repeats,
-				   bool urgent, struct tcon_wait *wait)
+				   bool urgent, u64 *when)
 {
 	struct tcon_segment *seg = tcon_segment(skb);
 	u64 now_us = tcon_us(now_ns);
@@ -322,9 +304,8 @@ static enum tcon_fate judge_needed(struct tcon_flow *flow, struct sk_buff *skb,
 	describe(flow, skb, pkt, now_us);
 	seg->apart = is_apart(flow, pkt);
 	end = tcon_out_end(flow, skb);
-	wait->split = end != pkt->end_seq;
-	wait->when = tcon_gate_segment(flow, seg, end, now_ns, TCON_QUANTUM_NS);
-	waits = !urgent && must_wait(flow, pkt, wait->behind, wait->when || wait->split);
+	*when = tcon_gate_segment(flow, seg, end, now_ns, TCON_QUANTUM_NS);
+	waits = !urgent && must_wait(flow, pkt, *when || end != pkt->end_seq);
 	/* New data that leaves at once takes room in flight. */
 	if ((waits || unlikely(repeats || seg->apart)) &&
 	    tcon_excess_refused(flow, pkt, seg, waits, now_us))
@@ -340,13 +321,14 @@ static enum tcon_fate judge_needed(struct tcon_flow *flow, struct sk_buff *skb,
  * @skb: the segment; it is only described, in its cb
  * @pkt: the same, parsed
  * @now_ns: the time
- * @wait: what it waits for, if it does
+ * @when: if it waits, the time of its own turn, nanoseconds; 0: it only has to be split, or what
+ *	it waits behind says when
  *
  * Context: bottom halves disabled, RCU read lock held; in the ingress hook.
  * Return: for tcon_hold_carry_out().
  */
 enum tcon_fate tcon_hold_judge(struct tcon_flow *flow, struct sk_buff *skb,
-			       const struct tcon_packet *pkt, u64 now_ns, struct tcon_wait *wait)
+			       const struct tcon_packet *pkt, u64 now_ns, u64 *when)
 {
 	bool repeats = pkt->end_seq != pkt->seq && seq_before(pkt->seq, flow->track.cc.nxt);
 	bool old = repeats && !seq_after(pkt->end_seq, flow->track.cc.nxt);
@@ -358,12 +340,11 @@ enum tcon_fate tcon_hold_judge(struct tcon_flow *flow, struct sk_buff *skb,
 	tcon_assert_rcu();
 	if (unlikely(old))
 		tcon_absorb_forget(flow, pkt, now_us);
-	wait->behind = tcon_flow_waits(flow) || flow->hold.run;
-	if ((wait->behind || unlikely(repeats)) &&
-	    tcon_absorb_due(flow, skb, pkt, repeats && tcon_flow_repaired(flow), wait->behind,
-			    now_us))
+	if ((waits_behind(flow) || unlikely(repeats)) &&
+	    tcon_absorb_due(flow, skb, pkt, repeats && tcon_flow_repaired(flow),
+			    waits_behind(flow), now_us))
 		return TCON_FATE_ABSORB;
-	return judge_needed(flow, skb, pkt, now_ns, repeats, urgent, wait);
+	return judge_needed(flow, skb, pkt, now_ns, repeats, urgent, when);
 }
 
 /**
@@ -372,15 +353,14 @@ enum tcon_fate tcon_hold_judge(struct tcon_flow *flow, struct sk_buff *skb,
  * @skb: the packet
  * @pkt: the same, parsed
  * @fate: what was decided
- * @wait: what it waits for, if it does
+ * @when: when its turn is, if it waits
  * @now_ns: the time
  *
  * Context: bottom halves disabled, RCU read lock held; in the ingress hook.
- * Return: true if it goes on, or its ACK does; false if it was taken.
+ * Return: true if it, or its ACK, goes on; false if it was taken.
  */
 bool tcon_hold_carry_out(struct tcon_flow *flow, struct sk_buff *skb,
-			 const struct tcon_packet *pkt, enum tcon_fate fate,
-			 const struct tcon_wait *wait, u64 now_ns)
+			 const struct tcon_packet *pkt, enum tcon_fate fate, u64 when, u64 now_ns)
 {
 	lockdep_assert_held(&flow->lock);
 	switch (fate) {
@@ -392,11 +372,9 @@ bool tcon_hold_carry_out(struct tcon_flow *flow, struct sk_buff *skb,
 	case TCON_FATE_ABSORB:
 		return tcon_absorb_data(flow, skb, pkt, tcon_us(now_ns));
 	case TCON_FATE_WAIT:
-		take_in(flow, skb, pkt);
-		return hold(flow, skb, pkt, wait, now_ns);
 	case TCON_FATE_GATHER:
 		take_in(flow, skb, pkt);
-		return gather(flow, skb, now_ns);
+		return hold(flow, skb, fate, when, now_ns);
 	case TCON_FATE_LEAVE:
 		break;
 	}
@@ -456,16 +434,6 @@ static inline void end_overdue(struct tcon_flow *flow, u32 end)
 		flow->hold.flush = TCON_FLUSH_NONE;
 }
 
-static inline void trace_released(const struct tcon_flow *flow, const struct sk_buff *skb,
-				  u64 now_ns)
-{
-	const struct tcon_segment *seg = tcon_segment(skb);
-
-	if (trace_tcon_release_enabled())
-		trace_tcon_release(flow, skb, seg->seq, seg->end_seq,
-				   (u32)tcon_us(now_ns) - seg->entered_us);
-}
-
 /* A part of a damaged segment would get a right checksum. */
 static bool may_be_cut(const struct tcon_flow *flow, const struct sk_buff *skb)
 {
@@ -498,10 +466,13 @@ static bool leave_out(struct tcon_flow *flow, struct sk_buff *skb, u32 end, u64 
 /* What waited leaves. */
 static void released(struct tcon_flow *flow, struct sk_buff *skb, struct sk_buff *copy, u64 now_ns)
 {
+	const struct tcon_segment *seg = tcon_segment(skb);
+
 	tcon_leave(flow, skb, copy, now_ns);
 	tcon_count(tcon_flow_stats(flow),
 		   tcon_flow_runs_cc(flow) ? TCON_COUNTER_RELEASED : TCON_COUNTER_HOLD_FLUSHED);
-	trace_released(flow, skb, now_ns);
+	trace_tcon_release(flow, skb, seg->seq, seg->end_seq,
+			   (u32)tcon_us(now_ns) - seg->entered_us);
 }
 
 /* Moves what may leave now to @out; says when to look again, 0: never. */
@@ -515,7 +486,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 	if (tcon_flow_repaired(flow)) {
 		repairs = collect_repairs(flow, out, now_ns);
 		tcon_gate_stall(flow, tcon_us(now_ns));
-		if (repairs && !tcon_out_flushes(flow))
+		if (repairs && !flow->hold.flush)
 			return tcon_buffer_waits(&flow->buffer) ?
 			       min(repairs, tcon_gate_patience_ns(flow)) : repairs;
 	}
@@ -551,8 +522,7 @@ static void tell_waiting(struct tcon_flow *flow, struct sk_buff_head *out, u64 n
 {
 	struct sk_buff *skb;
 
-	if (!tcon_buffer_waits(&flow->buffer) || !tcon_flow_enforced(flow) ||
-	    likely(!tcon_tell_overdue(flow, now_us)))
+	if (likely(!must_tell(flow, now_us)))
 		return;
 	skb = tcon_tell_of_held(flow, now_us);
 	if (skb)
@@ -564,7 +534,7 @@ static bool waits_on(struct tcon_flow *flow, u64 now_ns)
 {
 	u64 timer;
 
-	if (tcon_out_flushes(flow) || tcon_flow_waits(flow))
+	if (flow->hold.flush || tcon_flow_waits(flow))
 		return false;
 	timer = timer_ns(flow);
 	if (timer && timer <= now_ns)
@@ -605,7 +575,6 @@ u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 	struct tcon_flow *flow = container_of(due, struct tcon_flow, due);
 	struct sk_buff *update = NULL;
 	struct sk_buff_head out;
-	bool kicked;
 	u64 when;
 
 	lockdep_assert_not_held(&flow->lock);
@@ -613,8 +582,10 @@ u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 	tcon_assert_rcu();
 	__skb_queue_head_init(&out);
 	spin_lock(&flow->lock);
-	if (flow->dead || flow->hold.run)
+	if (flow->dead || flow->hold.run) {
+		tcon_flow_kick(flow);	/* what came meanwhile may be urgent */
 		goto unlock;
+	}
 	now_ns = max(now_ns, flow->seen_us * NSEC_PER_USEC);	/* on another CPU */
 	tcon_judge_refresh(flow, tcon_us(now_ns));
 	if (waits_on(flow, now_ns)) {
@@ -636,13 +607,11 @@ u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 	now_ns = tcon_now_ns();
 
 	spin_lock(&flow->lock);
-	kicked = flow->hold.run == TCON_RUN_KICKED;
+	if (flow->hold.run == TCON_RUN_KICKED || (!when && tcon_buffer_waits(&flow->buffer)))
+		when = now_ns;
 	flow->hold.run = TCON_RUN_NONE;
-	if (!flow->dead) {
-		if (kicked || (!when && tcon_buffer_waits(&flow->buffer)))
-			when = now_ns;
+	if (!flow->dead)
 		tcon_hold_appoint(flow, when);
-	}
 unlock:
 	spin_unlock(&flow->lock);
 	if (update)

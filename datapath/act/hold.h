@@ -30,23 +30,10 @@ enum tcon_fate {
 	TCON_FATE_LEAVE,
 };
 
-/**
- * struct tcon_wait - what a segment waits for
- * @when: the time of its own turn, nanoseconds; 0: it only has to be split
- * @behind: others, held or just being injected
- * @split: it is too large to leave at once
- */
-struct tcon_wait {
-	u64 when;
-	bool behind;
-	bool split;
-};
-
 enum tcon_fate tcon_hold_judge(struct tcon_flow *flow, struct sk_buff *skb,
-			       const struct tcon_packet *pkt, u64 now_ns, struct tcon_wait *wait);
+			       const struct tcon_packet *pkt, u64 now_ns, u64 *when);
 bool tcon_hold_carry_out(struct tcon_flow *flow, struct sk_buff *skb,
-			 const struct tcon_packet *pkt, enum tcon_fate fate,
-			 const struct tcon_wait *wait, u64 now_ns);
+			 const struct tcon_packet *pkt, enum tcon_fate fate, u64 when, u64 now_ns);
 void tcon_hold_appoint(struct tcon_flow *flow, u64 when);
 u64 tcon_hold_release(struct tcon_due *due, u64 now_ns);
 

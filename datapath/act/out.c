@@ -26,18 +26,6 @@ static bool merge = true;
 module_param(merge, bool, 0644);
 MODULE_PARM_DESC(merge, "make super-packets of segments that wait in a row");
 
-/**
- * tcon_out_flushes() - may what waits leave now, without regard to cwnd and the clock?
- * @flow: its lock is held
- *
- * Return: whether it may.
- */
-bool tcon_out_flushes(const struct tcon_flow *flow)
-{
-	lockdep_assert_held(&flow->lock);
-	return flow->hold.flush;
-}
-
 /* Payload that has not left. */
 static inline u32 left_bytes(const struct sk_buff *skb)
 {
@@ -107,7 +95,7 @@ static bool is_too_large(const struct tcon_flow *flow, u32 bytes)
 	const struct tcon_track *t = &flow->track;
 	const struct tcon_cc *cc = &t->cc;
 
-	if (!tcon_flow_runs_cc(flow) || tcon_out_flushes(flow) ||
+	if (!tcon_flow_runs_cc(flow) || flow->hold.flush ||
 	    (bytes <= 2 * cc->mss_bytes &&
 	     (!t->prr.active || !tcon_track_fits(t, cc->mss_bytes))))
 		return false;

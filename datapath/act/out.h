@@ -18,6 +18,5 @@ struct sk_buff *tcon_out_make(struct tcon_flow *flow, u32 end, struct sk_buff **
 			      u64 now_us);
 
 /* May what waits leave now, without regard to cwnd and the clock? */
-bool tcon_out_flushes(const struct tcon_flow *flow);
 
 #endif /* _TCON_OUT_H */

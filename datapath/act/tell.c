@@ -101,31 +101,6 @@ bool tcon_tell_make(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /**
- * tcon_tell_leave() - let a segment wait, but send its ACK now
- * @flow: its lock is held
- * @skb: the segment, data at the link-layer header
- * @pkt: the same, parsed
- * @now_us: the time
- *
- * Context: bottom halves disabled; in the ingress hook.
- * Return: what waits in place of @skb, which goes on as an ACK; NULL: @skb is as it was.
- */
-struct sk_buff *tcon_tell_leave(struct tcon_flow *flow, struct sk_buff *skb,
-				const struct tcon_packet *pkt, u64 now_us)
-{
-	struct sk_buff *waits = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
-
-	if (!waits) {
-		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_NO_MEMORY);
-		return NULL;
-	}
-	if (tcon_tell_make(flow, skb, pkt, now_us))
-		return waits;
-	consume_skb(waits);
-	return NULL;
-}
-
-/**
  * tcon_tell_of_held() - the ACK of what waits
  * @flow: its lock is held; something waits
  * @now_us: the time

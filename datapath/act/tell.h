@@ -17,8 +17,6 @@ bool tcon_tell_overdue(const struct tcon_flow *flow, u64 now_us);
 u64 tcon_tell_when(const struct tcon_flow *flow);
 bool tcon_tell_make(struct tcon_flow *flow, struct sk_buff *skb,
 		    const struct tcon_packet *pkt, u64 now_us);
-struct sk_buff *tcon_tell_leave(struct tcon_flow *flow, struct sk_buff *skb,
-				const struct tcon_packet *pkt, u64 now_us);
 struct sk_buff *tcon_tell_of_held(struct tcon_flow *flow, u64 now_us);
 void tcon_tell_noted(struct tcon_flow *flow, u64 now_us);
 void tcon_tell_passed(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us);

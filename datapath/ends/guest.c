@@ -33,7 +33,7 @@ static bool is_beyond(const struct tcon_flow *flow, const struct tcon_packet *pk
 
 /* Data, FIN or RST. */
 static enum tcon_fate judge_data(struct tcon_flow *flow, struct sk_buff *skb,
-				 const struct tcon_packet *pkt, u64 now_ns, struct tcon_wait *wait)
+				 const struct tcon_packet *pkt, u64 now_ns, u64 *when)
 {
 	if (unlikely(flow->state == TCON_STATE_DROPPED) && pkt->payload_bytes) {
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_FALLBACK_DROPPED);
@@ -45,7 +45,7 @@ static enum tcon_fate judge_data(struct tcon_flow *flow, struct sk_buff *skb,
 		if (unlikely(is_beyond(flow, pkt)))
 			tcon_astray_beyond(flow, tcon_us(now_ns));
 	}
-	return tcon_hold_judge(flow, skb, pkt, now_ns, wait);
+	return tcon_hold_judge(flow, skb, pkt, now_ns, when);
 }
 
 /* The guest has echoed a time stamp that it was given, which shows how long it takes to answer. */
@@ -95,8 +95,7 @@ static bool note_data(struct tcon_flow *flow, const struct sk_buff *skb,
 
 /* Any segment of the guest but a SYN, of a flow of which something is known. */
 static enum tcon_fate judge_segment(struct tcon_flow *flow, struct sk_buff *skb,
-				    const struct tcon_packet *pkt, u64 now_ns,
-				    struct tcon_wait *wait)
+				    const struct tcon_packet *pkt, u64 now_ns, u64 *when)
 {
 	struct tcon_track *t = &flow->track;
 	u64 now_us = tcon_us(now_ns);
@@ -116,7 +115,7 @@ static enum tcon_fate judge_segment(struct tcon_flow *flow, struct sk_buff *skb,
 	if (!pkt->payload_bytes)
 		tcon_close_note(flow, pkt, true, now_us);
 	if (!tcon_packet_is_pure_ack(pkt))
-		return judge_data(flow, skb, pkt, now_ns, wait);
+		return judge_data(flow, skb, pkt, now_ns, when);
 	tcon_header_passed(flow, skb, pkt);
 	tcon_tell_passed(flow, pkt, now_us);
 	return TCON_FATE_PASS;
@@ -138,7 +137,7 @@ static bool passes_by(struct tcon_flow *flow, const struct sk_buff *skb,
 
 /* What is to become of a packet.  ECN is written into it before. */
 static enum tcon_fate judge(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_packet *pkt,
-			    u64 now_ns, struct tcon_wait *wait)
+			    u64 now_ns, u64 *when)
 {
 	struct tcon_track *t = &flow->track;
 	u64 now_us = tcon_us(now_ns);
@@ -161,7 +160,7 @@ static enum tcon_fate judge(struct tcon_flow *flow, struct sk_buff *skb, struct 
 	}
 	if (!t->synced && pkt->payload_bytes)
 		tcon_begin_adopt(flow, skb, pkt, now_us);
-	return t->synced ? judge_segment(flow, skb, pkt, now_ns, wait) : TCON_FATE_PASS;
+	return t->synced ? judge_segment(flow, skb, pkt, now_ns, when) : TCON_FATE_PASS;
 }
 
 /**
@@ -177,14 +176,14 @@ static enum tcon_fate judge(struct tcon_flow *flow, struct sk_buff *skb, struct 
 bool tcon_guest_sends(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_packet *pkt,
 		      u64 now_ns)
 {
-	struct tcon_wait wait = {};
 	enum tcon_fate fate;
+	u64 when = 0;
 	bool pass;
 
 	WRITE_ONCE(flow->seen_us, tcon_us(now_ns));	/* least_used() looks without the lock */
 	tcon_judge_refresh(flow, tcon_us(now_ns));
-	fate = judge(flow, skb, pkt, now_ns, &wait);
-	pass = tcon_hold_carry_out(flow, skb, pkt, fate, &wait, now_ns);
+	fate = judge(flow, skb, pkt, now_ns, &when);
+	pass = tcon_hold_carry_out(flow, skb, pkt, fate, when, now_ns);
 	/* What comes with a RST is data as any other, before the RST ends all. */
 	if (pkt->payload_bytes && fate >= TCON_FATE_ABSORB)
 		tcon_close_note(flow, pkt, true, tcon_us(now_ns));

@@ -247,10 +247,7 @@ static void forget(struct tcon_flow *flow)
 	flow->said.last_bytes = 0;
 	flow->said.wire_bytes = 0;
 	tcon_flow_forget_needless(flow);
-	flow->repair.absorbed = 0;
-	flow->repair.hidden_acks = 0;
-	flow->repair.probes = 0;
-	flow->repair.timeouts = 0;
+	memset(&flow->repair, 0, sizeof(flow->repair));
 	flow->wakes = READ_ONCE(flow->port->wakes);
 	flow->rest.heard = false;
 	flow->rest.unheard = 0;

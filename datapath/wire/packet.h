@@ -27,7 +27,6 @@
 #define TCON_TCP_RST		0x04
 #define TCON_TCP_PSH		0x08
 #define TCON_TCP_ACK		0x10
-#define TCON_TCP_URG		0x20
 #define TCON_TCP_ECE		0x40
 #define TCON_TCP_CWR		0x80
 
