@@ -4,9 +4,9 @@
  *
  * A guest without segmentation offload sends segment by segment, and each is switched and sent
  * for itself.  Segments that wait here in a row may leave as a super-packet, as if the guest had
- * made one.  The device, or the kernel, cuts it into the same segments again.  So only such are
- * put together that differ in nothing but what that cut restores: sequence numbers, lengths,
- * checksums, identifiers, and PSH on the last.
+ * made one.  The device, or the kernel, cuts it into segments again, with sequence numbers,
+ * lengths, checksums, identifiers, and PSH on the last.  What the guest said last is written when
+ * the super-packet leaves (act/header.c).  In all else its segments must be alike.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -30,6 +30,8 @@
 /* On the first of two segments these end a super-packet, or are no data's. */
 #define ENDS	(TCP_FLAG_CWR | TCP_FLAG_URG | TCP_FLAG_PSH | TCP_FLAG_RST |	\
 		 TCP_FLAG_SYN | TCP_FLAG_FIN)
+/* The others.  The word has the window, too. */
+#define SAME	(htonl(0x0ff70000))
 
 static inline const void *at(const struct sk_buff *skb, u32 offset)
 {
@@ -41,38 +43,33 @@ static inline const void *at(const struct sk_buff *skb, u32 offset)
  */
 static bool ip_follows(const struct iphdr *a, const struct iphdr *b, u32 segs)
 {
-	return a->ihl == 5 && b->ihl == 5 && !(a->tos & INET_ECN_MASK) && a->tos == b->tos &&
+	return a->ihl == 5 && b->ihl == 5 && !((a->tos | b->tos) & INET_ECN_MASK) &&
 	       a->ttl == b->ttl && a->frag_off == b->frag_off &&
 	       (a->frag_off == htons(IP_DF) ||
 		(u16)(ntohs(b->id) - ntohs(a->id)) == segs);
 }
 
-/* Without extension headers: version, traffic class and flow label are one word. */
+/* Neither has extension headers. */
 static bool ip6_follows(const struct ipv6hdr *a, const struct ipv6hdr *b)
 {
-	return !(ipv6_get_dsfield(a) & INET_ECN_MASK) &&
-	       *(const __be32 *)a == *(const __be32 *)b && a->nexthdr == IPPROTO_TCP &&
-	       b->nexthdr == IPPROTO_TCP && a->hop_limit == b->hop_limit;
+	return !((ipv6_get_dsfield(a) | ipv6_get_dsfield(b)) & INET_ECN_MASK) &&
+	       a->nexthdr == IPPROTO_TCP && b->nexthdr == IPPROTO_TCP &&
+	       a->hop_limit == b->hop_limit;
 }
 
-/* The words of flags have the window, too. */
-static bool tcp_follows(const struct tcphdr *a, const struct tcphdr *b)
-{
-	return !(tcp_flag_word(a) & ENDS) &&
-	       !((tcp_flag_word(a) ^ tcp_flag_word(b)) & ~TCP_FLAG_PSH) &&
-	       a->ack_seq == b->ack_seq &&
-	       !memcmp(a + 1, b + 1, a->doff * 4 - sizeof(*a));
-}
-
-/* Are a packet's headers as those of the last segment of @to?  Both are of one half-flow. */
+/* What is not written when a packet leaves: is it as in the last segment of @to?  Both are of one
+ * half-flow.
+ */
 static bool headers_follow(const struct sk_buff *to, const struct sk_buff *skb)
 {
 	const struct tcon_segment *a = tcon_segment(to), *b = tcon_segment(skb);
+	const struct tcphdr *th = at(to, a->l4_offset), *more = at(skb, b->l4_offset);
 	const struct iphdr *ip = at(to, a->l3_offset);
 
 	if (a->l3_offset != b->l3_offset || a->l4_offset != b->l4_offset ||
-	    a->payload_offset != b->payload_offset || memcmp(to->data, skb->data, a->l3_offset) ||
-	    !tcp_follows(at(to, a->l4_offset), at(skb, b->l4_offset)))
+	    a->payload_offset != b->payload_offset || tcp_flag_word(th) & ENDS ||
+	    (tcp_flag_word(th) ^ tcp_flag_word(more)) & SAME ||
+	    memcmp(th + 1, more + 1, th->doff * 4 - sizeof(*th)))
 		return false;
 	if (ip->version == 4)
 		return ip_follows(ip, at(skb, b->l3_offset),
@@ -85,11 +82,8 @@ static bool headers_follow(const struct sk_buff *to, const struct sk_buff *skb)
 static bool metadata_same(const struct sk_buff *a, const struct sk_buff *b)
 {
 	return tcon_segment_sum_is_left(a) && tcon_segment_sum_is_left(b) && a->mark == b->mark &&
-	       a->priority == b->priority &&
-	       skb_vlan_tag_present(a) == skb_vlan_tag_present(b) &&
-	       a->vlan_proto == b->vlan_proto && a->vlan_tci == b->vlan_tci &&
-	       !skb_nfct(a) && !skb_nfct(b) && !skb_dst(a) && !skb_dst(b) &&
-	       !skb_has_frag_list(a);
+	       a->priority == b->priority && !skb_nfct(a) && !skb_nfct(b) && !skb_dst(a) &&
+	       !skb_dst(b) && !skb_has_frag_list(a);
 }
 
 /* Is there nothing but headers and data, neither padding nor FIN? */
@@ -98,7 +92,7 @@ static bool is_data(const struct sk_buff *skb)
 	const struct tcon_segment *seg = tcon_segment(skb);
 
 	return seg->payload_bytes && seg->end_seq - seg->seq == seg->payload_bytes &&
-	       skb->len == seg->payload_offset + seg->payload_bytes && !seg->fragment &&
+	       skb->len == seg->payload_offset + seg->payload_bytes && !seg->fixed &&
 	       !seg->probe;
 }
 
@@ -128,7 +122,6 @@ static void describe(struct sk_buff *to, const struct tcon_segment *more, bool p
 	__be16 len;
 
 	seg->end_seq = more->end_seq;
-	seg->serial = more->serial;
 	seg->payload_bytes += more->payload_bytes;
 	th->psh = push;
 	if (ip->version == 4) {
