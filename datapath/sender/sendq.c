@@ -38,39 +38,27 @@ void tcon_sendq_set_put(tcon_put_copy_fn fn)
 
 static struct tcon_send *get_page_for(struct tcon_sendq *q)
 {
-	struct tcon_send *page = q->spare;
+	struct tcon_send *page;
 
-	q->spare = NULL;
-	if (page || (q->head != q->tail && !tcon_budget_allows(q->budget)))
-		return page;
+	if (q->head != q->tail && !tcon_budget_allows(q->budget))
+		return NULL;
 	page = kmalloc(PAGE_BYTES, GFP_ATOMIC | __GFP_NOWARN);
 	if (page)
 		tcon_budget_charge(q->budget, PAGE_BYTES);
 	return page;
 }
 
-static void give_page(struct tcon_sendq *q, struct tcon_send *page)
+static void give_page(struct tcon_sendq *q, struct tcon_send **page)
 {
-	if (!page)
-		return;
-	tcon_budget_charge(q->budget, -PAGE_BYTES);
-	kfree(page);
+	if (*page)
+		tcon_budget_charge(q->budget, -PAGE_BYTES);
+	kfree(*page);
+	*page = NULL;
 }
 
 static struct tcon_send **slot_of(const struct tcon_sendq *q, u32 i)
 {
 	return &q->page[i / TCON_SENDQ_PER_PAGE & (q->pages - 1)];
-}
-
-static void put_page_of(struct tcon_sendq *q, u32 i)
-{
-	struct tcon_send **page = slot_of(q, i);
-
-	if (q->spare)
-		give_page(q, *page);
-	else
-		q->spare = *page;
-	*page = NULL;
 }
 
 /* Twice the slots; each page moves to its new one. */
@@ -255,7 +243,7 @@ u64 tcon_sendq_ack(struct tcon_sendq *q, u32 seq)
 		drop_copy(q, s);
 		q->head++;
 		if (q->head % TCON_SENDQ_PER_PAGE == 0)
-			put_page_of(q, q->head - 1);
+			give_page(q, slot_of(q, q->head - 1));
 	}
 	return entered_us;
 }
@@ -304,8 +292,7 @@ void tcon_sendq_clear(struct tcon_sendq *q)
 
 	tcon_sendq_drop_copies(q);
 	for (i = 0; i < q->pages; i++)
-		give_page(q, q->page[i]);
+		give_page(q, &q->page[i]);
 	kfree(q->page);
-	give_page(q, q->spare);
 	*q = (struct tcon_sendq) { .budget = q->budget };
 }

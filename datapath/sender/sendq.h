@@ -55,7 +55,6 @@ struct tcon_send {
  * @pages: a power of two up to %TCON_SENDQ_PAGES, or 0 before first use
  * @head: index of the oldest record; it counts up and wraps
  * @tail: index after the newest
- * @spare: an empty page that is kept for later, or NULL
  * @budget: what its pages are charged to, or NULL
  */
 struct tcon_sendq {
@@ -63,7 +62,6 @@ struct tcon_sendq {
 	u32 pages;
 	u32 head;
 	u32 tail;
-	struct tcon_send *spare;
 	struct tcon_budget *budget;
 };
 

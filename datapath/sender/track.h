@@ -140,13 +140,13 @@ struct tcon_timer {
  * @peer: the receiver's SYN
  * @sendq: what left TCon and is not acknowledged
  * @heard_pacing_bps: while @unheard: the CC's pacing rate
+ * @timeout_us: when the guest last had a retransmission time-out
  * @prr: the limit in a recovery and after it, and in a reduction for ECN marks
  * @sacked: SACKed ranges between una and nxt
  * @lost: ranges judged lost, not SACKed and not sent again since
  * @min_rtt_bucket_us: when the present bucket began
  * @cc: the part that a CC sees: una, nxt, delivered, RTTs, inflight
  * @rounds: while the flow is observed: its last round trips
- * @timeout_us: when the guest last had a retransmission time-out
  * @repeated_bytes: payload that the guest sent again
  * @repaired_bytes: payload that TCon sent again
  * @dsacked_bytes: repeated payload that the peer got twice, by its DSACKs
@@ -226,6 +226,7 @@ struct tcon_track {
 	struct tcon_side peer;
 	struct tcon_sendq sendq;
 	u64 heard_pacing_bps;
+	u64 timeout_us;
 	struct tcon_prr prr;
 	struct tcon_ranges sacked;
 	struct tcon_ranges lost;
@@ -234,7 +235,6 @@ struct tcon_track {
 
 	/* Seldom. */
 	struct tcon_rounds rounds;
-	u64 timeout_us;
 	u64 repeated_bytes;
 	u64 repaired_bytes;
 	u64 dsacked_bytes;

@@ -112,7 +112,7 @@ static void find_each(void **state)
 	tcon_sendq_clear(&q);
 }
 
-/* Pages that have been acknowledged are freed, except for one spare. */
+/* Pages that have been acknowledged are freed. */
 static void pages_are_freed(void **state)
 {
 	struct tcon_sendq q;
@@ -124,14 +124,11 @@ static void pages_are_freed(void **state)
 	check_form(&q);
 	tcon_sendq_ack(&q, (n - 1) * SEG);
 	check_form(&q);
-	assert_non_null(q.spare);
 	assert_int_equal(q.pages, 16);		/* eight, then twice as many */
 	for (i = 0; i < 16; i++)
 		assert_int_equal(!!q.page[i], i == 9);
 	tcon_sendq_ack(&q, n * SEG);
 	assert_null(q.page[9]);
-	assert_non_null(append(&q));		/* out of the spare page */
-	assert_null(q.spare);
 	tcon_sendq_clear(&q);
 	assert_null(q.page);
 	assert_int_equal(q.pages, 0);
@@ -351,8 +348,8 @@ static void budget(void **state)
 	assert_int_equal(atomic_long_read(&host.used), 4 * PAGE_BYTES);
 	tcon_sendq_clear(&other);
 	assert_ptr_equal(other.budget, &port);
-	tcon_sendq_ack(&q, 2 * TCON_SENDQ_PER_PAGE * SEG);	/* one page is spare */
-	assert_int_equal(atomic_long_read(&host.used), 2 * PAGE_BYTES);
+	tcon_sendq_ack(&q, 2 * TCON_SENDQ_PER_PAGE * SEG);
+	assert_int_equal(atomic_long_read(&host.used), PAGE_BYTES);
 	next_seq = (n + 1) * SEG;
 	assert_non_null(append(&q));
 	tcon_sendq_clear(&q);
