@@ -363,7 +363,7 @@ void tcon_ecn_from_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 		edit->set |= TCON_TCP_CWR;
 		e->cwr_due = false;
 		e->cwr_sent = true;
-		e->cwr_end = pkt->end_seq;
+		e->cwr_seq = pkt->seq;	/* of a super-packet only the first segment has it */
 	}
 }
 
@@ -413,7 +413,7 @@ void tcon_ecn_to_guest(struct tcon_ecn *e, const struct tcon_packet *pkt,
 		edit->clear = TCON_TCP_ECE;
 	}
 	/* Soon, before the numbers have gone around. */
-	if (heard && e->cwr_sent && seq_after(pkt->ack, e->cwr_end))
+	if (heard && e->cwr_sent && seq_after(pkt->ack, e->cwr_seq))
 		e->cwr_sent = false;
 	if (!governed)
 		e->cwr_due = false;

@@ -50,7 +50,7 @@ struct tcon_ecn_syn {
  * struct tcon_ecn - ECN of a half-flow
  * @peer_syn: the peer's latest SYN; kept when it replaces a connection
  * @ce_bytes: marked payload that has arrived, for the peer's TCon; wraps
- * @cwr_end: ECE up to this sequence number was answered by the last CWR
+ * @cwr_seq: sequence number of the last CWR; ACKs up to there may repeat the ECE that it answers
  * @counts_due: number of ACKs that should still carry @ce_bytes
  * @speaks: the guest itself asked for ECN or agreed to it
  * @accurate_asked: the guest's SYN asks for AccECN, and left so
@@ -67,7 +67,7 @@ struct tcon_ecn_syn {
  * @exact: both TCons count marked bytes
  * @echo: what the guest sends needs ECE, of which the guest does not know
  * @cwr_due: the next new data needs CWR
- * @cwr_sent: @cwr_end is valid and not acknowledged yet
+ * @cwr_sent: @cwr_seq is valid and not acknowledged yet
  * @ce_last: the latest payload that has arrived was marked
  * @adopted: the SYNs passed unseen, and somebody has agreed to ECN for the guest
  * @watched: the guest has not yet acknowledged up to @mark_end
@@ -85,7 +85,7 @@ struct tcon_ecn_syn {
 struct tcon_ecn {
 	struct tcon_ecn_syn peer_syn;
 	u32 ce_bytes;
-	u32 cwr_end;
+	u32 cwr_seq;
 	u32 mark_end;
 	u32 eaten_end;
 	u32 repeat_seq;

@@ -491,22 +491,23 @@ static void marking(void **unused)
 /* ECE is hidden; CWR goes with the next new data, once per window. */
 static void echo_of_peer(void **unused)
 {
-	struct tcon_packet next = segment(ACK, MSS);
+	struct tcon_packet next = segment(ACK, MSS), ack = segment(ACK | ECE, 0);
 
 	agree(0);
 	to_guest(ECE, 0, 0, TCON_CC_ECN_ALL);
 	assert_int_equal(edit.clear & ECE, ECE);
 	from_guest(0, 0, TCON_CC_ECN_ALL);		/* an ACK carries none */
 	assert_int_equal(edit.set, 0);
-	from_guest(0, 4001, TCON_CC_ECN_ALL);		/* up to 5001 */
+	from_guest(0, 4001, TCON_CC_ECN_ALL);		/* from 1000 on */
 	assert_int_equal(edit.set, CWR);
 	from_guest(0, 4001, TCON_CC_ECN_ALL);
 	assert_int_equal(edit.set, 0);
-	to_guest(ECE, 0, 0, TCON_CC_ECN_ALL);		/* of that window */
+	ack.ack = 1000;
+	tcon_ecn_to_guest(&e, &ack, true, true, &edit);	/* of that window */
 	from_guest(0, 4001, TCON_CC_ECN_ALL);
 	assert_int_equal(edit.set, 0);
-	e.cwr_end = 5000;				/* of the next */
-	to_guest(ECE, 0, 0, TCON_CC_ECN_ALL);
+	ack.ack = 1000 + MSS;	/* of the next, though not all of the super-packet has arrived */
+	tcon_ecn_to_guest(&e, &ack, true, true, &edit);
 	next.end_seq = 1000;				/* not new */
 	from_guest_of(next, TCON_CC_ECN_ALL, false);
 	assert_int_equal(edit.set, 0);
