@@ -78,10 +78,22 @@ static inline u32 put_syn(u8 *opt, const struct tcon_packet *p)
 	return n;
 }
 
+/* TCon's own (datapath/sender/ecn.c). */
+static inline u32 put_own(u8 *opt, const struct tcon_packet *p)
+{
+	put_unaligned_be32((u32)TCON_OPTION_KIND << 24 | p->option_bytes << 16 |
+			   TCON_OPTION_EXID, opt);
+	if (p->option_bytes == TCON_OPTION_COUNT_BYTES)
+		put_unaligned_be32(p->ce_bytes, opt + 4);
+	return p->option_bytes;
+}
+
 static inline u32 put_options(u8 *opt, const struct tcon_packet *p)
 {
 	u32 n = put_ts(opt, p);
 
+	if (p->option_bytes)
+		n += put_own(opt + n, p);
 	if (p->flags & TCON_TCP_SYN)
 		return n + put_syn(opt + n, p);
 	return n + put_sacks(opt + n, p);
@@ -110,7 +122,8 @@ static inline void segment_sum(struct sk_buff *skb, bool partial)
 						   pseudo_sum(tcp_bytes)));
 }
 
-static inline void put_ip(u8 *frame, bool from_guest, u32 bytes, u16 id)
+static inline void put_ip(u8 *frame, const struct tcon_packet *p, bool from_guest, u32 bytes,
+			  u16 id)
 {
 	struct iphdr *ip = (struct iphdr *)(frame + 14);
 
@@ -124,6 +137,7 @@ static inline void put_ip(u8 *frame, bool from_guest, u32 bytes, u16 id)
 	ip->frag_off = htons(id & 8 ? IP_DF : 0);
 	ip->ttl = 64;
 	ip->protocol = IPPROTO_TCP;
+	ip->tos = p->tos;
 	ip->saddr = from_guest ? SEG_GUEST : SEG_PEER;
 	ip->daddr = from_guest ? SEG_PEER : SEG_GUEST;
 	ip_send_check(ip);
@@ -142,7 +156,7 @@ static inline struct sk_buff *segment_new(const struct tcon_packet *p,
 	BUG_ON(!skb || n > sizeof(options));
 	skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
 	/* A super-packet's length is what the frame has, whatever its header says. */
-	put_ip(skb_put(skb, SEG_HEAD_BYTES), from_guest,
+	put_ip(skb_put(skb, SEG_HEAD_BYTES), p, from_guest,
 	       p->payload_bytes > SEG_MSS ? id % 3 * (20 + n) :
 					    40 + n + p->payload_bytes, id);
 	th = skb_put_zero(skb, 20);

@@ -35,13 +35,16 @@
  *	goodput -f N [...]		from seed N on
  *	goodput -v			all cells, variant by variant
  *
- * What it cannot see: ECN (no queue marks, so dctcp is reno here), other MSS, IPv6, GSO on the way
- * to the guest, receivers that close their window, several flows.  The guest does not restart after
- * idle (tcp_slow_start_after_idle=0).  The plain sender is Reno in the long run, so on long fat
- * paths with losses its time is no demand.  The guest behind TCon is that sender, too, so where
- * TCon hands a flow back to it, Reno is what goes on.  Linux takes a segment with an old ACK where
- * the window field is as before; the peer here does not.  Transfers that end within 0.2 s are bound
- * by the first of the two ratios only.
+ * Where the bottleneck marks (bottleneck.h), the rule is ecn=on, the native sender and the plain one
+ * speak ECN, and the guest behind TCon does so or not.  There the queue is judged, too: how long data
+ * waits on average, against native's.  Elsewhere no queue marks, so dctcp is reno.
+ *
+ * What it cannot see: other MSS, IPv6, GSO on the way to the guest, receivers that close their window,
+ * several flows.  The guest does not restart after idle (tcp_slow_start_after_idle=0).  The plain
+ * sender is Reno in the long run, so on long fat paths with losses its time is no demand.  The guest
+ * behind TCon is that sender, too, so where TCon hands a flow back to it, Reno is what goes on.  Linux
+ * takes a segment with an old ACK where the window field is as before; the peer here does not.
+ * Transfers that end within 0.2 s are bound by the first of the two ratios only.
  *
  * Bounds are measured: a quarter more than the worst cell of 24 seeds, taken as four runs of six,
  * that is not in known.h.  That cell's ratio is behind each class.  Where all CCs are in known.h,
@@ -61,6 +64,10 @@
 /* A tail that waits for the shortest time-out: whether a short transfer has one is chance. */
 #define SLACK_NS	(210 * (u64)NSEC_PER_MSEC)
 #define ASK_BYTES	SEG_MSS
+/* Of a queue: a super-packet, or what an ACK lets leave, is there at once. */
+#define SLACK_SEGS	4U
+/* The most that data may wait in a queue that marks, of what it waits natively, in percent. */
+#define QUEUE_MOST	200U
 
 enum work { BULK, BOTH, ASK, PAUSE };
 
@@ -101,6 +108,9 @@ static const struct class classes[] = {
 	{ "lost-acks", BULK, true, ODD_LOST_ACKS, 4, 200, 350 },	/* -, - */
 	{ "lost-acks-no-sack", BULK, true, ODD_LOST_ACKS_NO_SACK, 4, 200, 350 },	/* -, - */
 	{ "next-hop", BULK, false, ODD_MAC, 4, 200, 350 },	/* -, - */
+	{ "step", BULK, false, ODD_STEP, 4, 170, 230 },	/* 136, 177; queue 140 */
+	{ "codel", BULK, false, ODD_CODEL, 4, 170, 230 },	/* 137, 183; queue 155 */
+	{ "hystart", BULK, false, ODD_HYSTART, 4, 140, 190 },	/* 110, 150 */
 };
 
 static const u32 rates_mbps[] = { 2, 20, 200, 1000 };
@@ -110,16 +120,23 @@ static const u32 rtts_us[] = { 200, 10000, 150000 };
  * struct variant - of a cell
  * @queue_halves: of the bottleneck, in 1/2 BDP
  * @loss_ppm: of data
+ * @guest_ecn: where queues mark, the guest behind TCon speaks ECN
+ * @counts: and the peer counts marks, as behind a TCon; otherwise it only has ECE
  */
 static const struct variant {
 	u32 queue_halves, loss_ppm;
-} clean[] = { { 1, 0 }, { 2, 0 }, { 8, 0 } },
-  lossy[] = { { 2, 1000 }, { 1, 10000 }, { 8, 10000 }, { 2, 30000 } },
-  fast[] = { { 2, 0 } };
+	bool guest_ecn, counts;
+} clean[] = { { .queue_halves = 1 }, { .queue_halves = 2 }, { .queue_halves = 8 } },
+  lossy[] = {
+	{ .queue_halves = 2, .loss_ppm = 1000 }, { .queue_halves = 1, .loss_ppm = 10000 },
+	{ .queue_halves = 8, .loss_ppm = 10000 }, { .queue_halves = 2, .loss_ppm = 30000 },
+  },
+  fast[] = { { .queue_halves = 2 } },
+  marked[] = { { .queue_halves = 16, .counts = true }, { .queue_halves = 16, .guest_ecn = true } };
 
-enum who { TCON, NATIVE, PLAIN, WHO };
+enum who { TCON, NATIVE, PLAIN, QUEUE, WHO };
 
-static const char * const who_names[] = { "tcon", "native", "plain" };
+static const char * const who_names[] = { "tcon", "native", "plain", "native's queue" };
 
 /**
  * struct cell - a cell
@@ -127,8 +144,8 @@ static const char * const who_names[] = { "tcon", "native", "plain" };
  * @cc: index of its CC
  * @mbps: its rate
  * @rtt_us: its RTT
- * @worst: by whom it is compared with: the ratio of its worst variant, in percent; of TCON: the
- *	segments that the peer threw away
+ * @worst: by whom it is compared with: the ratio of its worst variant, in percent; of QUEUE: that
+ *	of the queues; of TCON: the segments that the peer threw away
  */
 struct cell {
 	const struct class *c;
@@ -142,7 +159,8 @@ struct cell {
  * @class: the class; NULL: any
  * @mbps: the rate; 0: any
  * @rtt_us: the RTT; 0: any
- * @than: NATIVE or PLAIN, whose bound it is; TCON: the peer throws segments away
+ * @than: NATIVE or PLAIN, whose bound it is; QUEUE: that of native's queue; TCON: the peer throws
+ *	segments away
  * @most: the most that it is, in percent, or in segments
  * @why: the reason
  * @rare: in most draws there is none, so that none says nothing
@@ -205,6 +223,7 @@ static void writes(struct end *e, u32 bytes)
 static u32 bulk_bytes(const struct class *c, const struct path *p)
 {
 	u64 bytes = 8 * (p->rate_bps / 8 * p->rtt_us / USEC_PER_SEC), least = 300000;
+	u64 most = c->lossy ? 1500000 : 3000000;
 
 	if (p->rate_bps >= 200000000 || c->odd)
 		least = 1500000;
@@ -212,7 +231,9 @@ static u32 bulk_bytes(const struct class *c, const struct path *p)
 		least = 600000;
 	if (!c->back)
 		least = 1000000;
-	bytes = clamp_t(u64, bytes, least, c->lossy ? 1500000 : 3000000);
+	if (c->odd == ODD_HYSTART)
+		most = 10000000;
+	bytes = clamp_t(u64, bytes, least, most);
 	return bytes / SEG_MSS * SEG_MSS;
 }
 
@@ -298,7 +319,7 @@ static struct path path_of(const struct class *c, const struct variant *v, u32 m
 	struct path p = {
 		.rate_bps = about(mbps * 1000000ULL, seed, 1), .rtt_us = about(rtt_us, seed, 2),
 		.queue_halves = v->queue_halves, .loss_ppm = v->loss_ppm, .odd = c->odd,
-		.seed = seed, .buffer = 4 << 20,
+		.seed = seed, .buffer = 4 << 20, .guest_ecn = v->guest_ecn, .counts = v->counts,
 	};
 
 	p.back_bps = c->back * p.rate_bps;
@@ -316,10 +337,11 @@ static struct path path_of(const struct class *c, const struct variant *v, u32 m
  * @sum_ns: their sum
  * @good_ns: of six, the second shortest
  * @bad_ns: and the second longest
+ * @queue_ns: sum of what data waits on average
  */
 struct times {
 	u64 ns[SEEDS_MAX];
-	u64 sum_ns, good_ns, bad_ns;
+	u64 sum_ns, good_ns, bad_ns, queue_ns;
 };
 
 static int compare(const void *a, const void *b)
@@ -336,11 +358,14 @@ static void take_times(struct times *t, const struct class *c, const struct vari
 	u32 i;
 
 	t->sum_ns = 0;
+	t->queue_ns = 0;
 	host.algorithm = cell->cc;
+	rules[cell->cc].ecn = marks_of(c->odd) ? TCON_RULE_ECN_ON : TCON_RULE_ECN_AUTO;
 	for (i = 0; i < seeds; i++) {
 		path = path_of(c, v, cell->mbps, cell->rtt_us, first_seed + i);
 		t->ns[i] = run(c, &path, who);
 		t->sum_ns += t->ns[i];
+		t->queue_ns += world.there.waited_ns / world.there.waited;
 		tally.transfers++;
 		if (who == TCON)
 			old_acks += world.old_acks;
@@ -369,6 +394,14 @@ static void put_name(char *name, size_t size, const struct cell *cell)
 		 cell->rtt_us);
 }
 
+/* Of the queues, in percent. */
+static u32 queue_ratio(const struct times *t, const struct times *of, const struct cell *cell)
+{
+	u64 slack_ns = seeds * SLACK_SEGS * (SEG_MSS + HEADER_BYTES) * 8000ULL / cell->mbps;
+
+	return t->queue_ns > slack_ns ? (t->queue_ns - slack_ns) * 100 / (of->queue_ns + 1) : 0;
+}
+
 /* One variant of a CC's cell, whose ratios grow to it. */
 static void try_variant(const struct variant *v, struct cell *cell, const struct times *plain)
 {
@@ -379,15 +412,18 @@ static void try_variant(const struct variant *v, struct cell *cell, const struct
 	take_times(&tcon, cell->c, v, cell, TCON);
 	cell->worst[NATIVE] = max(cell->worst[NATIVE], ratio(&tcon, &native));
 	cell->worst[PLAIN] = max(cell->worst[PLAIN], ratio(&tcon, plain));
+	if (marks_of(cell->c->odd))
+		cell->worst[QUEUE] = max(cell->worst[QUEUE], queue_ratio(&tcon, &native, cell));
 	cell->worst[TCON] += old_acks;
 	old_acks = 0;
 	if (!only && !verbose)
 		return;
 	put_name(name, sizeof(name), cell);
-	printf("%-36s queue %u/2 loss %5u: tcon %9.4f native %9.4f %5u %% plain %9.4f %5u %% thrown away %u\n",
-	       name, v->queue_halves, v->loss_ppm, tcon.sum_ns / 1e9 / seeds,
+	printf("%-36s queue %u/2 loss %5u ecn %u%u: tcon %9.4f native %9.4f %5u %% plain %9.4f %5u %% queue %.3f %.3f ms %5u %% thrown away %u\n",
+	       name, v->queue_halves, v->loss_ppm, v->guest_ecn, v->counts, tcon.sum_ns / 1e9 / seeds,
 	       native.sum_ns / 1e9 / seeds, ratio(&tcon, &native), plain->sum_ns / 1e9 / seeds,
-	       ratio(&tcon, plain), cell->worst[TCON]);
+	       ratio(&tcon, plain), tcon.queue_ns / 1e6 / seeds, native.queue_ns / 1e6 / seeds,
+	       queue_ratio(&tcon, &native, cell), cell->worst[TCON]);
 }
 
 /* The verdict. */
@@ -413,6 +449,9 @@ static void fail(const struct cell *cell, enum who than, u32 most)
 	if (than == TCON)
 		fprintf(stderr, "%s: the peer threw %u segments away, whose ACK was too old; at most %u were expected",
 			name, cell->worst[than], most);
+	else if (than == QUEUE)
+		fprintf(stderr, "%s: data waits %u %% of what it waits natively; at most %u %% was expected",
+			name, cell->worst[than], most);
 	else
 		fprintf(stderr, "%s takes %u %% of %s's time; at most %u %% was expected", name,
 			cell->worst[than], who_names[than], most);
@@ -434,9 +473,18 @@ static u32 looseness(const struct cell *cell)
 
 static u32 bound_of(const struct cell *cell, enum who than)
 {
-	u32 most = than == NATIVE ? cell->c->native : than == PLAIN ? cell->c->plain : 0;
+	const struct class *c = cell->c;
 
-	return most * looseness(cell);
+	switch (than) {
+	case NATIVE:
+		return c->native * looseness(cell);
+	case PLAIN:
+		return c->plain * looseness(cell);
+	case QUEUE:
+		return QUEUE_MOST * looseness(cell);
+	default:
+		return 0;
+	}
 }
 
 static void judge(const struct cell *cell)
@@ -472,12 +520,26 @@ static bool is_wanted(const struct cell *cell)
 	return !only || strstr(name, only);
 }
 
+/* Returns their number. */
+static u32 variants(const struct class *c, const struct variant **v)
+{
+	if (marks_of(c->odd)) {
+		*v = marked;
+		return ARRAY_SIZE(marked);
+	}
+	if (!c->back || c->odd == ODD_HYSTART) {
+		*v = fast;
+		return ARRAY_SIZE(fast);
+	}
+	*v = c->lossy ? lossy : clean;
+	return c->lossy ? ARRAY_SIZE(lossy) : ARRAY_SIZE(clean);
+}
+
 /* All CCs at one rate and RTT. */
 static void try_cells(const struct class *c, u32 mbps, u32 rtt_us)
 {
-	const struct variant *v = c->lossy ? lossy : c->back ? clean : fast;
-	u32 n = c->lossy ? ARRAY_SIZE(lossy) : c->back ? ARRAY_SIZE(clean) : ARRAY_SIZE(fast);
-	u32 i, cc;
+	const struct variant *v;
+	u32 i, cc, n = variants(c, &v);
 	struct cell cells[HOST_ALGORITHMS_MAX];
 	struct times plain;
 	bool wanted = false;
@@ -499,9 +561,16 @@ static void try_cells(const struct class *c, u32 mbps, u32 rtt_us)
 			judge(&cells[cc]);
 }
 
-/* Odd peers are odd at any rate; and only the slower way holds ACKs back for long. */
+/*
+ * Odd peers are odd at any rate; only the slower way holds ACKs back for long.  A path that transfers do
+ * not fill marks nothing, and one that ten segments fill needs no slow start.
+ */
 static bool is_run(const struct class *c, u32 mbps, u32 rtt_us)
 {
+	if (marks_of(c->odd))
+		return mbps >= 20 && mbps * rtt_us <= 20 * 150000;
+	if (c->odd == ODD_HYSTART)
+		return mbps >= 20 && rtt_us >= 10000 && mbps * rtt_us <= 200 * 150000;
 	if (c->odd)
 		return mbps <= 20 && rtt_us >= 10000;
 	return c->back || (mbps == 20 && rtt_us <= 10000);
@@ -517,9 +586,9 @@ static void try_class(const struct class *c)
 			if (is_run(c, rates_mbps[r], rtts_us[t]))
 				try_cells(c, rates_mbps[r], rtts_us[t]);
 	if (tally.cells)
-		printf("%-18s %5u %9u %9u %% (%3u) %8u %% (%3u) %7u\n", c->name, tally.cells,
-		       tally.transfers, tally.worst[NATIVE], c->native, tally.worst[PLAIN], c->plain,
-		       tally.beyond);
+		printf("%-18s %5u %9u %9u %% (%3u) %8u %% (%3u) %8u %% (%3u) %7u\n", c->name,
+		       tally.cells, tally.transfers, tally.worst[NATIVE], c->native,
+		       tally.worst[PLAIN], c->plain, tally.worst[QUEUE], QUEUE_MOST, tally.beyond);
 }
 
 /* What was mended is no exception any more. */
@@ -554,8 +623,8 @@ int main(int argc, char **argv)
 	}
 	only = argv[optind];
 	LOAD_ALL();
-	printf("%-18s %5s %9s %16s %16s %7s\n", "class", "cells", "transfers", "of native's",
-	       "of plain's", "known");
+	printf("%-18s %5s %9s %16s %16s %16s %7s\n", "class", "cells", "transfers", "of native's",
+	       "of plain's", "of its queue", "known");
 	for (i = 0; i < ARRAY_SIZE(classes); i++)
 		try_class(&classes[i]);
 	if (!only && seeds == SEEDS && !first_seed)

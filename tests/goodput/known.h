@@ -56,3 +56,5 @@
 	{ .cc = "copa", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = NATIVE, .most = 600, .rare = true, .why = COPA },
 	{ .cc = "copa", .class = "ask", .mbps = 1000, .rtt_us = 200, .than = PLAIN, .most = 2400, .why = COPA },
 	{ .class = "next-hop", .mbps = 20, .rtt_us = 150000, .than = NATIVE, .most = 500, .why = GUEST },
+	{ .cc = "timely", .class = "step", .than = PLAIN, .most = 2300, .why = TIMELY },
+	{ .cc = "timely", .class = "codel", .than = PLAIN, .most = 2300, .why = TIMELY },

@@ -8,13 +8,14 @@
 #include "tests/unit/host.h"
 #include "tests/unit/recorder.h"
 
+#include "bottleneck.h"
 #include "plain.h"
 #include "native.h"
+#include "ecn.h"
 
 #define START_NS	(1000 * (u64)NSEC_PER_SEC)
 #define GUEST_WAY_NS	(20 * (u64)NSEC_PER_USEC)
 #define DELAYED_ACK_NS	(40 * (u64)NSEC_PER_MSEC)
-#define HEADER_BYTES	66U
 #define FLIGHTS_MAX	32768U
 #define PEER_ISN	0x7000U
 #define OLD_MAC		0x02
@@ -32,6 +33,9 @@ enum odd {
 	ODD_LOST_ACKS,		/* 45 % of the ACKs do not */
 	ODD_LOST_ACKS_NO_SACK,
 	ODD_MAC,		/* the next hop dies for 0.5 s, and is then another one */
+	ODD_STEP,		/* the bottleneck marks beyond a threshold, and the peer speaks ECN */
+	ODD_CODEL,		/* CoDel marks there */
+	ODD_HYSTART,		/* the guest's own slow start ends by HyStart */
 	ODDS,
 };
 
@@ -45,12 +49,15 @@ enum odd {
  *	segments
  * @loss_ppm: of data
  * @buffer: of the guest's receiver
+ * @guest_ecn: where the bottleneck to the peer marks, the guest behind TCon speaks ECN
+ * @counts: and the peer counts marks
  * @odd: enum odd
  * @seed: of all that is drawn
  */
 struct path {
 	u64 rate_bps, back_bps, back_queue_ns;
 	u32 rtt_us, queue_halves, loss_ppm, buffer;
+	bool guest_ecn, counts;
 	enum odd odd;
 	u32 seed;
 };
@@ -78,16 +85,6 @@ struct flight {
 struct way {
 	struct flight flight[FLIGHTS_MAX];
 	u32 head, tail;
-};
-
-/**
- * struct bottleneck - a link and its queue, which drops at its tail
- * @rate_bps: bits/s
- * @queue_ns: what it holds
- * @busy_ns: until then it is busy
- */
-struct bottleneck {
-	u64 rate_bps, queue_ns, busy_ns;
 };
 
 /**
@@ -121,6 +118,11 @@ struct world {
 };
 
 static struct world world;
+
+static enum marks marks_of(enum odd odd)
+{
+	return odd == ODD_STEP ? MARKS_STEP : odd == ODD_CODEL ? MARKS_CODEL : MARKS_NONE;
+}
 
 /* A hash: 0 .. 999999. */
 static u32 ppm_of(u64 v)
@@ -157,16 +159,6 @@ static bool is_lost(struct world *x, bool to_peer, const struct tcon_packet *p)
 	       x->path.loss_ppm;
 }
 
-/* Does it find room at a bottleneck? */
-static bool enters(struct bottleneck *b, u32 bytes)
-{
-	b->busy_ns = max(b->busy_ns, shim_now_ns);
-	if (b->busy_ns > shim_now_ns + b->queue_ns)
-		return false;
-	b->busy_ns += bytes * 8 * (u64)NSEC_PER_SEC / b->rate_bps;
-	return true;
-}
-
 static bool next_hop_takes(const struct world *x, u8 mac)
 {
 	if (x->path.odd != ODD_MAC || shim_now_ns < x->die_ns)
@@ -185,8 +177,10 @@ static void leaves_host(struct world *x, const struct flight *f)
 		piece.p.payload_bytes = min(gso, f->p.payload_bytes - from);
 		piece.p.end_seq = piece.p.seq + piece.p.payload_bytes;
 		piece.p.end_seq += f->p.flags & TCON_TCP_SYN ? 1 : 0;
+		piece.p.flags = f->p.flags & ~(from ? TCON_TCP_CWR : 0);
+		piece.p.tos = f->p.tos;
 		from += piece.p.payload_bytes;
-		if (next_hop_takes(x, f->mac) && enters(&x->there, piece.p.payload_bytes + HEADER_BYTES) &&
+		if (next_hop_takes(x, f->mac) && enters(&x->there, &piece.p) &&
 		    !is_lost(x, true, &piece.p))
 			launch(x, PEER, &piece, x->there.busy_ns + x->path.rtt_us * 500ULL);
 	} while (from < f->p.payload_bytes);
@@ -287,13 +281,13 @@ static void peer_sends(struct world *x, const struct flight *f)
 	bool pure = !f->p.payload_bytes && !(f->p.flags & TCON_TCP_SYN);
 	u32 n = 1 + (pure && x->path.odd == ODD_DOUBLED_ACKS);
 	u64 slot_ns = 5 * NSEC_PER_MSEC, at_ns;
-	struct flight *last;
+	struct flight *last, sent = *f;
 
 	if (pure && (x->path.odd == ODD_LOST_ACKS || x->path.odd == ODD_LOST_ACKS_NO_SACK) &&
 	    draw_ppm(x) < 450000)
 		return;
 	while (n--) {
-		if (!enters(&x->back, f->p.payload_bytes + HEADER_BYTES) || is_lost(x, false, &f->p))
+		if (!enters(&x->back, &sent.p) || is_lost(x, false, &f->p))
 			continue;
 		at_ns = x->back.busy_ns + x->path.rtt_us * 500ULL;
 		if (x->path.odd == ODD_THIN_ACKS) {
@@ -341,6 +335,7 @@ static void end_says(struct end *e, struct tcon_packet p, u32 seq, u32 bytes, u3
 	f.p.seq = seq;
 	f.p.payload_bytes = bytes;
 	f.p.end_seq = seq + bytes;
+	ecn_write(e, &f.p);
 	emit(e, &f);
 }
 
@@ -393,6 +388,7 @@ static void end_syn(struct end *e, bool answer)
 		},
 	};
 
+	ecn_syn(e, &f.p);
 	emit(e, &f);
 }
 
@@ -408,6 +404,7 @@ static void end_hears_syn(struct end *e, const struct tcon_packet *p)
 	e->ts_recent = p->tsval;
 	e->edge = e->una + p->window;
 	e->most = p->window;
+	ecn_hears_syn(e, p);
 	if (!e->is_guest) {
 		end_syn(e, true);
 		return;
@@ -426,20 +423,22 @@ static void end_hears_syn(struct end *e, const struct tcon_packet *p)
 static void end_takes_ack(struct end *e, const struct tcon_packet *p, bool open)
 {
 	u32 bytes = (u32)p->window << WSCALE, edge = p->ack + bytes;
-	bool duplicate = p->ack == e->una && !p->payload_bytes && edge == e->edge;
+	bool duplicate = p->ack == e->una && !p->payload_bytes && edge == e->edge, marked;
 
 	e->most = max(e->most, bytes);
 	e->una = seq_max(e->una, p->ack);
 	if (seq_after(edge, e->edge) || p->ack == e->una)
 		e->edge = seq_max(e->edge, edge);
+	marked = ecn_hears_ack(e, p);
 	if (e->is_native)
 		native_ack(e, p);
 	else
-		plain_ack(e, p, duplicate && !open);
+		plain_ack(e, p, duplicate && !open, marked);
 }
 
 static void end_takes_data(struct end *e, const struct tcon_packet *p)
 {
+	bool at_once = ecn_hears_data(e, p);
 	struct tcon_packet ack;
 
 	if (!e->is_guest && e->x->path.odd == ODD_PRUNES && seq_after(p->seq, e->rx.nxt) &&
@@ -447,6 +446,8 @@ static void end_takes_data(struct end *e, const struct tcon_packet *p)
 		e->rx.n = 0;
 	if (receiver_data(&e->rx, p->seq, p->end_seq, &ack))
 		end_acks(e, ack);
+	else if (at_once)
+		end_acks(e, receiver_ack(&e->rx, 0, 0));
 	else if (e->delay_ns == NEVER)
 		e->delay_ns = shim_now_ns + DELAYED_ACK_NS;
 }
@@ -516,6 +517,9 @@ static void end_init(struct end *e, bool is_guest, bool is_native)
 	e->plain.cwnd = TCON_INIT_CWND_SEGS;
 	e->plain.ssthresh = U32_MAX;
 	e->plain.timer_ns = NEVER;
+	e->plain.has_hystart = is_guest && x->path.odd == ODD_HYSTART;
+	ecn_init(e, marks_of(x->path.odd) && (!is_guest || !x->has_tcon || x->path.guest_ecn),
+		 x->path.counts && (is_native || !is_guest));
 }
 
 /* The world. */
@@ -611,8 +615,10 @@ static void world_begin(struct world *x, const struct path *path, bool has_tcon,
 	x->r.x = x;
 	end_init(&x->g, true, is_native);
 	end_init(&x->r, false, false);
-	x->there = (struct bottleneck) { path->rate_bps, queue_ns, 0 };
-	x->back = (struct bottleneck) { path->back_bps, max(queue_ns, path->back_queue_ns), 0 };
+	bottleneck_init(&x->there, path->rate_bps, queue_ns, marks_of(path->odd),
+			path->rtt_us);
+	bottleneck_init(&x->back, path->back_bps, max(queue_ns, path->back_queue_ns), MARKS_NONE,
+			path->rtt_us);
 	x->work_ns = START_NS + NSEC_PER_SEC;
 	x->die_ns = START_NS + NSEC_PER_SEC / 2;
 	shim_now_ns = START_NS;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A sender that shares no line with TCon: slow start, AIMD, NewReno or SACK with losses judged by
- * order (RFC 5681, 6582, 6675, 8985), a tail probe, a timer as in Linux (200 ms beyond the RTT).
+ * order (RFC 5681, 6582, 6675, 8985), a tail probe, a timer as in Linux (200 ms beyond the RTT), ECN
+ * (RFC 3168), and HyStart where the path says so.
  *
  * It counts in segments of SEG_MSS, since all that is written here is a multiple of that.
  */
 #ifndef _TESTS_PLAIN_H
 #define _TESTS_PLAIN_H
 
+#include "hystart.h"
 #include "world.h"
 
 #define PLAIN_ORDER	3U	/* later transmissions that have arrived, until one is lost */
@@ -142,6 +144,7 @@ static u32 plain_advance(struct plain *s, u32 at)
 	u32 n = at - s->una, i;
 	bool repeated = false;
 	struct plain_seg *seg;
+	u32 rtt_us;
 
 	for (i = s->una; i < at; i++) {
 		seg = plain_of(s, i);
@@ -152,9 +155,13 @@ static u32 plain_advance(struct plain *s, u32 at)
 		s->n_sacked -= seg->sacked;
 	}
 	seg = plain_of(s, at - 1);
-	if (!repeated && !seg->sacked)	/* otherwise it may have waited for a repeat */
-		plain_rtt(s, (shim_now_ns - seg->sent_ns) / NSEC_PER_USEC);
 	s->una = at;
+	if (!repeated && !seg->sacked) {	/* otherwise it may have waited for a repeat */
+		rtt_us = (shim_now_ns - seg->sent_ns) / NSEC_PER_USEC;
+		plain_rtt(s, rtt_us);
+		if (s->has_hystart)
+			hystart_acked(s, rtt_us);
+	}
 	s->dup = 0;
 	s->backoff = 0;
 	s->probed = false;
@@ -208,6 +215,15 @@ static void plain_judge(struct end *e, bool advanced)
 	plain_arm(e);
 }
 
+/* The path has marked something. */
+static void plain_marked(struct plain *s)
+{
+	if (s->state != PLAIN_OPEN)
+		return;
+	s->ssthresh = max(s->cwnd / 2, 2U);
+	s->cwnd = s->ssthresh;
+}
+
 static void plain_grow(struct plain *s, u32 n)
 {
 	if (s->state == PLAIN_RECOVERY || !s->limited)
@@ -223,7 +239,7 @@ static void plain_grow(struct plain *s, u32 n)
 	}
 }
 
-static void plain_ack(struct end *e, const struct tcon_packet *p, bool duplicate)
+static void plain_ack(struct end *e, const struct tcon_packet *p, bool duplicate, bool marked)
 {
 	struct plain *s = &e->plain;
 	u32 at = plain_at(e, p->ack), n = 0;
@@ -239,7 +255,10 @@ static void plain_ack(struct end *e, const struct tcon_packet *p, bool duplicate
 		s->state = PLAIN_OPEN;
 	}
 	plain_judge(e, n);
-	plain_grow(s, n);
+	if (marked)
+		plain_marked(s);
+	else
+		plain_grow(s, n);
 	if (n)
 		plain_arm(e);
 	plain_output(e);

@@ -22,6 +22,20 @@
 #define SEGS_MAX	8192U	/* in flight */
 #define WSCALE		7
 
+/**
+ * struct hystart - when slow start ends (hystart.h)
+ * @round_ns: when this round trip began
+ * @last_ns: when the latest ACK of a train came
+ * @round_end: plain.nxt when the round trip began
+ * @samples: of this round trip, at most HYSTART_SAMPLES
+ * @least_us: the shortest RTT
+ * @round_us: and that of this round trip
+ */
+struct hystart {
+	u64 round_ns, last_ns;
+	u32 round_end, samples, least_us, round_us;
+};
+
 enum plain_state { PLAIN_OPEN, PLAIN_RECOVERY, PLAIN_LOSS };
 
 /**
@@ -61,6 +75,8 @@ struct plain_seg {
  * @timer_ns: when the timer goes off
  * @probes: that is for a probe
  * @probed: the tail has been probed
+ * @has_hystart: slow start ends by @hystart, too
+ * @hystart: its state
  */
 struct plain {
 	struct plain_seg seg[SEGS_MAX];
@@ -72,7 +88,8 @@ struct plain {
 	u32 order, seen;
 	u32 srtt_us, rttvar_us, backoff;
 	u64 timer_ns;
-	bool probes, probed;
+	bool probes, probed, has_hystart;
+	struct hystart hystart;
 };
 
 /**
@@ -88,6 +105,24 @@ struct native {
 	struct tcon_pool pool;
 	struct tcon_budget budget;
 	u64 syn_us, clock_ns;
+};
+
+/**
+ * struct ecn - ECN at an end (ecn.h)
+ * @asks: it speaks ECN
+ * @agreed: both do
+ * @counts: it counts marks, as a TCon does; the guest's offers that
+ * @echo: it sets ECE
+ * @ce: the latest data was marked
+ * @cwr_due: what it sends next has CWR
+ * @counts_due: number of ACKs that are to have the count
+ * @ce_bytes: the count
+ * @sent: end of what it has sent
+ * @reduced: that, when its sender last reduced
+ */
+struct ecn {
+	bool asks, agreed, counts, echo, ce, cwr_due;
+	u32 counts_due, ce_bytes, sent, reduced;
 };
 
 /**
@@ -107,6 +142,7 @@ struct native {
  * @app_end: end of what the application has written
  * @ts_recent: the other's latest TSval
  * @delay_ns: when the delayed ACK is due
+ * @ecn: its ECN
  * @plain: its sender
  * @native: or this
  */
@@ -117,6 +153,7 @@ struct end {
 	bool is_guest, open, is_native, sack;
 	u32 burst, buffer, edge, most, una, app_end, ts_recent;
 	u64 delay_ns;
+	struct ecn ecn;
 	struct plain plain;
 	struct native native;
 };
