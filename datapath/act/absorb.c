@@ -21,7 +21,7 @@ static bool is_held(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
 	const struct tcon_track *t = &flow->track;
 
-	return pkt->payload_bytes && !seq_before(pkt->seq, t->cc.nxt) &&
+	return pkt->seq != pkt->end_seq && !seq_before(pkt->seq, t->cc.nxt) &&
 	       !seq_after(pkt->end_seq, t->nxt_guest) &&
 	       !(seq_before(pkt->seq, flow->gap.end) &&
 		 seq_after(pkt->end_seq, flow->gap.start));

@@ -105,8 +105,8 @@ static void rest_of_a_jumbogram_has_a_right_length(void **state)
 	assert_int_equal(wrong_lengths, 0);
 }
 
-/* Segments without data wait behind others. */
-static void flood(u8 flags, u32 ahead)
+/* Segments without data wait behind others, each @step further than the one before. */
+static void flood(u8 flags, u32 ahead, u32 step)
 {
 	u32 i;
 
@@ -114,18 +114,18 @@ static void flood(u8 flags, u32 ahead)
 	bound(TCON_SHARE_BUFFER, BOUND_BYTES);
 	fill_window();
 	for (i = 0; i < TOO_MANY; i++)
-		guest_says(flags | TCON_TCP_ACK, world.now + ahead, 0);
+		guest_says(flags | TCON_TCP_ACK, world.now + ahead + i * step, 0);
 	assert_bounded();
 }
 
 static void resets_that_wait_are_bounded(void **state)
 {
-	flood(TCON_TCP_RST, FAR);
+	flood(TCON_TCP_RST, FAR, 0);
 }
 
 static void fins_that_wait_are_bounded(void **state)
 {
-	flood(TCON_TCP_FIN, 0);
+	flood(TCON_TCP_FIN, 0, 1);
 }
 
 /* A byte each, of what is in flight and will not be repaired. */

@@ -189,6 +189,21 @@ static void early_data_of_many_connections_is_bounded(void **unused)
 	assert_in_range(world.packets, 0, 4 * TCON_INIT_CWND_SEGS);
 }
 
+/* A FIN that waits is sent again each time that the guest's timer goes off. */
+static void repeats_of_a_fin_that_waits(void **unused)
+{
+	u32 waits, i;
+
+	open_flow();
+	while (guest_sends(TCON_TCP_ACK))
+		;
+	guest_says(TCON_TCP_ACK | TCON_TCP_FIN, world.now, 0);
+	waits = flow()->buffer.unsent.qlen;
+	for (i = 0; i < 6; i++)
+		guest_says(TCON_TCP_ACK | TCON_TCP_FIN, world.now, 0);
+	assert_int_equal(flow()->buffer.unsent.qlen, waits);
+}
+
 /* Its last ACK was lost: the guest sends the last of its data again, with its FIN. */
 static void repeat_of_the_end_is_no_new_connection(void **unused)
 {
@@ -1092,6 +1107,7 @@ int main(void)
 		TEST(data_on_syns_is_bounded),
 		TEST(data_far_ahead_is_bounded),
 		TEST(data_that_goes_backwards_is_bounded),
+		TEST(repeats_of_a_fin_that_waits),
 		TEST(data_elsewhere_lets_nothing_out),
 		TEST(repeats_of_what_waits_are_bounded),
 		TEST(a_look_drops_no_more_than_it_sends),
