@@ -88,6 +88,7 @@ check-debug: deps lab			## what scripts send, with KASAN and lockdep; a report f
 
 check-thorough: deps lab		## check-vm's and check-debug's tests on both kernels; what fuzzers find
 	@$(MAKE) -s -C tests/fuzz breaches
+	@$(MAKE) -s -C tests/goodput breaches
 	@$(MAKE) -s -C tests/vm thorough LAB=$(abspath $(LAB))
 
 check-netfilter: deps lab		## a selection without the patched openvswitch.ko and ovs-vswitchd
