@@ -79,6 +79,24 @@ static void rtt_not_of_sacked(void **state)
 	conn_close(c);
 }
 
+/*
+ * What came behind a hole, and was not SACKed, is acknowledged with the hole, however long that stood:
+ * it tells of no round trip.
+ */
+static void rtt_not_of_what_waited_for_a_hole(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 3);
+	wait_us(c, 50000);
+	send_at(c, FIRST, MSS, TCON_SENT_REPEAT);
+	wait_us(c, 12000);
+	ack(c, 3);
+	assert_int_equal(c->ack.rs.rtt_us, -1);
+	assert_int_equal(c->t.cc.srtt_us, RTT_US);
+	conn_close(c);
+}
+
 static void min_rtt_expires(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -679,7 +697,37 @@ static void not_spurious(void **state)
 	conn_close(c);
 }
 
-/* An ACK of data that was not sent, or long ago: nothing happens. */
+/*
+ * A firewall that shifts sequence numbers leaves those in SACK blocks as they are (OISF/suricata#1162):
+ * far below what was sent again they tell of no copy that came twice.
+ */
+static void not_spurious_by_what_is_far_below(void **state)
+{
+	static const u32 below[] = { 100000, 0x3fffffff, 0x7ffff000 };
+	struct conn *c = conn_open(true);
+	struct tcon_packet pkt;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(below); i++) {
+		send(c, 6);
+		wait_us(c, RTT_US);
+		ack_sack(c, 6 * i, 6 * i + 1, 6 * i + 4);
+		send_at(c, FIRST + 6 * i * MSS, MSS, TCON_SENT_REPEAT);
+		wait_us(c, RTT_US);
+		pkt = segment(TCON_TCP_ACK, PEER_ISN + 1, FIRST + (6 * i + 4) * MSS);
+		pkt.window = c->window;
+		pkt.n_sacks = 1;
+		pkt.sacks[0].start = pkt.ack - below[i];
+		pkt.sacks[0].end = pkt.sacks[0].start + MSS;
+		take(c, &pkt);
+		assert_false(c->ack.spurious);
+		assert_int_equal(c->t.dsacked_bytes, 0);
+		ack(c, 6 * i + 6);
+	}
+	conn_close(c);
+}
+
+/* Of what was not sent, or long ago: nothing happens. */
 static void ack_invalid(void **state)
 {
 	static const u32 off[] = { -1, 5 * MSS + 1, 0x40000000, 0x80000000 };
@@ -1072,6 +1120,7 @@ int main(void)
 		cmocka_unit_test(rtt_of_a_flight),
 		cmocka_unit_test(rtt_by_karn),
 		cmocka_unit_test(rtt_not_of_sacked),
+		cmocka_unit_test(rtt_not_of_what_waited_for_a_hole),
 		cmocka_unit_test(min_rtt_expires),
 		cmocka_unit_test(rate_by_hand),
 		cmocka_unit_test(rate_of_compressed_acks),
@@ -1097,6 +1146,7 @@ int main(void)
 		cmocka_unit_test(spurious_by_arrival),
 		cmocka_unit_test(spurious_by_dsack),
 		cmocka_unit_test(not_spurious),
+		cmocka_unit_test(not_spurious_by_what_is_far_below),
 		cmocka_unit_test(ack_invalid),
 		cmocka_unit_test(ecn_echo),
 		cmocka_unit_test(ecn_count),
