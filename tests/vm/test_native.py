@@ -3,6 +3,9 @@
 
 With such windows every repair that is lost, too, ends in a time-out unless something else is in
 flight, so that one wrong decision costs a quarter of the goodput.
+
+And what guests take under one of the kernel's CCs (linux:NAME), against the kernel's own stack.
+tests/goodput, where there is no kernel, has TCon's own CCs.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import socket
 import threading
 import time
 
+import pytest
 import rig as rigs
 from asked import goodput_bps, one_is_within, scenario
 from hosts import Net
@@ -25,6 +29,9 @@ PATH = Path(100_000_000, 1000, 0.05, 1000)
 SHORT = Path(300_000_000, 20_000, 0.0, 50)
 SHORT_SECONDS = 5
 RENO = Flow(1, "reno", "reno", None)
+#: Of the kernel's CCs one of each kind: losses, delay, both, marks (here it is Reno), a model.
+LINUX = ("cubic", "vegas", "illinois", "dctcp", "bbr")
+ASK_BYTES = 1000
 POLICED = Path(100_000_000, 40_000, 0.0, 300, police_bps=20_000_000, police_burst_bytes=10_000)
 
 
@@ -107,6 +114,59 @@ def seconds_after_rests(net: Net, cc: str) -> float:
             times_s.append(time.monotonic() - begin)
             thread.join()
     return sum(times_s[1:]) / len(times_s[1:])  # the first has a slow start
+
+
+def receive(sock: socket.socket, size_bytes: int) -> None:
+    """Take so much, and throw it away."""
+    while size_bytes:
+        size_bytes -= len(sock.recv(size_bytes))
+
+
+def answer(sock: socket.socket, sizes_bytes: tuple[int, ...]) -> None:
+    """Send so much each time that something is asked."""
+    for size_bytes in sizes_bytes:
+        receive(sock, ASK_BYTES)
+        sock.sendall(bytes(size_bytes))
+
+
+def seconds_of(net: Net, cc: str, *sizes_bytes: int) -> float:
+    """What the server waits for the guest's answers of these sizes, 50 ms apart."""
+    port, waits_s = 5301, 0.0
+    with rigs.inside(net.server):
+        client = socket.socket()
+    with rigs.inside(net.guest), socket.create_server(("0.0.0.0", port)) as listener:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
+        client.connect(("10.0.0.1", port))
+        guest, _ = listener.accept()
+    with client, guest:
+        thread = threading.Thread(target=answer, args=(guest, sizes_bytes))
+        thread.start()
+        for size_bytes in sizes_bytes:
+            time.sleep(0.05)
+            begin = time.monotonic()
+            client.sendall(bytes(ASK_BYTES))
+            receive(client, size_bytes)
+            waits_s += time.monotonic() - begin
+        thread.join()
+    return waits_s
+
+
+@pytest.mark.parametrize(("loss", "most"), [("0%", 1.1), ("0.5%", 1.8)])
+@pytest.mark.parametrize("name", LINUX)
+def test_cc_of_the_kernel(net: Net, name: str, loss: str, most: float) -> None:
+    """Bulk and short answers take a CUBIC guest under linux:NAME what they take one with NAME.
+
+    Without losses nothing is left to chance, and the worst of ten ratios was 1.02.  With losses it
+    was 1.24, where one time-out would be another 0.2 s of 0.9.
+    """
+    net.shape(rate="20mbit", delay="20ms", loss=loss)
+    works = [(2_000_000,), (7_000,) * 40]
+    native = [seconds_of(net, name, *sizes) for sizes in works]
+    net.tcon.set_rule(f"linux:{name}")
+    enforced = [seconds_of(net, "cubic", *sizes) for sizes in works]
+    print(f"{name} {loss}: native {native}, enforced {enforced} s")
+    for ours, its in zip(enforced, native, strict=True):
+        assert ours < most * its
 
 
 @rigs.fault("after a pause requests get BBR's pacing, but the guest's slow start")
