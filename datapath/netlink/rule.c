@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules: set, deleted, dumped.
+ * Rules: set, deleted, told.
  */
 #include <linux/slab.h>
 #include <net/genetlink.h>
@@ -10,8 +10,10 @@
 #include "base/contract.h"
 #include "netlink/match.h"
 #include "netlink/message.h"
+#include "netlink/port.h"
 #include "netlink/rule.h"
 #include "state/policy.h"
+#include "state/port.h"
 #include "state/registry.h"
 #include "state/walk.h"
 
@@ -212,6 +214,36 @@ int tcon_nl_set_rule(struct sk_buff *skb, struct genl_info *info)
 }
 
 /**
+ * struct place - what tells rules apart
+ * @bridge: of the rule
+ * @match: zero if the request has none
+ * @priority: of the rule
+ */
+struct place {
+	char bridge[TCON_BRIDGE_NAME_MAX];
+	struct tcon_match match;
+	u32 priority;
+};
+
+static int get_place(struct genl_info *info, struct place *place)
+{
+	struct nlattr *a[TCON_RULE_A_MAX + 1] = {};
+	int err;
+
+	memset(place, 0, sizeof(*place));
+	err = tcon_nl_get_bridge(info, place->bridge);
+	if (!err && info->attrs[TCON_A_RULE_MATCH])
+		err = tcon_nl_get_match(info->attrs[TCON_A_RULE_MATCH], &place->match,
+					info->extack);
+	if (!err && info->attrs[TCON_A_RULE])
+		err = nla_parse_nested(a, TCON_RULE_A_MAX, info->attrs[TCON_A_RULE],
+				       tcon_nl_rule_policy, info->extack);
+	place->priority = a[TCON_RULE_A_PRIORITY] ? nla_get_u32(a[TCON_RULE_A_PRIORITY]) :
+						    TCON_DEFAULT_PRIORITY;
+	return err;
+}
+
+/**
  * tcon_nl_del_rule() - TCON_CMD_DEL_RULE: delete a rule, or all of a bridge
  * @skb: the request
  * @info: the request, parsed
@@ -221,29 +253,16 @@ int tcon_nl_set_rule(struct sk_buff *skb, struct genl_info *info)
 int tcon_nl_del_rule(struct sk_buff *skb, struct genl_info *info)
 {
 	struct tcon_net *tnet = tcon_net(genl_info_net(info));
-	const struct nlattr *match = info->attrs[TCON_A_RULE_MATCH];
-	char bridge[TCON_BRIDGE_NAME_MAX];
-	struct nlattr *a[TCON_RULE_A_MAX + 1] = {};
-	u32 priority = TCON_DEFAULT_PRIORITY;
-	struct tcon_match m;
-	int err;
+	struct place place;
+	int err = get_place(info, &place);
 
-	err = tcon_nl_get_bridge(info, bridge);
-	if (!err && match)
-		err = tcon_nl_get_match(match, &m, info->extack);
-	if (!err && info->attrs[TCON_A_RULE])
-		err = nla_parse_nested(a, TCON_RULE_A_MAX,
-				       info->attrs[TCON_A_RULE], tcon_nl_rule_policy,
-				       info->extack);
 	if (err)
 		return err;
-	if (a[TCON_RULE_A_PRIORITY])
-		priority = nla_get_u32(a[TCON_RULE_A_PRIORITY]);
 	mutex_lock(&tnet->lock);
-	if (match)
-		err = tcon_policy_del(tnet, bridge, &m, priority);
+	if (info->attrs[TCON_A_RULE_MATCH])
+		err = tcon_policy_del(tnet, place.bridge, &place.match, place.priority);
 	else
-		tcon_policy_del_bridge(tnet, bridge);
+		tcon_policy_del_bridge(tnet, place.bridge);
 	mutex_unlock(&tnet->lock);
 	if (err)
 		return tcon_nl_refuse(info->extack, err, "there is no such rule");
@@ -283,16 +302,11 @@ static int put_share(struct sk_buff *skb, struct tcon_rule *rule)
 	       nla_put_64bit(skb, TCON_RULE_A_LEFT, sizeof(left), left, TCON_RULE_A_PAD);
 }
 
-static int fill_rule(struct sk_buff *skb, struct netlink_callback *cb,
-		     struct tcon_rule *rule)
+/* Puts what is in the nest %TCON_A_RULE, which @nest is. */
+static int put_decision(struct sk_buff *skb, struct nlattr *nest, struct tcon_rule *rule)
 {
-	struct nlattr *nest;
-	void *hdr;
 	int err;
 
-	hdr = tcon_nl_open(skb, cb, TCON_CMD_GET_RULE, TCON_A_RULE, &nest);
-	if (!hdr)
-		return -EMSGSIZE;
 	err = nla_put_u32(skb, TCON_RULE_A_PRIORITY, rule->priority) ||
 	      nla_put_string(skb, TCON_RULE_A_CC, rule->cc_name) ||
 	      nla_put_u32(skb, TCON_RULE_A_FLOWS, atomic_read(&rule->flows)) ||
@@ -306,10 +320,105 @@ static int fill_rule(struct sk_buff *skb, struct netlink_callback *cb,
 	      put_share(skb, rule) ||
 	      put_rule_params(skb, rule);
 	nla_nest_end(skb, nest);
+	return err;
+}
+
+static int put_rule(struct sk_buff *skb, struct nlattr *nest, struct tcon_rule *rule)
+{
+	return put_decision(skb, nest, rule) ||
+	       nla_put_string(skb, TCON_A_BRIDGE, rule->entry.bridge) ||
+	       tcon_nl_put_match(skb, &rule->entry.match);
+}
+
+static int fill_rule(struct sk_buff *skb, struct netlink_callback *cb,
+		     struct tcon_rule *rule)
+{
+	struct nlattr *nest;
+	void *hdr;
+
+	hdr = tcon_nl_open(skb, cb, TCON_CMD_GET_RULE, TCON_A_RULE, &nest);
+	if (!hdr)
+		return -EMSGSIZE;
+	return tcon_nl_close(skb, hdr, put_rule(skb, nest, rule));
+}
+
+/* Finds the rule at a place, and takes a reference.  0 or a negative error. */
+static int find_by_place(struct tcon_net *tnet, struct genl_info *info, struct tcon_rule **rule)
+{
+	struct place place;
+	int err = get_place(info, &place);
+
+	if (err)
+		return err;
+	mutex_lock(&tnet->lock);
+	*rule = tcon_policy_get(tnet, place.bridge, &place.match, place.priority);
+	if (*rule)
+		refcount_inc(&(*rule)->refs);
+	mutex_unlock(&tnet->lock);
+	return *rule ? 0 : tcon_nl_refuse(info->extack, -ENOENT, "there is no such rule");
+}
+
+/* Likewise that which a half-flow of a port would obey. */
+static int find_by_flow(struct tcon_net *tnet, struct genl_info *info, struct tcon_rule **rule)
+{
+	const struct tcon_port *port;
+	struct tcon_traits traits;
+	struct tcon_match m;
+	struct tcon_key key;
+	int err, ifindex;
+
+	err = tcon_nl_get_ifindex(info->attrs, info->extack, &ifindex);
 	if (!err)
-		err = nla_put_string(skb, TCON_A_BRIDGE, rule->entry.bridge) ||
-		      tcon_nl_put_match(skb, &rule->entry.match);
-	return tcon_nl_close(skb, hdr, err);
+		err = tcon_nl_get_match(info->attrs[TCON_A_RULE_MATCH], &m, info->extack);
+	if (err)
+		return err;
+	tcon_match_example(&m, &key, &traits);
+	rcu_read_lock();
+	port = tcon_port_find(tnet, ifindex);
+	*rule = port ? tcon_policy_lookup(port, &key, &traits) : NULL;
+	rcu_read_unlock();
+	if (!port)
+		return tcon_nl_refuse(info->extack, -ENODEV,
+				      "no kernel datapath has a port with this ifindex");
+	return *rule ? 0 : tcon_nl_refuse(info->extack, -ENOENT, "no rule selects the flow");
+}
+
+/**
+ * tcon_nl_get_rule() - TCON_CMD_GET_RULE: tell one rule
+ * @request: the request
+ * @info: the request, parsed
+ *
+ * Return: 0 or a negative error.
+ */
+int tcon_nl_get_rule(struct sk_buff *request, struct genl_info *info)
+{
+	struct tcon_net *tnet = tcon_net(genl_info_net(info));
+	struct tcon_rule *rule;
+	struct nlattr *nest;
+	struct sk_buff *skb;
+	void *hdr;
+	int err;
+
+	if (!info->attrs[TCON_A_RULE_MATCH])
+		return tcon_nl_refuse(info->extack, -EINVAL, "a match must be given");
+	err = info->attrs[TCON_A_PORT] ? find_by_flow(tnet, info, &rule) :
+					 find_by_place(tnet, info, &rule);
+	if (err)
+		return err;
+	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	hdr = skb ? genlmsg_put_reply(skb, info, &tcon_family, 0, TCON_CMD_GET_RULE) : NULL;
+	nest = hdr ? nla_nest_start(skb, TCON_A_RULE) : NULL;
+	mutex_lock(&tnet->lock);
+	err = !nest || put_rule(skb, nest, rule);
+	mutex_unlock(&tnet->lock);
+	tcon_rule_put(rule);
+	if (err) {
+		err = skb ? -EMSGSIZE : -ENOMEM;
+		nlmsg_free(skb);
+		return err;
+	}
+	genlmsg_end(skb, hdr);
+	return genlmsg_reply(skb, info);
 }
 
 /* The first rule that is still to be dumped; NULL: none.  @last: that was told last, or NULL. */

@@ -109,7 +109,7 @@ static bool prefix_equal(const union tcon_addr *a, const union tcon_addr *b, uns
 	return !rest || !((a->ip6[bytes] ^ b->ip6[bytes]) >> (8 - rest));
 }
 
-/* A VLAN as it is in a key.  Identifier 0 is none. */
+/* A VLAN as it is in a key.  Identifier 0 is none, and so is %TCON_VLAN_ANY. */
 static u16 tag_of(u16 vlan)
 {
 	return vlan ? vlan + 1 : 0;
@@ -165,6 +165,23 @@ bool tcon_match_traits(const struct tcon_match *m, const struct tcon_traits *tra
 		if ((traits->mac[i] & m->mac_mask[i]) != m->mac[i])
 			return false;
 	return (traits->mark & m->mark_mask) == m->mark;
+}
+
+/**
+ * tcon_match_example() - a half-flow that a match selects
+ * @m: the match; its port is not looked at
+ * @key: gets the key: what @m says, and zero elsewhere
+ * @traits: gets its traits, likewise
+ */
+void tcon_match_example(const struct tcon_match *m, struct tcon_key *key,
+			struct tcon_traits *traits)
+{
+	*key = (struct tcon_key) {
+		.guest = m->src, .peer = m->dst, .gport = m->sport, .pport = m->dport,
+		.vlans = { tag_of(m->vlan) }, .family = m->family,
+	};
+	*traits = (struct tcon_traits) { .mark = m->mark };
+	ether_addr_copy(traits->mac, m->mac);
 }
 
 static struct tcon_mask mask_of(const struct tcon_match *m)
@@ -249,19 +266,16 @@ static u32 hash_of(const struct tcon_classifier *c, const struct tcon_mask *mask
 static u32 hash_of_match(const struct tcon_classifier *c, const char *bridge,
 			 const struct tcon_match *m)
 {
-	struct tcon_traits traits = { .mark = m->mark };
+	struct tcon_traits traits;
 	const struct tcon_place place = {
 		.traits = &traits, .bridge_hash = tcon_name_hash(bridge),
 		.ifname = m->ifname, .ofport = m->ofport,
 		.iface_id = m->iface_id, .iface_id_hash = tcon_name_hash(m->iface_id),
 	};
-	const struct tcon_key key = {
-		.guest = m->src, .peer = m->dst, .gport = m->sport, .pport = m->dport,
-		.vlans = { tag_of(m->vlan) },
-	};
 	const struct tcon_mask mask = mask_of(m);
+	struct tcon_key key;
 
-	ether_addr_copy(traits.mac, m->mac);
+	tcon_match_example(m, &key, &traits);
 	return hash_of(c, &mask, &place, &key);
 }
 

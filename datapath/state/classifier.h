@@ -146,6 +146,8 @@ struct tcon_entry *tcon_classifier_get(const struct tcon_classifier *c, const ch
 bool tcon_match_key(const struct tcon_match *m, const struct tcon_key *key);
 bool tcon_match_place(const struct tcon_match *m, const struct tcon_place *place);
 bool tcon_match_traits(const struct tcon_match *m, const struct tcon_traits *traits);
+void tcon_match_example(const struct tcon_match *m, struct tcon_key *key,
+			struct tcon_traits *traits);
 
 static inline u32 tcon_name_hash(const char *name)
 {

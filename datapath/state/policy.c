@@ -253,11 +253,22 @@ static bool same_decision(const struct tcon_rule *a, const struct tcon_rule *b)
 	       !memcmp(a->params, b->params, sizeof(a->params));
 }
 
-static struct tcon_rule *find(struct tcon_net *tnet, const char *bridge,
-			      const struct tcon_match *match, u32 priority)
+/**
+ * tcon_policy_get() - a rule by its place
+ * @tnet: the namespace
+ * @bridge: its bridge
+ * @match: its match
+ * @priority: its priority
+ *
+ * Context: tnet->lock held.
+ * Return: the rule or NULL.
+ */
+struct tcon_rule *tcon_policy_get(struct tcon_net *tnet, const char *bridge,
+				  const struct tcon_match *match, u32 priority)
 {
 	struct tcon_entry *e = tcon_classifier_get(&tnet->classifier, bridge, match, priority);
 
+	lockdep_assert_held(&tnet->lock);
 	return e ? container_of(e, struct tcon_rule, entry) : NULL;
 }
 
@@ -372,7 +383,7 @@ int tcon_policy_set(struct tcon_net *tnet, struct tcon_rule *rule)
 	int err;
 
 	lockdep_assert_held(&tnet->lock);
-	old = find(tnet, rule->entry.bridge, &rule->entry.match, rule->priority);
+	old = tcon_policy_get(tnet, rule->entry.bridge, &rule->entry.match, rule->priority);
 	if (old && same_decision(old, rule)) {
 		tcon_rule_put(rule);
 		return 0;
@@ -403,9 +414,8 @@ int tcon_policy_set(struct tcon_net *tnet, struct tcon_rule *rule)
 int tcon_policy_del(struct tcon_net *tnet, const char *bridge,
 		    const struct tcon_match *match, u32 priority)
 {
-	struct tcon_rule *rule = find(tnet, bridge, match, priority);
+	struct tcon_rule *rule = tcon_policy_get(tnet, bridge, match, priority);
 
-	lockdep_assert_held(&tnet->lock);
 	if (!rule)
 		return -ENOENT;
 	unlink_rule(tnet, rule);

@@ -71,6 +71,8 @@ struct tcon_rule {
 struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
 				     const struct tcon_key *key,
 				     const struct tcon_traits *traits);
+struct tcon_rule *tcon_policy_get(struct tcon_net *tnet, const char *bridge,
+				  const struct tcon_match *match, u32 priority);
 bool tcon_policy_binds_any(const struct tcon_port *port);
 bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key,
 		       const struct tcon_traits *traits);

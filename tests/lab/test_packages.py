@@ -15,11 +15,12 @@ from steps import steps
 TOP = Path(__file__).parents[2]
 
 
-def test_the_packages_version_is_the_modules():
+def test_the_packages_version_is_the_modules_and_the_daemons():
     changelog = (TOP / "debian/changelog").read_text()
     version = re.match(r"tcon \((\S+)\)", changelog)[1]
-    header = (TOP / "datapath/netlink.h").read_text()
-    assert re.search(r'#define TCON_VERSION\s+"(.*)"', header)[1] == version
+    for name in ("datapath/netlink.h", "userspace/vswitchd/tcon-command.h"):
+        header = (TOP / name).read_text()
+        assert re.search(r'#define TCON_VERSION\s+"(.*)"', header)[1] == version, name
 
 
 def test_dkms_builds_each_module():

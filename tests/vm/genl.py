@@ -294,16 +294,18 @@ class Genl:
         "match" is the raw nest, "params" has the parameters that are not defaults.  How old a rule
         is, is left out: it changes all the time.
         """
-        found = []
-        for raw in self.dump("GET_RULE"):
-            attrs = dict(parse(raw))
-            rule = self._named(attrs[E["TCON_A_RULE"]], "TCON_RULE_A_")
-            del rule["age_ms"]
-            rule["params"] = self._params(attrs[E["TCON_A_RULE"]])
-            rule["bridge"] = attrs[E["TCON_A_BRIDGE"]].rstrip(b"\0").decode()
-            rule["match"] = attrs.get(E["TCON_A_RULE_MATCH"], b"")
-            found.append(rule)
-        return found
+        return [self.rule_of(raw) for raw in self.dump("GET_RULE")]
+
+    @classmethod
+    def rule_of(cls, raw: bytes) -> dict[str, Any]:
+        """A rule out of its message."""
+        attrs = dict(parse(raw))
+        rule = cls._named(attrs[E["TCON_A_RULE"]], "TCON_RULE_A_")
+        del rule["age_ms"]
+        rule["params"] = cls._params(attrs[E["TCON_A_RULE"]])
+        rule["bridge"] = attrs[E["TCON_A_BRIDGE"]].rstrip(b"\0").decode()
+        rule["match"] = attrs.get(E["TCON_A_RULE_MATCH"], b"")
+        return rule
 
     @staticmethod
     def _params(raw: bytes) -> dict[str, int]:

@@ -214,6 +214,12 @@ def start_ovs() -> None:
     ovs.start()
 
 
+def target() -> list[str]:
+    """The option of ovs-appctl that names the daemon with the tcon/ commands."""
+    beside = [*Path("/run/openvswitch").glob("tcon-switchd.*.ctl")]
+    return ["--target=tcon-switchd"] if beside else []
+
+
 def rest() -> None:
     """Time passes by itself."""
 

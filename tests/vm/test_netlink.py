@@ -431,6 +431,48 @@ def test_dump_of_another_version_is_refused(port: str, tcon: genl.Genl, command:
         tcon.dump(command, version=genl.VERSION + 1)
 
 
+def test_one_rule_is_told(port: str, tcon: genl.Genl) -> None:
+    """By its place, or as that which a half-flow of a port obeys: with all that dumps have."""
+    tcon.del_rules()
+    dst = [u8(M["FAMILY"], socket.AF_INET), attr(M["DST"], ip("10.0.0.0")), u8(M["DST_PLEN"], 8)]
+    tcon.set_rule("reno", *dst, priority=9)
+    tcon.set_rule("cubic", u16(M["DPORT"], 80), priority=8, params={"beta": 800})
+    tcon.set_rule("vegas", u16(M["VLAN"], 5), priority=7)
+    tcon.set_rule("bbr", u32(M["MARK"], 3), attr(M["MAC"], bytes([2, 0, 0, 0, 0, 1])), priority=6)
+    tcon.set_port(port)
+    by_cc = {rule["cc"]: rule for rule in tcon.rules()}
+
+    def told(*attrs: bytes) -> dict:
+        (raw,) = tcon.do("GET_RULE", *attrs)
+        return tcon.rule_of(raw)
+
+    assert told(BR0, match(*dst), nest_priority(9)) == by_cc["reno"]
+    at = nest(E["TCON_A_PORT"], u32(E["TCON_PORT_A_IFINDEX"], tcon.ifindex(port)))
+    to = [u8(M["FAMILY"], socket.AF_INET), attr(M["DST"], ip("10.1.2.3"))]
+    other = [to[0], attr(M["DST"], ip("11.1.2.3"))]
+    http, mark = u16(M["DPORT"], 80), u32(M["MARK"], 3)
+    mac = attr(M["MAC"], bytes([2, 0, 0, 0, 0, 1]))
+    for flow, cc in (
+        ([*to, http], "reno"), ([*other, http], "cubic"), ([http], "cubic"),
+        ([*other, u16(M["VLAN"], 5)], "vegas"), ([mark, mac], "bbr"),
+    ):  # fmt: skip
+        assert told(at, match(*flow)) == by_cc[cc], cc
+    for flow in ([], other, [mark], [u16(M["VLAN"], 0)]):
+        with refused(tcon, errno.ENOENT, "no rule selects the flow"):
+            told(at, match(*flow))
+    for attrs, number, sentence in (
+        ([BR0, match(*dst)], errno.ENOENT, "there is no such rule"),
+        ([match(*dst)], errno.EINVAL, "a bridge must be named"),
+        ([BR0, nest_priority(9)], errno.EINVAL, "a match must be given"),
+        ([nest(E["TCON_A_PORT"]), match()], errno.EINVAL, "by its ifindex"),
+        ([nest(E["TCON_A_PORT"], u32(E["TCON_PORT_A_IFINDEX"], 99999)), match()],
+         errno.ENODEV, "no kernel datapath has a port with this ifindex"),
+    ):  # fmt: skip
+        with refused(tcon, number, sentence):
+            told(*attrs)
+    tcon.del_rules()
+
+
 def test_flow_filter_is_checked(port: str, tcon: genl.Genl) -> None:
     with refused(tcon, errno.EINVAL, "prefix length without address"):
         tcon.dump("GET_FLOW", match(u8(M["SRC_PLEN"], 8)))

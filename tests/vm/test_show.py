@@ -404,8 +404,29 @@ def test_trace_says_what_the_kernel_does(lab: Lab) -> None:
     assert (trace["cc"], trace["reason"]) == ("bbr", "none")
     assert (flow["cc"], flow["priority"]) == ("bbr", trace["rules"][2]["priority"])
     assert appctl("tcon/trace", "br0", f"flow={named}").endswith("\nresult: cc bbr\n")
+    for words, depends, ccs, verdicts in (
+        ("", ["tcp"], ["none", "vegas", "bbr", "reno"],
+         ["depends", "depends", "depends", "else"]),
+        (",tcp", ["nw_dst", "tp_dst"], ["none", "bbr", "reno"],
+         ["depends", "differs", "depends", "else"]),
+        (",nw_dst=10.8.1.1", ["tp_dst"], ["bbr", "reno"],
+         ["differs", "differs", "depends", "else"]),
+        (",nw_dst=10.8.1.1,tp_dst=5200", [], ["bbr"], ["differs", "differs", "obeyed", "below"]),
+    ):  # fmt: skip
+        trace = json.loads(appctl("tcon/trace", "-j", "br0", f"in_port=br0-h1{words}"))
+        assert (trace["depends_on"], trace["ccs"]) == (depends, ccs)
+        assert [rule["verdict"] for rule in trace["rules"]] == verdicts
+        assert trace["cc"] == (None if depends else ccs[0])
+    assert appctl("tcon/trace", "br0", "in_port=br0-h1").endswith(
+        "\n    flow=priority=7,tcp,nw_dst=10.9.0.0/16 none: it depends on tcp or tcp6\n"
+        "    flow=priority=6,tcp6,in_port=br0-h1 vegas: it depends on tcp or tcp6\n"
+        "    flow=priority=5,tcp,tp_dst=0x1450/0xfff0 bbr: it depends on tcp or tcp6\n"
+        "    flow=priority=4,all reno: yes, if none above\n"
+        "result: it depends on tcp or tcp6: cc none, vegas, bbr or reno\n"
+    )
     for words, result in (
         ("in_port=br0-h1,nw_dst=10.9.1.1", "none, observed: rule-none (a rule says none)"),
+        ("in_port=br0-h1,dl_type=0x800,nw_dst=10.8.1.1,nw_proto=6,tp_dst=80", "reno"),
         ("in_port=br0-h1,nw_dst=10.8.1.1,tp_dst=80", "reno"),
         ("in_port=br0-h1,ipv6_dst=::1", "vegas"),
     ):
@@ -417,8 +438,6 @@ def test_trace_says_what_the_kernel_does(lab: Lab) -> None:
     for words, complaint in (
         ("tcp,tp_dst=80", "the flow must say in_port: a guest's port of bridge br0"),
         ("in_port=br0-up,tcp,tp_dst=80", "port br0-up is an uplink, not a guest's"),
-        ("in_port=br0-h1", "the flow must say tcp, since this rule looks at it: "
-                           "flow=priority=7,tcp,nw_dst=10.9.0.0/16 none"),
         ("in_port=br0-h1,nw_dst=10.0.0.0/8", "one flow has whole addresses, ports and "
                                              "marks, not prefixes or masks"),
         ("in_port=br0-h1,priority=4,tcp", "priority: flows have none, only rules do"),
@@ -553,7 +572,12 @@ def test_a_share_of_flows_is_compared_with_the_others(lab: Lab) -> None:
     assert re.search(r"^    goodput, Mbit/s( +[\d.]+ \([\d.]+ to [\d.]+\)){3} +(higher|lower|not)",
                      text, re.M), text  # fmt: skip
     trace = json.loads(appctl("tcon/trace", "-j", "br0", "in_port=br0-h1,tcp,tp_dst=5400"))
-    assert [r["verdict"] for r in trace["rules"]] == ["share", "obeyed", "below"]
+    assert [r["verdict"] for r in trace["rules"]] == ["depends", "else", "below"]
+    assert (trace["depends_on"], trace["ccs"]) == (["nw_src"], ["bbr", "reno"])
+    ends = f"in_port=br0-h1,nw_src={lab.sender_address(0)},nw_dst={lab.receiver_address(0)}"
+    for port, cc in before.items():
+        trace = appctl("tcon/trace", "-j", "br0", f"{ends},tp_dst=5400,tp_src={port}")
+        assert json.loads(trace)["cc"] == cc
     for words, complaint in (
         (["share=10"], "share=10: not a percentage, such as 10%"),
         (["share=0%"], "share=0 is out of range (0.01 to 100)"),
@@ -566,11 +590,8 @@ def test_a_share_of_flows_is_compared_with_the_others(lab: Lab) -> None:
 
 
 def test_coverage_counts_what_the_daemon_does(lab: Lab) -> None:
-    run = Path("/run/openvswitch")
-    target = [f"--target={t}" for t in ("tcon-switchd",) if [*run.glob(f"{t}.*.ctl")]]
-
     def count(name: str) -> int:
-        return int(rigs.run("ovs-appctl", *target, "coverage/read-counter", name))
+        return int(rigs.run("ovs-appctl", *rigs.target(), "coverage/read-counter", name))
 
     names = ("tcon_rule_set", "tcon_rule_del", "tcon_ovsdb_write", "tcon_request",
              "tcon_flows_slice", "tcon_request_refused")  # fmt: skip
@@ -594,9 +615,74 @@ def test_options_stand_anywhere(lab: Lab) -> None:
     assert shows[0]["bridges"][0]["ports"] == shows[1]["bridges"][0]["ports"]
     for command, word in (("tcon/flows", "-x"), ("tcon/show", "--format=json"),
                           ("tcon/flows", "--verbose")):  # fmt: skip
-        complaint = f"'{word}' is no option of this command; -j prints JSON"
+        complaint = f"'{word}' is no option of this command\nusage: ovs-appctl {command} ["
         with pytest.raises(LabError, match=re.escape(complaint)):
             appctl(command, "br0", word)
+
+
+COMMANDS = ("set-cc", "del-cc", "list-cc", "show", "compare", "advise", "flows", "trace",
+            "export-port", "import-port", "help")  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_wrong_call_is_told_the_right_one(lab: Lab, command: str) -> None:
+    """As help tells it, and list-commands; no rule changes, no module is loaded."""
+    loaded = [cc["name"] for cc in json.loads(appctl("tcon/list-cc", "-j"))["ccs"]]
+    told = appctl("tcon/help", command)
+    assert told == appctl(f"tcon/{command}", "--help") == appctl("tcon/help", f"tcon/{command}")
+    usage = told[told.index("usage: ovs-appctl tcon/") :]
+    head = f"tcon/{command} "
+    listed = appctl(*rigs.target(), "list-commands")
+    (shown,) = (line.strip() for line in listed.splitlines() if line.strip().startswith(head))
+    assert re.sub(" +", " ", shown) == usage.splitlines()[0].removeprefix("usage: ovs-appctl ")
+    assert head in appctl("tcon/help")
+    for words in (["br0", "--bogus"], ["-jx"], ["a"] * (2 if command == "list-cc" else 4)):
+        if words[0] == "a" and command in ("set-cc", "import-port"):
+            words = ["a", "a"]
+        with pytest.raises(LabError, match=re.escape(usage.splitlines()[0])):
+            appctl(f"tcon/{command}", *words)
+    with pytest.raises(LabError, match=r"'--volatlie' is no option"):
+        appctl("tcon/set-cc", "br0", "flow=all", "vegas", "--volatlie")
+    assert [cc["name"] for cc in json.loads(appctl("tcon/list-cc", "-j"))["ccs"]] == loaded
+
+
+def test_help_names_what_is_there(lab: Lab) -> None:
+    assert appctl("tcon/help").startswith("TCon 0.1.0\n")
+    fields = appctl("tcon/help", "MATCH")
+    assert re.search(r"^tp_dst=PORT\[/MASK\] +the peer's TCP port$", fields, re.M)
+    with pytest.raises(LabError, match=r"no command tcon/set_cc: is it set-cc\?"):
+        appctl("tcon/help", "tcon/set_cc")
+
+
+def test_a_wrong_cc_is_told_all_that_there_are(lab: Lab) -> None:
+    """Those that are not loaded, too."""
+    rigs.unload("tcon_vegas")
+    for name, meant in (("bbbr", ": is it bbr?"), ("CUBIC", ": is it cubic?"),
+                        ("", ""), ("xyzzy", ""), ("veags", ": is it vegas?")):  # fmt: skip
+        with pytest.raises(LabError) as caught:
+            appctl("tcon/set-cc", "br0", "flow=all", name)
+        said = re.search(rf"there is no CC '{name}'{re.escape(meant)} \(there are: (.*)\)",
+                         str(caught.value))  # fmt: skip
+        assert said, caught.value
+        own = {module.removeprefix("tcon_") for module in rigs.CCS} - {"linux"}
+        assert own | {"none", "linux:NAME"} == set(said[1].split(", "))
+    assert "vegas" in json.loads(appctl("tcon/list-cc", "-j"))["not_loaded"]
+
+
+def test_no_module_is_looked_for_by_what_is_no_name(lab: Lab) -> None:
+    """The kernel starts modprobe for each."""
+    asked, modprobe = Path("/run/asked"), Path("/proc/sys/kernel/modprobe")
+    script, usual = Path("/run/modprobe"), modprobe.read_text()
+    script.write_text('#!/bin/sh\necho "$*" >>/run/asked\n')
+    script.chmod(0o755)
+    modprobe.write_text(str(script))
+    try:
+        for name in ("../../etc/passwd", "a b", "bbr;", "x/y", ":", "\x7f", "x" * 32, "nosuch"):
+            with pytest.raises(LabError, match="there is no CC"):
+                appctl("tcon/set-cc", "br0", "flow=all", name)
+    finally:
+        modprobe.write_text(usual)
+    assert [line.split()[-1] for line in asked.read_text().splitlines()] == ["tcon-cc-nosuch"]
 
 
 @pytest.mark.usefixtures("data_flow")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import genl
 import pytest
-from rig import run
+from rig import Genl, load_all, run
 
 OWN = "/usr/lib/tcon-switch/ovs-appctl"
 SWITCHD = "/usr/sbin/tcon-switchd"
@@ -67,9 +67,44 @@ def test_rules_of_the_readme_are_taken(net, tcon, command):
 
 def test_all_else_reaches_ovs_vswitchd():
     assert ask("ovs-appctl", "version").stdout.startswith("ovs-vswitchd (Open vSwitch)")
-    listed = ask("ovs-appctl", "list-commands").stdout
-    assert listed == ask(OWN, "list-commands").stdout
-    assert "tcon/" not in listed
+    for words in (("list-commands",), ("-T", "5", "list-commands")):
+        listed = ask("ovs-appctl", *words).stdout
+        own = ask(OWN, *words).stdout
+        assert listed.startswith(own)
+        commands = [line.split()[0] for line in listed.removeprefix(own).splitlines()]
+        assert {"tcon/set-cc", "tcon/help"} <= set(commands)
+        assert all(command.startswith("tcon/") for command in commands)
+    named = ask("ovs-appctl", "-t", "ovs-vswitchd", "list-commands").stdout
+    assert "tcon/" not in named
+
+
+def test_the_version_is_tcons():
+    said = ask(SWITCHD, "--version").stdout
+    assert re.match(r"tcon-switchd 0\.1\.0\nOpen vSwitch Library \d", said)
+    assert ask("ovs-appctl", "-t", "tcon-switchd", "version").stdout == said
+
+
+def test_without_the_module_the_rules_that_wait_are_shown(net):
+    run("ovs-appctl", "tcon/set-cc", "br0", "flow=tcp,tp_dst=80", "bbr")
+    run("ovs-appctl", "tcon/set-cc", "--volatile", "br0", "flow=all", "cubic")
+    loaded = re.findall(r"^tcon\w*", Path("/proc/modules").read_text(), re.M)
+    try:
+        for name in loaded:  # the newest is first
+            run("rmmod", name)
+        reply = ask("ovs-appctl", "tcon/show")
+    finally:
+        load_all()
+    assert reply.returncode == 2
+    assert reply.stderr.startswith(
+        "tcon.ko is not loaded (try: modprobe tcon)\n"
+        "nothing is enforced; for when it is, there are:\n"
+        "bridge br0\n"
+    )
+    assert re.search(r"^    tcon-rule-\d+ of Bridge br0: flow=priority=32768,tcp,tp_dst=80 bbr$",
+                     reply.stderr, re.M)  # fmt: skip
+    assert "\n    flow=priority=32768,all cubic; volatile\n" in reply.stderr
+    wait_for(lambda: len(Genl().rules()) == 2)
+    run("ovs-appctl", "tcon/del-cc", "br0")
 
 
 def test_a_target_that_is_named_is_asked():

@@ -178,19 +178,48 @@ tcon_cc_param_find(const struct tcon_cc *cc, const char *name)
     return NULL;
 }
 
+/* Names all CCs that there are, loaded or not, and the one that was meant, perhaps.
+ * The kernel's own are many, and go by the name of their family. */
 static void
 set_unknown_cc(const struct tcon_ccs *ccs, const char *name,
                struct tcon_error *error)
 {
     struct ds known = DS_EMPTY_INITIALIZER;
+    const char **sorted, *nearest;
+    struct sset names;
 
+    tcon_cc_not_loaded(ccs, &names);
     for (size_t i = 0; i < ccs->n; i++) {
-        ds_put_format(&known, "%s, ", ccs->ccs[i].name);
+        if (!strchr(ccs->ccs[i].name, ':')) {
+            sset_add(&names, ccs->ccs[i].name);
+        }
     }
-    tcon_error_set(error, "there is no CC '%.32s', nor a module tcon-cc-%.32s "
-                   "(there are: %s%s)", name, name, ds_cstr(&known),
-                   TCON_CC_OBSERVE);
+    sset_add(&names, TCON_CC_OBSERVE);
+    sorted = sset_sort(&names);
+    nearest = tcon_nearest(name, sorted, sset_count(&names));
+    for (size_t i = 0; i < sset_count(&names); i++) {
+        ds_put_format(&known, "%s, ", sorted[i]);
+    }
+    tcon_error_set(error, "there is no CC '%.32s'%s%s%s (there are: %s"
+                   KERNEL_FAMILY":NAME)", name, nearest ? ": is it " : "",
+                   nearest ? nearest : "", nearest ? "?" : "",
+                   ds_cstr(&known));
+    free(sorted);
+    sset_destroy(&names);
     ds_destroy(&known);
+}
+
+/* Can 'name' be that of a CC?  The kernel looks for a module of the name, so it is not
+ * asked for anything else. */
+static bool
+is_cc_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    size_t len = strspn(name, letters);
+
+    return (len && strlen(name) < TCON_CC_NAME_MAX
+            && (!name[len] || name[len] == ':'));
 }
 
 static void
@@ -410,7 +439,7 @@ get_ccs_with(struct tcon_nl *nl, const char *name, struct tcon_ccs *ccs,
     if (!tcon_ccs_get(nl, ccs, error)) {
         return false;
     }
-    if (tcon_cc_find(ccs, name) || strlen(name) >= TCON_CC_NAME_MAX) {
+    if (tcon_cc_find(ccs, name) || !is_cc_name(name)) {
         return true;
     }
     load_cc(nl, name, refused);

@@ -16,6 +16,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "tcon-cc.h"
+#include "tcon-command.h"
 #include "tcon-json.h"
 #include "tcon-rules.h"
 #include "tcon-show.h"
@@ -235,12 +236,7 @@ tcon_unixctl_compare(struct unixctl_conn *conn, int argc, const char *argv[],
     struct tcon_error error;
     struct tcon_nl nl;
 
-    if (!tcon_options_done(argc, argv, &error)) {
-        /* 'error' says it. */
-    } else if (argc != 2) {
-        tcon_error_set(&error, "one bridge is wanted");
-    } else if (tcon_bridge_lookup(argv[1], &error)
-               && tcon_nl_open(&nl, &error)) {
+    if (tcon_bridge_lookup(argv[1], &error) && tcon_nl_open(&nl, &error)) {
         json = compare_to_json(&nl, argv[1], &error);
         tcon_nl_close(&nl);
     }
@@ -250,6 +246,11 @@ tcon_unixctl_compare(struct unixctl_conn *conn, int argc, const char *argv[],
 void
 tcon_compare_init(void)
 {
-    unixctl_command_register("tcon/compare", "[-j] bridge", 1, 2,
-                             tcon_unixctl_compare, NULL);
+    static const struct tcon_command compare = {
+        "tcon/compare", "[-j] bridge",
+        "compares flows in the share of a rule with the others", "br0",
+        1, 1, tcon_unixctl_compare,
+    };
+
+    tcon_command_register(&compare);
 }

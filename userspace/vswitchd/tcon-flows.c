@@ -20,6 +20,7 @@
 #include "openvswitch/list.h"
 #include "openvswitch/poll-loop.h"
 #include "tcon-advise.h"
+#include "tcon-command.h"
 #include "tcon-guess.h"
 #include "tcon-json.h"
 #include "tcon-rules.h"
@@ -830,13 +831,6 @@ flows_begin(int argc, const char *argv[], struct flows_args *args,
     struct tcon_rule place = { .n_params = 0 };
     struct tcon_nl nl;
 
-    if (!tcon_options_done(argc, argv, error)) {
-        return NULL;
-    }
-    if (argc < 2) {
-        tcon_error_set(error, "no bridge is given");
-        return NULL;
-    }
     bridge = tcon_bridge_lookup(argv[1], error);
     if (!bridge) {
         return NULL;
@@ -928,10 +922,17 @@ tcon_unixctl_advise(struct unixctl_conn *conn, int argc, const char *argv[],
 void
 tcon_flows_init(void)
 {
-    unixctl_command_register("tcon/advise", "[-j] bridge [flow=MATCH]", 1, 3,
-                             tcon_unixctl_advise, NULL);
-    unixctl_command_register("tcon/flows",
-                             "[-v] [-j [-r]] bridge [flow=MATCH] [limit=N]",
-                             1, 6,
-                             tcon_unixctl_flows, NULL);
+    static const struct tcon_command advise = {
+        "tcon/advise", "[-j] bridge [flow=MATCH]",
+        "says which CC fits the paths of the flows that there are", "br0",
+        1, 2, tcon_unixctl_advise,
+    };
+    static const struct tcon_command flows = {
+        "tcon/flows", "[-v] [-j [-r]] bridge [flow=MATCH] [limit=N]",
+        "shows flows: what is enforced, and what keeps them from more",
+        "-v br0 flow=in_port=vnet0", 1, 3, tcon_unixctl_flows,
+    };
+
+    tcon_command_register(&advise);
+    tcon_command_register(&flows);
 }

@@ -125,20 +125,6 @@ tcon_take_json(struct unixctl_conn *conn, int *argc, const char *argv[])
     return option || unixctl_asks_for_json(conn);
 }
 
-/* Returns false, with a sentence, if an option is left. */
-bool
-tcon_options_done(int argc, const char *argv[], struct tcon_error *error)
-{
-    for (int i = 1; i < argc; i++) {
-        if (argv[i][0] == '-') {
-            tcon_error_set(error, "'%.64s' is no option of this command; -j "
-                           "prints JSON", argv[i]);
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Replies with 'json', which is freed: as JSON if 'as_json', else as text.  If
  * 'json' is NULL, replies with 'error'. */
 void

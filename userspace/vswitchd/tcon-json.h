@@ -52,7 +52,6 @@ void json_since_to_text(const struct json *, struct ds *);
 typedef void tcon_to_text_func(const struct json *, struct ds *);
 
 bool tcon_take_json(struct unixctl_conn *, int *argc, const char *argv[]);
-bool tcon_options_done(int argc, const char *argv[], struct tcon_error *);
 void tcon_reply(struct unixctl_conn *, struct json *, bool as_json,
                 tcon_to_text_func *, const struct tcon_error *);
 

@@ -3,6 +3,7 @@
 #include "tcon-match.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,12 +16,16 @@
 #define SEPARATORS ", \t\r\n"
 #define WORD_MAX 160                /* One "field=value", with the NUL. */
 #define VLAN_ID_MAX 4095
+#define NEAREST_MAX 31              /* Longer names are near to none. */
 
-/* Fields.  Aliases share one.  FIELD_IP and FIELD_TCP both set the family. */
+/* Fields.  Aliases share one.  FIELD_IP, FIELD_TCP and FIELD_TYPE set the
+ * family. */
 enum field_id {
     FIELD_ALL,
     FIELD_IP,
     FIELD_TCP,
+    FIELD_TYPE,
+    FIELD_PROTO,
     FIELD_IN_PORT,
     FIELD_IFACE_ID,
     FIELD_SRC,
@@ -38,32 +43,48 @@ struct field {
     const char *name;
     enum field_id id;
     uint8_t family;             /* Implied by the field; 0: none. */
-    bool has_value;
+    const char *value;          /* How the value is written; NULL: none. */
+    const char *meaning;        /* NULL: it means the same as the field of this
+                                 * 'id' and 'family' above. */
 };
 
 static const struct field fields[] = {
-    { "all",       FIELD_ALL,      0,        false },
-    { "ip",        FIELD_IP,       AF_INET,  false },
-    { "ipv6",      FIELD_IP,       AF_INET6, false },
-    { "tcp",       FIELD_TCP,      AF_INET,  false },
-    { "tcp6",      FIELD_TCP,      AF_INET6, false },
-    { "in_port",   FIELD_IN_PORT,  0,        true },
-    { "iface-id",  FIELD_IFACE_ID, 0,        true },
-    { "nw_src",    FIELD_SRC,      AF_INET,  true },
-    { "nw_dst",    FIELD_DST,      AF_INET,  true },
-    { "ip_src",    FIELD_SRC,      AF_INET,  true },
-    { "ip_dst",    FIELD_DST,      AF_INET,  true },
-    { "ipv6_src",  FIELD_SRC,      AF_INET6, true },
-    { "ipv6_dst",  FIELD_DST,      AF_INET6, true },
-    { "tp_src",    FIELD_SPORT,    0,        true },
-    { "tp_dst",    FIELD_DPORT,    0,        true },
-    { "tcp_src",   FIELD_SPORT,    0,        true },
-    { "tcp_dst",   FIELD_DPORT,    0,        true },
-    { "dl_vlan",   FIELD_VLAN,     0,        true },
-    { "dl_src",    FIELD_MAC,      0,        true },
-    { "eth_src",   FIELD_MAC,      0,        true },
-    { "pkt_mark",  FIELD_MARK,     0,        true },
-    { "priority",  FIELD_PRIORITY, 0,        true },
+    { "all",       FIELD_ALL,      0,        NULL, "every guest flow of the bridge" },
+    { "ip",        FIELD_IP,       AF_INET,  NULL, "IPv4" },
+    { "ipv6",      FIELD_IP,       AF_INET6, NULL, "IPv6" },
+    { "tcp",       FIELD_TCP,      AF_INET,  NULL, "IPv4, as ip: TCon acts on TCP only" },
+    { "tcp6",      FIELD_TCP,      AF_INET6, NULL, "IPv6, likewise" },
+    { "dl_type",   FIELD_TYPE,     0,        "TYPE", "0x800, as ip, or 0x86dd, as ipv6" },
+    { "eth_type",  FIELD_TYPE,     0,        "TYPE", NULL },
+    { "nw_proto",  FIELD_PROTO,    0,        "6", "TCP" },
+    { "ip_proto",  FIELD_PROTO,    0,        "6", NULL },
+    { "in_port",   FIELD_IN_PORT,  0,        "PORT", "the guest's port, by name or OpenFlow number" },
+    { "iface-id",  FIELD_IFACE_ID, 0,        "ID", "the guest's port, by its external_ids:iface-id" },
+    { "nw_src",    FIELD_SRC,      AF_INET,  "IP[/MASK]", "the guest's IPv4 address" },
+    { "nw_dst",    FIELD_DST,      AF_INET,  "IP[/MASK]", "the peer's IPv4 address" },
+    { "ip_src",    FIELD_SRC,      AF_INET,  "IP[/MASK]", NULL },
+    { "ip_dst",    FIELD_DST,      AF_INET,  "IP[/MASK]", NULL },
+    { "ipv6_src",  FIELD_SRC,      AF_INET6, "IP[/MASK]", "the guest's IPv6 address" },
+    { "ipv6_dst",  FIELD_DST,      AF_INET6, "IP[/MASK]", "the peer's IPv6 address" },
+    { "tp_src",    FIELD_SPORT,    0,        "PORT[/MASK]", "the guest's TCP port" },
+    { "tp_dst",    FIELD_DPORT,    0,        "PORT[/MASK]", "the peer's TCP port" },
+    { "tcp_src",   FIELD_SPORT,    0,        "PORT[/MASK]", NULL },
+    { "tcp_dst",   FIELD_DPORT,    0,        "PORT[/MASK]", NULL },
+    { "dl_vlan",   FIELD_VLAN,     0,        "ID", "the outermost VLAN; 0: no tag" },
+    { "dl_src",    FIELD_MAC,      0,        "MAC[/MASK]", "the guest's Ethernet address" },
+    { "eth_src",   FIELD_MAC,      0,        "MAC[/MASK]", NULL },
+    { "pkt_mark",  FIELD_MARK,     0,        "MARK[/MASK]", "the mark of packets to the guest" },
+    { "priority",  FIELD_PRIORITY, 0,        "NUMBER", "of the rule, 0 to 65535; by default 32768" },
+};
+
+/* Fields of OpenFlow that no rule looks at, and what is written instead. */
+static const struct {
+    const char *name, *instead;
+} other_fields[] = {
+    { "vlan_vid", "write dl_vlan" },
+    { "vlan_tci", "write dl_vlan" },
+    { "dl_dst", "a rule does not look at it; the peer is nw_dst or ipv6_dst" },
+    { "eth_dst", "a rule does not look at it; the peer is nw_dst or ipv6_dst" },
 };
 
 /* OpenFlow words for packets that TCon never acts on. */
@@ -77,6 +98,7 @@ struct parser {
     struct tcon_flow_spec *spec;
     struct tcon_error *error;
     const char *seen[N_FIELDS]; /* Name under which each field was given. */
+    const char *last;           /* The name of the field before this word. */
     const char *family_word;    /* The word that set the family. */
 };
 
@@ -104,6 +126,63 @@ tcon_error_set(struct tcon_error *error, const char *format, ...)
             *p = '?';
         }
     }
+}
+
+/* Returns how many characters must be added, left out, replaced, or exchanged with
+ * their neighbour to make 'b' of 'a', without regard to case (Damerau, CACM 7(3),
+ * 1964); the longest name counts where one is longer than NEAREST_MAX. */
+static size_t
+edits(const char *a, const char *b)
+{
+    size_t rows[3][NEAREST_MAX + 1], n = strlen(a), m = strlen(b);
+
+    if (n > NEAREST_MAX || m > NEAREST_MAX) {
+        return NEAREST_MAX;
+    }
+    for (size_t i = 0; i <= n; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3];
+
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            if (!i) {
+                row[j] = j;
+                continue;
+            }
+            row[j] = above[j - 1]
+                     + (tolower((unsigned char) a[i - 1])
+                        != tolower((unsigned char) b[j - 1]));
+            if (above[j] + 1 < row[j]) {
+                row[j] = above[j] + 1;
+            }
+            if (row[j - 1] + 1 < row[j]) {
+                row[j] = row[j - 1] + 1;
+            }
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]
+                && rows[(i + 1) % 3][j - 2] + 1 < row[j]) {
+                row[j] = rows[(i + 1) % 3][j - 2] + 1;
+            }
+        }
+    }
+    return rows[n % 3][m];
+}
+
+/* Returns which of 'names' somebody might have meant who wrote 'name', or NULL: at
+ * most one in three characters differs. */
+const char *
+tcon_nearest(const char *name, const char *const names[], size_t n)
+{
+    size_t least = strlen(name) / 3 + 1;
+    const char *nearest = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t e = edits(name, names[i]);
+
+        if (e < least) {
+            least = e;
+            nearest = names[i];
+        }
+    }
+    return nearest;
 }
 
 static bool
@@ -321,6 +400,42 @@ parse_number(struct parser *parser, const struct field *field,
     return true;
 }
 
+/* Reads the Ethernet type, the long form of "ip" and "ipv6". */
+static bool
+parse_type(struct parser *parser, const struct field *field, const char *text)
+{
+    struct field implied = *field;
+    uint64_t type;
+
+    if (!parse_number(parser, field, text, UINT16_MAX, &type)) {
+        return false;
+    }
+    implied.family = type == 0x800 ? AF_INET : type == 0x86dd ? AF_INET6 : 0;
+    if (!implied.family) {
+        tcon_error_set(parser->error, "%s=%.40s can match nothing: TCP is in "
+                       "IPv4 (0x800) and IPv6 (0x86dd) only", field->name,
+                       text);
+        return false;
+    }
+    return parse_family(parser, &implied);
+}
+
+/* Reads the IP protocol, the long form of what holds of every flow. */
+static bool
+parse_proto(struct parser *parser, const struct field *field, const char *text)
+{
+    uint64_t proto;
+
+    if (!parse_number(parser, field, text, UINT8_MAX, &proto)) {
+        return false;
+    }
+    if (proto != 6) {
+        tcon_error_set(parser->error, "%s=%.40s can match nothing: TCon acts "
+                       "on TCP (6) only", field->name, text);
+    }
+    return proto == 6;
+}
+
 static bool
 parse_vlan(struct parser *parser, const struct field *field, const char *text,
            struct tcon_match *match)
@@ -353,9 +468,14 @@ parse_ports(struct parser *parser, const struct field *field, char *text,
     if (slash) {
         *slash = '\0';
     }
-    if (!parse_number(parser, field, text, UINT16_MAX, &value)
-        || (slash && !parse_number(parser, field, slash + 1, UINT16_MAX,
-                                   &mask))) {
+    if (!slash && !tcon_uint_parse(text, UINT16_MAX, &value)) {
+        tcon_error_set(parser->error, "%s=%.40s: not a number from 1 to %d",
+                       field->name, text, UINT16_MAX);
+        return false;
+    }
+    if (slash
+        && (!parse_number(parser, field, text, UINT16_MAX, &value)
+            || !parse_number(parser, field, slash + 1, UINT16_MAX, &mask))) {
         return false;
     }
     if (!mask) {
@@ -668,6 +788,10 @@ parse_value(struct parser *parser, const struct field *field,
     uint64_t n;
 
     switch (field->id) {
+    case FIELD_TYPE:
+        return parse_type(parser, field, word->value);
+    case FIELD_PROTO:
+        return parse_proto(parser, field, word->value);
     case FIELD_IN_PORT:
         return parse_in_port(parser, field, word);
     case FIELD_IFACE_ID:
@@ -702,9 +826,33 @@ parse_value(struct parser *parser, const struct field *field,
     return true;
 }
 
-static const struct field *
-field_find(const char *name, struct tcon_error *error)
+/* Names all fields but aliases, and that which was meant, perhaps. */
+static void
+set_unknown_field(const char *name, struct tcon_error *error)
 {
+    const char *names[N_ELEMS(fields)], *nearest;
+    char known[TCON_ERROR_MAX] = "";
+    size_t len = 0;
+
+    for (size_t i = 0; i < N_ELEMS(fields); i++) {
+        names[i] = fields[i].name;
+        if (fields[i].meaning) {
+            len += snprintf(known + len, sizeof known - len, "%s%s",
+                            len ? ", " : "", names[i]);
+        }
+    }
+    nearest = tcon_nearest(name, names, N_ELEMS(names));
+    tcon_error_set(error, "unknown field '%s'%s%s%s (known: %s; see tcon/help "
+                   "MATCH)", name,
+                   nearest ? ": is it " : "", nearest ? nearest : "",
+                   nearest ? "?" : "", known);
+}
+
+static const struct field *
+field_find(const struct parser *parser, const char *name)
+{
+    struct tcon_error *error = parser->error;
+
     for (size_t i = 0; i < N_ELEMS(fields); i++) {
         if (!strcmp(name, fields[i].name)) {
             return &fields[i];
@@ -717,26 +865,52 @@ field_find(const char *name, struct tcon_error *error)
             return NULL;
         }
     }
-    tcon_error_set(error, "unknown field '%s' (known: all, in_port, iface-id, ip, "
-                   "ipv6, tcp, tcp6, nw_src, nw_dst, ipv6_src, ipv6_dst, "
-                   "tp_src, tp_dst, dl_vlan, dl_src, pkt_mark, priority)",
-                   name);
+    for (size_t i = 0; i < N_ELEMS(other_fields); i++) {
+        if (!strcmp(name, other_fields[i].name)) {
+            tcon_error_set(error, "'%s': %s", name, other_fields[i].instead);
+            return NULL;
+        }
+    }
+    if (parser->last && looks_like_number(name)) {
+        tcon_error_set(error, "%s has one value, not also %s: set a rule for "
+                       "each", parser->last, name);
+    } else {
+        set_unknown_field(name, error);
+    }
     return NULL;
+}
+
+/* Returns in '*text' how the field number 'i' is written, and in '*meaning' what
+ * it is about.  Returns false if there are not so many.  Aliases do not count. */
+bool
+tcon_field_describe(size_t i, char text[TCON_FIELD_TEXT_MAX],
+                    const char **meaning)
+{
+    for (size_t j = 0; j < N_ELEMS(fields); j++) {
+        if (fields[j].meaning && !i--) {
+            snprintf(text, TCON_FIELD_TEXT_MAX, "%s%s%s", fields[j].name,
+                     fields[j].value ? "=" : "",
+                     fields[j].value ? fields[j].value : "");
+            *meaning = fields[j].meaning;
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool
 parse_word(struct parser *parser, struct word *word)
 {
-    const struct field *field = field_find(word->text, parser->error);
+    const struct field *field = field_find(parser, word->text);
 
     if (!field) {
         return false;
     }
-    if (!field->has_value && word->value) {
+    if (!field->value && word->value) {
         tcon_error_set(parser->error, "'%s' takes no value", field->name);
         return false;
     }
-    if (field->has_value && (!word->value || !*word->value)) {
+    if (field->value && (!word->value || !*word->value)) {
         tcon_error_set(parser->error, "'%s' has no value", field->name);
         return false;
     }
@@ -754,6 +928,7 @@ parse_word(struct parser *parser, struct word *word)
         return false;
     }
     parser->seen[field->id] = field->name;
+    parser->last = field->value ? field->name : NULL;
     return parse_value(parser, field, word);
 }
 

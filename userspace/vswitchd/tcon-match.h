@@ -23,6 +23,7 @@
 #define TCON_VALUE_TEXT_MAX 32      /* Suffices for any tcon_value_format(). */
 #define TCON_ERROR_MAX 320          /* Suffices for any sentence. */
 #define TCON_RULE_NAME_MAX 64       /* A rule's name in OVSDB, with the NUL. */
+#define TCON_FIELD_TEXT_MAX 32      /* Suffices for any tcon_field_describe(). */
 
 /* A sentence about what is wrong: printable ASCII whatever the input was. */
 struct tcon_error {
@@ -82,6 +83,8 @@ struct tcon_flow_spec {
 void tcon_error_set(struct tcon_error *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+const char *tcon_nearest(const char *name, const char *const names[],
+                         size_t n);
 bool tcon_uint_parse(const char *text, uint64_t max, uint64_t *value);
 size_t tcon_words_split(char *text, const char *words[], size_t max);
 bool tcon_rule_name_ok(const char *name);
@@ -91,6 +94,8 @@ int tcon_rule_name_compare(const char *a, const char *b);
 
 bool tcon_flow_spec_parse(const char *text, struct tcon_flow_spec *,
                           struct tcon_error *);
+bool tcon_field_describe(size_t i, char text[TCON_FIELD_TEXT_MAX],
+                         const char **meaning);
 bool tcon_match_equal(const struct tcon_match *, const struct tcon_match *);
 bool tcon_mac_is_given(const struct tcon_mac *);
 bool tcon_mac_is_whole(const struct tcon_mac *);

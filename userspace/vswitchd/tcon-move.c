@@ -13,6 +13,7 @@
 #include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
+#include "tcon-command.h"
 #include "tcon-state.h"
 #include "tcon-words.h"
 #include "unixctl.h"
@@ -289,8 +290,17 @@ tcon_move_port_data(const struct uuid *interface, const char *port_name,
 void
 tcon_move_init(void)
 {
-    unixctl_command_register("tcon/export-port", "bridge port", 2, 2,
-                             tcon_unixctl_export_port, NULL);
-    unixctl_command_register("tcon/import-port", "bridge port state...", 3,
-                             INT_MAX, tcon_unixctl_import_port, NULL);
+    static const struct tcon_command export_port = {
+        "tcon/export-port", "bridge port",
+        "prints what is known of the flows of a guest that moves",
+        "br0 vnet0", 2, 2, tcon_unixctl_export_port,
+    };
+    static const struct tcon_command import_port = {
+        "tcon/import-port", "bridge port state...",
+        "takes over the flows of a guest that has moved here",
+        "br0 vnet0 $STATE", 3, INT_MAX, tcon_unixctl_import_port,
+    };
+
+    tcon_command_register(&export_port);
+    tcon_command_register(&import_port);
 }

@@ -204,20 +204,57 @@ tcon_rule_set(struct tcon_nl *nl, struct tcon_rule *rule,
     return err;
 }
 
-int
-tcon_rule_del(struct tcon_nl *nl, const struct tcon_rule *rule,
-                struct tcon_error *error)
+/* A request about the rule at the place of 'rule'. */
+static struct ofpbuf *
+place_request(const struct tcon_nl *nl, enum tcon_cmd cmd,
+              const struct tcon_rule *rule)
 {
-    struct ofpbuf *request = tcon_nl_request(nl, TCON_CMD_DEL_RULE);
+    struct ofpbuf *request = tcon_nl_request(nl, cmd);
     size_t nest;
 
-    COVERAGE_INC(tcon_rule_del);
     nl_msg_put_string(request, TCON_A_BRIDGE, rule->bridge);
     tcon_nl_put_match(request, &rule->match);
     nest = tcon_nl_start_nest(request, TCON_A_RULE);
     nl_msg_put_u32(request, TCON_RULE_A_PRIORITY, rule->priority);
     nl_msg_end_nested(request, nest);
-    return tcon_nl_do(nl, request, NULL, NULL, error);
+    return request;
+}
+
+int
+tcon_rule_del(struct tcon_nl *nl, const struct tcon_rule *rule,
+                struct tcon_error *error)
+{
+    COVERAGE_INC(tcon_rule_del);
+    return tcon_nl_do(nl, place_request(nl, TCON_CMD_DEL_RULE, rule), NULL,
+                      NULL, error);
+}
+
+static bool
+take_rule(struct nlattr *attrs[], void *rule)
+{
+    return tcon_rule_from_attrs(attrs, rule);
+}
+
+int
+tcon_rule_get(struct tcon_nl *nl, const struct tcon_rule *place,
+              struct tcon_rule *found, struct tcon_error *error)
+{
+    return tcon_nl_do(nl, place_request(nl, TCON_CMD_GET_RULE, place),
+                      take_rule, found, error);
+}
+
+int
+tcon_rule_of_flow(struct tcon_nl *nl, uint32_t ifindex,
+                  const struct tcon_match *flow, struct tcon_rule *found,
+                  struct tcon_error *error)
+{
+    struct ofpbuf *request = tcon_nl_request(nl, TCON_CMD_GET_RULE);
+    size_t nest = tcon_nl_start_nest(request, TCON_A_PORT);
+
+    nl_msg_put_u32(request, TCON_PORT_A_IFINDEX, ifindex);
+    nl_msg_end_nested(request, nest);
+    tcon_nl_put_match(request, flow);
+    return tcon_nl_do(nl, request, take_rule, found, error);
 }
 
 /* It is no error if the bridge has no rules. */

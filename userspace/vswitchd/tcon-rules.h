@@ -77,6 +77,14 @@ int tcon_rule_del(struct tcon_nl *, const struct tcon_rule *,
 int tcon_rules_del_bridge(struct tcon_nl *, const char *bridge,
                           struct tcon_error *);
 
+/* What tcon.ko has: the rule at a place, and that which a flow of the port obeys.
+ * Each returns 0, or an errno with a sentence: ENOENT if there is none. */
+int tcon_rule_get(struct tcon_nl *, const struct tcon_rule *place,
+                  struct tcon_rule *found, struct tcon_error *);
+int tcon_rule_of_flow(struct tcon_nl *, uint32_t ifindex,
+                      const struct tcon_match *flow, struct tcon_rule *found,
+                      struct tcon_error *);
+
 /* From tcon.ko into the list, from OVSDB into the list, and to tcon.ko. */
 int tcon_rules_adopt(struct tcon_nl *, struct tcon_error *);
 void tcon_rules_replace(struct tcon_nl *, struct tcon_rule *wanted, size_t n);

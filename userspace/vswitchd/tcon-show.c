@@ -10,6 +10,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "sset.h"
 #include "tcon-cc.h"
+#include "tcon-command.h"
 #include "tcon-json.h"
 #include "tcon-ovsdb.h"
 #include "tcon-rates.h"
@@ -721,6 +722,54 @@ show_to_text(const struct json *json, struct ds *ds)
     }
 }
 
+/* Without tcon.ko: the rules that wait for it. */
+
+static void
+put_waiting_bridge(struct ds *ds, const char *name)
+{
+    struct json *config = tcon_ovsdb_to_json(name);
+    const struct tcon_rule *rule;
+    const struct json *key;
+    size_t i;
+
+    ds_put_format(ds, "bridge %s\n", name);
+    JSON_ARRAY_FOR_EACH (key, i, config) {
+        ds_put_format(ds, "    %s of %s %s: %s\n", json_str(key, "key"),
+                      json_str(key, "table"), json_str(key, "record"),
+                      json_str(key, "value"));
+    }
+    LIST_FOR_EACH (rule, node, tcon_rules()) {
+        if (!rule->entry && !strcmp(rule->bridge, name)) {
+            char *text = tcon_rule_format(rule);
+
+            ds_put_format(ds, "    %s; volatile\n", text);
+            free(text);
+        }
+    }
+    json_destroy(config);
+}
+
+/* Replies with 'error', why tcon.ko does not answer, and with what OVSDB holds for
+ * it. */
+static void
+reply_waiting(struct unixctl_conn *conn, const char *only,
+              const struct tcon_error *error)
+{
+    const struct shash_node **nodes = shash_sort(tcon_bridges());
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    ds_put_format(&ds, "%s\nnothing is enforced; for when it is, there are:\n",
+                  error->text);
+    for (size_t i = 0; i < shash_count(tcon_bridges()); i++) {
+        if (!only || !strcmp(only, nodes[i]->name)) {
+            put_waiting_bridge(&ds, nodes[i]->name);
+        }
+    }
+    unixctl_command_reply_error(conn, ds_cstr(&ds));
+    ds_destroy(&ds);
+    free(nodes);
+}
+
 /* Commands. */
 
 /* tcon/list-cc [-j] */
@@ -734,9 +783,7 @@ tcon_unixctl_list_cc(struct unixctl_conn *conn, int argc, const char *argv[],
     struct tcon_ccs ccs;
     struct tcon_nl nl;
 
-    if (argc > 1) {
-        tcon_error_set(&error, "'%.64s' is not the option -j", argv[1]);
-    } else if (tcon_nl_open(&nl, &error)) {
+    if (tcon_nl_open(&nl, &error)) {
         if (tcon_ccs_get(&nl, &ccs, &error)) {
             json = json_object_create();
             json_object_put(json, "ccs", ccs_to_json(&ccs));
@@ -754,17 +801,17 @@ tcon_unixctl_show(struct unixctl_conn *conn, int argc, const char *argv[],
                   void *aux OVS_UNUSED)
 {
     bool as_json = tcon_take_json(conn, &argc, argv);
+    const char *only = argc > 1 ? argv[1] : NULL;
     struct json *json = NULL;
     struct tcon_error error;
     struct tcon_nl nl;
 
-    if (!tcon_options_done(argc, argv, &error)) {
-        /* 'error' says it. */
-    } else if (argc > 2) {
-        tcon_error_set(&error, "'%.64s' is one argument too many", argv[2]);
-    } else if ((argc < 2 || tcon_bridge_lookup(argv[1], &error))
-               && tcon_nl_open(&nl, &error)) {
-        json = show_to_json(&nl, argc > 1 ? argv[1] : NULL, &error);
+    if (!only || tcon_bridge_lookup(only, &error)) {
+        if (!tcon_nl_open(&nl, &error)) {
+            reply_waiting(conn, only, &error);
+            return;
+        }
+        json = show_to_json(&nl, only, &error);
         tcon_nl_close(&nl);
     }
     tcon_reply(conn, json, as_json, show_to_text, &error);
@@ -773,8 +820,16 @@ tcon_unixctl_show(struct unixctl_conn *conn, int argc, const char *argv[],
 void
 tcon_show_init(void)
 {
-    unixctl_command_register("tcon/list-cc", "[-j]", 0, 1,
-                             tcon_unixctl_list_cc, NULL);
-    unixctl_command_register("tcon/show", "[-j] [bridge]", 0, 2,
-                             tcon_unixctl_show, NULL);
+    static const struct tcon_command list_cc = {
+        "tcon/list-cc", "[-j]", "names the CCs and their parameters", "",
+        0, 0, tcon_unixctl_list_cc,
+    };
+    static const struct tcon_command show = {
+        "tcon/show", "[-j] [bridge]",
+        "shows ports and their roles, rules, totals and counters", "br0",
+        0, 1, tcon_unixctl_show,
+    };
+
+    tcon_command_register(&list_cc);
+    tcon_command_register(&show);
 }

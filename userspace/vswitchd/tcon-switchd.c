@@ -23,6 +23,7 @@
 #include "openvswitch/vlog.h"
 #include "ovsdb-idl.h"
 #include "stream-ssl.h"
+#include "tcon-command.h"
 #include "tcon.h"
 #include "unixctl.h"
 #include "util.h"
@@ -222,7 +223,7 @@ main(int argc, char *argv[])
     char *remote;
 
     ovs_cmdl_proctitle_init(argc, argv);
-    set_program_name(argv[0]);
+    ovs_set_program_name(argv[0], TCON_VERSION);
     remote = parse_options(argc, argv, &unixctl_path);
     fatal_ignore_sigpipe();
     daemonize_start(false);

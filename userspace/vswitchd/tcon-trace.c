@@ -2,16 +2,22 @@
 /*
  * tcon/trace, as ofproto/trace for OpenFlow: which rule would a flow obey, and
  * why not those above?
+ *
+ * tcon.ko says which, by the look-up that packets take.  Here is only found out on
+ * which fields that depends, and which field keeps a rule from selecting the flow.
  */
 
 #include <config.h>
 
 #include "tcon-trace.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "openvswitch/dynamic-string.h"
 #include "tcon-cc.h"
+#include "tcon-command.h"
 #include "tcon-json.h"
 #include "tcon-rules.h"
 #include "tcon-show.h"
@@ -26,9 +32,10 @@ struct trace {
     struct tcon_match flow;
     const struct tcon_ccs *ccs;
     struct json *rules;             /* Those of the bridge, as tried. */
-    const struct json *obeyed;      /* One of them. */
-    const char *unknown;            /* A field that decides, not given, */
-    char *asks;                     /* and the rule that looks at it. */
+    struct json *depends_on;        /* Fields, of which the flow says nothing. */
+    struct json *ccs_perhaps;       /* CCs of the rules that look at these. */
+    const struct tcon_rule *obeyed; /* tcon.ko says so; NULL: none. */
+    bool decided;                   /* A rule that selects the flow was seen. */
 };
 
 /* Adds a rule and what became of it. */
@@ -43,10 +50,80 @@ add_rule(struct trace *trace, const struct tcon_rule *rule,
     return json;
 }
 
+/* As tcon_match_selects(), but for a version of IP, where none is known, the field is
+ * "tcp".  A rule with a share looks at both ends, too. */
+static enum tcon_selects
+selects(const struct tcon_rule *rule, const struct trace *trace,
+        const char **field)
+{
+    const struct tcon_match *flow = &trace->flow;
+    bool v6 = flow->family == AF_INET6;
+    enum tcon_selects found;
+
+    found = tcon_match_selects(&rule->match, flow, trace->port->ofport, field);
+    if (found == TCON_SELECTS_UNKNOWN && !strcmp(*field, "tcp6")) {
+        *field = "tcp";
+    }
+    if (found != TCON_SELECTS || !rule->share) {
+        return found;
+    }
+    *field = (!flow->src.plen ? (v6 ? "ipv6_src" : "nw_src")
+              : !flow->dst.plen ? (v6 ? "ipv6_dst" : "nw_dst")
+              : !flow->sport.mask ? "tp_src"
+              : !flow->dport.mask ? "tp_dst"
+              : NULL);
+    return *field ? TCON_SELECTS_UNKNOWN : TCON_SELECTS;
+}
+
+static void
+add_once(struct json *array, const char *string)
+{
+    const struct json *elem;
+    size_t i;
+
+    JSON_ARRAY_FOR_EACH (elem, i, array) {
+        if (!strcmp(json_string(elem), string)) {
+            return;
+        }
+    }
+    json_array_add(array, json_string_create(string));
+}
+
+/* The first time rules are looked at: on which fields does it depend? */
 static bool
-rule_cb(struct nlattr *top[], void *trace_)
+find_unknown(struct nlattr *top[], void *trace_)
 {
     struct trace *trace = trace_;
+    const char *field = NULL;
+    struct tcon_rule rule;
+
+    if (!tcon_rule_from_attrs(top, &rule) || trace->decided
+        || strcmp(rule.bridge, trace->bridge)) {
+        return true;
+    }
+    switch (selects(&rule, trace, &field)) {
+    case TCON_SELECTS:
+        /* Whether it is in the share only tcon.ko knows. */
+        trace->decided = !rule.share;
+        add_once(trace->ccs_perhaps, rule.cc);
+        break;
+    case TCON_SELECTS_UNKNOWN:
+        add_once(trace->depends_on, field);
+        add_once(trace->ccs_perhaps, rule.cc);
+        break;
+    case TCON_SELECTS_NOT:
+    default:
+        break;
+    }
+    return true;
+}
+
+/* The second time: what becomes of each? */
+static bool
+tell_rule(struct nlattr *top[], void *trace_)
+{
+    struct trace *trace = trace_;
+    bool depends = json_array_size(trace->depends_on);
     const char *field = NULL;
     struct tcon_rule rule;
 
@@ -54,50 +131,82 @@ rule_cb(struct nlattr *top[], void *trace_)
         || strcmp(rule.bridge, trace->bridge)) {
         return true;
     }
-    if (trace->obeyed) {
+    if (trace->decided) {
         add_rule(trace, &rule, "below");
         return true;
     }
-    switch (tcon_match_selects(&rule.match, &trace->flow, trace->port->ofport,
-                               &field)) {
-    case TCON_SELECTS:
-        if (rule.share) {
-            add_rule(trace, &rule, "share");
-            break;
-        }
-        trace->obeyed = add_rule(trace, &rule, "obeyed");
-        break;
+    switch (selects(&rule, trace, &field)) {
     case TCON_SELECTS_NOT:
         json_object_put_string(add_rule(trace, &rule, "differs"), "field",
                                field);
         break;
     case TCON_SELECTS_UNKNOWN:
+        json_object_put_string(add_rule(trace, &rule, "depends"), "field",
+                               field);
+        break;
+    case TCON_SELECTS:
     default:
-        trace->unknown = field;
-        trace->asks = tcon_rule_format(&rule);
-        return false;
+        trace->decided = (depends ? !rule.share
+                          : trace->obeyed
+                            && tcon_rule_same_place(&rule, trace->obeyed));
+        add_rule(trace, &rule, !trace->decided ? "share"
+                 : depends ? "else" : "obeyed");
     }
     return true;
 }
 
 /* Says in 'json' what becomes of the flow. */
 static void
-put_result(struct json *json, const struct json *obeyed)
+put_result(struct json *json, const struct trace *trace)
 {
-    const char *cc = obeyed ? json_str(obeyed, "cc") : TCON_CC_OBSERVE;
+    const char *cc = trace->obeyed ? trace->obeyed->cc : TCON_CC_OBSERVE;
     enum tcon_reason reason;
 
-    reason = (!obeyed ? TCON_REASON_NO_RULE
+    json_object_put(json, "depends_on", trace->depends_on);
+    json_object_put(json, "ccs", trace->ccs_perhaps);
+    if (json_array_size(trace->depends_on)) {
+        if (!trace->decided) {
+            add_once(trace->ccs_perhaps, TCON_CC_OBSERVE);
+        }
+        json_object_put(json, "cc", json_null_create());
+        json_object_put(json, "reason", json_null_create());
+        return;
+    }
+    reason = (!trace->obeyed ? TCON_REASON_NO_RULE
               : !strcmp(cc, TCON_CC_OBSERVE) ? TCON_REASON_RULE_NONE
-              : !json_yes(obeyed, "cc_loaded") ? TCON_REASON_CC_GONE
+              : !tcon_cc_find(trace->ccs, cc) ? TCON_REASON_CC_GONE
               : TCON_REASON_NONE);
     json_object_put_string(json, "cc", cc);
     json_object_put_string(json, "reason", tcon_reasons[reason].name);
     json_object_put_string(json, "reason_text", tcon_reasons[reason].text);
 }
 
-/* Returns NULL, with a sentence, if tcon.ko does not answer or the flow does
- * not say enough. */
+/* Asks tcon.ko which rule the flow obeys, unless that depends on what is not said.
+ * Returns false, with a sentence, if tcon.ko does not answer. */
+static bool
+ask(struct trace *trace, struct tcon_nl *nl, struct tcon_rule *obeyed,
+    struct tcon_error *error)
+{
+    int err;
+
+    if (tcon_nl_dump(nl, tcon_nl_request(nl, TCON_CMD_GET_RULE), find_unknown,
+                     trace, error)) {
+        return false;
+    }
+    if (!json_array_size(trace->depends_on)) {
+        err = tcon_rule_of_flow(nl, trace->port->ifindex, &trace->flow, obeyed,
+                                error);
+        if (err && err != ENOENT) {
+            return false;
+        }
+        trace->obeyed = err ? NULL : obeyed;
+    }
+    trace->decided = false;
+    return !tcon_nl_dump(nl, tcon_nl_request(nl, TCON_CMD_GET_RULE), tell_rule,
+                         trace, error);
+}
+
+/* Returns NULL, with a sentence, if tcon.ko does not answer. */
 static struct json *
 trace_to_json(struct trace *trace, struct tcon_nl *nl,
               struct tcon_error *error)
@@ -105,18 +214,15 @@ trace_to_json(struct trace *trace, struct tcon_nl *nl,
     struct json *json = json_object_create();
     char flow[TCON_MATCH_TEXT_MAX];
     const struct tcon_rule *rule;
+    struct tcon_rule obeyed;
     bool ok;
 
     trace->rules = json_array_create_empty();
+    trace->depends_on = json_array_create_empty();
+    trace->ccs_perhaps = json_array_create_empty();
     json_object_put(json, "rules", trace->rules);
-    ok = !tcon_nl_dump(nl, tcon_nl_request(nl, TCON_CMD_GET_RULE), rule_cb,
-                       trace, error);
-    if (ok && trace->unknown) {
-        tcon_error_set(error, "the flow must say %s, since this rule looks at "
-                       "it: %.160s", trace->unknown, trace->asks);
-        ok = false;
-    }
-    free(trace->asks);
+    ok = ask(trace, nl, &obeyed, error);
+    put_result(json, trace);
     if (!ok) {
         json_destroy(json);
         return NULL;
@@ -128,39 +234,77 @@ trace_to_json(struct trace *trace, struct tcon_nl *nl,
     }
     tcon_match_format(&trace->flow, flow);
     json_object_put_string(json, "flow", flow);
-    put_result(json, trace->obeyed);
     return json;
+}
+
+static const char *
+field_text(const char *field)
+{
+    return strcmp(field, "tcp") ? field : "tcp or tcp6";
+}
+
+static void
+rule_to_text(const struct json *rule, struct ds *ds)
+{
+    const char *verdict = json_str(rule, "verdict");
+
+    ds_put_format(ds, "    %s: ", json_str(rule, "rule"));
+    if (!strcmp(verdict, "differs")) {
+        ds_put_format(ds, "no, %s differs\n", json_str(rule, "field"));
+    } else if (!strcmp(verdict, "depends")) {
+        ds_put_format(ds, "it depends on %s\n",
+                      field_text(json_str(rule, "field")));
+    } else {
+        ds_put_format(ds, "%s\n",
+                      !strcmp(verdict, "obeyed") ? "yes"
+                      : !strcmp(verdict, "else") ? "yes, if none above"
+                      : !strcmp(verdict, "share") ? "no, not in its share"
+                      : !strcmp(verdict, "below") ? "below that"
+                      : "not taken by tcon.ko yet");
+    }
+}
+
+/* Appends the strings of 'array', with 'last' before the last one. */
+static void
+list_to_text(const struct json *array, const char *last, bool fields,
+             struct ds *ds)
+{
+    const struct json *elem;
+    size_t i;
+
+    JSON_ARRAY_FOR_EACH (elem, i, array) {
+        const char *text = json_string(elem);
+
+        ds_put_format(ds, "%s%s", !i ? ""
+                      : i + 1 < json_array_size(array) ? ", " : last,
+                      fields ? field_text(text) : text);
+    }
 }
 
 static void
 trace_to_text(const struct json *json, struct ds *ds)
 {
     const struct json *rules = json_get(json, "rules");
-    bool enforced = !strcmp(json_str(json, "reason"),
-                            tcon_reasons[TCON_REASON_NONE].name);
     const struct json *rule;
     size_t i;
 
     ds_put_format(ds, "flow %s\n", json_str(json, "flow"));
     JSON_ARRAY_FOR_EACH (rule, i, rules) {
-        const char *verdict = json_str(rule, "verdict");
-
-        ds_put_format(ds, "    %s: ", json_str(rule, "rule"));
-        if (!strcmp(verdict, "differs")) {
-            ds_put_format(ds, "no, %s differs\n", json_str(rule, "field"));
-        } else {
-            ds_put_format(ds, "%s\n",
-                          !strcmp(verdict, "obeyed") ? "yes"
-                          : !strcmp(verdict, "share")
-                          ? "yes, if it is in the share"
-                          : !strcmp(verdict, "below") ? "below that"
-                          : "not taken by tcon.ko yet");
-        }
+        rule_to_text(rule, ds);
     }
-    ds_put_format(ds, "result: cc %s", json_str(json, "cc"));
-    if (!enforced) {
-        ds_put_format(ds, ", observed: %s (%s)", json_str(json, "reason"),
-                      json_str(json, "reason_text"));
+    ds_put_cstr(ds, "result: ");
+    if (!json_has(json, "cc")) {
+        ds_put_cstr(ds, "it depends on ");
+        list_to_text(json_get(json, "depends_on"), " and ", true, ds);
+        ds_put_cstr(ds, ": cc ");
+        list_to_text(json_get(json, "ccs"), " or ", false, ds);
+    } else {
+        ds_put_format(ds, "cc %s", json_str(json, "cc"));
+        if (strcmp(json_str(json, "reason"),
+                   tcon_reasons[TCON_REASON_NONE].name)) {
+            ds_put_format(ds, ", observed: %s (%s)", json_str(json, "reason"),
+                          json_str(json, "reason_text"));
+        }
     }
     ds_put_char(ds, '\n');
 }
@@ -247,19 +391,13 @@ tcon_unixctl_trace(struct unixctl_conn *conn, int argc, const char *argv[],
 {
     bool as_json = tcon_take_json(conn, &argc, argv);
     struct trace trace = { .bridge = NULL };
-    const struct tcon_bridge *bridge = NULL;
+    const struct tcon_bridge *bridge;
     struct json *json = NULL;
     struct tcon_error error;
     struct tcon_ccs ccs;
     struct tcon_nl nl;
 
-    if (!tcon_options_done(argc, argv, &error)) {
-        /* 'error' says it. */
-    } else if (argc != 3) {
-        tcon_error_set(&error, "a bridge and a flow are wanted");
-    } else {
-        bridge = tcon_bridge_lookup(argv[1], &error);
-    }
+    bridge = tcon_bridge_lookup(argv[1], &error);
     if (bridge && tcon_nl_open(&nl, &error)) {
         trace.bridge = argv[1];
         trace.ccs = &ccs;
@@ -277,6 +415,12 @@ tcon_unixctl_trace(struct unixctl_conn *conn, int argc, const char *argv[],
 void
 tcon_trace_init(void)
 {
-    unixctl_command_register("tcon/trace", "[-j] bridge flow", 1, 3,
-                             tcon_unixctl_trace, NULL);
+    static const struct tcon_command trace = {
+        "tcon/trace", "[-j] bridge flow",
+        "says which rule a flow obeys, and why none above",
+        "br0 in_port=vnet0,nw_dst=10.0.0.9,tp_dst=443", 2, 2,
+        tcon_unixctl_trace,
+    };
+
+    tcon_command_register(&trace);
 }

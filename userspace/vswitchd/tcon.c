@@ -3,9 +3,9 @@
  * The commands that change something.
  *
  * The files, lowest first: tcon-match, tcon-when, tcon-stats, tcon-advice, tcon-guess,
- * tcon-netlink, tcon-rules, tcon-cc, tcon-text, tcon-fleet, tcon-ovsdb,
- * tcon-rates, tcon-config, tcon-words, tcon-json, tcon-show, tcon-compare,
- * tcon-advise, tcon-flows, tcon-trace, tcon-state, tcon-move, this one.
+ * tcon-command, tcon-netlink, tcon-rules, tcon-cc, tcon-text, tcon-fleet,
+ * tcon-ovsdb, tcon-rates, tcon-config, tcon-words, tcon-json, tcon-show,
+ * tcon-compare, tcon-advise, tcon-flows, tcon-trace, tcon-state, tcon-move, this one.
  */
 
 #include <config.h>
@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "openvswitch/list.h"
+#include "tcon-command.h"
 #include "tcon-compare.h"
 #include "tcon-flows.h"
 #include "tcon-ovsdb.h"
@@ -143,7 +144,7 @@ tcon_unixctl_set_cc(struct unixctl_conn *conn, int argc, const char *argv[],
     bool ok = false, wait = false;
     struct tcon_nl nl;
 
-    bridge = tcon_bridge_lookup(argc > 1 ? argv[1] : "", &error);
+    bridge = tcon_bridge_lookup(argv[1], &error);
     if (bridge && tcon_nl_open(&nl, &error)) {
         ovs_strlcpy(rule.bridge, argv[1], sizeof rule.bridge);
         ok = set_cc(&nl, bridge, is_volatile, argc - 2, argv + 2, &rule,
@@ -248,12 +249,21 @@ tcon_unixctl_del_cc(struct unixctl_conn *conn, int argc, const char *argv[],
 void
 tcon_init(void)
 {
-    unixctl_command_register("tcon/set-cc",
-                             "[--volatile] bridge flow=MATCH cc "
-                             "[param=value]...", 3, INT_MAX,
-                             tcon_unixctl_set_cc, NULL);
-    unixctl_command_register("tcon/del-cc", "bridge [flow=MATCH]", 1, 2,
-                             tcon_unixctl_del_cc, NULL);
+    static const struct tcon_command set = {
+        "tcon/set-cc", "[--volatile] bridge flow=MATCH cc [param=value]...",
+        "sets a rule: the flows that MATCH selects obey this CC",
+        "br0 flow=tcp,nw_dst=10.0.0.0/8,tp_dst=443 bbr",
+        3, INT_MAX, tcon_unixctl_set_cc,
+    };
+    static const struct tcon_command del = {
+        "tcon/del-cc", "bridge [flow=MATCH]",
+        "removes a rule, or all of a bridge",
+        "br0 flow=tcp,nw_dst=10.0.0.0/8,tp_dst=443", 1, 2, tcon_unixctl_del_cc,
+    };
+
+    tcon_command_init();
+    tcon_command_register(&set);
+    tcon_command_register(&del);
     tcon_show_init();
     tcon_compare_init();
     tcon_flows_init();

@@ -16,6 +16,7 @@ tcon_objects = \
 	vswitchd/tcon-advice.$(OBJEXT) \
 	vswitchd/tcon-advise.$(OBJEXT) \
 	vswitchd/tcon-cc.$(OBJEXT) \
+	vswitchd/tcon-command.$(OBJEXT) \
 	vswitchd/tcon-compare.$(OBJEXT) \
 	vswitchd/tcon-config.$(OBJEXT) \
 	vswitchd/tcon-fleet.$(OBJEXT) \

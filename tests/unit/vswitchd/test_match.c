@@ -26,6 +26,11 @@ static const struct {
 	{ "priority=65535,all", "all", 65535 },
 	{ "priority=0x10,tcp", "tcp", 16 },
 	{ "ip", "tcp", DEFAULT },
+	{ "ip,nw_proto=6", "tcp", DEFAULT },
+	{ "dl_type=0x800,nw_proto=6,tp_dst=80", "tcp,tp_dst=80", DEFAULT },
+	{ "eth_type=0x86dd,ip_proto=6", "tcp6", DEFAULT },
+	{ "dl_type=2048,tcp", "tcp", DEFAULT },
+	{ "nw_proto=6", "all", DEFAULT },
 	{ "tcp", "tcp", DEFAULT },
 	{ "ip,tcp", "tcp", DEFAULT },
 	{ "ipv6", "tcp6", DEFAULT },
@@ -118,7 +123,22 @@ static const struct {
 	{ "=1", "unknown field ''" },
 	{ "TCP", "unknown field 'TCP'" },
 	{ "tcp,ct_state=+trk", "unknown field 'ct_state'" },
-	{ "nw_proto=6", "unknown field 'nw_proto'" },
+	{ "nw_scr=10.0.0.1", "unknown field 'nw_scr': is it nw_src? (known: all, ip," },
+	{ "tpdst=80", "is it tp_dst?" },
+	{ "In_Port=a", "is it in_port?" },
+	{ "TCP", "is it tcp?" },
+	{ "ct_state=1", "unknown field 'ct_state' (known" },
+	{ "foo", "see tcon/help MATCH)" },
+	{ "vlan_vid=7", "'vlan_vid': write dl_vlan" },
+	{ "dl_dst=2:0:0:0:0:1", "'dl_dst': a rule does not look at it" },
+	{ "tp_dst=80,443", "tp_dst has one value, not also 443: set a rule for each" },
+	{ "nw_src=10.0.0.1,7", "nw_src has one value, not also 7" },
+	{ "tcp,443", "unknown field '443'" },
+	{ "nw_proto=17", "nw_proto=17 can match nothing: TCon acts on TCP (6) only" },
+	{ "nw_proto=tcp", "nw_proto=tcp: not a number from 0 to 255" },
+	{ "dl_type=0x806", "dl_type=0x806 can match nothing: TCP is in IPv4 (0x800)" },
+	{ "dl_type=0x800,ipv6_src=::1", "'dl_type' is for IPv4 but 'ipv6_src' is for IPv6" },
+	{ "tcp6,eth_type=0x800", "can match nothing" },
 	{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=1", "unknown field" },
 	{ "caf\xc3\xa9=1", "unknown field 'caf?" },
 	/* values that are missing or too many */
@@ -189,8 +209,8 @@ static const struct {
 	{ "tp_dst=1/2/3", "not a number" },
 	{ "tp_src=80-443", "tp_src=80-443: a range is not matched" },
 	{ "tp_dst=http-alt", "not a number" },
-	{ "tp_src=65536", "tp_src=65536: not a number from 0 to 65535" },
-	{ "tp_src=-1", "tp_src=-1: not a number" },
+	{ "tp_src=65536", "tp_src=65536: not a number from 1 to 65535" },
+	{ "tp_src=-1", "tp_src=-1: not a number from 1 to 65535" },
 	{ "tp_src=+1", "not a number" },
 	{ "tp_src=1x", "not a number" },
 	{ "tp_src=0x", "not a number" },
@@ -567,6 +587,45 @@ static void the_next_name_is_the_newest(void **state)
 }
 
 /* A sentence is cut, not overrun, and never breaks a terminal. */
+static void names_that_are_near(void **state)
+{
+	static const char *const ccs[] = { "bbr", "bbr2", "cubic", "reno", "vegas", "none" };
+	static const struct {
+		const char *name, *nearest;
+	} near[] = {
+		{ "bbbr", "bbr" }, { "BBR", "bbr" }, { "cubci", "cubic" }, { "veags", "vegas" },
+		{ "ren", "reno" }, { "renox", "reno" }, { "bb", NULL }, { "", NULL }, { "x", NULL },
+		{ "illinois", NULL }, { A32 A32, NULL }, { "bbr3", "bbr" }, { "rneox", NULL },
+	};
+
+	for (unsigned int i = 0; i < N_ELEMS(near); i++) {
+		const char *found = tcon_nearest(near[i].name, ccs, N_ELEMS(ccs));
+
+		if (!near[i].nearest)
+			assert_null(found);
+		else
+			assert_string_equal(found, near[i].nearest);
+	}
+	assert_null(tcon_nearest("bbr", NULL, 0));
+}
+
+/* What is described is known, and each field but aliases is described. */
+static void fields_are_described(void **state)
+{
+	char text[TCON_FIELD_TEXT_MAX];
+	struct tcon_flow_spec spec;
+	struct tcon_error error;
+	const char *meaning;
+	unsigned int i;
+
+	for (i = 0; tcon_field_describe(i, text, &meaning); i++) {
+		assert_true(*meaning);
+		if (!tcon_flow_spec_parse(text, &spec, &error))
+			assert_null(strstr(error.text, "unknown field"));
+	}
+	assert_int_equal(i, N_ELEMS(fields) - 7);	/* aliases */
+}
+
 static void errors_are_printable(void **state)
 {
 	struct tcon_error error;
@@ -591,6 +650,8 @@ int main(void)
 		cmocka_unit_test(extreme_values),
 		cmocka_unit_test(names_have_an_order),
 		cmocka_unit_test(the_next_name_is_the_newest),
+		cmocka_unit_test(names_that_are_near),
+		cmocka_unit_test(fields_are_described),
 		cmocka_unit_test(errors_are_printable),
 	};
 

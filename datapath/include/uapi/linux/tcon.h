@@ -39,7 +39,10 @@
  * @TCON_CMD_DEL_RULE: remove the rule with this bridge, match and priority
  *	(-ENOENT where there is none); without %TCON_A_RULE_MATCH, every rule of
  *	the bridge
- * @TCON_CMD_GET_RULE: rules, in the order in which they are tried (dump)
+ * @TCON_CMD_GET_RULE: rules, in the order in which they are tried (dump); or one (do): the rule
+ *	with this bridge, match and priority, or with %TCON_A_PORT that which a half-flow of the
+ *	port %TCON_PORT_A_IFINDEX obeys, with %TCON_A_RULE_MATCH for what the half-flow is, as a
+ *	match that only it fits (-ENOENT where there is none)
  * @TCON_CMD_GET_CC: registered CC modules with their parameters (dump)
  * @TCON_CMD_GET_FLOW: half-flows, with an optional %TCON_A_BRIDGE and
  *	%TCON_A_RULE_MATCH that select, and with %TCON_A_ROUNDS the rounds of those that
