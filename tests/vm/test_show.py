@@ -606,6 +606,104 @@ def test_coverage_counts_what_the_daemon_does(lab: Lab) -> None:
     assert grown["tcon_request_refused"] == 0
 
 
+def logged() -> list[str]:
+    """What the daemon's log says of changes of rules."""
+    name = "tcon-switchd" if rigs.target() else "ovs-vswitchd"
+    text = Path(f"/var/log/openvswitch/{name}.log").read_text()
+    return re.findall(r"\|INFO\|(bridge .*; by .*)$", text, re.M)
+
+
+def test_a_change_of_a_rule_is_told_and_logged(lab: Lab) -> None:
+    """What it was, what it is, how many flows it concerns, and by whom."""
+    appctl("tcon/del-cc", "br0")
+    with transfer(lab, 10) as data_flow:
+        port = data_flow()["tp_src"]  # one flow, and not what tests before have left
+        place = f"flow=priority=9,tcp,tp_src={port}"
+        assert appctl("tcon/set-cc", "br0", place, "bbr") == "1 flow now obeys bbr\n"
+        last = logged()[-1]
+        assert last == (
+            f"bridge br0: set {place} bbr; before: none; flows: 1; "
+            f"by command tcon/set-cc br0 {place} bbr"
+        )
+        again = appctl("tcon/set-cc", "br0", place, "bbr")
+        assert again == "1 flow now obeys bbr, as before\n"
+        assert logged()[-1] == last
+        dry = appctl("tcon/set-cc", "--dry-run", "br0", place, "reno", "share=50%")
+        assert dry == (
+            "dry run, nothing is changed: 1 flow would obey reno, those in the share of 50%; "
+            "replaced: bbr\n"
+        )
+        below = f"flow=priority=8,tcp,tp_src={port}"
+        dry = appctl("tcon/set-cc", "--dry-run", "br0", below, "reno")
+        assert dry == "dry run, nothing is changed: 0 flows would obey reno\n"
+        assert appctl("tcon/set-cc", "--by=me", "br0", place, "cubic", "beta=0.8") == (
+            "1 flow now obeys cubic; replaced: bbr\n"
+        )
+        assert logged()[-1] == (
+            f"bridge br0: set {place} cubic beta=0.8; before: {place} bbr; flows: 1; "
+            f"by me, tcon/set-cc --by=me br0 {place} cubic beta=0.8"
+        )
+        dry = appctl("tcon/del-cc", "--dry-run", "br0")
+        assert dry == "dry run, nothing is changed: removed: 1 rule; 1 flow obeyed it\n"
+        gone = f"removed: {place} cubic beta=0.8; 1 flow obeyed it\n"
+        assert appctl("tcon/del-cc", "--dry-run", "br0", place) == (
+            f"dry run, nothing is changed: {gone}"
+        )
+        assert appctl("tcon/del-cc", "br0", place) == gone
+        assert logged()[-1] == (
+            f"bridge br0: removed {place} cubic beta=0.8; flows: 1; "
+            f"by command tcon/del-cc br0 {place}"
+        )
+    assert appctl("tcon/del-cc", "br0") == "removed: 0 rules; 0 flows obeyed them\n"
+    comments = rigs.run("ovsdb-tool", "-mm", "show-log", "/etc/openvswitch/conf.db")
+    daemon = "tcon-switchd" if rigs.target() else "ovs-vswitchd"
+    assert f"{daemon}: tcon/set-cc --by=me br0 {place} cubic beta=0.8" in comments
+    assert f"{daemon}: tcon/del-cc br0 {place}" in comments
+    with pytest.raises(LabError, match="has no rule"):
+        appctl("tcon/del-cc", "--dry-run", "br0", place)
+
+
+def test_changes_that_no_command_makes_are_logged(lab: Lab) -> None:
+    appctl("tcon/del-cc", "br0")
+    rule, source = "flow=priority=32768,tcp,tp_dst=7", "other_config:tcon-rule-x of Bridge br0"
+    before = len(logged())
+
+    def becomes(line: str) -> None:
+        poll(lambda: logged()[before:][-1:] == [f"bridge br0: {line}"], line, 20, 0.1)
+
+    vsctl("set", "Bridge", "br0", 'other_config:tcon-rule-x="flow=tcp,tp_dst=7 reno"')
+    becomes(f"set {rule} reno; before: none; flows: 0; by OVSDB, {source}")
+    vsctl("set", "Bridge", "br0", 'other_config:tcon-rule-x="flow=tcp,tp_dst=7 vegas"')
+    becomes(f"set {rule} vegas; before: {rule} reno; flows: 0; by OVSDB, {source}")
+    vsctl("remove", "Bridge", "br0", "other_config", "tcon-rule-x")
+    becomes(f"removed {rule} vegas; flows: 0; by OVSDB, where {source} is gone")
+    for words in ([], ["--volatile"]):
+        appctl("tcon/set-cc", *words, "br0", "flow=tcp,tp_dst=7", "reno", "for=1s")
+        until = re.search(r"until=\S+", logged()[-1])[0].rstrip(";")
+        becomes(f"removed {rule} reno {until}; flows: 0; by the end of its term")
+    n = len(logged())
+    appctl("tcon/set-cc", "--volatile", "br0", "flow=all", "reno", "for=100s")
+    appctl("tcon/set-cc", "--volatile", "br0", "flow=all", "reno", "for=200s")  # as tcon-monitor
+    assert len(logged()) == n + 1
+    appctl("tcon/del-cc", "br0")
+
+
+def test_a_running_experiment_is_not_replaced_without_a_word(lab: Lab) -> None:
+    appctl("tcon/del-cc", "br0")
+    experiment = "flow=priority=5,tcp,tp_dst=7"
+    appctl("tcon/set-cc", "br0", experiment, "bbr", "share=50%")
+    for dry in (["--dry-run"], []):
+        hides = appctl("tcon/set-cc", *dry, "br0", "flow=nw_dst=10.0.0.0/8,priority=6", "reno")
+        assert hides.endswith(f"; it takes flows of an experiment: {experiment} bbr share=50%\n")
+        below = appctl("tcon/set-cc", *dry, "br0", "flow=tcp,priority=4", "reno")
+        other = appctl("tcon/set-cc", *dry, "br0", "flow=tcp,tp_dst=8,priority=6", "reno")
+        for told in (below, other):
+            assert "experiment" not in told
+        told = appctl("tcon/set-cc", *dry, "br0", experiment, "cubic")
+        assert re.search(r"; replaced: bbr share=50%, an experiment since \d+ s\n$", told)
+    appctl("tcon/del-cc", "br0")
+
+
 def test_options_stand_anywhere(lab: Lab) -> None:
     for words in (("-j", "br0"), ("br0", "-j"), ("br0", "limit=1", "flow=tcp", "-j"),
                   ("br0", "-v", "-j"), ("-j", "-v", "br0", "-j", "-v")):  # fmt: skip

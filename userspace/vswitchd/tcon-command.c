@@ -34,19 +34,19 @@ put_usage(struct ds *ds, const struct tcon_command *command)
                   *command->example ? " " : "", command->example);
 }
 
-/* Is 'word' an option of 'command'? */
+/* Is 'word' an option of 'command'?  One with a value counts up to its "=". */
 static bool
 is_option(const struct tcon_command *command, const char *word)
 {
-    size_t len = strlen(word);
-    const char *p = command->words;
+    bool has_value = strchr(word, '=') != NULL;
+    size_t len = strcspn(word, "=") + has_value;
 
-    while ((p = strstr(p, word))) {
-        if ((p == command->words || strchr("[ ", p[-1]))
-            && (!p[len] || strchr("] ", p[len]))) {
+    for (const char *p = command->words; *p; p++) {
+        if (!strncmp(p, word, len)
+            && (p == command->words || strchr("[ ", p[-1]))
+            && (has_value || !p[len] || strchr("] ", p[len]))) {
             return true;
         }
-        p += len;
     }
     return false;
 }

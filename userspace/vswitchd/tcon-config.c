@@ -370,13 +370,14 @@ tcon_config_port(const char *bridge_name, const char *name, const char *type,
 
 /* Removes the rules of 'bridge'. */
 static void
-drop_bridge(const char *bridge)
+drop_bridge(const char *bridge, const char *by)
 {
+    struct tcon_change change;
     struct tcon_error error;
     struct tcon_nl nl;
 
     if (tcon_nl_open(&nl, &error)) {
-        if (tcon_rules_del_bridge(&nl, bridge, &error)) {
+        if (tcon_rules_del_bridge(&nl, bridge, by, &change, &error)) {
             VLOG_WARN("the rules of bridge %s cannot be removed: %s", bridge,
                       error.text);
         }
@@ -392,7 +393,7 @@ tcon_config_cleanup(void)
 
     SHASH_FOR_EACH (node, &bridges) {
         if (tcon_bridge_is_kernel(node->data)) {
-            drop_bridge(node->name);
+            drop_bridge(node->name, "exit --cleanup");
         }
     }
 }
@@ -414,7 +415,7 @@ tcon_config_end(void)
         struct tcon_bridge *bridge = node->data;
 
         if (tcon_bridge_is_kernel(bridge) && !kernel_bridge_find(node->name)) {
-            drop_bridge(node->name);
+            drop_bridge(node->name, "OVSDB, where the bridge is gone");
         }
         bridge_destroy(bridge);
         shash_delete(&old_bridges, node);

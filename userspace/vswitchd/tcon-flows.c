@@ -612,7 +612,9 @@ put_table(struct ds *ds, struct row *rows, size_t n)
 
 /* Commands under way. */
 
-enum flows_form { FLOWS_TABLE, FLOWS_VERBOSE, FLOWS_JSON, FLOWS_ADVICE };
+enum flows_form {
+    FLOWS_TABLE, FLOWS_VERBOSE, FLOWS_JSON, FLOWS_ADVICE, FLOWS_COUNT,
+};
 
 struct flows_dump {
     struct ovs_list node;           /* In 'dumps'. */
@@ -628,6 +630,9 @@ struct flows_dump {
     struct ds text;                 /* FLOWS_VERBOSE */
     struct tcon_advisor *advisor;   /* FLOWS_ADVICE */
     bool as_json;                   /* Its advice. */
+    uint32_t priority;              /* FLOWS_COUNT: what flows obey that count, */
+    char *forecast;                 /* and what is said of them. */
+    uint64_t n_counted;
     struct row *rows;               /* FLOWS_TABLE */
     size_t n_rows, allocated_rows;
 };
@@ -653,6 +658,15 @@ flows_dump_add(struct flows_dump *dump, const struct json *flow)
     }
 }
 
+/* Would the flow obey a new rule of this priority that selects it? */
+static bool
+would_obey(struct nlattr *attrs[], uint32_t priority)
+{
+    const struct nlattr *obeyed = attrs[TCON_FLOW_A_PRIORITY];
+
+    return !obeyed || nl_attr_get_u32(obeyed) <= priority;
+}
+
 static bool
 flow_cb(struct nlattr *top[], void *dump_)
 {
@@ -660,6 +674,14 @@ flow_cb(struct nlattr *top[], void *dump_)
     struct flows_dump *dump = dump_;
     struct json *flow;
 
+    if (dump->form == FLOWS_COUNT) {
+        dump->n_counted += (top[TCON_A_FLOW]
+                            && tcon_nl_parse(top[TCON_A_FLOW], flow_fields,
+                                             ARRAY_SIZE(flow_fields), attrs,
+                                             ARRAY_SIZE(attrs))
+                            && would_obey(attrs, dump->priority));
+        return true;
+    }
     if (top[TCON_A_FLOW] && dump->n_flows++ < dump->limit
         && tcon_nl_parse(top[TCON_A_FLOW], flow_fields,
                          ARRAY_SIZE(flow_fields), attrs, ARRAY_SIZE(attrs))) {
@@ -686,6 +708,11 @@ flows_dump_reply(struct flows_dump *dump)
         tcon_reply(dump->conn, json, true, NULL, NULL);
         return;
     }
+    if (dump->form == FLOWS_COUNT) {
+        ds_put_format(&dump->text, "dry run, nothing is changed: %"PRIu64
+                      " flow%s %s\n", dump->n_counted,
+                      dump->n_counted == 1 ? "" : "s", dump->forecast);
+    }
     if (dump->form == FLOWS_ADVICE) {
         tcon_reply(dump->conn, tcon_advisor_to_json(dump->advisor),
                    dump->as_json, tcon_advise_to_text, NULL);
@@ -709,6 +736,7 @@ flows_dump_destroy(struct flows_dump *dump)
     free(dump->rows);
     ds_destroy(&dump->text);
     tcon_advisor_destroy(dump->advisor);
+    free(dump->forecast);
     json_destroy(dump->json);
     tcon_nl_close(&dump->nl);
     free(dump);
@@ -917,6 +945,31 @@ tcon_unixctl_advise(struct unixctl_conn *conn, int argc, const char *argv[],
     dump->as_json = as_json;
     dump->advisor = tcon_advisor_create();
     ovs_list_push_back(&dumps, &dump->node);
+}
+
+/* Begins to count the flows that would obey 'rule' if it were set now, and tells
+ * 'conn' their number, with 'forecast' behind it.  Returns false, with a sentence, if
+ * tcon.ko does not answer. */
+bool
+tcon_flows_count(struct unixctl_conn *conn, const struct tcon_rule *rule,
+                 const char *forecast, struct tcon_error *error)
+{
+    struct flows_dump *dump;
+    struct tcon_nl nl;
+
+    dump = (tcon_nl_open(&nl, error)
+            ? flows_dump_begin(&nl, rule->bridge, &rule->match, false, error)
+            : NULL);
+    if (!dump) {
+        return false;
+    }
+    dump->conn = conn;
+    dump->limit = UINT64_MAX;
+    dump->form = FLOWS_COUNT;
+    dump->priority = rule->priority;
+    dump->forecast = xstrdup(forecast);
+    ovs_list_push_back(&dumps, &dump->node);
+    return true;
 }
 
 void

@@ -6,6 +6,14 @@
 #ifndef VSWITCHD_TCON_FLOWS_H
 #define VSWITCHD_TCON_FLOWS_H 1
 
+#include <stdbool.h>
+
+struct tcon_error;
+struct tcon_rule;
+struct unixctl_conn;
+
+bool tcon_flows_count(struct unixctl_conn *, const struct tcon_rule *,
+                      const char *forecast, struct tcon_error *);
 void tcon_flows_init(void);
 void tcon_flows_run(void);
 void tcon_flows_wait(void);

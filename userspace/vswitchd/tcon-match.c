@@ -1100,6 +1100,48 @@ tcon_match_selects(const struct tcon_match *match,
     return selects;
 }
 
+/* Do 'a' and 'b' agree in the bits of addresses that both look at? */
+static bool
+prefix_overlap(const struct tcon_prefix *a, const struct tcon_prefix *b)
+{
+    struct tcon_prefix shorter = a->plen < b->plen ? *a : *b;
+
+    return prefix_contains(&shorter, a->plen < b->plen ? b->addr : a->addr);
+}
+
+static bool
+mac_overlap(const struct tcon_mac *a, const struct tcon_mac *b)
+{
+    for (size_t i = 0; i < sizeof a->value; i++) {
+        if ((a->value[i] ^ b->value[i]) & a->mask[i] & b->mask[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* May there be a flow that both select?  Of a port's name, number and iface-id only
+ * the same are compared. */
+bool
+tcon_match_overlap(const struct tcon_match *a, const struct tcon_match *b)
+{
+    return ((!a->ifname[0] || !b->ifname[0] || !strcmp(a->ifname, b->ifname))
+            && (!a->has_ofport || !b->has_ofport || a->ofport == b->ofport)
+            && (!a->iface_id[0] || !b->iface_id[0]
+                || !strcmp(a->iface_id, b->iface_id))
+            && (!a->family || !b->family || a->family == b->family)
+            && prefix_overlap(&a->src, &b->src)
+            && prefix_overlap(&a->dst, &b->dst)
+            && !((a->sport.value ^ b->sport.value) & a->sport.mask
+                 & b->sport.mask)
+            && !((a->dport.value ^ b->dport.value) & a->dport.mask
+                 & b->dport.mask)
+            && (!a->has_vlan || !b->has_vlan || a->vlan == b->vlan)
+            && mac_overlap(&a->mac, &b->mac)
+            && !((a->mark.value ^ b->mark.value) & a->mark.mask
+                 & b->mark.mask));
+}
+
 /* A text that is being built; always NUL-terminated. */
 struct text {
     char *start;

@@ -109,6 +109,7 @@ enum tcon_selects {
 enum tcon_selects tcon_match_selects(const struct tcon_match *,
                                      const struct tcon_match *flow,
                                      uint32_t ofport, const char **field);
+bool tcon_match_overlap(const struct tcon_match *, const struct tcon_match *);
 void tcon_match_format(const struct tcon_match *,
                        char text[TCON_MATCH_TEXT_MAX]);
 

@@ -81,6 +81,7 @@ struct write {
     struct ovs_list node;
     struct ovsdb_idl_txn *txn;  /* NULL where nothing is to be written. */
     struct unixctl_conn *conn;
+    char *reply;                /* What 'conn' is told if it succeeds. */
     bool sets;                  /* 'rule' was set before it was written. */
     bool whole_bridge;          /* All of the rule's bridge are removed. */
     struct tcon_rule rule;      /* Or its place, where it is removed. */
@@ -323,6 +324,9 @@ entry_parse(struct tcon_entry *entry, struct tcon_nl *nl)
     struct tcon_rule rule = { .priority = UINT32_MAX, .entry = entry };
 
     ovs_strlcpy(rule.bridge, entry->bridge, sizeof rule.bridge);
+    snprintf(rule.source, sizeof rule.source, "%sother_config:%s of %s %s",
+             tcon_fleet_has_key(entry->key) ? "by the fleet's database, " : "",
+             entry->key, table_names[entry->table], entry->record);
     entry->tried = true;
     if (!tcon_rule_parse_text(nl, entry->text, &rule, &entry->error)) {
         /* Another module may bring a CC, or a parameter, that is missing. */
@@ -628,23 +632,26 @@ set_key(enum table table, const char *record, const char *key,
 /* Starts a transaction.  The caller fills and commits it, before vswitchd
  * starts one of its own.  'conn' is NULL if no command waits for it. */
 static struct write *
-write_start(struct unixctl_conn *conn, const char *command)
+write_start(struct unixctl_conn *conn, const char *command, const char *reply)
 {
     struct write *write = xzalloc(sizeof *write);
 
     COVERAGE_INC(tcon_ovsdb_write);
     write->conn = conn;
+    write->reply = reply ? xstrdup(reply) : NULL;
     write->txn = ovsdb_idl_txn_create(idl);
-    ovsdb_idl_txn_add_comment(write->txn, "ovs-vswitchd: %s", command);
+    ovsdb_idl_txn_add_comment(write->txn, "%s: %s", program_name, command);
     ovs_list_push_back(&writes, &write->node);
     return write;
 }
 
-/* Writes 'rule', which tcon.ko and the list have, and replies to 'conn'.
+/* Writes 'rule', which tcon.ko and the list have, with 'command' as the comment of
+ * the transaction, and gives 'conn' the 'reply'.
  * tcon_ovsdb_can_set() has said that this can be done.  Takes over 'before', the
  * volatile rule that was there, or NULL: it comes back if this fails. */
 void
-tcon_ovsdb_set(struct unixctl_conn *conn, const struct tcon_rule *rule,
+tcon_ovsdb_set(struct unixctl_conn *conn, const char *command,
+               const char *reply, const struct tcon_rule *rule,
                struct tcon_rule *before)
 {
     const struct tcon_entry *old = entry_at(rule);
@@ -653,7 +660,7 @@ tcon_ovsdb_set(struct unixctl_conn *conn, const struct tcon_rule *rule,
     struct write *write;
     char *text;
 
-    write = write_start(conn, "tcon/set-cc");
+    write = write_start(conn, command, reply);
     write->rule = *rule;
     write->before = before;
     ovs_assert(place_write(rule, old, write, &error));
@@ -726,13 +733,14 @@ tcon_ovsdb_can_remove(const char *bridge, const struct tcon_rule *place,
     return !must_write || check_writable(error);
 }
 
-/* Removes the rule at 'place', or all of 'bridge' if that is NULL, and replies
- * to 'conn'. */
+/* Removes the rule at 'place', or all of 'bridge' if that is NULL.  'command' and
+ * 'reply' are as for tcon_ovsdb_set(). */
 void
-tcon_ovsdb_remove(struct unixctl_conn *conn, const char *bridge,
+tcon_ovsdb_remove(struct unixctl_conn *conn, const char *command,
+                  const char *reply, const char *bridge,
                   const struct tcon_rule *place)
 {
-    struct write *write = write_start(conn, "tcon/del-cc");
+    struct write *write = write_start(conn, command, reply);
     struct shash_node *node;
     bool any = false;
 
@@ -799,7 +807,7 @@ write_finish(struct write *write, enum ovsdb_idl_txn_status status)
     if (!write->conn) {
         /* Nobody asked for it. */
     } else if (ok) {
-        unixctl_command_reply(write->conn, NULL);
+        unixctl_command_reply(write->conn, write->reply);
     } else {
         struct tcon_error error;
 
@@ -815,6 +823,7 @@ write_finish(struct write *write, enum ovsdb_idl_txn_status status)
     has_written = true;
     ovs_list_remove(&write->node);
     free(write->before);
+    free(write->reply);
     free(write->record);
     free(write->key);
     free(write);
@@ -839,7 +848,7 @@ remove_ended(void)
         if (entry->good && !entry->remover && is_changeable(entry)
             && tcon_rule_has_ended(&entry->rule)
             && tcon_rule_name_is_number(rule_name(entry))) {
-            write = write ? write : write_start(NULL, "a rule has ended");
+            write = write ? write : write_start(NULL, "a rule has ended", NULL);
             entry->remover = write;
             set_key(entry->table, entry->record, entry->key, NULL);
         }

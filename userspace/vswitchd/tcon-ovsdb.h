@@ -32,9 +32,11 @@ bool tcon_ovsdb_has(const struct tcon_rule *);
 bool tcon_ovsdb_can_set(const struct tcon_rule *, struct tcon_error *);
 bool tcon_ovsdb_can_remove(const char *bridge, const struct tcon_rule *place,
                            struct tcon_error *);
-void tcon_ovsdb_set(struct unixctl_conn *, const struct tcon_rule *,
+void tcon_ovsdb_set(struct unixctl_conn *, const char *command,
+                    const char *reply, const struct tcon_rule *,
                     struct tcon_rule *before);
-void tcon_ovsdb_remove(struct unixctl_conn *, const char *bridge,
+void tcon_ovsdb_remove(struct unixctl_conn *, const char *command,
+                       const char *reply, const char *bridge,
                        const struct tcon_rule *place);
 bool tcon_ovsdb_is_writing(const char *bridge, const struct tcon_rule *place);
 bool tcon_ovsdb_has_written(void);

@@ -11,14 +11,17 @@
 #include "tcon-rules.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "coverage.h"
 #include "hash.h"
 #include "netlink.h"
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
+#include "tcon-when.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -153,6 +156,51 @@ tcon_rule_from_attrs(struct nlattr *top[], struct tcon_rule *rule)
     return true;
 }
 
+/* Returns the text of 'rule', which tcon_rule_parse_text() reads.  The caller
+ * frees it. */
+char *
+tcon_rule_format(const struct tcon_rule *rule)
+{
+    static const char *const ecn_words[] = TCON_RULE_ECN_NAMES;
+    static const char *const fallback_words[] = TCON_RULE_FALLBACK_NAMES;
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    char match[TCON_MATCH_TEXT_MAX];
+
+    tcon_match_format(&rule->match, match);
+    ds_put_format(&ds, "flow=priority=%"PRIu32",%s %s", rule->priority, match,
+                  rule->cc);
+    for (size_t i = 0; i < rule->n_params; i++) {
+        const struct tcon_param *param = &rule->params[i];
+        char value[TCON_VALUE_TEXT_MAX];
+
+        tcon_value_format(param->type, param->value, value);
+        ds_put_format(&ds, " %s=%s", param->name, value);
+    }
+    if (rule->ecn != TCON_RULE_ECN_AUTO && rule->ecn < ARRAY_SIZE(ecn_words)) {
+        ds_put_format(&ds, " ecn=%s", ecn_words[rule->ecn]);
+    }
+    if (rule->fallback != TCON_RULE_FALLBACK_AUTO
+        && rule->fallback < ARRAY_SIZE(fallback_words)) {
+        ds_put_format(&ds, " fallback=%s", fallback_words[rule->fallback]);
+    }
+    if (rule->rto_min_us) {
+        ds_put_format(&ds, " rto_min_us=%"PRIu32, rule->rto_min_us);
+    }
+    if (rule->share) {
+        char share[TCON_VALUE_TEXT_MAX];
+
+        tcon_share_format(rule->share, share);
+        ds_put_format(&ds, " share=%s", share);
+    }
+    if (rule->until_s) {
+        char date[TCON_DATE_TEXT_MAX];
+
+        tcon_date_format(rule->until_s, date);
+        ds_put_format(&ds, " until=%s", date);
+    }
+    return ds_steal_cstr(&ds);
+}
+
 static void
 put_rule(struct ofpbuf *request, const struct tcon_rule *rule)
 {
@@ -185,25 +233,6 @@ put_rule(struct ofpbuf *request, const struct tcon_rule *rule)
     nl_msg_end_nested(request, nest);
 }
 
-int
-tcon_rule_set(struct tcon_nl *nl, struct tcon_rule *rule,
-                struct tcon_error *error)
-{
-    struct ofpbuf *request = tcon_nl_request(nl, TCON_CMD_SET_RULE);
-    int err;
-
-    put_rule(request, rule);
-    err = tcon_nl_do(nl, request, NULL, NULL, error);
-    rule->in_kernel = !err;
-    rule->age = err ? 0 : ++newest;
-    if (err) {
-        COVERAGE_INC(tcon_rule_refused);
-    } else {
-        COVERAGE_INC(tcon_rule_set);
-    }
-    return err;
-}
-
 /* A request about the rule at the place of 'rule'. */
 static struct ofpbuf *
 place_request(const struct tcon_nl *nl, enum tcon_cmd cmd,
@@ -218,15 +247,6 @@ place_request(const struct tcon_nl *nl, enum tcon_cmd cmd,
     nl_msg_put_u32(request, TCON_RULE_A_PRIORITY, rule->priority);
     nl_msg_end_nested(request, nest);
     return request;
-}
-
-int
-tcon_rule_del(struct tcon_nl *nl, const struct tcon_rule *rule,
-                struct tcon_error *error)
-{
-    COVERAGE_INC(tcon_rule_del);
-    return tcon_nl_do(nl, place_request(nl, TCON_CMD_DEL_RULE, rule), NULL,
-                      NULL, error);
 }
 
 static bool
@@ -257,16 +277,220 @@ tcon_rule_of_flow(struct tcon_nl *nl, uint32_t ifindex,
     return tcon_nl_do(nl, request, take_rule, found, error);
 }
 
-/* It is no error if the bridge has no rules. */
-int
-tcon_rules_del_bridge(struct tcon_nl *nl, const char *bridge,
-                        struct tcon_error *error)
+static bool
+take_spreading(struct nlattr *top[], void *spreading_)
 {
-    struct ofpbuf *request = tcon_nl_request(nl, TCON_CMD_DEL_RULE);
+    static const struct tcon_nl_field fields[] = {
+        { TCON_INFO_A_SPREADING, NL_A_FLAG, NULL },
+    };
+    struct nlattr *attrs[TCON_INFO_A_MAX + 1];
+    bool *spreading = spreading_;
+
+    *spreading = (top[TCON_A_INFO]
+                  && tcon_nl_parse(top[TCON_A_INFO], fields,
+                                   ARRAY_SIZE(fields), attrs,
+                                   ARRAY_SIZE(attrs))
+                  && attrs[TCON_INFO_A_SPREADING]);
+    return true;
+}
+
+/* Is a change of rules still on its way to flows?  The answer costs as much as all
+ * totals do. */
+bool
+tcon_rules_spreading(struct tcon_nl *nl)
+{
+    struct tcon_error error;
+    bool spreading = false;
+
+    tcon_nl_do(nl, tcon_nl_request(nl, TCON_CMD_GET_INFO), take_spreading,
+               &spreading, &error);
+    return spreading;
+}
+
+/* Is 'rule' the same as 'before' but for a later or earlier end?  tcon-monitor sets its
+ * rules again all the time. */
+static bool
+is_renewed(const struct tcon_rule *before, const struct tcon_rule *rule)
+{
+    return (tcon_rule_same_decision(before, rule)
+            && !before->until_s == !rule->until_s);
+}
+
+/* Logs that 'rule' is set; 'before' is the one whose place it takes, or NULL. */
+static void
+log_set(const struct tcon_rule *rule, const struct tcon_rule *before,
+        const struct tcon_change *change, const char *by)
+{
+    char *text = before ? tcon_rule_format(before) : NULL;
+    char *after = tcon_rule_format(rule);
+
+    if (!before || !is_renewed(before, rule)) {
+        VLOG_INFO("bridge %s: set %s; before: %s; flows: %"PRIu32"; by %s",
+                  rule->bridge, after, text ? text : "none", change->n_flows,
+                  by);
+    }
+    free(text);
+    free(after);
+}
+
+static void
+log_removed(const struct tcon_rule *rule, const char *by)
+{
+    char *text = tcon_rule_format(rule);
+
+    VLOG_INFO("bridge %s: removed %s; flows: %"PRIu32"; by %s", rule->bridge,
+              text, rule->flows, by);
+    free(text);
+}
+
+static int
+set_rule(struct tcon_nl *nl, struct tcon_rule *rule, struct tcon_error *error)
+{
+    struct ofpbuf *request = tcon_nl_request(nl, TCON_CMD_SET_RULE);
     int err;
 
-    nl_msg_put_string(request, TCON_A_BRIDGE, bridge);
+    put_rule(request, rule);
     err = tcon_nl_do(nl, request, NULL, NULL, error);
+    rule->in_kernel = !err;
+    rule->age = err ? 0 : ++newest;
+    if (err) {
+        COVERAGE_INC(tcon_rule_refused);
+    } else {
+        COVERAGE_INC(tcon_rule_set);
+    }
+    return err;
+}
+
+int
+tcon_rule_set(struct tcon_nl *nl, struct tcon_rule *rule, const char *by,
+              struct tcon_change *change, struct tcon_error *error)
+{
+    struct tcon_error skip;
+    int err;
+
+    memset(change, 0, sizeof *change);
+    change->had_before = !tcon_rule_get(nl, rule, &change->before, &skip);
+    err = set_rule(nl, rule, error);
+    if (!err) {
+        struct tcon_rule now = { .flows = 0 };
+
+        tcon_rule_get(nl, rule, &now, &skip);
+        change->n_flows = now.flows;
+        log_set(rule, change->had_before ? &change->before : NULL, change, by);
+        rule->logged = true;
+    }
+    return err;
+}
+
+static int
+del_rule(struct tcon_nl *nl, const struct tcon_rule *rule,
+         struct tcon_error *error)
+{
+    COVERAGE_INC(tcon_rule_del);
+    return tcon_nl_do(nl, place_request(nl, TCON_CMD_DEL_RULE, rule), NULL,
+                      NULL, error);
+}
+
+int
+tcon_rule_del(struct tcon_nl *nl, const struct tcon_rule *rule,
+              const char *by, struct tcon_change *change,
+              struct tcon_error *error)
+{
+    struct tcon_error skip;
+    int err;
+
+    memset(change, 0, sizeof *change);
+    change->had_before = !tcon_rule_get(nl, rule, &change->before, &skip);
+    err = del_rule(nl, rule, error);
+    if (!err && change->had_before) {
+        if (rule->until_s) {    /* What has left the list already. */
+            change->before.until_s = rule->until_s;
+        }
+        change->n_rules = 1;
+        change->n_flows = change->before.flows;
+        log_removed(&change->before, by);
+    }
+    return err;
+}
+
+/* Puts one of the kernel's rules at the front of 'found_': that is oldest first,
+ * while the kernel's dump is newest first among equal priorities. */
+static bool
+find_rule(struct nlattr *attrs[], void *found_)
+{
+    struct tcon_rule *rule = xmalloc(sizeof *rule);
+    struct ovs_list *found = found_;
+
+    if (tcon_rule_from_attrs(attrs, rule)) {
+        ovs_list_push_front(found, &rule->node);
+    } else {
+        free(rule);
+    }
+    return true;
+}
+
+/* Reads tcon.ko's rules into 'found', and counts those of 'bridge'. */
+static int
+find_rules(struct tcon_nl *nl, const char *bridge, struct ovs_list *found,
+           struct tcon_change *change, struct tcon_error *error)
+{
+    const struct tcon_rule *rule;
+    int err;
+
+    memset(change, 0, sizeof *change);
+    err = tcon_nl_dump(nl, tcon_nl_request(nl, TCON_CMD_GET_RULE), find_rule,
+                       found, error);
+    LIST_FOR_EACH (rule, node, found) {
+        if (!strcmp(rule->bridge, bridge)) {
+            change->n_rules++;
+            change->n_flows += rule->flows;
+        }
+    }
+    return err;
+}
+
+static void
+free_found(struct ovs_list *found)
+{
+    struct tcon_rule *rule;
+
+    LIST_FOR_EACH_POP (rule, node, found) {
+        free(rule);
+    }
+}
+
+int
+tcon_rules_count(struct tcon_nl *nl, const char *bridge,
+                 struct tcon_change *change, struct tcon_error *error)
+{
+    struct ovs_list found = OVS_LIST_INITIALIZER(&found);
+    int err = find_rules(nl, bridge, &found, change, error);
+
+    free_found(&found);
+    return err;
+}
+
+/* It is no error if the bridge has no rules. */
+int
+tcon_rules_del_bridge(struct tcon_nl *nl, const char *bridge, const char *by,
+                      struct tcon_change *change, struct tcon_error *error)
+{
+    struct ovs_list found = OVS_LIST_INITIALIZER(&found);
+    const struct tcon_rule *rule;
+    int err = find_rules(nl, bridge, &found, change, error);
+
+    if (!err) {
+        struct ofpbuf *request = tcon_nl_request(nl, TCON_CMD_DEL_RULE);
+
+        nl_msg_put_string(request, TCON_A_BRIDGE, bridge);
+        err = tcon_nl_do(nl, request, NULL, NULL, error);
+    }
+    LIST_FOR_EACH (rule, node, &found) {
+        if (!err && !strcmp(rule->bridge, bridge)) {
+            log_removed(rule, by);
+        }
+    }
+    free_found(&found);
     return err == ENOENT ? 0 : err;
 }
 
@@ -358,6 +582,7 @@ tcon_rule_keep(const struct tcon_rule *rule, bool is_volatile)
             old->in_kernel = true;
             old->age = rule->age;
         }
+        old->logged = true;
         if (is_volatile) {
             old->being_written = false;
             old->entry = tcon_rule_outlives(rule, old) ? NULL : old->entry;
@@ -416,6 +641,7 @@ tcon_rules_next_end_s(void)
 void
 tcon_rules_end(struct tcon_nl *nl)
 {
+    struct tcon_change change;
     struct tcon_error error;
     struct tcon_rule *rule;
 
@@ -425,7 +651,8 @@ tcon_rules_end(struct tcon_nl *nl)
             note_end(rule);
         } else if (!rule->entry) {
             if (nl) {
-                tcon_rule_del(nl, rule, &error);
+                tcon_rule_del(nl, rule, "the end of its term", &change,
+                              &error);
             }
             tcon_rule_destroy(rule);
         }
@@ -439,7 +666,23 @@ take_over(const struct tcon_rule *old, struct tcon_rule *rule)
     if (tcon_rule_same_decision(old, rule)) {
         rule->in_kernel = old->in_kernel;
         rule->age = old->age;
+        rule->logged = old->logged;
     }
+}
+
+/* Takes from tcon.ko what OVSDB does not have, or no more. */
+static void
+remove_unwanted(struct tcon_nl *nl, const struct tcon_rule *rule)
+{
+    struct tcon_change change;
+    struct tcon_error error;
+    char *by;
+
+    by = (tcon_rule_has_ended(rule) ? xstrdup("the end of its term")
+          : rule->source[0] ? xasprintf("OVSDB, where %s is gone", rule->source)
+          : xstrdup("OVSDB, which does not have it"));
+    tcon_rule_del(nl, rule, by, &change, &error);
+    free(by);
 }
 
 /* Makes the list what OVSDB wants, 'wanted' oldest first and each with its
@@ -452,7 +695,6 @@ tcon_rules_replace(struct tcon_nl *nl, struct tcon_rule *wanted, size_t n)
     struct ovs_list old_rules;
     struct hmap old_places = HMAP_INITIALIZER(&old_places);
     struct tcon_rule *old, *rule;
-    struct tcon_error error;
 
     ovs_list_init(&old_rules);
     ovs_list_push_back_all(&old_rules, &rules);
@@ -476,7 +718,7 @@ tcon_rules_replace(struct tcon_nl *nl, struct tcon_rule *wanted, size_t n)
         } else if (rule) {
             take_over(old, rule);
         } else if (nl) {
-            tcon_rule_del(nl, old, &error);
+            remove_unwanted(nl, old);
         }
         ovs_list_remove(&old->node);
         free(old);
@@ -502,14 +744,25 @@ age_among_equals(struct shash *ages, const struct tcon_rule *rule)
 }
 
 /* Gives 'rule' to tcon.ko as the newest.  Where it has that very rule it would
- * leave its age: so that one goes first. */
+ * leave its age: so that one goes first.  That a rule is there again, since tcon.ko
+ * was loaded again, is nobody's doing. */
 static int
 renew(struct tcon_nl *nl, struct tcon_rule *rule, struct tcon_error *error)
 {
+    struct tcon_change change;
+    char *by;
+    int err;
+
     if (rule->in_kernel) {
-        tcon_rule_del(nl, rule, error);
+        del_rule(nl, rule, error);
     }
-    return tcon_rule_set(nl, rule, error);
+    if (rule->logged) {
+        return set_rule(nl, rule, error);
+    }
+    by = xasprintf("OVSDB%s%s", rule->source[0] ? ", " : "", rule->source);
+    err = tcon_rule_set(nl, rule, by, &change, error);
+    free(by);
+    return err;
 }
 
 static void
@@ -551,22 +804,6 @@ tcon_rules_push(struct tcon_nl *nl, bool first_time)
     return complete;
 }
 
-/* Puts one of the kernel's rules at the front of 'found_': that is oldest first,
- * while the kernel's dump is newest first among equal priorities. */
-static bool
-find_rule(struct nlattr *attrs[], void *found_)
-{
-    struct tcon_rule *rule = xmalloc(sizeof *rule);
-    struct ovs_list *found = found_;
-
-    if (tcon_rule_from_attrs(attrs, rule)) {
-        ovs_list_push_front(found, &rule->node);
-    } else {
-        free(rule);
-    }
-    return true;
-}
-
 /* Takes note that tcon.ko has 'rule', as the newest. */
 static void
 adopt_rule(struct tcon_rule *rule)
@@ -574,6 +811,7 @@ adopt_rule(struct tcon_rule *rule)
     struct tcon_rule *kept = tcon_rule_find(rule);
 
     rule->age = ++newest;
+    rule->logged = true;        /* By the daemon that set it. */
     if (!kept) {
         rule->adopted = true;
         append(rule);
@@ -598,13 +836,12 @@ tcon_rules_adopt(struct tcon_nl *nl, struct tcon_error *error)
     if (!err) {
         tcon_rules_lost();
     }
-    LIST_FOR_EACH_SAFE (rule, node, &found) {
+    LIST_FOR_EACH (rule, node, &found) {
         if (!err) {
             adopt_rule(rule);
         }
-        ovs_list_remove(&rule->node);
-        free(rule);
     }
+    free_found(&found);
     return err;
 }
 

@@ -20,6 +20,8 @@ struct tcon_param {
 
 struct tcon_entry;
 
+#define TCON_SOURCE_MAX 192     /* Longer ones are cut. */
+
 struct tcon_rule {
     struct ovs_list node;       /* In the list of rules, oldest first. */
     struct hmap_node place_node; /* By bridge, match and priority. */
@@ -40,10 +42,12 @@ struct tcon_rule {
     uint64_t left[__TCON_OUTCOME_MAX]; /* and of the others. */
     bool in_kernel;             /* tcon.ko has it. */
     uint64_t age;               /* Grows with each rule that it was given. */
+    bool logged;                /* The log says since when it is in force. */
 
     /* Why it is there.  If nothing of this is set it is volatile: it was set
      * for as long as ovs-vswitchd runs. */
     const struct tcon_entry *entry; /* OVSDB has it here. */
+    char source[TCON_SOURCE_MAX]; /* The same in words, for the log, or "". */
     bool adopted;               /* An earlier ovs-vswitchd left it. */
     bool being_written;         /* Goes if OVSDB does not take it. */
 };
@@ -53,6 +57,7 @@ bool tcon_rule_from_attrs(struct nlattr *attrs[], struct tcon_rule *);
 
 const struct ovs_list *tcon_rules(void); /* Of "struct tcon_rule"s. */
 
+char *tcon_rule_format(const struct tcon_rule *);
 bool tcon_rule_same_place(const struct tcon_rule *, const struct tcon_rule *);
 bool tcon_rule_same_decision(const struct tcon_rule *,
                              const struct tcon_rule *);
@@ -70,12 +75,29 @@ bool tcon_rule_outlives(const struct tcon_rule *, const struct tcon_rule *);
 int64_t tcon_rules_next_end_s(void);
 void tcon_rules_end(struct tcon_nl *);
 
-/* In tcon.ko.  Each returns 0, or an errno with a sentence. */
-int tcon_rule_set(struct tcon_nl *, struct tcon_rule *, struct tcon_error *);
-int tcon_rule_del(struct tcon_nl *, const struct tcon_rule *,
-                  struct tcon_error *);
-int tcon_rules_del_bridge(struct tcon_nl *, const char *bridge,
-                          struct tcon_error *);
+/* What a change in tcon.ko has done. */
+struct tcon_change {
+    bool had_before;            /* It had a rule there, */
+    struct tcon_rule before;    /* this one, */
+    uint32_t n_rules;           /* or so many in all, which are gone. */
+    uint32_t n_flows;           /* So many obey the rule now, or obeyed what is
+                                 * gone. */
+};
+
+/* In tcon.ko.  Each returns 0, or an errno with a sentence.  'by' is who changes it,
+ * for the log. */
+int tcon_rule_set(struct tcon_nl *, struct tcon_rule *, const char *by,
+                  struct tcon_change *, struct tcon_error *);
+int tcon_rule_del(struct tcon_nl *, const struct tcon_rule *, const char *by,
+                  struct tcon_change *, struct tcon_error *);
+int tcon_rules_del_bridge(struct tcon_nl *, const char *bridge, const char *by,
+                          struct tcon_change *, struct tcon_error *);
+
+bool tcon_rules_spreading(struct tcon_nl *);
+
+/* How many rules a bridge has, and how many flows obey them. */
+int tcon_rules_count(struct tcon_nl *, const char *bridge,
+                     struct tcon_change *, struct tcon_error *);
 
 /* What tcon.ko has: the rule at a place, and that which a flow of the port obeys.
  * Each returns 0, or an errno with a sentence: ENOENT if there is none. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * A rule as text.  All that a rule can say is read and written here, for the
- * commands and for OVSDB alike.
+ * A rule as text.  All that a rule can say is read here, for the commands and for
+ * OVSDB alike.
  */
 
 #include <config.h>
@@ -71,49 +71,4 @@ tcon_rule_parse_text(struct tcon_nl *nl, const char *text,
     }
     free(copy);
     return ok;
-}
-
-/* Returns the text of 'rule', which tcon_rule_parse_text() reads.  The caller
- * frees it. */
-char *
-tcon_rule_format(const struct tcon_rule *rule)
-{
-    static const char *const ecn_words[] = TCON_RULE_ECN_NAMES;
-    static const char *const fallback_words[] = TCON_RULE_FALLBACK_NAMES;
-    struct ds ds = DS_EMPTY_INITIALIZER;
-    char match[TCON_MATCH_TEXT_MAX];
-
-    tcon_match_format(&rule->match, match);
-    ds_put_format(&ds, "flow=priority=%"PRIu32",%s %s", rule->priority, match,
-                  rule->cc);
-    for (size_t i = 0; i < rule->n_params; i++) {
-        const struct tcon_param *param = &rule->params[i];
-        char value[TCON_VALUE_TEXT_MAX];
-
-        tcon_value_format(param->type, param->value, value);
-        ds_put_format(&ds, " %s=%s", param->name, value);
-    }
-    if (rule->ecn != TCON_RULE_ECN_AUTO && rule->ecn < ARRAY_SIZE(ecn_words)) {
-        ds_put_format(&ds, " ecn=%s", ecn_words[rule->ecn]);
-    }
-    if (rule->fallback != TCON_RULE_FALLBACK_AUTO
-        && rule->fallback < ARRAY_SIZE(fallback_words)) {
-        ds_put_format(&ds, " fallback=%s", fallback_words[rule->fallback]);
-    }
-    if (rule->rto_min_us) {
-        ds_put_format(&ds, " rto_min_us=%"PRIu32, rule->rto_min_us);
-    }
-    if (rule->share) {
-        char share[TCON_VALUE_TEXT_MAX];
-
-        tcon_share_format(rule->share, share);
-        ds_put_format(&ds, " share=%s", share);
-    }
-    if (rule->until_s) {
-        char date[TCON_DATE_TEXT_MAX];
-
-        tcon_date_format(rule->until_s, date);
-        ds_put_format(&ds, " until=%s", date);
-    }
-    return ds_steal_cstr(&ds);
 }

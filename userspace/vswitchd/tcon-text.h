@@ -18,6 +18,5 @@ bool tcon_rule_parse(struct tcon_nl *, int n_words, const char *words[],
                      struct tcon_rule *, struct tcon_error *);
 bool tcon_rule_parse_text(struct tcon_nl *, const char *text,
                           struct tcon_rule *, struct tcon_error *);
-char *tcon_rule_format(const struct tcon_rule *);
 
 #endif /* vswitchd/tcon-text.h */

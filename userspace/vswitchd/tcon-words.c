@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/shash.h"
 #include "tcon-ovsdb.h"
 #include "tcon-rules.h"
@@ -58,6 +59,44 @@ tcon_take_option(int *argc, const char *argv[], const char *option)
         }
     }
     return there;
+}
+
+/* Likewise an option that ends in "=".  Returns the value behind the last of them, or
+ * NULL. */
+const char *
+tcon_take_value(int *argc, const char *argv[], const char *option)
+{
+    const char *value = NULL;
+
+    for (int i = *argc - 1; i > 0; i--) {
+        const char *arg = argv[i];
+
+        if (!strncmp(arg, option, strlen(option))) {
+            --*argc;
+            memmove(&argv[i], &argv[i + 1], (*argc - i) * sizeof *argv);
+            argv[*argc] = arg;
+            value = value ? value : arg + strlen(option);
+        }
+    }
+    return value;
+}
+
+/* Returns a command as it was given, for logs: printable whatever it was.  The caller
+ * frees it. */
+char *
+tcon_command_text(int argc, const char *argv[])
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    for (int i = 0; i < argc; i++) {
+        ds_put_format(&ds, "%s%s", i ? " " : "", argv[i]);
+    }
+    for (char *p = ds_cstr(&ds); *p; p++) {
+        if (*p < ' ' || *p > '~') {
+            *p = '?';
+        }
+    }
+    return ds_steal_cstr(&ds);
 }
 
 static const struct tcon_port *

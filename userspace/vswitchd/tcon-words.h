@@ -16,6 +16,9 @@ struct tcon_bridge *tcon_bridge_lookup(const char *name, struct tcon_error *);
 bool tcon_resolve_guest_port(const struct tcon_bridge *, struct tcon_nl *,
                              struct tcon_rule *place, struct tcon_error *);
 bool tcon_take_option(int *argc, const char *argv[], const char *option);
+const char *tcon_take_value(int *argc, const char *argv[],
+                            const char *option);
+char *tcon_command_text(int argc, const char *argv[]);
 const struct tcon_port *tcon_guest_port(const char *bridge_name,
                                         const struct tcon_bridge *,
                                         struct tcon_nl *, const char *name,

@@ -17,6 +17,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "openvswitch/dynamic-string.h"
 #include "openvswitch/list.h"
 #include "tcon-command.h"
 #include "tcon-compare.h"
@@ -93,18 +94,132 @@ run_postponed(void)
     }
 }
 
-/* Reads 'words' into 'rule' and gives it to tcon.ko.  Sets '*wait' instead if
- * another command is about to write there.  Sets '*before' to a copy of the volatile
- * rule whose place one takes that is to be written, or to NULL. */
-static bool
-set_cc(struct tcon_nl *nl, const struct tcon_bridge *bridge, bool is_volatile,
-       int n_words, const char *words[], struct tcon_rule *rule, bool *wait,
-       struct tcon_rule **before, struct tcon_error *error)
+/* Words about a number of flows. */
+static const char *
+flows(uint32_t n)
 {
-    const struct tcon_rule *old;
-    struct tcon_error why;
+    return n == 1 ? "flow" : "flows";
+}
 
-    *before = NULL;
+/* What a rule says behind flow=MATCH.  The caller frees it. */
+static char *
+decision(const struct tcon_rule *rule)
+{
+    char *text = tcon_rule_format(rule);
+    char *cc = xstrdup(strchr(text, ' ') + 1);
+
+    free(text);
+    return cc;
+}
+
+/* Appends what becomes of the rule that is there before, if any: an experiment ends,
+ * and what it has found is lost. */
+static void
+put_before(struct ds *ds, const struct tcon_rule *before)
+{
+    char *cc = decision(before);
+
+    ds_put_format(ds, "; replaced: %s", cc);
+    if (before->share) {
+        char span[TCON_SPAN_TEXT_MAX];
+
+        tcon_span_format(before->age_ms / 1000, span);
+        ds_put_format(ds, ", an experiment since %s", span);
+    }
+    free(cc);
+}
+
+/* Appends the experiments that lose flows to 'rule', which is tried before them. */
+static void
+put_hidden(struct ds *ds, const struct tcon_rule *rule)
+{
+    const struct tcon_rule *other;
+
+    LIST_FOR_EACH (other, node, tcon_rules()) {
+        if (other->share && !strcmp(other->bridge, rule->bridge)
+            && other->priority <= rule->priority
+            && !tcon_rule_same_place(other, rule)
+            && tcon_match_overlap(&other->match, &rule->match)) {
+            char *text = tcon_rule_format(other);
+
+            ds_put_format(ds, "; it takes flows of an experiment: %s", text);
+            free(text);
+        }
+    }
+}
+
+/* Returns what setting 'rule' has done, in a line.  The caller frees it. */
+static char *
+set_reply(struct tcon_nl *nl, const struct tcon_rule *rule,
+          const struct tcon_change *change)
+{
+    const struct tcon_rule *before = change->had_before ? &change->before
+                                                        : NULL;
+    bool same = (before && tcon_rule_same_decision(before, rule)
+                 && before->until_s == rule->until_s);
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    ds_put_format(&ds, "%"PRIu32" %s now %s %s%s", change->n_flows,
+                  flows(change->n_flows),
+                  change->n_flows == 1 ? "obeys" : "obey", rule->cc,
+                  tcon_rules_spreading(nl) ? ", others follow" : "");
+    if (same) {
+        ds_put_cstr(&ds, ", as before");
+    } else {
+        if (before) {
+            put_before(&ds, before);
+        }
+        put_hidden(&ds, rule);
+    }
+    ds_put_char(&ds, '\n');
+    return ds_steal_cstr(&ds);
+}
+
+/* Counts the flows that would obey 'rule', and gives 'conn' the same line. */
+static bool
+forecast_set(struct unixctl_conn *conn, struct tcon_nl *nl,
+             const struct tcon_rule *rule, struct tcon_error *error)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+    struct tcon_rule before;
+    struct tcon_error skip;
+    bool ok;
+
+    ds_put_format(&ds, "would obey %s", rule->cc);
+    if (rule->share) {
+        char share[TCON_VALUE_TEXT_MAX];
+
+        tcon_share_format(rule->share, share);
+        ds_put_format(&ds, ", those in the share of %s", share);
+    }
+    if (!tcon_rule_get(nl, rule, &before, &skip)) {
+        put_before(&ds, &before);
+    }
+    put_hidden(&ds, rule);
+    ok = tcon_flows_count(conn, rule, ds_cstr(&ds), error);
+    ds_destroy(&ds);
+    return ok;
+}
+
+/* A call of tcon/set-cc. */
+struct set_call {
+    struct tcon_rule rule;
+    bool is_volatile, is_dry;
+    const char *by;             /* What goes to the log. */
+    bool wait;                  /* Another command is about to write there. */
+    struct tcon_rule *before;   /* A copy of the volatile rule whose place one
+                                 * takes that is to be written, or NULL. */
+    char *reply;
+};
+
+/* Reads 'words' into the rule of 'call', and checks all that can be before it is
+ * set. */
+static bool
+check_set(struct tcon_nl *nl, const struct tcon_bridge *bridge, int n_words,
+          const char *words[], struct set_call *call, struct tcon_error *error)
+{
+    struct tcon_rule *rule = &call->rule;
+
     if (!tcon_rule_parse(nl, n_words, words, rule, error)
         || !tcon_resolve_guest_port(bridge, nl, rule, error)) {
         return false;
@@ -116,65 +231,98 @@ set_cc(struct tcon_nl *nl, const struct tcon_bridge *bridge, bool is_volatile,
         tcon_error_set(error, "until=%s: that is past", date);
         return false;
     }
-    *wait = !is_volatile && must_wait(rule->bridge, rule);
-    if (*wait || (!is_volatile && !tcon_ovsdb_can_set(rule, error))) {
-        return false;
-    }
-    if (tcon_rule_set(nl, rule, &why)) {
+    call->wait = (!call->is_volatile && !call->is_dry
+                  && must_wait(rule->bridge, rule));
+    return !call->wait && (call->is_volatile
+                           || tcon_ovsdb_can_set(rule, error));
+}
+
+/* Gives the rule of 'call' to tcon.ko. */
+static bool
+set_cc(struct tcon_nl *nl, struct set_call *call, struct tcon_error *error)
+{
+    const struct tcon_rule *old;
+    struct tcon_change change;
+    struct tcon_error why;
+
+    if (tcon_rule_set(nl, &call->rule, call->by, &change, &why)) {
         tcon_error_set(error, "tcon.ko refuses the rule: %s", why.text);
         return false;
     }
-    old = is_volatile ? NULL : tcon_rule_find(rule);
+    old = call->is_volatile ? NULL : tcon_rule_find(&call->rule);
     if (old && tcon_rule_is_volatile(old)) {
-        *before = xmemdup(old, sizeof *old);
+        call->before = xmemdup(old, sizeof *old);
     }
-    tcon_rule_keep(rule, is_volatile);
+    call->reply = set_reply(nl, &call->rule, &change);
+    tcon_rule_keep(&call->rule, call->is_volatile);
     return true;
 }
 
-/* tcon/set-cc [--volatile] BRIDGE flow=MATCH CC [PARAM=VALUE]... */
+/* Who gives a command, for the log.  The caller frees it. */
+static char *
+giver(const char *command, const char *by)
+{
+    return (by ? xasprintf("%.64s, %s", by, command)
+            : xasprintf("command %s", command));
+}
+
+/* tcon/set-cc [--volatile] [--dry-run] [--by=WHO] BRIDGE flow=MATCH CC
+ * [PARAM=VALUE]... */
 static void
 tcon_unixctl_set_cc(struct unixctl_conn *conn, int argc, const char *argv[],
                     void *aux OVS_UNUSED)
 {
-    bool is_volatile = tcon_take_option(&argc, argv, "--volatile");
-    struct tcon_rule rule = { .n_params = 0 }, *before = NULL;
+    char *command = tcon_command_text(argc, argv);
+    int n_words = argc;
+    char *by = giver(command, tcon_take_value(&n_words, argv, "--by="));
+    struct set_call call = {
+        .is_volatile = tcon_take_option(&n_words, argv, "--volatile"),
+        .is_dry = tcon_take_option(&n_words, argv, "--dry-run"),
+        .by = by,
+    };
     const struct tcon_bridge *bridge;
     struct tcon_error error;
-    bool ok = false, wait = false;
+    bool ok = false;
     struct tcon_nl nl;
 
     bridge = tcon_bridge_lookup(argv[1], &error);
     if (bridge && tcon_nl_open(&nl, &error)) {
-        ovs_strlcpy(rule.bridge, argv[1], sizeof rule.bridge);
-        ok = set_cc(&nl, bridge, is_volatile, argc - 2, argv + 2, &rule,
-                    &wait, &before, &error);
+        ovs_strlcpy(call.rule.bridge, argv[1], sizeof call.rule.bridge);
+        ok = (check_set(&nl, bridge, n_words - 2, argv + 2, &call, &error)
+              && (call.is_dry
+                  ? forecast_set(conn, &nl, &call.rule, &error)
+                  : set_cc(&nl, &call, &error)));
         tcon_nl_close(&nl);
         tcon_config_changed();
     }
-    if (wait) {
+    if (call.wait) {
         postpone(tcon_unixctl_set_cc, conn, argc, argv);
     } else if (!ok) {
         unixctl_command_reply_error(conn, error.text);
-    } else if (is_volatile || tcon_ovsdb_has(&rule)) {
-        unixctl_command_reply(conn, NULL);
+    } else if (call.is_dry) {
+        /* The reply comes when flows are counted. */
+    } else if (call.is_volatile || tcon_ovsdb_has(&call.rule)) {
+        unixctl_command_reply(conn, call.reply);
     } else {
-        tcon_ovsdb_set(conn, &rule, before);
-        before = NULL;
+        tcon_ovsdb_set(conn, command, call.reply, &call.rule, call.before);
+        call.before = NULL;
     }
-    free(before);
+    free(call.before);
+    free(call.reply);
+    free(by);
+    free(command);
 }
 
 /* Removes the rule at the place of 'key' from tcon.ko and the list. */
 static bool
-del_rule(struct tcon_nl *nl, const struct tcon_rule *key,
-         struct tcon_error *error)
+del_rule(struct tcon_nl *nl, const struct tcon_rule *key, const char *by,
+         struct tcon_change *change, struct tcon_error *error)
 {
     struct tcon_rule *kept = tcon_rule_find(key);
     struct tcon_error why;
     int err;
 
-    err = tcon_rule_del(nl, key, &why);
+    err = tcon_rule_del(nl, key, by, change, &why);
     if (err == ENOENT && kept) {
         err = 0;
     }
@@ -195,8 +343,8 @@ del_rule(struct tcon_nl *nl, const struct tcon_rule *key,
 /* Removes the rule at the place of 'key', or all of 'bridge' if that is
  * NULL. */
 static bool
-del_cc(const char *bridge, const struct tcon_rule *key,
-       struct tcon_error *error)
+del_cc(const char *bridge, const struct tcon_rule *key, const char *by,
+       struct tcon_change *change, struct tcon_error *error)
 {
     struct tcon_nl nl;
     bool ok;
@@ -206,9 +354,9 @@ del_cc(const char *bridge, const struct tcon_rule *key,
         return false;
     }
     if (key) {
-        ok = del_rule(&nl, key, error);
+        ok = del_rule(&nl, key, by, change, error);
     } else {
-        ok = !tcon_rules_del_bridge(&nl, bridge, error);
+        ok = !tcon_rules_del_bridge(&nl, bridge, by, change, error);
         if (ok) {
             tcon_rules_forget_bridge(bridge);
         }
@@ -217,46 +365,123 @@ del_cc(const char *bridge, const struct tcon_rule *key,
     return ok;
 }
 
-/* tcon/del-cc BRIDGE [flow=MATCH] */
+/* What del_cc() would do. */
+static bool
+forecast_del(const char *bridge, const struct tcon_rule *key,
+             struct tcon_change *change, struct tcon_error *error)
+{
+    struct tcon_nl nl;
+    int err;
+
+    if (!tcon_ovsdb_can_remove(bridge, key, error)
+        || !tcon_nl_open(&nl, error)) {
+        return false;
+    }
+    err = (key ? tcon_rule_get(&nl, key, &change->before, error)
+           : tcon_rules_count(&nl, bridge, change, error));
+    if (key && !err) {
+        change->had_before = true;
+        change->n_rules = 1;
+        change->n_flows = change->before.flows;
+    }
+    tcon_nl_close(&nl);
+    return !err;
+}
+
+/* Returns what has gone, in a line, or what would go.  The caller frees it. */
+static char *
+del_reply(const struct tcon_change *change, bool is_dry)
+{
+    struct ds ds = DS_EMPTY_INITIALIZER;
+
+    if (is_dry) {
+        ds_put_cstr(&ds, "dry run, nothing is changed: ");
+    }
+    if (change->had_before) {
+        char *text = tcon_rule_format(&change->before);
+
+        ds_put_format(&ds, "removed: %s", text);
+        free(text);
+    } else {
+        ds_put_format(&ds, "removed: %"PRIu32" rule%s", change->n_rules,
+                      change->n_rules == 1 ? "" : "s");
+    }
+    ds_put_format(&ds, "; %"PRIu32" %s obeyed %s\n", change->n_flows,
+                  flows(change->n_flows),
+                  change->n_rules == 1 ? "it" : "them");
+    return ds_steal_cstr(&ds);
+}
+
+/* Reads 'flow', the rule's place.  Rules are kept by port name, and outlive the
+ * port. */
+static bool
+parse_place(const char *bridge_name, const struct tcon_bridge *bridge,
+            const char *flow, struct tcon_rule *place,
+            struct tcon_error *error)
+{
+    struct tcon_flow_spec spec;
+
+    if (!tcon_parse_flow(flow, &spec, error)) {
+        return false;
+    }
+    ovs_strlcpy(place->bridge, bridge_name, sizeof place->bridge);
+    place->match = spec.match;
+    place->priority = spec.priority;
+    tcon_use_port_name(bridge, &place->match);
+    return true;
+}
+
+/* tcon/del-cc [--dry-run] [--by=WHO] BRIDGE [flow=MATCH] */
 static void
 tcon_unixctl_del_cc(struct unixctl_conn *conn, int argc, const char *argv[],
                     void *aux OVS_UNUSED)
 {
-    struct tcon_rule key = { .n_params = 0 }, *place = NULL;
+    char *command = tcon_command_text(argc, argv);
+    int n_words = argc;
+    char *by = giver(command, tcon_take_value(&n_words, argv, "--by="));
+    bool is_dry = tcon_take_option(&n_words, argv, "--dry-run");
+    struct tcon_rule key = { .n_params = 0 };
+    const struct tcon_rule *place = n_words > 2 ? &key : NULL;
+    struct tcon_change change = { .n_rules = 0 };
     const struct tcon_bridge *bridge;
-    struct tcon_flow_spec spec;
     struct tcon_error error;
+    bool ok;
 
     bridge = tcon_bridge_lookup(argv[1], &error);
-    if (bridge && argc > 2 && tcon_parse_flow(argv[2], &spec, &error)) {
-        place = &key;
-        ovs_strlcpy(key.bridge, argv[1], sizeof key.bridge);
-        key.match = spec.match;
-        key.priority = spec.priority;
-        /* Rules are kept by port name.  They outlive the port. */
-        tcon_use_port_name(bridge, &key.match);
-    }
-    if (bridge && (argc < 3 || place) && must_wait(argv[1], place)) {
+    ok = bridge && (!place || parse_place(argv[1], bridge, argv[2], &key,
+                                          &error));
+    if (ok && !is_dry && must_wait(argv[1], place)) {
         postpone(tcon_unixctl_del_cc, conn, argc, argv);
-    } else if (bridge && (argc < 3 || place)
-               && del_cc(argv[1], place, &error)) {
-        tcon_ovsdb_remove(conn, argv[1], place);
-    } else {
+    } else if (!ok || !(is_dry ? forecast_del(argv[1], place, &change, &error)
+                        : del_cc(argv[1], place, by, &change, &error))) {
         unixctl_command_reply_error(conn, error.text);
+    } else {
+        char *reply = del_reply(&change, is_dry);
+
+        if (is_dry) {
+            unixctl_command_reply(conn, reply);
+        } else {
+            tcon_ovsdb_remove(conn, command, reply, argv[1], place);
+        }
+        free(reply);
     }
+    free(by);
+    free(command);
 }
 
 void
 tcon_init(void)
 {
     static const struct tcon_command set = {
-        "tcon/set-cc", "[--volatile] bridge flow=MATCH cc [param=value]...",
+        "tcon/set-cc",
+        "[--volatile] [--dry-run] [--by=WHO] bridge flow=MATCH cc "
+        "[param=value]...",
         "sets a rule: the flows that MATCH selects obey this CC",
         "br0 flow=tcp,nw_dst=10.0.0.0/8,tp_dst=443 bbr",
         3, INT_MAX, tcon_unixctl_set_cc,
     };
     static const struct tcon_command del = {
-        "tcon/del-cc", "bridge [flow=MATCH]",
+        "tcon/del-cc", "[--dry-run] [--by=WHO] bridge [flow=MATCH]",
         "removes a rule, or all of a bridge",
         "br0 flow=tcp,nw_dst=10.0.0.0/8,tp_dst=443", 1, 2, tcon_unixctl_del_cc,
     };

@@ -255,10 +255,11 @@ def test_a_rule_comes_and_goes(host: Host, ended: list[subprocess.Popen[str]]) -
     ended.append(program)
     host.send(95e6, 15e6, until=lambda: len(host.asked()) > 0)
     first = host.asked()[0].split()
-    assert first[:5] == ["tcon/set-cc", "--volatile", "br0", "flow=in_port=a,priority=0", "cubic"]
-    assert first[5].startswith("weight=0.")
-    assert first[6] == "for=10s"
-    gone = "tcon/del-cc br0 flow=in_port=a,priority=0"
+    assert first[:3] == ["tcon/set-cc", "--volatile", "--by=tcon-monitor"]
+    assert first[3:6] == ["br0", "flow=in_port=a,priority=0", "cubic"]
+    assert first[6].startswith("weight=0.")
+    assert first[7] == "for=10s"
+    gone = "tcon/del-cc --by=tcon-monitor br0 flow=in_port=a,priority=0"
     host.send(10e6, 10e6, until=lambda: host.asked()[-1] == gone)
     host.send(95e6, 15e6, until=lambda: "set-cc" in host.asked()[-1])
     program.send_signal(signal.SIGTERM)  # it leaves nothing behind
@@ -285,7 +286,7 @@ def test_a_signal_while_the_daemon_is_asked(
     host.send(95e6, 15e6, until=lambda: len(host.asked()) > 0)
     program.send_signal(number)
     assert program.wait(10) == code
-    assert host.asked()[-1] == "tcon/del-cc br0 flow=in_port=a,priority=0"
+    assert host.asked()[-1] == "tcon/del-cc --by=tcon-monitor br0 flow=in_port=a,priority=0"
 
 
 def test_the_operators_rules(host: Host, ended: list[subprocess.Popen[str]]) -> None:
@@ -564,7 +565,7 @@ def test_a_reader_that_goes(host: Host, ended: list[subprocess.Popen[str]]) -> N
     host.send(95e6, 15e6, until=lambda: len(host.asked()) > 0)
     program.stdout.close()
     assert program.wait(10) == 128 + signal.SIGPIPE
-    assert host.asked()[-1] == "tcon/del-cc br0 flow=in_port=a,priority=0"
+    assert host.asked()[-1] == "tcon/del-cc --by=tcon-monitor br0 flow=in_port=a,priority=0"
     assert "Traceback" not in program.stderr.read()
 
 

@@ -483,6 +483,47 @@ static const struct {
 	{ TCON_PARAM_MILLI, 0, INT64_MAX, "99999999999999999", "is out of range" },
 };
 
+static void matches_that_overlap(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool overlap;
+	} pairs[] = {
+		{ "all", "tcp,tp_dst=80", true },
+		{ "tcp", "tcp6", false },
+		{ "nw_src=10.0.0.0/8", "nw_src=10.1.0.0/16", true },
+		{ "nw_src=10.0.0.0/8", "nw_src=11.0.0.0/8", false },
+		{ "nw_src=10.0.0.0/8", "nw_dst=11.0.0.0/8", true },
+		{ "nw_src=10.0.0.0/8", "ipv6_dst=::1", false },
+		{ "ipv6_src=fe80::/10", "ipv6_src=fe80::1", true },
+		{ "tp_dst=80", "tp_dst=0x50/0xfff0", true },
+		{ "tp_dst=96", "tp_dst=0x50/0xfff0", false },
+		{ "tp_dst=80", "tp_src=80", true },
+		{ "tp_dst=1/1", "tp_dst=2/2", true },
+		{ "in_port=a", "in_port=b", false },
+		{ "in_port=a", "tp_dst=80", true },
+		{ "in_port=1", "in_port=2", false },
+		{ "in_port=1", "in_port=a", true },
+		{ "iface-id=a", "iface-id=b", false },
+		{ "dl_vlan=0", "dl_vlan=1", false },
+		{ "dl_vlan=1", "all", true },
+		{ "dl_src=2:0:0:0:0:1", "dl_src=2:0:0:0:0:0/ff:0:0:0:0:0", true },
+		{ "dl_src=2:0:0:0:0:1", "dl_src=2:0:0:0:0:2", false },
+		{ "pkt_mark=1/1", "pkt_mark=2/3", false },
+		{ "pkt_mark=1/1", "pkt_mark=2/2", true },
+	};
+
+	for (unsigned int i = 0; i < N_ELEMS(pairs); i++) {
+		struct tcon_flow_spec a, b;
+		struct tcon_error error;
+
+		assert_true(tcon_flow_spec_parse(pairs[i].a, &a, &error));
+		assert_true(tcon_flow_spec_parse(pairs[i].b, &b, &error));
+		assert_int_equal(tcon_match_overlap(&a.match, &b.match), pairs[i].overlap);
+		assert_int_equal(tcon_match_overlap(&b.match, &a.match), pairs[i].overlap);
+	}
+}
+
 static void values_accepted(void **state)
 {
 	char text[TCON_VALUE_TEXT_MAX];
@@ -645,6 +686,7 @@ int main(void)
 		cmocka_unit_test(fields_of_a_match),
 		cmocka_unit_test(different_matches),
 		cmocka_unit_test(flows_that_matches_select),
+		cmocka_unit_test(matches_that_overlap),
 		cmocka_unit_test(values_accepted),
 		cmocka_unit_test(values_refused),
 		cmocka_unit_test(extreme_values),
