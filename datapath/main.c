@@ -6,6 +6,7 @@
 #include <linux/module.h>
 
 #include "act/hold.h"
+#include "devices.h"
 #include "hooks.h"
 #include "netlink.h"
 #include "path.h"
@@ -39,9 +40,12 @@ static int __init tcon_init(void)
 	err = tcon_walk_register();
 	if (err)
 		goto err_flow;
-	err = tcon_hooks_open();
+	err = tcon_devices_watch();	/* before there are ports: no change is missed */
 	if (err)
 		goto err_walk;
+	err = tcon_hooks_open();
+	if (err)
+		goto err_devices;
 	err = tcon_netlink_register();
 	if (err)
 		goto err_hooks;
@@ -49,6 +53,8 @@ static int __init tcon_init(void)
 
 err_hooks:
 	tcon_hooks_close();
+err_devices:
+	tcon_devices_leave();
 err_walk:
 	tcon_walk_unregister();
 err_flow:
@@ -82,6 +88,7 @@ static void __exit tcon_exit(void)
 	let_go();
 	tcon_path_close();
 	tcon_hooks_close();
+	tcon_devices_leave();
 	tcon_walk_unregister();
 	tcon_reap_exit();
 	tcon_table_exit();

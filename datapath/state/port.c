@@ -5,6 +5,7 @@
 #include <linux/if_arp.h>
 #include <linux/moduleparam.h>
 #include <linux/openvswitch.h>
+#include <linux/printk.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include <net/bareudp.h>
@@ -281,6 +282,31 @@ bool tcon_port_is_settled(const struct tcon_port *port, u64 now_us)
 }
 
 /**
+ * tcon_port_judge() - find out again what a port's device is
+ * @port: the port
+ *
+ * If there is no memory to see the packets of a new guest's port, its role stays.
+ *
+ * Context: tnet->lock held.
+ * Return: whether the port has another role now; then tcon_policy_place() must follow.
+ */
+bool tcon_port_judge(struct tcon_port *port)
+{
+	const struct tcon_port_conf *conf;
+	u8 before = port->role;
+
+	lockdep_assert_held(&port->tnet->lock);
+	conf = rcu_dereference_protected(port->conf, lockdep_is_held(&port->tnet->lock));
+	if (set_role(port, conf ? conf->role : TCON_ROLE_AUTO))
+		pr_warn("tcon: no memory to see the packets of %s\n", port->dev->name);
+	if (port->role == before)
+		return false;
+	port->tnet->port_changes++;
+	changed(port);
+	return true;
+}
+
+/**
  * tcon_port_configure() - store what ovs-vswitchd says about a port
  * @port: the port
  * @bridge: name of its bridge, shorter than %TCON_BRIDGE_NAME_MAX
@@ -301,8 +327,10 @@ int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 	old = rcu_dereference_protected(port->conf,
 					lockdep_is_held(&port->tnet->lock));
 	if (old && old->ofport == ofport && old->role == role &&
-	    !strcmp(old->bridge, bridge) && !strcmp(old->iface_id, iface_id))
+	    !strcmp(old->bridge, bridge) && !strcmp(old->iface_id, iface_id)) {
+		tcon_port_judge(port);
 		return 0;
+	}
 	conf = kzalloc(sizeof(*conf), GFP_KERNEL);
 	if (!conf)
 		return -ENOMEM;

@@ -139,6 +139,7 @@ void tcon_port_look(struct tcon_port *port);
 void tcon_port_wake(struct tcon_port *port);
 void tcon_port_rule(struct tcon_port *port, bool ruled);
 bool tcon_port_is_settled(const struct tcon_port *port, u64 now_us);
+bool tcon_port_judge(struct tcon_port *port);
 int tcon_port_configure(struct tcon_port *port, const char *bridge, u32 ofport,
 			const char *iface_id, u8 role);
 

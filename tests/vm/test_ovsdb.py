@@ -131,6 +131,25 @@ def test_commands_write_there() -> None:
     assert (rules(), config()) == ([], {})
 
 
+def test_a_wrong_role_is_told() -> None:
+    """Where rules that are wrong are: in the status, and by tcon/show."""
+    complaint = 'refused: neither "guest" nor "uplink"'
+    vsctl("set", "Interface", "p1", "other_config:tcon-role=uplnik")
+    becomes(complaint, "tcon_role", "Interface", "p1")
+    shown = appctl("tcon/show", "br0")
+    assert f"    tcon-role of Interface p1 is {complaint}\n" in shown
+    vsctl("set", "Interface", "p1", "other_config:tcon-role=uplink")
+    becomes("applied: uplink", "tcon_role", "Interface", "p1")
+    assert "in OVSDB, but not as it says there" not in appctl("tcon/show", "br0")
+    vsctl("set", "Interface", "br0", "other_config:tcon-role=guest")
+    becomes("refused: an internal, tunnel or patch port is never a guest's", "tcon_role",
+            "Interface", "br0")  # fmt: skip
+    for port in ("p1", "br0"):
+        vsctl("remove", "Interface", port, "other_config", "tcon-role")
+    appctl("tcon/del-cc", "br0")  # roles are no rules
+    poll(lambda: not status_of("tcon_role", "Interface", "p1"), "nothing is told of what is gone")
+
+
 @pytest.mark.parametrize("match", [
     "tcp6,ipv6_dst=2001:db8::/32", "tp_dst=0x50/0xfff0", "in_port=p1,dl_vlan=7",
     "dl_src=52:54:00:00:00:01,pkt_mark=0x5",

@@ -1768,6 +1768,45 @@ def test_roles(rig: rigs.Rig, tcon: genl.Genl) -> None:
     assert [f["ifname"] for f in tcon.flows() if f["sport"] == conn.sport] == ["tg"]
 
 
+@pytest.mark.machine
+@pytest.mark.parametrize("port", ["made0", "made0.7"])
+def test_roles_of_devices_that_are_made_later(rig: rigs.Rig, tcon: genl.Genl, port: str) -> None:
+    """An uplink while hardware is below: of a device that gets members, and one that stands on it.
+
+    At boot a bond is a port mostly before it has members.  Else its flows are what the world sends.
+    """
+    guest, uplink = (genl.E["TCON_ROLE_GUEST"], genl.E["TCON_WHY_VIRTUAL"]), (
+        genl.E["TCON_ROLE_UPLINK"], genl.E["TCON_WHY_PHYSICAL"])  # fmt: skip
+
+    def role() -> tuple[int, int]:
+        return next((p["role"], p["why"]) for p in tcon.ports() if p["ifname"] == port)
+
+    rigs.run("insmod", "/lab/nic/tcon_nic.ko")
+    try:
+        rigs.ip("link add made0 type bridge", "link set made0 up")
+        rig.devices.append("made0")
+        if port != "made0":
+            rigs.ip(f"link add link made0 name {port} type vlan id 7", f"link set {port} up")
+        rig.bridge("br1")
+        rig.port("br1", port)
+        tcon.set_rule("cubic", bridge="br1")
+        assert role() == guest
+        rigs.ip("link set nic0 master made0")
+        assert role() == uplink
+        rigs.ip("link set nic0 nomaster")
+        assert role() == guest
+        rig.tell("br1", port, 1, "GUEST")
+        rigs.ip("link set nic0 master made0")
+        assert role() == (genl.E["TCON_ROLE_GUEST"], genl.E["TCON_WHY_CONFIGURED"])
+        rig.tell("br1", port, 1, "AUTO")
+        assert role() == uplink
+        rigs.unload("tcon_nic")
+        assert role() == guest
+    finally:
+        if rigs.loaded("tcon_nic"):
+            rigs.unload("tcon_nic")
+
+
 def test_port_that_is_no_guest_any_more(rig: rigs.Rig, tcon: genl.Genl) -> None:
     """Its packets are not seen; nobody should think that they obey."""
     guest, uplink = rig.taps()

@@ -63,9 +63,6 @@ COVERAGE_DEFINE(tcon_offered_again);
 static struct shash bridges = SHASH_INITIALIZER(&bridges);
 static struct shash old_bridges = SHASH_INITIALIZER(&old_bridges);
 
-/* Interfaces with a wrong tcon-role that were warned about, and its value. */
-static struct smap warned_roles = SMAP_INITIALIZER(&warned_roles);
-
 /* Where the ports' Interfaces are. */
 static struct ovsdb_idl *idl;
 
@@ -303,34 +300,17 @@ port_kind(const char *type)
             : TCON_PORT_TUNNEL);
 }
 
-/* Returns the role that 'other_config' asks for.  Warns about each wrong value
- * once. */
+/* Returns the role that 'other_config' asks for.  Where that is wrong,
+ * tcon_ovsdb_bridge() says so. */
 static enum tcon_role
-configured_role(const char *name, enum tcon_port_kind kind,
-                const struct smap *other_config)
+configured_role(enum tcon_port_kind kind, const struct smap *other_config)
 {
-    const char *text = smap_get(other_config, "tcon-role");
-    const char *complaint = NULL;
-    enum tcon_role role = TCON_ROLE_AUTO;
+    const char *text = smap_get_def(other_config, TCON_ROLE_KEY, "");
 
-    if (text && kind != TCON_PORT_DEVICE) {
-        complaint = "an internal, tunnel or patch port is never a guest's";
-    } else if (text && !strcmp(text, "guest")) {
-        role = TCON_ROLE_GUEST;
-    } else if (text && !strcmp(text, "uplink")) {
-        role = TCON_ROLE_UPLINK;
-    } else if (text) {
-        complaint = "neither \"guest\" nor \"uplink\"";
-    }
-    if (!complaint) {
-        smap_remove(&warned_roles, name);
-    } else if (!nullable_string_is_equal(text, smap_get(&warned_roles,
-                                                        name))) {
-        VLOG_WARN("interface %s: other_config:tcon-role=\"%s\" is ignored: %s",
-                  name, text, complaint);
-        smap_replace(&warned_roles, name, text);
-    }
-    return role;
+    return (kind != TCON_PORT_DEVICE ? TCON_ROLE_AUTO
+            : !strcmp(text, "guest") ? TCON_ROLE_GUEST
+            : !strcmp(text, "uplink") ? TCON_ROLE_UPLINK
+            : TCON_ROLE_AUTO);
 }
 
 /* One that cannot be matched is none. */
@@ -362,7 +342,7 @@ tcon_config_port(const char *bridge_name, const char *name, const char *type,
     port->ofport = ofport;
     port->ifindex = MAX(ifindex, 0);
     port->kind = port_kind(type);
-    port->role = configured_role(name, port->kind, &iface->other_config);
+    port->role = configured_role(port->kind, &iface->other_config);
     port->uuid = iface->header_.uuid;
     port->iface_id = xstrdup(iface_id_of(iface));
     port->told = false;

@@ -25,6 +25,7 @@
 #include "openvswitch/list.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/shash.h"
+#include "openvswitch/vlog.h"
 #include "ovsdb-idl.h"
 #include "smap.h"
 #include "tcon-fleet.h"
@@ -35,6 +36,8 @@
 #include "unixctl.h"
 #include "util.h"
 #include "vswitch-idl.h"
+
+VLOG_DEFINE_THIS_MODULE(tcon_ovsdb);
 
 COVERAGE_DEFINE(tcon_ovsdb_write);
 
@@ -119,6 +122,13 @@ is_fleet_key(enum table table, const char *key)
     return table == OPEN_VSWITCH && !strcmp(key, TCON_FLEET_KEY);
 }
 
+/* True for the key that is no rule, but says what a port is. */
+static bool
+is_role_key(enum table table, const char *key)
+{
+    return table == INTERFACE && !strcmp(key, TCON_ROLE_KEY);
+}
+
 /* Reading. */
 
 void
@@ -184,6 +194,15 @@ entry_update(struct tcon_entry *entry, const char *text)
     entry->tried = entry->parsed = entry->final = false;
     if (is_fleet_key(entry->table, entry->key)) {
         entry->final = true;
+    } else if (is_role_key(entry->table, entry->key)) {
+        entry->final = true;
+        if (strcmp(text, "guest") && strcmp(text, "uplink")) {
+            refuse(entry, "neither \"guest\" nor \"uplink\"");
+            VLOG_WARN("interface %s: other_config:"TCON_ROLE_KEY"=\"%s\" is "
+                      "ignored: %s", entry->record, text, entry->error.text);
+        } else {
+            entry->error.text[0] = '\0';
+        }
     } else if (strncmp(entry->key, RULE_PREFIX, strlen(RULE_PREFIX))) {
         refuse(entry, entry->table == INTERFACE
                ? "no such key: there are tcon-rule-NAME and tcon-role"
@@ -207,8 +226,7 @@ read_record(enum table table, const char *record, const char *bridge,
     SMAP_FOR_EACH (node, other_config) {
         struct tcon_entry *entry;
 
-        if (strncmp(node->key, KEY_PREFIX, strlen(KEY_PREFIX))
-            || (table == INTERFACE && !strcmp(node->key, "tcon-role"))) {
+        if (strncmp(node->key, KEY_PREFIX, strlen(KEY_PREFIX))) {
             continue;
         }
         entry = entry_get(table, record, node->key, bridge);
@@ -909,6 +927,12 @@ entry_state(const struct tcon_entry *entry, char **detail)
 
     if (is_fleet_key(entry->table, entry->key)) {
         return tcon_fleet_state(detail);
+    }
+    if (is_role_key(entry->table, entry->key)) {
+        bool refused = entry->error.text[0];
+
+        *detail = xstrdup(refused ? entry->error.text : entry->text);
+        return refused ? "refused" : "applied";
     }
     if (entry->good) {
         rule = tcon_rule_find(&entry->rule);

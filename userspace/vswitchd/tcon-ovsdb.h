@@ -7,6 +7,8 @@
 #ifndef VSWITCHD_TCON_OVSDB_H
 #define VSWITCHD_TCON_OVSDB_H 1
 
+#define TCON_ROLE_KEY "tcon-role"   /* In other_config of an Interface. */
+
 #include "tcon-match.h"
 #include "tcon-netlink.h"
 
