@@ -9,6 +9,7 @@
  * Packets that the host itself sends at such a device are seen, too.
  */
 #include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
 #include <linux/netdevice.h>
 #include <linux/netfilter_netdev.h>
 #include <linux/openvswitch.h>
@@ -44,22 +45,37 @@ struct tcon_device_hooks {
 	struct rcu_head rcu;
 };
 
+/* Is a VLAN device of the host to have it, and not the bridge? */
+static bool is_for_vlan_device(struct net_device *dev, const struct sk_buff *skb)
+{
+	return skb_vlan_tag_present(skb) &&
+	       __vlan_find_dev_deep_rcu(dev, skb->vlan_proto, skb_vlan_tag_get_id(skb));
+}
+
 /*
- * Past taps, tc and this hook.  A device that has just left its bridge has no rx_handler
- * any more: the host's own stack must not get what waited for the bridge.
+ * Past what has seen it already: a generic XDP program, taps, tc and this hook.  So it is given to
+ * the bridge at once, and not to netif_receive_skb_core(), where XDP comes first.  A device that
+ * has just left its bridge has no rx_handler any more, or another's: the host's own stack must not
+ * get what waited for the bridge.
  */
 static void netfilter_inject(const struct tcon_port *port, struct sk_buff *skb)
 {
-	if (unlikely(!rcu_access_pointer(port->dev->rx_handler))) {
-		tcon_count(port->tnet->stats, TCON_COUNTER_HOLD_PURGED);
-		kfree_skb_reason(skb, SKB_DROP_REASON_DEV_READY);
-		return;
-	}
+	rx_handler_func_t *to_bridge = rcu_dereference(port->dev->rx_handler);
+
 	skb->dev = port->dev;
 	skb_reset_mac_header(skb);
 	skb_pull_rcsum(skb, ETH_HLEN);
-	tcon_skip_ingress(skb);
-	netif_receive_skb_core(skb);
+	if (unlikely(is_for_vlan_device(port->dev, skb))) {
+		tcon_skip_ingress(skb);
+		netif_receive_skb_core(skb);
+		return;
+	}
+	skb_reset_network_header(skb);
+	skb_reset_mac_len(skb);
+	if (unlikely(!to_bridge || to_bridge(&skb) != RX_HANDLER_CONSUMED)) {
+		tcon_count(port->tnet->stats, TCON_COUNTER_HOLD_PURGED);
+		kfree_skb_reason(skb, SKB_DROP_REASON_DEV_READY);
+	}
 }
 
 /* Past this hook; tc and the qdisc see it. */
@@ -182,8 +198,8 @@ static void attach(struct net_device *dev, unsigned int type)
 		.net = dev_net(dev), .dev = dev, .type = type,
 	};
 
-	if (!port_of(dev))
-		tcon_port_add(&info, &tcon_netfilter);
+	if (!port_of(dev) && !tcon_port_add(&info, &tcon_netfilter))
+		pr_warn("tcon: no memory for port %s: its flows are not seen\n", dev->name);
 }
 
 static void detach(struct net_device *dev)

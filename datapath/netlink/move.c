@@ -61,7 +61,7 @@ int tcon_nl_set_state(struct sk_buff *skb, struct genl_info *info)
 		err = tcon_nl_refuse(info->extack, -EINVAL, why);
 	local_bh_disable();
 	rcu_read_lock();
-	port = guest_port(tnet, ifindex, info->extack);
+	port = err ? NULL : guest_port(tnet, ifindex, info->extack);
 	if (!err && !port)
 		err = -ENODEV;
 	if (err || info->attrs[TCON_A_CHECK])

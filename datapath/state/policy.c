@@ -46,8 +46,8 @@ static struct tcon_place place_of(const struct tcon_port *port, const struct tco
  * @key: a half-flow's key without its TCP ports
  * @traits: its traits; the mark is not looked at
  *
- * Which rules with TCP ports or marks would select it is not looked for: where there are such
- * rules, the answer is yes, if no other is tried before.
+ * Which rules with TCP ports or marks would select it is not looked for: where such rules can match
+ * at the port, the answer is yes, if no other is tried before.
  *
  * Context: RCU read lock held.
  * Return: whether a rule does not let it pass if it cannot be enforced.
@@ -68,7 +68,7 @@ bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key,
 	e = tcon_classifier_find(&tnet->classifier, &place, key);
 	if (e && is_strict(container_of(e, struct tcon_rule, entry)))
 		return true;
-	return READ_ONCE(tnet->n_strict_with_ports) &&
+	return READ_ONCE(tnet->n_strict_with_ports) && READ_ONCE(port->bound_by_ports) &&
 	       !(e && e->rank > tcon_classifier_best_with_ports(&tnet->classifier, key->family));
 }
 
@@ -76,13 +76,12 @@ bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key,
  * tcon_policy_binds_any() - may a rule bind a half-flow of which nothing is known?
  * @port: the guest's port
  *
- * Return: whether a rule can match at the port, and some rule of its namespace does not let pass
- *	what cannot be enforced.
+ * Return: whether a rule can match at the port that does not let pass what cannot be enforced.
  */
 bool tcon_policy_binds_any(const struct tcon_port *port)
 {
-	return READ_ONCE(port->role) == TCON_ROLE_GUEST && !READ_ONCE(port->rests) &&
-	       READ_ONCE(port->tnet->n_strict);
+	return READ_ONCE(port->role) == TCON_ROLE_GUEST && READ_ONCE(port->ruled) &&
+	       READ_ONCE(port->bound) && READ_ONCE(port->tnet->n_strict);
 }
 
 /**
@@ -285,24 +284,45 @@ static bool concerns(const struct tcon_rule *rule, const struct tcon_port *port)
 	return tcon_match_place(&rule->entry.match, &place);
 }
 
+/* Have the rules that were looked at what any rule of the namespace could add? */
+static bool is_known(const struct tcon_net *tnet, bool bound, bool bound_by_ports)
+{
+	return (bound || !tnet->n_strict) && (bound_by_ports || !tnet->n_strict_with_ports);
+}
+
 /**
- * tcon_policy_place() - find out whether any rule can match flows of a port
+ * tcon_policy_place() - find out what rules can match flows of a port
  * @port: the port, of which something has changed
  *
  * Context: tnet->lock held.
  */
 void tcon_policy_place(struct tcon_port *port)
 {
+	bool ruled = false, bound = false, bound_by_ports = false;
 	struct tcon_rule *rule;
 
 	port->less_ruled = false;
 	list_for_each_entry(rule, &port->tnet->rules, node) {
-		if (concerns(rule, port)) {
-			tcon_port_rule(port, true);
-			return;
-		}
+		if (!concerns(rule, port))
+			continue;
+		ruled = true;
+		bound |= is_strict(rule);
+		bound_by_ports |= is_strict_with_ports(rule);
+		if (is_known(port->tnet, bound, bound_by_ports))
+			break;
 	}
-	tcon_port_rule(port, false);
+	WRITE_ONCE(port->bound, bound);
+	WRITE_ONCE(port->bound_by_ports, bound_by_ports);
+	tcon_port_rule(port, ruled);
+}
+
+static void add_concern(struct tcon_port *port, const struct tcon_rule *rule)
+{
+	if (is_strict(rule))
+		WRITE_ONCE(port->bound, true);
+	if (is_strict_with_ports(rule))
+		WRITE_ONCE(port->bound_by_ports, true);
+	tcon_port_rule(port, true);
 }
 
 /* A rule has come: ports that it concerns see all packets. */
@@ -312,7 +332,7 @@ static void wake_ports(struct tcon_net *tnet, const struct tcon_rule *rule)
 
 	list_for_each_entry(port, &tnet->ports, node)
 		if (concerns(rule, port))
-			tcon_port_rule(port, true);
+			add_concern(port, rule);
 }
 
 /* A rule has gone: ports that it concerned may rest, if it was the last.  Whether it was is looked

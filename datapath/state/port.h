@@ -49,6 +49,8 @@ struct tcon_port_conf {
  * @hook: what the vport points to
  * @rests: no rule can match, and data passes unseen: rest.c; under @lock
  * @ruled: a rule can match its flows; written under tcon_net.lock
+ * @bound: one that does not let pass what cannot be enforced; likewise
+ * @bound_by_ports: such a one that looks at TCP ports or marks; likewise
  * @less_ruled: a rule that could has gone since @ruled was found out; under tcon_net.lock
  * @calm: it might have rested at the last look; under tcon_net.lock
  * @wakes: how often its rest has ended; under @lock
@@ -88,6 +90,8 @@ struct tcon_port {
 	struct ovs_tcon_port hook;
 	bool rests;
 	bool ruled;
+	bool bound;
+	bool bound_by_ports;
 	bool less_ruled;
 	bool calm;
 	u32 wakes;

@@ -52,20 +52,18 @@ static bool visit_port(struct tcon_port *port, long *below, struct batch *batch,
 {
 	struct tcon_stub *stub;
 	struct tcon_flow *flow;
-	u64 now_ns;
 
 	while ((stub = tcon_table_below(port, *below))) {
 		if (!batch->left)
 			return false;
 		*below = stub->serial;
-		now_ns = tcon_now_ns();
-		batch->left = now_ns < batch->until_ns ? batch->left - 1 : 0;
+		batch->left = tcon_now_ns() < batch->until_ns ? batch->left - 1 : 0;
 		flow = awake(stub);
 		if (!flow)
 			continue;
 		spin_lock_bh(&flow->lock);
 		if (!flow->dead)
-			fn(flow, tcon_us(now_ns), arg);
+			fn(flow, tcon_us(tcon_now_ns()), arg);
 		spin_unlock_bh(&flow->lock);
 	}
 	return true;

@@ -19,6 +19,7 @@ import hosts
 import pytest
 import rig as rigs
 import wire
+import xdp
 from hosts import PORT, Net, assert_enforced, guest, reload_tcon
 from rig import Conn, counted, poll, run, state
 from tcon_lab.ovs import appctl
@@ -291,14 +292,10 @@ def test_bridge_that_is_there_before_tcon(rig: rigs.Rig, tcon: genl.Genl) -> Non
 # --- neighbours on the device ---------------------------------------------------------
 
 
-def test_who_listens_sees_each_packet_once(rig: rigs.Rig, tcon: genl.Genl) -> None:
-    """A tap on the port has what the guest sent, once, held or not."""
-    guest_end, peer_end = rig.scripted()
-    tap = rig.raw("p1")
-    tcon.set_rule("cubic")
-    conn = Conn(guest_end, peer_end).handshake()
+def send_twenty(conn: Conn, peer_end: rigs.RawEnd, tcon: genl.Genl) -> int:
+    """An initial window, and as much that waits; what the first sequence number was."""
     with counted(tcon, held=10, released=10):
-        for _ in range(20):  # an initial window, and as much that waits
+        for _ in range(20):
             conn.clock += 1
             conn.guest_ts = conn.clock
             conn.guest.send(conn.from_guest(PSH | ACK, bytes(MSS)).frame())
@@ -315,11 +312,33 @@ def test_who_listens_sees_each_packet_once(rig: rigs.Rig, tcon: genl.Genl) -> No
             assert got
             assert got.sums_ok
             assert got.seq == first + i * MSS
+    return first
+
+
+def test_who_listens_sees_each_packet_once(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """A tap on the port has what the guest sent, once, held or not."""
+    guest_end, peer_end = rig.scripted()
+    tap = rig.raw("p1")
+    tcon.set_rule("cubic")
+    conn = Conn(guest_end, peer_end).handshake()
+    first = send_twenty(conn, peer_end, tcon)
     seen = []
     while segment := conn.receive(tap, 0.2):
         if segment.payload:
             seen.append(segment.seq)
     assert seen == [first + i * MSS for i in range(20)]
+
+
+@pytest.mark.skipif(rigs.DEBUG_KERNEL, reason="that kernel has no BPF")
+def test_generic_xdp_sees_each_packet_once(rig: rigs.Rig, tcon: genl.Genl) -> None:
+    """Held or not: a program that polices would count twice, one that adds a header add two."""
+    guest_end, peer_end = rig.scripted()
+    tcon.set_rule("cubic")
+    conn = Conn(guest_end, peer_end).handshake()
+    with xdp.counting("p1") as seen:
+        before = seen()
+        send_twenty(conn, peer_end, tcon)
+        assert seen() - before == 20
 
 
 def test_packet_that_somebody_shares(rig: rigs.Rig, tcon: genl.Genl) -> None:

@@ -305,6 +305,29 @@ def test_what_is_behind_too_many_tags_is_dropped(
         assert frames_leave(conn.peer, [sent]) == [sent] * (fallback == "pass")
 
 
+def test_rules_of_another_port_drop_nothing(ends: Ends, tcon: genl.Genl) -> None:
+    """Beside a rule that binds nothing: neither fragments nor what is behind too many tags."""
+    name = genl.text(genl.E["TCON_MATCH_A_IFNAME"], "other0")
+    tcon.set_rule("none", priority=1)
+    tcon.set_rule("cubic", name, priority=2)
+    tcon.set_rule("cubic", name, genl.u16(genl.E["TCON_MATCH_A_DPORT"], 5201), priority=3)
+    conn = shake(Conn(*ends))
+    tagged = [conn.from_guest(PSH | ACK, b"x", vlans=(0,) * 20).frame()]
+    frames_leave(conn.peer)
+    time.sleep(5)  # by then the collector knows that the rules of tests before are gone
+    for sent in (later_first(conn), tagged):
+        with counted(tcon, unread_dropped=0):
+            for frame in sent:
+                conn.guest.send(frame)
+            assert frames_leave(conn.peer, sent) == sent
+    tcon.del_rules()
+    tcon.set_rule("cubic", name, priority=2)
+    tcon.set_rule("cubic", priority=1)
+    with counted(tcon, unread_dropped=1):
+        conn.guest.send(tagged[0])
+        assert not frames_leave(conn.peer, tagged)
+
+
 def test_a_priority_tag_does_not_hide_the_answers(ends: Ends, tcon: genl.Genl) -> None:
     """VLAN 0 is no VLAN: switches may take the tag off."""
     tcon.set_rule("cubic")

@@ -386,6 +386,11 @@ def test_refused_requests(two: Hosts, tcon: genl.Genl) -> None:
         ([nothing, given], errno.EINVAL, "named by its ifindex"),
         ([nobody, given], errno.ENODEV, "no kernel datapath has a port"),
         ([port("up0"), given], errno.ENODEV, "not a guest's"),
+        (
+            [port("up0"), genl.attr(E["TCON_A_STATE"], patched(record, 8, b"\x05"))],
+            errno.EINVAL,
+            "address family",
+        ),
         ([port("p2")], errno.EINVAL, "a state must be given"),
         ([port("p2"), genl.attr(E["TCON_A_STATE"], record + b"x")], errno.ERANGE, ""),
     ):
