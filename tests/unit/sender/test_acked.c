@@ -727,7 +727,7 @@ static void not_spurious_by_what_is_far_below(void **state)
 	conn_close(c);
 }
 
-/* Of what was not sent, or long ago: nothing happens. */
+/* An ACK of data that was not sent, or long ago: nothing happens. */
 static void ack_invalid(void **state)
 {
 	static const u32 off[] = { -1, 5 * MSS + 1, 0x40000000, 0x80000000 };
