@@ -117,20 +117,20 @@ def seconds_after_rests(net: Net, cc: str) -> float:
 
 
 def receive(sock: socket.socket, size_bytes: int) -> None:
-    """Take so much, and throw it away."""
+    """Take that number of bytes, and throw them away."""
     while size_bytes:
         size_bytes -= len(sock.recv(size_bytes))
 
 
 def answer(sock: socket.socket, sizes_bytes: tuple[int, ...]) -> None:
-    """Send so much each time that something is asked."""
+    """Answer each request with that number of bytes."""
     for size_bytes in sizes_bytes:
         receive(sock, ASK_BYTES)
         sock.sendall(bytes(size_bytes))
 
 
 def seconds_of(net: Net, cc: str, *sizes_bytes: int) -> float:
-    """What the server waits for the guest's answers of these sizes, 50 ms apart."""
+    """The time that the server waits for the guest's answers of these sizes, 50 ms apart."""
     port, waits_s = 5301, 0.0
     with rigs.inside(net.server):
         client = socket.socket()

@@ -9,16 +9,16 @@
  * it in the lab; half of that is still seen. */
 #define LOSSY 0.0005
 
-/* RTTs of a path whose queue is that of its base RTT, or more, are this large.
- * Below that a queue may be the flows' own bursts. */
+/* Ratio of the RTT to the least RTT from which a queue counts as one.  Below it the
+ * queue may be the flows' own bursts. */
 #define QUEUED 1.5
 
 /* DCTCP is for data centers (RFC 8257). */
 #define NEAR_US 5000
 #define MARKED 0.01
 
-/* Which is which, in the order in which they are looked for.  The figures are
- * those of the files that are named: tests/lab/test_advice.py compares them. */
+/* The kinds, in the order in which they are looked for.  The figures come from
+ * the files that are named: tests/lab/test_advice.py compares them. */
 enum kind { UNSEEN, IDLE, REORDERING, MARKING, LOSING, QUEUEING, CLEAN };
 
 static const struct tcon_advice advices[] = {

@@ -19,7 +19,7 @@
 #define IPV4_PLEN 24
 #define IPV6_PLEN 48
 
-/* Numbers of which the median is wanted. */
+/* Numbers for a median. */
 struct numbers {
     double *at;
     size_t n, allocated;

@@ -209,7 +209,7 @@ set_unknown_cc(const struct tcon_ccs *ccs, const char *name,
     ds_destroy(&known);
 }
 
-/* Can 'name' be that of a CC?  The kernel looks for a module of the name, so it is not
+/* Can 'name' be a CC's?  The kernel looks for a module of the name, so it is not
  * asked for anything else. */
 static bool
 is_cc_name(const char *name)
@@ -356,7 +356,7 @@ parse_rto_min(const char *text, struct tcon_rule *rule,
 }
 
 /* Reads "for=".  A rule of OVSDB is read again whenever the daemon starts, and
- * would begin anew. */
+ * would begin again. */
 static bool
 parse_for(const char *text, struct tcon_rule *rule, struct tcon_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * All differences between versions of Open vSwitch.  What a version has is found in its
- * headers, by tcon.mk.
+ * All differences between versions of Open vSwitch.  tcon.mk looks into a version's
+ * headers for the things that it has.
  */
 #ifndef TCON_COMPAT_H
 #define TCON_COMPAT_H 1

@@ -6,8 +6,8 @@
  * OpenFlow ports.  So this file keeps both.  It tells tcon.ko again when the
  * configuration changes, and when the kernel announces the family "tcon".
  *
- * What tcon.ko refuses is offered again later, at first after a second.  This
- * is mostly a rule whose CC's module is loaded shortly after tcon.ko.
+ * A rule or port that tcon.ko refuses is offered again later, at first after a second.
+ * Mostly this is a rule whose CC's module is loaded shortly after tcon.ko.
  *
  * The rules themselves are OVSDB's (tcon-ovsdb.c).
  */
@@ -54,12 +54,12 @@ COVERAGE_DEFINE(tcon_offered_again);
  * most, in case it is set. */
 #define END_WAIT_MAX_MS 10000
 
-/* Interfaces' external_ids are looked at so often at most.  Others write there,
- * too, and ovs-vswitchd does not configure anew for that. */
+/* The least time between two looks at Interfaces' external_ids.  Others write there,
+ * too, and ovs-vswitchd does not configure again for that. */
 #define LOOK_MS 100
 
 /* Bridges by name, "struct tcon_bridge"s.  'old_bridges' is in use only while
- * the configuration is read anew. */
+ * the configuration is read again. */
 static struct shash bridges = SHASH_INITIALIZER(&bridges);
 static struct shash old_bridges = SHASH_INITIALIZER(&old_bridges);
 

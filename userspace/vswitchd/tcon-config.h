@@ -38,7 +38,7 @@ struct tcon_bridge {
 };
 
 /* The present configuration: all of it is given between begin and end.  A port's
- * type is that of its netdev or of its record in OVSDB.  'ifindex' is zero or
+ * type comes from its netdev or from its record in OVSDB.  'ifindex' is zero or
  * negative if it has no device. */
 void tcon_config_begin(struct ovsdb_idl *);
 void tcon_config_bridge(const char *name, const char *datapath_type);

@@ -17,24 +17,24 @@
 
 /* Fewer rounds tell nothing. */
 #define ROUNDS_MIN 48
-/* So many are compared at once, because windows are whole numbers. */
+/* Rounds that are compared at once, because windows are whole numbers. */
 #define BLOCK_ROUNDS 8
 #define BLOCK_ROUNDS_MIN 4
-/* After a loss a sender may recover for so many. */
+/* Rounds that a sender may recover for after a loss. */
 #define RECOVERY_ROUNDS 2
-/* A window of less than this part of that before was reduced. */
+/* A window of less than this part of the one before was reduced. */
 #define CUT_PART 0.93
 /* An error of this much in the part that a reduction leaves is a whole one. */
 #define RATIO_ERROR 0.15
-/* So much errs who cannot tell. */
+/* The error of a guess that cannot tell. */
 #define ERROR_UNTOLD 0.5
-/* A variant of Reno must err so much less than Reno. */
+/* A variant of Reno must err less than Reno by this. */
 #define ERROR_VARIANT 0.03
 /* With this much less error a guess is e times as likely. */
 #define ERROR_SCALE 0.05
 #define ERROR_MAX 0.4
 #define CONFIDENCE_MIN 0.5
-/* Growth that is so much like that of a cycle before is BBR's for sure. */
+/* Growth that resembles the cycle before by this much is BBR's for sure. */
 #define LIKE_A_CYCLE 0.5
 
 #define SEGMENTS_PER_ACK 2.0
@@ -581,7 +581,7 @@ try_all(struct trial *t)
     }
 }
 
-/* How alike are growth and that of so many rounds before?  1: equal. */
+/* How alike are the growth now and a number of rounds before?  1: equal. */
 static double
 likeness(const struct trial *t, size_t rounds)
 {
@@ -598,8 +598,8 @@ likeness(const struct trial *t, size_t rounds)
     return all ? with / all : 0;
 }
 
-/* BBR's gains have a cycle of eight round trips, in one of which it sends a
- * quarter more, and in the next a quarter less
+/* BBR's gains have a cycle of eight round trips, a quarter more in one
+ * of them and a quarter less in the next
  * (draft-cardwell-iccrg-bbr-congestion-control-00, 4.3.4.3).  Losses mean
  * nothing to it. */
 static double

@@ -81,7 +81,7 @@ json_put_num(struct json *object, const char *name, long long int value)
     json_object_put(object, name, json_integer_create(value));
 }
 
-/* Writes since when something is there, of which 'age_ms' have passed. */
+/* Writes since when something is there that is 'age_ms' old. */
 void
 json_put_since(struct json *object, uint64_t age_ms)
 {

@@ -36,7 +36,7 @@ bool json_yes(const struct json *, const char *name);
     for ((I) = 0; (I) < json_array_size(ARRAY)                              \
          && ((ELEM) = json_array_at(ARRAY, I), true); (I)++)
 
-/* Building them.  A time is that of which 'age_ms' have passed. */
+/* Building them.  A time lies 'age_ms' back. */
 
 void json_put_num(struct json *, const char *name, long long int value);
 void json_put_since(struct json *, uint64_t age_ms);

@@ -256,7 +256,7 @@ tcon_words_split(char *text, const char *words[], size_t max)
     return n;
 }
 
-/* True if 'name' can be that of a rule in OVSDB: it appears in keys that an
+/* True if 'name' can be a rule's in OVSDB: it appears in keys that an
  * operator types. */
 bool
 tcon_rule_name_ok(const char *name)
@@ -881,7 +881,7 @@ field_find(const struct parser *parser, const char *name)
 }
 
 /* Returns in '*text' how the field number 'i' is written, and in '*meaning' what
- * it is about.  Returns false if there are not so many.  Aliases do not count. */
+ * it is about.  Returns false if there are fewer.  Aliases do not count. */
 bool
 tcon_field_describe(size_t i, char text[TCON_FIELD_TEXT_MAX],
                     const char **meaning)

@@ -248,8 +248,8 @@ is_news(const struct uuid *interface, const char *text)
     return news;
 }
 
-/* A state is for the port that has it, once.  What other programs write there
- * is theirs.  On the host that a guest leaves its flows are known, and
+/* A state is for the port that has it, once.  Other programs' texts there
+ * are theirs.  On the host that a guest leaves its flows are known, and
  * tcon.ko leaves them as they are. */
 void
 tcon_move_port_data(const struct uuid *interface, const char *port_name,

@@ -19,7 +19,7 @@ COVERAGE_DEFINE(tcon_request);
 COVERAGE_DEFINE(tcon_request_refused);
 COVERAGE_DEFINE(tcon_dump_again);
 
-/* How often a dump begins again, if what it tells changes meanwhile. */
+/* How often a dump begins again if rules, ports or flows change during it. */
 #define DUMP_TRIES 8
 
 static const struct tcon_nl_field top_fields[] = {
@@ -141,7 +141,7 @@ done_status(const struct ofpbuf *msg, const char **text)
 }
 
 /* Returns the result that 'msg', the end of a reply, carries: 0 or a positive
- * errno, with a sentence in 'error': the kernel's, or that of the errno. */
+ * errno, with a sentence in 'error': the kernel's, or the errno's. */
 static int
 final_status(const struct ofpbuf *msg, struct tcon_error *error)
 {

@@ -567,9 +567,9 @@ tcon_ovsdb_has(const struct tcon_rule *rule)
            && tcon_rule_same_decision(kept, rule);
 }
 
-/* Returns false, with a sentence, if 'rule' cannot be written.  What could not
- * be kept is not to be set for a moment: a volatile rule might have to go for
- * it. */
+/* Returns false, with a sentence, if 'rule' cannot be written.  A rule that
+ * could not be kept is not to be set for a moment: a volatile rule might have to go
+ * for it. */
 bool
 tcon_ovsdb_can_set(const struct tcon_rule *rule, struct tcon_error *error)
 {
@@ -848,7 +848,7 @@ write_finish(struct write *write, enum ovsdb_idl_txn_status status)
 }
 
 /* Removes the keys whose rules have ended, of those that tcon/set-cc has named.
- * What others have written is theirs to remove. */
+ * Other programs remove their own keys. */
 static void
 remove_ended(void)
 {
@@ -965,7 +965,7 @@ entry_state(const struct tcon_entry *entry, char **detail)
     return state;
 }
 
-/* Adds to 'status', that of a Bridge, or of an Interface if 'iface' is not
+/* Adds to 'status', a Bridge's, or an Interface's if 'iface' is not
  * NULL, what became of its keys.  Open_vSwitch has no such column: each Bridge
  * tells what became of it there. */
 void
@@ -998,7 +998,7 @@ tcon_ovsdb_put_status(const char *bridge, const char *iface,
     }
 }
 
-/* Writes the keys of 'wanted' that 'present' lacks, and removes those of TCon
+/* Writes the keys of 'wanted' that 'present' lacks, and removes TCon's keys
  * that are only there. */
 static void
 update_status(const struct smap *present, const struct smap *wanted,

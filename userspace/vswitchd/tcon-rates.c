@@ -16,7 +16,7 @@
 #include "timeval.h"
 #include "util.h"
 
-/* A rate is that of the last one to two of these. */
+/* A rate covers the last one to two of these. */
 #define INTERVAL_MS 10000
 
 /* A shorter time says little. */

@@ -307,7 +307,7 @@ tcon_rules_spreading(struct tcon_nl *nl)
     return spreading;
 }
 
-/* Is 'rule' the same as 'before' but for a later or earlier end?  tcon-monitor sets its
+/* Is 'rule' the same as 'before', except for a later or earlier end?  tcon-monitor sets its
  * rules again all the time. */
 static bool
 is_renewed(const struct tcon_rule *before, const struct tcon_rule *rule)
@@ -429,7 +429,7 @@ find_rule(struct nlattr *attrs[], void *found_)
     return true;
 }
 
-/* Reads tcon.ko's rules into 'found', and counts those of 'bridge'. */
+/* Reads tcon.ko's rules into 'found', and counts the bridge's. */
 static int
 find_rules(struct tcon_nl *nl, const char *bridge, struct ovs_list *found,
            struct tcon_change *change, struct tcon_error *error)
@@ -687,8 +687,8 @@ remove_unwanted(struct tcon_nl *nl, const struct tcon_rule *rule)
 
 /* Makes the list what OVSDB wants, 'wanted' oldest first and each with its
  * entry, and behind that the volatile rules.  Of several at the same place the
- * last one stays.  What nobody wants any more goes from tcon.ko, too; 'nl' is NULL where
- * that is not loaded. */
+ * last one stays.  A rule that nobody wants any more goes from tcon.ko, too; 'nl' is NULL
+ * where that is not loaded. */
 void
 tcon_rules_replace(struct tcon_nl *nl, struct tcon_rule *wanted, size_t n)
 {
@@ -726,8 +726,8 @@ tcon_rules_replace(struct tcon_nl *nl, struct tcon_rule *wanted, size_t n)
     hmap_destroy(&old_places);
 }
 
-/* The age of the newest rule that was seen among those of the bridge and
- * priority of 'rule': those compete by age. */
+/* The age of the newest rule that was seen with the bridge and priority of 'rule':
+ * such rules compete by age. */
 static uint64_t *
 age_among_equals(struct shash *ages, const struct tcon_rule *rule)
 {
@@ -821,8 +821,8 @@ adopt_rule(struct tcon_rule *rule)
 }
 
 /* Reads the rules that an earlier ovs-vswitchd left in tcon.ko, into the list.
- * That may have rules already, where an earlier attempt has failed.  What nobody
- * wants goes with the next tcon_rules_replace().  Returns an error number, with a
+ * That may have rules already, where an earlier attempt has failed.  A rule that
+ * nobody wants goes with the next tcon_rules_replace().  Returns an error number, with a
  * sentence, if they cannot be read; then nothing is changed. */
 int
 tcon_rules_adopt(struct tcon_nl *nl, struct tcon_error *error)

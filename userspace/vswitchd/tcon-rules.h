@@ -79,9 +79,9 @@ void tcon_rules_end(struct tcon_nl *);
 struct tcon_change {
     bool had_before;            /* It had a rule there, */
     struct tcon_rule before;    /* this one, */
-    uint32_t n_rules;           /* or so many in all, which are gone. */
-    uint32_t n_flows;           /* So many obey the rule now, or obeyed what is
-                                 * gone. */
+    uint32_t n_rules;           /* or this number of rules, which are gone. */
+    uint32_t n_flows;           /* Flows that obey the rule now, or obeyed the
+                                 * rules that are gone. */
 };
 
 /* In tcon.ko.  Each returns 0, or an errno with a sentence.  'by' is who changes it,

@@ -157,7 +157,7 @@ ccs_to_json(const struct tcon_ccs *ccs)
     return json;
 }
 
-/* Writes of which flows a rule takes how many, since when, and until when. */
+/* Writes the share that a rule takes and of what, since when, and until when. */
 static void
 put_terms(struct json *json, const struct tcon_rule *rule)
 {

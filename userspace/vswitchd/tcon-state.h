@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * The state of a port as text: struct tcon_state_header and its records, in
- * base64.  What is in the records is for tcon.ko to judge.
+ * base64.  tcon.ko judges the records.
  *
  * This file uses nothing of Open vSwitch but crc32c(), so that it can be
  * tested and fuzzed on its own.

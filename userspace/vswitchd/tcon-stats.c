@@ -56,9 +56,9 @@ tcon_mean_interval(uint64_t n, uint64_t sum, uint64_t sum_sq,
     return true;
 }
 
-/* The mean of the first numbers less that of the second, whose variances may
- * differ: Welch's interval (The generalization of Student's problem, Biometrika
- * 34, 1947).  Returns false if there are too few. */
+/* The difference of two means, first less second; the variances may differ:
+ * Welch's interval (The generalization of Student's problem, Biometrika 34,
+ * 1947).  Returns false if there are too few. */
 bool
 tcon_difference_interval(const uint64_t n[2], const uint64_t sum[2],
                          const uint64_t sum_sq[2],

@@ -32,7 +32,7 @@ struct trace {
     struct tcon_match flow;
     const struct tcon_ccs *ccs;
     struct json *rules;             /* Those of the bridge, as tried. */
-    struct json *depends_on;        /* Fields, of which the flow says nothing. */
+    struct json *depends_on;        /* Fields that the flow does not give. */
     struct json *ccs_perhaps;       /* CCs of the rules that look at these. */
     const struct tcon_rule *obeyed; /* tcon.ko says so; NULL: none. */
     bool decided;                   /* A rule that selects the flow was seen. */
@@ -50,8 +50,8 @@ add_rule(struct trace *trace, const struct tcon_rule *rule,
     return json;
 }
 
-/* As tcon_match_selects(), but for a version of IP, where none is known, the field is
- * "tcp".  A rule with a share looks at both ends, too. */
+/* As tcon_match_selects(), except that the field is "tcp" where a version of IP is needed and
+ * none is known.  A rule with a share looks at both ends, too. */
 static enum tcon_selects
 selects(const struct tcon_rule *rule, const struct trace *trace,
         const char **field)
