@@ -140,7 +140,9 @@ static inline bool ingress(struct tcon_flow *flow, struct sk_buff *skb, struct t
 		now_ns = tcon_now_ns();
 		pass = tcon_guest_sends(flow, skb, pkt, now_ns);
 		/* A guest that paces may reach its edge while nothing waits here. */
-		if (pass && flow->track.cc.pacing_rate_bps)
+		if (unlikely(flow->thin.owed))
+			update = tcon_ack_owed(flow, tcon_us(now_ns));
+		else if (pass && flow->track.cc.pacing_rate_bps)
 			update = tcon_ack_update(flow, tcon_us(now_ns));
 	}
 	spin_unlock(&flow->lock);

@@ -10,6 +10,7 @@
 #include "act/repair.h"
 #include "act/tell.h"
 #include "base/seq.h"
+#include "sender/ca.h"
 #include "state/flow.h"
 #include "wire/segment.h"
 
@@ -110,6 +111,18 @@ bool tcon_absorb_due(struct tcon_flow *flow, struct sk_buff *skb, const struct t
 	return true;
 }
 
+/*
+ * The guest takes another way.  What TCon has repeated the old way, and of what no answer has come,
+ * leaves once more, as with a sender whose timer goes off only now.
+ */
+static void turn(struct tcon_flow *flow, u64 now_us)
+{
+	if (!tcon_flow_repaired(flow) || !flow->track.timer.tries)
+		return;
+	tcon_ca_turned(&flow->track, now_us);
+	tcon_flow_kick(flow);
+}
+
 /**
  * tcon_absorb_data() - the data of a segment is not needed
  * @flow: its lock is held
@@ -122,8 +135,12 @@ bool tcon_absorb_due(struct tcon_flow *flow, struct sk_buff *skb, const struct t
 bool tcon_absorb_data(struct tcon_flow *flow, struct sk_buff *skb, const struct tcon_packet *pkt,
 		      u64 now_us)
 {
+	const struct tcon_way before = flow->said.way;
+
 	trace_tcon_absorb(flow, skb, pkt->seq, pkt->end_seq, 0);
 	tcon_header_heard(flow, skb, pkt);
+	if (unlikely(tcon_way_differs(&before, &flow->said.way)))
+		turn(flow, now_us);
 	if (tcon_flow_enforced(flow) && !pkt->fragment && tcon_tell_due(flow) &&
 	    tcon_tell_make(flow, skb, pkt, now_us))
 		return true;

@@ -357,6 +357,37 @@ struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
 }
 
 /**
+ * tcon_ack_owed() - tell the guest of ACKs that it was not given
+ * @flow: its lock is held, enforced, with what these were for repeated
+ * @now_us: the time
+ *
+ * More ACKs were to follow those that it was not given, and its timer has gone off before any did.
+ * The echo is that of the original, so the guest learns that the time-out was needless (RFC 3522).
+ *
+ * Context: bottom halves disabled.
+ * Return: the packet, for tcon_ack_send() without the lock; NULL.
+ */
+struct sk_buff *tcon_ack_owed(struct tcon_flow *flow, u64 now_us)
+{
+	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
+	struct tcon_track *t = &flow->track;
+	struct sk_buff *skb;
+	u16 field;
+
+	lockdep_assert_held(&flow->lock);
+	lockdep_assert_in_softirq();
+	if (!flow->template.bytes || !tcon_flow_enforced(flow))
+		return NULL;
+	field = tcon_window_write(&flow->window, t->cc.una, t->peer_window,
+				  tcon_track_peer_wscale(t), wanted_edge(flow), t->cc.mss_bytes,
+				  now_us);
+	tcon_thin_told(&flow->thin, t->cc.una, now_us);
+	skb = build(flow, t->cc.una, field, NULL);
+	tcon_count(stats, skb ? TCON_COUNTER_UPDATE_SENT : TCON_COUNTER_UPDATE_FAILED);
+	return skb;
+}
+
+/**
  * tcon_ack_try_update() - as tcon_ack_update(), where the guest is at its edge
  * @flow: its lock is held, enforced
  * @now_us: the time

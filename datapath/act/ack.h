@@ -22,6 +22,7 @@ void tcon_ack_remember(struct tcon_flow *flow, const struct sk_buff *skb,
 		       const struct tcon_packet *pkt);
 struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
 				  const struct tcon_packet *pkt);
+struct sk_buff *tcon_ack_owed(struct tcon_flow *flow, u64 now_us);
 struct sk_buff *tcon_ack_try_update(struct tcon_flow *flow, u64 now_us);
 void tcon_ack_send(struct tcon_flow *flow, struct sk_buff *skb);
 

@@ -215,6 +215,15 @@ static bool is_behind(const struct tcon_track *t, u32 seq, u64 now_us)
 	       now_us - t->sent_us >= tcon_track_rto_us(t);
 }
 
+static bool absorbed(struct tcon_flow *flow, const struct tcon_packet *pkt)
+{
+	flow->repair.absorbed++;
+	flow->absorbed.start = pkt->seq;
+	flow->absorbed.end = pkt->end_seq;
+	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_ABSORBED);
+	return true;
+}
+
 /**
  * tcon_repair_absorbs() - is a guest's segment a repeat that TCon takes care of?
  * @flow: its lock is held, under repair
@@ -223,7 +232,7 @@ static bool is_behind(const struct tcon_track *t, u32 seq, u64 now_us)
  * @now_us: the time
  *
  * Keep-alives and window probes pass, and so does what TCon has repaired in vain, or does not come
- * to.
+ * to.  What the peer has acknowledged, and the guest was not told, is answered by tcon_ack_owed().
  *
  * Return: true: it is not needed; false: it has to pass.
  */
@@ -233,13 +242,18 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 	struct tcon_track *t = &flow->track;
 	struct tcon_resend *again;
 	struct sk_buff *copy;
-	u32 end;
+	u32 start = seq_max(pkt->seq, t->cc.una), end;
 
 	lockdep_assert_held(&flow->lock);
-	if (seq_before(pkt->seq, t->cc.una) || seq_after(pkt->end_seq, t->nxt_guest) ||
-	    !flow->window.peer_bytes)
+	if (seq_before(pkt->seq, seq_min(flow->thin.told_ack, t->cc.una)) ||
+	    seq_after(pkt->end_seq, t->nxt_guest) || !flow->window.peer_bytes)
 		return false;
-	copy = copy_of(flow, pkt->seq, &end);
+	if (unlikely(start != pkt->seq)) {
+		flow->thin.owed = true;
+		if (!seq_after(pkt->end_seq, start))
+			return absorbed(flow, pkt);
+	}
+	copy = copy_of(flow, start, &end);
 	if (!copy)
 		return false;
 	if (cut_smaller(copy, skb, pkt)) {
@@ -251,12 +265,8 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 	}
 	if (is_behind(t, pkt->seq, now_us))
 		return false;
-	again = tcon_resent_find(&t->resent, pkt->seq, pkt->end_seq);
+	again = tcon_resent_find(&t->resent, start, pkt->end_seq);
 	if (again && again->count >= FAILED_OFTEN + !again->lost)
 		return false;	/* the last one may still be on its way */
-	flow->repair.absorbed++;
-	flow->absorbed.start = pkt->seq;
-	flow->absorbed.end = pkt->end_seq;
-	tcon_count(tcon_flow_stats(flow), TCON_COUNTER_COPY_ABSORBED);
-	return true;
+	return absorbed(flow, pkt);
 }

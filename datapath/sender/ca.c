@@ -329,6 +329,20 @@ void tcon_ca_timeout(struct tcon_track *t, u64 now_us)
 }
 
 /**
+ * tcon_ca_turned() - what has left since a time-out took a way that the guest has given up
+ * @t: the tracker, with a CC, in %TCON_CA_LOSS
+ * @now_us: the time
+ *
+ * It is lost, and leaves again as after a time-out, but is none of which a CC hears.
+ */
+void tcon_ca_turned(struct tcon_track *t, u64 now_us)
+{
+	t->timer.restart_us = now_us;
+	tcon_loss_mark_all(t);
+	tcon_prr_timeout(&t->prr, &t->cc, t->sent_bytes);
+}
+
+/**
  * tcon_ca_tx_start() - data leaves after everything was acknowledged
  * @t: the tracker, with a CC
  * @now_us: the time

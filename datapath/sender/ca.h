@@ -13,6 +13,7 @@ void tcon_ca_stop(struct tcon_track *t);
 void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack);
 void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us);
 void tcon_ca_timeout(struct tcon_track *t, u64 now_us);
+void tcon_ca_turned(struct tcon_track *t, u64 now_us);
 void tcon_ca_tx_start(struct tcon_track *t, u64 now_us);
 void tcon_ca_unheard(struct tcon_track *t, u64 now_us);
 void tcon_ca_heard(struct tcon_track *t);

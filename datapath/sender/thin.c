@@ -18,7 +18,8 @@
  *
  * Only an ACK that others will follow is held back, and no more than needed.  A guest
  * with a CC of its own measures by ACKs what the path delivers.  And what has arrived
- * takes room in its cwnd until it is told so.
+ * takes room in its cwnd until it is told so.  After a time-out none is: for a guest whose
+ * own timer is about to go off each one counts.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
@@ -61,7 +62,7 @@ bool tcon_thin_holds_back(const struct tcon_thin *thin,
 	u64 since_us = now_us - thin->told_us;
 
 	if (flight <= FEW_SEGS * cc->mss_bytes || flight < ack - thin->told_ack ||
-	    cc->min_rtt_us <= 2 * GAP_US)
+	    cc->min_rtt_us <= 2 * GAP_US || cc->ca_state == TCON_CA_LOSS)
 		return false;
 	if (since_us < GAP_US)
 		return now_us - thin->train_us > 3 * (cc->min_rtt_us / 8) ||
@@ -84,4 +85,5 @@ void tcon_thin_told(struct tcon_thin *thin, u32 ack, u64 now_us)
 	thin->told_ack = ack;
 	thin->told_us = now_us;
 	thin->unheard = false;
+	thin->owed = false;
 }

@@ -13,12 +13,14 @@
  * struct tcon_thin - the ACKs that a guest was given
  * @told_ack: acknowledgment number of the last ACK
  * @unheard: the guest has repeated what that ACK was for, so it has not arrived
+ * @owed: the guest has repeated what later ACKs were for, which it was not given
  * @told_us: time of the last ACK
  * @train_us: since when ACKs have followed each other closely
  */
 struct tcon_thin {
 	u32 told_ack;
 	bool unheard;
+	bool owed;
 	u64 told_us;
 	u64 train_us;
 };

@@ -46,6 +46,20 @@ static void write_ip(struct sk_buff *skb, const struct tcon_way *way, u8 ecn)
 }
 
 /**
+ * tcon_way_differs() - are these two ways?
+ * @a: the way of a packet
+ * @b: that of another
+ *
+ * Return: whether one may be dead while the other is not.
+ */
+bool tcon_way_differs(const struct tcon_way *a, const struct tcon_way *b)
+{
+	return memcmp(a->macs, b->macs, sizeof(a->macs)) || a->hash != b->hash ||
+	       a->flow_label != b->flow_label || a->vlan_proto != b->vlan_proto ||
+	       (a->vlan_proto && a->vlan_tci != b->vlan_tci);
+}
+
+/**
  * tcon_way_write() - let a packet take a way
  * @skb: the packet, data at the link-layer header, described in its cb
  * @way: the way

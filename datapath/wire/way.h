@@ -38,6 +38,7 @@ struct tcon_way {
 	u8 macs[2 * ETH_ALEN];
 };
 
+bool tcon_way_differs(const struct tcon_way *a, const struct tcon_way *b);
 bool tcon_way_write(struct sk_buff *skb, const struct tcon_way *way, u8 ecn);
 
 /**

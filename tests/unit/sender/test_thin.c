@@ -271,6 +271,19 @@ static bool held_back(u32 flight, u32 untold, u32 late_us)
 	return tcon_thin_holds_back(&thin, &t, 1000 * MSS, 1000100);
 }
 
+/* Each ACK after a time-out may come just before the guest's own timer goes off. */
+static void test_after_a_timeout(void **state)
+{
+	struct tcon_track t = {
+		.cc = { .mss_bytes = MSS, .min_rtt_us = 40000, .nxt = 1020 * MSS },
+	};
+	const struct tcon_thin thin = { .told_ack = 999 * MSS, .told_us = 1000000 };
+
+	assert_true(tcon_thin_holds_back(&thin, &t, 1000 * MSS, 1000100));
+	t.cc.ca_state = TCON_CA_LOSS;
+	assert_false(tcon_thin_holds_back(&thin, &t, 1000 * MSS, 1000100));
+}
+
 /* A sixteenth of 40 ms is not yet late. */
 static void test_late(void **state)
 {
@@ -302,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_gaps_of_its_own),
 		cmocka_unit_test(test_short_path),
 		cmocka_unit_test(test_holes),
+		cmocka_unit_test(test_after_a_timeout),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_last_of_a_flight),
 		cmocka_unit_test(test_more_untold_than_left),
