@@ -303,11 +303,6 @@ static void peer_sends(struct world *x, const struct flight *f)
 
 /* Ends. */
 
-static u32 now_ms(void)
-{
-	return shim_now_ns / NSEC_PER_MSEC;
-}
-
 static void emit(struct end *e, struct flight *f)
 {
 	struct world *x = e->x;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A sender that shares no line with TCon: slow start, AIMD, NewReno or SACK with losses judged by
- * order (RFC 5681, 6582, 6675, 8985), a tail probe, a timer as in Linux (200 ms beyond the RTT), ECN
- * (RFC 3168), and HyStart where the path says so.
+ * order (RFC 5681, 6582, 6675, 8985), a tail probe, a timer as in Linux (200 ms beyond the RTT), an
+ * end of a needless time-out's effects (RFC 3522, 4015), ECN (RFC 3168), and HyStart where the path
+ * says so.
  *
  * It counts in segments of SEG_MSS, since all that is written here is a multiple of that.
  */
@@ -224,6 +225,22 @@ static void plain_marked(struct plain *s)
 	s->cwnd = s->ssthresh;
 }
 
+/* An echo older than the first repeat: its original has arrived, or a copy of that at TCon. */
+static void plain_undo(struct plain *s, const struct tcon_packet *p)
+{
+	u32 i;
+
+	if (s->state != PLAIN_LOSS || !s->may_undo || !seq_before(p->tsecr, s->anew_ms))
+		return;
+	for (i = s->una; i < s->nxt; i++)
+		plain_of(s, i)->lost = false;
+	s->n_lost = 0;
+	s->cwnd = max(s->cwnd, s->cwnd_before);
+	s->ssthresh = s->ssthresh_before;
+	s->state = PLAIN_OPEN;
+	s->may_undo = false;
+}
+
 static void plain_grow(struct plain *s, u32 n)
 {
 	if (s->state == PLAIN_RECOVERY || !s->limited)
@@ -250,6 +267,8 @@ static void plain_ack(struct end *e, const struct tcon_packet *p, bool duplicate
 		s->dup++;
 	if (e->sack)
 		plain_sacks(e, p);
+	if (n)
+		plain_undo(s, p);
 	if (s->state != PLAIN_OPEN && s->una >= s->recover) {
 		s->cwnd = s->state == PLAIN_RECOVERY ? s->ssthresh : s->cwnd;
 		s->state = PLAIN_OPEN;
@@ -282,8 +301,13 @@ static void plain_timer(struct end *e)
 	}
 	s->n_sacked = 0;
 	s->dup = 0;
-	if (s->state != PLAIN_LOSS || s->recover <= s->una)
+	if (s->state != PLAIN_LOSS || s->recover <= s->una) {
+		s->anew_ms = now_ms();
+		s->cwnd_before = s->cwnd;
+		s->ssthresh_before = s->ssthresh;
+		s->may_undo = s->state == PLAIN_OPEN;
 		s->ssthresh = max(s->cwnd / 2, 2U);
+	}
 	s->cwnd = 1;
 	s->state = PLAIN_LOSS;
 	s->recover = s->nxt;

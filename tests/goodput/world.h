@@ -77,6 +77,10 @@ struct plain_seg {
  * @probed: the tail has been probed
  * @has_hystart: slow start ends by @hystart, too
  * @hystart: its state
+ * @anew_ms: TSval of the first repeat after a time-out, until that is undone
+ * @cwnd_before: cwnd before that time-out
+ * @ssthresh_before: and where slow start ended
+ * @may_undo: these are valid
  */
 struct plain {
 	struct plain_seg seg[SEGS_MAX];
@@ -88,7 +92,8 @@ struct plain {
 	u32 order, seen;
 	u32 srtt_us, rttvar_us, backoff;
 	u64 timer_ns;
-	bool probes, probed, has_hystart;
+	bool probes, probed, has_hystart, may_undo;
+	u32 anew_ms, cwnd_before, ssthresh_before;
 	struct hystart hystart;
 };
 
@@ -157,6 +162,12 @@ struct end {
 	struct plain plain;
 	struct native native;
 };
+
+/* TSvals of the guest. */
+static u32 now_ms(void)
+{
+	return shim_now_ns / NSEC_PER_MSEC;
+}
 
 static void end_emits(struct end *e, u32 seq, u32 bytes);
 
