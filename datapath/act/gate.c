@@ -184,6 +184,20 @@ u64 tcon_gate_repair(struct tcon_flow *flow, u64 now_ns)
 	return tcon_gate_pacing(flow, now_ns, TCON_QUANTUM_NS);
 }
 
+/**
+ * tcon_gate_restart() - a time-out: nothing is in flight, and the clock goes from now
+ * @flow: its lock is held
+ * @now_ns: the time
+ *
+ * A sender's timer repeats the head at once, whatever left before.  (Otherwise new data that a
+ * silence frees, and that counts on the clock, could put it off for ever.)
+ */
+void tcon_gate_restart(struct tcon_flow *flow, u64 now_ns)
+{
+	lockdep_assert_held(&flow->lock);
+	flow->clock.release_ns = min(flow->clock.release_ns, now_ns);
+}
+
 /* What a packet counts on the clock. */
 static inline u32 clock_bytes(const struct sk_buff *skb)
 {

@@ -24,6 +24,7 @@ u32 tcon_gate_room_bytes(const struct tcon_track *t, u32 start, u32 end, u32 pay
 u64 tcon_gate_segment(struct tcon_flow *flow, const struct tcon_segment *seg, u32 end, u64 now_ns,
 		      u64 ahead_ns);
 u64 tcon_gate_repair(struct tcon_flow *flow, u64 now_ns);
+void tcon_gate_restart(struct tcon_flow *flow, u64 now_ns);
 void tcon_gate_advance(struct tcon_flow *flow, const struct sk_buff *skb, u64 now_ns);
 
 /* May the guest send that, by the windows that it was given?  Those of a paced flow are its peer's,

@@ -400,6 +400,7 @@ static u64 collect_repairs(struct tcon_flow *flow, struct sk_buff_head *out,
 		break;
 	case TCON_EXPIRY_TIMEOUT:
 	case TCON_EXPIRY_GIVE_UP:
+		tcon_gate_restart(flow, now_ns);
 		tcon_gate_flush(flow);
 		break;
 	default:

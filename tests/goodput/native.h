@@ -146,6 +146,7 @@ static void native_timer(struct end *e)
 		break;
 	case TCON_EXPIRY_TIMEOUT:
 	case TCON_EXPIRY_GIVE_UP:
+		e->native.clock_ns = shim_now_ns;
 		tcon_ca_timeout(t, now_us());
 		break;
 	}
