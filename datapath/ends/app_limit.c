@@ -25,13 +25,15 @@ static inline enum tcon_limit limited_by(const struct tcon_flow *flow, u64 now_u
 /*
  * Is the path full although the guest does not use its window?  Then its own cwnd
  * limits it, at the rate of the path, and rate samples show that rate.  There is a
- * standing queue, and the guest keeps answering ACKs with data.
+ * standing queue, and the guest keeps answering ACKs with data.  Behind a hole of a peer without
+ * SACK no round trip is measured (Karn), and the queue of before may be gone.
  */
-static bool path_is_full(const struct tcon_track *t)
+static bool path_is_full(const struct tcon_track *t, u64 now_us)
 {
 	const struct tcon_cc *cc = &t->cc;
 
-	return cc->srtt_us > cc->min_rtt_us + cc->min_rtt_us / 8 &&
+	return now_us - t->timer.sampled_us <= 2 * (u64)cc->srtt_us &&
+	       cc->srtt_us > cc->min_rtt_us + cc->min_rtt_us / 8 &&
 	       cc->inflight_bytes > mul_u64_u64_div_u64(cc->last_rate_bps,
 				cc->min_rtt_us, 8ULL * USEC_PER_SEC);
 }
@@ -46,7 +48,8 @@ static bool pacer_is_dry(const struct tcon_flow *flow, u64 now_us)
 /*
  * How much can a guest leave of its window that has more to send, and only waits to fill a packet?
  * Behind a hole, where an ACK is overdue, Linux waits for one as large as its own rate calls for.
- * That may be all that it is given.
+ * That may be all that it is given.  But a peer without SACK has one hole filled in a round trip, of
+ * many: for so long no guest waits, whose cwnd is full of what has arrived.
  */
 static u32 slack_bytes(const struct tcon_flow *flow, u64 now_us)
 {
@@ -56,7 +59,7 @@ static u32 slack_bytes(const struct tcon_flow *flow, u64 now_us)
 	if (!t->cc.pacing_rate_bps)
 		return 2 * mss_bytes + tcon_flow_gathers_bytes(flow);
 	allowance_bytes = tcon_flow_allowance_bytes(flow);
-	if (tcon_track_has_hole(t))
+	if (tcon_track_has_hole(t) && tcon_track_sack(t))
 		return max(allowance_bytes, 4 * mss_bytes) - 2 * mss_bytes;
 	if (pacer_is_dry(flow, now_us))
 		return mss_bytes;
@@ -78,7 +81,8 @@ static void note_app_limit(struct tcon_flow *flow, u32 nxt_guest, bool has_more,
 {
 	const struct tcon_track *t = &flow->track;
 
-	if (tcon_buffer_waits(&flow->buffer) || !has_cwnd_room(t) || (has_more && path_is_full(t)))
+	if (tcon_buffer_waits(&flow->buffer) || !has_cwnd_room(t) ||
+	    (has_more && path_is_full(t, now_us)))
 		return;
 	if (tcon_window_unused(&flow->window, nxt_guest, now_us) >= slack_bytes(flow, now_us))
 		tcon_track_app_limited(&flow->track);
@@ -132,11 +136,11 @@ void tcon_app_limit_data(struct tcon_flow *flow, const struct sk_buff *skb,
  * known.  If it has room and nothing waits, it had no more (RFC 9293 knows no other reason that
  * is not the path's, or the peer's window).
  */
-static void note_idle_room(struct tcon_flow *flow)
+static void note_idle_room(struct tcon_flow *flow, u64 now_us)
 {
 	struct tcon_track *t = &flow->track;
 
-	if (!tcon_buffer_waits(&flow->buffer) && !path_is_full(t) && has_cwnd_room(t))
+	if (!tcon_buffer_waits(&flow->buffer) && !path_is_full(t, now_us) && has_cwnd_room(t))
 		tcon_track_app_limited(t);
 }
 
@@ -151,6 +155,6 @@ void tcon_app_limit_ack(struct tcon_flow *flow, u64 now_us)
 		note_app_limit(flow, flow->track.nxt_guest, true, now_us);
 		tcon_limit_ack(&flow->limits, limited_by(flow, now_us), &flow->window, now_us);
 	} else if (tcon_flow_runs_cc(flow)) {
-		note_idle_room(flow);
+		note_idle_room(flow, now_us);
 	}
 }
