@@ -258,6 +258,8 @@ static void take_dsack(struct tcon_track *t, struct ack_work *w,
 		return;
 	}
 	own = t->spurious_repairs < t->repairs;
+	if (own)
+		tcon_timer_late(t, w->now_us);
 	w->out->spurious_repairs += own;
 	not_lost(t, bytes);
 	tcon_loss_dsack(t, own);
@@ -502,8 +504,11 @@ static void take_rtt(struct tcon_track *t, struct ack_work *w, u64 now_us)
 	struct tcon_rate_sample *rs = &w->out->rs;
 
 	rs->rtt_us = -1;
-	if (!find_answered(t, w))
+	if (!find_answered(t, w)) {
+		if (w->out->una_advanced && w->repeated)
+			tcon_timer_answered(t, now_us - w->again_us);
 		return;
+	}
 	rs->rtt_us = clamp_t(s64, now_us - w->last_tx_us, 1, TCON_RTO_MAX_US);
 	t->rtt_sum_us += rs->rtt_us;
 	t->rtt_samples++;

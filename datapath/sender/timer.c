@@ -7,7 +7,8 @@
  *			again, so that a SACK may tell what is missing
  *	retransmission	RFC 6298, doubled with each time-out until a round trip is
  *			measured (Karn).  Where all in flight has just been sent again none
- *			is: then until una has advanced several times without a time-out
+ *			is: then until something is answered in as much time as usual, or una
+ *			has advanced several times without a time-out
  *
  * Where nothing is in flight but the guest's probes of a closed window (RFC 9293, 3.8.6.1),
  * a byte in BSD and Windows, no timer runs.  A peer need not acknowledge those, so a missing
@@ -195,6 +196,45 @@ void tcon_timer_sampled(struct tcon_track *t, u64 now_us)
 {
 	t->timer.backoff = t->timer.tries;
 	t->timer.sampled_us = now_us;
+	t->timer.late = false;
+}
+
+/*
+ * Is that a usual round trip?  Neither the answer to what left before, which comes too early, nor
+ * one for which anything waited.
+ */
+static bool is_usual(const struct tcon_track *t, u64 rtt_us)
+{
+	return !tcon_loss_is_too_fast(t, rtt_us) && rtt_us <= 2ULL * t->cc.srtt_us;
+}
+
+/**
+ * tcon_timer_answered() - una has advanced by what had been sent again
+ * @t: the tracker
+ * @rtt_us: how long before the newest such repeat left
+ *
+ * Of which transmission that comes nobody can tell, so it is no measured round trip (Karn).  But
+ * where it is as long as usual the time-out was not too short: what was lost, or its ACK, was just
+ * that.  (A sender with time stamps sees it by the echo, RFC 7323.  Repairs have that of the
+ * original.)
+ */
+void tcon_timer_answered(struct tcon_track *t, u64 rtt_us)
+{
+	if (!t->timer.late && is_usual(t, rtt_us))
+		t->timer.backoff = t->timer.tries;
+}
+
+/**
+ * tcon_timer_late() - the peer got something twice that TCon has sent again
+ * @t: the tracker
+ * @now_us: the time
+ *
+ * If that is told long after a time-out, the time-out was shorter than the path.
+ */
+void tcon_timer_late(struct tcon_track *t, u64 now_us)
+{
+	if (t->timer.restart_us && !is_usual(t, now_us - t->timer.restart_us))
+		t->timer.late = true;
 }
 
 /**

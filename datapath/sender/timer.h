@@ -42,6 +42,8 @@ enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us);
 void tcon_timer_probed(struct tcon_track *t, u32 bytes, u64 now_us);
 void tcon_timer_advanced(struct tcon_track *t, u64 now_us);
 void tcon_timer_sampled(struct tcon_track *t, u64 now_us);
+void tcon_timer_answered(struct tcon_track *t, u64 rtt_us);
+void tcon_timer_late(struct tcon_track *t, u64 now_us);
 void tcon_timer_needless(struct tcon_track *t);
 void tcon_timer_acked(struct tcon_track *t, const struct tcon_sack *dsack,
 		      bool bare);

@@ -99,6 +99,7 @@ struct tcon_rack {
  * @backoff: how often the RTO is doubled, until a round trip is measured
  * @tries: number of time-outs in a row without progress
  * @advances: how often una has advanced since the last time-out, at most as often as counts
+ * @late: round trips seem to have become longer than the time-out; until one is measured
  * @probe_end: nxt when the tail was probed
  * @restart_us: when the last probe or time-out restarted them
  */
@@ -109,6 +110,7 @@ struct tcon_timer {
 	u8 backoff;
 	u8 tries;
 	u8 advances;
+	bool late;
 	u32 probe_end;
 	u64 restart_us;
 };

@@ -365,7 +365,7 @@ static void backs_off_to_two_minutes(void **state)
 	conn_close(c);
 }
 
-/* Progress restarts the clock; only a round trip ends the back-off (Karn). */
+/* Progress restarts the clock; only a usual round trip ends the back-off (Karn). */
 static void progress_restarts(void **state)
 {
 	struct conn *c = conn_open(false);
@@ -375,7 +375,7 @@ static void progress_restarts(void **state)
 	assert_expires(c, 2 * RTO_US, TCON_EXPIRY_TIMEOUT);
 	assert_true(tcon_sent_repair(&c->t, FIRST, FIRST + MSS, MSS,
 					c->now_us));
-	wait_us(c, RTT_US);
+	wait_us(c, 3 * RTT_US);
 	ack(c, 1);
 	assert_int_equal(c->t.timer.tries, 0);
 	assert_int_equal(c->ack.rs.rtt_us, -1);
@@ -385,6 +385,7 @@ static void progress_restarts(void **state)
 	assert_int_equal(c->t.timer.tries, 1);
 	assert_true(tcon_sent_repair(&c->t, FIRST + MSS, FIRST + 5 * MSS,
 				     4 * MSS, c->now_us));
+	wait_us(c, 2 * RTT_US);
 	send(c, 1);
 	wait_us(c, RTT_US);
 	ack(c, 5);
@@ -392,6 +393,52 @@ static void progress_restarts(void **state)
 	ack(c, 6);
 	assert_int_equal(c->ack.rs.rtt_us, RTT_US);
 	assert_int_equal(c->t.timer.backoff, 0);
+	conn_close(c);
+}
+
+/* What was sent again is answered as soon as usual: so the time-out was not too short. */
+static void usual_answer_ends_the_backoff(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 5);
+	c->t.probed = true;
+	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
+	assert_expires(c, 2 * RTO_US, TCON_EXPIRY_TIMEOUT);
+	assert_true(tcon_sent_repair(&c->t, FIRST, FIRST + MSS, MSS, c->now_us));
+	wait_us(c, RTT_US);
+	ack(c, 1);
+	assert_int_equal(c->ack.rs.rtt_us, -1);		/* of which transmission is not known */
+	assert_int_equal(c->t.timer.backoff, 0);
+	conn_close(c);
+}
+
+/* But where the peer tells late that it had got that already, the path is slower than the RTO. */
+static void late_news_of_a_needless_repeat_keep_it(void **state)
+{
+	struct conn *c = conn_open(true);
+
+	send(c, 3);
+	c->t.probed = true;
+	assert_expires(c, RTO_US, TCON_EXPIRY_TIMEOUT);
+	assert_true(tcon_sent_repair(&c->t, FIRST, FIRST + MSS, MSS, c->now_us));
+	wait_us(c, RTT_US);
+	ack(c, 1);					/* to the original */
+	assert_int_equal(c->t.timer.backoff, 0);
+	wait_us(c, 9 * RTT_US);
+	ack_sack(c, 1, 0, 1);				/* to the repeat */
+	assert_true(c->t.timer.late);
+	assert_expires(c, RTO_US - 9 * RTT_US, TCON_EXPIRY_TIMEOUT);
+	assert_true(tcon_sent_repair(&c->t, FIRST + MSS, FIRST + 2 * MSS, MSS, c->now_us));
+	wait_us(c, RTT_US);
+	ack(c, 2);
+	assert_int_equal(c->t.timer.backoff, 1);
+	send(c, 1);
+	wait_us(c, RTT_US);
+	ack(c, 4);
+	assert_int_equal(c->ack.rs.rtt_us, RTT_US);
+	assert_int_equal(c->t.timer.backoff, 0);
+	assert_false(c->t.timer.late);
 	conn_close(c);
 }
 
@@ -616,7 +663,7 @@ static void doubled_so_often(void **state)
 					     MSS, c->now_us));
 		/* The answer may be one to what was there before that. */
 		send_at(c, c->t.cc.una, MSS, TCON_SENT_REPEAT);
-		wait_us(c, RTT_US);
+		wait_us(c, 3 * RTT_US);
 		ack(c, i + 1);
 	}
 	conn_close(c);
@@ -645,6 +692,8 @@ int main(void)
 		cmocka_unit_test(progress_restarts),
 		cmocka_unit_test(path_becomes_slow),
 		cmocka_unit_test(doubled_so_often),
+		cmocka_unit_test(usual_answer_ends_the_backoff),
+		cmocka_unit_test(late_news_of_a_needless_repeat_keep_it),
 		cmocka_unit_test(backoff_ends_without_a_round_trip),
 		cmocka_unit_test(round_trip_after_long_silence),
 		cmocka_unit_test(answer_to_a_repeat_of_long_ago),
