@@ -152,6 +152,15 @@ struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us)
 	return skb;
 }
 
+/*
+ * Has the guest sent nothing in the last three quarters of a silence?  Its own timer doubles, too, so
+ * it would have.  A repair would teach the switch the port that a guest has left.
+ */
+static bool has_gone(const struct tcon_flow *flow, u64 now_us)
+{
+	return 4 * (now_us - flow->said.data_us) > 3 * (now_us - flow->track.progress_us);
+}
+
 /**
  * tcon_repair_expire() - look at the timers
  * @flow: its lock is held, under repair
@@ -175,14 +184,13 @@ enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 		tcon_ca_lost(t, t->cc.lost_bytes - lost_before, now_us);
 		break;
 	case TCON_EXPIRY_TIMEOUT:
+	case TCON_EXPIRY_GIVE_UP:
 		flow->repair.timeouts++;
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_TIMEOUT);
 		tcon_mark_timeout(flow);
 		tcon_ca_timeout(t, now_us);
-		break;
-	case TCON_EXPIRY_GIVE_UP:
-		tcon_ca_timeout(t, now_us);
-		tcon_judge_give_up(flow, TCON_REASON_IN_FLIGHT);
+		if (expiry == TCON_EXPIRY_GIVE_UP && has_gone(flow, now_us))
+			tcon_judge_give_up(flow, TCON_REASON_IN_FLIGHT);
 		break;
 	}
 	tcon_judge_cc(flow, now_us);

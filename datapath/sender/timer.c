@@ -145,12 +145,11 @@ enum tcon_expiry tcon_timer_expire(struct tcon_track *t, u64 now_us)
 		t->timer.restart_us = now_us;
 		t->timer.probe_bytes = 0;
 		tcon_loss_mark_all(t);
-		if (t->timer.tries == TCON_BACKOFF_MAX)
-			return TCON_EXPIRY_GIVE_UP;
-		t->timer.tries++;
 		t->timer.advances = 0;
 		t->timer.backoff = min(t->timer.backoff + 1, TCON_DOUBLED_MAX);
-		return TCON_EXPIRY_TIMEOUT;
+		t->timer.tries = min(t->timer.tries + 1, TCON_DOUBLED_MAX);
+		return t->timer.tries > TCON_BACKOFF_MAX ? TCON_EXPIRY_GIVE_UP :
+							   TCON_EXPIRY_TIMEOUT;
 	}
 	return TCON_EXPIRY_NONE;
 }

@@ -9,9 +9,7 @@
 
 #include "sender/track.h"
 
-/* After so many the guest is on its own: it may have gone, or its ACKs take another way, or its
- * segments are too large for a path that does not say so, and it will probe for what passes.
- */
+/* After so many in a row a guest that is silent, too, has gone. */
 #define TCON_BACKOFF_MAX	3
 #define TCON_DOUBLED_MAX	10	/* 200 ms to more than TCON_RTO_MAX_US */
 /* If the round trip has become longer than the RTO, everything is repeated before its ACK
@@ -26,7 +24,7 @@
  * @TCON_EXPIRY_REORDER: RACK has judged something lost
  * @TCON_EXPIRY_PROBE: send the tail again
  * @TCON_EXPIRY_TIMEOUT: everything in flight counts as lost
- * @TCON_EXPIRY_GIVE_UP: as before, once too often
+ * @TCON_EXPIRY_GIVE_UP: as before, so often that the guest may have gone
  */
 enum tcon_expiry {
 	TCON_EXPIRY_NONE,

@@ -141,7 +141,7 @@ static void check_tracker(const struct tcon_track *t)
 	WARN_ON(t->cc.min_rtt_us == 0);
 	WARN_ON(!t->srtt_x8_us != !t->cc.srtt_us);
 	WARN_ON(t->timer.backoff > TCON_DOUBLED_MAX);
-	WARN_ON(t->timer.tries > TCON_BACKOFF_MAX || t->timer.tries > t->timer.backoff);
+	WARN_ON(t->timer.tries > t->timer.backoff);
 	check_ranges(t, &t->sacked);
 	check_ranges(t, &t->lost);
 	check_disjoint(t);
