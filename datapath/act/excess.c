@@ -24,6 +24,7 @@ static bool is_bound(const struct tcon_flow *flow)
  * @now_us: the time
  *
  * That is more than a window in a round trip, or, without ACKs, in an RTO; but always a segment.
+ * Where ACKs pass TCon by, the clock alone bounds all that leaves.
  * No sender needs to send so much again, or before its connection has begun.  It may have sent
  * something far ahead, which the peer does not take, so that what it sends for the first time looks
  * like a repeat.
@@ -38,7 +39,7 @@ bool tcon_excess_repeats(struct tcon_flow *flow, u32 payload_bytes, u64 now_us)
 	u64 past_us;
 
 	lockdep_assert_held(&flow->lock);
-	if (!payload_bytes || !is_bound(flow))
+	if (!payload_bytes || !is_bound(flow) || unlikely(flow->track.unheard))
 		return false;
 	past_us = now_us - flow->repeats.us;
 	if (past_us > tcon_track_rto_us(&flow->track) ||

@@ -27,6 +27,7 @@
 #include "base/contract.h"
 #include "base/seq.h"
 #include "sender/timer.h"
+#include "state/astray.h"
 #include "state/flow.h"
 #include "state/judge.h"
 #include "state/pacer.h"
@@ -476,6 +477,14 @@ static void released(struct tcon_flow *flow, struct sk_buff *skb, struct sk_buff
 			   (u32)tcon_us(now_ns) - seg->entered_us);
 }
 
+/* A guest that has sent all that it may sends no more when TCon finds ACKs overdue. */
+static inline void look_for_acks(struct tcon_flow *flow, u64 now_us)
+{
+	if (tcon_flow_enforced(flow) && flow->window.valid &&
+	    unlikely(tcon_astray_is_beyond(flow, flow->track.nxt_guest)))
+		tcon_astray_beyond(flow, now_us);
+}
+
 /* Moves what may leave now to @out; says when to look again, 0: never. */
 static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 {
@@ -484,6 +493,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 	u64 when, repairs = 0, ahead_ns = TCON_QUANTUM_NS;
 	u32 segs = 0, end;
 
+	look_for_acks(flow, tcon_us(now_ns));
 	if (tcon_flow_repaired(flow)) {
 		repairs = collect_repairs(flow, out, now_ns);
 		tcon_gate_stall(flow, tcon_us(now_ns));

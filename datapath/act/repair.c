@@ -153,12 +153,18 @@ struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us)
 }
 
 /*
- * Has the guest sent nothing in the last three quarters of a silence?  Its own timer doubles, too, so
- * it would have.  A repair would teach the switch the port that a guest has left.
+ * Has the guest sent nothing in the last three quarters of a silence?  Its own timer doubles, too,
+ * so it would have, if that has gone off at all: what it takes for a round trip has all the time in
+ * it that holes stood.  (RFC 6298: with a variation of half of that, three times as much.)  A
+ * repair would teach the switch the port that a guest has left.
  */
 static bool has_gone(const struct tcon_flow *flow, u64 now_us)
 {
-	return 4 * (now_us - flow->said.data_us) > 3 * (now_us - flow->track.progress_us);
+	const struct tcon_track *t = &flow->track;
+	u64 silent_us = now_us - flow->said.data_us;
+
+	return 4 * silent_us > 3 * (now_us - t->progress_us) &&
+	       silent_us > 3ULL * t->guest_rtt_us + TCON_RTO_MIN_US;
 }
 
 /**
@@ -183,14 +189,18 @@ enum tcon_expiry tcon_repair_expire(struct tcon_flow *flow, u64 now_us)
 	case TCON_EXPIRY_REORDER:
 		tcon_ca_lost(t, t->cc.lost_bytes - lost_before, now_us);
 		break;
-	case TCON_EXPIRY_TIMEOUT:
 	case TCON_EXPIRY_GIVE_UP:
+		if (has_gone(flow, now_us)) {
+			tcon_ca_timeout(t, now_us);
+			tcon_judge_give_up(flow, TCON_REASON_IN_FLIGHT);
+			break;
+		}
+		fallthrough;
+	case TCON_EXPIRY_TIMEOUT:
 		flow->repair.timeouts++;
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_TIMEOUT);
 		tcon_mark_timeout(flow);
 		tcon_ca_timeout(t, now_us);
-		if (expiry == TCON_EXPIRY_GIVE_UP && has_gone(flow, now_us))
-			tcon_judge_give_up(flow, TCON_REASON_IN_FLIGHT);
 		break;
 	}
 	tcon_judge_cc(flow, now_us);
@@ -212,15 +222,32 @@ static bool cut_smaller(const struct sk_buff *copy, const struct sk_buff *skb,
 				   pkt->end_seq != seg->end_seq);
 }
 
-/*
- * Does the guest go on where TCon only waits?  TCon's timer has gone off, and is doubled, while the
- * guest repeats what is behind una: it has heard ACKs that took another way, which started its own
- * timer anew.  By such repeats it gets further once in an RTO.
- */
-static bool is_behind(const struct tcon_track *t, u32 seq, u64 now_us)
+/* Does TCon only wait for its timer, which has gone off, and is doubled? */
+static bool only_waits(const struct tcon_track *t, u64 now_us)
 {
-	return t->timer.tries && seq_after(seq, t->cc.una) &&
-	       now_us - t->sent_us >= tcon_track_rto_us(t);
+	return t->timer.tries && now_us - t->sent_us >= tcon_track_rto_us(t);
+}
+
+/*
+ * Does the guest repeat what it could not take for lost by what it was told?  It is told of no
+ * hole, so it repeats from there on, or the tail, or from there on once more.  Else it has heard
+ * ACKs that took another way, which started its own timer anew, and knows better than TCon what is
+ * missing.
+ */
+static bool jumps(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	const struct tcon_track *t = &flow->track;
+	bool waits = seq_after(pkt->seq, t->cc.una) && only_waits(t, now_us);
+	bool tail = pkt->end_seq == t->nxt_guest;
+	struct tcon_thin *thin = &flow->thin;
+	u32 end = thin->told_ack + thin->run_bytes;
+
+	if (!waits && !seq_after(pkt->seq, end)) {
+		thin->run_bytes = seq_max(pkt->end_seq, end) - thin->told_ack;
+		return false;
+	}
+	thin->passed_by |= !tail;
+	return waits || !tail;
 }
 
 static bool absorbed(struct tcon_flow *flow, const struct tcon_packet *pkt)
@@ -271,7 +298,7 @@ bool tcon_repair_absorbs(struct tcon_flow *flow, const struct sk_buff *skb,
 		flow->bare.end = t->nxt_guest;	/* what waits is as large */
 		return false;
 	}
-	if (is_behind(t, pkt->seq, now_us))
+	if (jumps(flow, pkt, now_us))
 		return false;
 	again = tcon_resent_find(&t->resent, start, pkt->end_seq);
 	if (again && again->count >= FAILED_OFTEN + !again->lost)

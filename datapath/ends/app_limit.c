@@ -48,8 +48,8 @@ static bool pacer_is_dry(const struct tcon_flow *flow, u64 now_us)
 /*
  * How much can a guest leave of its window that has more to send, and only waits to fill a packet?
  * Behind a hole, where an ACK is overdue, Linux waits for one as large as its own rate calls for.
- * That may be all that it is given.  But a peer without SACK has one hole filled in a round trip, of
- * many: for so long no guest waits, whose cwnd is full of what has arrived.
+ * That may be all that it is given.  But a peer without SACK has one hole filled in a round trip,
+ * of many: for so long no guest waits, whose cwnd is full of what has arrived.
  */
 static u32 slack_bytes(const struct tcon_flow *flow, u64 now_us)
 {

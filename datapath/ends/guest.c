@@ -13,23 +13,14 @@
 #include "act/tell.h"
 #include "base/seq.h"
 #include "ends/app_limit.h"
-#include "ends/astray.h"
 #include "ends/begin.h"
 #include "ends/close.h"
 #include "ends/guest.h"
 #include "sender/saved.h"
+#include "state/astray.h"
 #include "state/judge.h"
 #include "state/move.h"
 #include "state/rest.h"
-
-/* Does it use more than the window that it was given, as far as that is known? */
-static bool is_beyond(const struct tcon_flow *flow, const struct tcon_packet *pkt)
-{
-	const struct tcon_window *w = &flow->window;
-
-	return pkt->payload_bytes &&
-	       (!w->valid || seq_after(pkt->end_seq, w->edge + flow->track.cc.mss_bytes));
-}
 
 /* Data, FIN or RST. */
 static enum tcon_fate judge_data(struct tcon_flow *flow, struct sk_buff *skb,
@@ -42,7 +33,7 @@ static enum tcon_fate judge_data(struct tcon_flow *flow, struct sk_buff *skb,
 	if (tcon_flow_enforced(flow) && pkt->end_seq != pkt->seq &&
 	    seq_after(pkt->end_seq, flow->track.nxt_guest)) {
 		tcon_app_limit_data(flow, skb, pkt, tcon_us(now_ns));
-		if (unlikely(is_beyond(flow, pkt)))
+		if (pkt->payload_bytes && unlikely(tcon_astray_is_beyond(flow, pkt->end_seq)))
 			tcon_astray_beyond(flow, tcon_us(now_ns));
 	}
 	return tcon_hold_judge(flow, skb, pkt, now_ns, when);

@@ -342,6 +342,8 @@ static void take_cumulative(struct tcon_track *t, u32 ack, u64 now_us,
 	tcon_timer_advanced(t, now_us);
 	tcon_ranges_trim(&t->sacked, ack);
 	t->acked_entered_us = tcon_sendq_ack(&t->sendq, ack) ? : now_us;
+	t->guest_rtt_us = max(tcon_track_age_us(t->acked_entered_us, now_us),
+			      t->guest_rtt_us - t->guest_rtt_us / 8);
 	if (t->resent.n)
 		tcon_resent_ack(&t->resent, una, ack);
 	t->lost_edge = seq_max(t->lost_edge, ack);

@@ -323,6 +323,8 @@ void tcon_ca_timeout(struct tcon_track *t, u64 now_us)
 	u64 rate_bps = t->cc.pacing_rate_bps;
 
 	t->recovery_point = t->cc.nxt;
+	if (t->cc.ca_state != TCON_CA_LOSS)
+		t->timeout_cwnd_bytes = t->cc.cwnd_bytes;
 	set_state(t, TCON_CA_LOSS, now_us);
 	tcon_prr_timeout(&t->prr, &t->cc, t->sent_bytes);
 	keep_rate(t, rate_bps);
@@ -368,15 +370,17 @@ void tcon_ca_tx_start(struct tcon_track *t, u64 now_us)
 void tcon_ca_unheard(struct tcon_track *t, u64 now_us)
 {
 	struct tcon_cc *cc = &t->cc;
+	u32 cwnd_bytes = cc->cwnd_bytes;
 	u64 rate_bps;
 
 	if (t->unheard)
 		return;
 	if (cc->ca_state == TCON_CA_LOSS) {
+		cwnd_bytes = max(cwnd_bytes, t->timeout_cwnd_bytes);
 		cc->ops->undo_cwnd(cc);
 		set_state(t, TCON_CA_OPEN, now_us);
 	}
-	rate_bps = div_u64(8ULL * USEC_PER_SEC * cc->cwnd_bytes,
+	rate_bps = div_u64(8ULL * USEC_PER_SEC * cwnd_bytes,
 			   cc->srtt_us ? : TCON_RTO_INIT_US);
 	t->unheard = true;
 	t->heard_pacing_bps = cc->pacing_rate_bps;

@@ -82,8 +82,10 @@ void tcon_thin_told(struct tcon_thin *thin, u32 ack, u64 now_us)
 {
 	if (now_us - thin->told_us >= GAP_US)
 		thin->train_us = now_us;
+	thin->run_bytes -= min(thin->run_bytes, ack - thin->told_ack);
 	thin->told_ack = ack;
 	thin->told_us = now_us;
 	thin->unheard = false;
 	thin->owed = false;
+	thin->passed_by = false;
 }

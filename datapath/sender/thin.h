@@ -13,14 +13,18 @@
  * struct tcon_thin - the ACKs that a guest was given
  * @told_ack: acknowledgment number of the last ACK
  * @unheard: the guest has repeated what that ACK was for, so it has not arrived
+ * @run_bytes: so much from @told_ack on the guest has repeated
+ * @passed_by: the guest repeats what it has not been told to be missing: ACKs pass TCon by
  * @owed: the guest has repeated what later ACKs were for, which it was not given
  * @told_us: time of the last ACK
  * @train_us: since when ACKs have followed each other closely
  */
 struct tcon_thin {
 	u32 told_ack;
+	u32 run_bytes;
 	bool unheard;
 	bool owed;
+	bool passed_by;
 	u64 told_us;
 	u64 train_us;
 };

@@ -156,6 +156,8 @@ struct tcon_timer {
  * @ece_acks: number of ACKs that reported ECN CE
  * @repairs: segments that TCon sent again
  * @spurious_repairs: number of those that were not needed
+ * @timeout_cwnd_bytes: cwnd before the first of the time-outs in a row
+ * @guest_rtt_us: longest round trip that the guest has seen of late, as it began with what waited
  * @resume_bytes: cwnd that the CC had on another host, until one starts here; 0: none
  * @recovery_point: nxt when the recovery began; it ends when una reaches this
  * @dup_credit_bytes: what duplicate ACKs counted as delivered and is not acknowledged yet
@@ -244,6 +246,8 @@ struct tcon_track {
 	u64 ece_acks;
 	u32 repairs;
 	u32 spurious_repairs;
+	u32 timeout_cwnd_bytes;
+	u32 guest_rtt_us;
 	u32 resume_bytes;
 	u32 recovery_point;
 	u32 dup_credit_bytes;

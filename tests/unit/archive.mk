@@ -7,7 +7,7 @@
 # The whole datapath but for registry, policy and port, which host.h stands for; and each CC but
 # linux.c, which needs a kernel.
 DATAPATH := $(wildcard $(addprefix $(TOP)/datapath/,\
-	sender/*.c wire/*.c act/*.c ends/*.c state/known.c state/flow.c state/table.c state/reap.c state/judge.c state/outcome.c state/rest.c state/move.c \
+	sender/*.c wire/*.c act/*.c ends/*.c state/known.c state/flow.c state/table.c state/reap.c state/judge.c state/astray.c state/outcome.c state/rest.c state/move.c \
 	state/nogo.c state/buffer.c state/shares.c state/fragment.c state/pacer.c path.c))
 CCS := $(filter-out linux,$(basename $(notdir $(sort $(wildcard $(TOP)/algorithms/*.c)))))
 # Of a program that has all of them, what loads them.

@@ -920,35 +920,6 @@ static void end_of_repairs_leaves_all_to_the_guest(void **unused)
 }
 
 /*
- * ACKs take another way, so that TCon's timer goes off and is doubled, and the guest's is not.  TCon
- * keeps back repeats of what it sees to itself, but not for longer than an RTO, or all would stand
- * until its timer goes off again.
- */
-static void repeats_pass_where_only_the_guest_hears_acks(void **unused)
-{
-	struct tcon_track *t;
-	u32 una;
-
-	use_cc("reno");
-	open_flow();
-	t = &flow()->track;
-	fill_window();
-	una = t->cc.una;
-	while (t->timer.tries < 2)
-		wait_ms(1);
-	wait_ms(2);
-	assert_false(guest_says(TCON_TCP_ACK, una + 2 * SEG_MSS, SEG_MSS));
-	wait_ms(tcon_track_rto_us(t) / 1000 + 1);
-	assert_int_equal(t->timer.tries, 2);
-	assert_false(guest_says(TCON_TCP_ACK, una, SEG_MSS));
-	assert_true(guest_says(TCON_TCP_ACK, una + 2 * SEG_MSS, SEG_MSS));
-	assert_false(guest_says(TCON_TCP_ACK, una + 3 * SEG_MSS, SEG_MSS));
-	peer_acks(una + 3 * SEG_MSS);
-	assert_int_equal(t->timer.tries, 0);
-	assert_int_equal(flow()->state, TCON_STATE_REPAIRED);
-}
-
-/*
  * Some ACKs in a row are kept from a guest in slow start, or its HyStart would end that.  It
  * answers the next with a burst, so where TCon's CC is beyond its own the guest gets all of them.
  */
@@ -1152,7 +1123,6 @@ int main(void)
 		TEST(repeats_of_the_head_do_not_put_off_time_outs),
 		TEST(repeat_does_not_overtake_what_is_injected),
 		TEST(end_of_repairs_leaves_all_to_the_guest),
-		TEST(repeats_pass_where_only_the_guest_hears_acks),
 		TEST(guest_gets_all_acks_after_slow_start),
 		TEST(copies_of_acks_are_kept_from_the_guest),
 	};

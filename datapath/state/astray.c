@@ -3,8 +3,8 @@
  * Packets of a connection that take another way, past TCon: the guest's data, or the peer's ACKs.
  */
 #include "base/seq.h"
-#include "ends/astray.h"
 #include "sender/handshake.h"
+#include "state/astray.h"
 #include "state/judge.h"
 
 /* Has nothing come for so long that its packets must take another way? */
@@ -24,16 +24,17 @@ static void learn(struct tcon_flow *flow, enum tcon_known_event event, u64 now_u
 
 /**
  * tcon_astray_beyond() - may the guest have heard ACKs that did not come here?
- * @flow: its lock is held, enforced
+ * @flow: its lock is held, enforced, with tcon_astray_is_beyond()
  * @now_us: the time
  *
- * The guest uses a larger window than TCon gave it, or its peer was not heard since its port woke,
- * and no answers pass here.  So the ACKs take another way; or the guest ignores its window, and the
- * peer is silent.  The flow keeps the rate that it has.  While answers pass here, it is held to
- * cwnd.
+ * The guest uses a larger window than TCon gave it, or repeats what it was not told to be missing,
+ * or its peer was not heard since its port woke, and no answers pass here.  So the ACKs take
+ * another way; or the guest ignores its window, and the peer is silent.  The flow keeps the rate
+ * that it has.  While answers pass here, it is held to cwnd.
  */
 void tcon_astray_beyond(struct tcon_flow *flow, u64 now_us)
 {
+	lockdep_assert_held(&flow->lock);
 	if (is_overdue(flow, flow->heard_us, now_us))
 		learn(flow, TCON_KNOWN_BEYOND, now_us);
 }
