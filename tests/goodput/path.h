@@ -36,6 +36,7 @@ enum odd {
 	ODD_STEP,		/* the bottleneck marks beyond a threshold, and the peer speaks ECN */
 	ODD_CODEL,		/* CoDel marks there */
 	ODD_HYSTART,		/* the guest's own slow start ends by HyStart */
+	ODD_ASTRAY,		/* from half of the data on ACKs pass TCon by */
 	ODDS,
 };
 
@@ -99,6 +100,7 @@ struct way {
  * @tries: by direction and segment, modulo SEGS_MAX
  * @draws: of what does not depend on a segment
  * @die_ns: when the next hop dies
+ * @turn: from this sequence number on ACKs take another way
  * @id: of the guest's IP header
  * @work_ns: when shim_work is due
  * @old_acks: segments of the guest that the peer threw away (RFC 5961, 5.2)
@@ -112,6 +114,7 @@ struct world {
 	u8 tries[2][SEGS_MAX];
 	u32 draws;
 	u64 die_ns;
+	u32 turn;
 	u16 id;
 	u64 work_ns;
 	u64 old_acks;
@@ -274,6 +277,12 @@ static void back_to_tcon(struct world *x, const struct flight *f)
 	kfree_skb(skb);
 }
 
+/* Does what the peer sends now pass TCon by? */
+static bool is_astray(const struct world *x)
+{
+	return x->path.odd == ODD_ASTRAY && x->turn && !seq_before(x->r.rx.nxt, x->turn);
+}
+
 /* What the peer sends, by a path that may treat pure ACKs in its own way. */
 static void peer_sends(struct world *x, const struct flight *f)
 {
@@ -297,7 +306,7 @@ static void peer_sends(struct world *x, const struct flight *f)
 			    !last->p.payload_bytes && !last->p.n_sacks)
 				way->tail--;
 		}
-		launch(x, TCON_FROM_PEER, f, at_ns);
+		launch(x, is_astray(x) ? GUEST : TCON_FROM_PEER, f, at_ns);
 	}
 }
 
