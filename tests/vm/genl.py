@@ -302,6 +302,7 @@ class Genl:
         attrs = dict(parse(raw))
         rule = cls._named(attrs[E["TCON_A_RULE"]], "TCON_RULE_A_")
         del rule["age_ms"]
+        rule.pop("pad", None)  # as the place in the message has it
         rule["params"] = cls._params(attrs[E["TCON_A_RULE"]])
         rule["bridge"] = attrs[E["TCON_A_BRIDGE"]].rstrip(b"\0").decode()
         rule["match"] = attrs.get(E["TCON_A_RULE_MATCH"], b"")

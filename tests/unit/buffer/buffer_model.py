@@ -69,6 +69,10 @@ class Clock:
         self.soonest_ns = min(max(self.soonest_ns, now_ns - LATE_NS) + length_ns, most_ns)
         self.latest_ns = min(max(self.latest_ns, now_ns) + length_ns, most_ns)
 
+    def restart(self, now_ns: int) -> None:
+        """Nothing is in flight: a sender's timer repeats the head at once."""
+        self.soonest_ns, self.latest_ns = min(self.soonest_ns, now_ns), min(self.latest_ns, now_ns)
+
 
 class Buffer:
     """One guest's half of a connection.  Numbers count from its first byte of data."""
@@ -239,6 +243,7 @@ class Buffer:
         before, self.limits = self.limits, limits
         if before and limits.timeouts > before.timeouts:
             self.timeout_ns = self.now_ns
+            self.clock.restart(self.now_ns)
         if self.isn is None:
             return
         falls = limits.state not in ("repair-enforced", before.state if before else "")

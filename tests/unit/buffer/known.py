@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _TIMEOUT = "at a time-out all leaves that waits, whatever cwnd and the clock say"
-_SILENCES = _TIMEOUT + "; again after each silence, and the clock moves on, so no repair leaves"
 _FALLS = "a gap, or what cannot be repaired, is a state of the flow, not of a range"
 _UNSEEN = "what took another way, or passed while no rule was there, is not known"
 _ACKED = "what waits leaves although the peer, to which it came by another way, has acknowledged it"
@@ -31,8 +30,6 @@ class Known:
 KNOWN = (
     Known("early at a time-out: cwnd", "", _TIMEOUT),
     Known("early at a time-out: clock", "", _TIMEOUT),
-    Known("early: cwnd", "timely/bulk-loss/2/", _SILENCES),
-    Known("early: clock", "timely/bulk-loss/2/", _SILENCES),
     Known("early: cwnd", "input", _ROOM, rare=True),
     Known("early: clock", "input", _ROOM, rare=True),
     Known("state: window-enforced, copy-memory", "input", _ROOM, rare=True),
