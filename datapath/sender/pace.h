@@ -17,6 +17,8 @@
  */
 #define TCON_BURST_BYTES	65536U
 #define TCON_BURST_HALVED_US	512
+/* As Linux's tcp_tso_win_divisor: but not all of a small cwnd, which a short queue would drop. */
+#define TCON_BURST_SHARE	3
 
 u32 tcon_pace_allowance_bytes(const struct tcon_track *t, u32 burst_bytes);
 
@@ -49,7 +51,9 @@ static inline u32 tcon_pace_unpaced_bytes(const struct tcon_track *t)
 /* How much leaves together when the pacer's clock allows the first packet. */
 static inline u32 tcon_pace_burst_bytes(const struct tcon_cc *cc)
 {
-	return TCON_BURST_BYTES >> min(cc->min_rtt_us / TCON_BURST_HALVED_US, 31U);
+	u32 bytes = TCON_BURST_BYTES >> min(cc->min_rtt_us / TCON_BURST_HALVED_US, 31U);
+
+	return min(bytes, cc->cwnd_bytes / TCON_BURST_SHARE);
 }
 
 #endif /* _TCON_PACE_H */

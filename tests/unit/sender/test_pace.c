@@ -27,10 +27,25 @@ static void charge(void **unused)
 	assert_int_equal(tcon_pace_charge_bytes(65536, 8192 * HEADER_BYTES), 303104);
 }
 
+/* A long round trip has no bursts, a short one has them, as far as cwnd is large. */
+static void burst(void **unused)
+{
+	struct tcon_cc cc = { .mss_bytes = 1448, .cwnd_bytes = 1000 * 1448, .min_rtt_us = 100 };
+
+	assert_int_equal(tcon_pace_burst_bytes(&cc), 65536);
+	cc.min_rtt_us = 1100;
+	assert_int_equal(tcon_pace_burst_bytes(&cc), 16384);
+	cc.cwnd_bytes = 21 * 1448;
+	assert_int_equal(tcon_pace_burst_bytes(&cc), 7 * 1448);
+	cc.min_rtt_us = 40000;
+	assert_int_equal(tcon_pace_burst_bytes(&cc), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(charge),
+		cmocka_unit_test(burst),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
