@@ -79,7 +79,6 @@ static bool is_superfluous(const struct tcon_flow *flow,
 	return (cc->pacing_rate_bps ||
 		(cc->cwnd_bytes < cc->ssthresh_bytes &&
 		 cc->inflight_bytes > UNPACED_SEGS * cc->mss_bytes)) &&
-	       tcon_packet_is_pure_ack(pkt) &&
 	       now_us - flow->created_us < (u64)START_ROUNDS * cc->srtt_us &&
 	       tcon_thin_holds_back(&flow->thin, &flow->track, pkt->ack,
 				    now_us);
@@ -94,8 +93,9 @@ static bool must_hide(struct tcon_flow *flow, const struct sk_buff *skb,
 		      u64 now_us)
 {
 	bool bare = is_bare_duplicate(flow, pkt, before->given_bytes);
+	bool thin = tcon_packet_is_pure_ack(pkt) && is_superfluous(flow, pkt, now_us);
 
-	if (likely(!bare && !is_superfluous(flow, pkt, now_us)) || flow->again.syn_seen)
+	if (likely(!bare && !thin) || flow->again.syn_seen)
 		return false;
 	if (bare) {
 		flow->repair.hidden_acks++;
@@ -123,6 +123,16 @@ static bool must_round_down(const struct tcon_flow *flow, u32 ack)
 		 !seq_after(flow->said.part_end, t->nxt_guest));
 }
 
+/*
+ * If an ACK with data is one that the guest can do without, it repeats the number that the guest
+ * was told last.
+ */
+static bool repeats_told(const struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
+{
+	return pkt->payload_bytes && pkt->window && tcon_flow_repaired(flow) &&
+	       !tcon_flow_owes_needless(flow) && is_superfluous(flow, pkt, now_us);
+}
+
 /**
  * tcon_ack_enforce() - what may the guest see of an ACK?
  * @flow: its lock is held, enforced
@@ -135,29 +145,36 @@ static bool must_round_down(const struct tcon_flow *flow, u32 ack)
  * as a window update.
  *
  * Context: bottom halves disabled, in the egress hook.
- * Return: the window field, for tcon_ack_write(); %TCON_ACK_HIDDEN: the guest must not get it.
+ * Return: for tcon_ack_write().
  */
-s32 tcon_ack_enforce(struct tcon_flow *flow, const struct sk_buff *skb,
-		     const struct tcon_packet *pkt, u64 now_us)
+struct tcon_shown tcon_ack_enforce(struct tcon_flow *flow, const struct sk_buff *skb,
+				   const struct tcon_packet *pkt, u64 now_us)
 {
-	struct tcon_window before = flow->window;
+	struct tcon_shown shown = { .ack = pkt->ack, .field = pkt->window };
 	u8 wscale = tcon_track_peer_wscale(&flow->track);
+	struct tcon_window before = flow->window;
 	u32 wanted = wanted_edge(flow);
-	u16 field;
 
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
-	if (must_round_down(flow, pkt->ack))
-		wanted = tcon_window_round_down(wanted, pkt->ack, wscale,
+	if (repeats_told(flow, pkt, now_us)) {
+		shown.ack = flow->thin.told_ack;
+		shown.field = min_t(u32, pkt->window + ((pkt->ack - shown.ack) >> wscale), U16_MAX);
+		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_ACK_THINNED);
+		trace_tcon_thin(flow, skb, pkt->ack, before.given_bytes);
+	}
+	if (must_round_down(flow, shown.ack))
+		wanted = tcon_window_round_down(wanted, shown.ack, wscale,
 						flow->track.cc.mss_bytes);
-	field = tcon_window_write(&flow->window, pkt->ack, pkt->window, wscale,
-				  wanted, flow->track.cc.mss_bytes, now_us);
+	shown.field = tcon_window_write(&flow->window, shown.ack, shown.field, wscale, wanted,
+					flow->track.cc.mss_bytes, now_us);
 	if (tcon_flow_repaired(flow) && must_hide(flow, skb, pkt, &before, now_us)) {
 		tcon_window_untold(&flow->window, &before);
-		return TCON_ACK_HIDDEN;
+		shown.field = TCON_ACK_HIDDEN;
+	} else if (shown.ack == pkt->ack) {
+		tcon_thin_told(&flow->thin, pkt->ack, now_us);
 	}
-	tcon_thin_told(&flow->thin, pkt->ack, now_us);
-	return field;
+	return shown;
 }
 
 /**
@@ -174,15 +191,20 @@ s32 tcon_ack_enforce(struct tcon_flow *flow, const struct sk_buff *skb,
  * Context: bottom halves disabled, in the egress hook.
  * Return: as tcon_ack_enforce().
  */
-s32 tcon_ack_late(struct tcon_flow *flow, const struct tcon_packet *pkt, bool heard, u64 now_us)
+struct tcon_shown tcon_ack_late(struct tcon_flow *flow, const struct tcon_packet *pkt, bool heard,
+				u64 now_us)
 {
+	struct tcon_shown shown = { .ack = pkt->ack };
+
 	lockdep_assert_held(&flow->lock);
 	lockdep_assert_in_softirq();
 	/* Otherwise window updates would repeat an older ACK than the guest's last. */
 	if (heard && seq_after(pkt->ack, flow->thin.told_ack))
 		tcon_thin_told(&flow->thin, pkt->ack, now_us);
-	return tcon_window_late(&flow->window, pkt->ack, pkt->window,
-				tcon_track_peer_wscale(&flow->track), flow->track.cc.mss_bytes);
+	shown.field = tcon_window_late(&flow->window, pkt->ack, pkt->window,
+				       tcon_track_peer_wscale(&flow->track),
+				       flow->track.cc.mss_bytes);
+	return shown;
 }
 
 /**
@@ -190,12 +212,12 @@ s32 tcon_ack_late(struct tcon_flow *flow, const struct tcon_packet *pkt, bool he
  * @flow: its lock is held, enforced
  * @skb: the ACK, data at the link-layer header
  * @pkt: the same, parsed
- * @field: window field
+ * @shown: what the guest may see, with a window
  *
  * Context: bottom halves disabled, in the egress hook.
  */
 void tcon_ack_write(const struct tcon_flow *flow, struct sk_buff *skb,
-		    const struct tcon_packet *pkt, u16 field)
+		    const struct tcon_packet *pkt, struct tcon_shown shown)
 {
 	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 
@@ -204,12 +226,14 @@ void tcon_ack_write(const struct tcon_flow *flow, struct sk_buff *skb,
 	if (tcon_flow_repaired(flow) && pkt->n_sacks)
 		tcon_count(stats, tcon_segment_strip_sack(skb, pkt) ?
 				  TCON_COUNTER_SACK_STRIPPED : TCON_COUNTER_WRITE_FAILED);
-	if (field == pkt->window) {
+	if (shown.ack != pkt->ack && !tcon_segment_set_ack(skb, pkt, shown.ack)) {
+		tcon_count(stats, TCON_COUNTER_WRITE_FAILED);
+	} else if (shown.field == pkt->window) {
 		tcon_count(stats, TCON_COUNTER_WINDOW_KEPT);
-	} else if (tcon_segment_set_window(skb, pkt, field)) {
+	} else if (tcon_segment_set_window(skb, pkt, shown.field)) {
 		tcon_count(stats, TCON_COUNTER_WINDOW_WRITTEN);
-		trace_tcon_window(flow, skb, pkt->ack,
-				  (u32)field << tcon_track_peer_wscale(&flow->track));
+		trace_tcon_window(flow, skb, shown.ack,
+				  (u32)shown.field << tcon_track_peer_wscale(&flow->track));
 	} else {
 		tcon_count(stats, TCON_COUNTER_WRITE_FAILED);
 	}

@@ -9,15 +9,26 @@
 #include "base/seq.h"
 #include "state/flow.h"
 
-/* What the guest may see of an ACK, if that is not a window field. */
 #define TCON_ACK_AS_IT_IS	(-1)
 #define TCON_ACK_HIDDEN		(-2)
 
-s32 tcon_ack_enforce(struct tcon_flow *flow, const struct sk_buff *skb,
-		     const struct tcon_packet *pkt, u64 now_us);
-s32 tcon_ack_late(struct tcon_flow *flow, const struct tcon_packet *pkt, bool heard, u64 now_us);
+/**
+ * struct tcon_shown - what a guest may see of an ACK
+ * @field: the window field; %TCON_ACK_AS_IT_IS: the ACK passes unchanged; %TCON_ACK_HIDDEN: the
+ *	guest must not get it
+ * @ack: with a window field: the acknowledgment number
+ */
+struct tcon_shown {
+	s32 field;
+	u32 ack;
+};
+
+struct tcon_shown tcon_ack_enforce(struct tcon_flow *flow, const struct sk_buff *skb,
+				   const struct tcon_packet *pkt, u64 now_us);
+struct tcon_shown tcon_ack_late(struct tcon_flow *flow, const struct tcon_packet *pkt, bool heard,
+				u64 now_us);
 void tcon_ack_write(const struct tcon_flow *flow, struct sk_buff *skb,
-		    const struct tcon_packet *pkt, u16 field);
+		    const struct tcon_packet *pkt, struct tcon_shown shown);
 void tcon_ack_remember(struct tcon_flow *flow, const struct sk_buff *skb,
 		       const struct tcon_packet *pkt);
 struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,

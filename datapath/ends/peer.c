@@ -166,14 +166,15 @@ static bool ack_to_guest(struct tcon_flow *flow, const struct tcon_packet *pkt,
 }
 
 /* As judge_ack(): a valid one, where the flow is enforced. */
-static s32 judge_enforced(struct tcon_flow *flow, const struct sk_buff *skb,
-			  const struct tcon_packet *pkt, u64 now_us, struct sk_buff **extra)
+static struct tcon_shown judge_enforced(struct tcon_flow *flow, const struct sk_buff *skb,
+					const struct tcon_packet *pkt, u64 now_us,
+					struct sk_buff **extra)
 {
-	s32 shown;
+	struct tcon_shown shown;
 
 	tcon_ack_remember(flow, skb, pkt);
 	shown = tcon_ack_enforce(flow, skb, pkt, now_us);
-	if (shown == TCON_ACK_HIDDEN)	/* but the window may have grown */
+	if (shown.field == TCON_ACK_HIDDEN)	/* but the window may have grown */
 		*extra = tcon_ack_update(flow, now_us);
 	else if (unlikely(tcon_flow_owes_needless(flow)) && tcon_flow_repaired(flow))
 		*extra = tcon_ack_needless(flow, pkt);
@@ -181,12 +182,11 @@ static s32 judge_enforced(struct tcon_flow *flow, const struct sk_buff *skb,
 }
 
 /*
- * What does the guest see of an ACK?  Returns the window field, or TCON_ACK_*.  One that has to be
- * sent before goes to @extra.
+ * What does the guest see of an ACK?  One that has to be sent before goes to @extra.
  */
-static s32 judge_ack(struct tcon_flow *flow, const struct sk_buff *skb,
-		     const struct tcon_packet *pkt, bool heard, u64 now_us,
-		     struct sk_buff **extra)
+static struct tcon_shown judge_ack(struct tcon_flow *flow, const struct sk_buff *skb,
+				   const struct tcon_packet *pkt, bool heard, u64 now_us,
+				   struct sk_buff **extra)
 {
 	struct tcon_track *t = &flow->track;
 	bool syn = pkt->flags & TCON_TCP_SYN, valid;
@@ -207,7 +207,7 @@ static s32 judge_ack(struct tcon_flow *flow, const struct sk_buff *skb,
 				    now_us);
 		flow->thin.told_ack = pkt->ack;
 	}
-	return TCON_ACK_AS_IT_IS;
+	return (struct tcon_shown){ .field = TCON_ACK_AS_IT_IS };
 }
 
 /* The peer sends where packets pass unseen. */
@@ -239,12 +239,13 @@ static bool note_heard(struct tcon_flow *flow, const struct tcon_packet *pkt, u6
 }
 
 /* What a packet does to the connection, and what the guest sees of it, as judge_ack(). */
-static s32 judge(struct tcon_flow *flow, const struct sk_buff *skb, const struct tcon_packet *pkt,
-		 bool heard, u64 now_us, struct sk_buff **extra)
+static struct tcon_shown judge(struct tcon_flow *flow, const struct sk_buff *skb,
+			       const struct tcon_packet *pkt, bool heard, u64 now_us,
+			       struct sk_buff **extra)
 {
 	struct tcon_track *t = &flow->track;
 	bool syn = pkt->flags & TCON_TCP_SYN;
-	s32 shown = TCON_ACK_AS_IT_IS;
+	struct tcon_shown shown = { .field = TCON_ACK_AS_IT_IS };
 
 	if (syn)
 		tcon_begin_peer_syn(flow, pkt, now_us);
@@ -274,7 +275,7 @@ bool tcon_peer_sends(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_pa
 {
 	struct tcon_track *t = &flow->track;
 	bool syn = pkt->flags & TCON_TCP_SYN, heard;
-	s32 shown;
+	struct tcon_shown shown;
 
 	WRITE_ONCE(flow->seen_us, now_us);	/* least_used() looks without the lock */
 	if (unlikely(!t->synced) && !syn && !t->guest.syn_seen && !t->peer.syn_seen &&
@@ -295,10 +296,10 @@ bool tcon_peer_sends(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_pa
 	}
 	tcon_mark_forget_ece(flow, pkt);
 	shown = judge(flow, skb, pkt, heard, now_us, extra);
-	if (shown >= 0)
+	if (shown.field >= 0)
 		tcon_ack_write(flow, skb, pkt, shown);
-	if (shown != TCON_ACK_HIDDEN && heard && pkt->has_ts)
+	if (shown.field != TCON_ACK_HIDDEN && heard && pkt->has_ts)
 		tcon_answer_given(&flow->answer, pkt->tsval, now_us);
 	tcon_close_note(flow, pkt, false, now_us);
-	return shown != TCON_ACK_HIDDEN;
+	return shown.field != TCON_ACK_HIDDEN;
 }

@@ -16,6 +16,9 @@
  * Late is by the guest's clock: its data may have waited for the pacer, and what came
  * behind a hole is acknowledged only when the hole has been repaired.
  *
+ * Where the peer sends, too, it is the queue of what the peer sends that makes ACKs late, and they
+ * come with data.  Then the number is what is held back.
+ *
  * Only an ACK that others will follow is held back, and no more than needed.  A guest
  * with a CC of its own measures by ACKs what the path delivers.  And what has arrived
  * takes room in its cwnd until it is told so.  After a time-out none is: for a guest whose
@@ -32,6 +35,8 @@
 #define GAP_US			2200U
 /* With less than so many segments in flight the next ACK may be long in coming. */
 #define FEW_SEGS		4
+/* In less HyStart hears no train: since Linux 5.6 it allows a pacer 1 ms. */
+#define SHORT_US		500U
 /* Half of what HyStart allows a round trip to be longer than the least. */
 #define LATE_US_MIN		2000U
 #define LATE_US_MAX		8000U
@@ -47,7 +52,7 @@ static bool is_late(const struct tcon_cc *cc, u64 rtt_us)
  * tcon_thin_holds_back() - would an ACK end the guest's slow start?
  * @thin: what the guest was given
  * @t: the tracker, which has taken the ACK in
- * @ack: acknowledgment number of the ACK, which has no data and opens no window
+ * @ack: acknowledgment number of the ACK
  * @now_us: the time
  *
  * Context: any.
@@ -62,7 +67,7 @@ bool tcon_thin_holds_back(const struct tcon_thin *thin,
 	u64 since_us = now_us - thin->told_us;
 
 	if (flight <= FEW_SEGS * cc->mss_bytes || flight < ack - thin->told_ack ||
-	    cc->min_rtt_us <= 2 * GAP_US || cc->ca_state == TCON_CA_LOSS)
+	    cc->min_rtt_us < SHORT_US || cc->ca_state == TCON_CA_LOSS)
 		return false;
 	if (since_us < GAP_US)
 		return now_us - thin->train_us > 3 * (cc->min_rtt_us / 8) ||

@@ -604,3 +604,25 @@ bool tcon_segment_set_window(struct sk_buff *skb,
 	inet_proto_csum_replace2(&th->check, skb, old, th->window, false);
 	return true;
 }
+
+/**
+ * tcon_segment_set_ack() - write an acknowledgment number
+ * @skb: the segment, data at the link-layer header
+ * @pkt: the same, parsed
+ * @ack: the number
+ *
+ * Return: false without memory: then nothing has changed.
+ */
+bool tcon_segment_set_ack(struct sk_buff *skb, const struct tcon_packet *pkt, u32 ack)
+{
+	struct tcphdr *th;
+	__be32 old;
+
+	if (skb_ensure_writable(skb, pkt->l4_offset + sizeof(*th)))
+		return false;
+	th = (struct tcphdr *)(skb->data + pkt->l4_offset);
+	old = th->ack_seq;
+	th->ack_seq = htonl(ack);
+	inet_proto_csum_replace4(&th->check, skb, old, th->ack_seq, false);
+	return true;
+}

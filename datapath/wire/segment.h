@@ -146,6 +146,7 @@ bool tcon_segment_set_flags(struct sk_buff *skb, const struct tcon_packet *pkt,
 			    u8 set, u8 clear, bool clear_ae);
 bool tcon_segment_set_ecn(struct sk_buff *skb, const struct tcon_packet *pkt,
 			  u8 ecn);
+bool tcon_segment_set_ack(struct sk_buff *skb, const struct tcon_packet *pkt, u32 ack);
 bool tcon_segment_set_window(struct sk_buff *skb,
 			     const struct tcon_packet *pkt, u16 field);
 

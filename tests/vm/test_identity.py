@@ -311,11 +311,15 @@ class Says(Looks):
 
 
 class PeerSays:
-    """The guest gets what the peer said, with a window that may be smaller."""
+    """The guest gets what the peer said, with a window that may be smaller.
+
+    Data may repeat the acknowledgment number that the guest was given last.
+    """
 
     def __init__(self, found: Found) -> None:
         self.found = found
         self.scale = self.edge = self.next = self.tsval = 0
+        self.told: int | None = None
 
     def said(self, entered: Frame) -> None:
         got = entered.segment
@@ -337,6 +341,8 @@ class PeerSays:
                 self.found.note("given: more window", got.but(payload=b""))
         if entered and not entered.at_guest and got.span == entered.segment.span > 0:
             said = entered.segment
+            if got.ack == self.told:
+                said = said.but(ack=self.told)
             if got.but(window=said.window, options=said.options, flags=said.flags, sums_ok=True,
                        tos=said.tos) != said.but(vlans=got.vlans, partial=False):  # fmt: skip
                 self.found.note("given: other data", (got.but(payload=b""), said.but(payload=b"")))
@@ -344,6 +350,8 @@ class PeerSays:
             self.found.note("given: SEQ", (got, self.next))
         elif entered is None and stamps and stamps[0] != self.tsval:
             self.found.note("given: TSval", (got, self.tsval))
+        if got.flags & ACK:
+            self.told = got.ack if self.told is None else newer(got.ack, self.told)
 
 
 def newer(a: int, b: int) -> int:

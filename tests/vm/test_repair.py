@@ -570,6 +570,34 @@ def test_updates_follow_an_overtaken_ack(ends: Ends, tcon: genl.Genl) -> None:
     discard(conn.peer)
 
 
+@pytest.mark.parametrize("family", [4, 6])
+def test_ack_with_data_repeats_what_the_guest_was_told(
+    ends: Ends, tcon: genl.Genl, family: int
+) -> None:
+    """An ACK that would end the guest's slow start early is not given, but its data is.
+
+    The window ends where it would, or further left by less than its quantum.
+    """
+    conn = Conn(*ends, family=family)
+    conn = connect(conn, tcon, "bbr", syn_window=10 * MSS, rtt_s=0.03)
+    first, *rest = send(conn, 9)
+    time.sleep(0.045)  # a queue, for which ACKs are thinned
+    data = payload(700)
+    told = heard(conn, peer_acks(conn, end_of(first), data=data))
+    assert told.ack == end_of(first)
+    with counted(tcon, ack_thinned=1, ack_in=1):
+        sent = peer_acks(conn, end_of(rest[0]), data=data)
+        got = conn.receive(conn.guest)
+    assert got
+    assert got.sums_ok
+    assert got.but(window=0) == sent.but(window=0, ack=told.ack)
+    assert got.window << conn.shift() >= told.window << conn.shift()
+    assert got.ack + (got.window << conn.shift()) <= sent.ack + (sent.window << conn.shift())
+    last = heard(conn, peer_acks(conn, end_of(rest[-1]), data=data))
+    assert last.ack == end_of(rest[-1])
+    discard(conn.peer)
+
+
 def through_conntrack(rig: rigs.Rig) -> tuple[rigs.Tap, rigs.Tap]:
     """Taps; conntrack adds up what comes from outside, and leaves it at that."""
     taps = rig.taps()

@@ -223,13 +223,31 @@ static void test_gaps_of_its_own(void **state)
 	assert_int_equal(run(&path, true, &h), 100);
 }
 
-/* On a path where the gap would be half of the round trip nothing is held back. */
+/* In a round trip that is too short for a train nothing is held back. */
 static void test_short_path(void **state)
 {
 	struct hystart h;
 
-	draw_path(&path, 2 * GAP_US, 100, 1, 0);
+	draw_path(&path, SHORT_US - 1, 10, 1, 0);
 	assert_int_equal(run(&path, true, &h), 100);
+	draw_path(&path, SHORT_US, 10, 1, 0);
+	assert_true(run(&path, true, &h) < 100);
+}
+
+/* A millisecond, while the way back fills a queue. */
+static void test_queue_on_the_way_back(void **state)
+{
+	int found_without = 0, i;
+
+	for (i = 1; i <= SEEDS; i++) {
+		u64 seed = i * 0x9E3779B97F4A7C15ULL;
+		u32 rtt_us = SHORT_US + prng_below(&seed, 4000);
+
+		draw_path(&path, rtt_us, rtt_us / (40 + prng_below(&seed, 60)),
+			  prng_below(&seed, 400) / 10.0, 0);
+		found_without += found_only_without(i);
+	}
+	assert_true(found_without >= SEEDS * 3 / 4);
 }
 
 /* Holes in each round trip: una stands for one more, then all behind is acknowledged.
@@ -314,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_no_more_than_needed),
 		cmocka_unit_test(test_gaps_of_its_own),
 		cmocka_unit_test(test_short_path),
+		cmocka_unit_test(test_queue_on_the_way_back),
 		cmocka_unit_test(test_holes),
 		cmocka_unit_test(test_after_a_timeout),
 		cmocka_unit_test(test_late),
