@@ -11,7 +11,7 @@ PYTHON_FILES := tools tests userspace/exporter userspace/monitor userspace/top
 
 # The longest first: started late, one would run on alone.
 CHECKS = check-flows check-debug check-vm check-lab check-fuzz check-netfilter check-unit check-goodput \
-	check-packetdrill-short check-packets style check-deb-build
+	check-proofs check-packetdrill-short check-packets style check-deb-build
 # In real time, or seen to differ by microseconds where many machines share few cores.
 ALONE = check-smp check-races-short check-repeat
 
@@ -68,6 +68,10 @@ check-packets: deps lab			## packets in, packets out: all of tcon.ko in user spa
 check-fuzz: deps			## fuzzers, each for a fixed number of inputs
 	@$(MAKE) -s -C tests/fuzz run
 
+check-proofs: deps lab			## proofs by CBMC: of functions, for all that they may be given
+	@PYTHONPATH=tools $(PYTHON) tests/proofs/prove.py current
+	@PYTHONPATH=tools $(PYTHON) tests/proofs/prove.py run
+
 fuzz-today: deps			## each fuzzer for an hour, with a seed of the day
 	@$(MAKE) -s -k -C tests/fuzz -j$(JOBS) today
 
@@ -86,9 +90,11 @@ check-vm: deps lab			## packet and system tests on the real datapath, in the lab
 check-debug: deps lab			## what scripts send, with KASAN and lockdep; a report fails
 	@$(MAKE) -s -C tests/vm debug LAB=$(abspath $(LAB))
 
-check-thorough: deps lab		## check-vm's and check-debug's tests on both kernels; what fuzzers find
+check-thorough: deps lab		## check-vm's and check-debug's tests on both kernels; what fuzzers and proofs find
 	@$(MAKE) -s -C tests/fuzz breaches
 	@$(MAKE) -s -C tests/goodput breaches
+	@PYTHONPATH=tools $(PYTHON) tests/proofs/prove.py run --thorough
+	@PYTHONPATH=tools $(PYTHON) tests/proofs/prove.py mutants
 	@$(MAKE) -s -C tests/vm thorough LAB=$(abspath $(LAB))
 
 check-netfilter: deps lab		## a selection without the patched openvswitch.ko and ovs-vswitchd

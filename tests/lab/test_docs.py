@@ -27,6 +27,7 @@ DOCUMENTS = (
     "docs/naming.md",
     "docs/packages.md",
     "docs/placements.md",
+    "docs/proofs.md",
     "docs/races.md",
     "docs/reality.md",
     "docs/rebuilt.md",

@@ -6,7 +6,9 @@
 #include <linux/cpumask.h>
 #include <linux/slab.h>
 
+#ifndef SHIM_CPU_BYTES
 #define SHIM_CPU_BYTES			16384
+#endif
 #define __percpu
 #define alloc_percpu(type)						\
 	((type *)kzalloc((SHIM_CPUS - 1) * SHIM_CPU_BYTES + sizeof(type), GFP_KERNEL))
