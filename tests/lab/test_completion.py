@@ -11,7 +11,7 @@ import pytest
 
 TOP = Path(__file__).parents[2]
 SCRIPT = TOP / "userspace/completion/ovs-appctl"
-#: What the programs say that are asked.
+#: Answers of the programs that are asked.
 ANSWERS = {
     "ovs-appctl list-commands": "The available commands are:\n  bond/list\n"
     "  tcon/flows              [-v] [-j [-r]] bridge\n  tcon/set-cc             bridge\n",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""CBMC: this host's, or that of the suite that has it, fetched once."""
+"""CBMC: this host's, or another suite's package, fetched once."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 
-/* What the compiler calls, and the linker where it would call memcpy() and the like. */
+/* The compiler's calls, and the linker's in place of memcpy() and the like. */
 
 static void touched(const char *how, const void *at, size_t bytes, const void *code)
 {

@@ -26,7 +26,7 @@ PATH = "datapath/path.c"
 
 @dataclass
 class Way:
-    """What one packet did: files in the order of its stays there, and the half-flow's lines of
+    """The effects of one packet: files in the order of its stays there, and the half-flow's lines of
     cache, each with who touched it.
     """
 

@@ -67,7 +67,7 @@ static void what_waits_shows_that_acks_pass_by(void **unused)
 	}
 }
 
-/* What is lost then is the guest's to repeat, and no more than the clock bounds it. */
+/* The guest repeats losses then, and no more than the clock bounds it. */
 static void repeats_pass_where_acks_pass_by(void **unused)
 {
 	u32 i;
@@ -84,7 +84,7 @@ static void repeats_pass_where_acks_pass_by(void **unused)
 
 /*
  * TCon keeps back repeats of what it sees to itself: those from the last ACK on that the guest was
- * given, and that of the tail.  What else it repeats it has not been told to be missing.
+ * given, and of the tail.  The guest was not told that anything else is missing.
  */
 static void repeats_pass_where_only_the_guest_hears_acks(void **unused)
 {

@@ -396,7 +396,7 @@ static void progress_restarts(void **state)
 	conn_close(c);
 }
 
-/* What was sent again is answered as soon as usual: so the time-out was not too short. */
+/* A repeat is answered as soon as usual: so the time-out was not too short. */
 static void usual_answer_ends_the_backoff(void **state)
 {
 	struct conn *c = conn_open(true);
@@ -408,7 +408,7 @@ static void usual_answer_ends_the_backoff(void **state)
 	assert_true(tcon_sent_repair(&c->t, FIRST, FIRST + MSS, MSS, c->now_us));
 	wait_us(c, RTT_US);
 	ack(c, 1);
-	assert_int_equal(c->ack.rs.rtt_us, -1);		/* of which transmission is not known */
+	assert_int_equal(c->ack.rs.rtt_us, -1);		/* the answered transmission is not known */
 	assert_int_equal(c->t.timer.backoff, 0);
 	conn_close(c);
 }

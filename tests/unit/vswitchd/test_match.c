@@ -650,7 +650,7 @@ static void names_that_are_near(void **state)
 	assert_null(tcon_nearest("bbr", NULL, 0));
 }
 
-/* What is described is known, and each field but aliases is described. */
+/* Each described field is known, and each field except aliases is described. */
 static void fields_are_described(void **state)
 {
 	char text[TCON_FIELD_TEXT_MAX];
