@@ -5,7 +5,7 @@
  * A guest decides how many connections it has, how many packets it has in flight, and with a
  * peer of its own how many of them are SACKed.  So each port has a bound, and so has the host.
  * Half of what the host has is divided evenly between the ports, and nobody else can take a
- * port's part.  What is left when all parts are set aside is lent to whoever comes first.
+ * port's part.  The rest is lent, first come, first served.
  *
  * Many CPUs charge the accounts with each packet.  A line of cache that they all write would go
  * from one to the next all the time.  So each CPU has an account of its own for each port, and
@@ -93,9 +93,8 @@ static inline void tcon_pool_divide(struct tcon_pool *pool, long most, long port
  * Two CPUs may get the same answer at the same time, and what other CPUs have not settled does not
  * count.
  *
- * Beyond its part a port takes only what is there when the parts of all others are left out,
- * whether these use them or not.  So the parts are there at any time, and nothing has to be
- * taken back.
+ * Beyond its part a port takes only what the parts of all others leave, whether these use them or
+ * not.  So the parts are there at any time, and nothing has to be taken back.
  *
  * Return: negative where a bound was lowered since.
  */
@@ -120,7 +119,7 @@ static inline bool tcon_budget_full(const struct tcon_budget *b)
 	       atomic_long_read(&b->pool->used) >= READ_ONCE(b->pool->most);
 }
 
-/* Is more in use than so many times what a port, or the host, may have? */
+/* Is more in use than @times what a port, or the host, may have? */
 static inline bool tcon_budget_exceeds(const struct tcon_budget *b, long times)
 {
 	return atomic_long_read(&b->used) > times * READ_ONCE(b->pool->port_most) ||
@@ -150,7 +149,7 @@ static inline void tcon_budget_charge(struct tcon_budget *b, long n)
 	atomic_long_add(n, &b->pool->used);
 }
 
-/* How much is in use.  The CPUs are not read at once, so it may be a little off meanwhile. */
+/* How much is in use.  The CPUs are not read at once, so it may be a little off. */
 static inline long tcon_budget_used(const struct tcon_budget *b)
 {
 	long used = atomic_long_read(&b->used);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Numbers of many half-flows, summed up so that their mean, and how sure it is, can be told.
+ * Numbers of many half-flows, summed up so that their mean and its error can be computed.
  */
 #ifndef _TCON_SUMS_H
 #define _TCON_SUMS_H

@@ -17,7 +17,7 @@
 #include "state/port.h"
 #include "state/table.h"
 
-/* What a dump of flows was asked for. */
+/* The filter of a dump of flows. */
 struct flow_filter {
 	char bridge[TCON_BRIDGE_NAME_MAX];
 	struct tcon_match match;
@@ -156,7 +156,7 @@ static int put_flow_repair(struct sk_buff *skb, const struct tcon_flow *flow)
 			     TCON_FLOW_A_PAD);
 }
 
-/* What names the CC that the guest's own stack runs. */
+/* User space names the guest's own CC from these. */
 static int put_flow_guest(struct sk_buff *skb, const struct tcon_flow *flow, bool rounds)
 {
 	const struct tcon_track *t = &flow->track;
@@ -341,8 +341,8 @@ static int dump_some_flows(struct sk_buff *skb, struct netlink_callback *cb,
  * @cb: the dump; args: 0 the port's id, 1 the serial of its flow that was looked at last, 2 the
  *	filter
  *
- * Ports are in the order of ids, and flows in the order of serials, newest first.  So no other flow
- * is shown twice or left out when flows come or go meanwhile.
+ * Ports are in the order of ids, and flows in the order of serials, newest first.  So if flows come
+ * or go during the dump, no other flow is shown twice or left out.
  *
  * Return: bytes, 0 at the end, or a negative error.
  */

@@ -179,7 +179,7 @@ static int autoload(struct genl_info *info)
  * @skb: the request
  * @info: the request, parsed
  *
- * Replaced is the rule of the same bridge, match and priority.  May load the module of the
+ * It replaces the rule of the same bridge, match and priority.  May load the module of the
  * rule's CC.
  *
  * Return: 0 or a negative error; then nothing has changed.
@@ -358,7 +358,7 @@ static int find_by_place(struct tcon_net *tnet, struct genl_info *info, struct t
 	return *rule ? 0 : tcon_nl_refuse(info->extack, -ENOENT, "there is no such rule");
 }
 
-/* Likewise that which a half-flow of a port would obey. */
+/* Likewise the rule that a half-flow of a port would obey. */
 static int find_by_flow(struct tcon_net *tnet, struct genl_info *info, struct tcon_rule **rule)
 {
 	const struct tcon_port *port;
@@ -421,7 +421,7 @@ int tcon_nl_get_rule(struct sk_buff *request, struct genl_info *info)
 	return genlmsg_reply(skb, info);
 }
 
-/* The first rule that is still to be dumped; NULL: none.  @last: that was told last, or NULL. */
+/* The first rule that is still to be dumped; NULL: none.  @last: the one told last, or NULL. */
 static struct tcon_rule *resume_rules(struct tcon_net *tnet, struct tcon_rule *last)
 {
 	struct tcon_rule *rule;

@@ -17,7 +17,7 @@
  * @spurious: the last reduction was spurious
  * @early_marked: the first @early_bytes were marked, and the rest was not; false: the other
  *	way round
- * @early_bytes: marks begin or end after so many of rs.acked_bytes; 0: they do not
+ * @early_bytes: marks begin or end after this many of rs.acked_bytes; 0: they do not
  * @sack_overflow: number of SACK ranges that found no room
  * @spurious_repairs: number of TCon's repairs that were shown to be needless
  */

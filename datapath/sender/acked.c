@@ -19,7 +19,7 @@
 #include "sender/marks.h"
 #include "sender/timer.h"
 
-/* What is being learnt while one ACK is processed. */
+/* State while one ACK is processed. */
 struct ack_work {
 	struct tcon_ack *out;
 	u64 now_us;
@@ -80,9 +80,9 @@ static void not_lost(struct tcon_track *t, u32 bytes)
 }
 
 /*
- * Can an ACK be one to what left at @tx_us?  What was not acknowledged for several time-outs has
- * been repeated by its guest, perhaps past TCon, by another way.  If round trips really become
- * longer, doubled time-outs cover that (timer.c).
+ * Can an ACK answer data that left at @tx_us?  The guest has repeated data that was not
+ * acknowledged for several time-outs, perhaps by another way, past TCon.  If round trips really
+ * become longer, doubled time-outs cover that (timer.c).
  */
 static bool can_answer(const struct tcon_track *t, u64 tx_us, u64 now_us)
 {
@@ -90,9 +90,9 @@ static bool can_answer(const struct tcon_track *t, u64 tx_us, u64 now_us)
 }
 
 /*
- * What of @start .. @end had been sent again is delivered.  Returns its bytes.  An answer that
- * comes faster than the path allows is one to the first transmission, which had not been lost.
- * With SACK the peer's DSACK will say so.
+ * The parts of @start .. @end that had been sent again are delivered.  Returns their bytes.  An
+ * ACK that comes faster than the path allows answers the first transmission, which had not been
+ * lost.  With SACK the peer's DSACK will say so.
  */
 static u32 deliver_resent(struct tcon_track *t, struct ack_work *w, u32 start,
 			  u32 end, const struct tcon_send *first)
@@ -159,10 +159,10 @@ static u32 counted(struct tcon_track *t, u32 bytes)
 }
 
 /*
- * @bytes arrive with an ACK up to @ack of a peer without SACK.  Duplicate ACKs have counted what
- * lay behind the hole.  The hole itself, one segment, has arrived only now.  If no repeat has
- * filled it, something was only late: then, as in Linux's tcp_reset_reno_sack(), the duplicates
- * before say nothing of what is still in flight.
+ * @bytes arrive with an ACK up to @ack of a peer without SACK.  Duplicate ACKs have counted the
+ * data behind the hole.  The hole itself, one segment, has arrived only now.  If no repeat has
+ * filled it, something was only late: then, as in Linux's tcp_reset_reno_sack(), the earlier
+ * duplicates say nothing of what is still in flight.
  */
 static void arrived_up_to(struct tcon_track *t, struct ack_work *w, u32 ack, u32 bytes)
 {
@@ -220,7 +220,7 @@ static bool is_dsack(const struct tcon_packet *pkt)
 		!seq_after(first->end, second->end));
 }
 
-/* How much of @dsack can be true?  What was sent again can be reported only once. */
+/* How much of @dsack can be true?  Data sent again can be reported only once. */
 static u32 believe(struct tcon_track *t, const struct tcon_sack *dsack)
 {
 	u64 again = t->repaired_bytes + t->repeated_bytes - t->dsacked_bytes;
@@ -231,8 +231,8 @@ static u32 believe(struct tcon_track *t, const struct tcon_sack *dsack)
 }
 
 /*
- * Can it be of what was sent again?  That was acknowledged with all behind it, a few windows ago at
- * the most.  A firewall that shifts sequence numbers may leave those in SACK blocks as they are.
+ * Can it be of data that was sent again?  Such data was acknowledged with all behind it, at most a
+ * few windows ago.  A firewall that shifts sequence numbers may not shift them in SACK blocks.
  */
 static bool is_possible(const struct tcon_track *t, const struct tcon_sack *dsack)
 {
@@ -290,9 +290,9 @@ static void take_sacks(struct tcon_track *t, const struct tcon_packet *pkt,
 }
 
 /*
- * una advances, of a peer without SACK.  If nothing was missing there, and still its ACK came
- * several times, then each ACK does: the peer or the path doubles them.  That must be seen twice in
- * a row, since segments that overtake others look the same once.
+ * una advances, of a peer without SACK.  If nothing was missing there, and its ACK still came
+ * several times, each ACK does: the peer or the path doubles them.  That must be seen twice in a
+ * row, since segments that overtake others look the same once.
  */
 static void learn_copies(struct tcon_track *t, const struct ack_work *w)
 {
@@ -366,8 +366,8 @@ static u32 behind_hole(const struct tcon_track *t)
 	return span - min(span, gone + t->sacked.bytes);
 }
 
-/* Are there enough segments behind the hole for duplicate ACKs to tell of it?  Of fewer these are
- * copies (Linux's tcp_check_reno_reordering()).
+/* Are there enough segments behind the hole for duplicate ACKs to signal a loss?  With fewer, the
+ * ACKs are copies (Linux's tcp_check_reno_reordering()).
  */
 static bool has_enough_behind(const struct tcon_track *t)
 {
@@ -377,10 +377,10 @@ static bool has_enough_behind(const struct tcon_track *t)
 }
 
 /*
- * RFC 6582: each duplicate ACK is a segment that has arrived, but where each ACK comes several
- * times.  Nor can more have arrived than is behind the hole (Linux's tcp_limit_reno_sacked()).
- * Those of where a recovery ended may be of needless repeats (3.2, step 1): they are no sign of a
- * loss.
+ * RFC 6582: each duplicate ACK means that a segment has arrived, unless each ACK comes several
+ * times.  No more can have arrived than is behind the hole (Linux's tcp_limit_reno_sacked()).
+ * Duplicate ACKs of the point where a recovery ended may come from needless repeats (3.2, step 1),
+ * so they are no sign of a loss.
  */
 static void count_duplicate(struct tcon_track *t, struct ack_work *w)
 {
@@ -412,8 +412,8 @@ static void judge(struct tcon_track *t, const struct tcon_ack *ack, u64 now_us)
 }
 
 /* RFC 5681, 2.  As in Linux the window of a duplicate may be smaller, but not larger.  An ACK
- * with a zero window answers a window probe.  That windows are shifted by the same is enough:
- * by how much is not known where the handshake passed unseen.
+ * with a zero window answers a window probe.  Window fields are compared as they are: both have
+ * the same shift, which is not known where the handshake passed unseen.
  */
 static bool is_duplicate(const struct tcon_track *t,
 			 const struct tcon_packet *pkt)
@@ -423,7 +423,7 @@ static bool is_duplicate(const struct tcon_track *t,
 	       tcon_packet_is_pure_ack(pkt) && !syn_in_flight(t);
 }
 
-/* What waited behind a closed window was late for that reason: timers begin anew. */
+/* Data that waited behind a closed window was late for that reason, so timers restart. */
 static void take_window(struct tcon_track *t, const struct tcon_packet *pkt,
 			u64 now_us)
 {
@@ -484,9 +484,9 @@ static void update_srtt(struct tcon_track *t, u32 rtt_us)
 #define SYN_REPEATED_US		(3 * TCON_RTO_INIT_US)
 
 /*
- * When did what this ACK answers leave?  Sets the times of the oldest and the newest; false: that
- * is unclear (Karn; as Linux does).  What lies behind a hole, and was not SACKed, is acknowledged
- * with the hole, however long that stood: so with a repeat only the repeat counts.
+ * When did the data that this ACK answers leave?  Sets the times of the oldest and the newest;
+ * false if that is unclear (Karn; as Linux does).  Data behind a hole that was not SACKed is
+ * acknowledged with the hole, however long that stood.  So if there was a repeat, only it counts.
  */
 static bool find_answered(const struct tcon_track *t, struct ack_work *w)
 {
@@ -576,10 +576,10 @@ u64 tcon_acked_sample_bps(const struct tcon_rate_sample *rs)
  * copies binds, less is in flight, and cwnd stands.  For a CC that goes by rates, samples are
  * marked as app-limited.
  *
- * Three things differ.  The largest FlightSize is that of two rounds, and not since the last
- * reduction, so that a flow may grow less.  The bound is looked at before an ACK is counted, so
- * that cwnd may exceed it by what one ACK acknowledges.  And in avoidance a guest may lack up to
- * a super-packet, which it gathers before it sends although it would be allowed to send.
+ * Three things differ.  The largest FlightSize is taken over two rounds, not since the last
+ * reduction, so a flow may grow less.  The bound is checked before an ACK is counted, so cwnd may
+ * exceed it by what one ACK acknowledges.  And in avoidance a guest may lack up to a
+ * super-packet, which it gathers before it sends although it would be allowed to send.
  */
 static bool cwnd_limited(const struct tcon_track *t)
 {
@@ -671,7 +671,7 @@ void tcon_acked(struct tcon_track *t, const struct tcon_packet *pkt, u64 now_us,
 
 /**
  * tcon_acked_observed() - record the round that an ACK has ended, if it did
- * @t: the tracker, of a flow of which no CC runs; tcon_acked() has processed the ACK
+ * @t: the tracker, of a flow without a CC; tcon_acked() has processed the ACK
  * @peer_bytes: the window that the peer offered before
  * @now_us: the time
  */

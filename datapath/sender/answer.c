@@ -3,14 +3,14 @@
  * How long the guest takes to answer the segments that it is given.
  *
  * A guest beside TCon answers an ACK at once.  A guest behind a router, in another host, or
- * with a virtual CPU that waits for its turn takes longer.  What it sends now uses the window
- * that it was given that long ago.  So its window must be larger by what leaves in this time,
- * or the path runs dry.  And a window that it has not used yet does not mean that it has
- * nothing to send.
+ * with a virtual CPU that waits for its turn takes longer.  The data it sends now uses the
+ * window that it was given that long ago.  So its window must be larger by the data that leaves
+ * in this time, or the path runs dry.  And a window that it has not used yet does not mean that
+ * it has nothing to send.
  *
- * The time is measured as a passive observer of RTTs does: from when the guest is given a
- * TSval to when it first echoes that (RFC 7323, 4.1).  The guest may have had nothing to
- * send meanwhile, so that the shortest of several counts.  The handshake gives the first.
+ * The time is measured as a passive observer measures RTTs: from when the guest is given a
+ * TSval to when it first echoes that (RFC 7323, 4.1).  The guest may have had nothing to send
+ * in between, so the shortest of several counts.  The handshake gives the first.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -21,7 +21,7 @@
 #include "sender/answer.h"
 
 #define ANSWERS		16	/* the shortest of these counts */
-/* Whoever takes longer has no window to wait for. */
+/* A guest that takes longer does not wait for a window. */
 #define LONGEST_US	(500 * USEC_PER_MSEC)
 
 /**
@@ -64,7 +64,7 @@ void tcon_answer_heard(struct tcon_answer *a, u64 now_us)
 }
 
 /**
- * tcon_answer_bytes() - what a guest that is far away needs beyond what others get
+ * tcon_answer_bytes() - window that a guest far away needs beyond what others get
  * @a: the account
  * @cc: the CC's rate
  *

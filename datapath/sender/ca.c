@@ -10,10 +10,9 @@
  *	  |  or: nothing was lost after all (undo)
  *
  * A CC hears of a loss when RECOVERY or LOSS begins, at most once per round trip.  As in
- * Linux it does not hear of repairs that are lost, which RFC 5681, 4.3, takes for a second
- * indication.  That is no harm: in RECOVERY no more leaves than arrives (prr.c), so even a
- * path that is quite full drains.  The same is true in OPEN for a round trip after an ECN
- * mark (note_mark()).
+ * Linux it does not hear of lost repairs, which RFC 5681, 4.3, takes for a second indication.
+ * That does no harm: in RECOVERY no more leaves than arrives (prr.c), so even a full path
+ * drains.  The same is true in OPEN for a round trip after an ECN mark (note_mark()).
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -38,8 +37,8 @@ static void end_prr(struct tcon_track *t)
 	t->cwr_point = t->cc.nxt;
 }
 
-/* What was in flight before the ACK that shows a loss.  Data that was SACKed earlier does not
- * count, since it is not delivered again (RFC 9937, 6.1).
+/* Data in flight before the ACK that shows a loss.  Data that was SACKed earlier does not count,
+ * since it is not delivered again (RFC 9937, 6.1).
  */
 static u32 flight_bytes(const struct tcon_track *t)
 {
@@ -61,8 +60,8 @@ static void set_state(struct tcon_track *t, enum tcon_ca_state state,
 }
 
 /*
- * The CC has been called.  While it hears nothing the rate is no more than @rate_bps, which it was
- * before (tcon_ca_unheard()): a CC that does not pace may write that there is none.
+ * The CC has been called.  While it hears nothing, the rate stays at @rate_bps, the rate before
+ * (tcon_ca_unheard()), or below: a CC that does not pace may set none.
  */
 static void keep_rate(struct tcon_track *t, u64 rate_bps)
 {
@@ -84,13 +83,13 @@ static void update_prr(struct tcon_track *t, u32 delivered_bytes, bool safe)
  * @params: its parameters, which must outlive tcon_ca_stop()
  * @now_us: the time
  *
- * In a flow that runs already cwnd begins at what is in flight, but at no less than RFC 6928
- * allows a new connection: the guest may just have nothing to send.  Nor at less than the same
- * CC had on the host that the guest came from.  A connection that seemed to have ended has won no
- * window by that.  A flow without a loss so far may still be in slow start.  What follows shows
- * nothing of the guest's own CC: its rounds are forgotten.
+ * In a flow that runs already, cwnd begins at what is in flight, but at no less than RFC 6928
+ * allows a new connection: the guest may just have nothing to send.  It also begins at no less
+ * than the same CC had on the host that the guest came from.  A connection that seemed to have
+ * ended gains no window by that.  A flow without a loss so far may still be in slow start.  From
+ * now on the flow shows nothing of the guest's own CC, so its rounds are forgotten.
  *
- * Return: 0; or the CC's error: then the tracker stays without a CC.
+ * Return: 0, or the CC's error; then the tracker stays without a CC.
  */
 int tcon_ca_start(struct tcon_track *t, const struct tcon_cc_ops *ops,
 		  const s64 *params, u64 now_us)
@@ -168,8 +167,8 @@ void tcon_ca_lost(struct tcon_track *t, u32 bytes, u64 now_us)
 }
 
 /*
- * What was missing when the recovery began has arrived.  If more is missing by now, the next
- * recovery begins at once, as in Linux.  A CC that looks at the state with each ACK sees one
+ * The data that was missing when the recovery began has arrived.  If more is missing by now, the
+ * next recovery begins at once, as in Linux.  A CC that looks at the state with each ACK sees one
  * long recovery.  A CC that reduces is told once a round trip.
  */
 static void end_recovery(struct tcon_track *t, u64 now_us)
@@ -182,7 +181,7 @@ static void end_recovery(struct tcon_track *t, u64 now_us)
 	if (reduces)
 		end_prr(t);
 	/* While repeats are in flight nobody can tell which were needless, so this recovery
-	 * is not undone.  A repeat of what was never judged lost (beyond judged_edge) is no
+	 * is not undone.  A repeat of data never judged lost (beyond judged_edge) is no
 	 * sign of loss.
 	 */
 	if (t->resent.n && seq_before(t->cc.una, t->judged_edge))
@@ -192,9 +191,9 @@ static void end_recovery(struct tcon_track *t, u64 now_us)
 }
 
 /*
- * The path has marked something.  Until more is acknowledged than is in flight now, what
- * leaves follows what arrives, as in a recovery, even if the CC takes nothing away.  This is
- * Linux's TCP_CA_CWR.  So a guest that has paused to gather a super-packet cannot catch up
+ * The path has marked something.  Until more is acknowledged than is in flight now, sending
+ * follows delivery, as in a recovery, even if the CC takes nothing away.  This is Linux's
+ * TCP_CA_CWR.  So a guest that has paused to gather a super-packet cannot catch up
  * at once.  With DCTCP, whose reductions are small, that decides how much is marked.
  */
 static void note_mark(struct tcon_track *t, u64 now_us)
@@ -209,8 +208,8 @@ static void note_mark(struct tcon_track *t, u64 now_us)
 }
 
 /*
- * A reduction outside a recovery ends after a round trip, by new data.  That after a recovery goes
- * on where cwnd is larger than what may leave, and a sender has used that.
+ * A reduction outside a recovery ends after a round trip, by new data.  The one after a recovery
+ * goes on while cwnd is larger than what may leave, and the sender has used the latter.
  */
 static void end_cwr(struct tcon_track *t, const struct tcon_rate_sample *rs)
 {
@@ -259,7 +258,7 @@ static void take_ack(struct tcon_track *t, const struct tcon_ack *ack)
 		   ack->una_advanced && !ack->rs.losses_bytes);
 }
 
-/* As if @bytes, of which @marked_bytes are marked, were not yet acknowledged. */
+/* As if @bytes, @marked_bytes of them marked, were not yet acknowledged. */
 static void put_off(struct tcon_cc *cc, s32 bytes, s32 marked_bytes)
 {
 	cc->una -= bytes;
@@ -315,8 +314,8 @@ void tcon_ca_ack(struct tcon_track *t, const struct tcon_ack *ack)
  * @now_us: the time
  *
  * A CC hears of each, as in Linux.  When all is lost again, cwnd must not stay at what it has
- * grown to since the last one (RFC 5681, 3.1).  Of its cwnd no more than a segment is used at
- * first, also of a CC with its own_recovery (prr.c).
+ * grown to since the last one (RFC 5681, 3.1).  At first only one segment of cwnd is used, even
+ * if the CC has own_recovery (prr.c).
  */
 void tcon_ca_timeout(struct tcon_track *t, u64 now_us)
 {
@@ -331,11 +330,11 @@ void tcon_ca_timeout(struct tcon_track *t, u64 now_us)
 }
 
 /**
- * tcon_ca_turned() - what has left since a time-out took a way that the guest has given up
+ * tcon_ca_turned() - data sent since a time-out took a way that the guest has given up
  * @t: the tracker, with a CC, in %TCON_CA_LOSS
  * @now_us: the time
  *
- * It is lost, and leaves again as after a time-out, but is none of which a CC hears.
+ * The data is lost, and leaves again as after a time-out, but the CC is not told.
  */
 void tcon_ca_turned(struct tcon_track *t, u64 now_us)
 {
@@ -364,8 +363,8 @@ void tcon_ca_tx_start(struct tcon_track *t, u64 now_us)
  * @t: the tracker, with a CC
  * @now_us: the time
  *
- * That no ACK came by was no sign of loss.  Until tcon_ca_heard() the flow has the rate that it
- * had: a cwnd for each round trip, or what the CC paced, if that is less.
+ * Missing ACKs were no sign of loss.  Until tcon_ca_heard() the flow keeps its rate: a cwnd for
+ * each round trip, or the CC's pacing rate, if that is less.
  */
 void tcon_ca_unheard(struct tcon_track *t, u64 now_us)
 {

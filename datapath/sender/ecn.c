@@ -12,10 +12,9 @@
  *	guest's ACKs ---- ECE until CWR comes (RFC 3168) ------> peer
  *
  * If the guest answers a SYN that asks for ECN, it is the same with the roles exchanged.
- * What TCon has promised for a guest it keeps as long as the connection lasts, even if
- * the rules change.  Only ECT is set no more.  A guest that speaks ECN answers CE itself.
- * But while any CC runs, the guest does not see ECE: the CC reacts to it, and TCon sets
- * CWR.
+ * TCon keeps its promises for a guest as long as the connection lasts, even if the rules
+ * change; only ECT is no longer set.  A guest that speaks ECN answers CE itself.  But while
+ * any CC runs, the guest does not see ECE: the CC reacts to it, and TCon sets CWR.
  *
  * ECE says for a round trip that there was a mark (coarse).  If the peer has a TCon, too,
  * both say so by an option on SYN and SYN-ACK.  Then each writes on its guest's ACKs how
@@ -27,7 +26,7 @@
  *
  * A DCTCP receiver acknowledges a packet at once if the one before was marked differently
  * (RFC 8257, 3.2).  Linux does so if it has CWR, since the window may be small then.  A
- * guest for which TCon echoes or counts marks does not know when to.  So it gets PSH there:
+ * guest for which TCon echoes or counts marks cannot know when.  So it gets PSH there:
  * Linux does not delay the ACK of a pushed segment that has been read.
  *
  * A TCon that is loaded later, or on the host that a guest has moved to, has not seen the SYNs,
@@ -43,7 +42,7 @@
  * for what TCon had put on it (RFC 3168, 6.1.1.1).  If the first one is reset, TCon sends
  * the guest's own SYN before the guest hears of that.  A path may also let the SYN pass, and
  * drop what is ECN-capable, at once or later.  If nothing of that arrives time after time,
- * nothing is made ECN-capable any more, nor left so.  AccECN (RFC 9768) passes untouched if
+ * TCon makes and leaves nothing ECN-capable any more.  AccECN (RFC 9768) passes untouched if
  * no CC is to run.  Otherwise its SYN is made one of RFC 3168 by clearing AE, as an older
  * path does, since AccECN's counters could not be kept from the guest.
  *
@@ -57,11 +56,11 @@
 
 #define FLAGS		(TCON_TCP_ECE | TCON_TCP_CWR)
 #define HEADER_MAX	60
-/* ACKs that carry a new total: one may be lost, as may two. */
+/* ACKs that carry a new total, since two of them may be lost. */
 #define COUNTS		3
-/* The path counts as dropping what is ECN-capable after two time-outs in a row, or three if
- * some of it has arrived before.  If repeats are not ECN-capable, it also does after twice as
- * many flights of which only repeats have arrived.
+/* The path counts as dropping ECN-capable packets after two time-outs in a row, or three if some
+ * have arrived before.  If repeats are not ECN-capable, twice as many flights also do, if only
+ * repeats of them have arrived.
  */
 #define EATEN_NEW	4
 #define EATEN_LATER	6
@@ -170,7 +169,7 @@ void tcon_ecn_guest_syn(struct tcon_ecn *e, const struct tcon_packet *pkt,
 		e->speaks = true;
 	if (asks(pkt) && pkt->ae)
 		e->accurate_asked = accurate;
-	/* Without AE, or with, it might mean what is not known here. */
+	/* Other combinations of these flags may have a meaning that is not known here. */
 	if (wish != TCON_ECN_ASK ||
 	    (!asks(pkt) && (pkt->ae || pkt->flags & FLAGS)))
 		return;
@@ -313,8 +312,8 @@ void tcon_ecn_guest_answer(struct tcon_ecn *e, const struct tcon_packet *pkt,
 }
 
 /*
- * Put the total on an ACK, if one is due.  What carries much data may fill the path's
- * MTU, of which nothing is known here but that it is the MSS's at most.
+ * Put the total on an ACK, if one is due.  A segment with much data may fill the path's MTU, for
+ * which only an upper bound is known here, the MSS's.
  */
 static void put_count(struct tcon_ecn *e, const struct tcon_packet *pkt,
 		      const struct tcon_ecn_sent *sent,
@@ -506,7 +505,7 @@ bool tcon_ecn_arrived(struct tcon_ecn *e, enum tcon_cc_ecn cc_ecn)
 }
 
 /**
- * tcon_ecn_repaired() - the peer has got nothing now but what was sent again
+ * tcon_ecn_repaired() - only data that was sent again has arrived now
  * @e: the state
  * @cc_ecn: on which packets the CC that runs wants ECT
  * @una: first unacknowledged sequence number

@@ -65,7 +65,7 @@ struct tcon_ecn_syn {
  * @refused: the peer's SYN did not ask for ECN, or its answer refused it
  * @agreed: the connection uses ECN of RFC 3168, as the peer sees it
  * @exact: both TCons count marked bytes
- * @echo: what the guest sends needs ECE, of which the guest does not know
+ * @echo: the guest's segments need ECE, and the guest does not know
  * @cwr_due: the next new data needs CWR
  * @cwr_sent: @cwr_seq is valid and not acknowledged yet
  * @ce_last: the latest payload that has arrived was marked
@@ -73,7 +73,7 @@ struct tcon_ecn_syn {
  * @watched: the guest has not yet acknowledged up to @mark_end
  * @mark_end: end of marked payload, of a connection whose SYNs passed unseen
  * @unechoed: number of marks in a row that the guest has acknowledged without an echo
- * @avoided: TCon would have asked for ECN, but the destination does not bear it
+ * @avoided: TCon would have asked for ECN, but the destination does not tolerate it
  * @reset: a SYN on which TCon had asked for ECN was reset
  * @arrived: ECN-capable payload has arrived at the peer
  * @eaten: number of signs since then that the path drops what is ECN-capable

@@ -187,7 +187,7 @@ void tcon_handshake_again(struct tcon_track *t, const struct tcon_side *side, u6
 }
 
 /**
- * tcon_handshake_resync() - the peer acknowledges what was never seen
+ * tcon_handshake_resync() - the peer acknowledges data that was never seen
  * @t: the tracker, synced
  * @ack: acknowledgment number
  * @now_us: the time

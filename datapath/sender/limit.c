@@ -26,7 +26,7 @@ static u32 answer_us(const struct tcon_window *w)
 	return w->answer_us ? : ANSWER_US;
 }
 
-/* What was open for no longer than an answer takes was used. */
+/* A window that was open for no longer than an answer takes has been used. */
 static void attribute(struct tcon_limits *l, enum tcon_limit what,
 		      const struct tcon_window *w, u64 end_us)
 {

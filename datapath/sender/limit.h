@@ -36,8 +36,8 @@ struct tcon_limits {
  * @waits: packets of the flow wait in TCon
  * @now_us: the time
  *
- * What a guest far away has sent into its window is on its way here.  So only an edge that the
- * guest has had time to use tells whether it leaves something of its window.
+ * Data that a guest far away has sent into its window is on its way here.  So only an edge that
+ * the guest has had time to use tells whether it leaves something of its window.
  *
  * Return: the limit; %__TCON_LIMIT_MAX if it is not known.  %TCON_LIMIT_GUEST may turn out
  * to be %TCON_LIMIT_IDLE later.

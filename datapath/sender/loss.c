@@ -8,8 +8,8 @@
  * "later", since time stamps are the same for a whole burst.
  *
  * Originals leave in sequence order.  So they are judged along an edge that only
- * moves right.  It stops at one that left late, until something that left after
- * it is delivered.  What was sent again is in a list of its own, in order of
+ * moves right.  It stops at one that left late, until data sent after it is
+ * delivered.  Data that was sent again is in a list of its own, in order of
  * transmission.  A peer without SACK is judged by its duplicate ACKs
  * (RFC 6582).
  *
@@ -25,12 +25,12 @@
 #define REO_MORE_MAX	254
 /* A path may be faster than it has ever been, by a share: NICs deliver in batches. */
 #define RTT_SLACK	8
-/* After which to judge again what could not be noted for lack of memory. */
+/* After this, judge again what could not be noted for lack of memory. */
 #define RETRY_US	1000
 
 /*
- * Takes a range out of what is lost; returns how many bytes of it were.  Where that would cut a
- * range in two, and there is no memory, it takes out what lies behind as well, and @whole is false.
+ * Takes a range out of what is lost; returns how many bytes of it were.  If that would split a lost
+ * range, and there is no memory, all of that range from @start on goes, and @whole is false.
  */
 static u32 take_out(struct tcon_track *t, u32 start, u32 end, bool *whole)
 {
@@ -45,7 +45,7 @@ static u32 take_out(struct tcon_track *t, u32 start, u32 end, bool *whole)
  * @t: the tracker
  * @start: first sequence number
  * @end: the one after the last
- * @known_bytes: of it that had been in flight again, and are not among the losses for that reason
+ * @known_bytes: bytes of it that had been in flight again, and so are not among the losses
  *
  * Return: bytes of it that were judged lost.
  */
@@ -61,8 +61,8 @@ u32 tcon_loss_unmark(struct tcon_track *t, u32 start, u32 end, u32 known_bytes)
 }
 
 /*
- * What of @start .. @end has been sent again is in flight, and not lost yet.  Returns up to where
- * the rest is noted.
+ * The parts of @start .. @end that were sent again are in flight, and not lost yet.  Returns up to
+ * where the rest is noted.
  */
 static u32 spare_resent(struct tcon_track *t, u32 start, u32 end)
 {
@@ -87,7 +87,7 @@ static u32 spare_resent(struct tcon_track *t, u32 start, u32 end)
  * @start: first sequence number
  * @end: the one after the last
  *
- * What is SACKed or lost already, or in flight once more, stays as it is.
+ * Data that is SACKed or lost already, or in flight once more, stays as it is.
  *
  * Return: @end; without memory the first sequence number that could not be noted.
  */
@@ -156,11 +156,11 @@ void tcon_loss_mark_head(struct tcon_track *t)
 }
 
 /**
- * tcon_loss_is_too_fast() - can an answer not be one to what left that long ago?
+ * tcon_loss_is_too_fast() - is an answer faster than the path allows?
  * @t: the tracker
- * @rtt_us: how long ago
+ * @rtt_us: how long ago the transmission left
  *
- * Return: whether the path is not that fast.
+ * Return: true if the answer cannot be one to that transmission.
  */
 bool tcon_loss_is_too_fast(const struct tcon_track *t, u64 rtt_us)
 {
@@ -177,9 +177,9 @@ bool tcon_loss_is_too_fast(const struct tcon_track *t, u64 rtt_us)
  * @now_us: the time
  *
  * RFC 8985, 6.2, steps 2 and 3.  Reordering shows between ACKs, not within one, where the
- * SACK blocks are looked at first.  What reached TCon out of order is expected in the order
- * in which it left here.  An answer that comes faster than the path allows is taken for
- * one to the first transmission.  (Linux takes it for none.  So after a tail probe that
+ * SACK blocks are looked at first.  Data that reached TCon out of order is expected in the
+ * order in which it left here.  An answer that comes faster than the path allows is taken
+ * for one to the first transmission.  (Linux takes it for none.  So after a tail probe that
  * was answered so fast it waits for the time-out.)
  */
 void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,
@@ -211,9 +211,9 @@ void tcon_loss_delivered(struct tcon_track *t, const struct tcon_send *s,
  * @t: the tracker
  * @own: it was a repair of TCon's
  *
- * RFC 8985, 6.2, step 4: be more patient, once a round trip.  A repair that was needless is a sign
- * of reordering: what it repeated had been judged lost.  A guest may have repeated its tail, and
- * does not become more patient by that (Linux's tcp_dsack_seen()).
+ * RFC 8985, 6.2, step 4: be more patient, once a round trip.  A needless repair is a sign of
+ * reordering: its data had been judged lost.  A guest may have repeated its tail, and does not
+ * become more patient by that (Linux's tcp_dsack_seen()).
  */
 void tcon_loss_dsack(struct tcon_track *t, bool own)
 {
@@ -292,7 +292,7 @@ static u64 judge_originals(struct tcon_track *t, u32 patience_us, u64 now_us)
 	return 0;
 }
 
-/* What was sent again, as judge_originals(). */
+/* Data that was sent again, as judge_originals(). */
 static u64 judge_resent(struct tcon_track *t, u32 patience_us, u64 now_us)
 {
 	const struct tcon_rack *rack = &t->rack;

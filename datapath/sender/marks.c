@@ -30,8 +30,8 @@ static void find_change(struct tcon_track *t, struct tcon_ack *ack, u32 marked)
 	t->ce_last = !t->ce_last;
 }
 
-/* By how much has the peer's count grown?  If the count was missing for a while, it begins anew:
- * ECE has reported the marks meanwhile.
+/* By how much has the peer's count grown?  If the count was missing for a while, it restarts: ECE
+ * has reported the marks of that time.
  */
 static u32 take_count(struct tcon_track *t, const struct tcon_packet *pkt)
 {

@@ -8,9 +8,9 @@
 
 #include "sender/pace.h"
 
-/* A paced guest may have enough waiting until its next answer.  If segments take long,
- * that is so many halves of a segment.  With 8 the guest is the limit for 2 % of the time
- * (10 Mbit/s, 8 ms).  More would lengthen the path's queue.
+/* A paced guest may have enough waiting until its next answer.  If segments take long, this
+ * counts half segments.  With 8 the guest is the limit for 2 % of the time (10 Mbit/s, 8 ms).
+ * More would lengthen the path's queue.
  */
 #define ALLOWANCE_NS		(4 * NSEC_PER_MSEC)
 #define ALLOWANCE_HALVES	9

@@ -29,11 +29,11 @@ static inline u64 tcon_pace_ns(const struct tcon_cc *cc, u32 bytes)
 }
 
 /*
- * What a packet counts on the clock.  Linux's sender counts payload (tcp_update_skb_after_send()),
- * and CCs measure their rates in payload: to count headers as well would have a CC that measures
- * what it has paced slow down with each round.  But a guest may send next to nothing but headers.
- * So these are free as far as they are no more than the payload, and the path gets no more than
- * twice the rate.
+ * Bytes that a packet counts on the clock.  Linux's sender counts payload
+ * (tcp_update_skb_after_send()), and CCs measure their rates in payload.  If headers counted as
+ * well, a CC that measures what it has paced would slow down with each round.  But a guest may
+ * send little but headers.  So these are free up to the size of the payload, and the path gets no
+ * more than twice the rate.
  */
 static inline u32 tcon_pace_charge_bytes(u32 payload_bytes, u32 header_bytes)
 {

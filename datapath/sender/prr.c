@@ -5,24 +5,23 @@
  *
  * A CC says how large cwnd is to be after a loss or a mark.  If cwnd were the limit, a
  * sender would be silent until less than cwnd is in flight.  After many losses it would send
- * a burst of repairs while the queue is still full.  So here what leaves follows what
- * arrives.  While more than cwnd is in flight, it does so in proportion.  After that as
- * much may leave as has arrived and not left yet (CRB, the RFC's conservative reduction
- * bound).  A SafeACK adds one segment (SSRB, its slow start reduction bound): an ACK that
- * advances una and shows no new loss.  What the RFC calls ssthresh is cwnd here, since the
- * CC has lowered it before.
+ * a burst of repairs while the queue is still full.  So here sending follows delivery.  While
+ * more than cwnd is in flight, it does so in proportion.  After that as much may leave as has
+ * arrived and not left yet (CRB, the RFC's conservative reduction bound).  A SafeACK adds one
+ * segment (SSRB, its slow start reduction bound): an ACK that advances una and shows no new
+ * loss.  The RFC's ssthresh is cwnd here, since the CC has lowered it before.
  *
- * A guest often cannot send what it may.  It does not see SACK blocks, so its own cwnd is full
- * of what has arrived, and it has to wait until una advances.  Then much has arrived and not
- * left, and the RFC would let it leave in one burst, which a short queue drops.  The same is
- * true of what cwnd has room for when the recovery ends (RFC 6582, 3.2, asks to avoid that).
- * So no more leaves at once than twice of what an ACK delivers and an initial window, in the
- * recovery and until cwnd is full after it.
+ * A guest often cannot send what it may.  It does not see SACK blocks, so delivered data still
+ * fills its own cwnd, and it has to wait until una advances.  Then much has arrived and not left,
+ * and the RFC would let it leave in one burst, which a short queue drops.  The same is true of
+ * the room in cwnd when the recovery ends (RFC 6582, 3.2, asks to avoid that).  So no more
+ * leaves at once than an initial window and twice what an ACK delivers, in the recovery and
+ * until cwnd is full after it.
  *
- * After a time-out one segment leaves, and twice of what an ACK delivers, up to cwnd.  A CC's
- * cwnd is two segments or more, because of a guest that is given less the ACKs are delayed.
- * Where most is lost, a time-out is all that slows a sender down, and two segments for each
- * would be twice of what is asked of it.
+ * After a time-out one segment leaves, and then twice what an ACK delivers, up to cwnd.  A CC's
+ * cwnd is two segments or more, because the ACK of a single one is delayed.  Where most is lost,
+ * a time-out is all that slows a sender down, and two segments for each would be twice what the
+ * RFC asks for.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -77,9 +76,9 @@ static u64 burst_bytes(const struct tcon_cc *cc, u32 delivered_bytes)
 	return 2 * (u64)delivered_bytes + TCON_INIT_CWND_SEGS * cc->mss_bytes;
 }
 
-/* What might have been sent and was not.  A sender that has all data at hand leaves nothing
- * unused, but a guest gathers a super-packet before it sends.  After a mark no repair waits,
- * so nothing is carried over, as Linux never does.
+/* Bytes that might have been sent and were not.  A sender that has all data at hand leaves none
+ * unused, but a guest gathers a super-packet before it sends.  After a mark no repair waits, so
+ * nothing is carried over, as Linux never does.
  */
 static u32 unused(const struct tcon_prr *p, const struct tcon_cc *cc,
 		  u64 sent_bytes)
@@ -110,7 +109,7 @@ static s64 conserved(const struct tcon_prr *p, const struct tcon_cc *cc,
 }
 
 /* With more than cwnd in flight: cwnd for each RecoverFS that is delivered, in whole segments.
- * After a mark that a CC takes nothing away for, what rounding adds must not add up.
+ * After a mark for which a CC takes nothing away, the rounding must not add up.
  */
 static s64 proportional(const struct tcon_prr *p, const struct tcon_cc *cc,
 			u64 sent_bytes)
@@ -142,8 +141,8 @@ static void begin_filling(struct tcon_prr *p, const struct tcon_cc *cc, u64 sent
  * @cc: inflight, cwnd and MSS
  * @sent_bytes: what has left so far, with repeats
  *
- * What cwnd has room for is filled as in slow start, a burst and then twice of what arrives.  The
- * caller ends that when it is no longer what limits the flow.
+ * The room in cwnd is filled as in slow start, by a burst and then twice what arrives.  The
+ * caller ends that when it no longer limits the flow.
  */
 void tcon_prr_end(struct tcon_prr *p, const struct tcon_cc *cc, u64 sent_bytes)
 {
@@ -156,8 +155,8 @@ void tcon_prr_end(struct tcon_prr *p, const struct tcon_cc *cc, u64 sent_bytes)
  * @cc: inflight, cwnd and MSS
  * @sent_bytes: what has left so far, with repeats
  *
- * The loss window of RFC 5681, 3.1, is one segment, which may have left already, if it was the
- * guest that sent again.  Until an ACK delivers it no other leaves.
+ * The loss window of RFC 5681, 3.1, is one segment, which may have left already, if the guest sent
+ * it again.  Until an ACK delivers it no other leaves.
  */
 void tcon_prr_timeout(struct tcon_prr *p, const struct tcon_cc *cc, u64 sent_bytes)
 {

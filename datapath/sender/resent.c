@@ -157,7 +157,7 @@ void tcon_resent_judge_lost(struct tcon_resent *set, struct tcon_resend *r)
  * @una: first unacknowledged sequence number before
  * @ack: the present one
  *
- * This also drops what was sent again although it was SACKed.
+ * This also drops data that was sent again although it was SACKed.
  */
 void tcon_resent_ack(struct tcon_resent *set, u32 una, u32 ack)
 {

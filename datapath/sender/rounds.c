@@ -3,12 +3,12 @@
  * The last round trips of a half-flow that is only observed: how much was in flight, how long
  * the round trip took, what happened.
  *
- * That is what a guest's own congestion control shows of itself: what is in flight follows its
- * window, loss and delay are what it answers.  User space names it from this; nothing here
- * depends on which ones there are.
+ * A guest's own congestion control shows itself in these: the data in flight follows its window,
+ * and it reacts to loss and delay.  User space names it from this; nothing here depends on which
+ * ones there are.
  *
  * The tracker knows where rounds end, and has sums of what happens.  So an ACK within a round costs
- * one comparison, and a record is what the sums have grown by.
+ * one comparison, and a record is the growth of the sums.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */

@@ -3,11 +3,11 @@
  * A half-flow that moves with its guest from one host to another.
  *
  * The record (&struct tcon_state_record) has what only the handshake tells, and what a
- * sender learns slowly.  It has no copies of data: what is in flight during the move is the
- * guest's to repeat.  It has nothing of a CC but cwnd and ssthresh: a CC's own area may hold
- * times of this host's clock, or pointers.
+ * sender learns slowly.  It has no copies of data: the guest repeats what is in flight during
+ * the move.  Of a CC it has only cwnd and ssthresh: a CC's own area may hold times of this
+ * host's clock, or pointers.
  *
- * Whoever may send a record may have made it up.  So no number in it is used before
+ * The sender of a record may have made it up.  So no number in it is used before
  * tcon_saved_read() has found that all of them go together.  And the guest may have gone
  * on after it was made.  So nothing is enforced by it until the guest has sent a segment
  * that fits (tcon_saved_goes_on()).
@@ -33,7 +33,7 @@
 
 /**
  * tcon_saved_take() - what a half-flow would take along
- * @s: filled, but for what is not the tracker's: the key, @guest_ack, @guest_edge,
+ * @s: filled, except for what the tracker does not have: the key, @guest_ack, @guest_edge,
  *	@wire_bytes and the CC's name
  * @t: its tracker, whose handshake was seen
  * @w: its windows
@@ -97,7 +97,7 @@ static u32 flags_of(const struct tcon_saved *s)
  */
 void tcon_saved_write(const struct tcon_saved *s, struct tcon_state_record *r)
 {
-	BUILD_BUG_ON(sizeof(*r) != 168);	/* that of version 1 */
+	BUILD_BUG_ON(sizeof(*r) != 168);	/* version 1 */
 	memset(r, 0, sizeof(*r));
 	r->version = htons(TCON_STATE_VERSION);
 	r->bytes = htons(sizeof(*r));
@@ -168,7 +168,7 @@ static void read_flags(struct tcon_saved *s, u32 flags)
 	e->refused = flags & TCON_STATE_ECN_REFUSED;
 }
 
-/* What one end said in its SYN. */
+/* Reads an end's SYN. */
 static void read_side(struct tcon_side *side, __be32 isn, __be16 mss, u8 wscale)
 {
 	side->isn = ntohl(isn);
@@ -338,7 +338,7 @@ static u8 wscale_of(const struct tcon_saved *s, const struct tcon_side *side)
 
 /**
  * tcon_saved_heard() - the peer sends before the guest does
- * @s: the half-flow, of which the guest has sent nothing here
+ * @s: the half-flow; the guest has sent nothing here
  * @pkt: the peer's segment, no SYN
  *
  * Only what the guest will take counts (RFC 9293, 3.10.7.4).
@@ -382,7 +382,7 @@ static bool within(u32 seq, u32 from, u32 edge, u32 windows)
  * @pkt: the guest's first segment here, no SYN
  *
  * The guest may have sent more on the other host after the record was made: a window for each
- * round trip.  How long that was its own clock tells, where the connection has time stamps.
+ * round trip.  The guest's clock tells how long that was, if the connection has time stamps.
  *
  * Return: whether it can be.
  */
@@ -433,8 +433,8 @@ static void restore_una(struct tcon_track *t, u32 una, u64 now_us)
 }
 
 /*
- * What is in flight: as much as was, up to where the guest begins to send.  It left a round
- * trip ago, as far as can be told, so that it is no sample of a shorter one.
+ * Puts in flight as much as was, up to where the guest begins to send.  It left a round trip ago,
+ * as far as can be told, so it is no sample of a shorter one.
  */
 static void restore_flight(const struct tcon_saved *s, const struct tcon_packet *pkt,
 			   struct tcon_track *t, u64 now_us)
@@ -458,7 +458,7 @@ static void restore_flight(const struct tcon_saved *s, const struct tcon_packet 
  * @t: the tracker, fresh
  * @w: the windows, fresh
  *
- * Another CC starts anew, from RTT and rate.
+ * Another CC starts from RTT and rate only.
  */
 void tcon_saved_restore(const struct tcon_saved *s, const struct tcon_packet *pkt,
 			bool same_cc, u64 now_us, struct tcon_track *t,
@@ -480,7 +480,7 @@ void tcon_saved_restore(const struct tcon_saved *s, const struct tcon_packet *pk
  * @now_us: the time
  * @t: the tracker, fresh
  *
- * What is in flight will be known when it resumes.
+ * The data in flight will be known when the flow resumes.
  */
 void tcon_saved_restore_unseen(const struct tcon_saved *s, u64 now_us, struct tcon_track *t)
 {

@@ -15,7 +15,7 @@
 
 /**
  * struct tcon_saved - a half-flow, as another host left it
- * @key: its key, but for the port
+ * @key: its key, except for the port
  * @guest: the guest's SYN
  * @peer: the peer's SYN
  * @una: first sequence number that was not acknowledged

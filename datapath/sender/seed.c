@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is kept of a half-flow's sender while its packets pass unseen: what the SYNs have told, and
- * what a sender learns slowly.  What is in flight will be known when the flow resumes.
+ * State kept of a half-flow's sender while its packets pass unseen: what the SYNs have told, and
+ * what a sender learns slowly.  The data in flight will be known when the flow resumes.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -9,7 +9,7 @@
 #include "sender/seed.h"
 
 /**
- * tcon_seed_take() - keep of a sender what outlasts that its packets pass unseen
+ * tcon_seed_take() - keep the part of a sender's state that lasts while packets pass unseen
  * @s: filled
  * @t: its tracker
  * @e: its ECN
@@ -27,8 +27,8 @@ void tcon_seed_take(struct tcon_seed *s, const struct tcon_track *t, const struc
 }
 
 /**
- * tcon_seed_grow() - make a sender of what was kept
- * @s: what was kept
+ * tcon_seed_grow() - make a sender from its kept state
+ * @s: the kept state
  * @t: the tracker, fresh
  * @e: ECN, fresh
  * @now_us: the time

@@ -96,9 +96,8 @@ static bool is_full(const struct tcon_sendq *q)
  * @end: the one after the last
  *
  * Context: any; allocates atomically.
- * Return: the record, of which the range is filled and the copy NULL; NULL where
- *	the newest record was extended to @end instead, or, in an empty queue,
- *	nothing could be done.
+ * Return: the record, with its range filled in and its copy NULL; NULL where the newest
+ *	record was extended to @end instead, or, in an empty queue, nothing could be done.
  */
 struct tcon_send *tcon_sendq_append(struct tcon_sendq *q, u32 start, u32 end)
 {
@@ -139,7 +138,7 @@ u32 tcon_sendq_find(const struct tcon_sendq *q, u32 seq)
 {
 	u32 lo = 0, hi = q->tail - q->head, mid;
 
-	/* What is acknowledged mostly begins at the oldest. */
+	/* Acknowledged data mostly begins at the oldest. */
 	if (hi && seq_after(tcon_sendq_at(q, q->head)->end, seq))
 		return q->head;
 	while (lo < hi) {

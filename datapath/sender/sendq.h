@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Records of what left TCon and is not acknowledged: one per packet, in sequence order and
+ * Records of data that left TCon and is not acknowledged: one per packet, in sequence order and
  * without gaps.
  */
 #ifndef _TCON_SENDQ_H
@@ -77,7 +77,7 @@ static inline struct tcon_send *tcon_sendq_at(const struct tcon_sendq *q, u32 i)
  * @q: the queue that it was in
  * @copy: the copy
  *
- * Context: that of the caller who drops the copy; the flow's lock is held.
+ * Context: as the caller who drops the copy; the flow's lock is held.
  */
 typedef void (*tcon_put_copy_fn)(struct tcon_sendq *q, struct sk_buff *copy);
 

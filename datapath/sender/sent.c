@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What leaves towards the peer.  Each segment gets a record of the state when it left: for
- * the RTT, the rate (draft-cheng-iccrg-delivery-rate-estimation), and to judge losses.
+ * Segments that leave towards the peer.  Each gets a record of the state when it left: for the
+ * RTT, the rate (draft-cheng-iccrg-delivery-rate-estimation), and to judge losses.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -125,8 +125,8 @@ bool tcon_sent_repair(struct tcon_track *t, u32 start, u32 end,
 	return true;
 }
 
-/* Has TCon repeated the head within an RTO?  A guest's own repeats do not count: by these it could
- * do without time-outs.
+/* Has TCon repeated the head within an RTO?  A guest's own repeats do not count, or it could avoid
+ * time-outs by them.
  */
 static bool sees_to_head(const struct tcon_track *t, u64 now_us)
 {
@@ -136,27 +136,27 @@ static bool sees_to_head(const struct tcon_track *t, u64 now_us)
 }
 
 /**
- * tcon_sent_repairs_end() - from now on what is lost is the guest's to repeat
+ * tcon_sent_repairs_end() - from now on the guest has to repeat lost data
  * @t: the tracker
  *
- * So its next time-out is one, however young TCon's last repair of the head is.
+ * So its next time-out counts, however recent TCon's last repair of the head is.
  */
 void tcon_sent_repairs_end(struct tcon_track *t)
 {
 	struct tcon_resend *r = tcon_resent_find(&t->resent, t->cc.una, t->cc.una + 1);
 
-	/* What is behind that becomes the head with progress, and an RTO later is too old. */
+	/* Data behind it becomes the head with progress; an RTO later its repair is too old. */
 	if (r)
 		r->repair_us = 0;
 }
 
 /*
- * A repeat of the head after an RTO without progress is the guest's time-out.  It counts once
- * in an RTO, since looking at all that is in flight takes long.  A tail probe (RFC 8985, 7)
- * that repeats all that is in flight looks the same, and is no time-out.  But there is one at the
- * most until there is progress.  Nor is a probe of a closed window.  Nor is it one where TCon
- * repeats the head: the guest does not see the SACKs that come meanwhile, and a sender's timer
- * starts anew with each such repeat (timer.c).
+ * A repeat of the head after an RTO without progress is the guest's time-out.  It counts once in
+ * an RTO, since looking at everything in flight takes long.  A tail probe (RFC 8985, 7) that
+ * repeats everything in flight looks the same, and is no time-out.  But there is at most one until
+ * there is progress.  A probe of a closed window is no time-out either.  Nor is a repeat where
+ * TCon repeats the head: the guest does not see the SACKs that come then, and a sender restarts
+ * its timer with each such repeat (timer.c).
  */
 static bool is_timeout(struct tcon_track *t, u32 start, u32 end, u64 now_us)
 {
@@ -186,7 +186,7 @@ static enum tcon_sent sent_old(struct tcon_track *t, u32 start, u32 end,
 		t->timeout_us = now_us;
 		tcon_loss_mark_all(t);
 	}
-	/* Late data that had been judged lost is a repeat, too: as such it can be judged anew. */
+	/* Late data that had been judged lost is a repeat, too, so that it can be judged again. */
 	if (!late || seq_before(start, t->lost_edge))
 		record_repeat(t, start, end, now_us);
 	if (late)
@@ -204,7 +204,7 @@ static enum tcon_sent sent_old(struct tcon_track *t, u32 start, u32 end,
  *
  * Return: what it was.  After %TCON_SENT_TIMEOUT everything counts as lost, except what is
  * SACKed and the segment itself.  A segment further ahead than any window reaches is no part
- * of the connection, and not recorded.  For what leaves for the first time
+ * of the connection, and not recorded.  For data that leaves for the first time
  * tcon_track.recorded is its record.
  */
 enum tcon_sent tcon_sent_segment(struct tcon_track *t, u32 start, u32 end,
@@ -253,9 +253,9 @@ void tcon_sent_elsewhere(struct tcon_track *t, u32 end, u64 sent_us)
  * @now_us: the time
  *
  * The peer may remember @tsval.  PAWS (RFC 7323, 5) then discards what arrives later with an
- * older TSval: repairs, and what waits.  So @tsval is the floor for these, until all of them
- * are acknowledged, which is so when una is at the present nxt.  The floor must not last
- * longer, or the guest's clock wraps and the floor seems newer than it.
+ * older TSval: repairs, and data that waits.  So @tsval is the floor for these, until all of
+ * them are acknowledged: when una is at the present nxt.  The floor must not last longer, or the
+ * guest's clock wraps and the floor seems newer than it.
  */
 void tcon_sent_overtaking(struct tcon_track *t, u32 tsval, u64 now_us)
 {

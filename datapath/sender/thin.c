@@ -6,36 +6,36 @@
  * then needs seconds until its cwnd no longer limits it.  HyStart ends slow start when
  *
  *   - ACKs have come less than 2 ms apart for half of the least round trip.  Under
- *     TCon's pacing, or where a queue begins, they do.  One gap in that time, and
- *     HyStart counts anew.
+ *     TCon's pacing, or where a queue begins, they do.  One gap in that time restarts
+ *     HyStart's count.
  *   - more than eight ACKs of a round trip have come, and all of them late by more
  *     than an eighth of the least round trip, at least 4 ms.  The cause may be a queue
  *     that the CC wants, the pacer, or a repair for which una stood still.  Then the
  *     guest is given fewer ACKs.
  *
- * Late is by the guest's clock: its data may have waited for the pacer, and what came
+ * The guest's clock decides what is late: its data may have waited for the pacer, and data
  * behind a hole is acknowledged only when the hole has been repaired.
  *
- * Where the peer sends, too, it is the queue of what the peer sends that makes ACKs late, and they
- * come with data.  Then the number is what is held back.
+ * If the peer sends, too, the queue of its data makes ACKs late, and they come with data.  Then
+ * the acknowledgment number is held back.
  *
  * Only an ACK that others will follow is held back, and no more than needed.  A guest
- * with a CC of its own measures by ACKs what the path delivers.  And what has arrived
- * takes room in its cwnd until it is told so.  After a time-out none is: for a guest whose
- * own timer is about to go off each one counts.
+ * with a CC of its own measures by ACKs what the path delivers.  And delivered data takes
+ * room in its cwnd until it is told so.  After a time-out no ACK is held back: for a guest
+ * whose own timer is about to go off each one counts.
  */
 #include <linux/kernel.h>
 #include <linux/math64.h>
 
 #include "sender/thin.h"
 
-/* If all ACKs come late, the guest gets no more than so many per round trip of its own. */
+/* If all ACKs come late, the guest gets no more than this per round trip of its own. */
 #define LATE_ACKS		5
 /* Just beyond HyStart's notion of close. */
 #define GAP_US			2200U
-/* With less than so many segments in flight the next ACK may be long in coming. */
+/* With fewer segments than this in flight the next ACK may be long in coming. */
 #define FEW_SEGS		4
-/* In less HyStart hears no train: since Linux 5.6 it allows a pacer 1 ms. */
+/* HyStart sees no train in a shorter RTT: since Linux 5.6 it allows a pacer 1 ms. */
 #define SHORT_US		500U
 /* Half of what HyStart allows a round trip to be longer than the least. */
 #define LATE_US_MIN		2000U

@@ -13,7 +13,7 @@
  * struct tcon_thin - the ACKs that a guest was given
  * @told_ack: acknowledgment number of the last ACK
  * @unheard: the guest has repeated what that ACK was for, so it has not arrived
- * @run_bytes: so much from @told_ack on the guest has repeated
+ * @run_bytes: bytes from @told_ack on that the guest has repeated
  * @passed_by: the guest repeats what it has not been told to be missing: ACKs pass TCon by
  * @owed: the guest has repeated what later ACKs were for, which it was not given
  * @told_us: time of the last ACK

@@ -6,15 +6,15 @@
  *	tail probe	RFC 8985, 7: no ACK for two round trips: the last segment
  *			again, so that a SACK may tell what is missing
  *	retransmission	RFC 6298, doubled with each time-out until a round trip is
- *			measured (Karn).  Where all in flight has just been sent again none
- *			is: then until something is answered in as much time as usual, or una
- *			has advanced several times without a time-out
+ *			measured (Karn).  None can be if all in flight has just been sent again:
+ *			then until an answer takes as long as usual, or una has advanced several
+ *			times without a time-out
  *
  * Where nothing is in flight but the guest's probes of a closed window (RFC 9293, 3.8.6.1),
  * a byte in BSD and Windows, no timer runs.  A peer need not acknowledge those, so a missing
  * ACK says nothing about the path.
  *
- * There is no timer as such.  tcon_timer_next_us() says when to look, and who looks
+ * There is no timer as such.  tcon_timer_next_us() says when to look, and the caller then
  * calls tcon_timer_expire().
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
@@ -30,12 +30,12 @@
 #define ACK_DELAY_US	200000U
 /* Two ticks of Linux at 250 Hz: a host that is busy is not a lost tail. */
 #define PROBE_SLACK_US	8000U
-/* A path that got so much slower lets una advance seldom between time-outs. */
+/* On a path that has become much slower, una seldom advances between time-outs. */
 #define ADVANCES	3
 
 /*
- * When did what stands at una last leave?  The guest's own repeats count once only: by these it
- * could do without time-outs.
+ * When did the data at una last leave?  The guest's own repeats count only once, or it could avoid
+ * time-outs by them.
  */
 static u64 head_tx_us(const struct tcon_track *t)
 {
@@ -101,10 +101,10 @@ u64 tcon_timer_next_us(const struct tcon_track *t)
 }
 
 /**
- * tcon_timer_soonest_us() - before when no timer of what has left last is due
+ * tcon_timer_soonest_us() - time before which no timer of the latest data is due
  * @t: the tracker
  *
- * For whoever only wants to know when a look may be worth while.
+ * For callers that only want to know when a look may be worth while.
  *
  * Return: the time; it may be in the past.
  */
@@ -199,8 +199,8 @@ void tcon_timer_sampled(struct tcon_track *t, u64 now_us)
 }
 
 /*
- * Is that a usual round trip?  Neither the answer to what left before, which comes too early, nor
- * one for which anything waited.
+ * Is that a usual round trip?  A shorter one answers an earlier transmission.  In a longer one
+ * something waited.
  */
 static bool is_usual(const struct tcon_track *t, u64 rtt_us)
 {
@@ -212,10 +212,10 @@ static bool is_usual(const struct tcon_track *t, u64 rtt_us)
  * @t: the tracker
  * @rtt_us: how long before the newest such repeat left
  *
- * Of which transmission that comes nobody can tell, so it is no measured round trip (Karn).  But
- * where it is as long as usual the time-out was not too short: what was lost, or its ACK, was just
- * that.  (A sender with time stamps sees it by the echo, RFC 7323.  Repairs have that of the
- * original.)
+ * Nobody can tell which transmission is answered, so it is no measured round trip (Karn).  But if
+ * it is as long as usual, the time-out was not too short: the data, or its ACK, was just lost.
+ * (A sender with time stamps sees it by the echo, RFC 7323.  Repairs have the original's time
+ * stamp.)
  */
 void tcon_timer_answered(struct tcon_track *t, u64 rtt_us)
 {
@@ -228,7 +228,7 @@ void tcon_timer_answered(struct tcon_track *t, u64 rtt_us)
  * @t: the tracker
  * @now_us: the time
  *
- * If that is told long after a time-out, the time-out was shorter than the path.
+ * If this is reported long after a time-out, the time-out was shorter than the path.
  */
 void tcon_timer_late(struct tcon_track *t, u64 now_us)
 {
@@ -240,7 +240,7 @@ void tcon_timer_late(struct tcon_track *t, u64 now_us)
  * tcon_timer_needless() - the peer got the probe of the tail twice
  * @t: the tracker
  *
- * If no round trip was measured meanwhile, the next probe would be needless, too.
+ * If no round trip was measured since it left, the next probe would be needless, too.
  */
 void tcon_timer_needless(struct tcon_track *t)
 {

@@ -9,7 +9,7 @@
 
 #include "sender/track.h"
 
-/* After so many in a row a guest that is silent, too, has gone. */
+/* After this many in a row a guest that is silent, too, has gone. */
 #define TCON_BACKOFF_MAX	3
 #define TCON_DOUBLED_MAX	10	/* 200 ms to more than TCON_RTO_MAX_US */
 /* If the round trip has become longer than the RTO, everything is repeated before its ACK

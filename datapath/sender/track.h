@@ -315,7 +315,7 @@ static inline bool tcon_track_has_hole(const struct tcon_track *t)
 	return t->sacked.n || t->dup_bytes;
 }
 
-/* Is the latest duplicate ACK a copy of the ACK before, as there are of each? */
+/* Is the latest duplicate ACK one of the copies that each ACK has? */
 static inline bool tcon_track_is_copy(const struct tcon_track *t)
 {
 	return t->dup_copies && t->dup_acks <= t->dup_copies;
@@ -413,7 +413,7 @@ static inline bool tcon_track_marked(const struct tcon_track *t)
 	return t->prr.active && !t->prr.after && t->cc.ca_state == TCON_CA_OPEN;
 }
 
-/* Does what leaves follow what arrives, after a loss? */
+/* Does sending follow delivery, after a loss? */
 static inline bool tcon_track_recovers(const struct tcon_track *t)
 {
 	return t->prr.active && t->cc.ca_state == TCON_CA_RECOVERY;
@@ -426,9 +426,9 @@ static inline u32 tcon_track_cwnd_bytes(const struct tcon_track *t)
 }
 
 /* May @bytes of new data leave?  cwnd counts segments, so data may leave while less than cwnd is in
- * flight, even if only a part of it fits.  In a recovery all of it must fit.  Otherwise, where a
- * repair was small, the rest of its segment would let another packet leave, into a full queue; and
- * after it likewise.
+ * flight, even if only a part of it fits.  In a recovery, and after it, all of it must fit.
+ * Otherwise, where a repair was small, the rest of its segment would let another packet leave,
+ * into a full queue.
  * After a mark all of it must fit as long as PRR's limit is not cwnd.
  */
 static inline bool tcon_track_fits(const struct tcon_track *t, u32 bytes)

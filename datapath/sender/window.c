@@ -6,9 +6,9 @@
  *  - The right edge never moves left (RFC 9293, 3.8.6).  A smaller cwnd takes effect
  *    as ACKs advance.  Until then TCon holds what the guest sends beyond it.
  *  - Never less than two segments, or a receiver that delays its ACKs stalls
- *    the guest.  What is too much then is held as well.
- *  - Rounded up to the quantum of the window scale (RFC 7323).  Not so where the guest
- *    would make a small packet of what that adds, and the path's marks count packets.
+ *    the guest.  TCon holds the excess then as well.
+ *  - Rounded up to the quantum of the window scale (RFC 7323).  Not where the guest
+ *    would send what that adds in a small packet, and the path's marks count packets.
  *
  * Nothing here needs a kernel.  Callers hold the flow's lock.
  */
@@ -29,7 +29,7 @@
  * cwnd bounds what is in flight, which has left TCon and lies before nxt.  A paced flow
  * needs no more than keeps its pacer busy.  With all of cwnd, which in BBR is twice the
  * path's BDP, a whole BDP would wait in TCon.  Other flows get the nearest number of
- * whole segments, as Linux counts cwnd.  Of a part of one the guest would make a packet
+ * whole segments, as Linux counts cwnd.  The guest would send a part of one in a packet
  * once a round trip (Nagle's algorithm in Minshall's variant), which may be lost as well
  * as a full one.  Otherwise the guest would leave that part unused.
  *

@@ -3,10 +3,10 @@
  * Putting a guest's segments together into super-packets, the reverse of segmentation.
  *
  * A guest without segmentation offload sends segment by segment, and each is switched and sent
- * for itself.  Segments that wait here in a row may leave as a super-packet, as if the guest had
+ * on its own.  Segments that wait here in a row may leave as a super-packet, as if the guest had
  * made one.  The device, or the kernel, cuts it into segments again, with sequence numbers,
- * lengths, checksums, identifiers, and PSH on the last.  What the guest said last is written when
- * the super-packet leaves (act/header.c).  In all else its segments must be alike.
+ * lengths, checksums, identifiers, and PSH on the last.  When it leaves, its header gets what the
+ * guest said last (act/header.c).  In all else its segments must be alike.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -24,7 +24,7 @@
 #include "wire/merge.h"
 #include "wire/segment.h"
 
-/* Smaller segments are not worth it, and super-packets of such are rare. */
+/* Smaller segments are not worth it, and super-packets of them are rare. */
 #define LEAST_BYTES	512
 
 /* On the first of two segments these end a super-packet, or are no data's. */
@@ -38,8 +38,8 @@ static inline const void *at(const struct sk_buff *skb, u32 offset)
 	return skb->data + offset;
 }
 
-/* An identifier means nothing where fragments are forbidden (RFC 6864, 4.1).  Of what is
- * ECN-capable a queue marks single packets, or all of a super-packet.
+/* An identifier means nothing where fragments are forbidden (RFC 6864, 4.1).  A queue marks single
+ * ECN-capable packets, or all of a super-packet.
  */
 static bool ip_follows(const struct iphdr *a, const struct iphdr *b, u32 segs)
 {
@@ -57,8 +57,8 @@ static bool ip6_follows(const struct ipv6hdr *a, const struct ipv6hdr *b)
 	       a->hop_limit == b->hop_limit;
 }
 
-/* What is not written when a packet leaves: is it as in the last segment of @to?  Both are of one
- * half-flow.
+/* Are the fields that are not written when a packet leaves as in the last segment of @to?  Both
+ * are of one half-flow.
  */
 static bool headers_follow(const struct sk_buff *to, const struct sk_buff *skb)
 {
@@ -111,7 +111,7 @@ static bool follows(const struct sk_buff *to, const struct sk_buff *skb, u32 mos
 	       metadata_same(to, skb) && headers_follow(to, skb);
 }
 
-/* The headers of @to say what it has now.  The checksum is that of the pseudo-header. */
+/* Makes the headers of @to fit what it has now.  The checksum covers only the pseudo-header. */
 static void describe(struct sk_buff *to, const struct tcon_segment *more, bool push)
 {
 	struct tcon_segment *seg = tcon_segment(to);
@@ -150,7 +150,7 @@ static void make_super(struct sk_buff *to, u32 wire_bytes)
 }
 
 /**
- * tcon_merge() - put a segment's payload behind that of the packet before
+ * tcon_merge() - append a segment's payload to the packet before
  * @to: that packet: data at the link-layer header, described in its cb
  * @skb: the segment, likewise, of the same half-flow, at the same port; no other is between them
  * @most_bytes: payload that @to may have then

@@ -132,9 +132,9 @@ static enum tcon_parse parse_ethernet(struct tcon_packet *pkt,
 }
 
 /*
- * What the IP header says of its length counts only if the packet is on the wire as it is.  A
- * super-packet is cut into segments that get lengths of their own.  Its own length may be
- * beyond 16 bits (BIG TCP), and nobody looks at it: a guest could write any.
+ * The length in the IP header counts only if the packet is on the wire as it is.  A super-packet
+ * is cut into segments that get lengths of their own.  Its own length may be beyond 16 bits (BIG
+ * TCP), and nobody looks at it: a guest could write any.
  *
  * Returns the end of the packet in the frame; 0: none that fits.
  */
@@ -196,7 +196,7 @@ static bool may_begin_tcp(u8 next)
 
 /*
  * The fragment header of IPv6 (RFC 8200, 4.5).  An atomic fragment (RFC 6946) is a whole packet.
- * Of two such headers receivers take none.
+ * Receivers take no packet with two such headers.
  */
 static enum tcon_parse parse_fragment_header(struct tcon_packet *pkt, struct cursor *at,
 					     const u8 *header)
@@ -213,7 +213,7 @@ static enum tcon_parse parse_fragment_header(struct tcon_packet *pkt, struct cur
 	return TCON_PARSE_OK;
 }
 
-/* Not all of the headers are here.  Those of a first fragment others can complete. */
+/* Not all of the headers are here.  Others can complete a first fragment's. */
 static enum tcon_parse cut_off(struct tcon_packet *pkt)
 {
 	return skip(pkt, pkt->fragment ? TCON_COUNTER_FRAGMENT : TCON_COUNTER_MALFORMED);
@@ -312,8 +312,8 @@ static void parse_timestamps(struct tcon_packet *pkt, const u8 *opt)
 }
 
 /*
- * TCon's own option, if its length is right for this kind of segment.  On a SYN-ACK the
- * option of one length is an answer, that of the other an echo of what was on the SYN.
+ * TCon's own option, if its length is right for this kind of segment.  On a SYN-ACK one length is
+ * an answer, the other an echo of the option on the SYN.
  */
 static void parse_own(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 {
@@ -328,7 +328,7 @@ static void parse_own(struct tcon_packet *pkt, const u8 *opt, u8 bytes)
 		pkt->ce_bytes = get_unaligned_be32(opt + 4);
 }
 
-/* One that binds what may be done to the segment. */
+/* An option that restricts what may be done to the segment. */
 static void parse_bond(struct tcon_packet *pkt, u8 kind, u8 bytes)
 {
 	switch (kind) {

@@ -83,12 +83,10 @@ enum tcon_fragment {
  * @family: AF_INET or AF_INET6
  * @fragment: enum tcon_fragment; of a fragment only its own payload counts, and no FIN
  * @ident: with a fragment: the identification of the IP packet
- * @fragment_bytes: with a later fragment: its offset in the IP packet; with the first one: that of
- *	the TCP header
+ * @fragment_bytes: offset in the IP packet, of a later fragment, or of the first one's TCP header
  * @foreign: a later fragment says that it is of another protocol, which counts for nothing if the
  *	first one says something else (RFC 8200, 4.5)
- * @n_vlans: number of VLAN tags in the frame, without those of identifier 0; at most
- *	%TCON_MAX_VLANS
+ * @n_vlans: number of VLAN tags in the frame, not counting identifier 0; at most %TCON_MAX_VLANS
  * @vlan_ids: their identifiers, outermost first; if there are more, the last is of all that follow:
  *	tcon_packet_fold_vlans()
  * @l3_offset: offset of the IP header from the start of the frame, bytes
@@ -159,8 +157,8 @@ struct tcon_packet {
  *	fragment_bytes, foreign, VLANs, l3_offset, payload_offset and payload_bytes
  * @TCON_PARSE_PULL: make tcon_packet.pull_bytes linear and call again
  * @TCON_PARSE_SKIP: not for TCon; tcon_packet.skip says why
- * @TCON_PARSE_TAGS: so many VLAN tags, whatever their identifiers, that nobody can tell what is
- *	behind them; tcon_packet.skip is %TCON_COUNTER_ENCAP_DEPTH
+ * @TCON_PARSE_TAGS: too many VLAN tags, whatever their identifiers, to tell what is behind them;
+ *	tcon_packet.skip is %TCON_COUNTER_ENCAP_DEPTH
  */
 enum tcon_parse {
 	TCON_PARSE_OK,
@@ -175,7 +173,7 @@ enum tcon_parse tcon_packet_parse(struct tcon_packet *pkt, const u8 *frame,
 
 /*
  * One number for the identifiers of two VLANs, one within the other, or of more.  A key has no room
- * for each.  That others may have the same number matters to nobody but the guest that uses them.
+ * for each.  If others have the same number, that matters only to the guest that uses them.
  */
 static inline u16 tcon_packet_fold_vlans(u16 outer, u16 inner)
 {

@@ -2,8 +2,8 @@
 /*
  * Parts of a guest's packet as packets.
  *
- * A guest hands over up to 64 KiB at once, and more with BIG TCP.  Of that may leave as much as the
- * path takes now, and what is lost leaves again.  Either is a packet of its own: its header is that
+ * A guest hands over up to 64 KiB at once, and more with BIG TCP.  As much of that leaves as the
+ * path takes now, and lost parts leave again.  Each part is a packet of its own: it has the header
  * of the whole, as segmentation would write it, and its payload lies in the same pages.
  */
 #include <linux/ip.h>
@@ -16,7 +16,7 @@
 #include "wire/part.h"
 #include "wire/segment.h"
 
-/* Of each segment of a super-packet the identifier is the next one. */
+/* Each segment of a super-packet has the next identifier. */
 static void write_id(struct iphdr *ip, const struct sk_buff *whole, u32 segs)
 {
 	if (ip->version == 4 && !(ip->frag_off & htons(IP_DF)) &&
@@ -25,7 +25,7 @@ static void write_id(struct iphdr *ip, const struct sk_buff *whole, u32 segs)
 }
 
 /*
- * Which bytes follow, from @start on, after @skipped ones of the whole.  CWR is for the first
+ * Writes which bytes follow: from @start on, after @skipped of the whole.  CWR is for the first
  * segment (RFC 3168, 6.1.2), unless it is a bit of a counter (RFC 9768).
  */
 static void write_bytes(struct tcphdr *th, const struct sk_buff *whole, u32 start, u32 skipped,
@@ -106,7 +106,7 @@ static struct sk_buff *assemble(const struct sk_buff *whole, u32 offset, u32 byt
 	return skb;
 }
 
-/* It has @bytes of payload, after @skipped ones, in segments as large as those of @whole. */
+/* It has @bytes of payload, after @skipped ones, in segments as large as @whole's. */
 static void set_segments(struct sk_buff *skb, const struct sk_buff *whole, u32 skipped, u32 bytes)
 {
 	u32 wire_bytes = tcon_segment_wire_bytes(whole);
@@ -148,7 +148,7 @@ static void set_offsets(struct sk_buff *skb)
  * @end: the sequence number after its last; FIN counts
  *
  * If it is more than a segment of @whole it is a super-packet, whose checksum is left to the
- * device.  Of a packet that is a list of others, no more than a segment's bytes must be asked for:
+ * device.  If @whole is a list of packets, no more than a segment's bytes must be asked for, since
  * they are copied.
  *
  * Return: the part, described in its cb, except for what is charged; NULL without memory.

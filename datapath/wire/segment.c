@@ -18,8 +18,8 @@
 
 #define OPTIONS_MAX	40
 
-/* An IPv6 super-packet of more than 64 KiB has its length in a header of its own: hop-by-hop
- * options, of which one fills it (RFC 2675).
+/* An IPv6 super-packet of more than 64 KiB has its length in an option of its own, which fills a
+ * header of hop-by-hop options (RFC 2675).
  */
 #define JUMBO_BYTES	8
 #define JUMBO_OPTION	0xc2
@@ -38,7 +38,7 @@ static __sum16 pseudo_sum(const struct sk_buff *skb, u8 family, u32 tcp_bytes,
 			       tcp_bytes, IPPROTO_TCP, sum);
 }
 
-/* The page that a packet's header is in, if it is not of a slab's; else NULL. */
+/* The page that a packet's header is in, if it is not in a slab; else NULL. */
 static inline const struct page *head_page(const struct sk_buff *skb)
 {
 	return skb->head_frag ? virt_to_head_page(skb->head) : NULL;
@@ -69,9 +69,8 @@ static const struct page *last_page(const struct sk_buff *skb)
  * @before: the one that is kept before it, and let go before it; NULL: none
  * @shared_bytes: of that, what @before needs, too
  *
- * Who makes packets, a socket or vhost, cuts them out of pages of up to 32 KiB.  A packet of 66
- * bytes keeps all of its page, which truesize does not say.  Packets in a row are of the same
- * page, which counts once.
+ * A socket or vhost cuts packets out of pages of up to 32 KiB.  A packet of 66 bytes keeps all of
+ * its page, which truesize does not say.  Packets in a row share a page, which counts once.
  *
  * Return: bytes.
  */
@@ -105,8 +104,8 @@ u32 tcon_segment_pinned(const struct sk_buff *skb, const struct sk_buff *before,
  * @skb: the packet, data at the link-layer header; its headers are linear and not shared
  * @l3_offset: offset of its IP header
  *
- * What lies before it moves, as where the kernel cuts such a packet.  A receiver discards a
- * shorter one with it (RFC 2675, 3).
+ * The headers before it move, as where the kernel cuts such a packet.  A receiver discards a
+ * shorter packet with it (RFC 2675, 3).
  *
  * Return: bytes by which the packet is shorter now.
  */
@@ -303,7 +302,7 @@ void tcon_segment_write_ace(struct tcphdr *th, u8 ace)
 		*byte |= AE_BIT;
 }
 
-/* Changes the headers to those of an ACK without data. */
+/* Turns the headers into an ACK's, without data. */
 static void write_ack(struct tcphdr *th, u32 seq, u32 tsval, bool accurate)
 {
 	u8 *opt = tcon_segment_option(th, TCPOPT_TIMESTAMP);

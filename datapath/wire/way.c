@@ -2,10 +2,10 @@
 /*
  * Sending a packet the way that the guest's newest one took.
  *
- * The next hop may have another address since, by a gratuitous ARP (RFC 5227) or by VRRP; a guest
- * that bonds its devices has another one itself; and a sender whose timer goes off takes another
- * flow label, in the hope for another path (RFC 6437, RFC 8985).  What left as its header once said
- * would go where nobody is.
+ * The next hop's address may have changed, by a gratuitous ARP (RFC 5227) or by VRRP.  A guest that
+ * bonds its devices changes its own.  And a sender whose timer goes off takes another flow label,
+ * in the hope for another path (RFC 6437, RFC 8985).  A packet with its old headers would go where
+ * nobody is.
  */
 #include <linux/if_ether.h>
 #include <linux/if_vlan.h>
@@ -18,7 +18,7 @@
 #include "wire/segment.h"
 #include "wire/way.h"
 
-/* What stands beside the packet. */
+/* Writes the part of the way that is beside the packet. */
 static void write_beside(struct sk_buff *skb, const struct tcon_way *way)
 {
 	skb->hash = way->hash;
@@ -48,7 +48,7 @@ static void write_ip(struct sk_buff *skb, const struct tcon_way *way, u8 ecn)
 /**
  * tcon_way_differs() - are these two ways?
  * @a: the way of a packet
- * @b: that of another
+ * @b: the way of another
  *
  * Return: whether one may be dead while the other is not.
  */

@@ -24,7 +24,7 @@
  * @vlan_tci: TCI of that tag
  * @macs: MAC addresses, as in the link-layer header
  *
- * A tag within the frame is none of it.  The outermost one is beside the packet before any hook
+ * A tag within the frame is no part of it.  The outermost one is beside the packet before any hook
  * sees it, and others are of the guest's own networks.
  */
 struct tcon_way {
@@ -43,7 +43,7 @@ bool tcon_way_write(struct sk_buff *skb, const struct tcon_way *way, u8 ecn);
 
 /**
  * tcon_way_note() - take note of a packet's way
- * @way: is that of the packet then
+ * @way: gets the way
  * @skb: the packet, data at the link-layer header
  * @pkt: the same, parsed
  */

@@ -27,8 +27,8 @@
 #define TCON_MIN_CWND_SEGS	2U		/* the ACK of a single one is delayed */
 #define TCON_RTT_NONE_US	(~0U)
 #define TCON_SLOWEST_SEGMENT_S	60		/* longer than any RTO of RFC 6298 */
-/* What the pacer releases at once, as in Linux: what the rate sends in 1 ms.  At least one
- * segment at low rates, else two; at most 64 KiB.
+/* Bytes that the pacer releases at once, as in Linux: 1 ms of the rate.  At least one segment at
+ * low rates, else two; at most 64 KiB.
  */
 #define TCON_QUANTUM_HZ		1000
 #define TCON_QUANTUM_SLOW_BPS	1200000
@@ -173,8 +173,8 @@ struct tcon_cc_param {
  *	return 0, the flow is only observed, and no other call follows.  Optional.
  * @init: starts on @cc.  The tracker's fields are set.  cwnd_bytes is
  *	%TCON_INIT_CWND_SEGS segments; or, if more, what is in flight at a live switch, or
- *	what the same CC had on the host that the guest came from.  ssthresh_bytes is that
- *	of the previous CC, or %TCON_SSTHRESH_INFINITE.  pacing_rate_bps and the private
+ *	what the same CC had on the host that the guest came from.  ssthresh_bytes is the
+ *	previous CC's, or %TCON_SSTHRESH_INFINITE.  pacing_rate_bps and the private
  *	area are zero.  Required.
  * @release: the last call for @cc.  Optional.
  * @pkts_acked: an ACK delivered something or showed a loss.  It is called before
@@ -293,7 +293,7 @@ static inline void *tcon_cc_priv(const struct tcon_cc *cc)
  * If it had, only its window was full.  Where little is in flight, or where one ACK comes for all
  * of it, everything is acknowledged once in each round trip.
  *
- * Return: whether it was so.
+ * Return: true if it had nothing to send.
  */
 static inline bool tcon_cc_was_idle(const struct tcon_cc *cc)
 {

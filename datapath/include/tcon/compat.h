@@ -2,7 +2,7 @@
 /*
  * All differences between kernels, and nothing else.
  *
- * What a kernel has is found in its headers, not by its version, because distributions
+ * A kernel's features are found in its headers, not by its version, because distributions
  * backport: Kbuild looks, and defines TCON_HAS_*.
  */
 #ifndef _TCON_COMPAT_H
@@ -39,8 +39,8 @@ static inline void tcon_skip_ingress(struct sk_buff *skb)
 #endif
 
 /*
- * On which CPU (plus 1) a packet counts as sent, wherever it really is.  A device with several
- * transmit queues may choose by that (XPS).
+ * Sets the CPU (plus 1) on which a packet counts as sent, wherever it really is.  A device with
+ * several transmit queues may choose by that (XPS).
  */
 static inline void tcon_set_sender_cpu(struct sk_buff *skb, unsigned int cpu)
 {
@@ -55,7 +55,7 @@ static inline void tcon_set_sender_cpu(struct sk_buff *skb, unsigned int cpu)
  */
 #define TCON_DROP_RULE			SKB_DROP_REASON_NETFILTER_DROP
 
-/* Of a super-packet of a flow with AccECN (6.15): CWR stays on each segment. */
+/* For a super-packet of a flow with AccECN (6.15): CWR stays on each segment. */
 #ifdef TCON_HAS_GSO_ACCECN
 #define TCON_GSO_ACCECN			SKB_GSO_TCP_ACCECN
 #else

@@ -16,7 +16,7 @@ struct ovs_tcon_ops;
 /**
  * struct ovs_tcon_port - what a vport points to; the first member of tcon.ko's port
  * @ops: callbacks of the module that made it; they are here so that a packet costs one load
- * @guest: tcon.ko wants to see its packets; those of an uplink cost no call
+ * @guest: tcon.ko wants to see its packets; packets of an uplink cost no call
  */
 struct ovs_tcon_port {
 	const struct ovs_tcon_ops *ops;

@@ -40,9 +40,9 @@
  *	(-ENOENT where there is none); without %TCON_A_RULE_MATCH, every rule of
  *	the bridge
  * @TCON_CMD_GET_RULE: rules, in the order in which they are tried (dump); or one (do): the rule
- *	with this bridge, match and priority, or with %TCON_A_PORT that which a half-flow of the
- *	port %TCON_PORT_A_IFINDEX obeys, with %TCON_A_RULE_MATCH for what the half-flow is, as a
- *	match that only it fits (-ENOENT where there is none)
+ *	with this bridge, match and priority, or with %TCON_A_PORT the rule that a half-flow of
+ *	the port %TCON_PORT_A_IFINDEX obeys, with the half-flow as a %TCON_A_RULE_MATCH that only
+ *	it fits (-ENOENT where there is none)
  * @TCON_CMD_GET_CC: registered CC modules with their parameters (dump)
  * @TCON_CMD_GET_FLOW: half-flows, with an optional %TCON_A_BRIDGE and
  *	%TCON_A_RULE_MATCH that select, and with %TCON_A_ROUNDS the rounds of those that
@@ -53,13 +53,13 @@
  *	brings the half-flow %TCON_A_STATE.  If the port knows it from its handshake,
  *	nothing changes.  With %TCON_A_CHECK the request is only checked
  *
- * All of them need CAP_NET_ADMIN over the namespace: what they tell is of all its tenants.
+ * All of them need CAP_NET_ADMIN over the namespace: they tell about all its tenants.
  *
- * SET_RULE, DEL_RULE and SET_PORT return when new connections obey.  Half-flows that there are
- * take a change up with their next packet; the silent ones soon after (%TCON_INFO_A_SPREADING).
+ * SET_RULE, DEL_RULE and SET_PORT return when new connections obey.  Existing half-flows
+ * take up a change with their next packet; silent ones soon after (%TCON_INFO_A_SPREADING).
  *
  * If rules, ports or CCs change while they are dumped, the rest of the dump has %NLM_F_DUMP_INTR.
- * A dump of half-flows never has: each that is there all the time is told once.
+ * A dump of half-flows never has it: each that exists all the time is told once.
  */
 enum tcon_cmd {
 	TCON_CMD_UNSPEC,
@@ -131,8 +131,8 @@ enum tcon_rule_attr {
 	TCON_RULE_A_FLOWS,	/* u32, dump only: number of flows that it selects now */
 	TCON_RULE_A_ECN,	/* u8, enum tcon_rule_ecn; absent: auto */
 	TCON_RULE_A_FALLBACK,	/* u8, enum tcon_rule_fallback; absent: auto */
-	TCON_RULE_A_SHARE,	/* u16, 1 .. TCON_SHARE_ALL - 1: so many of the half-flows that
-				 * MATCH selects, chosen by a hash of addresses and TCP ports, obey
+	TCON_RULE_A_SHARE,	/* u16, 1 .. TCON_SHARE_ALL - 1: this part of the half-flows that
+				 * MATCH selects, chosen by a hash of addresses and TCP ports, obeys
 				 * it; for the others the rules below it are tried; absent: all
 				 */
 	TCON_RULE_A_AGE_MS,	/* u64, dump only: how long it is in force */
@@ -151,11 +151,11 @@ enum tcon_rule_attr {
 #define TCON_RULE_A_MAX (__TCON_RULE_A_MAX - 1)
 
 /*
- * What became of half-flows: of those whose connection was opened and closed while the rule was in
- * force, which had data acknowledged, and which obeyed one rule, or none, all the time.
+ * Outcomes of the half-flows whose connection was opened and closed while the rule was in force,
+ * which had data acknowledged, and which obeyed one rule, or none, all the time.
  *
- * Of each number there is the sum, and the sum of squares, over half-flows.  So means can be told,
- * and how sure they are.  Of rates and times the logarithm is summed up: they differ by factors.
+ * Each number has its sum and its sum of squares over half-flows, for the mean and its error.
+ * Rates and times are summed up as logarithms, because they differ by factors.
  */
 enum tcon_outcome {
 	TCON_OUTCOME_FLOWS,	/* number of half-flows */
@@ -187,7 +187,7 @@ enum tcon_rule_ecn {
 };
 #define TCON_RULE_ECN_NAMES { "auto", "on", "off" }
 
-/* What happens to a flow that the rule selects and that cannot be enforced? */
+/* Treatment of a flow that the rule selects and that cannot be enforced. */
 enum tcon_rule_fallback {
 	TCON_RULE_FALLBACK_AUTO,	/* pace where the guest caused it, else pass */
 	TCON_RULE_FALLBACK_PASS,	/* it passes, observed */
@@ -268,7 +268,7 @@ enum tcon_port_attr {
 };
 #define TCON_PORT_A_MAX (__TCON_PORT_A_MAX - 1)
 
-/* What is really done to a half-flow. */
+/* How a half-flow is really treated. */
 enum tcon_state {
 	TCON_STATE_DROPPED,	/* it cannot be enforced, and its rule says drop */
 	TCON_STATE_OBSERVED,	/* nothing is written or held */
@@ -279,7 +279,7 @@ enum tcon_state {
 };
 #define TCON_STATE_NAMES { "dropped", "observed", "paced", "window-enforced", "repair-enforced" }
 
-/* What kept a half-flow from sending more. */
+/* Limits that keep a half-flow from sending more. */
 #define TCON_LIMITS(X)							\
 	X(WINDOW,	"window",	"TCon's window or pacer")	\
 	X(GUEST,	"guest",	"the guest's own cwnd or send buffer") \
@@ -562,7 +562,7 @@ enum tcon_flow_attr {
  * @records: their number, 1 to %TCON_STATE_MAX_RECORDS; nothing follows them
  * @saved_s: when it was made, in seconds since 1970
  * @zero: 0
- * @crc32c: of all before it and all records, as RFC 9260, appendix A, has it and its bytes
+ * @crc32c: of all before it and all records; computed and stored as in RFC 9260, appendix A
  */
 struct tcon_state_header {
 	__u8 magic[8];
@@ -584,7 +584,7 @@ struct tcon_state_header {
 #define TCON_STATE_ECN_ASKED	0x00000040	/* TCon has, for the guest */
 #define TCON_STATE_ECN_EXACT	0x00000080	/* both TCons count marked bytes */
 #define TCON_STATE_ECN_ACCURATE	0x00000100	/* the ends use AccECN */
-#define TCON_STATE_ECN_FAILED	0x00000200	/* the path does not bear it */
+#define TCON_STATE_ECN_FAILED	0x00000200	/* the path does not tolerate it */
 #define TCON_STATE_ECN_REFUSED	0x00000400	/* the peer does not want it */
 #define TCON_STATE_PEER_FIN	0x00000800	/* the peer has sent its FIN */
 #define TCON_STATE_UNSEEN	0x00001000	/* what it has sent since its SYN passed unseen */
