@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ports' devices: what they are made of may change while they are ports.
+ * Watches ports' devices: their lower devices may change while they are ports.
  *
  * A bond is an uplink because of its members, and at boot it is mostly a port before it has any.
- * The same holds of what stands on a bond, and of any other device that is made of others.
+ * The same holds for a device on a bond, and for any other device on top of others.
  */
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
@@ -32,7 +32,7 @@ static void look_at(struct net_device *dev)
 		tcon_walk_spread(tnet);
 }
 
-/* @dev has other lower devices than before, or another type: so have all that stand on it. */
+/* @dev has other lower devices than before, or another type: so has each device above it. */
 static void look_above(struct net_device *dev)
 {
 	struct net_device *upper;
@@ -69,7 +69,7 @@ int __init tcon_devices_watch(void)
 }
 
 /**
- * tcon_devices_leave() - do so no more
+ * tcon_devices_leave() - stop watching devices
  */
 void tcon_devices_leave(void)
 {

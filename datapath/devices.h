@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Ports' devices: what they are made of may change while they are ports.
+ * Watches ports' devices: their lower devices may change while they are ports.
  */
 #ifndef _TCON_DEVICES_H
 #define _TCON_DEVICES_H

@@ -16,7 +16,7 @@
 #include "state/table.h"
 #include "state/walk.h"
 
-/* The pacers have this long to pass what is held.  What is left is freed with its port. */
+/* The pacers have this long to pass held packets.  The rest is freed with its port. */
 #define DRAIN_MS	1000
 
 static int __init tcon_init(void)
@@ -70,9 +70,9 @@ err_pacer:
 }
 
 /*
- * CCs hold a reference to this module.  So no CC is left, and no flow is enforced.  What still
- * waits is on its way out, and new packets wait only behind it.  Packets may pass unseen only
- * when nothing waits any more.  Otherwise they would overtake it.
+ * CCs hold a reference to this module.  So no CC is left, and no flow is enforced.  Packets that
+ * still wait are on their way out, and new ones wait only behind them.  Packets may pass unseen
+ * only when none waits any more.  Otherwise they would overtake.
  */
 static void let_go(void)
 {

@@ -53,10 +53,10 @@ static bool is_for_vlan_device(struct net_device *dev, const struct sk_buff *skb
 }
 
 /*
- * Past what has seen it already: a generic XDP program, taps, tc and this hook.  So it is given to
- * the bridge at once, and not to netif_receive_skb_core(), where XDP comes first.  A device that
- * has just left its bridge has no rx_handler any more, or another's: the host's own stack must not
- * get what waited for the bridge.
+ * A generic XDP program, taps, tc and this hook have seen the packet already.  So it goes straight
+ * to the bridge, and not to netif_receive_skb_core(), where XDP comes first.  A device that has
+ * just left its bridge has no rx_handler any more, or another's: the host's own stack must not get
+ * packets that waited for the bridge.
  */
 static void netfilter_inject(const struct tcon_port *port, struct sk_buff *skb)
 {

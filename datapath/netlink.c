@@ -40,7 +40,7 @@ static int pre_doit(const struct tcon_genl_ops *ops, struct sk_buff *skb,
 	return tcon_nl_check_version(info->nlhdr, info->extack);
 }
 
-/* What the ports of the namespace use together. */
+/* Sum over the ports of the namespace. */
 static long used_by_ports(const struct tcon_net *tnet, enum tcon_share what)
 {
 	struct tcon_port *port;

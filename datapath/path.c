@@ -74,9 +74,8 @@ static inline void make_key(struct tcon_key *key, const struct tcon_port *port,
 }
 
 /*
- * May a packet make a half-flow?  A SYN, or data from the guest.  Nothing that comes from outside
- * makes one but a SYN, and data with an ECN mark: its receiver may be a guest for which a TCon has
- * agreed to ECN, and of which nobody here knows.
+ * May a packet make a half-flow?  From the guest, a SYN or data may.  From outside, only a SYN
+ * may, and data with an ECN mark: a TCon may have agreed to ECN for the guest before.
  */
 static bool may_create(const struct tcon_packet *pkt, bool from_guest)
 {
@@ -97,7 +96,7 @@ static inline bool is_sound(const struct tcon_port *port, const struct sk_buff *
 	return false;
 }
 
-/* What the packet says of them. */
+/* Reads the traits from the packet. */
 static struct tcon_traits traits_of(const struct sk_buff *skb, bool from_guest)
 {
 	const struct ethhdr *eth = (const struct ethhdr *)skb->data;
@@ -159,11 +158,12 @@ static bool drop_unread(struct tcon_port *port, struct sk_buff *skb)
 }
 
 /*
- * Nobody can tell of which half-flow it is: a fragment whose first one has not come, or has not
- * all of the header, more extension headers than anybody has to bear (RFC 8504, 5.3), or IPv6
+ * Nobody can tell which half-flow it belongs to: a fragment whose first one has not come, or lacks
+ * a part of the header; more extension headers than anybody has to accept (RFC 8504, 5.3); or IPv6
  * without a length.  (Linux takes that for as long as its frame if hop-by-hop options follow, a
- * jumbo payload or not.)  If rules bind what it may be of, it is dropped, or the guest could send
- * all its data so.  While a port rests none can, and first fragments are not noted.
+ * jumbo payload or not.)  It is dropped if rules bind a half-flow that it may belong to.  Otherwise
+ * the guest could send all its data like this.  While a port rests no rule can, and first fragments
+ * are not noted.
  */
 static bool unread(struct tcon_port *port, struct sk_buff *skb, const struct tcon_packet *pkt)
 {
@@ -177,7 +177,7 @@ static bool unread(struct tcon_port *port, struct sk_buff *skb, const struct tco
 	return !tcon_policy_binds(port, &key, &traits) || drop_unread(port, skb);
 }
 
-/* A fragment but the first one. */
+/* A later fragment. */
 static bool ingress_later(struct tcon_port *port, struct sk_buff *skb, struct tcon_packet *pkt)
 {
 	struct tcon_flow *flow;
@@ -307,10 +307,10 @@ bool tcon_path_egress(struct ovs_tcon_port *hook, struct sk_buff *skb)
 }
 
 /**
- * tcon_path_port_del() - a port goes, and its half-flows and what they hold with it
+ * tcon_path_port_del() - a port goes, with its half-flows and their packets
  * @hook: the port; gone after a grace period, in which hooks may still run
  *
- * Context: process context, may sleep; whatever lets ports come and go is held.
+ * Context: process context, may sleep; the lock under which ports come and go is held.
  */
 void tcon_path_port_del(struct ovs_tcon_port *hook)
 {

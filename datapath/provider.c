@@ -90,7 +90,7 @@ void tcon_cc_unregister(struct tcon_cc_ops *ops)
 	tcon_policy_cc_gone(ops);
 	synchronize_rcu();	/* after this nobody starts it by an old rule->ops */
 	tcon_walk_reclassify_all();
-	synchronize_rcu();	/* a flow that is just being ended was not met, and releases it */
+	synchronize_rcu();	/* a flow that was just ending was left out, and releases it */
 	mutex_unlock(&tcon_cc_lock);
 }
 EXPORT_SYMBOL_GPL(tcon_cc_unregister);

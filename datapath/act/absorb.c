@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a guest repeats although TCon has it, and what waits that the guest has given up.
+ * Absorbs repeats of data that TCon has, and drops waiting packets that the guest has given up.
  */
 #include <linux/skbuff.h>
 #include <tcon/compat.h>
@@ -15,8 +15,8 @@
 #include "wire/segment.h"
 
 /*
- * Does a segment of the guest wait here already?  Not one that comes into a gap, which
- * others have left that overtook it on its way from the guest.
+ * Does a segment of the guest wait here already?  A segment in a gap does not: others overtook
+ * it on its way from the guest.
  */
 static bool is_held(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
@@ -49,10 +49,10 @@ static void drop_held(struct tcon_flow *flow)
 }
 
 /**
- * tcon_absorb_adopted() - the guest seems to go on elsewhere than with what waits
+ * tcon_absorb_adopted() - drop waiting packets if the guest seems to go on elsewhere
  * @flow: its lock is held
  *
- * What is of another connection, or none, would look like repeats, and leave at once.
+ * Segments of another connection, or of none, would look like repeats and leave at once.
  */
 void tcon_absorb_adopted(struct tcon_flow *flow)
 {
@@ -73,8 +73,8 @@ void tcon_absorb_adopted(struct tcon_flow *flow)
  * @pkt: the segment
  * @now_us: the time
  *
- * If the guest's own timer has gone off, what a paced flow still has here would leave packet by
- * packet, a few in each RTO: its CC has timed out, too, and the repeat would wait behind.
+ * If the guest's own timer has gone off, the CC of a paced flow has timed out, too.  The packets
+ * that still wait would leave a few in each RTO, and the repeat would wait behind them.
  */
 void tcon_absorb_forget(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
@@ -112,8 +112,8 @@ bool tcon_absorb_due(struct tcon_flow *flow, struct sk_buff *skb, const struct t
 }
 
 /*
- * The guest takes another way.  What TCon has repeated the old way, and of what no answer has come,
- * leaves once more, as with a sender whose timer goes off only now.
+ * The guest takes another way.  Repairs that left the old way without an answer leave once more,
+ * as if a sender's timer went off only now.
  */
 static void turn(struct tcon_flow *flow, u64 now_us)
 {

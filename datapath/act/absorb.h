@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a guest repeats although TCon has it.
+ * Absorbs repeats of data that TCon has.
  */
 #ifndef _TCON_ABSORB_H
 #define _TCON_ABSORB_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the guest hears: windows in the peer's ACKs, and window updates.
+ * ACKs as the guest hears them: windows in the peer's ACKs, and window updates.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
@@ -18,11 +18,11 @@
 #include "state/flow.h"
 #include "wire/segment.h"
 
-/* A guest's start is over after so many round trips. */
+/* Round trips after which a guest's start is over. */
 #define START_ROUNDS		32
-/* A flow that is not paced is clocked by ACKs.  It gets all ACKs until so many segments are
- * in flight, so that a short request does not wait; and when its own start is over, so that what
- * it sends after some that it did not get is no burst for a short queue.
+/* A flow that is not paced is clocked by ACKs.  It gets all ACKs up to this many segments in
+ * flight, so that a short request does not wait.  It also gets all ACKs after its own start:
+ * after a hidden ACK the guest would send a burst that a short queue cannot take.
  */
 #define UNPACED_SEGS		40
 
@@ -30,8 +30,8 @@
 #define DSACK_OPTION_BYTES	(2 + 10)	/* so here */
 
 /*
- * What a guest needs beyond cwnd.  In a recovery it is what it gathers: so there is data at hand
- * for each ACK, and what leaves is no burst of a guest that has waited.
+ * Bytes that a guest needs beyond cwnd.  In a recovery it gathers data, so that some is at hand for
+ * each ACK, and a guest that has waited does not send a burst.
  */
 static u32 ahead_bytes(struct tcon_flow *flow)
 {
@@ -85,8 +85,8 @@ static bool is_superfluous(const struct tcon_flow *flow,
 }
 
 /*
- * Should the guest not get it?  @before: the windows before this ACK.  To a guest that opens anew
- * it may be its peer's answer (RFC 5961, 4), without which it cannot end the old connection.
+ * Should the guest not get it?  @before: the windows before this ACK.  If the guest opens another
+ * connection, this may be a challenge ACK (RFC 5961, 4), which it needs to end the old one.
  */
 static bool must_hide(struct tcon_flow *flow, const struct sk_buff *skb,
 		      const struct tcon_packet *pkt, const struct tcon_window *before,
@@ -134,7 +134,7 @@ static bool repeats_told(const struct tcon_flow *flow, const struct tcon_packet 
 }
 
 /**
- * tcon_ack_enforce() - what may the guest see of an ACK?
+ * tcon_ack_enforce() - decide what the guest sees of an ACK
  * @flow: its lock is held, enforced
  * @skb: an ACK on its way to the guest, data at the link-layer header
  * @pkt: the same, parsed and valid; neither SYN nor RST
@@ -385,8 +385,9 @@ struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
  * @flow: its lock is held, enforced, with what these were for repeated
  * @now_us: the time
  *
- * More ACKs were to follow those that it was not given, and its timer has gone off before any did.
- * The echo is that of the original, so the guest learns that the time-out was needless (RFC 3522).
+ * More ACKs were to follow the ones that TCon kept back, but the guest's timer has gone off before
+ * any did.  The ACK echoes the original, so the guest learns that the time-out was needless
+ * (RFC 3522).
  *
  * Context: bottom halves disabled.
  * Return: the packet, for tcon_ack_send() without the lock; NULL.

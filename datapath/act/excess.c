@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a guest sends beyond what it may: repeats without need, and data without regard to its
- * window, which no buffer has room for.
+ * Drops the excess of a guest: needless repeats, and data beyond its window that no buffer has room
+ * for.
  */
 #include "act/excess.h"
 #include "act/gate.h"
@@ -23,11 +23,11 @@ static bool is_bound(const struct tcon_flow *flow)
  * @payload_bytes: of a guest's segment that takes no room in flight
  * @now_us: the time
  *
- * That is more than a window in a round trip, or, without ACKs, in an RTO; but always a segment.
+ * The bound is a window in a round trip, or, without ACKs, in an RTO, but at least a segment.
  * Where ACKs pass TCon by, the clock alone bounds all that leaves.
- * No sender needs to send so much again, or before its connection has begun.  It may have sent
- * something far ahead, which the peer does not take, so that what it sends for the first time looks
- * like a repeat.
+ * No sender needs to repeat more, or to send more before its connection has begun.  But a guest
+ * could send something far ahead, which the peer does not take.  New data would then look like a
+ * repeat.
  *
  * Return: whether it does: the segment is to be dropped.
  */
@@ -58,9 +58,9 @@ bool tcon_excess_repeats(struct tcon_flow *flow, u32 payload_bytes, u64 now_us)
 }
 
 /**
- * tcon_excess_vain() - does a segment take no room in flight, and is it too much of that?
+ * tcon_excess_vain() - is a segment too much that takes no room in flight?
  * @flow: its lock is held
- * @seg: the segment, of which something may have left
+ * @seg: the segment; a part of it may have left
  * @end: up to where it leaves
  * @now_us: the time
  *
@@ -75,7 +75,7 @@ bool tcon_excess_vain(struct tcon_flow *flow, const struct tcon_segment *seg, u3
 	return tcon_excess_repeats(flow, bytes, now_us);
 }
 
-/* Does each byte that the guest has sent, and is not acknowledged, wait already? */
+/* Do all bytes wait already that the guest has sent and the peer has not acknowledged? */
 static bool all_waits(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
 	const struct tcon_track *t = &flow->track;

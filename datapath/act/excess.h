@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a guest sends beyond what it may.
+ * Drops the excess of a guest.
  */
 #ifndef _TCON_EXCESS_H
 #define _TCON_EXCESS_H

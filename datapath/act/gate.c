@@ -29,13 +29,13 @@
 #define AHEAD_MAX_NS		NSEC_PER_SEC
 
 /**
- * tcon_gate_flush() - nothing was heard for an RTO, or there is no room: what waits leaves
+ * tcon_gate_flush() - let waiting packets leave: an RTO passed in silence, or there is no room
  * @flow: its lock is held
  */
 void tcon_gate_flush(struct tcon_flow *flow)
 {
-	/* By a silence a guest, or its peer, could free all of it.  After a time-out nothing is
-	 * in flight any more, so that what waits leaves as a sender's repeats would.
+	/* A guest or its peer could free all of it by keeping silent.  After a time-out nothing
+	 * is in flight any more, and the packets leave as a sender's repeats would.
 	 */
 	if (flow->state == TCON_STATE_PACED)
 		return;
@@ -46,10 +46,10 @@ void tcon_gate_flush(struct tcon_flow *flow)
 }
 
 /**
- * tcon_gate_patience_ns() - how long what waits for cwnd waits, if nothing is heard
+ * tcon_gate_patience_ns() - until when do packets wait for cwnd, if nothing is heard?
  * @flow: its lock is held
  *
- * Return: the time, if nothing leaves meanwhile, either.
+ * Return: the time, if nothing leaves before, either.
  */
 u64 tcon_gate_patience_ns(const struct tcon_flow *flow)
 {
@@ -64,10 +64,10 @@ u64 tcon_gate_patience_ns(const struct tcon_flow *flow)
  * @flow: its lock is held
  * @now_us: the time
  *
- * Then what is in flight is lost, or waits for what is held.  This counts as a time-out, like the
- * guest's own, once in an RTO.  Under repair TCon's own timer finds it out.  But that timer backs
- * off, or waits for a window that was opened past TCon.  If the guest still sends, it hears ACKs
- * that TCon does not.  So what waits leaves.
+ * Then the data in flight is lost, or the peer waits for held data.  This counts as a time-out,
+ * like the guest's own, once in an RTO.  Under repair TCon's own timer detects it.  But that timer
+ * backs off, or waits for a window that was opened past TCon.  If the guest still sends, it hears
+ * ACKs that TCon does not.  So waiting packets leave.
  */
 void tcon_gate_stall(struct tcon_flow *flow, u64 now_us)
 {
@@ -95,7 +95,7 @@ void tcon_gate_stall(struct tcon_flow *flow, u64 now_us)
  * tcon_gate_pacing() - when may something leave by the clock?
  * @flow: its lock is held
  * @now_ns: the time
- * @ahead_ns: it may leave so long before
+ * @ahead_ns: how much earlier it may leave
  *
  * Return: the time; 0: now.
  */
@@ -127,8 +127,8 @@ u32 tcon_gate_room_bytes(const struct tcon_track *t, u32 start, u32 end, u32 pay
 	return min(payload_bytes, bytes);
 }
 
-/* When may a segment leave by cwnd, up to @end?  0: now.  What is in flight already needs no room,
- * and all that is behind the first hole waits for it.
+/* When may a segment leave by cwnd, up to @end?  0: now.  Bytes in flight need no more room, and
+ * the first hole need not wait: all data behind it waits for it.
  */
 static inline u64 cwnd_gate(struct tcon_flow *flow, const struct tcon_segment *seg, u32 end,
 			    u64 now_ns)
@@ -152,7 +152,7 @@ static inline u64 cwnd_gate(struct tcon_flow *flow, const struct tcon_segment *s
  * @seg: the segment
  * @end: up to where
  * @now_ns: the time
- * @ahead_ns: it may leave so long before the clock's time
+ * @ahead_ns: how much earlier than the clock's time it may leave
  *
  * Return: the time; 0: now.
  */
@@ -163,7 +163,7 @@ u64 tcon_gate_segment(struct tcon_flow *flow, const struct tcon_segment *seg, u3
 
 	if (flow->hold.flush || !tcon_flow_runs_cc(flow))
 		return 0;
-	/* What is in flight is not known if no ACKs come by. */
+	/* Without ACKs TCon does not know how much is in flight. */
 	when = unlikely(flow->track.unheard) ? 0 : cwnd_gate(flow, seg, end, now_ns);
 	return when ? : tcon_gate_pacing(flow, now_ns, ahead_ns);
 }
@@ -198,7 +198,7 @@ void tcon_gate_restart(struct tcon_flow *flow, u64 now_ns)
 	flow->clock.release_ns = min(flow->clock.release_ns, now_ns);
 }
 
-/* What a packet counts on the clock. */
+/* Bytes that a packet counts on the clock. */
 static inline u32 clock_bytes(const struct sk_buff *skb)
 {
 	u32 payload_bytes = tcon_segment(skb)->payload_bytes;

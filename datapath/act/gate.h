@@ -27,8 +27,8 @@ u64 tcon_gate_repair(struct tcon_flow *flow, u64 now_ns);
 void tcon_gate_restart(struct tcon_flow *flow, u64 now_ns);
 void tcon_gate_advance(struct tcon_flow *flow, const struct sk_buff *skb, u64 now_ns);
 
-/* May the guest send that, by the windows that it was given?  Those of a paced flow are its peer's,
- * who may be on its side.
+/* May the guest send that, by the windows that it was given?  A paced flow gets its peer's windows,
+ * and the peer may be on its side.
  */
 static inline bool tcon_gate_allows(const struct tcon_flow *flow, u32 end_seq)
 {

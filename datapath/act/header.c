@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Headers of what leaves later than it came: packets that waited, and repairs.
+ * Headers of packets that leave later than they came: packets that waited, and repairs.
  *
  * A sender writes the header of a segment when the segment leaves.  TCon does the same: the
- * header says what the guest said last, in whatever packet.  An acknowledgment number of
- * long ago may be too old for the peer, which then discards the data (RFC 5961, 5.2).  A window of
- * long ago closes what was opened meanwhile (RFC 9293, 3.10.7.4).  And the way of long ago may be
- * dead (wire/way.c).
+ * header says what the guest said last, in whatever packet.  If the acknowledgment number is too
+ * old, the peer discards the data (RFC 5961, 5.2).  An old window closes one that was opened since
+ * (RFC 9293, 3.10.7.4).  And the old way may be dead (wire/way.c).
  *
- * The TSval stays that of the original: if the guest's timer has gone off, the echo shows the
- * guest that this was needless (RFC 3522).  But where a repeat of the guest passes, with a newer
- * one, PAWS (RFC 7323, 5) would discard what leaves behind it.  So that is then the least.
+ * The header keeps the TSval of the original: if the guest's timer has gone off, the echo shows the
+ * guest that this was needless (RFC 3522).  But if a repeat of the guest passes with a newer TSval,
+ * PAWS (RFC 7323, 5) would discard older ones behind it.  Later packets carry at least that TSval.
  *
- * SACK blocks and AccECN's counters are those of when the guest sent the packet.  A block below the
- * present acknowledgment number would be a DSACK (RFC 2883), so they are left out.
+ * SACK blocks and AccECN's counters are as old as the packet.  A block below the present
+ * acknowledgment number would be a DSACK (RFC 2883), so they are left out.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -87,13 +86,13 @@ static u8 ecn_of(const struct sk_buff *skb)
 }
 
 /**
- * tcon_header_refresh() - what waited leaves, and says what the guest says now
+ * tcon_header_refresh() - write what the guest says now into a packet that has waited
  * @flow: its lock is held
  * @skb: the packet, with its &struct tcon_segment
  * @now_us: the time
  *
- * Without memory it leaves with the header that it has.  So it does where the guest's packets have
- * overtaken each other on their way here, and it is the newer one.
+ * Without memory it leaves with the header that it has.  The same holds if it is newer: the guest's
+ * packets may have overtaken each other on their way here.
  *
  * Context: bottom halves disabled.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Headers of what leaves later than it came.
+ * Headers of packets that leave later than they came.
  */
 #ifndef _TCON_HEADER_H
 #define _TCON_HEADER_H
@@ -30,7 +30,7 @@ static inline u32 tcon_header_edge(const struct tcon_flow *flow)
  * @skb: the segment, data at the link-layer header
  * @pkt: the same, parsed
  *
- * Stores what is written into headers of what leaves later.
+ * Stores the fields that headers of later packets need.
  */
 static inline void tcon_header_heard(struct tcon_flow *flow, const struct sk_buff *skb,
 				     const struct tcon_packet *pkt)
@@ -55,7 +55,7 @@ static inline void tcon_header_heard(struct tcon_flow *flow, const struct sk_buf
  * @pkt: the same, parsed
  *
  * Does what tcon_header_heard() does.  A segment that starts below what the guest has sent
- * also sets the smallest TSval of what leaves later.  Otherwise it could arrive
+ * also sets the smallest TSval of packets that leave later.  Otherwise it could arrive
  * first, and the receiver would drop these with an older TSval (PAWS, RFC 7323).  Data that waits
  * in TCon counts as sent: a guest whose window shrank sends ACKs with a sequence number at the
  * window's edge, below its nxt.

@@ -4,12 +4,12 @@
  *
  * A packet passes at once if nothing waits before it, cwnd has room and the pacing
  * clock agrees (gate.c).  Otherwise it waits, in order.  So does a repeat: one that overtakes
- * would carry a newer TSval, and PAWS (RFC 7323, 5) would then discard what it
+ * would carry a newer TSval, and PAWS (RFC 7323, 5) would then discard the packets that it
  * overtook.  A repeat of something that still waits is not needed.  It is absorbed.
  *
- * Memory for what waits and for what is in flight is bounded per flow, port and host
- * (state/buffer.c).  A guest is given no larger window than there is room for, and what it sends
- * without regard to that is dropped at the bounds (excess.c).
+ * Memory for packets that wait or are in flight is bounded per flow, port and host
+ * (state/buffer.c).  A guest is given no larger window than there is room for.  If it sends more,
+ * that is dropped at the bounds (excess.c).
  */
 #include <linux/skbuff.h>
 #include <tcon/compat.h>
@@ -36,17 +36,17 @@
 #define RUN_MAX_PACKETS		64
 /* A device that cannot segment has the kernel do so, in the same softirq, in about 1 us each. */
 #define RUN_MAX_SEGS		512
-/* Packets of a guest that follow each other so closely are a train: they are sent in one go. */
+/* Packets of a guest that follow each other this closely are a train: they are sent in one go. */
 #define TRAIN_US		32
-/* Who has sent so many in one go may be expected to do so again. */
+/* A guest that has sent this many in one go will probably do so again. */
 #define TRAIN_PACKETS		3
 /* To wait after a packet could not be made for lack of memory. */
 #define RETRY_NS		NSEC_PER_MSEC
-/* Timers of the tracker are no finer than Linux's at 250 Hz.  So those of many flows go off
+/* Timers of the tracker are no finer than Linux's at 250 Hz.  So the timers of many flows go off
  * together.  Otherwise each would come between two batches of packets.
  */
 #define TIMER_TICK_US		4096
-/* But if a rule wants time-outs that are about as short as that. */
+/* For a rule whose time-outs are about as short as that. */
 #define TIMER_FINE_TICK_US	128
 
 static u64 timer_tick_ns(const struct tcon_flow *flow, u64 timer_us)
@@ -101,8 +101,8 @@ void tcon_hold_appoint(struct tcon_flow *flow, u64 when)
 
 /*
  * Is a guest's new segment larger than its full ones?  Then it tries how much the path takes
- * (RFC 4821).  What full ones have is known from super-packets, or from repeats that were cut
- * smaller: what an application writes little by little says nothing of it.
+ * (RFC 4821).  Super-packets show the size of full segments, and so do repeats that were cut
+ * smaller.  Other segments may be as short as the application's writes.
  */
 static bool is_probe(struct tcon_flow *flow, const struct sk_buff *skb,
 		     const struct tcon_packet *pkt)
@@ -146,8 +146,8 @@ static void describe(const struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /*
- * A segment begins at @seq, beyond what the guest has sent.  Of several gaps in what waits, what
- * lies between them counts as a gap, too: it is better to send something twice than to drop what
+ * A segment begins at @seq, beyond what the guest has sent.  If there are several gaps, the data
+ * between them counts as a gap, too: it is better to send something twice than to drop data that
  * comes late.
  */
 static void note_gap(struct tcon_flow *flow, u32 seq)
@@ -203,7 +203,7 @@ static bool waits_behind(const struct tcon_flow *flow)
 	return tcon_flow_waits(flow) || flow->hold.run;
 }
 
-/* Does what waits say something that the peer must hear now? */
+/* Does a waiting packet say something that the peer must hear now? */
 static bool must_tell(const struct tcon_flow *flow, u64 now_us)
 {
 	return tcon_flow_enforced(flow) && tcon_buffer_waits(&flow->buffer) &&
@@ -250,7 +250,7 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb, enum tcon_fate fat
 		tcon_pacer_soon(&flow->due);
 	else if (!behind)
 		tcon_hold_appoint(flow, when ? : now_ns);
-	else if (first)		/* behind repairs, of which none may leave for long */
+	else if (first)		/* behind repairs, and these may not leave for long */
 		tcon_hold_appoint(flow, max(tcon_gate_patience_ns(flow), now_ns));
 	else if (unlikely(tcon_tell_due(flow)))
 		tcon_hold_appoint(flow, 0);
@@ -258,8 +258,8 @@ static bool hold(struct tcon_flow *flow, struct sk_buff *skb, enum tcon_fate fat
 }
 
 /*
- * May it be the first of several segments, of which one packet can be made?  PSH tells that a guest
- * has no more to send.
+ * May it be the first of several segments that fit into one packet?  PSH tells that a guest has no
+ * more to send.
  */
 static bool begins_train(const struct tcon_flow *flow, const struct sk_buff *skb,
 			 const struct tcon_packet *pkt, u64 now_us)
@@ -272,7 +272,7 @@ static bool begins_train(const struct tcon_flow *flow, const struct sk_buff *skb
 	       (u32)now_us - flow->hold.passed_us <= TRAIN_US;
 }
 
-/* It is taken: what the guest says by it, and that it has sent it. */
+/* Takes the segment in: what it says, and that the guest has sent it. */
 static void take_in(struct tcon_flow *flow, struct sk_buff *skb, const struct tcon_packet *pkt)
 {
 	struct tcon_segment *seg = tcon_segment(skb);
@@ -317,7 +317,7 @@ static enum tcon_fate judge_needed(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /**
- * tcon_hold_judge() - what is to become of a guest's segment with data, FIN or RST?
+ * tcon_hold_judge() - decide the fate of a guest's segment with data, FIN or RST
  * @flow: its lock is held
  * @skb: the segment; it is only described, in its cb
  * @pkt: the same, parsed
@@ -349,7 +349,7 @@ enum tcon_fate tcon_hold_judge(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /**
- * tcon_hold_carry_out() - do to a guest's packet what was decided
+ * tcon_hold_carry_out() - carry out the decision on a guest's packet
  * @flow: its lock is held
  * @skb: the packet
  * @pkt: the same, parsed
@@ -423,9 +423,9 @@ static u64 collect_repairs(struct tcon_flow *flow, struct sk_buff_head *out,
 }
 
 /*
- * A silence frees what the guest was allowed to send, as far as that is known, but not what it has
- * only to have data at hand; and one packet more, for which an ACK may come.  If it freed all, a
- * guest whose peer is silent now and then would get through whatever it sends.
+ * A silence frees what the guest was allowed to send, if that is known, but not the data that it
+ * only gathers; and one packet more, for which an ACK may come.  If it freed all, a guest whose
+ * peer is silent now and then would get everything through.
  */
 static inline void end_overdue(struct tcon_flow *flow, u32 end)
 {
@@ -445,9 +445,9 @@ static bool may_be_cut(const struct tcon_flow *flow, const struct sk_buff *skb)
 }
 
 /*
- * A guest can send again what waits, if it looks as if it came into a gap, or with a new byte
- * behind it, so that all but this has left when its turn comes.  That is as much again as its other
- * repeats.  Returns whether something was left out.
+ * A guest can send waiting data again, as if into a gap, or with a new byte behind it.  When the
+ * turn of such a segment comes, all of it has left, or all but that byte.  The guest could double
+ * its repeats like this.  Returns whether something was left out.
  */
 static bool leave_out(struct tcon_flow *flow, struct sk_buff *skb, u32 end, u64 now_us)
 {
@@ -465,7 +465,7 @@ static bool leave_out(struct tcon_flow *flow, struct sk_buff *skb, u32 end, u64 
 	return true;
 }
 
-/* What waited leaves. */
+/* A packet that waited leaves. */
 static void released(struct tcon_flow *flow, struct sk_buff *skb, struct sk_buff *copy, u64 now_ns)
 {
 	const struct tcon_segment *seg = tcon_segment(skb);
@@ -485,7 +485,7 @@ static inline void look_for_acks(struct tcon_flow *flow, u64 now_us)
 		tcon_astray_beyond(flow, now_us);
 }
 
-/* Moves what may leave now to @out; says when to look again, 0: never. */
+/* Moves packets that may leave now to @out; returns when to look again, 0: never. */
 static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 {
 	struct tcon_cc *cc = &flow->track.cc;
@@ -528,7 +528,7 @@ static u64 collect(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_ns)
 	return repairs;
 }
 
-/* What still waits says what the peer must hear now. */
+/* Makes an ACK if a waiting packet says what the peer must hear now. */
 static void tell_waiting(struct tcon_flow *flow, struct sk_buff_head *out, u64 now_us)
 {
 	struct sk_buff *skb;
@@ -575,11 +575,10 @@ static void inject(struct tcon_flow *flow, struct sk_buff_head *out)
  * @due: a flow's appointment, out of the pacer's queue; the flow's lock is not held
  * @now_ns: the time, as the pacer last knew it
  *
- * While packets are injected the lock is free, and what enters meanwhile waits,
- * so that nothing overtakes.
+ * While packets are injected the lock is free.  New packets then wait, so that none overtakes.
  *
  * Context: softirq, RCU read lock held, outside every hook.
- * Return: the time, read anew unless there was nothing to do.
+ * Return: the time, read again unless there was nothing to do.
  */
 u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 {
@@ -594,7 +593,7 @@ u64 tcon_hold_release(struct tcon_due *due, u64 now_ns)
 	__skb_queue_head_init(&out);
 	spin_lock(&flow->lock);
 	if (flow->dead || flow->hold.run) {
-		tcon_flow_kick(flow);	/* what came meanwhile may be urgent */
+		tcon_flow_kick(flow);	/* a packet that came since may be urgent */
 		goto unlock;
 	}
 	now_ns = max(now_ns, flow->seen_us * NSEC_PER_USEC);	/* on another CPU */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A guest's segment leaves: what the tracker, the CC, the clock and the buffer note of it.
+ * A guest's segment leaves: the tracker, the CC, the clock and the buffer take note of it.
  */
 #include <linux/skbuff.h>
 #include <tcon/compat.h>
@@ -24,7 +24,7 @@ static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
 		trace_tcon_loss(flow, flow->track.lost.bytes);
 		tcon_gate_flush(flow);
 	}
-	/* Under repair TCon's own timer tells it, but for the first one. */
+	/* Under repair TCon's own timer tells it, except for the first one. */
 	if (what == TCON_SENT_TIMEOUT &&
 	    (!tcon_flow_repaired(flow) || !flow->track.timer.tries)) {
 		tcon_mark_timeout(flow);
@@ -38,8 +38,8 @@ static void tell_cc(struct tcon_flow *flow, enum tcon_sent what, bool idle,
 }
 
 /*
- * A segment leaves for the first time.  What is kept of it goes with its record: @copy, of what has
- * waited, else one that is made now.  Returns what is not needed.
+ * A segment leaves for the first time.  Its record gets a copy: @copy if the segment has waited,
+ * else one that is made now.  Returns @copy if it is not needed.
  */
 static struct sk_buff *keep_for_repair(struct tcon_flow *flow, struct sk_buff *skb,
 				       struct sk_buff *copy)
@@ -74,8 +74,8 @@ static struct sk_buff *keep_for_repair(struct tcon_flow *flow, struct sk_buff *s
  * @flow: its lock is held
  *
  * A flow's packets leave from the CPU of the guest, of an ACK, or of a pacer.  If each took that
- * CPU's queue of the uplink, they would overtake each other there.  So all take that of one CPU,
- * and another's only when nothing is in flight.
+ * CPU's queue of the uplink, they would overtake each other there.  So all take one CPU's queue,
+ * and change it only when nothing is in flight.
  */
 void tcon_leave_choose_cpu(struct tcon_flow *flow)
 {
@@ -85,7 +85,7 @@ void tcon_leave_choose_cpu(struct tcon_flow *flow)
 		flow->hold.cpu = raw_smp_processor_id() + 1;
 }
 
-/* The tracker and the CC take note of what leaves.  Returns what of @copy is not needed. */
+/* The tracker and the CC take note of a segment that leaves.  Returns @copy if it is not needed. */
 static struct sk_buff *note_left(struct tcon_flow *flow, struct sk_buff *skb,
 				 struct sk_buff *copy, u64 now_ns)
 {
@@ -109,7 +109,7 @@ static struct sk_buff *note_left(struct tcon_flow *flow, struct sk_buff *skb,
 		tcon_count(tcon_flow_stats(flow), TCON_COUNTER_SENDQ_COARSE);
 	if (!tcon_flow_runs_cc(flow))
 		return copy;
-	tcon_set_sender_cpu(skb, flow->hold.cpu);	/* that of its repairs, too */
+	tcon_set_sender_cpu(skb, flow->hold.cpu);	/* its repairs use it, too */
 	if (fresh && t->recorded)
 		t->recorded->waited_us = (u32)now_us - cb->entered_us;
 	if (likely(tcon_flow_enforced(flow))) {
@@ -127,7 +127,7 @@ static struct sk_buff *note_left(struct tcon_flow *flow, struct sk_buff *skb,
  * tcon_leave() - a guest's segment leaves
  * @flow: its lock is held
  * @skb: the segment, with its &struct tcon_segment
- * @copy: what the buffer has of it, charged; NULL: it has not waited
+ * @copy: the buffer's copy, charged; NULL: it has not waited
  * @now_ns: the time
  *
  * Context: bottom halves disabled.

@@ -38,7 +38,7 @@ static enum tcon_cc_ecn asked_by(const struct tcon_rule *rule,
 	}
 }
 
-/* What does the flow's rule want? */
+/* How the flow's rule wants ECN handled. */
 static enum tcon_ecn_wish wish_of(const struct tcon_flow *flow)
 {
 	const struct tcon_cc_ops *ops = NULL;
@@ -87,7 +87,7 @@ enum tcon_ecn_mode tcon_mark_mode(const struct tcon_flow *flow)
 	return mode == TCON_ECN_EXACT && flow->track.ce_lapsed ? TCON_ECN_COARSE : mode;
 }
 
-/* Is the peer known not to bear ECN? */
+/* Is it known that ECN does not work with this peer? */
 static bool is_avoided(const struct tcon_flow *flow)
 {
 	struct tcon_port *port = flow->port;
@@ -126,7 +126,7 @@ static void trust(struct tcon_flow *flow)
 
 /*
  * Would an edit break a signature?  If the SYNs had none, the connection has none.  A guest
- * may write what looks like one, to get a forged count past its own TCon.
+ * may write something like one, to get a forged count past its own TCon.
  */
 static bool is_signed(const struct tcon_flow *flow,
 		      const struct tcon_packet *pkt)
@@ -189,7 +189,7 @@ static void count_from_guest(struct tcon_stats __percpu *stats,
 		tcon_count(stats, TCON_COUNTER_COUNT_NO_ROOM);
 }
 
-/* Keeps a guest's SYN as it is, in case the path drops it for what TCon puts on it. */
+/* Keeps a guest's SYN as it is, in case the path drops it because of TCon's changes. */
 static void keep_syn(struct tcon_flow *flow, struct sk_buff *skb,
 		     const struct tcon_packet *pkt)
 {
@@ -218,7 +218,7 @@ static void keep_syn(struct tcon_flow *flow, struct sk_buff *skb,
 	tcon_flow_keep_syn(flow, copy);
 }
 
-/* What a guest's SYN may not say to the peer. */
+/* Counts parts of a guest's SYN that must not reach the peer. */
 static void count_cleaned(struct tcon_stats __percpu *stats, const struct tcon_ecn_edit *edit)
 {
 	if (edit->strip)
@@ -469,7 +469,7 @@ bool tcon_mark_retries(struct tcon_flow *flow, const struct tcon_packet *pkt)
  * tcon_mark_timeout() - a retransmission timer has gone off, the guest's or TCon's
  * @flow: its lock is held, enforced
  *
- * What is sent again from now on may be without ECT.
+ * Repeats from now on may be without ECT.
  */
 void tcon_mark_timeout(struct tcon_flow *flow)
 {
@@ -483,7 +483,7 @@ void tcon_mark_timeout(struct tcon_flow *flow)
  * @flow: its lock is held, enforced
  * @original: some of it was sent once only
  *
- * What TCon or the guest sends again is ECN-capable only if the CC wants it so.
+ * Repeats of TCon and the guest are ECN-capable only if the CC wants it so.
  */
 void tcon_mark_arrived(struct tcon_flow *flow, bool original)
 {
@@ -500,9 +500,9 @@ void tcon_mark_arrived(struct tcon_flow *flow, bool original)
 }
 
 /**
- * tcon_mark_of_held() - the ECN field with which a packet leaves that has waited
+ * tcon_mark_of_held() - the ECN field of a packet that has waited
  * @flow: its lock is held
- * @ecn: that with which it came
+ * @ecn: the field when it came
  *
  * It may have been made ECN-capable before it was found that the path drops such packets.
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What leaves of what waits: how much at once, and as which packet.
+ * Makes packets of waiting data: how much leaves at once, and as which packet.
  *
- * As a sender does, TCon makes a packet when it leaves: as large as the path takes now, whatever
+ * Like a sender, TCon makes a packet when it leaves: as large as the path takes now, whatever
  * the guest has handed over in one go.  The bytes stay, for a repair.
  */
 #include <linux/math64.h>
@@ -47,9 +47,9 @@ u32 tcon_out_segs(const struct sk_buff *skb)
 
 /*
  * How large may a super-packet be that does not fit?  In a recovery no larger than what may
- * leave now: if it waited for more, that would leave in a burst.  After a mark likewise, since
- * only a part of what is not used now may leave later (prr.c).  But then a window is not cut
- * into more than 16 pieces.
+ * leave now: if it waited for more, it would leave as a burst.  The same holds after a mark: only
+ * a part of the unused room is left later (prr.c).  But then a window is not cut into more than 16
+ * pieces.
  */
 static u32 piece_bytes(const struct tcon_track *t)
 {
@@ -63,14 +63,14 @@ static u32 piece_bytes(const struct tcon_track *t)
 	return clamp(t->prr.limit_bytes - cc->inflight_bytes, least, most);
 }
 
-/* What the clock, if there is one, lets leave at once. */
+/* Bytes that the clock, if there is one, lets leave at once. */
 static u32 at_once_bytes(const struct tcon_cc *cc)
 {
 	return max(tcon_cc_quantum_bytes(cc), tcon_pace_burst_bytes(cc));
 }
 
 /**
- * tcon_out_super_bytes() - how large may a super-packet be that is made of what waits?
+ * tcon_out_super_bytes() - how large may a super-packet be that is made of waiting segments?
  * @flow: its lock is held
  *
  * Return: payload bytes, no more than would leave at once; 0: none is made.
@@ -106,9 +106,8 @@ static bool is_too_large(const struct tcon_flow *flow, u32 bytes)
 }
 
 /*
- * How many segments leave of one that is too large, and has @segs?  As many as leave at once, and
- * are not too much of cwnd.  One, if they are a list of packets.  In any case fewer than there
- * are.
+ * How many segments leave of a packet that is too large, and has @segs?  As many as may leave at
+ * once and are not too much of cwnd; one, if they are a list of packets; always fewer than @segs.
  */
 static u32 first_segs(const struct tcon_flow *flow, const struct sk_buff *skb, u32 segs)
 {
@@ -127,8 +126,8 @@ static u32 first_segs(const struct tcon_flow *flow, const struct sk_buff *skb, u
 	return clamp(bytes / skb_shinfo(skb)->gso_size, 1U, most);
 }
 
-/* A part of it has left: may the rest not be one packet?  Neither what has no length that an IP
- * header can say, nor a list of packets.
+/* A part of it has left: can the rest not be one packet?  It cannot if it is longer than an IP
+ * header can say, or a list of packets.
  */
 static bool must_be_cut(const struct sk_buff *skb)
 {
@@ -144,8 +143,8 @@ static bool must_be_cut(const struct sk_buff *skb)
  * @flow: its lock is held
  * @skb: the packet, with its &struct tcon_segment
  *
- * All of it does that is no super-packet; or an IP fragment, which only a guest with ill will makes
- * of one: no header says where its parts begin.
+ * All of a packet leaves that is no super-packet.  So does an IP fragment, which only a malicious
+ * guest makes of a super-packet: no header says where its parts begin.
  *
  * Return: sequence number.
  */
@@ -164,7 +163,7 @@ u32 tcon_out_end(const struct tcon_flow *flow, const struct sk_buff *skb)
 	return seg->start + first_segs(flow, skb, segs) * skb_shinfo(skb)->gso_size;
 }
 
-/* All of what waits first leaves as it came, but for its header; NULL without memory. */
+/* All of the first packet leaves as it came, with a new header; NULL without memory. */
 static struct sk_buff *make_whole(struct tcon_flow *flow, struct sk_buff **copy, u64 now_us)
 {
 	struct tcon_buffer *b = &flow->buffer;
@@ -179,7 +178,7 @@ static struct sk_buff *make_whole(struct tcon_flow *flow, struct sk_buff **copy,
 	if (!clone)
 		return NULL;
 	tcon_buffer_left(b, flow->port, end, copy);	/* all of it: no memory is needed */
-	swap(clone, *copy);	/* who follows packets knows the guest's */
+	swap(clone, *copy);	/* tracing tools know the guest's skb */
 	return clone;
 }
 
@@ -206,10 +205,10 @@ static struct sk_buff *make_part(struct tcon_flow *flow, u32 end, struct sk_buff
 }
 
 /**
- * tcon_out_make() - make a packet of what has waited longest
+ * tcon_out_make() - make a packet of the data that has waited longest
  * @flow: its lock is held; something waits
  * @end: up to where; tcon_out_end()
- * @copy: what is kept of it, charged; NULL: nothing is
+ * @copy: the copy to keep, charged; NULL: none is kept
  * @now_us: the time
  *
  * Its header says what the guest says now.

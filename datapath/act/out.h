@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What leaves of what waits: how much at once, and as which packet.
+ * Makes packets of waiting data.
  */
 #ifndef _TCON_OUT_H
 #define _TCON_OUT_H
@@ -16,7 +16,5 @@ u32 tcon_out_super_bytes(const struct tcon_flow *flow);
 u32 tcon_out_end(const struct tcon_flow *flow, const struct sk_buff *skb);
 struct sk_buff *tcon_out_make(struct tcon_flow *flow, u32 end, struct sk_buff **copy,
 			      u64 now_us);
-
-/* May what waits leave now, without regard to cwnd and the clock? */
 
 #endif /* _TCON_OUT_H */

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Repeating what was lost, and absorbing the guest's own repeats.
+ * Repeats lost data, and absorbs the guest's own repeats.
  *
  * A repair is one segment, no larger than the guest's own.  It is built from the copy,
- * and has only the lost bytes.  Its header is as that of all that leaves later than it came
- * (act/header.c).
+ * and has only the lost bytes.  Its header is written when it leaves (act/header.c).
  *
  * A repeat of the guest with a newer TSval would overtake repairs: PAWS (RFC 7323, 5)
  * would then discard the repairs behind it.  So repeats are absorbed if TCon has a copy
@@ -29,7 +28,7 @@
 #include "wire/part.h"
 #include "wire/segment.h"
 
-/* A repair that was lost this often: perhaps the guest's repeat fares better. */
+/* After this many lost repairs the guest's repeat passes: perhaps it arrives. */
 #define FAILED_OFTEN	2
 
 /* The copy that holds @seq; NULL if there is none. */
@@ -154,8 +153,8 @@ struct sk_buff *tcon_repair_probe(struct tcon_flow *flow, u64 now_us)
 
 /*
  * Has the guest sent nothing in the last three quarters of a silence?  Its own timer doubles, too,
- * so it would have, if that has gone off at all: what it takes for a round trip has all the time in
- * it that holes stood.  (RFC 6298: with a variation of half of that, three times as much.)  A
+ * so it would have sent by now, once that has gone off.  The guest's round-trip time includes the
+ * time that holes stood.  (RFC 6298: with a variation of half of that, three times as much.)  A
  * repair would teach the switch the port that a guest has left.
  */
 static bool has_gone(const struct tcon_flow *flow, u64 now_us)
@@ -229,10 +228,9 @@ static bool only_waits(const struct tcon_track *t, u64 now_us)
 }
 
 /*
- * Does the guest repeat what it could not take for lost by what it was told?  It is told of no
- * hole, so it repeats from there on, or the tail, or from there on once more.  Else it has heard
- * ACKs that took another way, which started its own timer anew, and knows better than TCon what is
- * missing.
+ * Does the guest repeat data that it had no reason to think lost?  TCon tells it of no hole, so it
+ * repeats from the acknowledged number on, once or again, or the tail.  Otherwise it has heard ACKs
+ * that took another way and restarted its timer.  Then it knows better than TCon what is missing.
  */
 static bool jumps(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
@@ -266,8 +264,8 @@ static bool absorbed(struct tcon_flow *flow, const struct tcon_packet *pkt)
  * @pkt: the same, parsed; with payload or FIN, begins before nxt
  * @now_us: the time
  *
- * Keep-alives and window probes pass, and so does what TCon has repaired in vain, or does not come
- * to.  What the peer has acknowledged, and the guest was not told, is answered by tcon_ack_owed().
+ * Keep-alives and window probes pass.  So does data that TCon has repaired in vain, or has no time
+ * for.  tcon_ack_owed() answers repeats of data whose ACK the guest was not given.
  *
  * Return: true: it is not needed; false: it has to pass.
  */

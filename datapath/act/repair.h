@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Repairs: sending again what was lost.
+ * Repairs: repeats of lost data.
  */
 #ifndef _TCON_REPAIR_H
 #define _TCON_REPAIR_H

@@ -28,7 +28,7 @@
 #define DELAYED_US	(40 * USEC_PER_MSEC)
 
 /**
- * tcon_tell_due() - has the guest said what the peer has not been told?
+ * tcon_tell_due() - has the guest said more than the peer has been told?
  * @flow: its lock is held
  *
  * Return: whether it acknowledges or offers more.
@@ -42,7 +42,7 @@ bool tcon_tell_due(const struct tcon_flow *flow)
 }
 
 /**
- * tcon_tell_overdue() - must the peer hear that now, although what says it waits?
+ * tcon_tell_overdue() - must the peer hear that now, although the segment that says it waits?
  * @flow: its lock is held
  * @now_us: the time
  *
@@ -101,7 +101,7 @@ bool tcon_tell_make(struct tcon_flow *flow, struct sk_buff *skb,
 }
 
 /**
- * tcon_tell_of_held() - the ACK of what waits
+ * tcon_tell_of_held() - make the ACK of waiting packets
  * @flow: its lock is held; something waits
  * @now_us: the time
  *
@@ -136,7 +136,7 @@ struct sk_buff *tcon_tell_of_held(struct tcon_flow *flow, u64 now_us)
  * @flow: its lock is held
  * @now_us: the time
  *
- * It is what the guest said last.
+ * The peer has been told the guest's last ACK and window.
  */
 void tcon_tell_noted(struct tcon_flow *flow, u64 now_us)
 {

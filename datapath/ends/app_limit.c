@@ -2,7 +2,7 @@
 /*
  * Does the application keep a flow from sending more, or the guest's own cwnd?  Then its rate
  * samples do not show the path (draft-ietf-ccwg-bbr, 4.1.2.4; Linux's
- * tcp_rate_check_app_limited()).  A guest's socket knows it.  Here it follows from the window that
+ * tcp_rate_check_app_limited()).  The guest's socket knows.  TCon infers it from the window that
  * the guest leaves unused.
  */
 #include <linux/math64.h>
@@ -12,7 +12,7 @@
 
 #define GAP_NS		NSEC_PER_MSEC	/* without work, until a pacer counts as dry */
 
-/* What keeps the guest from sending, as things stand. */
+/* The limit that keeps the guest from sending now. */
 static inline enum tcon_limit limited_by(const struct tcon_flow *flow, u64 now_us)
 {
 	u32 slack_bytes = max(flow->track.cc.mss_bytes, flow->clock.burst_bytes) +
@@ -26,7 +26,7 @@ static inline enum tcon_limit limited_by(const struct tcon_flow *flow, u64 now_u
  * Is the path full although the guest does not use its window?  Then its own cwnd
  * limits it, at the rate of the path, and rate samples show that rate.  There is a
  * standing queue, and the guest keeps answering ACKs with data.  Behind a hole of a peer without
- * SACK no round trip is measured (Karn), and the queue of before may be gone.
+ * SACK no round trip is measured (Karn), and the earlier queue may be gone.
  */
 static bool path_is_full(const struct tcon_track *t, u64 now_us)
 {
@@ -46,10 +46,10 @@ static bool pacer_is_dry(const struct tcon_flow *flow, u64 now_us)
 }
 
 /*
- * How much can a guest leave of its window that has more to send, and only waits to fill a packet?
- * Behind a hole, where an ACK is overdue, Linux waits for one as large as its own rate calls for.
- * That may be all that it is given.  But a peer without SACK has one hole filled in a round trip,
- * of many: for so long no guest waits, whose cwnd is full of what has arrived.
+ * How much of its window can a guest leave unused that has more to send, and only waits to fill a
+ * packet?  Behind a hole, where an ACK is overdue, Linux waits for one as large as its own rate
+ * calls for.  That may be its whole allowance.  But for a peer without SACK a round trip fills one
+ * hole of many.  No guest waits that long: its cwnd is full of arrived data.
  */
 static u32 slack_bytes(const struct tcon_flow *flow, u64 now_us)
 {
@@ -132,9 +132,9 @@ void tcon_app_limit_data(struct tcon_flow *flow, const struct sk_buff *skb,
 }
 
 /*
- * As note_app_limit(), of a flow whose windows are not written: what it could have sent is not
- * known.  If it has room and nothing waits, it had no more (RFC 9293 knows no other reason that
- * is not the path's, or the peer's window).
+ * As note_app_limit(), for a flow whose windows are not written: TCon does not know how much it
+ * could have sent.  If it has room and nothing waits, it had no more to send.  (The only other
+ * reasons in RFC 9293 are the path and the peer's window.)
  */
 static void note_idle_room(struct tcon_flow *flow, u64 now_us)
 {

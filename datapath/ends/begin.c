@@ -26,7 +26,7 @@ void tcon_begin_grown(struct tcon_flow *flow, u64 now_us)
 {
 	const struct tcon_track *t = &flow->track;
 
-	/* Who only sends data has no connection yet. */
+	/* A guest that only sends data has no connection yet. */
 	if (tcon_flow_is_middle(flow) ? !t->acked_bytes : !tcon_track_established(t))
 		return;
 	tcon_flow_grown(flow);
@@ -34,8 +34,8 @@ void tcon_begin_grown(struct tcon_flow *flow, u64 now_us)
 }
 
 /*
- * What a guest says of its segments, cwnd is counted in.  No segment is larger than the guest's
- * device takes.  So who says more, with a peer on its side, wins no larger steps by it.
+ * cwnd is counted in the MSS that a guest announces.  No segment is larger than the guest's device
+ * takes.  So a guest whose peer is on its side does not gain larger steps with a larger MSS.
  */
 static void bound_mss(const struct tcon_port *port, struct tcon_packet *pkt)
 {
@@ -81,7 +81,7 @@ void tcon_begin_guest_syn(struct tcon_flow *flow, struct tcon_packet *pkt, u64 n
 	tcon_handshake_guest(t, pkt, now_us);
 }
 
-/* Is it an answer to the guest where only an opening was seen, which the guest has not answered? */
+/* Is it an answer to the guest, although the peer's only SYN was an opening without an answer? */
 static bool displaces(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
 	const struct tcon_track *t = &flow->track;
@@ -96,8 +96,8 @@ static bool displaces(const struct tcon_flow *flow, const struct tcon_packet *pk
  * @pkt: the SYN
  * @now_us: the time
  *
- * Anybody could have sent it: an answer must fit what the guest sent, and an opening in place of
- * one that was seen before counts only when the guest answers it.
+ * Anybody could have sent it.  An answer must fit the guest's SYN.  An opening in place of an
+ * earlier one counts only when the guest answers it.
  */
 void tcon_begin_peer_syn(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
@@ -136,7 +136,7 @@ void tcon_begin_mid_stream(struct tcon_flow *flow, u64 now_us)
 				       settled ? TCON_KNOWN_EVADED : TCON_KNOWN_MISSED);
 }
 
-/* The guest's data went another way: what is known of it cannot be relied on. */
+/* The guest's data went another way: TCon's state of it is not reliable any more. */
 static void lost_track(struct tcon_flow *flow, u32 ack, u64 now_us)
 {
 	tcon_handshake_resync(&flow->track, ack, now_us);
@@ -164,10 +164,10 @@ void tcon_begin_adopt(struct tcon_flow *flow, const struct sk_buff *skb,
 }
 
 /*
- * Does data of a guest belong to what TCon took for its connection?  Before the handshake is
- * complete it follows the SYN within a window that is not scaled.  In a connection that was
- * adopted, and of which nothing has been acknowledged, it may begin before what was seen first,
- * and a segment that the peer will not take must not make it look like a repeat.
+ * Does a guest's data belong to the connection that TCon knows?  Before the handshake is complete
+ * it follows the SYN within a window that is not scaled.  In an adopted connection without any ACK
+ * it may begin before the first segment that was seen.  A segment that the peer will not take must
+ * not make such data look like a repeat.
  */
 static bool belongs(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
@@ -188,8 +188,8 @@ static bool belongs(const struct tcon_flow *flow, const struct tcon_packet *pkt)
  * @pkt: the same, parsed
  * @now_us: the time
  *
- * With each connection that is adopted nothing is in flight, and to adopt one takes as much time
- * for a byte as for a segment: all that waits is looked at.
+ * Each adopted connection starts with nothing in flight.  To adopt one takes as much time for a
+ * byte as for a segment, because it looks at all waiting packets.  So each counts as a segment.
  *
  * Return: whether it may go on.
  */
@@ -214,13 +214,13 @@ bool tcon_begin_check(struct tcon_flow *flow, const struct sk_buff *skb,
 }
 
 /**
- * tcon_begin_check_unseen() - did the guest send what its peer has acknowledged and nobody saw?
+ * tcon_begin_check_unseen() - did the guest send the unseen data that its peer has acknowledged?
  * @flow: its lock is held; flow->unseen is set
  * @pkt: the guest's segment
  * @now_us: the time
  *
- * Anybody can claim that, and so would a peer that wants more than its share.  It is true if the
- * guest's next data begins behind it.
+ * Anybody can claim that, also a peer that wants more than its share.  It is true if the guest's
+ * next data begins behind it.
  */
 void tcon_begin_check_unseen(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How connections end, and what is sent after that.
+ * How connections end, and packets after the end.
  */
 #include "base/seq.h"
 #include "ends/close.h"
@@ -69,8 +69,8 @@ void tcon_close_guest_fin(struct tcon_track *t, const struct tcon_packet *pkt)
  * @pkt: the segment
  * @now_us: the time
  *
- * If that was by a RST, or if the data is beyond the FIN, the peer did not take that.  It must not
- * have won a window by it.
+ * If a RST ended it, or if the data is beyond the FIN, the peer did not take the RST or FIN.  The
+ * guest must not gain a window by it.
  */
 void tcon_close_data_after(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {

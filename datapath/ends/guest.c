@@ -57,7 +57,7 @@ static bool guest_resumes(struct tcon_flow *flow, const struct tcon_packet *pkt,
 	return false;
 }
 
-/* What a guest brings from another host does not have its Ethernet address. */
+/* A half-flow from another host lacks the guest's Ethernet address. */
 static void note_mac(struct tcon_flow *flow, const struct sk_buff *skb, u64 now_us)
 {
 	if (!is_zero_ether_addr(flow->traits.mac))
@@ -76,7 +76,7 @@ static bool note_data(struct tcon_flow *flow, const struct sk_buff *skb,
 	    !tcon_begin_check(flow, skb, pkt, now_us))
 		return false;
 	flow->said.data_us = now_us;
-	/* But for the byte of a keep-alive (RFC 9293, 3.8.4). */
+	/* A keep-alive starts one byte earlier (RFC 9293, 3.8.4). */
 	if (unlikely(seq_before(pkt->seq + 1, flow->thin.told_ack)))
 		flow->thin.unheard = true;
 	if (unlikely(tcon_known_is_astray(flow->known)))
@@ -84,7 +84,7 @@ static bool note_data(struct tcon_flow *flow, const struct sk_buff *skb,
 	return true;
 }
 
-/* Any segment of the guest but a SYN, of a flow of which something is known. */
+/* Any segment of the guest except a SYN, of a flow that is synced. */
 static enum tcon_fate judge_segment(struct tcon_flow *flow, struct sk_buff *skb,
 				    const struct tcon_packet *pkt, u64 now_ns, u64 *when)
 {
@@ -112,7 +112,7 @@ static enum tcon_fate judge_segment(struct tcon_flow *flow, struct sk_buff *skb,
 	return TCON_FATE_PASS;
 }
 
-/* Does a packet pass whose flow sleeps, or has come from another host and does not go on here? */
+/* Does a packet pass whose flow is unseen, or has come from another host and is not settled? */
 static bool passes_by(struct tcon_flow *flow, const struct sk_buff *skb,
 		      const struct tcon_packet *pkt, u64 now_us)
 {
@@ -126,7 +126,7 @@ static bool passes_by(struct tcon_flow *flow, const struct sk_buff *skb,
 	return flow->saved;
 }
 
-/* What is to become of a packet.  ECN is written into it before. */
+/* Decides the fate of a packet, and writes ECN into it before. */
 static enum tcon_fate judge(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_packet *pkt,
 			    u64 now_ns, u64 *when)
 {
@@ -175,7 +175,7 @@ bool tcon_guest_sends(struct tcon_flow *flow, struct sk_buff *skb, struct tcon_p
 	tcon_judge_refresh(flow, tcon_us(now_ns));
 	fate = judge(flow, skb, pkt, now_ns, &when);
 	pass = tcon_hold_carry_out(flow, skb, pkt, fate, when, now_ns);
-	/* What comes with a RST is data as any other, before the RST ends all. */
+	/* Data in a RST is data as any other, before the RST ends the connection. */
 	if (pkt->payload_bytes && fate >= TCON_FATE_ABSORB)
 		tcon_close_note(flow, pkt, true, tcon_us(now_ns));
 	return pass;

@@ -25,9 +25,9 @@
 #define SPURIOUS_MANY	32	/* needless repairs, before they count against a path */
 
 /*
- * What the guest says to have got was not sent, or it offers a window that there cannot be.  By
- * that each segment of its peer would look like somebody else's.  Does one go on where the peer's
- * last one ended, within a window?
+ * A guest can acknowledge data that was not sent, or offer an impossible window.  Then each segment
+ * of its peer would look like somebody else's.  Does one go on where the peer's last one ended,
+ * within a window?
  */
 static bool goes_on(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
@@ -42,7 +42,7 @@ static bool goes_on(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 
 /*
  * Would the guest take a segment of the peer's for one of the connection (RFC 9293,
- * 3.10.7.4)?  It honours each window that it has offered (RFC 7323, 2.4).  Whoever knows
+ * 3.10.7.4)?  It honours each window that it has offered (RFC 7323, 2.4).  Anybody who knows
  * addresses and ports can send a segment that the guest throws away.  TCon must neither
  * count its ACK as delivery, nor believe its ECN mark, nor repeat its acknowledgment number in
  * a window update.
@@ -114,7 +114,7 @@ static void ack_enforced(struct tcon_flow *flow, const struct tcon_ack *ack,
 
 /*
  * The peer acknowledges data that TCon still holds.  Either that data came to it by another way,
- * or it acknowledges what it did not get.  In both cases it acknowledges all that has left.
+ * or the ACK is false.  In both cases it acknowledges all that has left.
  */
 static void ack_of_held(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
@@ -238,7 +238,7 @@ static bool note_heard(struct tcon_flow *flow, const struct tcon_packet *pkt, u6
 	return heard;
 }
 
-/* What a packet does to the connection, and what the guest sees of it, as judge_ack(). */
+/* Applies a packet to the connection.  Returns what the guest sees of it, as judge_ack(). */
 static struct tcon_shown judge(struct tcon_flow *flow, const struct sk_buff *skb,
 			       const struct tcon_packet *pkt, bool heard, u64 now_us,
 			       struct sk_buff **extra)

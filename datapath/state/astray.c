@@ -7,7 +7,7 @@
 #include "state/astray.h"
 #include "state/judge.h"
 
-/* Has nothing come for so long that its packets must take another way? */
+/* Has the silence lasted long enough to show that packets take another way? */
 static bool is_overdue(const struct tcon_flow *flow, u64 since_us, u64 now_us)
 {
 	return now_us - since_us > tcon_track_rto_us(&flow->track);
@@ -27,10 +27,10 @@ static void learn(struct tcon_flow *flow, enum tcon_known_event event, u64 now_u
  * @flow: its lock is held, enforced, with tcon_astray_is_beyond()
  * @now_us: the time
  *
- * The guest uses a larger window than TCon gave it, or repeats what it was not told to be missing,
- * or its peer was not heard since its port woke, and no answers pass here.  So the ACKs take
- * another way; or the guest ignores its window, and the peer is silent.  The flow keeps the rate
- * that it has.  While answers pass here, it is held to cwnd.
+ * The guest uses a larger window than TCon gave it, or repeats data that it was not told to be
+ * missing, or its peer was not heard since its port woke, and no answers pass here.  So the ACKs
+ * take another way; or the guest ignores its window, and the peer is silent.  The flow keeps its
+ * rate.  While answers pass here, it is held to cwnd.
  */
 void tcon_astray_beyond(struct tcon_flow *flow, u64 now_us)
 {
@@ -45,8 +45,8 @@ void tcon_astray_beyond(struct tcon_flow *flow, u64 now_us)
  * @pkt: the segment
  * @now_us: the time
  *
- * If it was the data that took another way, the data is back now.  If it is the ACKs, what TCon
- * knows must not fall too far behind: an edge of long ago would seem to be ahead.
+ * If the data took another way, it is back now.  If the ACKs do, TCon's state must not fall too far
+ * behind: a very old edge would seem to be ahead.
  */
 void tcon_astray_data(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 now_us)
 {
@@ -61,7 +61,7 @@ void tcon_astray_data(struct tcon_flow *flow, const struct tcon_packet *pkt, u64
 }
 
 /**
- * tcon_astray_unseen() - the peer acknowledges what was not seen
+ * tcon_astray_unseen() - the peer acknowledges unseen data
  * @flow: its lock is held
  * @now_us: the time
  */

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The send buffer of a half-flow: what its guest has sent, from when it comes until it is
- * acknowledged cumulatively, since a peer may throw away what it has SACKed (RFC 2018, 8).
+ * The send buffer of a half-flow.  It keeps the guest's data until that is acknowledged
+ * cumulatively, since a peer may throw away data that it has SACKed (RFC 2018, 8).
  *
- * As a socket's, it has two parts.  What waits is a list of packets.  What has left is in flight,
- * and each record of a transmission (sender/sendq.c) refers to the packet that its bytes are in.
- * Memory is charged once, when a packet comes, and given back with the last record of it.  What is
- * charged is all that is kept from being freed.
+ * Like a socket's, it has two parts.  Waiting packets are in a list.  Data that has left is in
+ * flight, and each record of a transmission (sender/sendq.c) refers to the packet with its bytes.
+ * Memory is charged once, when a packet comes, and given back with the last record of it.  The
+ * charge covers all memory that is kept from being freed.
  *
  * How much that is: while a hole is being repaired, una stands still and new data leaves.  So
  * una .. nxt spans a BDP for each round that the unluckiest segment needs.  With N segments in
  * flight that is BDP * (1 + ln N / ln(1/p)): 2 to 4 BDP with losses of 1 to 5 %.  Memory is
  * bounded for a flow, a port and the host.  A flow that comes near a bound is given a smaller
- * window.  Then the guest keeps what there is no room for.  If it sends more, that leaves without a
- * copy, so that the guest repeats it; or it waits up to twice the bound.  Beyond that what waits
- * leaves and is not kept (act/excess.c), and repeats, FIN and RST are dropped; beyond four times
- * all is.
+ * window.  Then the guest keeps the data that has no room.  If it sends more, that leaves without a
+ * copy, so that the guest repeats it; or it waits up to twice the bound.  Beyond that waiting
+ * packets leave and are not kept (act/excess.c), and repeats, FIN and RST are dropped; beyond four
+ * times the bound everything is.
  */
 #include <linux/moduleparam.h>
 #include <linux/skbuff.h>
@@ -32,10 +32,10 @@
  * of its own and the header of its clone.
  */
 #define TRUESIZE_PER_BYTE	2
-/* So little data is copied, if it would keep a page. */
+/* Up to this much data is copied, if it would keep a page. */
 #define LITTLE_BYTES		512
-/* What a guest was not allowed to send, or is paced and told no window, may wait up to this part of
- * a bound.
+/* Data that the guest was not allowed to send, and data of a paced flow, which is told no window,
+ * may wait up to this part of a bound.
  */
 #define UNASKED_PART		4
 
@@ -59,7 +59,7 @@ static void charge(struct tcon_buffer *b, struct tcon_port *port, long bytes)
 	tcon_budget_charge(&port->shares[TCON_SHARE_BUFFER], bytes);
 }
 
-/* What the bounds of the flow, the port and the host leave. */
+/* Memory that the bounds of the flow, the port and the host leave. */
 static long room_of(const struct tcon_buffer *b, const struct tcon_port *port)
 {
 	return min((long)tcon_buffer_flow_max() - (long)b->charged_bytes,
@@ -105,7 +105,7 @@ bool tcon_buffer_exceeds(const struct tcon_buffer *b, const struct tcon_port *po
 	       tcon_budget_exceeds(&port->shares[TCON_SHARE_BUFFER], times);
 }
 
-/* What was charged last, and is given back before what comes next; NULL: nothing. */
+/* The packet that was charged last; it is given back before the next one.  NULL: there is none. */
 static struct sk_buff *newest(const struct tcon_buffer *b, const struct tcon_sendq *q)
 {
 	struct sk_buff *last = skb_peek_tail(&b->unsent);
@@ -120,7 +120,7 @@ static bool is_little(const struct sk_buff *skb, u32 pinned_bytes)
 	return skb->len <= LITTLE_BYTES && pinned_bytes > 2 * SKB_TRUESIZE(skb->len);
 }
 
-/* Nothing of where it comes from is kept with it. */
+/* Drops references to where the packet comes from. */
 static void forget_origin(struct sk_buff *skb)
 {
 	skb_dst_drop(skb);
@@ -128,8 +128,8 @@ static void forget_origin(struct sk_buff *skb)
 }
 
 /*
- * Charges what @skb keeps from being freed, @pinned bytes, but for @shared ones that the newest
- * packet, @before, keeps, too.
+ * Charges the memory that @skb keeps from being freed: @pinned bytes, without @shared ones that the
+ * newest packet, @before, keeps, too.
  */
 static void charge_for(struct tcon_buffer *b, struct tcon_port *port, struct sk_buff *before,
 		       struct sk_buff *skb, u32 pinned, u32 shared)
@@ -208,7 +208,7 @@ static struct sk_buff *dequeue(struct tcon_buffer *b)
 }
 
 /**
- * tcon_buffer_skip() - a part of what has waited longest is not needed
+ * tcon_buffer_skip() - a part of the packet that has waited longest is not needed
  * @b: the half-flow's buffer, in which something waits; the flow's lock is held
  * @seq: sequence number after that part, before the end of the packet
  */
@@ -221,13 +221,13 @@ void tcon_buffer_skip(struct tcon_buffer *b, u32 seq)
 }
 
 /**
- * tcon_buffer_left() - what has waited longest has left, or its first part
+ * tcon_buffer_left() - the packet that has waited longest has left, or its first part
  * @b: the half-flow's buffer, in which something waits; the flow's lock is held
  * @port: the guest's port
  * @end: up to where
- * @copy: what is kept of it for this transmission, charged
+ * @copy: the copy to keep for this transmission, charged
  *
- * What is not in flight, as the caller finds, has to be given to tcon_buffer_give_up(), and then to
+ * If the caller finds that the copy is not in flight, it calls tcon_buffer_give_up(), and then
  * tcon_buffer_put().
  *
  * Return: false without memory: then nothing has changed.
@@ -252,7 +252,7 @@ bool tcon_buffer_left(struct tcon_buffer *b, struct tcon_port *port, u32 end,
 }
 
 /**
- * tcon_buffer_copy() - what is kept of a packet that leaves at once
+ * tcon_buffer_copy() - make the copy to keep of a packet that leaves at once
  * @b: the half-flow's buffer; the flow's lock is held
  * @port: the guest's port
  * @q: records of what has left
@@ -307,7 +307,7 @@ void tcon_buffer_put(struct tcon_buffer *b, struct tcon_port *port, struct sk_bu
 	napi_consume_skb(copy, 1);
 }
 
-/* What of @skb has left already, and is kept? */
+/* Finds a part of @skb that has left already, and is kept. */
 static struct sk_buff *find_part(const struct tcon_sendq *q, const struct sk_buff *skb)
 {
 	const struct tcon_segment *seg = tcon_segment(skb);
@@ -333,7 +333,7 @@ static struct sk_buff *find_part(const struct tcon_sendq *q, const struct sk_buf
  * @q: records of what has left
  * @skb: the packet; the caller's from now on
  *
- * A part of it that is kept keeps all of it from being freed, and is charged for that from now on.
+ * If a part of it is kept, that part keeps all of it from being freed, and is charged for it.
  */
 void tcon_buffer_give_up(struct tcon_buffer *b, struct tcon_port *port,
 			 const struct tcon_sendq *q, struct sk_buff *skb)

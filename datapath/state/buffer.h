@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a guest has sent and its peer has not acknowledged: the packets and their memory.
+ * Data that a guest has sent and its peer has not acknowledged: the packets and their memory.
  */
 #ifndef _TCON_BUFFER_H
 #define _TCON_BUFFER_H
@@ -11,12 +11,12 @@
 
 struct tcon_sendq;
 
-/* What a guest was allowed to send may wait, and is kept, up to so many times a bound. */
+/* Data that a guest was allowed to send may wait, and is kept, up to this multiple of a bound. */
 #define TCON_BUFFER_HARD	2
 
 /**
  * struct tcon_buffer - the send buffer of a half-flow; its lock protects it
- * @charged_bytes: that, and the memory of what is kept of what has left (tcon_send.copy)
+ * @charged_bytes: @unsent_charged_bytes, and the memory of copies in flight (tcon_send.copy)
  * @left_tsval: TSval of the new data that left last, or of an ACK behind it; until there is one,
  *	where packets have passed unseen or elsewhere, of the first segment that was seen
  * @unsent: packets that wait, in the order in which they came; each has a struct tcon_segment

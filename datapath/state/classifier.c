@@ -4,15 +4,14 @@
  * classifier has it.
  *
  * Rules that look at the same fields, and the same lengths of prefixes, are a tuple.  Within a
- * tuple a rule is found by one hash.  Tuples are tried in the order of their highest ranks, and
- * no further than to what has been found.  So a look-up costs as much as there are tuples, however
- * many rules they have.
+ * tuple a rule is found by one hash.  Tuples are tried in the order of their highest ranks, until
+ * none can have a higher rank than the rule found.  So the cost of a look-up grows with the number
+ * of tuples, not with the number of rules.
  *
  * A rule with a share takes only a part of the half-flows that its match selects.  For the others
  * the search goes on, as if the rule were not there.  Such rules have tuples of their own.
  *
- * All tuples share one hash table.  Whoever looks up needs RCU only.  Changes are serialised by
- * the caller.
+ * All tuples share one hash table.  A look-up needs RCU only.  The caller serialises changes.
  */
 #include <asm/byteorder.h>
 #include <linux/bits.h>
@@ -45,8 +44,8 @@ enum {
  * struct tcon_mask - what rules of a tuple look at, besides the bridge
  * @fields: BY_*
  * @family: AF_INET, AF_INET6 or AF_UNSPEC
- * @src_plen: so many bits of the guest's address
- * @dst_plen: so many bits of the peer's
+ * @src_plen: this many bits of the guest's address
+ * @dst_plen: this many bits of the peer's
  * @sport: these bits of the guest's TCP port, network order
  * @dport: these bits of the peer's
  * @mac: these bits of the guest's Ethernet address
@@ -80,7 +79,7 @@ struct tcon_tuple {
 /**
  * struct tcon_tuples - tuples as a look-up sees them
  * @rcu: for freeing it
- * @buckets: those of the classifier
+ * @buckets: the classifier's
  * @n: number of them
  * @at: each, the one with the highest rank first
  * @at.mask: what it looks at
@@ -170,7 +169,7 @@ bool tcon_match_traits(const struct tcon_match *m, const struct tcon_traits *tra
 /**
  * tcon_match_example() - a half-flow that a match selects
  * @m: the match; its port is not looked at
- * @key: gets the key: what @m says, and zero elsewhere
+ * @key: gets the key: @m's fields, and zero elsewhere
  * @traits: gets its traits, likewise
  */
 void tcon_match_example(const struct tcon_match *m, struct tcon_key *key,
@@ -234,7 +233,7 @@ static unsigned int put_mac(u32 *words, const u8 *mac, const u8 *mask)
 	return 2;
 }
 
-/* Hash of what @mask looks at. */
+/* Hash of the fields that @mask looks at. */
 static u32 hash_of(const struct tcon_classifier *c, const struct tcon_mask *mask,
 		   const struct tcon_place *place, const struct tcon_key *key)
 {
@@ -262,7 +261,7 @@ static u32 hash_of(const struct tcon_classifier *c, const struct tcon_mask *mask
 	return jhash2(words, n, c->seed ^ (mask->fields & ~BY_SHARE));
 }
 
-/* The same of what a match selects. */
+/* The same for a match. */
 static u32 hash_of_match(const struct tcon_classifier *c, const char *bridge,
 			 const struct tcon_match *m)
 {
@@ -294,10 +293,9 @@ static bool entry_selects(const struct tcon_entry *e, u32 hash, const struct tco
 }
 
 /*
- * Is the half-flow in a rule's share?  Always the same ones are, as long as the rule's match and
- * priority stay, and a larger share has those of a smaller one.  The shares of two rules have
- * nothing to do with each other.  A guest cannot choose: the hash is keyed.  Without TCP ports
- * nobody knows.
+ * Is the half-flow in a rule's share?  While the rule's match and priority stay, the answer does
+ * too, and a larger share includes a smaller one.  The shares of two rules are independent.  A
+ * guest cannot choose: the hash is keyed.  Without TCP ports nobody knows.
  */
 static bool in_share(const struct tcon_entry *e, const struct tcon_key *key)
 {
@@ -315,7 +313,7 @@ static bool in_share(const struct tcon_entry *e, const struct tcon_key *key)
 	return (u64)hash * TCON_SHARE_ALL >> 32 < e->share;
 }
 
-/* The first of a bucket that takes the half-flow: that of the highest rank. */
+/* The first of a bucket that takes the half-flow: it has the highest rank. */
 static struct tcon_entry *find_hashed(struct tcon_buckets *buckets, u32 hash,
 				      const struct tcon_place *place, const struct tcon_key *key)
 {
@@ -602,10 +600,10 @@ void tcon_classifier_del(struct tcon_classifier *c, struct tcon_entry *e)
 }
 
 /**
- * tcon_classifier_trim() - try no more what no rule looks at any more
+ * tcon_classifier_trim() - remove tuples without rules from look-ups
  * @c: the classifier
  *
- * Without memory look-ups go on to try it, and find nothing there.
+ * Without memory look-ups still try these, and find nothing there.
  *
  * Context: process context; changes are excluded.
  */
@@ -629,7 +627,7 @@ void tcon_classifier_init(struct tcon_classifier *c)
 }
 
 /**
- * tcon_classifier_exit() - free what a classifier has
+ * tcon_classifier_exit() - free a classifier's memory
  * @c: the classifier, without rules and without look-ups
  */
 void tcon_classifier_exit(struct tcon_classifier *c)

@@ -19,7 +19,7 @@
 #define TCON_VLAN_ANY		0xffff
 
 /**
- * struct tcon_traits - what rules may look at of a half-flow, and its key does not have
+ * struct tcon_traits - properties of a half-flow that rules may look at beside its key
  * @mac: the guest's Ethernet address; zero: not known
  * @mark: packet mark (skb->mark) of the last packet to the guest; 0 until there was one
  */
@@ -45,7 +45,7 @@ struct tcon_traits {
  * @vlan: outermost VLAN id; %TCON_VLAN_ANY
  * @mac: the guest's Ethernet address; bits outside of @mac_mask are zero
  * @mac_mask: which bits of @mac count
- * @mark: packet mark of what goes to the guest; bits outside of @mark_mask are zero
+ * @mark: packet mark of packets to the guest; bits outside of @mark_mask are zero
  * @mark_mask: which bits of @mark count
  */
 struct tcon_match {
@@ -76,7 +76,7 @@ struct tcon_match {
  * @iface_id: external_ids:iface-id of the port; "": it has none
  * @bridge_hash: tcon_name_hash() of @bridge
  * @iface_id_hash: tcon_name_hash() of @iface_id
- * @traits: those of the half-flow
+ * @traits: the half-flow's
  */
 struct tcon_place {
 	const char *bridge;
@@ -90,15 +90,15 @@ struct tcon_place {
 
 /**
  * struct tcon_entry - a rule's part in a classifier
- * @node: in its bucket, those of higher rank first; RCU
+ * @node: in its bucket, the highest rank first; RCU
  * @peer: in tcon_tuple.entries
  * @tuple: which of the key it looks at
- * @rank: of two rules that select a flow, the one with the higher is obeyed: that with the higher
- *	priority, and among equals the newer
+ * @rank: of two rules that select a flow, the one with the higher rank is obeyed: the one with the
+ *	higher priority, and among equals the newer
  * @hash: of what it looks at
  * @bridge: name of the bridge whose guests it is for
  * @match: what it selects
- * @share: so many of %TCON_SHARE_ALL of these half-flows; 0: all
+ * @share: part of these half-flows, of %TCON_SHARE_ALL; 0: all
  */
 struct tcon_entry {
 	struct hlist_node node;

@@ -227,7 +227,7 @@ void tcon_flow_setup(struct tcon_flow *flow, struct tcon_port *port, const struc
 	flow->wakes = READ_ONCE(port->wakes);
 }
 
-/* Nothing is known of the connection any more, and of what was done to it. */
+/* Forgets the connection, and what was done to it. */
 static void forget(struct tcon_flow *flow)
 {
 	flow->outcome = min_t(u8, flow->outcome, TCON_OUTCOME_DUE);
@@ -259,7 +259,7 @@ static void forget(struct tcon_flow *flow)
 }
 
 /**
- * tcon_flow_restart() - start anew, for a new connection with the same key
+ * tcon_flow_restart() - start over, for a new connection with the same key
  * @flow: its lock is held
  * @now_us: the time
  */

@@ -67,7 +67,7 @@ enum tcon_outcome_state {
 };
 
 /**
- * enum tcon_flush - what of what waits leaves at once
+ * enum tcon_flush - which waiting data leaves at once
  * @TCON_FLUSH_NONE: nothing
  * @TCON_FLUSH_OVERDUE: what the guest was allowed to send; repairs still obey cwnd
  * @TCON_FLUSH_ALL: all
@@ -82,7 +82,7 @@ enum tcon_flush {
  * enum tcon_run - are packets of a flow being injected, without its lock?
  * @TCON_RUN_NONE: no
  * @TCON_RUN_INJECTS: yes
- * @TCON_RUN_KICKED: yes, and tcon_flow_kick() was called meanwhile
+ * @TCON_RUN_KICKED: yes, and tcon_flow_kick() was called since
  */
 enum tcon_run {
 	TCON_RUN_NONE,
@@ -95,7 +95,7 @@ enum tcon_run {
  * @node: in the table
  * @key: its key
  * @asleep: it sleeps, and this is no &struct tcon_flow
- * @dead: it is no longer in the table; of one that sleeps under tcon_port.lock
+ * @dead: it is no longer in the table; while it sleeps, under tcon_port.lock
  * @port: the guest's port
  * @port_node: in tcon_port.flow_tree
  * @rcu: for freeing it, when it is in no tree
@@ -111,13 +111,13 @@ enum tcon_run {
  * @known: which of its packets TCon has seen, enum tcon_known
  * @unseen: the peer has acknowledged data that TCon did not see
  * @wakes: tcon_port.wakes when its packets were last all seen; otherwise it lags
- * @saved: what it was on the host that its guest came from, until the guest has sent here;
+ * @saved: its state on the host that its guest came from, until the guest has sent here;
  *	else NULL
  * @syn: the guest's SYN without what TCon has put on it; NULL once that is answered
  * @traits: what rules look at beside @key
  * @outcome: enum tcon_outcome_state
  * @watchdog: its CC misbehaved
- * @buffer: what the guest has sent and is not acknowledged
+ * @buffer: data that the guest has sent and is not acknowledged
  * @closed_node: in tcon_port.closed_list; empty: the connection has not ended
  * @due: when to look at the flow
  * @window: the windows that the guest was given
@@ -150,10 +150,10 @@ enum tcon_run {
  * @said.last_bytes: TCP header and payload of its last segment
  * @said.wire_bytes: TCP header and payload of its full segments at present; 0: not known
  * @said.sends_parts: it has sent a segment that was not full up to the edge of its window
- * @clock: when what waits may leave, and how the guest sends
+ * @clock: when packets may leave, and how the guest sends
  * @clock.release_ns: when the pacer's clock allows the next packet
  * @clock.burst_bytes: size of the guest's recent super-packets
- * @clock.gathers_segs: part of its window that is beyond what may leave (tcon_flow_gathers_bytes())
+ * @clock.gathers_segs: part of its window beyond data that may leave (tcon_flow_gathers_bytes())
  * @thin: ACKs that the guest was given
  * @absorbed: the guest's last repeat that was absorbed; empty if the guest was told that this was
  *	needless
@@ -169,28 +169,28 @@ enum tcon_run {
  * @repair.hidden_acks: duplicate ACKs not given to the guest
  * @repair.probes: tail probes
  * @repair.timeouts: retransmission time-outs
- * @repeats: what the guest sends again
+ * @repeats: repeats of the guest
  * @repeats.us: when the guest began to send @repeats.bytes
- * @repeats.delivered: what was delivered then, its low 32 bits
- * @repeats.bytes: what it has sent again within a round trip
- * @gap: what segments left out of what the guest sent, and waits
+ * @repeats.delivered: bytes delivered then, the low 32 bits
+ * @repeats.bytes: bytes that it has sent again within a round trip
+ * @gap: sequence numbers that waiting segments left out
  * @gap.start: start of the first gap
  * @gap.end: end of the last gap
- * @rest: what its port's rest (rest.c) means to it
+ * @rest: effects of its port's rest (rest.c)
  * @rest.ack: while it lags: the peer's last acknowledgment number, if @rest.heard
  * @rest.edge: right edge of the peer's window then
  * @rest.end_seq: sequence number after that segment of the peer
  * @rest.unheard: while it lags or is @saved: segments with data that did not tell where it is
  * @rest.heard: the peer has sent since the port woke
  * @rest.attended: counted in tcon_port.attended
- * @rest.believe_us: until when the peer may acknowledge what was not seen
- * @bare: what the guest has to repeat itself
+ * @rest.believe_us: until when the peer may acknowledge unseen data
+ * @bare: data that the guest has to repeat itself
  * @bare.end: sequence number after the last byte of it
  * @bare.reason: why, enum tcon_reason; %TCON_REASON_NONE: nothing; %TCON_REASON_REORDERING: all
  *
  * Members that packets need lie together, so that these take few lines of cache
- * (tests/unit/crossings counts them).  Some members begin or end with what is seldom needed: @stub,
- * @buffer, @due, @embryo_node, @ecn, @track.  More of that lies there.
+ * (tests/unit/crossings counts them).  @stub, @buffer, @due, @embryo_node, @ecn and @track begin or
+ * end with seldom needed parts.  Other seldom needed members lie next to these.
  */
 struct tcon_flow {
 	struct_group_tagged(tcon_stub, stub,	/* the table's; also of one that sleeps */
@@ -373,8 +373,8 @@ static inline bool tcon_flow_waits(const struct tcon_flow *flow)
 }
 
 /*
- * Has the guest sent a whole first flight (RFC 7413, 4.2), of which less than a segment may be
- * left, without a handshake?  More of it is judged so before tcon_excess_repeats() is asked.
+ * Has the guest sent a whole first flight (RFC 7413, 4.2), or all but a part of a segment, without
+ * a handshake?  More data is judged like this before tcon_excess_repeats() is asked.
  */
 static inline bool tcon_flow_sends_early(const struct tcon_flow *flow)
 {
@@ -403,8 +403,8 @@ static inline u32 tcon_flow_allowance_bytes(const struct tcon_flow *flow)
 }
 
 /*
- * What may a guest gather before it sends, in a recovery of a flow that is clocked by ACKs?  It
- * sees few of them.  As long as Linux expects some it waits until it may send a third of its
+ * Bytes that a guest may gather before it sends, in a recovery of a flow that is clocked by ACKs.
+ * The guest sees few ACKs.  As long as Linux expects some it waits until it may send a third of its
  * window, or its largest super-packet (tcp_tso_should_defer()).
  */
 static inline u32 tcon_flow_gathers_bytes(const struct tcon_flow *flow)
@@ -414,8 +414,8 @@ static inline u32 tcon_flow_gathers_bytes(const struct tcon_flow *flow)
 	return max(flow->clock.burst_bytes, min_t(u32, flow->window.given_bytes / 3, U16_MAX));
 }
 
-/* Read the time with the flow's lock held.  It is then not before times that an earlier holder of
- * the lock has stored, and differences, which are unsigned, are right.
+/* Read the time with the flow's lock held.  Then it is not before times that an earlier holder of
+ * the lock has stored.  Differences are unsigned and rely on that.
  */
 static inline u64 tcon_now_ns(void)
 {

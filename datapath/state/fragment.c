@@ -2,14 +2,14 @@
 /*
  * Which segment a guest's IP fragment is part of.
  *
- * Only the first fragment has TCP's header.  Who sends fragments sends them in a row, the first
- * one first.  So a port remembers the last first ones.
+ * Only the first fragment has TCP's header.  Stacks send fragments in a row, the first one first.
+ * So a port remembers the latest first fragments.
  *
- * Of IPv6 a later fragment may say that it is of another protocol, and be of a TCP segment all the
- * same (RFC 8200, 4.5).  If it comes too early, or when the first one is forgotten, it must pass,
- * since it may be what it says.  So a port also knows for how long there was neither a TCP segment
- * nor such a fragment with an identification; by a hash, or a guest could send more than fit.  Of
- * one packet only one kind passes.
+ * In IPv6 a later fragment may claim another protocol, and still belong to a TCP segment (RFC 8200,
+ * 4.5).  If it comes too early, or when the first one is forgotten, it must pass, since the claim
+ * may be true.  So for each identification a port also remembers when it last saw a TCP segment,
+ * and when such a fragment.  It does so by a hash, or a guest could send more than fit.  Only one
+ * kind passes for one packet.
  */
 #include <linux/jhash.h>
 #include <linux/math64.h>
@@ -20,7 +20,7 @@
 #include "state/port.h"
 #include "wire/key.h"
 
-#define REMEMBERED	16	/* IP packets, of which fragments may come between each other */
+#define REMEMBERED	16	/* IP packets whose fragments may come between each other */
 #define LIFE_US		(60 * USEC_PER_SEC)	/* how long Linux waits for the rest of one */
 #define SLOTS		256
 
@@ -115,7 +115,7 @@ static void remember(struct tcon_fragments *f, const struct tcon_key *key,
  * @pkt: the fragment, parsed
  * @now_us: the time
  *
- * Of two first ones with the same identification the first counts, as it does for the receiver.
+ * If two have the same identification the first counts, as it does for the receiver.
  *
  * Context: bottom halves disabled.
  * Return: false if a part of the same segment may have passed, as another protocol's.
@@ -141,7 +141,7 @@ bool tcon_fragment_note(struct tcon_port *port, const struct tcon_key *key,
 	return !passed;
 }
 
-/* What is of no first fragment that is remembered: is it to pass, as another protocol's? */
+/* A fragment whose first one is not remembered: may it pass, as another protocol's? */
 static bool is_foreign(struct tcon_port *port, const struct tcon_key *key,
 		       const struct tcon_packet *pkt, u64 now_us)
 {

@@ -13,7 +13,7 @@ struct tcon_port;
 
 /**
  * enum tcon_fragment_of - what a later fragment is part of
- * @TCON_FRAGMENT_OF_UNKNOWN: of a TCP segment of which the first fragment is not remembered
+ * @TCON_FRAGMENT_OF_UNKNOWN: of a TCP segment whose first fragment is not remembered
  * @TCON_FRAGMENT_OF_FLOW: of a half-flow's segment
  * @TCON_FRAGMENT_OF_OTHER: of another protocol's packet, as far as can be told
  */

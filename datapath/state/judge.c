@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is done to a half-flow, and why not more: its state and its reason.
+ * Decides what is done to a half-flow, and why not more: its state and its reason.
  */
 #include <linux/moduleparam.h>
 
@@ -49,7 +49,7 @@ static enum tcon_reason obstacle(const struct tcon_flow *flow,
 		return TCON_REASON_NO_RULE;
 	if (tcon_rule_observes(flow->rule))
 		return TCON_REASON_RULE_NONE;
-	/* The RST may be one that the peer will not take.  It must not let out what waits. */
+	/* The peer may not accept the RST.  It must not let waiting packets out. */
 	if (flow->closed_us && !tcon_buffer_waits(&flow->buffer))
 		return TCON_REASON_CLOSED;
 	if (flow->watchdog)
@@ -110,7 +110,7 @@ void tcon_judge_level(struct tcon_flow *flow)
 }
 
 /**
- * tcon_judge_give_up() - leave what is in flight to the guest
+ * tcon_judge_give_up() - leave the data in flight to the guest
  * @flow: its lock is held, enforced
  * @why: the reason that is shown until all of it is acknowledged
  *
@@ -212,7 +212,7 @@ static void pace(struct tcon_flow *flow, enum tcon_reason reason, u64 now_us)
 		tcon_ca_heard(&flow->track);
 }
 
-/* What is in flight now has no copies. */
+/* The data in flight has no copies. */
 static void start_bare(struct tcon_flow *flow)
 {
 	flow->bare.end = flow->track.cc.nxt;
@@ -304,7 +304,7 @@ void tcon_judge_rule(struct tcon_flow *flow, u64 now_us)
 
 	lockdep_assert_held(&flow->lock);
 	tcon_assert_rcu();
-	/* Pairs with that of tcon_ports_changed(). */
+	/* Pairs with the smp_store_release() in tcon_ports_changed(). */
 	flow->generation = smp_load_acquire(&flow->port->generation);
 	rule = tcon_policy_lookup(flow->port, &flow->key, &flow->traits);
 	if (rule == old) {

@@ -2,8 +2,8 @@
 /*
  * Which packets of a connection TCon has seen: the states, and what leads from one to another.
  *
- * A connection whose packets passed unseen stays so until another takes its place: what its ends
- * have agreed on is not known.  One whose packets take another way may come back.
+ * A connection whose packets passed unseen stays so until another takes its place: TCon does not
+ * know what its ends have agreed on.  One whose packets take another way may come back.
  */
 #include <linux/kernel.h>
 

@@ -55,7 +55,7 @@ static inline bool tcon_known_is_astray(enum tcon_known known)
 	return known == TCON_KNOWN_NOT_ACKS || known == TCON_KNOWN_NOT_DATA;
 }
 
-/* Are the sequence numbers, and what was agreed on, not those of a handshake? */
+/* Are sequence numbers and options not known from a handshake? */
 static inline bool tcon_known_is_middle(enum tcon_known known)
 {
 	return known >= TCON_KNOWN_MIDDLE;

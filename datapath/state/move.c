@@ -21,7 +21,7 @@
 #include "state/rest.h"
 #include "state/table.h"
 
-/* Do its packets pass unseen, so that what is known of them may be out of date? */
+/* Do its packets pass unseen, so that its state may be out of date? */
 static bool is_unseen(const struct tcon_flow *flow)
 {
 	return READ_ONCE(flow->port->rests) || tcon_flow_lags(flow);
@@ -49,7 +49,7 @@ static bool can_move(const struct tcon_flow *flow)
 }
 
 /**
- * tcon_move_out() - what a half-flow would take along
+ * tcon_move_out() - fill the record that a half-flow would take along
  * @flow: its lock is held
  * @record: filled
  *
@@ -76,7 +76,7 @@ bool tcon_move_out(const struct tcon_flow *flow, struct tcon_state_record *recor
 	s.wire_bytes = flow->said.wire_bytes;
 	s.peer_nxt = seq_max(s.peer_nxt, s.guest_ack);
 	s.unseen = is_unseen(flow);
-	if (s.unseen) {		/* numbers of some time before, which go together */
+	if (s.unseen) {		/* older numbers, but consistent ones */
 		s.guest_ack = s.peer_nxt;
 		s.guest_edge = s.peer_nxt;
 	}
@@ -88,7 +88,7 @@ bool tcon_move_out(const struct tcon_flow *flow, struct tcon_state_record *recor
 }
 
 /**
- * tcon_move_unseen() - what a flow has brought is all that is known of it, until it resumes
+ * tcon_move_unseen() - use only the state that a flow has brought, until it resumes
  * @flow: its lock is held, with tcon_flow.saved
  * @now_us: the time
  *
@@ -198,9 +198,9 @@ static void restore(struct tcon_flow *flow, const struct tcon_packet *pkt, u64 n
  * @pkt: the guest's segment
  * @now_us: the time
  *
- * If it does not, the flow is as one that begins in the middle.  A SYN begins another one.  What
- * tells nothing (tcon_rest_tells()) shows nothing.  Of data of that kind only a little passes: the
- * guest may have a peer that takes it.
+ * If it does not, the flow is like one that begins in the middle.  A SYN begins another connection.
+ * Segments that tell nothing (tcon_rest_tells()) decide nothing.  Only a little data passes in such
+ * segments, since a peer might take it.
  *
  * Context: RCU read lock held, bottom halves disabled.
  */

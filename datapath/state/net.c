@@ -11,8 +11,8 @@
 static unsigned int tcon_net_id;
 
 /*
- * Not the kernel's own list: that lacks a namespace that is being cleaned up, which still has
- * flows, and what makes sure that there is none, pernet_ops_rwsem, is not exported everywhere.
+ * Not the kernel's own list.  That lacks a namespace that is being cleaned up, which still has
+ * flows, and pernet_ops_rwsem, which would exclude that, is not exported everywhere.
  */
 static LIST_HEAD(tcon_nets);
 static DEFINE_MUTEX(tcon_nets_lock);	/* outside tcon_net.lock */

@@ -23,10 +23,10 @@ struct net;
  * @port_changes: counts changes of @ports and of what is known of them
  * @rules: rules, in the order of their rank
  * @n_rules: number of rules
- * @n_strict: number of those that bind what they select
- * @n_strict_with_ports: number of those of them that look at TCP ports or marks
- * @n_shares: number of those with a share
- * @n_marks: number of those that look at packet marks
+ * @n_strict: number of rules that bind the flows they select
+ * @n_strict_with_ports: number of such rules that look at TCP ports or marks
+ * @n_shares: number of rules with a share
+ * @n_marks: number of rules that look at packet marks
  * @made_us: when counters began to count
  * @rule_changes: counts changes of @rules
  * @classifier: finds the rule for a flow; RCU

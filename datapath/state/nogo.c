@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Destinations of a port's guest that do not bear ECN.  They are remembered, so that not every
+ * Destinations of a port's guest where ECN does not work.  They are remembered, so that not every
  * connection has to find that out.
  *
  * The cause is a device on the way, or a stack that all hosts there have.  So the network
  * counts, /24 or /48, and not the host.  A sign may mislead, because SYNs and data are also lost
  * for other reasons.  The first sign is only a doubt.  A second one before the first is
- * forgotten is proof, if no ECN-capable data got through meanwhile.
+ * forgotten is proof, if no ECN-capable data got through in between.
  *
  * Each port has a table of its own.  Guests of other ports may mean other hosts by the same
  * addresses, and what a host answers to one guest must not decide for the next.  A full table
@@ -60,7 +60,7 @@ static struct tcon_nogo_entry *make_room(struct tcon_nogo *nogo)
 }
 
 /**
- * tcon_nogo_has() - does a destination not bear ECN?
+ * tcon_nogo_has() - does ECN not work towards a destination?
  * @nogo: the table of the guest's port
  * @key: of the half-flow
  * @now_us: the time
@@ -76,7 +76,7 @@ bool tcon_nogo_has(const struct tcon_nogo *nogo, const struct tcon_key *key,
 }
 
 /**
- * tcon_nogo_add() - note a sign that a destination does not bear ECN
+ * tcon_nogo_add() - note a sign that ECN does not work towards a destination
  * @nogo: the table of the guest's port
  * @key: of the half-flow
  * @certain: nothing else can have been the reason

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Destinations of a port's guest that do not bear ECN.
+ * Destinations of a port's guest where ECN does not work.
  */
 #ifndef _TCON_NOGO_H
 #define _TCON_NOGO_H
@@ -16,7 +16,7 @@
  * @net: its network, the rest zero
  * @until_us: when it is forgotten
  * @family: AF_INET or AF_INET6; 0: the entry is free
- * @certain: it does not bear ECN; otherwise there is only a doubt
+ * @certain: ECN does not work there; otherwise there is only a doubt
  */
 struct tcon_nogo_entry {
 	union tcon_addr net;
@@ -26,7 +26,7 @@ struct tcon_nogo_entry {
 };
 
 /**
- * struct tcon_nogo - the destinations of a port's guest that do not bear ECN
+ * struct tcon_nogo - the destinations of a port's guest where ECN does not work
  * @entry: the destinations
  * @any: the table is not empty; may be read without a lock
  */

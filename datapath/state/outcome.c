@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What became of half-flows.
+ * Outcomes of half-flows.
  *
  * Rates of flows differ by orders of magnitude, and their logarithms are roughly normally
  * distributed (Zhang, Breslau, Paxson and Shenker, On the Characteristics and Origins of Internet
- * Flow Rates, SIGCOMM 2002).  So logarithms are what is summed up: a mean of the rates themselves
- * would be that of the few fastest.  The squares of logarithms, 2^32 at most, leave room in 64 bits
- * for more flows than a host ever has.
+ * Flow Rates, SIGCOMM 2002).  So the sums add logarithms: the few fastest flows would dominate a
+ * mean of the rates themselves.  The squares of logarithms, 2^32 at most, leave room in 64 bits for
+ * more flows than a host ever has.
  */
 #include <linux/math64.h>
 #include <linux/string.h>
@@ -17,7 +17,7 @@
 #define BITS_PER_BYTE_US	8000000ULL	/* bits/s in a byte/us */
 
 /**
- * tcon_outcome_of() - what became of a half-flow that has ended
+ * tcon_outcome_of() - get the outcome of a half-flow that has ended
  * @t: its sender
  * @of: the result
  *
@@ -40,7 +40,7 @@ bool tcon_outcome_of(const struct tcon_track *t, struct tcon_outcome_of *of)
  * tcon_outcomes_add() - add a half-flow that has ended
  * @o: the sums
  * @taken: it obeyed the rule
- * @of: what became of it
+ * @of: its outcome
  *
  * Context: bottom halves disabled.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What became of half-flows: for rules that take a share of them, to compare it with the rest.
+ * Outcomes of half-flows: a rule that takes a share of them compares it with the rest.
  */
 #ifndef _TCON_OUTCOME_H
 #define _TCON_OUTCOME_H
@@ -11,7 +11,7 @@
 #include "sender/track.h"
 
 /**
- * struct tcon_outcome_of - what became of one half-flow
+ * struct tcon_outcome_of - the outcome of one half-flow
  * @goodput: as in enum tcon_outcome
  * @rtt: likewise
  * @again: likewise
@@ -23,10 +23,10 @@ struct tcon_outcome_of {
 };
 
 /**
- * struct tcon_outcomes - of those of a rule with a share
+ * struct tcon_outcomes - sums over the half-flows of a rule with a share
  * @lock: serialises additions
- * @taken: index enum tcon_outcome: of those that obeyed it
- * @left: of those that might have
+ * @taken: index enum tcon_outcome: of half-flows that obeyed it
+ * @left: of half-flows that might have
  */
 struct tcon_outcomes {
 	spinlock_t lock;	/* the sums; innermost */

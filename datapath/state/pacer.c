@@ -4,8 +4,9 @@
  *
  * A flow that holds packets, or has a timer running, is in the queue of one CPU, sorted by
  * the time when something may be due.  Each CPU has one soft hrtimer, for the head of its
- * queue.  Packets are injected from that timer, never from inside a hook.  What need not wait, but
- * may not leave from inside a hook, leaves from a tasklet: it runs after what the CPU receives now.
+ * queue.  Packets are injected from that timer, never from inside a hook.  A packet that need not
+ * wait, but may not leave from inside a hook, leaves from a tasklet.  The tasklet runs when the CPU
+ * has received what it receives now.
  */
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
@@ -16,12 +17,12 @@
 #include "base/contract.h"
 #include "state/pacer.h"
 
-/* A run looks at no more flows after this: other softirqs, and processes, are waiting.  So it does
- * after so many, of which most had nothing to do: then the clock is not read.
+/* A run ends after this time, since other softirqs and processes are waiting; and after this many
+ * flows, since flows without work do not read the clock.
  */
 #define RUN_MAX_NS	NSEC_PER_MSEC
 #define RUN_MAX_DUE	512
-/* Appointments are rounded up to a multiple of this.  So many of them share one interrupt, and a
+/* Appointments are rounded up to a multiple of this.  Then many of them share one interrupt, and a
  * CPU has at most 7813 interrupts a second.
  */
 #define TICK_NS		(128 * NSEC_PER_USEC)
@@ -138,7 +139,7 @@ void tcon_pacer_at(struct tcon_due *due, u64 when_ns)
 	struct tcon_pacer *pacer = this_cpu_ptr(pacers);
 
 	lockdep_assert_in_softirq();
-	/* Early enough.  If it goes off just now, who looks at the flow waits for its lock. */
+	/* Early enough.  If it goes off just now, the look waits for the flow's lock. */
 	if (tcon_pacer_expects(due) &&
 	    due->node.expires < ns_to_ktime(when_ns + TICK_NS))
 		return;
@@ -156,7 +157,7 @@ void tcon_pacer_at(struct tcon_due *due, u64 when_ns)
  * tcon_pacer_soon() - make an appointment for when this CPU has received what it receives now
  * @due: the appointment; its owner's lock is held
  *
- * An earlier one is lost, so who looks makes it again.
+ * An earlier one is lost, so the look makes it again.
  *
  * Context: softirq.
  */

@@ -27,7 +27,7 @@ struct tcon_due {
  * @now_ns: the time, as the pacer last read it
  *
  * Context: softirq, RCU read lock held, outside every hook.
- * Return: the time, read anew unless there was nothing to do.
+ * Return: the time, read again unless there was nothing to do.
  */
 typedef u64 (*tcon_look_fn)(struct tcon_due *due, u64 now_ns);
 

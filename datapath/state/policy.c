@@ -41,13 +41,13 @@ static struct tcon_place place_of(const struct tcon_port *port, const struct tco
 }
 
 /**
- * tcon_policy_binds() - does a rule bind what may be of any half-flow between two addresses?
+ * tcon_policy_binds() - does a rule bind a packet of an unknown half-flow between two addresses?
  * @port: the guest's port
  * @key: a half-flow's key without its TCP ports
  * @traits: its traits; the mark is not looked at
  *
- * Which rules with TCP ports or marks would select it is not looked for: where such rules can match
- * at the port, the answer is yes, if no other is tried before.
+ * The function does not search rules with TCP ports or marks.  Where such rules can match at the
+ * port, the answer is yes, if no other rule is tried before.
  *
  * Context: RCU read lock held.
  * Return: whether a rule does not let it pass if it cannot be enforced.
@@ -73,10 +73,10 @@ bool tcon_policy_binds(const struct tcon_port *port, const struct tcon_key *key,
 }
 
 /**
- * tcon_policy_binds_any() - may a rule bind a half-flow of which nothing is known?
+ * tcon_policy_binds_any() - may a rule bind a half-flow without a known key?
  * @port: the guest's port
  *
- * Return: whether a rule can match at the port that does not let pass what cannot be enforced.
+ * Return: whether a rule can match at the port that binds flows which cannot be enforced.
  */
 bool tcon_policy_binds_any(const struct tcon_port *port)
 {
@@ -121,7 +121,7 @@ struct tcon_rule *tcon_policy_lookup(const struct tcon_port *port,
  * struct ended - a half-flow that has ended
  * @obeyed: the rule that it obeyed, or NULL
  * @began_us: when it began
- * @of: what became of it
+ * @of: its outcome
  */
 struct ended {
 	const struct tcon_rule *obeyed;
@@ -130,9 +130,9 @@ struct ended {
 };
 
 /*
- * Which side of the comparison it is on: a rule's share, or those that it left to rules without a
- * share, or to none.  Those that another rule with a share took are of neither.  So if several
- * CCs have a share each, all are compared with the same.
+ * Adds the half-flow to its side of the comparison: the rule's share, or the half-flows that the
+ * rule left to rules without a share, or to none.  Half-flows that another rule with a share took
+ * are on neither side.  So if several CCs have a share each, all are compared with the same rest.
  */
 static void compare(struct tcon_entry *e, void *arg)
 {
@@ -155,7 +155,7 @@ static void compare(struct tcon_entry *e, void *arg)
  * @traits: its traits
  * @obeyed: the rule that it has obeyed from its beginning; NULL: none
  * @began_us: when it began
- * @of: what became of it
+ * @of: its outcome
  *
  * Context: bottom halves disabled.
  */
@@ -284,15 +284,15 @@ static bool concerns(const struct tcon_rule *rule, const struct tcon_port *port)
 	return tcon_match_place(&rule->entry.match, &place);
 }
 
-/* Have the rules that were looked at what any rule of the namespace could add? */
+/* Can no other rule of the namespace change the result? */
 static bool is_known(const struct tcon_net *tnet, bool bound, bool bound_by_ports)
 {
 	return (bound || !tnet->n_strict) && (bound_by_ports || !tnet->n_strict_with_ports);
 }
 
 /**
- * tcon_policy_place() - find out what rules can match flows of a port
- * @port: the port, of which something has changed
+ * tcon_policy_place() - find out whether rules can match flows of a port
+ * @port: the port, which has changed
  *
  * Context: tnet->lock held.
  */
@@ -335,8 +335,8 @@ static void wake_ports(struct tcon_net *tnet, const struct tcon_rule *rule)
 			add_concern(port, rule);
 }
 
-/* A rule has gone: ports that it concerned may rest, if it was the last.  Whether it was is looked
- * for later, once for all rules that go together.
+/* A rule has gone: ports that it concerned may rest, if it was the last.  A later check finds that
+ * out, once for all rules that go together.
  */
 static void calm_ports(struct tcon_net *tnet, const struct tcon_rule *rule)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ports: which of them are guests', and what is removed with a port.
+ * Ports: their roles, and how they come and go.
  */
 #include <linux/if_arp.h>
 #include <linux/moduleparam.h>
@@ -17,8 +17,8 @@
 #include "state/port.h"
 
 /*
- * No line of cache has both what packets read and what is written while they flow.  With one CPU
- * that is all the same, and nothing is set apart.
+ * No cache line has both members that packets read and members that are written while they flow.
+ * With one CPU this does not matter, and nothing is set apart.
  */
 #define LINE_OF(type, member)	(offsetof(type, member) / SMP_CACHE_BYTES)
 #define assert_apart(type, before, after)			\
@@ -28,8 +28,8 @@ assert_apart(struct tcon_port, woken_us, shares);
 assert_apart(struct tcon_port, shares[TCON_SHARES - 1].used, told);
 assert_apart(struct tcon_pool, apart_most, used);
 
-/* So long after TCon begins to see a port, connections may be in mid-stream that it has not seen
- * begin.
+/* For this time after TCon begins to see a port, connections may be in mid-stream whose beginning
+ * it has not seen.
  */
 static unsigned int adopt_s = 60;
 module_param(adopt_s, uint, 0644);
@@ -39,7 +39,7 @@ static bool observe;
 module_param(observe, bool, 0644);
 MODULE_PARM_DESC(observe, "look at all packets of guests, also where no rule can match");
 
-/* Is there hardware behind @dev, or behind a device that it is made of? */
+/* Is there hardware behind @dev, or behind a lower device of it? */
 static int has_hardware(struct net_device *dev, struct netdev_nested_priv *priv)
 {
 	return !!dev->dev.parent;
@@ -168,7 +168,7 @@ static void port_free(struct rcu_head *rcu)
  * tcon_port_close() - let a port get no more half-flows, because its vport goes
  * @port: the port; the caller ends the half-flows that it has
  *
- * Until that is done it stays in the list, so that whoever looks at all flows sees them.
+ * Until that is done it stays in the list, so that walks over all flows see them.
  *
  * Context: ovs_mutex or RTNL held; may sleep.
  */
@@ -220,13 +220,13 @@ struct tcon_port *tcon_port_find(struct tcon_net *tnet, int ifindex)
 	return NULL;
 }
 
-/* Makes the port's flows look for their rule again with their next packet.  Who sees the new
+/* Makes the port's flows look for their rule again with their next packet.  A reader of the new
  * generation also sees the changes before it.
  */
 static void changed(struct tcon_port *port)
 {
 	lockdep_assert_held(&port->tnet->lock);
-	/* Pairs with that of tcon_judge_rule(). */
+	/* Pairs with the smp_load_acquire() in tcon_judge_rule(). */
 	smp_store_release(&port->generation, port->generation + 1);
 }
 
@@ -363,7 +363,7 @@ static bool may_rest(const struct tcon_port *port)
  * tcon_port_look() - let a port rest if it may, or wake it if it may not
  * @port: the port
  *
- * To be called now and then.  What was held at one look has left by the next.
+ * To be called now and then.  Packets held at one look have left by the next.
  *
  * Context: tnet->lock held.
  */
@@ -379,7 +379,7 @@ void tcon_port_look(struct tcon_port *port)
 	}
 	if (!calm)
 		return;
-	/* Who needs it awake counts first, and then takes the lock. */
+	/* A flow that needs the port awake counts first, and then takes the lock. */
 	spin_lock_bh(&port->lock);
 	if (!atomic_read(&port->attended))
 		WRITE_ONCE(port->rests, true);

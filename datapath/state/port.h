@@ -22,7 +22,7 @@ struct tcon_device_hooks;
 struct tcon_fragments;
 
 /**
- * struct tcon_port_conf - what ovs-vswitchd told about a port
+ * struct tcon_port_conf - what ovs-vswitchd says about a port
  * @rcu: for freeing it
  * @ofport: OpenFlow port number
  * @role: enum tcon_role; %TCON_ROLE_AUTO where not configured
@@ -44,18 +44,18 @@ struct tcon_port_conf {
 /**
  * struct tcon_port - a port
  *
- * First comes what packets read, and on other lines of cache what is written while they flow.
+ * First come members that packets read, and on other cache lines members written while they flow.
  *
  * @hook: what the vport points to
  * @rests: no rule can match, and data passes unseen: rest.c; under @lock
  * @ruled: a rule can match its flows; written under tcon_net.lock
- * @bound: one that does not let pass what cannot be enforced; likewise
- * @bound_by_ports: such a one that looks at TCP ports or marks; likewise
- * @less_ruled: a rule that could has gone since @ruled was found out; under tcon_net.lock
+ * @bound: such a rule binds flows that cannot be enforced; likewise
+ * @bound_by_ports: a rule that binds such flows looks at TCP ports or marks; likewise
+ * @less_ruled: a rule that could match has gone since @ruled was set; under tcon_net.lock
  * @calm: it might have rested at the last look; under tcon_net.lock
  * @wakes: how often its rest has ended; under @lock
  * @attach: the way in, which found it
- * @vport: that of a patched openvswitch.ko, opaque; NULL where another way is used
+ * @vport: the vport in a patched openvswitch.ko, opaque; NULL where another way is used
  * @hooks: netfilter's hooks on @dev; NULL while it has none
  * @dev: its device; like @vport valid until an RCU grace period after @dead
  * @tnet: the datapath's namespace
@@ -64,25 +64,25 @@ struct tcon_port_conf {
  * @role: the present role, enum tcon_role but never %TCON_ROLE_AUTO
  * @why: why, enum tcon_role_why
  * @dead: port_del was called
- * @conf: what vswitchd told; NULL until it did
+ * @conf: what vswitchd says; NULL until it has
  * @generation: changes when its flows may have to look for their rule again
  * @watched_us: when TCon began to see its packets
  * @woken_us: when its rest last ended; under @lock
  * @shares: what it uses of the host, index &enum tcon_share
- * @told: how far its flows have been told of that; under tcon_net.lock
- * @told.generation: of which change
- * @told.below: those with a higher serial, or this, have been told; 0: all
- * @attended: half-flows because of which it must not rest
+ * @told: how far its flows have been told to look for their rule; under tcon_net.lock
+ * @told.generation: the change that they are told of
+ * @told.below: flows with this serial, or a higher one, have been told; 0: all
+ * @attended: half-flows that keep it from resting
  * @evading: half-flows that cannot be enforced because of what the guest sends
  * @evaded: how often a half-flow became one of these
  * @lock: protects @flow_tree, @closed_list, @embryos, @last_serial, @nogo and @dead; taken inside
  *	a flow's lock
  * @flow_tree: half-flows, newest (with the highest serial) first
- * @embryos: those of them whose connection nobody has confirmed, oldest first
- * @closed_list: those of them whose connections have ended, the first to end first
+ * @embryos: half-flows whose connection nobody has confirmed, oldest first
+ * @closed_list: half-flows whose connections have ended, the first to end first
  * @last_serial: serial of the newest
- * @nogo: destinations of the guest that do not bear ECN; under @lock
- * @fragments: what it has sent in IP fragments lately; NULL: nothing; under @lock
+ * @nogo: destinations of the guest where ECN does not work; under @lock
+ * @fragments: IP packets that the guest has sent in fragments lately; NULL: none; under @lock
  * @node: in tcon_net.ports; RCU
  * @rcu: for freeing it
  */

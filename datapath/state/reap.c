@@ -10,7 +10,7 @@
 #include "state/table.h"
 
 #define GC_INTERVAL		HZ
-#define GC_LEAST		4096U	/* flows looked at each time, if there are so many */
+#define GC_LEAST		4096U	/* flows looked at each time, if there are more */
 #define GC_INTERVALS_MAX	60	/* until each flow has been looked at */
 #define WALK_BATCH		64	/* flows; then let others run */
 #define USEC_PER_S		1000000ULL
@@ -65,7 +65,7 @@ static bool is_stale(const struct tcon_flow *flow, u64 now_us,
 	return idle_us > most_us && !is_out_of_sight(flow);
 }
 
-/* Is something going on that packets are seen for, or that is to end first? */
+/* Does something go on that needs packets to be seen, or that has to end first? */
 static bool is_busy(const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
@@ -76,7 +76,7 @@ static bool is_busy(const struct tcon_flow *flow)
 	       tcon_buffer_waits(&flow->buffer) || !list_empty(&flow->embryo_node);
 }
 
-/* Would nothing of it matter, until its port wakes, but what sleeps with it? */
+/* Until its port wakes, is nothing of it needed beyond struct asleep? */
 static bool may_sleep(const struct tcon_flow *flow)
 {
 	const struct tcon_track *t = &flow->track;
@@ -104,7 +104,7 @@ static void collect(struct tcon_flow *flow, u64 now_us)
 	}
 }
 
-/* The end of one that sleeps is seen.  Where its port looks, silence counts, too. */
+/* TCon sees the end of a flow that sleeps.  Where its port looks, silence ends it, too. */
 static void collect_asleep(struct tcon_stub *stub)
 {
 	u64 now_us = tcon_us(tcon_now_ns());
@@ -143,9 +143,9 @@ static bool collect_some(struct rhashtable_iter *iter)
 }
 
 /*
- * Many flows are looked at a part at a time, so that a million of them does not take a CPU a
- * tenth of its time.  If flows end meanwhile, others may be missed (see rhashtable_walk_enter()),
- * until next time.
+ * Each run looks at a part of the flows, so that a million of them does not take a CPU a tenth of
+ * its time.  If flows end during the walk, others may be missed until next time (see
+ * rhashtable_walk_enter()).
  */
 static void gc(struct work_struct *work)
 {

@@ -54,8 +54,8 @@ static struct tcon_cc_family *get_family(const char *name, size_t len)
 	return found;
 }
 
-/* A copy of a module's sentence.  A reply may still use it when the module has been
- * removed.  The sentences are few constants, so the copies are kept.
+/* A copy of a module's sentence.  A reply may still use it when the module has been removed.
+ * The modules have few such constants, so the copies are kept.
  */
 static const char *keep(const char *why)
 {

@@ -11,7 +11,7 @@
  *	  +--- neither, for a second; nothing is held; all told ----+
  *
  * A flow that began before its port woke lags.  It resumes when both its peer and its guest have
- * sent since: the ACK of the one and the sequence number of the other say what is in flight.
+ * sent since: the peer's ACK and the guest's sequence number show what is in flight.
  */
 #include "base/contract.h"
 #include "base/seq.h"
@@ -20,7 +20,7 @@
 #include "state/judge.h"
 #include "state/rest.h"
 
-/* So many segments with data pass that do not tell where their flow is. */
+/* Segments with data that may pass without telling where their flow is. */
 #define UNHEARD_MAX	TCON_INIT_CWND_SEGS
 
 /* Has TCon promised something about ECN that only packets with data can keep? */
@@ -69,8 +69,8 @@ void tcon_rest_heard(struct tcon_flow *flow, const struct tcon_packet *pkt)
 }
 
 /*
- * Was it the peer that was heard?  Whoever knows addresses and ports can send something, but that
- * hardly lies near what the guest now acknowledges: within a window before or behind.
+ * Was it the peer that was heard?  Anybody who knows addresses and ports can send a segment, but it
+ * hardly lies within a window before or behind the guest's present acknowledgment number.
  */
 static bool was_peer(const struct tcon_flow *flow, const struct tcon_packet *pkt)
 {
@@ -82,7 +82,7 @@ static bool was_peer(const struct tcon_flow *flow, const struct tcon_packet *pkt
 	return seq_between(flow->rest.end_seq, pkt->ack - bytes, pkt->ack + bytes);
 }
 
-/* Up to where is the peer known to have what the guest has sent, if the guest now sends @seq? */
+/* Up to where is the peer known to have the guest's data, if the guest now sends @seq? */
 static u32 una_of(const struct tcon_flow *flow, u32 seq)
 {
 	u32 flight = seq - flow->rest.ack;
@@ -93,7 +93,7 @@ static u32 una_of(const struct tcon_flow *flow, u32 seq)
 	return flow->rest.ack;
 }
 
-/* What is in flight left a round trip ago, as far as can be told. */
+/* Assumes that the data in flight left a round trip ago. */
 static void resume_track(struct tcon_track *t, u32 una, u32 nxt, u64 now_us)
 {
 	t->nxt_guest = una;
@@ -131,8 +131,8 @@ static void resume_ends(struct tcon_flow *flow, const struct tcon_packet *pkt, u
  * tcon_rest_tells() - does a guest's segment tell where its connection is?
  * @pkt: the segment, no SYN
  *
- * What acknowledges nothing is no segment of a connection (RFC 9293, 3.10.7.4), or a later fragment
- * of one.  A RST may be for another.
+ * A segment without ACK is not of a connection (RFC 9293, 3.10.7.4), or is a later fragment.  A RST
+ * may be for another connection.
  *
  * Return: whether it does.
  */
@@ -145,7 +145,7 @@ bool tcon_rest_tells(const struct tcon_packet *pkt)
  * tcon_rest_is_patient() - may one more segment pass that does not tell where its flow is?
  * @flow: its lock is held
  *
- * Return: whether it may; after so many none does.
+ * Return: whether it may; after %UNHEARD_MAX of them none does.
  */
 bool tcon_rest_is_patient(struct tcon_flow *flow)
 {
@@ -159,12 +159,12 @@ bool tcon_rest_is_patient(struct tcon_flow *flow)
  * @pkt: the segment, no SYN
  * @now_us: the time
  *
- * A repeat may be the first that is seen, so that more is in flight than can be told.  For an RTO
- * the peer is believed if it acknowledges more.  A guest whose peer takes what tells nothing
- * (tcon_rest_tells()) could send all its data so: of that, too, only a little passes.
+ * The first segment that is seen may be a repeat.  Then more is in flight than TCon knows, so for
+ * an RTO the peer is believed if it acknowledges more.  A guest whose peer takes segments that tell
+ * nothing (tcon_rest_tells()) could send all its data in these, so only a few of them pass.
  *
  * Context: RCU read lock held.
- * Return: true: the flow is as others from now on; false: the segment passes unseen.
+ * Return: true: the flow is like others from now on; false: the segment passes unseen.
  */
 bool tcon_rest_resume(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		      u64 now_us)

@@ -14,7 +14,7 @@ bool tcon_rest_is_patient(struct tcon_flow *flow);
 bool tcon_rest_resume(struct tcon_flow *flow, const struct tcon_packet *pkt,
 		      u64 now_us);
 
-/* Does what the guest and its peer send pass unseen, but for SYN, FIN and RST? */
+/* Do the guest's and its peer's packets pass unseen, except SYN, FIN and RST? */
 static inline bool tcon_rest_is_unseen(const struct tcon_flow *flow)
 {
 	return READ_ONCE(flow->port->rests) || tcon_flow_lags(flow);

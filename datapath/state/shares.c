@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the guest ports of a host share: the bounds, of the host and of a port.
+ * Shares of a host's guest ports: the bounds of the host and of a port.
  *
- * They are the host's, over all its network namespaces: memory is.
+ * The bounds cover all network namespaces of the host, like its memory.
  */
 #include <linux/moduleparam.h>
 #include <linux/spinlock.h>
@@ -49,11 +49,11 @@ static const struct {
 	[TCON_SHARE_RECORDS] = { &track_host_bytes, &track_port_bytes },
 };
 
-static DEFINE_SPINLOCK(lock);	/* for who writes what follows */
+static DEFINE_SPINLOCK(lock);	/* serialises writers of pools and ports */
 static struct tcon_pool pools[TCON_SHARES];
 static unsigned int ports;
 
-/* What is charged with packets, not only when flows begin and end. */
+/* Shares that are charged with packets, not only when flows begin and end. */
 static const bool per_packet[TCON_SHARES] = {
 	[TCON_SHARE_BUFFER] = true,
 	[TCON_SHARE_RECORDS] = true,
@@ -109,7 +109,7 @@ int tcon_shares_init(struct tcon_budget *shares)
  * tcon_shares_exit() - close a port's accounts
  * @shares: as many as %TCON_SHARES, which nothing is charged to any more
  *
- * What CPUs have not settled would be missing at the host.
+ * Charges that CPUs have not settled would be missing at the host.
  */
 void tcon_shares_exit(struct tcon_budget *shares)
 {

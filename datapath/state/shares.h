@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the guest ports of a host share.
+ * Shares of a host's guest ports.
  */
 #ifndef _TCON_SHARES_H
 #define _TCON_SHARES_H
@@ -10,8 +10,8 @@
 /**
  * enum tcon_share - what ports share
  * @TCON_SHARE_FLOWS: half-flows
- * @TCON_SHARE_EMBRYOS: number of those whose connection nobody has confirmed ("embryos")
- * @TCON_SHARE_BUFFER: memory of what guests have sent and is not acknowledged
+ * @TCON_SHARE_EMBRYOS: half-flows whose connection nobody has confirmed ("embryos")
+ * @TCON_SHARE_BUFFER: memory of data that guests have sent and is not acknowledged
  * @TCON_SHARE_RECORDS: memory of the flows' records
  * @TCON_SHARES: number of these
  */

@@ -7,13 +7,13 @@
  * A guest or its peers can fill only their port's share of the table (shares.c).  Flows whose
  * connection nobody has confirmed (embryos) have a smaller share: the handshake is not complete,
  * or the guest sent data and the peer has not acknowledged any.
- * Where a share is used up, a new flow takes the place of another flow of its port: of one whose
- * connection has ended, and lingers for repeats of its FIN; of the oldest embryo; or of one that
- * was not used for long.  So a guest cannot get a flow past the table by filling it.
+ * Where a share is used up, a new flow replaces another flow of its port: one whose connection has
+ * ended, and lingers for repeats of its FIN; the oldest embryo; or one that was not used for long.
+ * So a guest cannot get a flow past the table by filling it.
  *
- * While packets of a half-flow pass unseen (rest.c), nothing of its sender's state is used.  So it
- * sleeps, in little memory, until a packet of it is seen, or a rule can match at its port.  It is
- * then as any flow whose port has rested.
+ * While packets of a half-flow pass unseen (rest.c), its sender's state is not used.  So it sleeps,
+ * in little memory, until a packet of it is seen, or a rule can match at its port.  Then it is like
+ * any flow whose port has rested.
  *
  *	struct tcon_flow -- tcon_table_fold(): its port rests, nothing for a while -> struct asleep
  *		^								    |
@@ -206,7 +206,7 @@ static struct tcon_stub *least_used(struct tcon_port *port)
 	return least;
 }
 
-/* Who makes room at a port, and @why; it may be dead by now.  NULL: nobody. */
+/* The flow that makes room at a port, and @why; it may be dead by now.  NULL: there is none. */
 static struct tcon_stub *who_gives_way(struct tcon_port *port, enum tcon_counter *why)
 {
 	struct tcon_stub *least = NULL;
@@ -244,10 +244,9 @@ static bool make_room(struct tcon_port *port)
 	return lives;
 }
 
-/* May a flow begin that there is no room for, since one of the port's gave way?  A port that was
- * lent more than its part takes nothing from others by that.  Beyond a bound that was lowered,
- * or of a host with more ports than before, a second one gives way, and none may begin until
- * the bound is kept.
+/* May a flow begin without room, since another of the port gave way?  A port that was lent more
+ * than its part takes nothing from others by that.  If the bound was lowered, or the host has more
+ * ports than before, a second flow gives way, and none may begin until the bound is kept.
  */
 static bool replaces(struct tcon_port *port)
 {
@@ -364,7 +363,7 @@ void tcon_table_shut(struct tcon_stub *stub, struct tcon_flow *flow)
 		kmem_cache_free(flow_cache, flow);
 }
 
-/* Adds the flow to those of its port, as the newest. */
+/* Adds the flow to its port's tree, as the newest. */
 static void join_port(struct tcon_flow *flow)
 {
 	struct tcon_port *port = flow->port;
@@ -382,7 +381,7 @@ static void join_port(struct tcon_flow *flow)
  * @port: the port
  * @serial: serial of the one before; %LONG_MAX: none, the newest is asked for
  *
- * So flows can be visited in parts.  Those that are there all the time are visited once, whatever
+ * So flows can be visited in parts.  A flow that is there all the time is visited once, whatever
  * others come and go.
  *
  * Context: RCU read lock held.

@@ -2,8 +2,8 @@
 /*
  * Tracepoints: what TCon decides and does, event by event (docs/tracing.md).
  *
- * Off, each is a jump that is not taken.  They are below everything that has a half-flow, so the
- * floors below, which know none, are traced by those who call them.
+ * Off, each is a jump that is not taken.  They are below everything that has a half-flow.  The
+ * floors below know no half-flow, so their callers trace them.
  *
  * The header is read several times, once for each part of an event that the kernel wants.
  */
@@ -49,7 +49,7 @@ TRACE_EVENT(tcon_state,
 		      __entry->reason)
 );
 
-/* What the CC knows and has decided.  @bytes: what the event is about. */
+/* State and decisions of the CC.  @bytes: what the event is about. */
 DECLARE_EVENT_CLASS(tcon_sender,
 		    TP_PROTO(const struct tcon_flow *flow, u64 bytes),
 		    TP_ARGS(flow, bytes),
@@ -88,7 +88,7 @@ DECLARE_EVENT_CLASS(tcon_sender,
 DEFINE_EVENT(tcon_sender, tcon_cc,
 	     TP_PROTO(const struct tcon_flow *flow, u64 bytes), TP_ARGS(flow, bytes));
 
-/* @bytes were judged lost.  After a time-out of the guest: all that is. */
+/* @bytes were judged lost.  After a time-out of the guest: all bytes that are lost. */
 DEFINE_EVENT_CONDITION(tcon_sender, tcon_loss,
 		       TP_PROTO(const struct tcon_flow *flow, u64 bytes), TP_ARGS(flow, bytes),
 		       TP_CONDITION(bytes));
@@ -97,7 +97,7 @@ DEFINE_EVENT_CONDITION(tcon_sender, tcon_loss,
 DEFINE_EVENT(tcon_sender, tcon_mark,
 	     TP_PROTO(const struct tcon_flow *flow, u64 bytes), TP_ARGS(flow, bytes));
 
-/* What becomes of a segment of the guest.  @age_us: how long ago the guest has sent it. */
+/* The fate of a guest's segment.  @age_us: how long ago the guest has sent it. */
 DECLARE_EVENT_CLASS(tcon_segment,
 		    TP_PROTO(const struct tcon_flow *flow, const struct sk_buff *skb,
 			     u32 seq, u32 end_seq, u32 age_us),
@@ -149,7 +149,7 @@ DEFINE_EVENT(tcon_segment, tcon_probe, TCON_SEGMENT_PROTO, TCON_SEGMENT_ARGS);
 /* The guest has repeated it, and TCon has its data. */
 DEFINE_EVENT(tcon_segment, tcon_absorb, TCON_SEGMENT_PROTO, TCON_SEGMENT_ARGS);
 
-/* What the guest hears.  @window_bytes: the window that it has from now on. */
+/* An ACK as the guest hears it.  @window_bytes: the window that it has from now on. */
 DECLARE_EVENT_CLASS(tcon_ack,
 		    TP_PROTO(const struct tcon_flow *flow, const struct sk_buff *skb, u32 ack,
 			     u32 window_bytes),

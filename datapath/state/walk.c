@@ -2,9 +2,8 @@
 /*
  * Visits to all half-flows.
  *
- * There may be a million of them.  So who visits them does a few at a time, and lets others run
- * then.  It visits those of one namespace only, so that nobody's change costs another namespace
- * anything.
+ * There may be a million of them.  So a visit does a few at a time, and lets others run then.  It
+ * visits one namespace only, so that nobody's change costs another namespace anything.
  */
 #include <net/net_namespace.h>
 #include <tcon/compat.h>
@@ -22,7 +21,7 @@
 /**
  * struct batch - flows that are visited before others may run
  * @until_ns: no more after this time
- * @left: nor after so many
+ * @left: flows that may still be visited
  */
 struct batch {
 	u64 until_ns;
@@ -44,7 +43,7 @@ static struct tcon_flow *awake(struct tcon_stub *stub)
 
 /*
  * Calls @fn for flows of a port below serial *@below, the newest first, and moves that on.  Flows
- * are not dead, and their locks are held.  Those that sleep while the port rests are left out.
+ * are not dead, and their locks are held.  Flows that sleep while the port rests are left out.
  * False: the batch is full.
  */
 static bool visit_port(struct tcon_port *port, long *below, struct batch *batch,
@@ -299,7 +298,7 @@ static int __net_init walk_init_net(struct net *net)
 	return 0;
 }
 
-/* No socket is left by which rules could change. */
+/* No socket is left that could change rules. */
 static void __net_exit walk_exit_net(struct net *net)
 {
 	cancel_work_sync(&tcon_net(net)->spread);
