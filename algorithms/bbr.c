@@ -388,7 +388,7 @@ static bool phase_is_over(const struct tcon_cc *cc,
 	if (gain < GAIN_UNIT)
 		return full || inflight <= inflight_bytes_at(cc, max_bw_bps(bbr),
 							     GAIN_UNIT);
-	/* What the pacer releases next counts (Linux's EDT). */
+	/* The pacer's next release counts (Linux's EDT). */
 	inflight += tcon_cc_quantum_bytes(cc);
 	return full && (rs->losses_bytes ||
 			inflight >= inflight_bytes_at(cc, max_bw_bps(bbr),

@@ -219,14 +219,14 @@ static void fill(struct tcp_sock *tp, const struct tcon_cc *cc)
 	tp->delivered_ce = segs(cc, cc->delivered_ce_bytes);
 	tp->lost = segs(cc, cc->lost_bytes);
 	tp->packets_out = segs_up(cc, cc->nxt - cc->una);
-	/* What is not in flight is SACKed or lost. */
+	/* Bytes that are not in flight are SACKed or lost. */
 	tp->sacked_out = tp->packets_out -
 			 min(tp->packets_out, segs_up(cc, cc->inflight_bytes));
 	tp->app_limited = cc->app_limited_until ?
 			  segs(cc, cc->app_limited_until) ? : 1 : 0;
 }
 
-/* What the CC decided. */
+/* Takes over the CC's decision. */
 static void read_back(const struct tcp_sock *tp, struct tcon_cc *cc,
 		      u32 app_limited)
 {
@@ -461,7 +461,7 @@ static void fill_sample(const struct tcp_sock *tp, const struct tcon_cc *cc,
 	out->is_ack_delayed = rs->is_ack_delayed;
 }
 
-/* What a socket would have noted of the ACK. */
+/* Notes of the ACK, as a socket makes them. */
 static void note_ack(struct tcp_sock *tp, const struct tcon_cc *cc,
 		     const struct tcon_rate_sample *rs)
 {
@@ -662,7 +662,7 @@ static void tcon_linux_release(struct tcon_cc *cc)
 	flow->tp = NULL;
 }
 
-/* What ss(8) would show of the CC, in TCon's units. */
+/* The CC's part of ss(8), in TCon's units. */
 static int cc_info(struct sock *sk, char *buf, int size)
 {
 	union tcp_cc_info info = {};

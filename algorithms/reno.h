@@ -16,7 +16,7 @@
 
 #include "weight.h"
 
-/* What a reduction leaves of the window, in thousandths (RFC 5681, eq. 4). */
+/* The part of the window after a reduction, in thousandths (RFC 5681, eq. 4). */
 #define TCON_RENO_BETA	500
 
 /**

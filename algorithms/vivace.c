@@ -256,7 +256,7 @@ static void take_rtt(struct vivace_interval *interval,
 	half->count++;
 }
 
-/* What was lost may have been found by a timer between two ACKs (RFC 8985). */
+/* A timer may have found losses between two ACKs (RFC 8985). */
 static void take_ack(struct tcon_cc *cc, const struct tcon_rate_sample *rs)
 {
 	struct vivace *v = tcon_cc_priv(cc);
@@ -441,7 +441,7 @@ static void tcon_vivace_set_state(struct tcon_cc *cc, enum tcon_ca_state state,
 	restart(cc, v->rate_bps / 2, now_us);
 }
 
-/* What was sent before the silence says nothing of the path now. */
+/* Data from before the silence says nothing of the path now. */
 static void tcon_vivace_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 				   u64 now_us)
 {
@@ -449,7 +449,7 @@ static void tcon_vivace_cwnd_event(struct tcon_cc *cc, enum tcon_ca_event event,
 		begin_trial(cc, now_us);
 }
 
-/* What has been sent since tells nothing, so the next trial begins with the next answer. */
+/* Data that was sent since tells nothing, so the next trial begins with the next answer. */
 static void probe_again(struct tcon_cc *cc)
 {
 	struct vivace *v = tcon_cc_priv(cc);

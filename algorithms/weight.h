@@ -65,7 +65,7 @@ static inline void tcon_weight_open(const struct tcon_cc *cc,
 	w->lost_before_bytes = cc->lost_bytes;
 }
 
-/* What counts as acknowledged for growth in avoidance. */
+/* Acknowledged bytes, as they count for growth in avoidance. */
 static inline u64 tcon_weight_acked(u32 acked_bytes, u32 weight)
 {
 	if (likely(weight == TCON_WEIGHT_ONE))

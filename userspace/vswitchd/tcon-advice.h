@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* What was measured of the flows to some destinations. */
+/* Measurements of the flows to some destinations. */
 struct tcon_path {
     uint64_t flows;             /* With a round trip. */
     uint64_t delivered_bytes;

@@ -292,7 +292,7 @@ parse_param(const struct tcon_cc *cc, const char *arg, struct tcon_rule *rule,
     return true;
 }
 
-/* What belongs to the rule, whatever its CC: "KEY=VALUE". */
+/* Words of the rule, whatever its CC: "KEY=VALUE". */
 
 static const char *const ecn_words[] = TCON_RULE_ECN_NAMES;
 static const char *const fallback_words[] = TCON_RULE_FALLBACK_NAMES;

@@ -17,7 +17,7 @@ struct tcon_command {
     const char *name;           /* With "tcon/". */
     const char *words;          /* As list-commands shows it. */
     const char *meaning;        /* A line. */
-    const char *example;        /* What may follow the name. */
+    const char *example;        /* Arguments that may follow the name. */
     int min, max;
     unixctl_cb_func *cb;        /* Gets only calls that fit. */
 };

@@ -25,7 +25,7 @@
 #include "unixctl.h"
 #include "util.h"
 
-/* What is compared.  The sum of squares is behind the sum. */
+/* The measures that are compared.  The sum of squares is behind the sum. */
 static const struct measure {
     const char *name, *title;
     enum tcon_outcome sum;

@@ -46,7 +46,7 @@ COVERAGE_DEFINE(tcon_offered_again);
 #define RETRY_MIN_MS 1000
 #define RETRY_MAX_MS 10000
 
-/* What became of rules is written to OVSDB within this time.  It is a pause and
+/* The state of rules is written to OVSDB within this time.  It is a pause and
  * not nothing, since vswitchd's last transaction may be under way. */
 #define STATUS_DELAY_MS 10
 
@@ -78,7 +78,7 @@ static bool adopted;
 static long long int retry_at_ms = LLONG_MAX;
 static long long int retry_interval_ms = RETRY_MIN_MS;
 
-/* What became of rules may have changed since it was written to OVSDB. */
+/* The state of rules may have changed since it was written to OVSDB. */
 static bool status_changed;
 
 /* Notifications about generic netlink families. */

@@ -50,7 +50,7 @@ struct at {
     double queued;              /* Part of the window that is in a queue. */
 
     /* Of the last loss, if there was one; then 'after' is not 0. */
-    double after;               /* What it left of the window. */
+    double after;               /* The part of the window that it left. */
     double max;                 /* The window before, */
     double earlier_max;         /* and before the loss before; 0: unknown. */
     double since_s;
@@ -244,7 +244,7 @@ grow_veno(const struct at *at)
     return at->queued < 3 ? 1 : 0.5;
 }
 
-/* What a loss leaves of the window. */
+/* The part of the window that a loss leaves. */
 
 static double
 leave_half(const struct at *at)
@@ -334,7 +334,7 @@ leave_yeah(const struct at *at)
     return 1 - fmax(fmin(at->queued / at->window, 0.5), 0.125);
 }
 
-/* What delay leaves of the window. */
+/* The part of the window that delay leaves. */
 
 /* Hayes and Armitage, "Revisiting TCP congestion control using delay
  * gradients", 2011. */
@@ -351,7 +351,7 @@ cut_yeah(const struct at *at)
     return at->queued > 60 ? 0.75 : 1;
 }
 
-/* What is known of a CC.  A variant of Reno is only told from it where it does
+/* A CC's features.  A variant of Reno is only told from Reno where it does
  * otherwise. */
 struct cc {
     const char *name;
@@ -559,7 +559,7 @@ try_all(struct trial *t)
 {
     size_t start = 0, i;
 
-    /* What ends slow start began before the first round. */
+    /* The end of slow start began before the first round. */
     while (start + 1 < t->n
            && (is_lost(t, start)
                || t->round[start + 1].segs < t->round[start].segs)) {
@@ -631,7 +631,7 @@ error_of(const struct trial *t, size_t c)
             : cycle_error(t));
 }
 
-/* What keeps from a guess?  NULL: nothing. */
+/* The reason why there is no guess; NULL: none. */
 static const char *
 obstacle(const struct tcon_seen *seen)
 {

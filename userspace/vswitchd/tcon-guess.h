@@ -14,7 +14,7 @@
 
 #include <uapi/linux/tcon.h>
 
-/* What is known of a flow that is only observed. */
+/* A flow that is only observed. */
 struct tcon_seen {
     const struct tcon_round *rounds;    /* Oldest first. */
     size_t n_rounds;                    /* At most TCON_ROUNDS_MAX. */

@@ -93,7 +93,7 @@ static const char *const not_tcp[] = {
     "mplsm",
 };
 
-/* What has been read so far. */
+/* The state of the parser. */
 struct parser {
     struct tcon_flow_spec *spec;
     struct tcon_error *error;

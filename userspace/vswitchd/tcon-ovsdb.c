@@ -76,7 +76,7 @@ struct tcon_entry {
     bool good;                  /* 'rule' is the last good one. */
     struct tcon_error error;    /* Why 'text' is not parsed. */
     struct tcon_rule rule;
-    const struct write *remover; /* What is about to remove it, or NULL. */
+    const struct write *remover; /* The write that is about to remove it, or NULL. */
 };
 
 /* A transaction, and the command that waits for it. */

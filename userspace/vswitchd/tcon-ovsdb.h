@@ -18,7 +18,7 @@ struct smap;
 struct tcon_rule;
 struct unixctl_conn;
 
-/* What the database says now: all bridges are named between begin and end. */
+/* The database's present content: all bridges are named between begin and end. */
 void tcon_ovsdb_begin(struct ovsdb_idl *);
 void tcon_ovsdb_bridge(const char *name, const char *refusal);
 void tcon_ovsdb_end(void);
@@ -45,14 +45,14 @@ bool tcon_ovsdb_has_written(void);
 bool tcon_ovsdb_run(void);
 void tcon_ovsdb_wait(void);
 
-/* What became of it. */
+/* The state of its rules. */
 void tcon_ovsdb_put_status(const char *bridge, const char *iface,
                            struct smap *status);
 struct json *tcon_ovsdb_to_json(const char *bridge);
 void tcon_ovsdb_write_status(void);
 struct json *tcon_ovsdb_source(const struct tcon_rule *);
 
-/* What else the database knows. */
+/* Other facts of the database. */
 char *tcon_ovsdb_bond_members(const char *port);
 
 #endif /* vswitchd/tcon-ovsdb.h */

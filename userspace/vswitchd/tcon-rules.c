@@ -403,7 +403,7 @@ tcon_rule_del(struct tcon_nl *nl, const struct tcon_rule *rule,
     change->had_before = !tcon_rule_get(nl, rule, &change->before, &skip);
     err = del_rule(nl, rule, error);
     if (!err && change->had_before) {
-        if (rule->until_s) {    /* What has left the list already. */
+        if (rule->until_s) {    /* It has left the list already. */
             change->before.until_s = rule->until_s;
         }
         change->n_rules = 1;

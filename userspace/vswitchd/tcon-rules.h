@@ -75,7 +75,7 @@ bool tcon_rule_outlives(const struct tcon_rule *, const struct tcon_rule *);
 int64_t tcon_rules_next_end_s(void);
 void tcon_rules_end(struct tcon_nl *);
 
-/* What a change in tcon.ko has done. */
+/* The effect of a change in tcon.ko. */
 struct tcon_change {
     bool had_before;            /* It had a rule there, */
     struct tcon_rule before;    /* this one, */
@@ -99,7 +99,7 @@ bool tcon_rules_spreading(struct tcon_nl *);
 int tcon_rules_count(struct tcon_nl *, const char *bridge,
                      struct tcon_change *, struct tcon_error *);
 
-/* What tcon.ko has: the rule at a place, and that which a flow of the port obeys.
+/* Rules of tcon.ko: the one at a place, and the one that a flow of the port obeys.
  * Each returns 0, or an errno with a sentence: ENOENT if there is none. */
 int tcon_rule_get(struct tcon_nl *, const struct tcon_rule *place,
                   struct tcon_rule *found, struct tcon_error *);

@@ -320,8 +320,7 @@ port_cb(struct nlattr *top[], void *ports_)
     return true;
 }
 
-/* What is known of 'port'.  Role and reason are the kernel's, if it knows the
- * port. */
+/* A port.  Role and reason are the kernel's, if it knows the port. */
 static struct json *
 port_to_json(const struct tcon_port *port, const struct json *kernel_ports)
 {

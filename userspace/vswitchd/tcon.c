@@ -101,7 +101,7 @@ flows(uint32_t n)
     return n == 1 ? "flow" : "flows";
 }
 
-/* What a rule says behind flow=MATCH.  The caller frees it. */
+/* A rule's words behind flow=MATCH.  The caller frees them. */
 static char *
 decision(const struct tcon_rule *rule)
 {
@@ -205,7 +205,7 @@ forecast_set(struct unixctl_conn *conn, struct tcon_nl *nl,
 struct set_call {
     struct tcon_rule rule;
     bool is_volatile, is_dry;
-    const char *by;             /* What goes to the log. */
+    const char *by;             /* For the log. */
     bool wait;                  /* Another command is about to write there. */
     struct tcon_rule *before;   /* A copy of the volatile rule whose place one
                                  * takes that is to be written, or NULL. */
@@ -258,7 +258,7 @@ set_cc(struct tcon_nl *nl, struct set_call *call, struct tcon_error *error)
     return true;
 }
 
-/* Who gives a command, for the log.  The caller frees it. */
+/* The origin of a command, for the log.  The caller frees it. */
 static char *
 giver(const char *command, const char *by)
 {
@@ -365,7 +365,7 @@ del_cc(const char *bridge, const struct tcon_rule *key, const char *by,
     return ok;
 }
 
-/* What del_cc() would do. */
+/* The effect that del_cc() would have. */
 static bool
 forecast_del(const char *bridge, const struct tcon_rule *key,
              struct tcon_change *change, struct tcon_error *error)
