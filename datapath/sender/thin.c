@@ -70,7 +70,7 @@ bool tcon_thin_holds_back(const struct tcon_thin *thin,
 	    cc->min_rtt_us < SHORT_US || cc->ca_state == TCON_CA_LOSS)
 		return false;
 	if (since_us < GAP_US)
-		return now_us - thin->train_us > 3 * (cc->min_rtt_us / 8) ||
+		return since_us + thin->train_us > 3 * (cc->min_rtt_us / 8) ||
 		       is_late(cc, rtt_us);
 	return since_us < div_u64(rtt_us, LATE_ACKS) && is_late(cc, rtt_us);
 }
@@ -85,8 +85,9 @@ bool tcon_thin_holds_back(const struct tcon_thin *thin,
  */
 void tcon_thin_told(struct tcon_thin *thin, u32 ack, u64 now_us)
 {
-	if (now_us - thin->told_us >= GAP_US)
-		thin->train_us = now_us;
+	u64 since_us = now_us - thin->told_us;
+
+	thin->train_us = since_us < GAP_US ? min_t(u64, thin->train_us + since_us, U32_MAX) : 0;
 	thin->run_bytes -= min(thin->run_bytes, ack - thin->told_ack);
 	thin->told_ack = ack;
 	thin->told_us = now_us;

@@ -12,21 +12,21 @@
 /**
  * struct tcon_thin - the ACKs that a guest was given
  * @told_ack: acknowledgment number of the last ACK
- * @unheard: the guest has repeated what that ACK was for, so it has not arrived
  * @run_bytes: bytes from @told_ack on that the guest has repeated
- * @passed_by: the guest repeats what it has not been told to be missing: ACKs pass TCon by
- * @owed: the guest has repeated what later ACKs were for, which it was not given
  * @told_us: time of the last ACK
- * @train_us: since when ACKs have followed each other closely
+ * @train_us: for how long ACKs had followed each other closely then
+ * @unheard: the guest has repeated what that ACK was for, so it has not arrived
+ * @owed: the guest has repeated what later ACKs were for, which it was not given
+ * @passed_by: the guest repeats what it has not been told to be missing: ACKs pass TCon by
  */
 struct tcon_thin {
 	u32 told_ack;
 	u32 run_bytes;
+	u64 told_us;
+	u32 train_us;
 	bool unheard;
 	bool owed;
 	bool passed_by;
-	u64 told_us;
-	u64 train_us;
 };
 
 bool tcon_thin_holds_back(const struct tcon_thin *thin,

@@ -157,7 +157,6 @@ struct tcon_timer {
  * @repairs: segments that TCon sent again
  * @spurious_repairs: number of those that were not needed
  * @timeout_cwnd_bytes: cwnd before the first of the time-outs in a row
- * @guest_rtt_us: longest round trip that the guest has seen of late, as it began with what waited
  * @resume_bytes: cwnd that the CC had on another host, until one starts here; 0: none
  * @recovery_point: nxt when the recovery began; it ends when una reaches this
  * @dup_credit_bytes: what duplicate ACKs counted as delivered and is not acknowledged yet
@@ -180,6 +179,7 @@ struct tcon_timer {
  * @resent: what was sent again and is not delivered
  * @timer: state of the timers
  * @rack: state of RACK
+ * @guest_rtt_us: longest round trip that the guest has seen of late, as it began with what waited
  * @cwr_point: nxt when the reduction for marks began, or the recovery ended; the former, and what
  *	follows the latter, ends when una is beyond
  * @lost_edge: original transmissions up to here have been judged
@@ -247,7 +247,6 @@ struct tcon_track {
 	u32 repairs;
 	u32 spurious_repairs;
 	u32 timeout_cwnd_bytes;
-	u32 guest_rtt_us;
 	u32 resume_bytes;
 	u32 recovery_point;
 	u32 dup_credit_bytes;
@@ -271,6 +270,7 @@ struct tcon_track {
 	/* For ACKs. */
 	struct tcon_timer timer;
 	struct tcon_rack rack;
+	u32 guest_rtt_us;
 	u32 cwr_point;
 	u32 lost_edge;
 	u32 judged_edge;

@@ -65,7 +65,10 @@ DECLARATIONS = {
 
 def found(tree: Path) -> set[str]:
     """The features that Kbuild finds in a kernel tree."""
-    makefile = f"srctree := {tree}\nsrc := .\ninclude {TOP}/Kbuild\nall:\n\t@echo $(ccflags-y)\n"
+    makefile = (
+        f"CONFIG_64BIT := y\nsrctree := {tree}\nsrc := .\n"
+        f"include {TOP}/Kbuild\nall:\n\t@echo $(ccflags-y)\n"
+    )
     run = subprocess.run(
         ["make", "-s", "-f", "-", "all"], input=makefile, capture_output=True, text=True, check=True
     )

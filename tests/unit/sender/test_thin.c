@@ -284,7 +284,7 @@ static bool held_back(u32 flight, u32 untold, u32 late_us)
 		.acked_entered_us = 1000100 - 40000 - late_us,
 	};
 	struct tcon_thin thin = { .told_ack = 1000 * MSS - untold,
-				  .told_us = 1000000, .train_us = 1000000 };
+				  .told_us = 1000000 };
 
 	return tcon_thin_holds_back(&thin, &t, 1000 * MSS, 1000100);
 }
