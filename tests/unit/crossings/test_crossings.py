@@ -26,8 +26,8 @@ PATH = "datapath/path.c"
 
 @dataclass
 class Way:
-    """The effects of one packet: files in the order of its stays there, and the half-flow's lines of
-    cache, each with who touched it.
+    """The effects of one packet: files in the order of its stays there, and the half-flow's lines
+    of cache, each with the code that touched it.
     """
 
     stays: list[str] = field(default_factory=list)
