@@ -31,7 +31,7 @@
 	{ .cc = "timely", .class = "doubled-acks", .than = NATIVE, .most = 1980, .rare = true, .why = TIMELY },
 	{ .cc = "timely", .class = "no-sack", .than = PLAIN, .most = 2150, .why = TIMELY },
 	{ .cc = "timely", .class = "no-sack", .than = NATIVE, .most = 2210, .rare = true, .why = TIMELY },
-	{ .cc = "timely", .class = "ask", .than = NATIVE, .most = 1000, .why = TIMELY },
+	{ .cc = "timely", .class = "ask", .than = NATIVE, .most = 1000, .rare = true, .why = TIMELY },
 	{ .cc = "timely", .class = "ask-loss", .than = NATIVE, .most = 900, .rare = true, .why = TIMELY },
 	{ .cc = "vivace", .class = "bulk-loss", .mbps = 20, .rtt_us = 150000, .than = NATIVE, .most = 550, .rare = true, .why = VIVACE },
 	{ .cc = "vivace", .class = "both", .than = PLAIN, .most = 1300, .why = VIVACE },

@@ -33,8 +33,9 @@ void prove_pace_burst(void)
 	struct tcon_cc a, b;
 
 	given(a.min_rtt_us <= b.min_rtt_us);
+	given(a.cwnd_bytes == b.cwnd_bytes && a.mss_bytes == b.mss_bytes);
 	prove(tcon_pace_burst_bytes(&a) <= TCON_BURST_BYTES);
 	prove(tcon_pace_burst_bytes(&a) >= tcon_pace_burst_bytes(&b));
-	prove(implies(a.min_rtt_us < TCON_BURST_HALVED_US,
+	prove(implies(a.min_rtt_us < TCON_BURST_HALVED_US && a.cwnd_bytes / 3 >= TCON_BURST_BYTES,
 		      tcon_pace_burst_bytes(&a) == TCON_BURST_BYTES));
 }

@@ -15,6 +15,14 @@ static bool is_sane(const struct tcon_track *t)
 	       t->rttvar_x4_us <= 4 * TCON_RTO_MAX_US + 3;
 }
 
+/* Any answer: what it says does not matter here. */
+bool tcon_loss_is_too_fast(const struct tcon_track *t, u64 rtt_us)
+{
+	bool any;
+
+	return any;
+}
+
 void prove_rto(void)
 {
 	struct tcon_track a, b;
