@@ -102,21 +102,26 @@ static void prove_segment(const struct tcon_packet *pkt, const struct cursor *at
 	prove(implies(at->super && !pkt->fragment, bytes == at->frame_bytes - at->offset));
 }
 
+/* What a network layer's parser may say.  Returns whether it goes on to TCP. */
+static bool proven_outcome(enum tcon_parse ret, const struct tcon_packet *pkt,
+			   const struct cursor *at)
+{
+	prove(ret == TCON_PARSE_OK || ret == TCON_PARSE_PULL || ret == TCON_PARSE_SKIP);
+	if (ret == TCON_PARSE_PULL)
+		prove_pull(pkt, at);
+	return ret == TCON_PARSE_OK;
+}
+
 void prove_ipv4(void)
 {
 	struct cursor at = any_cursor(LINEAR);
 	struct tcon_packet pkt;
-	enum tcon_parse ret;
 	u32 bytes, from;
 
 	given_network_header(&at);
 	pkt.fragment = TCON_WHOLE;
 	from = at.offset;
-	ret = parse_ipv4(&pkt, &at, &bytes);
-	prove(ret == TCON_PARSE_OK || ret == TCON_PARSE_PULL || ret == TCON_PARSE_SKIP);
-	if (ret == TCON_PARSE_PULL)
-		prove_pull(&pkt, &at);
-	if (ret != TCON_PARSE_OK)
+	if (!proven_outcome(parse_ipv4(&pkt, &at, &bytes), &pkt, &at))
 		return;
 	prove_segment(&pkt, &at, from, bytes);
 	prove(at.frame[from] >> 4 == 4 && at.frame[from + 9] == IPPROTO_TCP);
@@ -131,18 +136,13 @@ void prove_ipv6(void)
 {
 	struct cursor at = any_cursor(LINEAR);
 	struct tcon_packet pkt;
-	enum tcon_parse ret;
 	u32 bytes, from;
 
 	given_network_header(&at);
 	at.fragmented = 0;
 	pkt.fragment = TCON_WHOLE;
 	from = at.offset;
-	ret = parse_ipv6(&pkt, &at, &bytes);
-	prove(ret == TCON_PARSE_OK || ret == TCON_PARSE_PULL || ret == TCON_PARSE_SKIP);
-	if (ret == TCON_PARSE_PULL)
-		prove_pull(&pkt, &at);
-	if (ret != TCON_PARSE_OK)
+	if (!proven_outcome(parse_ipv6(&pkt, &at, &bytes), &pkt, &at))
 		return;
 	prove_segment(&pkt, &at, from, bytes);
 	prove(at.offset - from >= IPV6_BYTES && !((at.offset - from) % IPV6_EXT_BYTES));

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from packages import package
 from tcon_lab.errors import LabError
 from tcon_lab.machine import kernel_source, suite
 
@@ -31,25 +31,16 @@ def test_of_what_apt_would_install_it_wants_the_source() -> None:
         kernel_source.planned("Inst xz-utils (5.8.1-1 Debian:13.8/stable [amd64])\n")
 
 
-def package(folder: Path, content: str) -> Path:
-    """A package as Debian's linux-source-7.9 is, with that in place of the kernel."""
-    tree = folder / "tree"
-    (tree / "usr/src").mkdir(parents=True)
-    (tree / "usr/src/linux-source-7.9.tar.xz").write_text(content)
-    (tree / "DEBIAN").mkdir()
-    (tree / "DEBIAN/control").write_text(
-        "Package: linux-source-7.9\nVersion: 7.9.1-1~bpo13+1\nArchitecture: all\n"
-        "Maintainer: nobody <nobody@example.org>\nDescription: a kernel\n"
-    )
-    deb = folder / "linux-source-7.9_7.9.1-1~bpo13+1_all.deb"
-    subprocess.run(["dpkg-deb", "--build", tree, deb], check=True, capture_output=True)
-    return deb
-
-
 def test_the_newest_is_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TCON_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(suite, "_mirror", lambda: "http://mirror.example/debian")
-    deb = package(tmp_path, "a kernel")
+    deb = package(
+        tmp_path,
+        "linux-source-7.9",
+        "7.9.1-1~bpo13+1",
+        "usr/src/linux-source-7.9.tar.xz",
+        "a kernel",
+    )
     asked = []
 
     def apt(state: Path, archive: suite.Archive, *arguments: str) -> str:

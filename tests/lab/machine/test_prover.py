@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from packages import package
 from tcon_lab.errors import LabError
 from tcon_lab.machine import prover, suite
 
@@ -14,21 +14,6 @@ PLAN = "".join(
     f"Inst {name} (1.0-1 Debian:13.8/stable [amd64])\n"
     for name in ("cbmc", "gcc-14", "libc6", "libgcc-s1", "libstdc++6", "minisat", "zlib1g")
 )
-
-
-def package(folder: Path) -> Path:
-    """A package with a program where Debian's cbmc has it."""
-    tree = folder / "tree"
-    (tree / "usr/bin").mkdir(parents=True)
-    (tree / "usr/bin/cbmc").write_text("a program")
-    (tree / "DEBIAN").mkdir()
-    (tree / "DEBIAN/control").write_text(
-        "Package: cbmc\nVersion: 1.0-1\nArchitecture: all\n"
-        "Maintainer: nobody <nobody@example.org>\nDescription: a model checker\n"
-    )
-    deb = folder / "cbmc_1.0-1_all.deb"
-    subprocess.run(["dpkg-deb", "--build", tree, deb], check=True, capture_output=True)
-    return deb
 
 
 def test_one_that_is_installed_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +25,7 @@ def test_it_is_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("TCON_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(suite, "_mirror", lambda: "http://mirror.example/debian")
     monkeypatch.setattr(prover.shutil, "which", lambda _: None)
-    deb = package(tmp_path)
+    deb = package(tmp_path, "cbmc", "1.0-1", "usr/bin/cbmc", "a program")
     asked = []
 
     def apt(state: Path, archive: suite.Archive, *arguments: str) -> str:
