@@ -380,6 +380,18 @@ struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
 	return skb;
 }
 
+/* Makes an ACK with the window that the guest was given by it. */
+static struct sk_buff *make_update(struct tcon_flow *flow, u32 ack, u16 field)
+{
+	struct sk_buff *skb = build(flow, ack, field, NULL);
+
+	if (skb)
+		trace_tcon_window(flow, skb, ack, flow->window.given_bytes);
+	tcon_count(tcon_flow_stats(flow), skb ? TCON_COUNTER_UPDATE_SENT :
+						TCON_COUNTER_UPDATE_FAILED);
+	return skb;
+}
+
 /**
  * tcon_ack_owed() - tell the guest of ACKs that it was not given
  * @flow: its lock is held, enforced, with what these were for repeated
@@ -394,9 +406,7 @@ struct sk_buff *tcon_ack_needless(struct tcon_flow *flow,
  */
 struct sk_buff *tcon_ack_owed(struct tcon_flow *flow, u64 now_us)
 {
-	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 	struct tcon_track *t = &flow->track;
-	struct sk_buff *skb;
 	u16 field;
 
 	lockdep_assert_held(&flow->lock);
@@ -407,9 +417,7 @@ struct sk_buff *tcon_ack_owed(struct tcon_flow *flow, u64 now_us)
 				  tcon_track_peer_wscale(t), wanted_edge(flow), t->cc.mss_bytes,
 				  now_us);
 	tcon_thin_told(&flow->thin, t->cc.una, now_us);
-	skb = build(flow, t->cc.una, field, NULL);
-	tcon_count(stats, skb ? TCON_COUNTER_UPDATE_SENT : TCON_COUNTER_UPDATE_FAILED);
-	return skb;
+	return make_update(flow, t->cc.una, field);
 }
 
 /**
@@ -422,9 +430,7 @@ struct sk_buff *tcon_ack_owed(struct tcon_flow *flow, u64 now_us)
  */
 struct sk_buff *tcon_ack_try_update(struct tcon_flow *flow, u64 now_us)
 {
-	struct tcon_stats __percpu *stats = tcon_flow_stats(flow);
 	struct tcon_track *t = &flow->track;
-	struct sk_buff *skb;
 	u16 field;
 
 	lockdep_assert_held(&flow->lock);
@@ -438,12 +444,7 @@ struct sk_buff *tcon_ack_try_update(struct tcon_flow *flow, u64 now_us)
 	if (!field)
 		return NULL;
 	flow->limits.acked_us = now_us;
-	skb = build(flow, flow->thin.told_ack, field, NULL);
-	if (skb)
-		trace_tcon_window(flow, skb, flow->thin.told_ack, flow->window.given_bytes);
-	tcon_count(stats, skb ? TCON_COUNTER_UPDATE_SENT :
-				TCON_COUNTER_UPDATE_FAILED);
-	return skb;
+	return make_update(flow, flow->thin.told_ack, field);
 }
 
 /**

@@ -581,6 +581,14 @@ bool tcon_segment_set_ecn(struct sk_buff *skb, const struct tcon_packet *pkt,
 	return true;
 }
 
+/* The TCP header without its options, to be written; NULL without memory. */
+static struct tcphdr *writable_header(struct sk_buff *skb, const struct tcon_packet *pkt)
+{
+	if (skb_ensure_writable(skb, pkt->l4_offset + sizeof(struct tcphdr)))
+		return NULL;
+	return (struct tcphdr *)(skb->data + pkt->l4_offset);
+}
+
 /**
  * tcon_segment_set_window() - write a window field
  * @skb: the segment, data at the link-layer header
@@ -592,12 +600,11 @@ bool tcon_segment_set_ecn(struct sk_buff *skb, const struct tcon_packet *pkt,
 bool tcon_segment_set_window(struct sk_buff *skb,
 			     const struct tcon_packet *pkt, u16 field)
 {
-	struct tcphdr *th;
+	struct tcphdr *th = writable_header(skb, pkt);
 	__be16 old;
 
-	if (skb_ensure_writable(skb, pkt->l4_offset + sizeof(*th)))
+	if (!th)
 		return false;
-	th = (struct tcphdr *)(skb->data + pkt->l4_offset);
 	old = th->window;
 	th->window = htons(field);
 	inet_proto_csum_replace2(&th->check, skb, old, th->window, false);
@@ -614,12 +621,11 @@ bool tcon_segment_set_window(struct sk_buff *skb,
  */
 bool tcon_segment_set_ack(struct sk_buff *skb, const struct tcon_packet *pkt, u32 ack)
 {
-	struct tcphdr *th;
+	struct tcphdr *th = writable_header(skb, pkt);
 	__be32 old;
 
-	if (skb_ensure_writable(skb, pkt->l4_offset + sizeof(*th)))
+	if (!th)
 		return false;
-	th = (struct tcphdr *)(skb->data + pkt->l4_offset);
 	old = th->ack_seq;
 	th->ack_seq = htonl(ack);
 	inet_proto_csum_replace4(&th->check, skb, old, th->ack_seq, false);
